@@ -1,0 +1,165 @@
+//! Cards: every question to the owner has this one shape, computed from the action it is about.
+//!
+//! What is on a card is hashed ([`Face::hash`]) and the hash is signed, so a decision is about what was seen. A model's
+//! sentence may appear only in [`Face::quote`], as text, with control and direction characters made visible.
+
+use crate::check::{CheckResult, Outcome};
+use crate::changeset::FileDiff;
+use crate::token::{Offer, Verdict};
+use crate::{CardId, Digest, Timestamp, canonical};
+use serde::{Deserialize, Serialize};
+
+/// Assigned by the runtime from scope and reversibility, never by an agent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    Low,
+    Medium,
+    High,
+    Irreversible,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CardKind {
+    /// May plans work in this directory?
+    Root,
+    /// May this plan be carried out?
+    Plan,
+    /// It was carried out; undo while the window lasts.
+    Done,
+    /// It ended without touching anything; nothing to decide but to acknowledge.
+    Report,
+    /// Finished in the copy and waiting to be put in place.
+    Apply,
+    /// The owner's own change stands in the way; both texts are kept.
+    Conflict,
+}
+
+/// What pressing a button means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Press {
+    /// Sign the card's offer as approved.
+    Approve,
+    /// Sign the card's offer as declined.
+    Decline,
+    /// Show the proof; decides nothing.
+    Proof,
+    /// Put the card away; decides nothing.
+    Dismiss,
+}
+
+impl Press {
+    pub fn verdict(self) -> Option<Verdict> {
+        match self {
+            Press::Approve => Some(Verdict::Approved),
+            Press::Decline => Some(Verdict::Declined),
+            Press::Proof | Press::Dismiss => None,
+        }
+    }
+}
+
+/// A button, worded as its consequence.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cta {
+    pub press: Press,
+    pub label: String,
+    /// What the confirm chip repeats for a medium risk.
+    pub consequence: String,
+}
+
+/// A computed line: a word of the fixed vocabulary and what it says.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fact {
+    pub label: String,
+    pub text: String,
+}
+
+/// A titled list in the details; lines are plain text.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Detail {
+    pub title: String,
+    pub lines: Vec<String>,
+}
+
+/// Checks before and after, for result cards.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvidenceBlock {
+    pub outcome: Outcome,
+    pub claim: String,
+    pub before: Vec<CheckResult>,
+    pub after: Vec<CheckResult>,
+}
+
+/// Everything that a card shows. All of it is hashed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Face {
+    pub kind: CardKind,
+    /// `None` on cards that ask nothing.
+    pub risk: Option<Risk>,
+    /// One to three words at the top right.
+    pub state: String,
+    pub intent: String,
+    pub facts: Vec<Fact>,
+    pub evidence: Option<EvidenceBlock>,
+    /// Why this is proposed, in one or two sentences; the owner's own words or computed.
+    pub rationale: String,
+    pub details_title: String,
+    pub details: Vec<Detail>,
+    pub diffs: Vec<FileDiff>,
+    /// Recommended first, safe alternatives, decline last. At most three.
+    pub ctas: Vec<Cta>,
+}
+
+pub const INTENT_CHARS_MAX: usize = 60;
+pub const FACT_CHARS_MAX: usize = 30;
+pub const LABEL_CHARS_MAX: usize = 10;
+pub const FACTS_MAX: usize = 5;
+
+impl Face {
+    pub fn hash(&self) -> Result<Digest, canonical::Error> {
+        canonical::digest(self)
+    }
+
+    /// A fact that does not fit moves to the details whole and leaves a count behind; authority is never cut off.
+    pub fn add_fact(&mut self, label: &str, text: &str, when_long: &str) {
+        let fits = text.chars().count() <= FACT_CHARS_MAX;
+        let shown = if fits { text } else { when_long };
+        self.facts.push(Fact { label: label.to_owned(), text: shown.to_owned() });
+        if !fits {
+            self.details.push(Detail { title: label.to_owned(), lines: vec![text.to_owned()] });
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CardState {
+    /// Waiting for its answer.
+    Open,
+    /// Nobody answered in time. One tap asks again with a fresh offer.
+    Parked,
+    Answered,
+    /// Put away by the owner, or overtaken by events.
+    Closed,
+}
+
+/// A question as it is kept and sent.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Card {
+    pub id: CardId,
+    pub state: CardState,
+    pub created_at: Timestamp,
+    pub face: Face,
+    /// What a decision would sign; `None` on cards that ask nothing any more.
+    pub offer: Option<Offer>,
+    /// The canonical text whose hash is `offer.plan_hash`, so that the device can compute it itself.
+    pub payload: Option<String>,
+}

@@ -1,0 +1,69 @@
+//! What work changed: the files of the copy that differ from the originals it was made of.
+
+use crate::relpath::RelPath;
+use crate::{Digest, ExecutionId, canonical};
+use serde::{Deserialize, Serialize};
+
+/// A file as it is on disk. Directories are not part of a changeset: they come and go with their files.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum FileState {
+    /// Content and permission bits.
+    File { hash: Digest, mode: u32 },
+    /// Where a symlink points, as escaped bytes.
+    Link { target: String },
+}
+
+/// One path that differs. `before` is missing for a new file, `after` for a deleted one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// Which granted directory, by its place in the plan.
+    pub directory: u32,
+    pub path: RelPath,
+    pub before: Option<FileState>,
+    pub after: Option<FileState>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Changeset {
+    /// Sorted by directory and path, so that equal work has an equal hash.
+    pub changes: Vec<Change>,
+}
+
+impl Changeset {
+    pub fn hash(&self) -> Result<Digest, canonical::Error> {
+        canonical::digest(self)
+    }
+}
+
+/// How one file's text changed, for people.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileDiff {
+    pub path: RelPath,
+    pub added: u32,
+    pub removed: u32,
+    /// `None` where the file is not text or too large to show.
+    pub lines: Option<Vec<DiffLine>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiffLine {
+    Same(String),
+    Added(String),
+    Removed(String),
+    /// Unchanged lines left out.
+    Gap(u32),
+}
+
+/// The payload of an `apply` or `undo` decision: exactly this change of exactly this execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeOrder {
+    pub kind: crate::token::Kind,
+    pub execution: ExecutionId,
+    pub changeset: Digest,
+}

@@ -1,0 +1,266 @@
+//! Checks: what must be true for work to be done, and what running them showed.
+//!
+//! Architecture invariant (INV-03): a result is computed from an exit status and an output by [`Expectation::judge`].
+//! Nothing that an agent says enters it.
+
+use crate::decimal::Decimal;
+use serde::{Deserialize, Serialize};
+
+/// What is run: a list executed as it is, or one string given to `sh -c`. Nothing is ever put into it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Command {
+    Shell(String),
+    Argv(Vec<String>),
+}
+
+impl Command {
+    pub fn argv(&self) -> Vec<String> {
+        match self {
+            Command::Shell(script) => vec!["/bin/sh".to_owned(), "-c".to_owned(), script.clone()],
+            Command::Argv(argv) => argv.clone(),
+        }
+    }
+
+    /// As a person would type it.
+    pub fn words(&self) -> String {
+        match self {
+            Command::Shell(script) => script.clone(),
+            Command::Argv(argv) => argv.join(" "),
+        }
+    }
+}
+
+/// Exactly one thing that must hold. Zero or two are not representable.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "RawExpectation", into = "RawExpectation")]
+pub enum Expectation {
+    ExitCode(i32),
+    Equals(String),
+    Contains(String),
+    Regex(Pattern),
+    OutputLt(Decimal),
+    OutputGt(Decimal),
+    /// Relative to the first granted directory, or absolute within one.
+    FileExists(String),
+    NotEmpty,
+}
+
+/// A regular expression that compiles; compared by its text.
+#[derive(Clone, Debug)]
+pub struct Pattern(regex::Regex);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+impl Eq for Pattern {}
+
+/// Size of a compiled expression, in bytes; a larger one is refused instead of filling memory.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
+
+impl Pattern {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        for construct in ["(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "(?#"] {
+            if text.contains(construct) {
+                return Err(format!("`{construct}` is not supported in regular expressions"));
+            }
+        }
+        regex::RegexBuilder::new(text)
+            .size_limit(PATTERN_BYTES_MAX)
+            .build()
+            .map(Pattern)
+            .map_err(|e| format!("the regular expression cannot be used: {e}"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+/// The wire form: eight optional fields of which exactly one is set.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawExpectation {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    equals: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contains: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    regex: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_lt: Option<Decimal>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_gt: Option<Decimal>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_exists: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_empty: Option<bool>,
+}
+
+impl TryFrom<RawExpectation> for Expectation {
+    type Error = String;
+    fn try_from(raw: RawExpectation) -> Result<Self, String> {
+        let mut set = Vec::new();
+        if let Some(code) = raw.exit_code {
+            set.push(Expectation::ExitCode(code));
+        }
+        if let Some(text) = raw.equals {
+            set.push(Expectation::Equals(text));
+        }
+        if let Some(text) = raw.contains {
+            set.push(Expectation::Contains(text));
+        }
+        if let Some(text) = raw.regex {
+            set.push(Expectation::Regex(Pattern::parse(&text)?));
+        }
+        if let Some(limit) = raw.output_lt {
+            set.push(Expectation::OutputLt(limit));
+        }
+        if let Some(limit) = raw.output_gt {
+            set.push(Expectation::OutputGt(limit));
+        }
+        if let Some(path) = raw.file_exists {
+            if path.is_empty() || path.split('/').any(|part| part == "..") {
+                return Err("`file_exists` needs a path without `..`".to_owned());
+            }
+            set.push(Expectation::FileExists(path));
+        }
+        match raw.not_empty {
+            Some(true) => set.push(Expectation::NotEmpty),
+            Some(false) => return Err("`not_empty` can only be true".to_owned()),
+            None => {}
+        }
+        let n_set = set.len();
+        match (n_set, set.pop()) {
+            (1, Some(expectation)) => Ok(expectation),
+            _ => Err(format!("exactly one expectation is needed, {n_set} are given")),
+        }
+    }
+}
+
+impl From<Expectation> for RawExpectation {
+    fn from(expectation: Expectation) -> Self {
+        let mut raw = RawExpectation::default();
+        match expectation {
+            Expectation::ExitCode(code) => raw.exit_code = Some(code),
+            Expectation::Equals(text) => raw.equals = Some(text),
+            Expectation::Contains(text) => raw.contains = Some(text),
+            Expectation::Regex(pattern) => raw.regex = Some(pattern.as_str().to_owned()),
+            Expectation::OutputLt(limit) => raw.output_lt = Some(limit),
+            Expectation::OutputGt(limit) => raw.output_gt = Some(limit),
+            Expectation::FileExists(path) => raw.file_exists = Some(path),
+            Expectation::NotEmpty => raw.not_empty = Some(true),
+        }
+        raw
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut { after_secs: u64 },
+}
+
+/// What running a command showed, before anyone judges it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Observed {
+    pub ended: Ended,
+    pub stdout: Vec<u8>,
+    /// Only for `file_exists`: whether the file was there after the run. Anything else leaves it `None`.
+    pub file_found: Option<bool>,
+}
+
+impl Expectation {
+    /// Whether the expectation holds, and why or why not.
+    pub fn judge(&self, seen: &Observed) -> (bool, String) {
+        let code = match &seen.ended {
+            Ended::Exited(code) => *code,
+            Ended::Signalled(signal) => return (false, format!("Killed by signal {signal}")),
+            Ended::TimedOut { after_secs } => return (false, format!("Timeout after {after_secs}s")),
+        };
+        let output = String::from_utf8_lossy(&seen.stdout);
+        match self {
+            Expectation::ExitCode(want) => (code == *want, format!("Exit code {code}, expected {want}")),
+            Expectation::Equals(want) => (output == *want, "Output compared with the expected text".to_owned()),
+            Expectation::Contains(want) => (output.contains(want), format!("Output searched for {want:?}")),
+            Expectation::Regex(pattern) => {
+                (pattern.0.is_match(&output), format!("Output matched against {:?}", pattern.as_str()))
+            }
+            Expectation::OutputLt(limit) => compare(&output, limit, std::cmp::Ordering::Less),
+            Expectation::OutputGt(limit) => compare(&output, limit, std::cmp::Ordering::Greater),
+            Expectation::FileExists(path) => match seen.file_found {
+                Some(true) => (true, format!("{path} exists")),
+                Some(false) => (false, format!("{path} does not exist")),
+                None => (false, format!("{path} is outside the granted directories")),
+            },
+            Expectation::NotEmpty => (!output.trim().is_empty(), "Output must not be empty".to_owned()),
+        }
+    }
+}
+
+fn compare(output: &str, limit: &Decimal, want: std::cmp::Ordering) -> (bool, String) {
+    match Decimal::parse(output.trim()) {
+        Ok(number) => (number.cmp(limit) == want, format!("Output {number} compared with {limit}")),
+        Err(_) => (false, "Output is not a number".to_owned()),
+    }
+}
+
+/// A check outside the agent's reach.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    pub name: String,
+    pub run: Command,
+    pub expect: Expectation,
+    pub timeout: u64,
+    pub network: bool,
+}
+
+/// Characters of output that a result keeps.
+pub const OUTPUT_CHARS_KEPT: usize = 1000;
+
+/// What one run of one check showed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckResult {
+    pub name: String,
+    pub passed: bool,
+    pub reason: String,
+    pub output: String,
+    pub exit_code: Option<i32>,
+    pub took_ms: u64,
+}
+
+/// What two runs of the checks, on the untouched copy and on the finished one, amount to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// At least one check went from red to green, and none is red.
+    Proved,
+    /// All green, as they were before.
+    Guarded,
+    /// Something is red.
+    Failed,
+    /// There was no check.
+    Unproven,
+}
+
+impl Outcome {
+    pub fn of(before: &[CheckResult], after: &[CheckResult]) -> Outcome {
+        if after.is_empty() || before.len() != after.len() {
+            return if after.is_empty() { Outcome::Unproven } else { Outcome::Failed };
+        }
+        if after.iter().any(|result| !result.passed) {
+            return Outcome::Failed;
+        }
+        let red_before = before.iter().zip(after).any(|(b, a)| b.name == a.name && !b.passed);
+        if red_before { Outcome::Proved } else { Outcome::Guarded }
+    }
+}

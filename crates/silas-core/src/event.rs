@@ -1,0 +1,85 @@
+//! What the ledger may record: a closed list, with the names that are used everywhere else.
+//!
+//! Facts are ids, hashes, counts and codes. Words that a person wrote or a program printed are never here; they are kept
+//! beside the chain under a salted digest ([`Text`]), so that forgetting them leaves the chain whole.
+
+use crate::check::Outcome;
+use crate::token::{Kind, Verdict};
+use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Taint, TokenId, WorkItemId};
+use serde::{Deserialize, Serialize};
+
+/// A text kept beside the chain; the entry holds only its salted digest.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Text(pub Digest);
+
+/// `kind` is the name of the event on disk and in exports.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
+pub enum AuditEvent {
+    InstallationCreated { installation: InstallationId, root: KeyId },
+    StreamStarted { version: String },
+    StreamStopped {},
+    DevicePaired { key: KeyId, name: Text },
+    HouseRulesSigned { token: TokenId, key: KeyId },
+    MessageReceived { message: MessageId, taint: Taint, text: Text },
+    MessageReplayed { message: MessageId, key: KeyId },
+    ReplySent { message: MessageId, text: Text },
+    CardOffered { card: CardId, kind: Kind, plan_hash: Digest, shown: Digest, intent: Text },
+    CardParked { card: CardId },
+    CardRenewed { card: CardId },
+    DecisionRecorded { card: CardId, token: TokenId, kind: Kind, verdict: Verdict, key: KeyId },
+    DecisionRefused { card: CardId, reason: String },
+    RootGranted { token: TokenId, place: Text },
+    TokenSpent { token: TokenId, execution: ExecutionId, plan_hash: Digest, use_number: u32 },
+    ExecutionBlockedNoApproval { work_item: WorkItemId, reason: String },
+    ExecutionResumed { execution: ExecutionId },
+    WorkStarted { work_item: WorkItemId, execution: ExecutionId, title: Text },
+    ChecksRun { execution: ExecutionId, when: Phase, passed: u32, failed: u32, results: Text },
+    StepRun { execution: ExecutionId, step: u32, exit_code: Option<i32>, output: Text },
+    WorkApplied { execution: ExecutionId, changeset: Digest, files: u32, outcome: Outcome },
+    WorkEnded { execution: ExecutionId, outcome: Outcome, reason: Text },
+    WorkUndone { execution: ExecutionId, changeset: Digest, files: u32, token: TokenId },
+    UndoWindowClosed { execution: ExecutionId },
+    ApplyConflicted { execution: ExecutionId, files: u32, paths: Text },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Before,
+    After,
+}
+
+impl AuditEvent {
+    /// The event's name on disk.
+    pub fn name(&self) -> &'static str {
+        match self {
+            AuditEvent::InstallationCreated { .. } => "installation_created",
+            AuditEvent::StreamStarted { .. } => "stream_started",
+            AuditEvent::StreamStopped { .. } => "stream_stopped",
+            AuditEvent::DevicePaired { .. } => "device_paired",
+            AuditEvent::HouseRulesSigned { .. } => "house_rules_signed",
+            AuditEvent::MessageReceived { .. } => "message_received",
+            AuditEvent::MessageReplayed { .. } => "message_replayed",
+            AuditEvent::ReplySent { .. } => "reply_sent",
+            AuditEvent::CardOffered { .. } => "card_offered",
+            AuditEvent::CardParked { .. } => "card_parked",
+            AuditEvent::CardRenewed { .. } => "card_renewed",
+            AuditEvent::DecisionRecorded { .. } => "decision_recorded",
+            AuditEvent::DecisionRefused { .. } => "decision_refused",
+            AuditEvent::RootGranted { .. } => "root_granted",
+            AuditEvent::TokenSpent { .. } => "token_spent",
+            AuditEvent::ExecutionBlockedNoApproval { .. } => "execution_blocked_no_approval",
+            AuditEvent::ExecutionResumed { .. } => "execution_resumed",
+            AuditEvent::WorkStarted { .. } => "work_started",
+            AuditEvent::ChecksRun { .. } => "checks_run",
+            AuditEvent::StepRun { .. } => "step_run",
+            AuditEvent::WorkApplied { .. } => "work_applied",
+            AuditEvent::WorkEnded { .. } => "work_ended",
+            AuditEvent::WorkUndone { .. } => "work_undone",
+            AuditEvent::UndoWindowClosed { .. } => "undo_window_closed",
+            AuditEvent::ApplyConflicted { .. } => "apply_conflicted",
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The one reading of an approval. The engine in the front and the launcher outside it call [`verify`] with the same
+//! evidence, so bypassing one does not get past the other.
+//!
+//! Architecture invariant (INV-01, INV-02): nothing here looks at a database or a clock; whoever calls brings the trust
+//! anchor and the time, and counts spendings itself.
+
+use crate::device::Certificate;
+use crate::signature::PublicKey;
+use crate::token::{Kind, Offer, Token, Verdict};
+use crate::{Digest, ExecutionId, InstallationId, Timestamp, TokenId, canonical};
+use serde::{Deserialize, Serialize};
+
+/// What must be shown to have something done.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    pub token: Token,
+    pub certificate: Certificate,
+    /// The canonical text of what was approved: its hash is in the token.
+    pub payload: String,
+    pub execution: ExecutionId,
+}
+
+/// What every verification is relative to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Anchor {
+    pub root: PublicKey,
+    pub installation: InstallationId,
+    pub epoch: u64,
+}
+
+/// Whether time still matters. Finishing what was committed checks who and what, not when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    At(Timestamp),
+    AlreadyCommitted,
+}
+
+/// Why evidence is not enough. Each names the one thing that did not match.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    #[error("the certificate of the device was not signed by this installation's root key")]
+    Certificate,
+    #[error("the decision names another key than the certificate")]
+    Key,
+    #[error("the signature does not fit the decision")]
+    Signature,
+    #[error("the decision was not an approval")]
+    Verdict,
+    #[error("the decision was made for another installation")]
+    Installation,
+    #[error("the decision was made before this data directory was restored or reset")]
+    Epoch,
+    #[error("the decision approves another kind of thing")]
+    Kind,
+    #[error("what would be done is not what was approved")]
+    Content,
+    #[error("the execution does not belong to this decision")]
+    Execution,
+    #[error("the approval has expired")]
+    Expired,
+    #[error("the approval is dated in the future")]
+    NotYet,
+    #[error("the approval cannot be read: {0}")]
+    Malformed(String),
+}
+
+/// How far two clocks of one machine may disagree before a date counts as the future.
+const CLOCK_SLACK_SECS: u64 = 60;
+
+/// Checks everything that signatures, hashes and times can show. Returns the token's id.
+pub fn verify(evidence: &Evidence, kind: Kind, anchor: &Anchor, when: When) -> Result<TokenId, Refusal> {
+    let id = verify_token(&evidence.token, &evidence.certificate, kind, anchor, when)?;
+    if Digest::of(evidence.payload.as_bytes()) != evidence.token.body.offer.plan_hash {
+        return Err(Refusal::Content);
+    }
+    let uses = evidence.token.body.offer.max_executions;
+    if !(0..uses.min(USES_MAX)).any(|n| ExecutionId::derive(&id, n) == evidence.execution) {
+        return Err(Refusal::Execution);
+    }
+    Ok(id)
+}
+
+/// More uses than any token may have; bounds the search for an execution's number.
+pub const USES_MAX: u32 = 1000;
+
+/// The part of [`verify`] that needs no payload: is this an approval of this kind, here and now, by a device of ours?
+pub fn verify_token(
+    token: &Token,
+    certificate: &Certificate,
+    kind: Kind,
+    anchor: &Anchor,
+    when: When,
+) -> Result<TokenId, Refusal> {
+    verify_signature(token, certificate, anchor)?;
+    let offer = &token.body.offer;
+    match token.body.verdict {
+        Verdict::Approved => {}
+        Verdict::Declined | Verdict::EditRequested | Verdict::Conditional => return Err(Refusal::Verdict),
+    }
+    if offer.kind != kind || offer.scope != kind.scope() {
+        return Err(Refusal::Kind);
+    }
+    check_times(offer, when)?;
+    token.id().map_err(|e| Refusal::Malformed(e.to_string()))
+}
+
+/// Who signed, and for which installation; says nothing about the verdict.
+pub fn verify_signature(token: &Token, certificate: &Certificate, anchor: &Anchor) -> Result<(), Refusal> {
+    let body = &token.body;
+    if !certificate.verifies(&anchor.root, &anchor.installation) {
+        return Err(Refusal::Certificate);
+    }
+    if body.key != certificate.body.key {
+        return Err(Refusal::Key);
+    }
+    let message = body.message().map_err(|e: canonical::Error| Refusal::Malformed(e.to_string()))?;
+    if !certificate.body.public.verifies(message.as_bytes(), &token.signature) {
+        return Err(Refusal::Signature);
+    }
+    if body.offer.v != Offer::VERSION {
+        return Err(Refusal::Malformed("unknown version".to_owned()));
+    }
+    if body.offer.installation != anchor.installation {
+        return Err(Refusal::Installation);
+    }
+    if body.offer.epoch != anchor.epoch {
+        return Err(Refusal::Epoch);
+    }
+    Ok(())
+}
+
+fn check_times(offer: &Offer, when: When) -> Result<(), Refusal> {
+    match when {
+        When::AlreadyCommitted => Ok(()),
+        When::At(now) if now >= offer.expires_at => Err(Refusal::Expired),
+        When::At(now) if offer.issued_at > now.plus(std::time::Duration::from_secs(CLOCK_SLACK_SECS)) => {
+            Err(Refusal::NotYet)
+        }
+        When::At(_) => Ok(()),
+    }
+}

@@ -1,0 +1,40 @@
+//! The nouns of Silas and the pure rules about them.
+//!
+//! Everything that two rooms must agree on is here: what a plan is and which bytes of it are hashed, what a card
+//! says, what a device signs, when a check has passed, what the ledger may record. The launcher and the front verify
+//! evidence with the same functions of this room, so neither can be talked into another reading.
+//!
+//! Deliberately absent: files, sockets, threads, clocks, randomness, async. Time and random bytes are parameters
+//! ([`Clock`], [`Random`]), so a crash can be replayed and a test can stop time.
+
+pub mod canonical;
+pub mod card;
+pub mod changeset;
+pub mod check;
+pub mod decimal;
+pub mod device;
+pub mod event;
+pub mod evidence;
+pub mod execution;
+pub mod fail;
+pub mod ids;
+pub mod message;
+pub mod plan;
+pub mod reflex;
+pub mod relpath;
+pub mod roots;
+pub mod signature;
+pub mod taint;
+pub mod time;
+pub mod token;
+pub mod work;
+
+pub use canonical::Digest;
+pub use ids::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, TokenId, WorkItemId};
+pub use taint::{Taint, Tainted};
+pub use time::{Clock, Timestamp};
+
+/// Random bytes from outside, so that tests can replay a run byte for byte.
+pub trait Random: Send + Sync {
+    fn fill(&self, bytes: &mut [u8]);
+}

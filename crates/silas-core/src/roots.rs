@@ -1,0 +1,77 @@
+//! Directories: which may be granted, and exactly which directory on disk a grant means.
+
+use serde::{Deserialize, Serialize};
+
+/// What work may do with a directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// A directory pinned to its identity. A path that leads elsewhere later is not what was approved.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// Absolute and free of symlinks, `.` and `..`.
+    pub path: String,
+    /// Device and inode as decimal strings: they may be larger than JSON's safe integers.
+    pub device: String,
+    pub inode: String,
+}
+
+/// The payload of a `root` decision.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RootGrant {
+    pub kind: RootKind,
+    pub place: Place,
+}
+
+/// Keeps the payloads of different kinds apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RootKind {
+    Root,
+}
+
+/// Why a directory may never be granted, whoever asks.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Forbidden {
+    #[error("The whole file system cannot be granted. Name the project's own directory.")]
+    Everything,
+    #[error("This directory contains Silas's own data. Name a directory beside it.")]
+    OwnData,
+    #[error("This directory lies inside Silas's own data. Name a directory outside it.")]
+    InsideOwnData,
+    #[error("A system directory cannot be granted. Name a project's directory.")]
+    System,
+}
+
+/// Directories that the sandbox itself is built from; work on them cannot be shown at their own path.
+const SYSTEM: [&str; 11] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev", "/boot", "/run"];
+
+/// Both paths must be real paths. `/tmp` and `/var` themselves are too wide as well.
+pub fn may_grant(path: &str, data_dir: &str) -> Result<(), Forbidden> {
+    if path == "/" {
+        return Err(Forbidden::Everything);
+    }
+    if contains(path, data_dir) {
+        return Err(Forbidden::OwnData);
+    }
+    if contains(data_dir, path) {
+        return Err(Forbidden::InsideOwnData);
+    }
+    let too_wide = ["/tmp", "/var", "/home", "/root/.ssh"].contains(&path);
+    if too_wide || SYSTEM.iter().any(|system| contains(system, path)) {
+        return Err(Forbidden::System);
+    }
+    Ok(())
+}
+
+/// Whether `inner` is `outer` or lies below it.
+pub fn contains(outer: &str, inner: &str) -> bool {
+    inner == outer || outer == "/" || inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
+}

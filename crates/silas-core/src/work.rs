@@ -1,0 +1,344 @@
+//! Work items: what is to be done, within which limits, and which checks decide whether it is.
+//!
+//! A [`WorkItem`] is what a plan says; it never changes after it was approved. What the runtime learns while it works is
+//! [`WorkState`], and no byte of that is hashed.
+
+use crate::check::{Check, CheckResult, Command};
+use crate::roots::{Access, Place};
+use crate::{Digest, Timestamp, TokenId, WorkItemId, canonical};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InteractionMode {
+    DefaultAndOffer,
+    ActAndReport,
+    ConfirmOnlyWhenRequired,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Pending,
+    Running,
+    Healthy,
+    Done,
+    Failed,
+    Stuck,
+    Blocked,
+    Paused,
+}
+
+/// What an item may use up in its whole life. Money is in micro-dollars.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    pub max_tokens: u64,
+    pub max_cost_microusd: u64,
+    pub max_wall_time_seconds: u64,
+    pub max_attempts: u32,
+    pub max_planner_calls: u32,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget {
+            max_tokens: 200_000,
+            max_cost_microusd: 2_000_000,
+            max_wall_time_seconds: 1800,
+            max_attempts: 5,
+            max_planner_calls: 3,
+        }
+    }
+}
+
+/// What an item has used up so far.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetUsed {
+    pub tokens: u64,
+    pub cost_microusd: u64,
+    pub wall_time_micros: u64,
+    pub attempts: u32,
+    pub planner_calls: u32,
+    pub executor_runs: u32,
+}
+
+impl BudgetUsed {
+    /// Reaching a limit exhausts it; otherwise the last action could go past it. Zero allowed means none was promised
+    /// and none may be used, so an untouched counter does not count as exhausted.
+    pub fn exceeds(&self, budget: &Budget) -> bool {
+        let spent = |used: u64, max: u64| used > 0 && used >= max;
+        spent(self.tokens, budget.max_tokens)
+            || spent(self.cost_microusd, budget.max_cost_microusd)
+            || self.wall_time_micros >= budget.max_wall_time_seconds.saturating_mul(1_000_000)
+            || self.attempts >= budget.max_attempts
+            || spent(u64::from(self.planner_calls), u64::from(budget.max_planner_calls))
+    }
+
+    pub fn merge(&mut self, child: &BudgetUsed) {
+        self.tokens = self.tokens.saturating_add(child.tokens);
+        self.cost_microusd = self.cost_microusd.saturating_add(child.cost_microusd);
+        self.wall_time_micros = self.wall_time_micros.saturating_add(child.wall_time_micros);
+        self.attempts = self.attempts.saturating_add(child.attempts);
+        self.planner_calls = self.planner_calls.saturating_add(child.planner_calls);
+        self.executor_runs = self.executor_runs.saturating_add(child.executor_runs);
+    }
+}
+
+/// One command of a plan that needs no model.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    pub run: Command,
+    /// Relative to the first directory; absent means that directory itself.
+    #[serde(default)]
+    pub cwd: Option<String>,
+}
+
+/// A directory that a plan asks for. Pinned to device and inode when its card is made.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Directory {
+    pub path: String,
+    pub access: Access,
+    #[serde(default)]
+    pub device: Option<String>,
+    #[serde(default)]
+    pub inode: Option<String>,
+}
+
+impl Directory {
+    pub fn unpinned(path: &str, access: Access) -> Self {
+        Directory { path: path.to_owned(), access, device: None, inode: None }
+    }
+
+    pub fn pinned(place: Place, access: Access) -> Self {
+        Directory { path: place.path, access, device: Some(place.device), inode: Some(place.inode) }
+    }
+
+    /// Exactly which directory this is, if it was pinned.
+    pub fn place(&self) -> Option<Place> {
+        let (device, inode) = (self.device.clone()?, self.inode.clone()?);
+        Some(Place { path: self.path.clone(), device, inode })
+    }
+}
+
+/// Everything that a plan says. [`WorkItem::new`] is the only way to one, so the rules below hold for every value.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    pub id: WorkItemId,
+    pub title: String,
+    pub parent: Option<WorkItemId>,
+    pub spawned_by: Option<WorkItemId>,
+    pub follow_up_of: Option<WorkItemId>,
+    pub domain: Option<String>,
+    pub budget: Budget,
+    pub body: String,
+    pub interaction_mode: InteractionMode,
+    pub steps: Vec<Step>,
+    pub verify: Vec<Check>,
+    pub directories: Vec<Directory>,
+    pub on_failure: String,
+    pub on_stuck: String,
+    pub failure_context: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Definition", into = "Definition")]
+pub struct WorkItem(Definition);
+
+/// What a rule of [`WorkItem::new`] found. `key` is the front-matter key that it is about.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{key}`: {expected}")]
+pub struct RuleBroken {
+    pub key: String,
+    pub expected: String,
+}
+
+pub const TITLE_CHARS_MAX: usize = 200;
+pub const STEPS_MAX: usize = 50;
+pub const CHECKS_MAX: usize = 50;
+pub const DIRECTORIES_MAX: usize = 16;
+pub const COMMAND_BYTES_MAX: usize = 16 * 1024;
+pub const TIMEOUT_SECS_MAX: u64 = 24 * 3600;
+
+impl WorkItem {
+    pub fn new(definition: Definition) -> Result<Self, RuleBroken> {
+        let d = &definition;
+        rule(!d.title.trim().is_empty() && d.title.chars().count() <= TITLE_CHARS_MAX, "title", "1 to 200 characters")?;
+        rule(!d.title.chars().any(char::is_control), "title", "one line without control characters")?;
+        let b = &d.budget;
+        rule(
+            (1..=TIMEOUT_SECS_MAX).contains(&b.max_wall_time_seconds),
+            "budget.max_wall_time_seconds",
+            "1 second to 24 hours",
+        )?;
+        rule(b.max_attempts >= 1, "budget.max_attempts", "at least 1")?;
+        let safe = |n: u64| n <= 1 << 53;
+        rule(safe(b.max_tokens), "budget.max_tokens", "at most 2^53")?;
+        rule(safe(b.max_cost_microusd), "budget.max_cost_usd", "at most 2^53 micro-dollars")?;
+        rule(d.steps.len() <= STEPS_MAX, "steps", "at most 50 steps")?;
+        for (n, step) in d.steps.iter().enumerate() {
+            command(&step.run, &format!("steps[{n}].run"))?;
+            let inside = step.cwd.as_deref().is_none_or(|cwd| !cwd.starts_with('/') && no_dots(cwd));
+            rule(inside, &format!("steps[{n}].cwd"), "a path inside the first directory, without `..`")?;
+        }
+        rule(d.verify.len() <= CHECKS_MAX, "verify", "at most 50 checks")?;
+        for (n, check) in d.verify.iter().enumerate() {
+            let key = |field: &str| format!("verify[{n}].{field}");
+            let named = !check.name.trim().is_empty() && check.name.chars().count() <= TITLE_CHARS_MAX;
+            rule(named && !check.name.chars().any(char::is_control), &key("name"), "1 to 200 characters on one line")?;
+            rule(!d.verify[..n].iter().any(|c| c.name == check.name), &key("name"), "a name that no other check has")?;
+            command(&check.run, &key("run"))?;
+            rule((1..=TIMEOUT_SECS_MAX).contains(&check.timeout), &key("timeout"), "1 second to 24 hours")?;
+            rule(!check.network, &key("network"), "false; checks with network are not available in this version")?;
+        }
+        rule(d.directories.len() <= DIRECTORIES_MAX, "sandbox.directories", "at most 16 directories")?;
+        for (n, directory) in d.directories.iter().enumerate() {
+            let key = format!("sandbox.directories[{n}].path");
+            rule(directory.path.starts_with('/') && no_dots(&directory.path), &key, "an absolute path without `..`")?;
+        }
+        rule(
+            d.steps.is_empty() || d.directories.iter().any(|d| d.access == Access::Write),
+            "sandbox.directories",
+            "at least one directory to work in, because there are steps",
+        )?;
+        Ok(WorkItem(definition))
+    }
+
+    pub fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    pub fn id(&self) -> &WorkItemId {
+        &self.0.id
+    }
+
+    /// The bytes that an approval covers: every field that decides what happens, in canonical JSON. Fields of features
+    /// that this version does not have stand at their empty values, so that adding those features changes no old hash.
+    pub fn canonical(&self) -> Result<String, canonical::Error> {
+        canonical::text(&self.projection())
+    }
+
+    pub fn plan_hash(&self) -> Result<Digest, canonical::Error> {
+        Ok(Digest::of(self.canonical()?.as_bytes()))
+    }
+
+    fn projection(&self) -> Value {
+        let d = &self.0;
+        json!({
+            "id": d.id,
+            "type": "task",
+            "title": d.title,
+            "parent": d.parent,
+            "spawned_by": d.spawned_by,
+            "follow_up_of": d.follow_up_of,
+            "domain": d.domain,
+            "agent": "ephemeral",
+            "budget": d.budget,
+            "body": d.body,
+            "interaction_mode": d.interaction_mode,
+            "input_artifacts_from": [],
+            "steps": d.steps,
+            "verify": d.verify,
+            "gates": [],
+            "skills": [],
+            "access_levels": {},
+            "escalation": {},
+            "schedule": null,
+            "on_failure": d.on_failure,
+            "on_stuck": d.on_stuck,
+            "failure_context": d.failure_context,
+            "tasks": [],
+            "depends_on": [],
+            "sandbox": { "directories": d.directories, "hosts": [], "toolchains": [] },
+            "flows": [],
+        })
+    }
+
+    /// Reads back what [`WorkItem::canonical`] wrote. The launcher does this with the bytes whose hash was signed.
+    pub fn from_canonical(text: &str) -> Result<Self, String> {
+        let value: Value = canonical::read(text).map_err(|e| e.to_string())?;
+        let field = |key: &str| value.get(key).cloned().unwrap_or(Value::Null);
+        let definition = json!({
+            "id": field("id"), "title": field("title"), "parent": field("parent"),
+            "spawned_by": field("spawned_by"), "follow_up_of": field("follow_up_of"), "domain": field("domain"),
+            "budget": field("budget"), "body": field("body"), "interaction_mode": field("interaction_mode"),
+            "steps": field("steps"), "verify": field("verify"),
+            "directories": value.pointer("/sandbox/directories").cloned().unwrap_or(Value::Null),
+            "on_failure": field("on_failure"), "on_stuck": field("on_stuck"),
+            "failure_context": field("failure_context"),
+        });
+        let definition: Definition = serde_json::from_value(definition).map_err(|e| e.to_string())?;
+        let item = WorkItem::new(definition).map_err(|e| e.to_string())?;
+        // Whatever this version does not know would be lost above; then the bytes differ and are refused.
+        let again = item.canonical().map_err(|e| e.to_string())?;
+        if again == text { Ok(item) } else { Err("the plan has parts that this version does not know".to_owned()) }
+    }
+
+    /// The same plan with its directories pinned to what they are on disk now.
+    pub fn with_directories(&self, directories: Vec<Directory>) -> Result<Self, RuleBroken> {
+        WorkItem::new(Definition { directories, ..self.0.clone() })
+    }
+}
+
+fn rule(holds: bool, key: &str, expected: &str) -> Result<(), RuleBroken> {
+    if holds { Ok(()) } else { Err(RuleBroken { key: key.to_owned(), expected: expected.to_owned() }) }
+}
+
+fn command(run: &Command, key: &str) -> Result<(), RuleBroken> {
+    let size = run.argv().iter().map(String::len).sum::<usize>();
+    let given = match run {
+        Command::Shell(script) => !script.trim().is_empty(),
+        Command::Argv(argv) => argv.first().is_some_and(|program| !program.is_empty()),
+    };
+    rule(given && size <= COMMAND_BYTES_MAX, key, "a command of at most 16 KiB")?;
+    rule(!run.argv().iter().any(|arg| arg.contains('\0')), key, "a command without NUL characters")
+}
+
+fn no_dots(path: &str) -> bool {
+    !path.split('/').any(|part| part == "..") && !path.contains('\0')
+}
+
+impl TryFrom<Definition> for WorkItem {
+    type Error = RuleBroken;
+    fn try_from(definition: Definition) -> Result<Self, RuleBroken> {
+        WorkItem::new(definition)
+    }
+}
+
+impl From<WorkItem> for Definition {
+    fn from(item: WorkItem) -> Definition {
+        item.0
+    }
+}
+
+/// What the runtime learns about an item. Written by the runtime alone; never hashed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkState {
+    pub approval_token: Option<TokenId>,
+    pub needs_approval: bool,
+    pub status: Status,
+    pub attempts: u32,
+    pub budget_used: BudgetUsed,
+    pub verification_results: Vec<CheckResult>,
+    pub created_at: Timestamp,
+}
+
+impl WorkState {
+    pub fn new(created_at: Timestamp) -> Self {
+        WorkState {
+            approval_token: None,
+            needs_approval: true,
+            status: Status::Pending,
+            attempts: 0,
+            budget_used: BudgetUsed::default(),
+            verification_results: Vec::new(),
+            created_at,
+        }
+    }
+}

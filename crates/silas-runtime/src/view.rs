@@ -1,0 +1,141 @@
+//! What the doors show: plain values, computed here, so that no door decides anything.
+
+use serde::Serialize;
+use silas_core::card::Card;
+use silas_core::changeset::FileDiff;
+use silas_core::check::{CheckResult, Outcome};
+use silas_core::{ExecutionId, InstallationId, MessageId, Timestamp, WorkItemId};
+
+/// Everything a door needs to draw itself after connecting; later changes come as [`Update`]s.
+#[derive(Clone, Debug, Serialize)]
+pub struct Snapshot {
+    pub installation: InstallationId,
+    pub now: Timestamp,
+    pub entries: Vec<Entry>,
+    /// Open and parked cards, the active one first.
+    pub cards: Vec<Card>,
+    /// The work shown in the Stream, oldest first.
+    pub work: Vec<WorkView>,
+    pub activity: ActivityView,
+    pub grants: Vec<GrantView>,
+    /// The sentences that are understood without a model.
+    pub understood: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Update {
+    /// A new entry of the Stream, or a new version of one with the same id.
+    Message { entry: Entry },
+    Cards { cards: Vec<Card> },
+    Work { work: WorkView },
+    Activity { activity: ActivityView, grants: Vec<GrantView> },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sender {
+    Owner,
+    Silas,
+}
+
+/// One turn's text in the Stream.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Entry {
+    pub id: MessageId,
+    pub sender: Sender,
+    pub text: String,
+    pub at: Timestamp,
+}
+
+/// A running or finished task, as one block of the Stream.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct WorkView {
+    pub execution: ExecutionId,
+    pub work_item: WorkItemId,
+    pub title: String,
+    /// Where it works: "Working in a private copy", "Stopped", "Applied" …
+    pub place: String,
+    pub steps: Vec<StepView>,
+    pub running: bool,
+    pub started_at: Timestamp,
+    /// The sentence that says what is safe: "Your files are untouched".
+    pub footer: String,
+    pub outcome: Option<Outcome>,
+    /// Whether `proof` can be asked for.
+    pub has_proof: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StepView {
+    pub label: String,
+    pub state: StepState,
+    pub took_ms: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    Waiting,
+    Running,
+    Done,
+    Failed,
+}
+
+/// The ledger, told in sentences, newest first.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ActivityView {
+    pub summary: String,
+    pub rows: Vec<Row>,
+    pub n_entries: u64,
+    /// Whether the chain holds; `None` until it was checked.
+    pub verified: Option<bool>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Row {
+    pub seq: u64,
+    pub at: Timestamp,
+    pub icon: Icon,
+    pub text: String,
+    pub note: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Icon {
+    Tick,
+    Cross,
+    Seal,
+    Refused,
+    Shield,
+    Pen,
+    Undo,
+}
+
+/// Something the owner has allowed, in words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct GrantView {
+    pub title: String,
+    pub text: String,
+    pub since: Timestamp,
+}
+
+/// What happened to one execution, each line backed by the ledger.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ProofView {
+    pub execution: ExecutionId,
+    pub title: String,
+    pub outcome: Outcome,
+    pub claim: String,
+    pub steps: Vec<ProofStep>,
+    pub before: Vec<CheckResult>,
+    pub after: Vec<CheckResult>,
+    pub diffs: Vec<FileDiff>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ProofStep {
+    pub title: String,
+    pub note: String,
+}
