@@ -18,6 +18,7 @@ pub mod evidence;
 pub mod execution;
 pub mod fail;
 pub mod ids;
+pub mod key_service;
 pub mod message;
 pub mod plan;
 pub mod reflex;
