@@ -157,3 +157,6 @@ impl<'de> Visitor<'de> for Strict {
         Ok(Value::Object(fields))
     }
 }
+
+#[cfg(test)]
+mod tests;

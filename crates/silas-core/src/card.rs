@@ -1,7 +1,7 @@
 //! Cards: every question to the owner has this one shape, computed from the action it is about.
 //!
-//! What is on a card is hashed ([`Face::hash`]) and the hash is signed, so a decision is about what was seen. A model's
-//! sentence may appear only in [`Face::quote`], as text, with control and direction characters made visible.
+//! What is on a card is hashed ([`Face::hash`]) and the hash is signed, so a decision is about what was seen. Quoted
+//! words appear only in [`Face::rationale`], as text, with control and direction characters made visible.
 
 use crate::check::{CheckResult, Outcome};
 use crate::changeset::FileDiff;
@@ -22,6 +22,8 @@ pub enum Risk {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CardKind {
+    /// The house rules, on the pairing screen only.
+    Pairing,
     /// May plans work in this directory?
     Root,
     /// May this plan be carried out?

@@ -59,9 +59,14 @@ impl Eq for Pattern {}
 
 /// Size of a compiled expression, in bytes; a larger one is refused instead of filling memory.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
+/// Length of an expression's text, in bytes; reading a long one takes seconds before its size is known.
+const PATTERN_TEXT_MAX: usize = 4096;
 
 impl Pattern {
     pub fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > PATTERN_TEXT_MAX {
+            return Err(format!("a regular expression has at most {PATTERN_TEXT_MAX} bytes"));
+        }
         for construct in ["(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "(?#"] {
             if text.contains(construct) {
                 return Err(format!("`{construct}` is not supported in regular expressions"));
@@ -264,3 +269,6 @@ impl Outcome {
         if red_before { Outcome::Proved } else { Outcome::Guarded }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,16 +23,20 @@ impl Decimal {
             Some(rest) => (true, rest),
             None => (false, text),
         };
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+        let (whole, fraction) = match digits.split_once('.') {
+            Some((whole, fraction)) => (whole, Some(fraction)),
+            None => (digits, None),
+        };
         let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-        if !plain(whole) || !plain(fraction) || whole.len() + fraction.len() > DIGITS_MAX {
+        let n_digits = whole.len() + fraction.map_or(0, str::len);
+        if !plain(whole) || !fraction.is_none_or(plain) || n_digits > DIGITS_MAX {
             return Err(bad());
         }
         let whole = match whole.trim_start_matches('0') {
             "" => "0",
             rest => rest,
         };
-        let fraction = fraction.trim_end_matches('0');
+        let fraction = fraction.unwrap_or_default().trim_end_matches('0');
         let magnitude = if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") };
         let sign = if negative && magnitude != "0" { "-" } else { "" };
         Ok(Decimal(format!("{sign}{magnitude}")))
@@ -91,3 +95,6 @@ impl TryFrom<String> for Decimal {
         Decimal::parse(&text)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,3 +141,6 @@ fn check_times(offer: &Offer, when: When) -> Result<(), Refusal> {
         When::At(_) => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,6 @@ pub enum FailPoint {
     MessageAccepted,
     CardOffered,
     DecisionRecorded,
-    TokenSpent,
     ExecutionAdmitted,
     CopyMade,
     CheckedBefore,
@@ -28,11 +27,10 @@ pub enum FailPoint {
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 18] = [
+    pub const ALL: [FailPoint; 17] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
         FailPoint::DecisionRecorded,
-        FailPoint::TokenSpent,
         FailPoint::ExecutionAdmitted,
         FailPoint::CopyMade,
         FailPoint::CheckedBefore,

@@ -120,3 +120,6 @@ fn uuid(random: &dyn Random) -> String {
     let hex: String = b.iter().map(|b| format!("{b:02x}")).collect();
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,3 +87,6 @@ fn bare(text: &str) -> Option<(String, &str)> {
     let path = text[..end].trim_end_matches(',');
     (path.starts_with(['/', '~', '.'])).then(|| (path.to_owned(), &text[end..]))
 }
+
+#[cfg(test)]
+mod tests;

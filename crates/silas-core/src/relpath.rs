@@ -92,3 +92,6 @@ impl TryFrom<String> for RelPath {
         if path.to_string() == text { Ok(path) } else { Err(BadPath(text)) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,3 +75,6 @@ pub fn may_grant(path: &str, data_dir: &str) -> Result<(), Forbidden> {
 pub fn contains(outer: &str, inner: &str) -> bool {
     inner == outer || outer == "/" || inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
 }
+
+#[cfg(test)]
+mod tests;

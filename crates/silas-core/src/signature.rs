@@ -94,3 +94,6 @@ impl TryFrom<String> for SignatureBytes {
         decode(&text, "a signature").map(SignatureBytes)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,3 +51,6 @@ impl<T> Tainted<T> {
         Tainted { value: f(self.value, other.value), taint: self.taint.join(other.taint) }
     }
 }
+
+#[cfg(test)]
+mod tests;

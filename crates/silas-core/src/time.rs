@@ -118,3 +118,6 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
 }
+
+#[cfg(test)]
+mod tests;

@@ -342,3 +342,6 @@ impl WorkState {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,1 +1,27 @@
-//! placeholder
+//! The only room that sees both a wish and a hand that can act.
+//!
+//! A message comes in ([`turn`]), reflex or a model makes something of it, a question goes to the owner ([`review`]),
+//! and what the owner approved is carried out in a private copy ([`work`]), verified there, applied, and can be taken
+//! back ([`undo`]). Every step is in the ledger, from which [`activity`] and [`proof`] tell it.
+//!
+//! Deliberately absent: private keys, the owner's files (the launcher's helpers touch those, never this process), and
+//! any decision of a model's.
+
+mod activity;
+mod pairing;
+mod places;
+mod proof;
+mod review;
+mod start;
+mod stream;
+mod trouble;
+mod turn;
+mod undo;
+pub mod view;
+mod words;
+mod work;
+
+pub use places::Places;
+pub use stream::{Options, Parts, Stream};
+pub use trouble::Trouble;
+pub use words::Words;

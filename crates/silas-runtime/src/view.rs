@@ -1,6 +1,6 @@
 //! What the doors show: plain values, computed here, so that no door decides anything.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use silas_core::card::Card;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
@@ -49,7 +49,7 @@ pub struct Entry {
 }
 
 /// A running or finished task, as one block of the Stream.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct WorkView {
     pub execution: ExecutionId,
     pub work_item: WorkItemId,
@@ -66,14 +66,14 @@ pub struct WorkView {
     pub has_proof: bool,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StepView {
     pub label: String,
     pub state: StepState,
     pub took_ms: Option<u64>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
     Waiting,
@@ -138,4 +138,14 @@ pub struct ProofView {
 pub struct ProofStep {
     pub title: String,
     pub note: String,
+}
+
+/// What checking the whole ledger showed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LedgerReport {
+    pub n_entries: u64,
+    /// Hash of the last entry; whoever wrote it down earlier can see whether the ledger still extends it.
+    pub head: Option<String>,
+    /// Where and why the chain does not hold; `None` if it does.
+    pub broken: Option<String>,
 }

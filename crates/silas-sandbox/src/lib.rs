@@ -1,1 +1,55 @@
-//! placeholder
+//! The hands of Silas: a launcher that starts nothing without evidence, workshops that work in a private copy, cells
+//! that isolate every command, and an apply that is all or nothing across crashes.
+//!
+//! Three kinds of process meet here. The *front* serves people and is confined ([`confine`]); it holds a [`Launcher`]
+//! and asks. The *launcher* was forked from it before it had anything to lose; it verifies every approval again, with
+//! the same function as the trust kernel, keeps its own memory of what was spent, and forks. A *workshop* is forked for
+//! exactly one approved execution: it copies the directory, runs checks and steps in cells ([`cell`]), and puts the
+//! result in place only if the checks went from red to green.
+//!
+//! Deliberately absent: models, databases, networks, threads. Nothing here decides what is worth doing.
+
+mod apply;
+mod bench;
+pub mod cell;
+mod changes;
+pub mod confine;
+mod diff;
+mod dir;
+mod door;
+mod durable;
+mod error;
+mod errand;
+mod fd_passing;
+mod forget;
+mod frame;
+mod ground;
+mod journal;
+mod launcher;
+mod lifeline;
+mod memory;
+mod observe;
+mod pairing;
+mod permit;
+mod plug;
+mod process;
+mod protocol;
+mod recover;
+mod removal;
+mod serve;
+mod stage;
+mod syscall;
+mod terminal;
+mod trade;
+mod tree;
+mod undo;
+mod workshop;
+mod workspace;
+
+pub use error::Error;
+pub use ground::{CellLimits, Seal, Sealed};
+pub use launcher::Launcher;
+pub use plug::pull_the_plug;
+pub use protocol::{Applied, Changes, Copied, KeptText, Recovered, StepResult, Undone};
+pub use terminal::{terminal_pairing_code, terminal_sign};
+pub use workshop::{Canceller, Workshop};

@@ -10,7 +10,7 @@ use silas_core::message::SignedMessage;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token};
 use silas_core::{CardId, ExecutionId, InstallationId, KeyId, Nonce};
-use silas_runtime::view::{ProofView, Snapshot, Update};
+use silas_runtime::view::{LedgerReport, ProofView, Snapshot, Update};
 
 /// From the page.
 #[derive(Debug, Deserialize)]
@@ -29,12 +29,15 @@ pub enum ClientMessage {
     Proof { execution: ExecutionId },
     /// Ends all running work. Needs no signature: it can only take away.
     Stop {},
+    /// Checks the whole ledger.
+    Verify {},
 }
 
 /// To the page.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ServerMessage {
+    /// First word of every WebSocket.
     Challenge { challenge: Nonce, installation: InstallationId },
     Welcome { device: String, snapshot: Box<Snapshot> },
     #[serde(untagged)]
@@ -42,6 +45,7 @@ pub enum ServerMessage {
     /// The answer to `approval_response`, `renew` and `dismiss`.
     Decided { request_id: CardId, recorded: bool, message: String },
     Proof { proof: Box<ProofView> },
+    Verified { report: LedgerReport },
     /// Three parts: what happened, what it means or what to do, and a stable code.
     Error { code: &'static str, message: String, todo: String },
 }

@@ -1,1 +1,129 @@
-fn main(){}
+//! The binary: commands, configuration, and the one place where the rooms meet.
+//!
+//! `main` reads its arguments and, for a server, forks the launcher before anything else exists: no configuration, no
+//! key, no socket, no thread. Only this room reads configuration files and environment variables.
+
+mod config;
+mod demo;
+mod home;
+mod ledger_file;
+mod plan_file;
+mod start;
+mod terminal;
+mod wire;
+mod world;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "silas", version, about = "An assistant that does things on your machine, and can be trusted to.")]
+struct Args {
+    /// Where Silas keeps its data; by default ~/.local/share/silas.
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// The configuration file; by default config/silas.yaml where there is one.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Start Silas and print the address of its page (what `silas` alone does).
+    Start(start::StartArgs),
+    /// Make keys and data directory without starting. Safe to repeat.
+    Init,
+    /// Play the whole story in the terminal: a bug, a plan, an approval, a proof, an undo.
+    Demo(demo::DemoArgs),
+    /// Tell Silas something, like in the page.
+    Say { text: String },
+    /// Show what waits for a decision.
+    Review,
+    /// Approve a card of `silas review` (the first, if there is one).
+    Approve { number: Option<usize> },
+    /// Decline a card of `silas review`.
+    Decline { number: Option<usize> },
+    /// Take back the last applied work, while its undo window is open.
+    Undo,
+    /// Tell what happened, from the ledger.
+    Activity,
+    /// Say whether Silas runs, and what it is doing.
+    Status,
+    /// Print a new address for pairing a browser.
+    Pair,
+    /// End all running work now.
+    Stop {
+        /// Everything; there is no smaller stop yet.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Look at the ledger.
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Look at the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Look at a plan file.
+    #[command(subcommand)]
+    Plan(PlanCommand),
+}
+
+#[derive(Subcommand)]
+enum AuditCommand {
+    /// Check every entry of the ledger. With --data-dir it needs no running server.
+    Verify,
+}
+
+#[derive(Subcommand)]
+enum ConfigCommand {
+    /// Check the configuration and say what is wrong.
+    Check,
+    /// Show every value and where it comes from.
+    Show,
+}
+
+#[derive(Subcommand)]
+enum PlanCommand {
+    /// Check a plan and say what is wrong, with line and column.
+    Check { file: PathBuf },
+    /// Show what a plan would ask for, and its hash.
+    Show { file: PathBuf },
+}
+
+fn main() -> ExitCode {
+    arm_fail_point();
+    let args = Args::parse();
+    let command = args.command.unwrap_or(Command::Start(start::StartArgs::default()));
+    let result = match command {
+        Command::Start(start) => start::run(&start, args.data_dir, args.config),
+        Command::Init => start::init(args.data_dir, args.config),
+        Command::Demo(demo) => demo::run(&demo),
+        Command::Config(ConfigCommand::Check) => start::config_check(args.config.as_deref()),
+        Command::Config(ConfigCommand::Show) => start::config_show(args.config.as_deref()),
+        Command::Plan(PlanCommand::Check { file }) => plan_file::check(&file),
+        Command::Plan(PlanCommand::Show { file }) => plan_file::show(&file),
+        Command::Audit(AuditCommand::Verify) => ledger_file::verify(args.data_dir, args.config.as_deref()),
+        client => home::find(args.data_dir, args.config.as_deref()).and_then(|home| terminal::run(&home, client)),
+    };
+    match result {
+        Ok(code) => code,
+        Err(cause) => {
+            eprintln!("{cause:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Tests pull the plug at a named instant. Release builds have no such thing.
+fn arm_fail_point() {
+    #[cfg(debug_assertions)]
+    if let Ok(name) = std::env::var("SILAS_FAIL_AT") {
+        let point = silas_core::fail::FailPoint::ALL.into_iter().find(|point| point.name() == name);
+        if let Some(point) = point {
+            silas_core::fail::arm(point, silas_sandbox::pull_the_plug);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The approval engine: makes offers, keeps decisions, and spends each exactly as often as it says.
+//!
+//! Architecture invariant (INV-01): the only way to an [`Approved`] leads through [`Engine::authorize`] or
+//! [`Engine::readmit`]. Architecture invariant (INV-02): what is spent is bound to the bytes that were shown and signed;
+//! signature, hash, expiry, count, execution and ledger entry are one transaction.
+
+use crate::house_rules::{HOUSE_RULE_DAYS, HOUSE_RULE_USES, HouseRule, HouseRules};
+use crate::witness::{Approvable, Approved};
+use crate::Error;
+use silas_core::card::{Card, CardState, Face};
+use silas_core::event::AuditEvent;
+use silas_core::evidence::{self, Anchor, Evidence, When};
+use silas_core::execution::ExecutionState;
+use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
+use silas_core::work::WorkItem;
+use silas_core::{Clock, Digest, ExecutionId, Nonce, Random, Timestamp, TokenId, WorkItemId, canonical};
+use silas_store::{ReadTx, Tx, devices, executions, ledger, tokens};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why a decision was not taken or not spent. Nothing ran.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error("this card has been answered already")]
+    Answered,
+    #[error("this card asks nothing")]
+    NothingAsked,
+    #[error("the decision is not about this card as it was shown")]
+    OtherOffer,
+    #[error("the device is not paired with this Silas")]
+    UnknownDevice,
+    #[error("there is no such approval")]
+    NoToken,
+    #[error("the approval is used up")]
+    Spent,
+    #[error("the work has ended already")]
+    Terminal,
+    #[error("the time that the work was given is over")]
+    TimeIsUp,
+    #[error(transparent)]
+    Evidence(#[from] evidence::Refusal),
+}
+
+/// A decision that is on record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recorded {
+    pub token: TokenId,
+    pub verdict: Verdict,
+}
+
+/// Cheap to clone; closures of the store take a clone along.
+#[derive(Clone)]
+pub struct Engine {
+    anchor: Arc<Anchor>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+}
+
+impl Engine {
+    pub fn new(anchor: Anchor, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
+        Engine { anchor: Arc::new(anchor), clock, random }
+    }
+
+    pub fn anchor(&self) -> &Anchor {
+        &self.anchor
+    }
+
+    /// The body that a card will carry: bound to what is asked and to how it is shown.
+    pub fn offer<T: Approvable>(&self, subject: &str, item: &T, face: &Face, lasts: Duration) -> Result<Offer, Error> {
+        self.offer_payload(item.kind(), subject, &item.payload()?, face, lasts, 1)
+    }
+
+    /// The same question again, with a new nonce and new times.
+    pub fn renewed(&self, offer: &Offer, lasts: Duration) -> Offer {
+        let now = self.clock.now();
+        Offer { nonce: Nonce::new(self.random.as_ref()), issued_at: now, expires_at: now.plus(lasts), ..offer.clone() }
+    }
+
+    /// What the pairing screen of the first device signs.
+    pub fn offer_house_rules(&self) -> Result<(Face, Offer, String), Error> {
+        let rules = HouseRules::current();
+        let face = rules.face();
+        let payload = canonical::text(&rules)?;
+        let lasts = Duration::from_secs(HOUSE_RULE_DAYS * 24 * 3600);
+        let offer = self.offer_payload(Kind::HouseRules, "house-rules", &payload, &face, lasts, HOUSE_RULE_USES)?;
+        Ok((face, offer, payload))
+    }
+
+    fn offer_payload(
+        &self,
+        kind: Kind,
+        subject: &str,
+        payload: &str,
+        face: &Face,
+        lasts: Duration,
+        max_executions: u32,
+    ) -> Result<Offer, Error> {
+        let now = self.clock.now();
+        Ok(Offer {
+            v: Offer::VERSION,
+            kind,
+            scope: kind.scope(),
+            installation: self.anchor.installation.clone(),
+            epoch: self.anchor.epoch,
+            work_item_id: subject.to_owned(),
+            plan_hash: Digest::of(payload.as_bytes()),
+            shown: face.hash()?,
+            nonce: Nonce::new(self.random.as_ref()),
+            issued_at: now,
+            expires_at: now.plus(lasts),
+            max_executions,
+            approval_strength: Strength::Tap,
+            conditions: BTreeMap::new(),
+        })
+    }
+
+    /// Keeps a signed decision about a card, exactly as it was signed. The card must be open and the offer its own.
+    pub fn record(&self, tx: &mut Tx<'_>, card: &Card, token: &Token) -> Result<Result<Recorded, Refusal>, Error> {
+        let recorded = self.record_or_refuse(tx, card, token)?;
+        if let Err(refusal) = &recorded {
+            tx.record(&AuditEvent::DecisionRefused { card: card.id.clone(), reason: refusal.to_string() })?;
+        }
+        Ok(recorded)
+    }
+
+    fn record_or_refuse(&self, tx: &mut Tx<'_>, card: &Card, token: &Token) -> Result<Result<Recorded, Refusal>, Error> {
+        match card.state {
+            CardState::Open => {}
+            CardState::Parked => return Ok(Err(evidence::Refusal::Expired.into())),
+            CardState::Answered | CardState::Closed => return Ok(Err(Refusal::Answered)),
+        }
+        let (Some(offer), Some(payload)) = (&card.offer, &card.payload) else { return Ok(Err(Refusal::NothingAsked)) };
+        if token.body.offer != *offer || card.face.hash()? != offer.shown {
+            return Ok(Err(Refusal::OtherOffer));
+        }
+        let Some(certificate) = devices::get(tx, &token.body.key)? else { return Ok(Err(Refusal::UnknownDevice)) };
+        if let Err(refusal) = evidence::verify_signature(token, &certificate, &self.anchor) {
+            return Ok(Err(refusal.into()));
+        }
+        if self.now(tx)? >= offer.expires_at {
+            return Ok(Err(evidence::Refusal::Expired.into()));
+        }
+        let id = token.id()?;
+        tokens::insert(tx, token, &certificate, payload, Some(&card.id))?;
+        tx.record(&AuditEvent::DecisionRecorded {
+            card: card.id.clone(),
+            token: id.clone(),
+            kind: offer.kind,
+            verdict: token.body.verdict,
+            key: token.body.key.clone(),
+        })?;
+        Ok(Ok(Recorded { token: id, verdict: token.body.verdict }))
+    }
+
+    /// Keeps the house rules that a device signed while it was paired.
+    pub fn record_house_rules(
+        &self,
+        tx: &mut Tx<'_>,
+        certificate: &silas_core::device::Certificate,
+        token: &Token,
+    ) -> Result<Result<TokenId, Refusal>, Error> {
+        let payload = canonical::text(&HouseRules::current())?;
+        let when = When::At(self.now(tx)?);
+        let fits = token.body.offer.plan_hash == Digest::of(payload.as_bytes())
+            && token.body.offer.shown == HouseRules::current().face().hash()?
+            && token.body.offer.max_executions == HOUSE_RULE_USES;
+        if !fits {
+            return Ok(Err(Refusal::OtherOffer));
+        }
+        let id = match evidence::verify_token(token, certificate, Kind::HouseRules, &self.anchor, when) {
+            Ok(id) => id,
+            Err(refusal) => return Ok(Err(refusal.into())),
+        };
+        tokens::insert(tx, token, certificate, &payload, None)?;
+        tx.record(&AuditEvent::HouseRulesSigned { token: id.clone(), key: token.body.key.clone() })?;
+        Ok(Ok(id))
+    }
+
+    /// Checks everything and spends one execution.
+    pub fn authorize<T: Approvable>(
+        &self,
+        tx: &mut Tx<'_>,
+        token: &TokenId,
+        item: T,
+    ) -> Result<Result<Approved<T>, Refusal>, Error> {
+        let Some(stored) = tokens::get(tx, token)? else { return Ok(Err(Refusal::NoToken)) };
+        let now = self.now(tx)?;
+        let payload = item.payload()?;
+        let mut evidence = Evidence {
+            token: stored.token,
+            certificate: stored.certificate,
+            payload,
+            execution: ExecutionId::derive(token, 0),
+        };
+        if let Err(refusal) = evidence::verify(&evidence, item.kind(), &self.anchor, When::At(now)) {
+            return Ok(Err(refusal.into()));
+        }
+        let Some(use_number) = tokens::spend(tx, token)? else { return Ok(Err(Refusal::Spent)) };
+        evidence.execution = ExecutionId::derive(token, use_number);
+        let plan_hash = evidence.token.body.offer.plan_hash;
+        // Allowing a directory starts nothing, so it has no execution that could be running.
+        if let Ok(work_item) = WorkItemId::parse(&evidence.token.body.offer.work_item_id) {
+            let execution = executions::Execution {
+                id: evidence.execution.clone(),
+                token: token.clone(),
+                work_item,
+                plan_hash,
+                state: ExecutionState::Running,
+                use_number,
+                started_at: now,
+                ended_at: None,
+                undo_until: None,
+                result: None,
+                changeset: None,
+            };
+            executions::insert(tx, &execution)?;
+        }
+        tx.record(&AuditEvent::TokenSpent {
+            token: token.clone(),
+            execution: evidence.execution.clone(),
+            plan_hash,
+            use_number,
+        })?;
+        Ok(Ok(Approved::new(item, evidence, now)))
+    }
+
+    /// After a restart: this very execution, spent before, not ended, within its time.
+    pub fn readmit(&self, tx: &ReadTx<'_>, execution: &ExecutionId) -> Result<Result<Approved<WorkItem>, Refusal>, Error> {
+        let Some(known) = executions::get(tx, execution)? else { return Ok(Err(Refusal::NoToken)) };
+        if known.state != ExecutionState::Running {
+            return Ok(Err(Refusal::Terminal));
+        }
+        let Some(stored) = tokens::get(tx, &known.token)? else { return Ok(Err(Refusal::NoToken)) };
+        let Ok(item) = WorkItem::from_canonical(&stored.payload) else {
+            return Ok(Err(evidence::Refusal::Content.into()));
+        };
+        let evidence = Evidence {
+            token: stored.token,
+            certificate: stored.certificate,
+            payload: stored.payload,
+            execution: execution.clone(),
+        };
+        if let Err(refusal) = evidence::verify(&evidence, Kind::Plan, &self.anchor, When::AlreadyCommitted) {
+            return Ok(Err(refusal.into()));
+        }
+        let approved = Approved::new(item, evidence, known.started_at);
+        if self.now(tx)? >= approved.runs_until() {
+            return Ok(Err(Refusal::TimeIsUp));
+        }
+        Ok(Ok(approved))
+    }
+
+    /// Uses the house rules once for `rule`, if the owner signed them and they name it.
+    pub fn use_house_rule(&self, tx: &mut Tx<'_>, rule: HouseRule) -> Result<bool, Error> {
+        let when = When::At(self.now(tx)?);
+        for stored in tokens::by_kind(tx, Kind::HouseRules)? {
+            let holds = evidence::verify_token(&stored.token, &stored.certificate, Kind::HouseRules, &self.anchor, when).is_ok()
+                && Digest::of(stored.payload.as_bytes()) == stored.token.body.offer.plan_hash;
+            let named = canonical::read::<HouseRules>(&stored.payload).is_ok_and(|rules| rules.rules.contains(&rule));
+            if !(holds && named) {
+                continue;
+            }
+            let id = stored.token.id()?;
+            if let Some(use_number) = tokens::spend(tx, &id)? {
+                tx.record(&AuditEvent::TokenSpent {
+                    execution: ExecutionId::derive(&id, use_number),
+                    token: id,
+                    plan_hash: stored.token.body.offer.plan_hash,
+                    use_number,
+                })?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The later of now and the highest time ever recorded: setting the clock back brings no approval to life.
+    fn now(&self, tx: &ReadTx<'_>) -> Result<Timestamp, Error> {
+        let recorded = ledger::last_time(tx)?.unwrap_or(Timestamp::EPOCH);
+        Ok(self.clock.now().max(recorded))
+    }
+}

@@ -1,0 +1,240 @@
+//! From the tree of a plan's front matter to the definition of a work item.
+
+use super::PlanError;
+use super::fields::{Fields, kind, text_of};
+use super::yaml::{Node, Value};
+use crate::WorkItemId;
+use crate::check::{Check, Command, Expectation, Pattern};
+use crate::decimal::Decimal;
+use crate::roots::Access;
+use crate::work::{Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, STEPS_MAX, Step};
+use serde_json::json;
+
+const KEYS: &[&str] = &[
+    "id",
+    "type",
+    "title",
+    "parent",
+    "spawned_by",
+    "follow_up_of",
+    "domain",
+    "agent",
+    "budget",
+    "interaction_mode",
+    "steps",
+    "verify",
+    "sandbox",
+    "flows",
+    "on_failure",
+    "on_stuck",
+    "failure_context",
+    "needs_approval",
+    "gates",
+    "skills",
+    "access_levels",
+    "escalation",
+    "schedule",
+    "tasks",
+    "depends_on",
+    "input_artifacts_from",
+];
+
+/// Keys of the model whose features this version does not have.
+const NOT_YET: &[&str] = &[
+    "flows",
+    "gates",
+    "skills",
+    "access_levels",
+    "escalation",
+    "schedule",
+    "tasks",
+    "depends_on",
+    "input_artifacts_from",
+];
+
+const MODES: &[InteractionMode] =
+    &[InteractionMode::DefaultAndOffer, InteractionMode::ActAndReport, InteractionMode::ConfirmOnlyWhenRequired];
+
+const ACCESS: &[Access] = &[Access::Read, Access::Write];
+
+pub(super) fn mode_name(mode: InteractionMode) -> &'static str {
+    match mode {
+        InteractionMode::DefaultAndOffer => "default_and_offer",
+        InteractionMode::ActAndReport => "act_and_report",
+        InteractionMode::ConfirmOnlyWhenRequired => "confirm_only_when_required",
+    }
+}
+
+pub(super) fn access_name(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read",
+        Access::Write => "write",
+    }
+}
+
+/// Seconds that a check may take if its plan says nothing.
+const CHECK_TIMEOUT_SECS: u64 = 60;
+
+const NOT_AVAILABLE: &str = "not available in this version";
+
+pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
+    let top = Fields::of(root, "", KEYS)?;
+    for key in NOT_YET {
+        top.must_be_empty(key, NOT_AVAILABLE)?;
+    }
+    only(&top, "type", "task", &["goal", "project"])?;
+    top.needed("type", top.get("type"))?;
+    only(&top, "agent", "ephemeral", &["stream"])?;
+    // A request, never an authority: whether approval is needed is not for the plan to say.
+    top.yes_no("needs_approval")?;
+    let id = |key: &str| top.parsed(key, WorkItemId::parse);
+    Ok(Definition {
+        id: top.needed("id", id("id")?)?,
+        title: top.needed("title", top.text("title")?)?,
+        parent: id("parent")?,
+        spawned_by: id("spawned_by")?,
+        follow_up_of: id("follow_up_of")?,
+        domain: top.text("domain")?,
+        budget: budget(&top)?,
+        body: body.to_owned(),
+        interaction_mode: top
+            .choice("interaction_mode", MODES, mode_name)?
+            .unwrap_or(InteractionMode::ConfirmOnlyWhenRequired),
+        steps: each(&top, "steps", STEPS_MAX, step)?,
+        verify: each(&top, "verify", CHECKS_MAX, check)?,
+        directories: directories(&top)?,
+        on_failure: top.text("on_failure")?.unwrap_or_else(|| "report".to_owned()),
+        on_stuck: top.text("on_stuck")?.unwrap_or_else(|| "consult_planner".to_owned()),
+        failure_context: top.text("failure_context")?,
+    })
+}
+
+/// A key with one value that works and others that are known but not there yet.
+fn only(top: &Fields<'_>, key: &str, works: &str, later: &[&str]) -> Result<(), PlanError> {
+    match top.text(key)? {
+        None => Ok(()),
+        Some(text) if text == works => Ok(()),
+        Some(text) if later.contains(&text.as_str()) => {
+            Err(top.error(key, format!("`{text}` is {NOT_AVAILABLE}; write `{works}`")))
+        }
+        Some(text) => {
+            let given: String = text.chars().take(40).collect();
+            Err(top.error(key, format!("`{given}` is not one of {works}, {}", later.join(", "))))
+        }
+    }
+}
+
+/// Reads one entry more than are allowed; then the item's own rule says how many that is, and no time goes into the rest.
+fn each<T>(
+    fields: &Fields<'_>,
+    key: &str,
+    max: usize,
+    read: impl Fn(&Node, &str) -> Result<T, PlanError>,
+) -> Result<Vec<T>, PlanError> {
+    let path = fields.path_of(key);
+    fields.list(key)?.iter().take(max + 1).enumerate().map(|(n, node)| read(node, &format!("{path}[{n}]"))).collect()
+}
+
+fn budget(top: &Fields<'_>) -> Result<Budget, PlanError> {
+    let default = Budget::default();
+    let Some(node) = top.get("budget") else { return Ok(default) };
+    let keys = ["max_tokens", "max_cost_usd", "max_wall_time_seconds", "max_attempts", "max_planner_calls"];
+    let fields = Fields::of(node, "budget", &keys)?;
+    Ok(Budget {
+        max_tokens: fields.integer("max_tokens")?.unwrap_or(default.max_tokens),
+        max_cost_microusd: fields.parsed("max_cost_usd", microdollars)?.unwrap_or(default.max_cost_microusd),
+        max_wall_time_seconds: fields.integer("max_wall_time_seconds")?.unwrap_or(default.max_wall_time_seconds),
+        max_attempts: fields.integer("max_attempts")?.unwrap_or(default.max_attempts),
+        max_planner_calls: fields.integer("max_planner_calls")?.unwrap_or(default.max_planner_calls),
+    })
+}
+
+/// Dollars to micro-dollars, digit by digit.
+fn microdollars(text: &str) -> Result<u64, String> {
+    let amount = Decimal::parse(text).map_err(|e| e.to_string())?;
+    let (whole, fraction) = amount.as_str().split_once('.').unwrap_or((amount.as_str(), ""));
+    if whole.starts_with('-') {
+        return Err("an amount cannot be negative".to_owned());
+    }
+    if fraction.len() > 6 {
+        return Err("an amount has at most 6 decimals".to_owned());
+    }
+    format!("{whole}{fraction:0<6}").parse().map_err(|_| "this amount is too large".to_owned())
+}
+
+fn step(node: &Node, path: &str) -> Result<Step, PlanError> {
+    let fields = Fields::of(node, path, &["run", "cwd"])?;
+    Ok(Step { run: command(&fields)?, cwd: fields.text("cwd")? })
+}
+
+/// A text is for the shell, a list is executed as it is.
+fn command(fields: &Fields<'_>) -> Result<Command, PlanError> {
+    let node = fields.needed("run", fields.get("run"))?;
+    match &node.value {
+        Value::Scalar(scalar) => Ok(Command::Shell(scalar.text.clone())),
+        Value::List(items) => {
+            let word = |(n, item): (usize, &Node)| {
+                text_of(item).map_err(|e| PlanError::new(item.at, Some(&fields.path_of(&format!("run[{n}]"))), e))
+            };
+            Ok(Command::Argv(items.iter().enumerate().map(word).collect::<Result<_, _>>()?))
+        }
+        Value::Null | Value::Map(_) => {
+            Err(fields.error("run", format!("a command or a list of its words is needed, this is {}", kind(node))))
+        }
+    }
+}
+
+fn check(node: &Node, path: &str) -> Result<Check, PlanError> {
+    let fields = Fields::of(node, path, &["name", "run", "expect", "timeout", "network"])?;
+    Ok(Check {
+        name: fields.needed("name", fields.text("name")?)?,
+        run: command(&fields)?,
+        expect: expectation(&fields)?,
+        timeout: fields.integer("timeout")?.unwrap_or(CHECK_TIMEOUT_SECS),
+        network: fields.yes_no("network")?.unwrap_or(false),
+    })
+}
+
+/// Each predicate is read by its kind; whether there is exactly one of them is [`Expectation`]'s own rule.
+fn expectation(check: &Fields<'_>) -> Result<Expectation, PlanError> {
+    let node = check.needed("expect", check.get("expect"))?;
+    let keys = ["exit_code", "equals", "contains", "regex", "output_lt", "output_gt", "file_exists", "not_empty"];
+    let fields = Fields::of(node, &check.path_of("expect"), &keys)?;
+    fields.parsed("regex", Pattern::parse).map_err(short_regex_error)?;
+    let raw = json!({
+        "exit_code": fields.integer::<i32>("exit_code")?,
+        "equals": fields.text("equals")?,
+        "contains": fields.text("contains")?,
+        "regex": fields.text("regex")?,
+        "output_lt": fields.parsed("output_lt", Decimal::parse)?,
+        "output_gt": fields.parsed("output_gt", Decimal::parse)?,
+        "file_exists": fields.text("file_exists")?,
+        "not_empty": fields.yes_no("not_empty")?,
+    });
+    serde_json::from_value(raw).map_err(|e| check.error("expect", e.to_string()))
+}
+
+/// The regex library draws a picture over several lines; its last line is the sentence.
+fn short_regex_error(error: PlanError) -> PlanError {
+    let problem = match error.problem.rsplit_once("error: ") {
+        Some((_, sentence)) => format!("the regular expression cannot be used: {}", sentence.trim()),
+        None => error.problem,
+    };
+    PlanError { problem, ..error }
+}
+
+fn directories(top: &Fields<'_>) -> Result<Vec<Directory>, PlanError> {
+    let Some(node) = top.get("sandbox") else { return Ok(Vec::new()) };
+    let sandbox = Fields::of(node, "sandbox", &["directories", "hosts", "toolchains"])?;
+    sandbox.must_be_empty("hosts", "network grants are not available in this version")?;
+    sandbox.must_be_empty("toolchains", NOT_AVAILABLE)?;
+    each(&sandbox, "directories", DIRECTORIES_MAX, |node, path| {
+        let fields = Fields::of(node, path, &["path", "access", "device", "inode"])?;
+        Ok(Directory {
+            path: fields.needed("path", fields.text("path")?)?,
+            access: fields.needed("access", fields.choice("access", ACCESS, access_name)?)?,
+            device: fields.text("device")?,
+            inode: fields.text("inode")?,
+        })
+    })
+}

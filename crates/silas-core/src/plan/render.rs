@@ -1,0 +1,119 @@
+//! From a work item back to the text of a plan. Every text is written in quotes, so that YAML cannot read it as
+//! anything else.
+
+use super::item::{access_name, mode_name};
+use crate::check::{Command, Expectation};
+use crate::work::{Budget, WorkItem};
+use std::fmt::Write as _;
+
+pub fn render(item: &WorkItem) -> String {
+    let d = item.definition();
+    let mut out = String::from("---\n");
+    line(&mut out, 0, "id", d.id.as_str());
+    line(&mut out, 0, "type", "task");
+    line(&mut out, 0, "title", &quoted(&d.title));
+    for (key, id) in [("parent", &d.parent), ("spawned_by", &d.spawned_by), ("follow_up_of", &d.follow_up_of)] {
+        if let Some(id) = id {
+            line(&mut out, 0, key, id.as_str());
+        }
+    }
+    optional(&mut out, 0, "domain", d.domain.as_deref());
+    budget(&mut out, &d.budget);
+    line(&mut out, 0, "interaction_mode", mode_name(d.interaction_mode));
+    if !d.steps.is_empty() {
+        out.push_str("steps:\n");
+    }
+    for step in &d.steps {
+        line(&mut out, 1, "- run", &command(&step.run));
+        optional(&mut out, 2, "cwd", step.cwd.as_deref());
+    }
+    if !d.verify.is_empty() {
+        out.push_str("verify:\n");
+    }
+    for check in &d.verify {
+        line(&mut out, 1, "- name", &quoted(&check.name));
+        line(&mut out, 2, "run", &command(&check.run));
+        line(&mut out, 2, "expect", &expectation(&check.expect));
+        line(&mut out, 2, "timeout", &check.timeout.to_string());
+    }
+    if !d.directories.is_empty() {
+        out.push_str("sandbox:\n  directories:\n");
+    }
+    for directory in &d.directories {
+        line(&mut out, 2, "- path", &quoted(&directory.path));
+        line(&mut out, 3, "access", access_name(directory.access));
+        optional(&mut out, 3, "device", directory.device.as_deref());
+        optional(&mut out, 3, "inode", directory.inode.as_deref());
+    }
+    line(&mut out, 0, "on_failure", &quoted(&d.on_failure));
+    line(&mut out, 0, "on_stuck", &quoted(&d.on_stuck));
+    optional(&mut out, 0, "failure_context", d.failure_context.as_deref());
+    out.push_str("---\n");
+    out.push_str(&d.body);
+    out
+}
+
+fn line(out: &mut String, depth: usize, key: &str, value: &str) {
+    for _ in 0..depth {
+        out.push_str("  ");
+    }
+    out.extend([key, ": ", value, "\n"]);
+}
+
+fn optional(out: &mut String, depth: usize, key: &str, value: Option<&str>) {
+    if let Some(text) = value {
+        line(out, depth, key, &quoted(text));
+    }
+}
+
+fn budget(out: &mut String, budget: &Budget) {
+    let (dollars, micros) = (budget.max_cost_microusd / 1_000_000, budget.max_cost_microusd % 1_000_000);
+    out.push_str("budget:\n");
+    line(out, 1, "max_tokens", &budget.max_tokens.to_string());
+    line(out, 1, "max_cost_usd", &format!("{dollars}.{micros:06}"));
+    line(out, 1, "max_wall_time_seconds", &budget.max_wall_time_seconds.to_string());
+    line(out, 1, "max_attempts", &budget.max_attempts.to_string());
+    line(out, 1, "max_planner_calls", &budget.max_planner_calls.to_string());
+}
+
+fn command(run: &Command) -> String {
+    match run {
+        Command::Shell(script) => quoted(script),
+        Command::Argv(argv) => format!("[{}]", argv.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn expectation(expect: &Expectation) -> String {
+    let (key, value) = match expect {
+        Expectation::ExitCode(code) => ("exit_code", code.to_string()),
+        Expectation::Equals(text) => ("equals", quoted(text)),
+        Expectation::Contains(text) => ("contains", quoted(text)),
+        Expectation::Regex(pattern) => ("regex", quoted(pattern.as_str())),
+        Expectation::OutputLt(limit) => ("output_lt", limit.to_string()),
+        Expectation::OutputGt(limit) => ("output_gt", limit.to_string()),
+        Expectation::FileExists(path) => ("file_exists", quoted(path)),
+        Expectation::NotEmpty => ("not_empty", "true".to_owned()),
+    };
+    format!("{{ {key}: {value} }}")
+}
+
+/// A double-quoted YAML text on one line. What YAML does not print as it is becomes an escape.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}') => {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,118 @@
+//! The sentences that are understood, and that everything else is not.
+
+use super::*;
+
+fn run(run: &str, directory: Option<&str>, check: &str) -> Decision {
+    Decision::RunAndCheck { run: run.to_owned(), directory: directory.map(str::to_owned), check: check.to_owned() }
+}
+
+#[test]
+fn spellings_of_run_and_check() {
+    let fmt = || run("cargo fmt", Some("/home/me/p"), "cargo fmt --check");
+    let cases = [
+        ("run `cargo fmt` in `/home/me/p` and check with `cargo fmt --check`", fmt()),
+        ("Run `cargo fmt` in /home/me/p and check with `cargo fmt --check`.", fmt()),
+        ("please run `cargo fmt` inside /home/me/p, then check with `cargo fmt --check`!", fmt()),
+        ("  RUN   `cargo fmt`\n in\t`/home/me/p`,  and   check it with `cargo fmt --check`  ", fmt()),
+        ("run ` cargo fmt ` in ` /home/me/p ` check with ` cargo fmt --check `", fmt()),
+        ("run `a` and check with `b`", run("a", None, "b")),
+        ("run `a`, and check with `b`", run("a", None, "b")),
+        ("run`a`and check with`b`", run("a", None, "b")),
+        ("run ``echo `date` `` and check with `true`", run("echo `date`", None, "true")),
+        ("run ```a ``b`` c``` in ~/p and check with ``d`e``", run("a ``b`` c", Some("~/p"), "d`e")),
+        ("run `a` in . and check with `b`", run("a", Some("."), "b")),
+        ("run `a` in `my dir` and check with `b`", run("a", Some("my dir"), "b")),
+        ("run `ä 'ö' \"ü\" 😀` and check with `b && c | d > e`", run("ä 'ö' \"ü\" 😀", None, "b && c | d > e")),
+        ("run `a\nb` and check with `c`", run("a\nb", None, "c")),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(decide(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_sentence_with_a_missing_or_an_extra_part_is_not_understood() {
+    let others = [
+        "",
+        "run",
+        "run `a`",
+        "run `a` in `b`",
+        "run `a` and check",
+        "run `a` and check with",
+        "run `a` and check with b",
+        "run a and check with `b`",
+        "run `` and check with `b`",
+        "run ` ` and check with `b`",
+        "run `a and check with b",
+        "run `a` in and check with `b`",
+        "run `a` in src and check with `b`",
+        "run `a` in `` and check with `b`",
+        "run `a` and check with `b` and then some",
+        "run `a` and check with `b` `c`",
+        "don't run `a` and check with `b`",
+        "running `a` and check with `b`",
+        "run `a` and checks with `b`",
+        "never mind: run `a` and check with `b`",
+        "if it rains run `a` and check with `b`",
+        "run ``a` and check with `b`",
+        "delete everything",
+        "whatever did you do",
+        "what do you do",
+        "activity please",
+        "\0",
+        "run \u{2018}a\u{2019} and check with \u{2018}b\u{2019}",
+    ];
+    for text in others {
+        assert_eq!(decide(text), Decision::NotUnderstood, "{text:?}");
+    }
+}
+
+#[test]
+fn spellings_of_what_happened() {
+    for text in ["what did you do?", "What have you done today", "WHAT HAPPENED??", "activity", " Activity. "] {
+        assert_eq!(decide(text), Decision::WhatHappened, "{text}");
+    }
+}
+
+#[test]
+fn the_sentences_shown_to_people_are_understood() {
+    for sentence in UNDERSTOOD {
+        let said = sentence.replace("DIRECTORY", "/home/me/p").replace("COMMAND", "make");
+        assert_ne!(decide(&said), Decision::NotUnderstood, "{sentence}");
+    }
+}
+
+#[test]
+fn hostile_input_is_read_once_and_not_understood() {
+    let n = 100_000;
+    let texts = [
+        "`".repeat(n),
+        format!("run {}", "`".repeat(n)),
+        format!("run {}a{}", "`".repeat(n / 2), "`".repeat(n / 2 - 1)),
+        format!("run `{}", "a".repeat(n)),
+        "run ".repeat(n / 4),
+        " ".repeat(n),
+        ",".repeat(n),
+        format!("run `a` in /{}", "x".repeat(n)),
+        format!("run `a` {}", ", ".repeat(n / 2)),
+        "😀".repeat(n / 4),
+        format!("r{}", "\u{301}".repeat(n / 2)),
+        "what ".repeat(n / 5),
+    ];
+    for text in texts {
+        assert_eq!(decide(&text), Decision::NotUnderstood, "{}…", text.chars().take(20).collect::<String>());
+    }
+    let long = "x".repeat(n);
+    assert_eq!(decide(&format!("run `{long}` and check with `y`")), run(&long, None, "y"));
+}
+
+#[test]
+fn no_prefix_of_a_sentence_panics() {
+    let sentence = "please run ``é`` in ~/ö, and check it with `ü`!";
+    let all: Vec<char> = sentence.chars().collect();
+    for from in 0..all.len() {
+        for to in from..=all.len() {
+            decide(&String::from_iter(&all[from..to]));
+        }
+    }
+}

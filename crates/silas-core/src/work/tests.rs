@@ -1,0 +1,362 @@
+//! What the plan hash covers, what a work item refuses, and how budgets add up.
+
+pub(crate) mod any;
+
+use super::*;
+use crate::check::{CheckResult, Expectation};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// An item in which every field says something, so that every field can be changed.
+pub(crate) fn full() -> Definition {
+    let id = |name: &str| WorkItemId::parse(name).unwrap();
+    Definition {
+        id: id("task-1"),
+        title: "Format the code".to_owned(),
+        parent: Some(id("task-2")),
+        spawned_by: Some(id("task-3")),
+        follow_up_of: Some(id("task-4")),
+        domain: Some("personal".to_owned()),
+        budget: Budget::default(),
+        body: "# Context\n".to_owned(),
+        interaction_mode: InteractionMode::ActAndReport,
+        steps: vec![Step { run: Command::Shell("make fmt".to_owned()), cwd: Some("src".to_owned()) }],
+        verify: vec![Check {
+            name: "formatted".to_owned(),
+            run: Command::Argv(vec!["make".to_owned(), "check".to_owned()]),
+            expect: Expectation::ExitCode(0),
+            timeout: 60,
+            network: false,
+        }],
+        directories: vec![Directory {
+            path: "/home/me/project".to_owned(),
+            access: Access::Write,
+            device: Some("2049".to_owned()),
+            inode: Some("77".to_owned()),
+        }],
+        on_failure: "report".to_owned(),
+        on_stuck: "consult_planner".to_owned(),
+        failure_context: Some("see $failed_checks".to_owned()),
+    }
+}
+
+/// Every leaf of the definition with another value for it.
+fn mutations() -> Vec<(&'static str, Value)> {
+    vec![
+        ("/id", json!("task-9")),
+        ("/title", json!("Format the cod")),
+        ("/parent", json!("task-9")),
+        ("/spawned_by", json!("task-9")),
+        ("/follow_up_of", json!("task-9")),
+        ("/domain", json!("business:x")),
+        ("/budget/max_tokens", json!(1)),
+        ("/budget/max_cost_microusd", json!(2_000_001)),
+        ("/budget/max_wall_time_seconds", json!(1801)),
+        ("/budget/max_attempts", json!(6)),
+        ("/budget/max_planner_calls", json!(0)),
+        ("/body", json!("# Context")),
+        ("/interaction_mode", json!("default_and_offer")),
+        ("/steps/0/run", json!("make  fmt")),
+        ("/steps/0/cwd", json!("src2")),
+        ("/verify/0/name", json!("formatted!")),
+        ("/verify/0/run/0", json!("true")),
+        ("/verify/0/run/1", json!("check2")),
+        ("/verify/0/expect/exit_code", json!(1)),
+        ("/verify/0/timeout", json!(61)),
+        // The only other value is refused by this version; being hashed is shown on the projection below.
+        ("/verify/0/network", json!(true)),
+        ("/directories/0/path", json!("/home/me/project2")),
+        ("/directories/0/access", json!("read")),
+        ("/directories/0/device", json!("2050")),
+        ("/directories/0/inode", json!("78")),
+        ("/on_failure", json!("retry")),
+        ("/on_stuck", json!("report")),
+        ("/failure_context", json!("see")),
+    ]
+}
+
+fn leaves(value: &Value, at: &str, into: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, inner)| leaves(inner, &format!("{at}/{key}"), into)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(n, inner)| leaves(inner, &format!("{at}/{n}"), into));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            into.insert(at.to_owned());
+        }
+    }
+}
+
+#[test]
+fn every_field_of_a_definition_is_in_the_hash() {
+    let before = WorkItem(full());
+    let whole = serde_json::to_value(full()).unwrap();
+    let mut all = BTreeSet::new();
+    leaves(&whole, "", &mut all);
+    let listed: BTreeSet<String> = mutations().iter().map(|(at, _)| (*at).to_owned()).collect();
+    assert_eq!(all, listed, "a field of Definition has no mutation here, or a mutation has no field");
+
+    let mut hashes = BTreeSet::from([before.plan_hash().unwrap()]);
+    for (at, other) in mutations() {
+        let mut changed = whole.clone();
+        let leaf = changed.pointer_mut(at).unwrap();
+        assert_ne!(*leaf, other, "{at}");
+        *leaf = other;
+        // Past the rules on purpose: the hash must cover a field even where only one value is allowed today.
+        let changed = WorkItem(serde_json::from_value(changed).unwrap());
+        assert!(hashes.insert(changed.plan_hash().unwrap()), "{at} is not in the hash");
+    }
+}
+
+#[test]
+fn lists_are_hashed_with_their_order_and_options_with_their_absence() {
+    let hash = |change: fn(&mut Definition)| {
+        let mut definition = full();
+        change(&mut definition);
+        WorkItem(definition).plan_hash().unwrap()
+    };
+    let step = |run: &str| Step { run: Command::Shell(run.to_owned()), cwd: None };
+    let [a, b] = [step("a"), step("b")];
+    let in_order = WorkItem(Definition { steps: vec![a.clone(), b.clone()], ..full() }).plan_hash().unwrap();
+    let turned = WorkItem(Definition { steps: vec![b, a], ..full() }).plan_hash().unwrap();
+    let shell = hash(|d| d.verify[0].run = Command::Shell("make check".to_owned()));
+    let all = [
+        hash(|_| {}),
+        in_order,
+        turned,
+        shell,
+        hash(|d| d.steps.clear()),
+        hash(|d| d.verify.clear()),
+        hash(|d| d.directories.clear()),
+        hash(|d| d.parent = None),
+        hash(|d| d.domain = None),
+        hash(|d| d.domain = Some(String::new())),
+        hash(|d| d.failure_context = None),
+        hash(|d| d.directories[0].device = None),
+        hash(|d| d.steps[0].cwd = None),
+    ];
+    assert_eq!(BTreeSet::from(all).len(), all.len(), "two different plans have one hash");
+}
+
+/// Exhaustive on purpose: whoever adds a field to the state must come here and see that it stays out of the hash.
+#[test]
+fn nothing_the_runtime_learns_is_in_the_hash() {
+    let WorkState { approval_token, needs_approval, status, attempts, budget_used, verification_results, created_at } =
+        WorkState::new(Timestamp::EPOCH);
+    let state = WorkState {
+        approval_token,
+        needs_approval: !needs_approval,
+        status,
+        attempts: attempts + 1,
+        budget_used,
+        verification_results: [verification_results, vec![passed("a", true)]].concat(),
+        created_at,
+    };
+    let item = WorkItem::new(full()).unwrap();
+    let canonical: Value = serde_json::from_str(&item.canonical().unwrap()).unwrap();
+    for key in serde_json::to_value(state).unwrap().as_object().unwrap().keys() {
+        assert!(canonical.get(key).is_none(), "{key} is in the hash");
+    }
+}
+
+fn passed(name: &str, passed: bool) -> CheckResult {
+    CheckResult {
+        name: name.to_owned(),
+        passed,
+        reason: String::new(),
+        output: String::new(),
+        exit_code: None,
+        took_ms: 0,
+    }
+}
+
+/// What was approved yesterday must hash to the same bytes in every later version.
+#[test]
+fn the_hash_of_a_known_plan_stays() {
+    let item = WorkItem::new(full()).unwrap();
+    let text = item.canonical().unwrap();
+    assert_eq!(
+        text,
+        concat!(
+            r##"{"access_levels":{},"agent":"ephemeral","body":"# Context\n","budget":{"max_attempts":5,"##,
+            r#""max_cost_microusd":2000000,"max_planner_calls":3,"max_tokens":200000,"max_wall_time_seconds":1800},"#,
+            r#""depends_on":[],"domain":"personal","escalation":{},"failure_context":"see $failed_checks","#,
+            r#""flows":[],"follow_up_of":"task-4","gates":[],"id":"task-1","input_artifacts_from":[],"#,
+            r#""interaction_mode":"act_and_report","on_failure":"report","on_stuck":"consult_planner","#,
+            r#""parent":"task-2","sandbox":{"directories":[{"access":"write","device":"2049","inode":"77","#,
+            r#""path":"/home/me/project"}],"hosts":[],"toolchains":[]},"schedule":null,"skills":[],"#,
+            r#""spawned_by":"task-3","steps":[{"cwd":"src","run":"make fmt"}],"tasks":[],"title":"Format the code","#,
+            r#""type":"task","verify":[{"expect":{"exit_code":0},"name":"formatted","network":false,"#,
+            r#""run":["make","check"],"timeout":60}]}"#
+        )
+    );
+    assert_eq!(item.plan_hash().unwrap(), Digest::of(text.as_bytes()));
+}
+
+#[test]
+fn canonical_text_with_anything_more_or_other_is_refused() {
+    let text = WorkItem::new(full()).unwrap().canonical().unwrap();
+    assert!(WorkItem::from_canonical(&text).is_ok());
+    let changes: [(&str, &str); 10] = [
+        (r#""gates":[]"#, r#""gates":[{"name":"g"}]"#),
+        (r#""skills":[]"#, r#""skills":["coding"]"#),
+        (r#""hosts":[]"#, r#""hosts":["example.org"]"#),
+        (r#""type":"task""#, r#""type":"goal""#),
+        (r#""agent":"ephemeral""#, r#""agent":"stream""#),
+        (r#""schedule":null"#, r#""schedule":"always_on""#),
+        (r#""flows":[]"#, r#""flows":[],"zzz":1"#),
+        (r#""flows":[],"#, ""),
+        (r#""network":false"#, r#""network":true"#),
+        (r#"{"access_levels""#, r#"{ "access_levels""#),
+    ];
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        assert!(WorkItem::from_canonical(&text.replacen(from, to, 1)).is_err(), "{to}");
+    }
+    for broken in ["", "null", "[]", "{}", "{\"id\":\"task-1\"", &text[1..]] {
+        assert!(WorkItem::from_canonical(broken).is_err(), "{broken}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn canonical_text_reads_back(item in any::item()) {
+        let text = item.canonical().unwrap();
+        prop_assert_eq!(WorkItem::from_canonical(&text).unwrap(), item.clone());
+        let json = serde_json::to_string(&item).unwrap();
+        prop_assert_eq!(serde_json::from_str::<WorkItem>(&json).unwrap(), item);
+    }
+
+    #[test]
+    fn merging_adds_every_field_and_the_order_does_not_matter(a in used(), b in used(), c in used()) {
+        let merged = |a: &BudgetUsed, b: &BudgetUsed| { let mut sum = a.clone(); sum.merge(b); sum };
+        prop_assert_eq!(merged(&a, &b), merged(&b, &a));
+        prop_assert_eq!(merged(&merged(&a, &b), &c), merged(&a, &merged(&b, &c)));
+        prop_assert_eq!(merged(&a, &BudgetUsed::default()), a.clone());
+        let (one, two, sum) = (numbers(&a), numbers(&b), numbers(&merged(&a, &b)));
+        for (key, value) in &sum {
+            prop_assert_eq!(*value, one[key] + two[key], "{}", key);
+        }
+    }
+}
+
+fn used() -> impl Strategy<Value = BudgetUsed> {
+    let n = 0..1u64 << 60;
+    let m = 0..1u32 << 30;
+    (n.clone(), n.clone(), n, m.clone(), m.clone(), m).prop_map(
+        |(tokens, cost_microusd, wall_time_micros, attempts, planner_calls, executor_runs)| BudgetUsed {
+            tokens,
+            cost_microusd,
+            wall_time_micros,
+            attempts,
+            planner_calls,
+            executor_runs,
+        },
+    )
+}
+
+fn numbers(used: &BudgetUsed) -> std::collections::BTreeMap<String, u64> {
+    let value = serde_json::to_value(used).unwrap();
+    value.as_object().unwrap().iter().map(|(key, value)| (key.clone(), value.as_u64().unwrap())).collect()
+}
+
+#[test]
+fn merging_stops_at_the_largest_number() {
+    let mut most = BudgetUsed { tokens: u64::MAX, attempts: u32::MAX, ..BudgetUsed::default() };
+    most.merge(&BudgetUsed { tokens: 1, attempts: 1, ..BudgetUsed::default() });
+    assert_eq!((most.tokens, most.attempts), (u64::MAX, u32::MAX));
+}
+
+#[test]
+fn reaching_a_limit_exhausts_it() {
+    let budget = Budget {
+        max_tokens: 10,
+        max_cost_microusd: 20,
+        max_wall_time_seconds: 30,
+        max_attempts: 4,
+        max_planner_calls: 5,
+    };
+    let just_below = BudgetUsed {
+        tokens: 9,
+        cost_microusd: 19,
+        wall_time_micros: 29_999_999,
+        attempts: 3,
+        planner_calls: 4,
+        executor_runs: u32::MAX,
+    };
+    assert!(!just_below.exceeds(&budget), "executor runs have no limit of their own");
+    type Reach = fn(&mut BudgetUsed);
+    let reached: [(&str, Reach); 5] = [
+        ("tokens", |u| u.tokens = 10),
+        ("cost", |u| u.cost_microusd = 20),
+        ("time", |u| u.wall_time_micros = 30_000_000),
+        ("attempts", |u| u.attempts = 4),
+        ("planner", |u| u.planner_calls = 5),
+    ];
+    for (name, reach) in reached {
+        let mut used = just_below.clone();
+        reach(&mut used);
+        assert!(used.exceeds(&budget), "{name}");
+        reach(&mut used);
+        used.merge(&used.clone());
+        assert!(used.exceeds(&budget), "{name}, past the limit");
+    }
+}
+
+#[test]
+fn a_limit_of_zero_is_exhausted_by_the_first_use_only() {
+    let budget = Budget { max_tokens: 0, max_cost_microusd: 0, max_planner_calls: 0, ..Budget::default() };
+    assert!(!BudgetUsed::default().exceeds(&budget));
+    assert!(BudgetUsed { tokens: 1, ..BudgetUsed::default() }.exceeds(&budget));
+    assert!(BudgetUsed { cost_microusd: 1, ..BudgetUsed::default() }.exceeds(&budget));
+    assert!(BudgetUsed { planner_calls: 1, ..BudgetUsed::default() }.exceeds(&budget));
+}
+
+#[test]
+fn each_rule_of_an_item_names_its_key() {
+    let long = "x".repeat(COMMAND_BYTES_MAX + 1);
+    let shell = |script: &str| Command::Shell(script.to_owned());
+    let mut cases: Vec<(&str, Definition)> = Vec::new();
+    let mut case = |key, change: &dyn Fn(&mut Definition)| {
+        let mut definition = full();
+        change(&mut definition);
+        cases.push((key, definition));
+    };
+    case("title", &|d| d.title = " ".to_owned());
+    case("title", &|d| d.title = "x".repeat(201));
+    case("title", &|d| d.title = "a\u{1b}[2J".to_owned());
+    case("budget.max_wall_time_seconds", &|d| d.budget.max_wall_time_seconds = 0);
+    case("budget.max_wall_time_seconds", &|d| d.budget.max_wall_time_seconds = 86_401);
+    case("budget.max_attempts", &|d| d.budget.max_attempts = 0);
+    case("budget.max_tokens", &|d| d.budget.max_tokens = (1 << 53) + 1);
+    case("budget.max_cost_usd", &|d| d.budget.max_cost_microusd = (1 << 53) + 1);
+    case("steps", &|d| d.steps = vec![d.steps[0].clone(); 51]);
+    case("steps[0].run", &|d| d.steps[0].run = shell(" "));
+    case("steps[0].run", &|d| d.steps[0].run = shell(&long));
+    case("steps[0].run", &|d| d.steps[0].run = shell("a\0b"));
+    case("steps[0].run", &|d| d.steps[0].run = Command::Argv(vec![]));
+    case("steps[0].run", &|d| d.steps[0].run = Command::Argv(vec![String::new()]));
+    case("steps[0].cwd", &|d| d.steps[0].cwd = Some("/etc".to_owned()));
+    case("steps[0].cwd", &|d| d.steps[0].cwd = Some("a/../..".to_owned()));
+    case("verify", &|d| d.verify = vec![d.verify[0].clone(); 51]);
+    case("verify[0].name", &|d| d.verify[0].name = String::new());
+    case("verify[0].name", &|d| d.verify[0].name = "a\nb".to_owned());
+    case("verify[1].name", &|d| d.verify.push(d.verify[0].clone()));
+    case("verify[0].run", &|d| d.verify[0].run = shell(""));
+    case("verify[0].timeout", &|d| d.verify[0].timeout = 0);
+    case("verify[0].timeout", &|d| d.verify[0].timeout = 86_401);
+    case("verify[0].network", &|d| d.verify[0].network = true);
+    case("sandbox.directories", &|d| d.directories = vec![d.directories[0].clone(); 17]);
+    case("sandbox.directories[0].path", &|d| d.directories[0].path = "project".to_owned());
+    case("sandbox.directories[0].path", &|d| d.directories[0].path = "/a/../b".to_owned());
+    case("sandbox.directories[0].path", &|d| d.directories[0].path = "/a\0".to_owned());
+    case("sandbox.directories", &|d| d.directories[0].access = Access::Read);
+    for (key, definition) in cases {
+        let json = serde_json::to_string(&definition).unwrap();
+        assert_eq!(WorkItem::new(definition).unwrap_err().key, key);
+        assert!(serde_json::from_str::<WorkItem>(&json).unwrap_err().to_string().contains(key), "{key}");
+        assert!(serde_saphyr::from_str::<WorkItem>(&json).is_err(), "{key} as YAML");
+    }
+}

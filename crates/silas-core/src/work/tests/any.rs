@@ -1,0 +1,181 @@
+//! Any work item at all: what the round-trip tests of plans and canonical text run through.
+
+use crate::WorkItemId;
+use crate::check::{Check, Command, Expectation, Pattern};
+use crate::decimal::Decimal;
+use crate::roots::Access;
+use crate::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+/// Texts that YAML, JSON or markdown would like to read as something else, and any characters at all.
+pub(crate) fn text() -> impl Strategy<Value = String> {
+    let tricky = prop::sample::select(vec![
+        "",
+        "---",
+        "...",
+        "no",
+        "true",
+        "null",
+        "~",
+        "007",
+        "0.5",
+        "1e5",
+        " lead",
+        "trail ",
+        "a: b",
+        "# c",
+        "'",
+        "\"",
+        "\\",
+        "\\n",
+        "{",
+        "[",
+        "- x",
+        "&a",
+        "*a",
+        "!t",
+        "|",
+        ">",
+        "%",
+        "@",
+        "`ls`",
+        "\n",
+        "\r\n",
+        "a\n---\nb",
+        "\t",
+        "\0",
+        "\u{7f}",
+        "\u{85}",
+        "\u{2028}",
+        "\u{feff}",
+        "\u{fffe}",
+        "\u{202e}",
+        "é",
+        "e\u{301}",
+        "😀",
+        "<<",
+    ]);
+    let long = (1000usize..3000).prop_map(|n| "long ".repeat(n / 5));
+    prop_oneof![
+        4 => tricky.prop_map(str::to_owned),
+        4 => vec(any::<char>(), 0..20).prop_map(String::from_iter),
+        1 => long,
+    ]
+}
+
+fn line(chars_max: usize) -> impl Strategy<Value = String> {
+    text().prop_map(move |text| {
+        let kept: String = text.chars().filter(|c| !c.is_control()).take(chars_max).collect();
+        if kept.trim().is_empty() { "x".to_owned() } else { kept }
+    })
+}
+
+fn id() -> impl Strategy<Value = WorkItemId> {
+    "[a-zA-Z0-9-]{1,40}".prop_map(|rest| WorkItemId::parse(&format!("task-{rest}")).unwrap())
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    let word = || text().prop_map(|text| text.replace('\0', ""));
+    prop_oneof![
+        word().prop_map(|script| Command::Shell(format!("x{script}"))),
+        vec(word(), 0..4).prop_map(|mut argv| {
+            argv.insert(0, "prog".to_owned());
+            Command::Argv(argv)
+        }),
+    ]
+}
+
+fn decimal() -> impl Strategy<Value = Decimal> {
+    (any::<i64>(), "[0-9]{1,10}").prop_map(|(whole, part)| Decimal::parse(&format!("{whole}.{part}")).unwrap())
+}
+
+fn expectation() -> impl Strategy<Value = Expectation> {
+    prop_oneof![
+        any::<i32>().prop_map(Expectation::ExitCode),
+        text().prop_map(Expectation::Equals),
+        text().prop_map(Expectation::Contains),
+        prop::sample::select(vec!["", "^a+$", "\\d{2,3}", "(?i)no", "\"", "é|ö", " x "])
+            .prop_map(|pattern| Expectation::Regex(Pattern::parse(pattern).unwrap())),
+        decimal().prop_map(Expectation::OutputLt),
+        decimal().prop_map(Expectation::OutputGt),
+        text().prop_map(|path| Expectation::FileExists(format!("f{}", path.replace("..", "")))),
+        Just(Expectation::NotEmpty),
+    ]
+}
+
+fn path() -> impl Strategy<Value = String> {
+    text().prop_map(|text| text.replace(['\0', '.'], ""))
+}
+
+fn directory() -> impl Strategy<Value = Directory> {
+    let number = || option::of(any::<u64>().prop_map(|n| n.to_string()));
+    (path(), any::<bool>(), number(), number()).prop_map(|(path, write, device, inode)| Directory {
+        path: format!("/{path}"),
+        access: if write { Access::Write } else { Access::Read },
+        device,
+        inode,
+    })
+}
+
+fn budget() -> impl Strategy<Value = Budget> {
+    (0..=1u64 << 53, 0..=1u64 << 53, 1..=86_400u64, 1..=u32::MAX, any::<u32>()).prop_map(
+        |(max_tokens, max_cost_microusd, max_wall_time_seconds, max_attempts, max_planner_calls)| Budget {
+            max_tokens,
+            max_cost_microusd,
+            max_wall_time_seconds,
+            max_attempts,
+            max_planner_calls,
+        },
+    )
+}
+
+fn check() -> impl Strategy<Value = Check> {
+    (command(), expectation(), 1..=86_400u64, line(100)).prop_map(|(run, expect, timeout, name)| Check {
+        name,
+        run,
+        expect,
+        timeout,
+        network: false,
+    })
+}
+
+pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
+    let mode = prop::sample::select(vec![
+        InteractionMode::DefaultAndOffer,
+        InteractionMode::ActAndReport,
+        InteractionMode::ConfirmOnlyWhenRequired,
+    ]);
+    let step = (command(), option::of(path())).prop_map(|(run, cwd)| Step { run, cwd: cwd.map(|c| format!("d{c}")) });
+    let body = vec(text(), 0..6).prop_map(|lines| lines.join("\n"));
+    let names = (id(), option::of(id()), option::of(id()), option::of(id()), line(200), option::of(text()));
+    let work = (vec(step, 0..4), vec(check(), 0..4), vec(directory(), 0..4));
+    let rest = (budget(), body, mode, text(), text(), option::of(text()));
+    (names, work, rest).prop_map(|(names, (steps, mut verify, mut directories), rest)| {
+        let (id, parent, spawned_by, follow_up_of, title, domain) = names;
+        let (budget, body, interaction_mode, on_failure, on_stuck, failure_context) = rest;
+        verify.iter_mut().enumerate().for_each(|(n, check)| check.name = format!("{n} {}", check.name));
+        if !steps.is_empty() {
+            directories.push(Directory::unpinned("/work", Access::Write));
+        }
+        WorkItem::new(Definition {
+            id,
+            title,
+            parent,
+            spawned_by,
+            follow_up_of,
+            domain,
+            budget,
+            body,
+            interaction_mode,
+            steps,
+            verify,
+            directories,
+            on_failure,
+            on_stuck,
+            failure_context,
+        })
+        .unwrap()
+    })
+}

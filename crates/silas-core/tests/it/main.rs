@@ -1,0 +1,5 @@
+//! The vocabulary from outside: what may be read from the wire and what may not.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod wire;

@@ -1,0 +1,42 @@
+use super::*;
+
+#[track_caller]
+fn check(text: &str, expect: &str) {
+    assert_eq!(visible(text), expect);
+}
+
+#[test]
+fn ordinary_text_stays() {
+    check("Grüße, 世界\n\tindented", "Grüße, 世界\n\tindented");
+}
+
+#[test]
+fn terminal_escapes_are_shown() {
+    check("\x1b[2Jcleared", "⟨U+001B⟩[2Jcleared");
+    check("bell\x07", "bell⟨U+0007⟩");
+}
+
+#[test]
+fn reordering_and_hidden_characters_are_shown() {
+    check("safe\u{202E}txt.exe", "safe⟨U+202E⟩txt.exe");
+    check("zero\u{200B}width", "zero⟨U+200B⟩width");
+    check("tag\u{E0041}", "tag⟨U+E0041⟩");
+}
+
+#[test]
+fn carriage_returns_cannot_overwrite_a_line() {
+    check("real\rfake", "realfake");
+}
+
+#[test]
+fn a_flood_is_bounded_and_says_so() {
+    let shown = visible(&"x".repeat(SHOWN_CHARS_MAX * 2));
+    assert!(shown.ends_with("… the rest is not shown"));
+    assert!(shown.chars().count() < SHOWN_CHARS_MAX + 40);
+}
+
+#[test]
+fn a_line_is_one_line_and_says_when_it_was_cut() {
+    assert_eq!(visible_line("  two\nlines ", 20), "two lines");
+    assert_eq!(visible_line("abcdefghij", 5), "abcd…");
+}

@@ -1,0 +1,152 @@
+//! The ledger, told in sentences. Every row carries the number of the entry that it tells.
+
+use crate::view::{ActivityView, Icon, Row};
+use crate::words::{Words, count, turned};
+use silas_core::check::{CheckResult, Outcome};
+use silas_core::event::{AuditEvent, Phase, Text};
+use silas_core::token::{Kind, Verdict};
+use silas_core::{KeyId, Taint};
+use silas_gates::scrub;
+use silas_store::ledger::Entry;
+
+/// Rows that Activity shows.
+pub(crate) const ROWS_MAX: usize = 100;
+
+/// What a narrator may look up beside the chain.
+pub(crate) trait Beside {
+    fn text(&self, text: &Text) -> Option<String>;
+    fn device(&self, key: &KeyId) -> Option<String>;
+}
+
+/// Newest first. Entries that are only of use to a machine have no row.
+pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> Vec<Row> {
+    let mut rows: Vec<Row> = entries.iter().filter_map(|entry| row(entry, beside, words)).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.seq));
+    rows.truncate(ROWS_MAX);
+    rows
+}
+
+pub(crate) fn view(rows: Vec<Row>, n_entries: u64, verified: Option<bool>) -> ActivityView {
+    ActivityView { summary: summary(&rows), rows, n_entries, verified }
+}
+
+fn summary(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return "Nothing yet. Everything Silas does will be listed here.".to_owned();
+    }
+    let n = |icon: Icon| rows.iter().filter(|row| row.icon == icon).count();
+    let mut parts = vec![format!("{} so far", count(rows.len(), "thing"))];
+    for (icon, word) in [(Icon::Seal, "proved"), (Icon::Refused, "refused"), (Icon::Undo, "undone")] {
+        if n(icon) > 0 {
+            parts.push(format!("{} {word}", n(icon)));
+        }
+    }
+    format!("{}.", parts.join(", "))
+}
+
+fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
+    let text = |text: &Text| beside.text(text).unwrap_or_else(|| "(forgotten)".to_owned());
+    let line = |t: &Text| scrub::visible_line(&text(t), 80);
+    let on = |key: &KeyId| format!("Signed on {}", beside.device(key).unwrap_or_else(|| "an unknown device".to_owned()));
+    let (icon, what, note) = match entry.event.as_ref()? {
+        AuditEvent::InstallationCreated { .. } => {
+            (Icon::Shield, "Made the keys of this installation".to_owned(), "The root key never leaves its helper".to_owned())
+        }
+        AuditEvent::DevicePaired { name, key } => {
+            (Icon::Shield, format!("Paired {}", line(name)), format!("Key {}", &key.as_str()[4..12]))
+        }
+        AuditEvent::HouseRulesSigned { key, .. } => (Icon::Pen, "You signed the house rules".to_owned(), on(key)),
+        AuditEvent::MessageReceived { taint: Taint::Owner, .. } => return None,
+        AuditEvent::MessageReceived { text, .. } => {
+            (Icon::Refused, "Took a message as a stranger's".to_owned(), line(text))
+        }
+        AuditEvent::MessageReplayed { key, .. } => (Icon::Refused, "Refused a repeated message".to_owned(), on(key)),
+        AuditEvent::DecisionRecorded { kind, verdict, key, .. } => (Icon::Pen, decided(*kind, *verdict), on(key)),
+        AuditEvent::DecisionRefused { reason, .. } => {
+            (Icon::Refused, "Refused a decision".to_owned(), format!("{reason}. Nothing ran."))
+        }
+        AuditEvent::RootGranted { place, .. } => {
+            (Icon::Shield, format!("Plans may work in {}", words.path(&text(place))), "Each plan still asks".to_owned())
+        }
+        AuditEvent::ExecutionBlockedNoApproval { reason, .. } => {
+            (Icon::Refused, "Refused to run without approval".to_owned(), reason.clone())
+        }
+        AuditEvent::ExecutionResumed { .. } => {
+            (Icon::Tick, "Began interrupted work again".to_owned(), "In a fresh private copy".to_owned())
+        }
+        AuditEvent::WorkStarted { title, .. } => {
+            (Icon::Tick, format!("Started: {}", line(title)), "In a private copy".to_owned())
+        }
+        AuditEvent::ChecksRun { when, passed, failed, results, .. } => {
+            let icon = if *failed > 0 { Icon::Cross } else { Icon::Tick };
+            let when = match when {
+                Phase::Before => "on the untouched copy",
+                Phase::After => "on the finished copy",
+            };
+            let results: Vec<CheckResult> = serde_json::from_str(&text(results)).unwrap_or_default();
+            let names: Vec<&str> = results.iter().filter(|r| !r.passed).map(|r| r.name.as_str()).collect();
+            let what = match (passed, failed) {
+                (p, 0) => format!("{} green", count(*p as usize, "check")),
+                (0, f) => format!("{} red", count(*f as usize, "check")),
+                (p, f) => format!("{f} red, {p} green"),
+            };
+            let note = if names.is_empty() { when.to_owned() } else { format!("{when}: {}", names.join(", ")) };
+            (icon, what, scrub::visible_line(&capitalised(&note), 100))
+        }
+        AuditEvent::WorkApplied { files, outcome, .. } => {
+            let icon = if *outcome == Outcome::Proved { Icon::Seal } else { Icon::Tick };
+            let what = if *outcome == Outcome::Proved { "Proved and applied" } else { "Applied" };
+            (icon, format!("{what} {}", count(*files as usize, "file")), "All or none; old versions kept".to_owned())
+        }
+        AuditEvent::WorkEnded { reason, .. } => {
+            (Icon::Cross, "Ended without touching anything".to_owned(), line(reason))
+        }
+        AuditEvent::WorkUndone { files, .. } => {
+            (Icon::Undo, format!("Put {} back", count(*files as usize, "file")), "Exactly as before".to_owned())
+        }
+        AuditEvent::UndoWindowClosed { .. } => {
+            (Icon::Tick, "Dropped the old versions".to_owned(), "The undo time was over".to_owned())
+        }
+        AuditEvent::ApplyConflicted { files, .. } => (
+            Icon::Refused,
+            format!("Did not apply: you changed {} meanwhile", count(*files as usize, "file")),
+            "Your version is in place".to_owned(),
+        ),
+        AuditEvent::StreamStarted { .. }
+        | AuditEvent::StreamStopped {}
+        | AuditEvent::ReplySent { .. }
+        | AuditEvent::CardOffered { .. }
+        | AuditEvent::CardParked { .. }
+        | AuditEvent::CardRenewed { .. }
+        | AuditEvent::TokenSpent { .. }
+        | AuditEvent::StepRun { .. } => return None,
+    };
+    Some(Row { seq: entry.seq, at: entry.at, icon, text: what, note })
+}
+
+fn decided(kind: Kind, verdict: Verdict) -> String {
+    let what = match kind {
+        Kind::Plan => "a plan",
+        Kind::HouseRules => "the house rules",
+        Kind::Apply => "a change",
+        Kind::Undo => "an undo",
+        Kind::Root => "a directory",
+    };
+    let did = match verdict {
+        Verdict::Approved => "approved",
+        Verdict::Declined => "declined",
+        Verdict::EditRequested => "asked to change",
+        Verdict::Conditional => "narrowed",
+    };
+    format!("You {did} {what}")
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// "1 red turned green" for the proof of a finished piece of work.
+pub(crate) fn checks_sentence(before: &[CheckResult], after: &[CheckResult]) -> String {
+    turned(before, after)
+}

@@ -1,0 +1,71 @@
+//! The proof of a finished piece of work: what happened, in order, each line backed by the ledger.
+
+use crate::view::{ProofStep, ProofView};
+use crate::words::{claim, count, turned};
+use crate::work::WorkRecord;
+use crate::{Stream, Trouble};
+use silas_core::ExecutionId;
+use silas_core::check::{CheckResult, Outcome};
+use silas_store::{executions, tokens};
+
+impl Stream {
+    pub async fn proof(&self, execution: &ExecutionId) -> Result<ProofView, Trouble> {
+        let id = execution.clone();
+        let found = self.store.read(move |tx| {
+            let Some(execution) = executions::get(tx, &id)? else { return Ok(None) };
+            let decision = tokens::get(tx, &execution.token)?;
+            Ok(execution.result.zip(decision))
+        });
+        let none = || Trouble::new("E_WORK_UNKNOWN", "There is no such work.", "Reload the page.");
+        let (result, decision) = found.await?.ok_or_else(none)?;
+        let record: WorkRecord = serde_json::from_value(result).map_err(|_| none())?;
+        let outcome = record.view.outcome.unwrap_or(Outcome::Failed);
+        let device = silas_gates::scrub::visible_line(&decision.certificate.body.name, 60);
+        Ok(ProofView {
+            execution: execution.clone(),
+            title: record.view.title.clone(),
+            outcome,
+            claim: claim(outcome).to_owned(),
+            steps: steps(&record, &device),
+            before: record.before,
+            after: record.after,
+            diffs: record.diffs,
+        })
+    }
+}
+
+fn steps(record: &WorkRecord, device: &str) -> Vec<ProofStep> {
+    let step = |title: &str, note: String| ProofStep { title: title.to_owned(), note };
+    let added: u32 = record.diffs.iter().map(|diff| diff.added).sum();
+    let removed: u32 = record.diffs.iter().map(|diff| diff.removed).sum();
+    let mut steps = vec![
+        step("You asked", record.asked.clone()),
+        step("You approved exactly this plan", format!("Signed on {device}")),
+        step("Checks ran on the untouched copy", red_and_green(&record.before)),
+        step(
+            &format!("Silas changed {}", count(record.diffs.len(), "file")),
+            format!("+{added} −{removed} lines, in the private copy only"),
+        ),
+        step(
+            "The same checks ran again",
+            format!("{}. The checks were not protected from the commands.", turned(&record.before, &record.after)),
+        ),
+    ];
+    if record.view.has_proof {
+        steps.push(step(
+            &format!("{} applied, all or none", count(record.diffs.len(), "file")),
+            "What landed is what was checked".to_owned(),
+        ));
+    }
+    steps.push(step("Written to the log", format!("Entries {} to {}", record.first_entry, record.last_entry)));
+    steps
+}
+
+fn red_and_green(results: &[CheckResult]) -> String {
+    let red = results.iter().filter(|result| !result.passed).count();
+    match (red, results.len() - red) {
+        (0, green) => format!("{green} green"),
+        (red, 0) => format!("{red} red"),
+        (red, green) => format!("{red} red, {green} green"),
+    }
+}

@@ -1,0 +1,298 @@
+//! The review queue: every question is a persisted card, answered once, by a signed decision or not at all.
+
+use crate::work::WorkRecord;
+use crate::{Stream, Trouble};
+use silas_approval::house_rules::HouseRule;
+use silas_approval::{Approvable, Approved, Refusal};
+use silas_core::card::{Card, CardKind, CardState, Face};
+use silas_core::changeset::ChangeOrder;
+use silas_core::event::AuditEvent;
+use silas_core::fail::{self, FailPoint};
+use silas_core::message::Message;
+use silas_core::roots::RootGrant;
+use silas_core::token::{Kind, Token, Verdict};
+use silas_core::work::{WorkItem, WorkState};
+use silas_core::{CardId, MessageId, Timestamp, canonical};
+use silas_store::{Abort, Commit, Tx, cards, inbound, work_items};
+use std::sync::Arc;
+
+/// What a turn may ask the owner.
+pub(crate) enum Proposal {
+    Root(RootGrant),
+    Plan(Box<WorkItem>),
+}
+
+/// A card that is ready to be asked, with what must be stored beside it.
+#[derive(Clone)]
+pub(crate) struct Question {
+    card: Card,
+    /// What the card is about: the message that asked for it.
+    subject: String,
+    item: Option<WorkItem>,
+}
+
+/// What an approved card leads to.
+enum Granted {
+    Declined,
+    Root,
+    Work(Box<Approved<WorkItem>>, Box<WorkRecord>),
+    Undo(Approved<ChangeOrder>),
+}
+
+impl Question {
+    /// Writes the card, its plan and the ledger entry.
+    pub(crate) fn ask(&self, tx: &mut Tx<'_>) -> Result<(), silas_store::Error> {
+        if let Some(item) = &self.item {
+            work_items::insert(tx, item, &WorkState::new(self.card.created_at), self.card.created_at)?;
+        }
+        cards::insert(tx, &self.card, &self.subject)?;
+        if let Some(offer) = &self.card.offer {
+            let intent = tx.text(&self.card.face.intent)?;
+            tx.record(&AuditEvent::CardOffered {
+                card: self.card.id.clone(),
+                kind: offer.kind,
+                plan_hash: offer.plan_hash,
+                shown: offer.shown,
+                intent,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Stream {
+    /// Makes the card for a proposal that answers `message`.
+    pub(crate) fn question(&self, proposal: Proposal, message: &Message) -> Result<Question, Trouble> {
+        let subject = message.id.to_string();
+        match proposal {
+            Proposal::Root(grant) => {
+                let face = self.words.root(&grant.place);
+                let card = self.card(face, &subject, Some(&grant), self.options.plan_timeout)?;
+                Ok(Question { card, subject, item: None })
+            }
+            Proposal::Plan(item) => {
+                let face = self.words.plan(&item, &message.text);
+                let card = self.card(face, item.id().as_str(), Some(item.as_ref()), self.options.plan_timeout)?;
+                Ok(Question { card, subject, item: Some(*item) })
+            }
+        }
+    }
+
+    /// A root card that answers no message: the directory in which Silas was started.
+    pub(crate) fn first_root(&self, grant: &RootGrant) -> Result<Question, Trouble> {
+        let subject = "start".to_owned();
+        let card = self.card(self.words.root(&grant.place), &subject, Some(grant), self.options.plan_timeout)?;
+        Ok(Question { card, subject, item: None })
+    }
+
+    /// A card with its offer; or, with nothing to decide, without one.
+    pub(crate) fn card<T: Approvable>(
+        &self,
+        face: Face,
+        about: &str,
+        item: Option<&T>,
+        lasts: std::time::Duration,
+    ) -> Result<Card, Trouble> {
+        let (offer, payload) = match item {
+            Some(item) => (Some(self.engine.offer(about, item, &face, lasts)?), Some(item.payload()?)),
+            None => (None, None),
+        };
+        let id = CardId::new(self.random.as_ref());
+        Ok(Card { id, state: CardState::Open, created_at: self.clock.now(), face, offer, payload })
+    }
+
+    /// Takes a signed decision. What it allows begins at once; the answer is a sentence for the one who decided.
+    pub async fn decide(self: &Arc<Self>, card_id: &CardId, token: Token) -> Result<String, Trouble> {
+        let id = card_id.clone();
+        let stream = self.clone();
+        let deciding = self.store.write(move |tx| {
+            let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
+            let subject = cards::subject(tx, &id)?.unwrap_or_default();
+            let granted = match stream.engine.record(tx, &card, &token)? {
+                Ok(recorded) => {
+                    card.state = CardState::Answered;
+                    cards::update(tx, &card)?;
+                    match recorded.verdict {
+                        Verdict::Approved => stream.grant(tx, &card, &recorded.token)?,
+                        // A narrower plan is a new plan with a card of its own, so nothing is granted here.
+                        Verdict::Declined | Verdict::EditRequested | Verdict::Conditional => Ok(Granted::Declined),
+                    }
+                }
+                Err(refusal) => Err(refusal),
+            };
+            Ok(Commit(Some((card, subject, granted))))
+        });
+        let (card, subject, granted) = deciding.await?.ok_or_else(unknown_card)?;
+        fail::point(FailPoint::DecisionRecorded);
+        self.publish_cards().await;
+        self.publish_activity().await;
+        let granted = granted.map_err(|refusal| refused(&refusal))?;
+        self.begin(&card, &subject, granted).await
+    }
+
+    /// Spends the approval in the transaction that recorded it.
+    fn grant(&self, tx: &mut Tx<'_>, card: &Card, token: &silas_core::TokenId) -> Result<Result<Granted, Refusal>, Abort> {
+        let payload = card.payload.as_deref().unwrap_or_default();
+        let unreadable = || Refusal::Evidence(silas_core::evidence::Refusal::Content);
+        let kind = card.offer.as_ref().map(|offer| offer.kind);
+        match kind {
+            Some(Kind::Root) => {
+                let Ok(grant) = canonical::read::<RootGrant>(payload) else { return Ok(Err(unreadable())) };
+                let place = tx.text(&grant.place.path)?;
+                let approved = self.engine.authorize(tx, token, grant)?;
+                if approved.is_ok() {
+                    tx.record(&AuditEvent::RootGranted { token: token.clone(), place })?;
+                }
+                Ok(approved.map(|_| Granted::Root))
+            }
+            Some(Kind::Plan) => {
+                let Ok(item) = WorkItem::from_canonical(payload) else { return Ok(Err(unreadable())) };
+                let asked = item.definition().body.clone();
+                let approved = self.engine.authorize(tx, token, item)?;
+                match approved {
+                    Ok(approved) => {
+                        let record = WorkRecord::begin(&approved, &asked, self.clock.now());
+                        let record = self.note_start(tx, &approved, record)?;
+                        Ok(Ok(Granted::Work(Box::new(approved), Box::new(record))))
+                    }
+                    Err(refusal) => Ok(Err(refusal)),
+                }
+            }
+            Some(Kind::Undo) => {
+                let Ok(order) = canonical::read::<ChangeOrder>(payload) else { return Ok(Err(unreadable())) };
+                Ok(self.engine.authorize(tx, token, order)?.map(Granted::Undo))
+            }
+            Some(Kind::HouseRules | Kind::Apply) | None => Ok(Err(Refusal::NothingAsked)),
+        }
+    }
+
+    async fn begin(self: &Arc<Self>, card: &Card, subject: &str, granted: Granted) -> Result<String, Trouble> {
+        match granted {
+            Granted::Declined => {
+                if card.face.kind == CardKind::Plan {
+                    self.tell("Declined. Nothing ran.").await?;
+                }
+                Ok("Declined. Nothing ran.".to_owned())
+            }
+            Granted::Root => {
+                if let Ok(message) = MessageId::parse(subject) {
+                    let wish = self.store.read(move |tx| inbound::get(tx, &message)).await?;
+                    if let Some(wish) = wish {
+                        self.go_on(wish).await?;
+                    }
+                }
+                Ok("Allowed. Each plan still asks you.".to_owned())
+            }
+            Granted::Work(approved, record) => {
+                self.spawn_work(*approved, *record);
+                Ok("Approved. Working in a private copy.".to_owned())
+            }
+            Granted::Undo(approved) => self.undo(approved).await,
+        }
+    }
+
+    /// A parked card asks again: same question, fresh offer.
+    pub async fn renew(&self, card_id: &CardId) -> Result<String, Trouble> {
+        let id = card_id.clone();
+        let engine = self.engine.clone();
+        let lasts = self.options.plan_timeout;
+        let renewing = self.store.write(move |tx| {
+            let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
+            let Some(offer) = card.offer.as_ref().filter(|_| card.state == CardState::Parked) else {
+                return Ok(Commit(false));
+            };
+            card.offer = Some(engine.renewed(offer, lasts));
+            card.state = CardState::Open;
+            cards::update(tx, &card)?;
+            tx.record(&AuditEvent::CardRenewed { card: id.clone() })?;
+            Ok(Commit(true))
+        });
+        if !renewing.await? {
+            return Err(Trouble::new("E_APPROVAL_CARD", "This card is not parked.", "Decide it as it is."));
+        }
+        self.publish_cards().await;
+        Ok("Asked again.".to_owned())
+    }
+
+    /// Puts away a card that waits for nothing: a result, or one that is parked.
+    pub async fn dismiss(&self, card_id: &CardId) -> Result<String, Trouble> {
+        let id = card_id.clone();
+        let closing = self.store.write(move |tx| {
+            let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
+            let may_go = match card.face.kind {
+                CardKind::Done | CardKind::Report | CardKind::Conflict => true,
+                CardKind::Root | CardKind::Plan | CardKind::Apply | CardKind::Pairing => card.state == CardState::Parked,
+            };
+            if may_go {
+                card.state = CardState::Closed;
+                cards::update(tx, &card)?;
+            }
+            Ok(Commit(may_go))
+        });
+        if !closing.await? {
+            return Err(Trouble::new("E_APPROVAL_CARD", "This card waits for a decision.", "Approve or decline it."));
+        }
+        self.publish_cards().await;
+        Ok("Put away.".to_owned())
+    }
+
+    /// Time passes: cards that nobody answered are parked, undo windows close. Called about once a second.
+    pub async fn tick(self: &Arc<Self>) -> Result<(), Trouble> {
+        let now = self.clock.now();
+        let open = self.store.read(cards::list_open).await?;
+        let is_late = |card: &Card| {
+            card.state == CardState::Open && card.offer.as_ref().is_some_and(|offer| now >= offer.expires_at)
+        };
+        let late: Vec<Card> = open.into_iter().filter(is_late).collect();
+        for card in late {
+            if card.face.kind == CardKind::Done {
+                self.close_undo_window(card, now).await?;
+            } else {
+                self.park(card).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn park(&self, mut card: Card) -> Result<(), Trouble> {
+        card.state = CardState::Parked;
+        let parking = self.store.write(move |tx| {
+            cards::update(tx, &card)?;
+            tx.record(&AuditEvent::CardParked { card: card.id.clone() })?;
+            Ok(Commit(()))
+        });
+        parking.await?;
+        self.publish_cards().await;
+        Ok(())
+    }
+
+    /// The card goes by itself; the kept old versions go only if the house rules say so.
+    async fn close_undo_window(self: &Arc<Self>, mut card: Card, _now: Timestamp) -> Result<(), Trouble> {
+        card.state = CardState::Closed;
+        let order = card.payload.as_deref().and_then(|payload| canonical::read::<ChangeOrder>(payload).ok());
+        let engine = self.engine.clone();
+        let closing = self.store.write(move |tx| {
+            cards::update(tx, &card)?;
+            Ok(Commit(engine.use_house_rule(tx, HouseRule::DropOldVersions)?))
+        });
+        let may_drop = closing.await?;
+        if let (true, Some(order)) = (may_drop, order) {
+            self.drop_old_versions(order.execution).await?;
+        }
+        self.publish_cards().await;
+        Ok(())
+    }
+}
+
+fn unknown_card() -> Trouble {
+    Trouble::new("E_APPROVAL_CARD", "There is no such card.", "Reload the page.")
+}
+
+pub(crate) fn refused(refusal: &Refusal) -> Trouble {
+    let todo = match refusal {
+        Refusal::Evidence(silas_core::evidence::Refusal::Expired) => "Ask again from the card.",
+        Refusal::Answered => "Reload to see what is open now.",
+        _ => "Reload the page, or decide in the terminal.",
+    };
+    Trouble::new("E_APPROVAL_REFUSED", &format!("Nothing ran: {refusal}."), todo)
+}

@@ -1,0 +1,115 @@
+//! Coming back to life: what was acknowledged before the last stop is taken up where it was left.
+
+use crate::review::Question;
+use crate::{Parts, Stream, Trouble};
+use silas_core::device::Certificate;
+use silas_core::event::AuditEvent;
+use silas_core::roots::{RootGrant, RootKind};
+use silas_core::{MessageId, Taint};
+use silas_store::{Commit, Tx, cards, chronicle, devices, inbound, ledger, nonces};
+use std::sync::Arc;
+
+impl Stream {
+    /// Opens the stream: writes down the start, finishes what was committed, goes on with what was interrupted.
+    pub async fn start(parts: Parts, terminal: Certificate, version: &str) -> Result<Arc<Stream>, Trouble> {
+        let stream = Arc::new(Stream::new(parts));
+        stream.note_start_of_stream(terminal, version).await?;
+        let launcher = stream.launcher.clone();
+        let recovered = match tokio::task::spawn_blocking(move || launcher.recover()).await {
+            Ok(Ok(recovered)) => recovered,
+            Ok(Err(error)) => return Err(Trouble::new(error.code(), &error.to_string(), "See the log.")),
+            Err(_) => return Err(Trouble::new("E_SANDBOX_LOST", "Recovery was interrupted.", "Start Silas again.")),
+        };
+        for truth in recovered.iter().filter(|truth| truth.problem.is_some()) {
+            tracing::warn!(execution = %truth.execution, problem = ?truth.problem, "recovery is not finished");
+        }
+        stream.reconcile(recovered).await?;
+        let waiting = stream.store.read(inbound::list_unprocessed).await?;
+        for message in waiting {
+            stream.respond(message).await?;
+        }
+        stream.offer_first_root().await?;
+        Ok(stream)
+    }
+
+    async fn note_start_of_stream(&self, terminal: Certificate, version: &str) -> Result<(), Trouble> {
+        let anchor = self.engine.anchor().clone();
+        let version = version.to_owned();
+        let old = self.clock.now().micros().saturating_sub(self.options.nonce_ttl.as_micros().try_into().unwrap_or(i64::MAX));
+        let noting = self.store.write(move |tx| {
+            if ledger::head(tx)?.is_none() {
+                tx.record(&AuditEvent::InstallationCreated {
+                    installation: anchor.installation.clone(),
+                    root: anchor.root.id(),
+                })?;
+            }
+            if devices::get(tx, &terminal.body.key)?.is_none() {
+                devices::insert(tx, &terminal)?;
+            }
+            nonces::prune(tx, silas_core::Timestamp::from_micros(old))?;
+            tx.record(&AuditEvent::StreamStarted { version: version.clone() })?;
+            Ok(Commit(()))
+        });
+        Ok(noting.await?)
+    }
+
+    /// With no directory named yet, the one in which Silas was started is offered, if it may be granted at all.
+    async fn offer_first_root(&self) -> Result<(), Trouble> {
+        let Some(start_dir) = self.options.start_dir.clone() else { return Ok(()) };
+        if !self.roots().await?.is_empty() || !self.store.read(|tx| cards::find_by_subject(tx, "start")).await?.is_empty() {
+            return Ok(());
+        }
+        let Ok(place) = self.places.resolve(".", &start_dir) else { return Ok(()) };
+        let question: Question = self.first_root(&RootGrant { kind: RootKind::Root, place })?;
+        let asking = self.store.write(move |tx| {
+            question.ask(tx)?;
+            Ok(Commit(()))
+        });
+        Ok(asking.await?)
+    }
+
+    /// A sentence of Silas's own in the Stream.
+    pub(crate) async fn tell(self: &Arc<Self>, sentence: &str) -> Result<(), Trouble> {
+        let sentence = sentence.to_owned();
+        let stream = self.clone();
+        let telling = self.store.write(move |tx| Ok(Commit(stream.tell_in(tx, &sentence)?)));
+        let entry = telling.await?;
+        self.publish_entry(entry);
+        Ok(())
+    }
+
+    /// The same, as part of a larger transaction; whoever commits it publishes the entry.
+    pub(crate) fn tell_in(&self, tx: &mut Tx<'_>, sentence: &str) -> Result<chronicle::Entry, silas_store::Error> {
+        let entry = chronicle::Entry {
+            id: MessageId::new(self.random.as_ref()),
+            sender: chronicle::Sender::Silas,
+            taint: Taint::Auth,
+            text: sentence.to_owned(),
+            at: self.clock.now(),
+        };
+        chronicle::append(tx, &entry)?;
+        let text = tx.text(sentence)?;
+        tx.record(&AuditEvent::ReplySent { message: entry.id.clone(), text })?;
+        Ok(entry)
+    }
+
+    /// Tells the doors from a thread that cannot wait: cards, activity and grants as they are now.
+    pub(crate) fn publish_soon(self: &Arc<Self>) {
+        let stream = self.clone();
+        tokio::runtime::Handle::current().spawn(async move {
+            stream.publish_cards().await;
+            stream.publish_activity().await;
+        });
+    }
+
+    /// Stops taking work, ends what runs, and writes down the stop.
+    pub async fn stop(&self) -> Result<(), Trouble> {
+        self.stop_all();
+        let noting = self.store.write(|tx| {
+            tx.record(&AuditEvent::StreamStopped {})?;
+            Ok(Commit(()))
+        });
+        Ok(noting.await?)
+    }
+}
+

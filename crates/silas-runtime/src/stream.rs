@@ -1,0 +1,275 @@
+//! The stream: Silas's one permanent conversation with its owner, and what it holds while it runs.
+
+use crate::activity::{self, Beside};
+use crate::view::{Entry, GrantView, LedgerReport, Sender, Snapshot, Update, WorkView};
+use crate::work::{Running, WorkRecord};
+use crate::{Places, Trouble, Words};
+use silas_agents::Minds;
+use silas_approval::Engine;
+use silas_core::device::Certificate;
+use silas_core::event::Text;
+use silas_core::evidence::{self, When};
+use silas_core::roots::{Place, RootGrant};
+use silas_core::token::Kind;
+use silas_core::{Clock, Digest, ExecutionId, InstallationId, KeyId, Random, reflex};
+use silas_sandbox::Launcher;
+use silas_store::{ReadTx, Store, cards, chronicle, devices, executions, ledger, tokens};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::sync::broadcast;
+
+/// What the owner may turn.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How long a card waits before it is parked.
+    pub plan_timeout: Duration,
+    pub undo_window: Duration,
+    /// Wall clock of a piece of work, and of one check.
+    pub work_secs: u64,
+    /// How old a signed message may be.
+    pub message_freshness: Duration,
+    /// How long nonces are remembered; longer than messages stay fresh.
+    pub nonce_ttl: Duration,
+    /// Where Silas was started; offered as the first directory.
+    pub start_dir: Option<PathBuf>,
+}
+
+/// What a stream is made of.
+pub struct Parts {
+    pub store: Store,
+    pub engine: Engine,
+    pub launcher: Arc<Launcher>,
+    pub minds: Minds,
+    pub clock: Arc<dyn Clock>,
+    pub random: Arc<dyn Random>,
+    pub words: Words,
+    pub places: Places,
+    pub options: Options,
+}
+
+pub struct Stream {
+    pub(crate) store: Store,
+    pub(crate) engine: Engine,
+    pub(crate) launcher: Arc<Launcher>,
+    pub(crate) minds: Minds,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) words: Words,
+    pub(crate) places: Places,
+    pub(crate) options: Options,
+    /// One turn at a time; a second message waits here.
+    pub(crate) turns: tokio::sync::Mutex<()>,
+    /// Work under way: what it shows and how to stop it. Written by the workers, bounded by what the owner approves.
+    running: Mutex<BTreeMap<ExecutionId, Running>>,
+    /// What the last check of the whole ledger said.
+    verified: Mutex<Option<bool>>,
+    updates: broadcast::Sender<Update>,
+}
+
+/// Entries and pieces of work that the Stream shows.
+const ENTRIES_SHOWN: u32 = 100;
+const WORK_SHOWN: u32 = 20;
+/// Entries of the ledger that Activity is told from.
+const LEDGER_SHOWN: u32 = 400;
+/// Updates that a slow door may fall behind before it starts again from a snapshot.
+const UPDATES_KEPT: usize = 256;
+
+impl Stream {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let (updates, _) = broadcast::channel(UPDATES_KEPT);
+        Stream {
+            store: parts.store,
+            engine: parts.engine,
+            launcher: parts.launcher,
+            minds: parts.minds,
+            clock: parts.clock,
+            random: parts.random,
+            words: parts.words,
+            places: parts.places,
+            options: parts.options,
+            turns: tokio::sync::Mutex::new(()),
+            running: Mutex::new(BTreeMap::new()),
+            verified: Mutex::new(None),
+            updates,
+        }
+    }
+
+    pub fn installation(&self) -> &InstallationId {
+        &self.engine.anchor().installation
+    }
+
+    pub fn updates(&self) -> broadcast::Receiver<Update> {
+        self.updates.subscribe()
+    }
+
+    /// Tells whoever listens; nobody listening is fine.
+    pub(crate) fn publish(&self, update: Update) {
+        let _nobody_listens = self.updates.send(update);
+    }
+
+    pub async fn device(&self, key: &KeyId) -> Result<Option<Certificate>, Trouble> {
+        let key = key.clone();
+        let found = self.store.read(move |tx| devices::get(tx, &key)).await?;
+        // Checked when it was written, checked when it is read: a tampered database pairs nobody.
+        let anchor = self.engine.anchor();
+        Ok(found.filter(|certificate| certificate.verifies(&anchor.root, &anchor.installation)))
+    }
+
+    /// Everything that a door needs to draw itself.
+    pub async fn snapshot(&self) -> Result<Snapshot, Trouble> {
+        let (entries, cards, finished) = self
+            .store
+            .read(|tx| {
+                let entries = chronicle::recent(tx, ENTRIES_SHOWN)?;
+                let cards = cards::list_open(tx)?;
+                let finished = executions::recent(tx, WORK_SHOWN)?;
+                Ok((entries, cards, finished))
+            })
+            .await?;
+        let mut work: BTreeMap<ExecutionId, WorkView> = finished
+            .into_iter()
+            .filter_map(|execution| serde_json::from_value::<WorkRecord>(execution.result?).ok())
+            .map(|record| (record.view.execution.clone(), record.view))
+            .collect();
+        for running in self.running().values() {
+            work.insert(running.view.execution.clone(), running.view.clone());
+        }
+        let mut work: Vec<WorkView> = work.into_values().collect();
+        work.sort_by_key(|view| view.started_at);
+        let (activity, grants) = self.activity().await?;
+        Ok(Snapshot {
+            installation: self.installation().clone(),
+            now: self.clock.now(),
+            entries: entries.into_iter().map(entry).collect(),
+            cards,
+            work,
+            activity,
+            grants,
+            understood: reflex::UNDERSTOOD.iter().map(|&sentence| sentence.to_owned()).collect(),
+        })
+    }
+
+    pub(crate) async fn activity(&self) -> Result<(crate::view::ActivityView, Vec<GrantView>), Trouble> {
+        let verified = *lock(&self.verified);
+        let words = self.words.clone();
+        let anchor = self.engine.anchor().clone();
+        let told = self.store.read(move |tx| {
+            let entries = ledger::latest(tx, LEDGER_SHOWN)?;
+            let n_entries = ledger::head(tx)?.map_or(0, |(seq, _)| seq);
+            let rows = activity::narrate(&entries, &Lookup(tx), &words);
+            Ok((activity::view(rows, n_entries, verified), grants(tx, &anchor, &words)?))
+        });
+        Ok(told.await?)
+    }
+
+    /// Tells the doors that the ledger has grown.
+    pub(crate) async fn publish_activity(&self) {
+        match self.activity().await {
+            Ok((activity, grants)) => self.publish(Update::Activity { activity, grants }),
+            Err(trouble) => tracing::error!(%trouble, "activity cannot be told"),
+        }
+    }
+
+    pub(crate) async fn publish_cards(&self) {
+        match self.store.read(cards::list_open).await {
+            Ok(cards) => self.publish(Update::Cards { cards }),
+            Err(cause) => tracing::error!(%cause, "cards cannot be read"),
+        }
+    }
+
+    /// Checks every entry of the ledger.
+    pub async fn verify_ledger(&self) -> Result<LedgerReport, Trouble> {
+        let report = self.store.read(ledger::verify).await?;
+        *lock(&self.verified) = Some(report.broken.is_none());
+        self.publish_activity().await;
+        Ok(LedgerReport {
+            n_entries: report.entries,
+            head: report.head.map(|(_, hash)| hash.to_string()),
+            broken: report.broken.map(|broken| broken.to_string()),
+        })
+    }
+
+    /// Ends all running work. Copies are thrown away; nothing that was not applied is applied.
+    pub fn stop_all(&self) {
+        for running in self.running().values() {
+            running.stop();
+        }
+    }
+
+    pub(crate) fn running(&self) -> MutexGuard<'_, BTreeMap<ExecutionId, Running>> {
+        lock(&self.running)
+    }
+
+    /// The directories that the owner named, oldest first.
+    pub(crate) async fn roots(&self) -> Result<Vec<Place>, Trouble> {
+        let anchor = self.engine.anchor().clone();
+        Ok(self.store.read(move |tx| roots(tx, &anchor)).await?)
+    }
+}
+
+/// A panic while holding one of these locks leaves a value that is still whole: each is written in one assignment.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+pub(crate) fn entry(stored: chronicle::Entry) -> Entry {
+    let sender = match stored.sender {
+        chronicle::Sender::Owner => Sender::Owner,
+        chronicle::Sender::Silas => Sender::Silas,
+    };
+    Entry { id: stored.id, sender, text: silas_gates::scrub::visible(&stored.text), at: stored.at }
+}
+
+fn roots(tx: &ReadTx<'_>, anchor: &evidence::Anchor) -> Result<Vec<Place>, silas_store::Error> {
+    let granted = tokens::by_kind(tx, Kind::Root)?;
+    Ok(granted
+        .into_iter()
+        .filter(|stored| {
+            let when = When::AlreadyCommitted;
+            evidence::verify_token(&stored.token, &stored.certificate, Kind::Root, anchor, when).is_ok()
+                && Digest::of(stored.payload.as_bytes()) == stored.token.body.offer.plan_hash
+        })
+        .filter_map(|stored| silas_core::canonical::read::<RootGrant>(&stored.payload).ok())
+        .map(|grant| grant.place)
+        .collect())
+}
+
+fn grants(tx: &ReadTx<'_>, anchor: &evidence::Anchor, words: &Words) -> Result<Vec<GrantView>, silas_store::Error> {
+    let mut grants = Vec::new();
+    for stored in tokens::by_kind(tx, Kind::HouseRules)? {
+        let Ok(rules) = silas_core::canonical::read::<silas_approval::house_rules::HouseRules>(&stored.payload) else {
+            continue;
+        };
+        let left = stored.token.body.offer.max_executions.saturating_sub(stored.executions_used);
+        for rule in rules.rules {
+            grants.push(GrantView {
+                title: rule.words().to_owned(),
+                text: format!("House rule · {left} uses left"),
+                since: stored.token.body.offer.issued_at,
+            });
+        }
+    }
+    for place in roots(tx, anchor)? {
+        grants.push(GrantView {
+            title: format!("Plans may work in {}", words.path(&place.path)),
+            text: "Each plan still asks you".to_owned(),
+            since: silas_core::Timestamp::EPOCH,
+        });
+    }
+    Ok(grants)
+}
+
+struct Lookup<'a, 'c>(&'a ReadTx<'c>);
+
+impl Beside for Lookup<'_, '_> {
+    fn text(&self, text: &Text) -> Option<String> {
+        ledger::text_of(self.0, text).ok().flatten()
+    }
+
+    fn device(&self, key: &KeyId) -> Option<String> {
+        let certificate = devices::get(self.0, key).ok().flatten()?;
+        Some(silas_gates::scrub::visible_line(&certificate.body.name, 60))
+    }
+}

@@ -1,0 +1,66 @@
+//! Steps 2 and 3: how far a message can be trusted, and its place on disk, in one transaction.
+
+use super::screen::Screened;
+use crate::{Stream, Trouble};
+use silas_core::event::AuditEvent;
+use silas_core::fail::{self, FailPoint};
+use silas_core::message::{Channel, Message, SignedMessage};
+use silas_core::{MessageId, Taint, Timestamp};
+use silas_store::{Commit, Tx, chronicle, devices, inbound, nonces};
+use std::time::Duration;
+
+impl Stream {
+    pub(super) async fn accept(&self, screened: Screened, channel: Channel) -> Result<Message, Trouble> {
+        let heard = screened.into_message();
+        let id = MessageId::new(self.random.as_ref());
+        let at = self.clock.now();
+        let installation = self.installation().clone();
+        let freshness = self.options.message_freshness;
+        let accepting = self.store.write(move |tx| {
+            let taint = if heard.body.installation == installation {
+                classify(tx, &heard, &id, at, freshness)?
+            } else {
+                Taint::External
+            };
+            let message = Message { id: id.clone(), channel, text: heard.body.text.clone(), at, taint };
+            let entry = chronicle::Entry {
+                id: id.clone(),
+                sender: chronicle::Sender::Owner,
+                taint,
+                text: message.text.clone(),
+                at,
+            };
+            chronicle::append(tx, &entry)?;
+            inbound::accept(tx, &message)?;
+            let text = tx.text(&message.text)?;
+            tx.record(&AuditEvent::MessageReceived { message: id.clone(), taint, text })?;
+            Ok(Commit((message, entry)))
+        });
+        let (message, entry) = accepting.await?;
+        fail::point(FailPoint::MessageAccepted);
+        self.publish_entry(entry);
+        Ok(message)
+    }
+}
+
+/// Signed by a paired device, fresh, and heard for the first time: the owner. Anything less is a stranger's word.
+fn classify(
+    tx: &mut Tx<'_>,
+    heard: &SignedMessage,
+    id: &MessageId,
+    now: Timestamp,
+    freshness: Duration,
+) -> Result<Taint, silas_store::Error> {
+    let Some(device) = devices::get(tx, &heard.signature.key)? else { return Ok(Taint::External) };
+    let signed = heard.body.message().is_ok_and(|m| device.body.public.verifies(m.as_bytes(), &heard.signature));
+    if !signed {
+        return Ok(Taint::External);
+    }
+    let age = now.since(heard.body.timestamp).max(heard.body.timestamp.since(now));
+    let is_new = nonces::use_once(tx, "msg", heard.body.nonce.as_str(), now)?;
+    if is_new && age <= freshness {
+        return Ok(Taint::Owner);
+    }
+    tx.record(&AuditEvent::MessageReplayed { message: id.clone(), key: heard.signature.key.clone() })?;
+    Ok(Taint::External)
+}

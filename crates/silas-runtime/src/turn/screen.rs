@@ -1,0 +1,49 @@
+//! Steps 1 and 8: what may come in, and what may go out. Their results can be made nowhere else.
+
+use super::route::Route;
+use crate::Trouble;
+use crate::review::Proposal;
+use silas_core::message::{MESSAGE_BYTES_MAX, SignedMessage};
+use silas_gates::scrub;
+
+/// A message that may be taken in.
+pub(super) struct Screened {
+    message: SignedMessage,
+}
+
+impl Screened {
+    pub(super) fn into_message(self) -> SignedMessage {
+        self.message
+    }
+}
+
+pub(super) fn input(message: SignedMessage) -> Result<Screened, Trouble> {
+    let text = &message.body.text;
+    if text.trim().is_empty() {
+        return Err(Trouble::new("E_CHANNEL_EMPTY", "The message is empty.", "Write what you want done."));
+    }
+    if text.len() > MESSAGE_BYTES_MAX {
+        return Err(Trouble::new(
+            "E_CHANNEL_SIZE",
+            "The message is longer than 32 KiB.",
+            "Put long texts into a file and name the file.",
+        ));
+    }
+    Ok(Screened { message })
+}
+
+/// A reply that may be sent.
+pub(super) struct Cleared {
+    say: String,
+    proposal: Option<Proposal>,
+}
+
+impl Cleared {
+    pub(super) fn into_parts(self) -> (String, Option<Proposal>) {
+        (self.say, self.proposal)
+    }
+}
+
+pub(super) fn output(route: Route) -> Cleared {
+    Cleared { say: scrub::visible(&route.say), proposal: route.proposal }
+}

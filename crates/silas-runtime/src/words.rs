@@ -1,0 +1,303 @@
+//! The words on cards and in sentences about them, computed from the action and nothing else.
+//!
+//! Verbs first, numbers exact, no jargon. A door shows these texts and adds none.
+
+use silas_core::card::{CardKind, Cta, Detail, EvidenceBlock, Face, Fact, Press, Risk};
+use silas_core::changeset::FileDiff;
+use silas_core::check::{CheckResult, Expectation, Outcome};
+use silas_core::roots::{Access, Place};
+use silas_core::work::WorkItem;
+use silas_gates::scrub;
+
+/// Longest name of a directory in an intent.
+const NAME_CHARS_MAX: usize = 28;
+
+/// How the owner's home directory is shortened in what is shown.
+#[derive(Clone, Debug)]
+pub struct Words {
+    home: Option<String>,
+}
+
+impl Words {
+    pub fn new(home: Option<String>) -> Self {
+        Words { home: home.filter(|home| home.len() > 1) }
+    }
+
+    /// A path as a person writes it.
+    pub fn path(&self, path: &str) -> String {
+        let short = self.home.as_deref().and_then(|home| {
+            let rest = path.strip_prefix(home)?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| format!("~{rest}"))
+        });
+        scrub::visible(&short.unwrap_or_else(|| path.to_owned()))
+    }
+
+    /// May plans work in this directory?
+    pub fn root(&self, place: &Place) -> Face {
+        let name = name_of(&place.path);
+        let mut face = Face {
+            kind: CardKind::Root,
+            risk: Some(Risk::Medium),
+            state: "Directory".to_owned(),
+            intent: format!("Let plans work in {name}"),
+            facts: Vec::new(),
+            evidence: None,
+            rationale: "You name the directories once. Every plan still asks you before it changes anything.".to_owned(),
+            details_title: "Exactly which directory".to_owned(),
+            details: vec![Detail {
+                title: "Directory".to_owned(),
+                lines: vec![scrub::visible(&place.path), format!("Device {}, inode {}", place.device, place.inode)],
+            }],
+            diffs: Vec::new(),
+            ctas: vec![
+                approve(&format!("Allow plans in {name}"), &format!("Plans may be offered for {name}.")),
+                decline("Not now"),
+            ],
+        };
+        face.add_fact("May change", &format!("{}, not .git", self.path(&place.path)), "1 directory, listed below");
+        face.facts.push(fact("Needs only", "Your approval, plan by plan"));
+        face
+    }
+
+    /// May this plan be carried out?
+    pub fn plan(&self, item: &WorkItem, asked: &str) -> Face {
+        let d = item.definition();
+        let name = d.directories.iter().find(|d| d.access == Access::Write).map_or_else(String::new, |d| name_of(&d.path));
+        let mut face = Face {
+            kind: CardKind::Plan,
+            risk: Some(Risk::Medium),
+            state: "Plan".to_owned(),
+            intent: format!("Run {} in {name}", count(d.steps.len(), "command")),
+            facts: Vec::new(),
+            evidence: None,
+            rationale: scrub::visible(asked),
+            details_title: "Steps, checks and limits".to_owned(),
+            details: vec![
+                Detail { title: "Steps".to_owned(), lines: d.steps.iter().map(|s| scrub::visible(&s.run.words())).collect() },
+                Detail {
+                    title: "Checks".to_owned(),
+                    lines: d.verify.iter().map(|c| format!("{}: {}", scrub::visible(&c.run.words()), expected(&c.expect))).collect(),
+                },
+                Detail {
+                    title: "Limits".to_owned(),
+                    lines: vec![
+                        format!("Stops after {}", duration(d.budget.max_wall_time_seconds)),
+                        "No network".to_owned(),
+                        "Works in a private copy; .git is read-only".to_owned(),
+                        "The commands may change what the checks look at; the checks are not protected yet".to_owned(),
+                    ],
+                },
+            ],
+            diffs: Vec::new(),
+            ctas: vec![
+                approve("Do it, apply when green", &format!("Changes files in {name} when the checks turn green.")),
+                decline("Decline"),
+            ],
+        };
+        for directory in &d.directories {
+            let (label, text) = match directory.access {
+                Access::Write => ("May change", format!("{}, not .git", self.path(&directory.path))),
+                Access::Read => ("Uses", self.path(&directory.path)),
+            };
+            face.add_fact(label, &text, "1 directory, listed below");
+        }
+        face.facts.push(fact("May reach", "Nothing, no network"));
+        let check = d.verify.first().map_or_else(String::new, |c| scrub::visible_line(&c.run.words(), 200));
+        let when_done = match d.verify.len() {
+            0 => "No check, you decide".to_owned(),
+            1 if check.chars().count() <= 20 => format!("{check} passes"),
+            1 => "1 check, listed below".to_owned(),
+            n => format!("{n} checks, listed below"),
+        };
+        face.facts.push(fact("Done when", &when_done));
+        face.facts.push(fact("Stops at", &duration(d.budget.max_wall_time_seconds)));
+        face
+    }
+
+    /// It was applied; undo while the window lasts.
+    pub fn done(&self, result: &ResultFacts<'_>, undo_secs: u64) -> Face {
+        let n = result.diffs.len();
+        let mut face = result.face(CardKind::Done, "Applied", format!("{} changed in {}", count(n, "file"), result.name()));
+        face.risk = Some(Risk::Low);
+        face.facts.push(fact("Kept", &format!("Old versions, {}", duration(undo_secs))));
+        face.facts.push(fact("Took", &took(result.took_ms)));
+        face.ctas = vec![
+            approve(&format!("Undo, put {} back", count(n, "file")), "Puts the old versions back."),
+            Cta { press: Press::Proof, label: "See the proof".to_owned(), consequence: String::new() },
+            Cta { press: Press::Dismiss, label: "Done".to_owned(), consequence: String::new() },
+        ];
+        face
+    }
+
+    /// It ended without touching anything.
+    pub fn report(&self, result: &ResultFacts<'_>, intent: &str, reason: &str) -> Face {
+        let mut face = result.face(CardKind::Report, "Nothing applied", intent.to_owned());
+        face.facts.push(fact("Stays", "Your files are untouched"));
+        if !reason.is_empty() {
+            let lines = scrub::visible(reason).lines().map(str::to_owned).collect();
+            face.details.insert(0, Detail { title: "What happened".to_owned(), lines });
+        }
+        face.ctas = vec![Cta { press: Press::Dismiss, label: "Done".to_owned(), consequence: String::new() }];
+        face
+    }
+
+    /// The owner changed something meanwhile; nothing was applied and the owner's version stands.
+    pub fn conflict(&self, result: &ResultFacts<'_>, paths: &[String]) -> Face {
+        let mut face = result.face(
+            CardKind::Conflict,
+            "Nothing applied",
+            format!("You changed {} meanwhile", count(paths.len(), "file")),
+        );
+        face.facts.push(fact("Stays", "Your version, untouched"));
+        let lines = paths.iter().map(|path| scrub::visible(path)).collect();
+        face.details.insert(0, Detail { title: "Changed by you while Silas worked".to_owned(), lines });
+        face.ctas = vec![Cta { press: Press::Dismiss, label: "Drop Silas's change".to_owned(), consequence: String::new() }];
+        face
+    }
+}
+
+impl Words {
+    /// An undo that would have overwritten a later edit: nothing was touched.
+    pub fn later_edit(&self, result: &ResultFacts<'_>, paths: &[String]) -> Face {
+        let mut face = result.face(
+            CardKind::Report,
+            "Not undone",
+            format!("You changed {} since", count(paths.len(), "file")),
+        );
+        face.facts.push(fact("Stays", "Your version, untouched"));
+        let lines = paths.iter().map(|path| scrub::visible(path)).collect();
+        face.details.insert(0, Detail { title: "Undo would overwrite".to_owned(), lines });
+        face.ctas = vec![Cta { press: Press::Dismiss, label: "Keep my version".to_owned(), consequence: String::new() }];
+        face
+    }
+}
+
+/// What a result card is computed from.
+pub struct ResultFacts<'a> {
+    pub asked: &'a str,
+    pub directory: &'a str,
+    pub outcome: Outcome,
+    pub before: &'a [CheckResult],
+    pub after: &'a [CheckResult],
+    pub diffs: &'a [FileDiff],
+    pub outputs: &'a [String],
+    pub took_ms: u64,
+}
+
+impl ResultFacts<'_> {
+    fn name(&self) -> String {
+        name_of(self.directory)
+    }
+
+    fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {
+        let has_checks = !self.before.is_empty();
+        let mut details = Vec::new();
+        if !self.outputs.is_empty() {
+            let lines = self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(200).collect();
+            details.push(Detail { title: "What the commands printed".to_owned(), lines });
+        }
+        let mut face = Face {
+            kind,
+            risk: None,
+            state: state.to_owned(),
+            intent,
+            facts: Vec::new(),
+            evidence: has_checks.then(|| EvidenceBlock {
+                outcome: self.outcome,
+                claim: claim(self.outcome).to_owned(),
+                before: self.before.to_vec(),
+                after: self.after.to_vec(),
+            }),
+            rationale: scrub::visible(self.asked),
+            details_title: match self.diffs.len() {
+                0 => "What happened".to_owned(),
+                n => format!("Read the {}", count(n, "change")),
+            },
+            details,
+            diffs: self.diffs.to_vec(),
+            ctas: Vec::new(),
+        };
+        if has_checks && !self.after.is_empty() {
+            face.facts.push(fact("Checks", &turned(self.before, self.after)));
+        }
+        face
+    }
+}
+
+/// What may be claimed. Checks are not protected from the work yet, and the claim says so.
+pub fn claim(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Proved => "Proved: red before, green after, checks not protected",
+        Outcome::Guarded => "Guarded: green before and after",
+        Outcome::Failed => "Not done: a check is red",
+        Outcome::Unproven => "Unproven: there was no check",
+    }
+}
+
+/// "1 red turned green, 2 stayed"
+pub fn turned(before: &[CheckResult], after: &[CheckResult]) -> String {
+    let pairs = || before.iter().zip(after);
+    let turned = pairs().filter(|(b, a)| !b.passed && a.passed).count();
+    let stayed = pairs().filter(|(b, a)| b.passed && a.passed).count();
+    let red = after.iter().filter(|a| !a.passed).count();
+    let mut parts = Vec::new();
+    if turned > 0 {
+        parts.push(format!("{turned} red turned green"));
+    }
+    if stayed > 0 {
+        parts.push(format!("{stayed} stayed green"));
+    }
+    if red > 0 {
+        parts.push(format!("{red} red"));
+    }
+    parts.join(", ")
+}
+
+fn expected(expect: &Expectation) -> String {
+    match expect {
+        Expectation::ExitCode(0) => "must succeed".to_owned(),
+        Expectation::ExitCode(code) => format!("must exit with {code}"),
+        Expectation::Equals(text) => format!("must print exactly {text:?}"),
+        Expectation::Contains(text) => format!("must print {text:?}"),
+        Expectation::Regex(pattern) => format!("must print what matches {:?}", pattern.as_str()),
+        Expectation::OutputLt(limit) => format!("must print a number below {limit}"),
+        Expectation::OutputGt(limit) => format!("must print a number above {limit}"),
+        Expectation::FileExists(path) => format!("{path} must exist"),
+        Expectation::NotEmpty => "must print something".to_owned(),
+    }
+}
+
+/// The last part of a path, clipped at the width of an intent.
+pub fn name_of(path: &str) -> String {
+    scrub::visible_line(path.rsplit('/').next().unwrap_or(path), NAME_CHARS_MAX)
+}
+
+pub fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+pub fn duration(secs: u64) -> String {
+    match (secs / 3600, secs % 3600 / 60, secs % 60) {
+        (0, 0, s) => count(s as usize, "second"),
+        (0, m, 0) => count(m as usize, "minute"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, 0, 0) => count(h as usize, "hour"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+pub fn took(ms: u64) -> String {
+    if ms < 10_000 { format!("{}.{} s", ms / 1000, ms % 1000 / 100) } else { duration(ms / 1000) }
+}
+
+fn fact(label: &str, text: &str) -> Fact {
+    Fact { label: label.to_owned(), text: text.to_owned() }
+}
+
+fn approve(label: &str, consequence: &str) -> Cta {
+    Cta { press: Press::Approve, label: label.to_owned(), consequence: consequence.to_owned() }
+}
+
+fn decline(label: &str) -> Cta {
+    Cta { press: Press::Decline, label: label.to_owned(), consequence: String::new() }
+}

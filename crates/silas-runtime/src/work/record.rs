@@ -1,0 +1,108 @@
+//! What is known about a piece of work while it runs and after it ended; kept with its execution.
+
+use crate::view::{StepState, StepView, WorkView};
+use serde::{Deserialize, Serialize};
+use silas_approval::Approved;
+use silas_core::changeset::FileDiff;
+use silas_core::check::CheckResult;
+use silas_core::roots::Access;
+use silas_core::work::WorkItem;
+use silas_core::{Digest, Timestamp};
+use silas_gates::scrub;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct WorkRecord {
+    pub(crate) view: WorkView,
+    /// The owner's words.
+    pub(crate) asked: String,
+    pub(crate) directory: String,
+    pub(crate) n_checks: usize,
+    pub(crate) before: Vec<CheckResult>,
+    pub(crate) after: Vec<CheckResult>,
+    /// What the commands printed, made visible.
+    pub(crate) outputs: Vec<String>,
+    pub(crate) diffs: Vec<FileDiff>,
+    pub(crate) changeset: Option<Digest>,
+    pub(crate) took_ms: u64,
+    /// The ledger entries between which all of it is told.
+    pub(crate) first_entry: u64,
+    pub(crate) last_entry: u64,
+}
+
+impl WorkRecord {
+    pub(crate) fn begin(approved: &Approved<WorkItem>, asked: &str, now: Timestamp) -> Self {
+        let d = approved.item().definition();
+        let directory = d.directories.iter().find(|d| d.access == Access::Write).map_or("", |d| d.path.as_str());
+        let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
+        labels.extend(d.steps.iter().map(|step| scrub::visible_line(&format!("Run {}", step.run.words()), 60)));
+        labels.extend(["Run the checks again".to_owned(), "Apply the result".to_owned()]);
+        let waiting = |label| StepView { label, state: StepState::Waiting, took_ms: None };
+        WorkRecord {
+            view: WorkView {
+                execution: approved.execution().clone(),
+                work_item: approved.item().id().clone(),
+                title: d.title.clone(),
+                place: "Working in a private copy".to_owned(),
+                steps: labels.into_iter().map(waiting).collect(),
+                running: true,
+                started_at: now,
+                footer: "Your files are untouched".to_owned(),
+                outcome: None,
+                has_proof: false,
+            },
+            asked: asked.to_owned(),
+            directory: directory.to_owned(),
+            n_checks: d.verify.len(),
+            before: Vec::new(),
+            after: Vec::new(),
+            outputs: Vec::new(),
+            diffs: Vec::new(),
+            changeset: None,
+            took_ms: 0,
+            first_entry: 0,
+            last_entry: 0,
+        }
+    }
+
+    /// A fresh copy, a fresh story; only what was asked and when it began stays.
+    pub(crate) fn begun_again(self) -> Self {
+        let waiting = |step: StepView| StepView { state: StepState::Waiting, took_ms: None, ..step };
+        let steps = self.view.steps.into_iter().map(waiting).collect();
+        let view = WorkView { steps, running: true, outcome: None, ..self.view };
+        WorkRecord {
+            view,
+            before: Vec::new(),
+            after: Vec::new(),
+            outputs: Vec::new(),
+            diffs: Vec::new(),
+            changeset: None,
+            ..self
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> Result<serde_json::Value, silas_store::Error> {
+        Ok(serde_json::to_value(self)?)
+    }
+
+    pub(crate) fn enter(&mut self, step: usize) {
+        if let Some(step) = self.view.steps.get_mut(step) {
+            step.state = StepState::Running;
+        }
+    }
+
+    pub(crate) fn leave(&mut self, step: usize, label: String, state: StepState, took_ms: u64) {
+        if let Some(step) = self.view.steps.get_mut(step) {
+            *step = StepView { label, state, took_ms: Some(took_ms) };
+        }
+    }
+
+    /// Nothing runs any more: what was under way did not finish.
+    pub(crate) fn settle_steps(&mut self) {
+        self.view.running = false;
+        for step in &mut self.view.steps {
+            if step.state == StepState::Running {
+                step.state = StepState::Failed;
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A cell: one program, shut into its own namespaces with only the directories that it was given.
+//!
+//! The caller clones a child into new user, mount, pid, net, ipc, uts and cgroup namespaces. That child builds a
+//! minimal root, moves into it, gives up every capability and becomes a small init (PID 1); the program runs below it
+//! under Landlock and a seccomp filter. When the caller dies, when time is up or when the program ends, the init goes
+//! and the kernel takes everything in the pid namespace with it.
+//!
+//! This module does not decide what may be run or which directories are given, and it does not look at the output.
+//! It never runs a program with less isolation than described here: what is missing is named in an [`Error`].
+//!
+//! # What the limits bind
+//!
+//! `wall`, `output_bytes_max` and `processes_max` bind the whole cell (since Linux 5.14 the kernel counts processes
+//! per user namespace). `memory_bytes_max`, `cpu_secs_max` and `file_bytes_max` are resource limits of *each single
+//! process*: ten processes may use ten times as much. `memory_bytes_max` is `RLIMIT_DATA` (private writable memory),
+//! not `RLIMIT_AS`, because runtimes such as Node, Go and Java reserve far more address space than they use. A limit
+//! for the memory of a whole cell needs cgroups, which this module does not use yet.
+
+mod error;
+mod idmap;
+mod init;
+mod prepared;
+mod report;
+mod rlimits;
+mod root;
+mod supervise;
+mod sys;
+#[cfg(test)]
+mod tests;
+
+pub use error::Error;
+
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What to run and what it may see.
+#[derive(Clone, Debug)]
+pub struct CellSpec {
+    /// The program and its arguments. A name without `/` is looked up in the `PATH` of `env`, inside the cell.
+    pub argv: Vec<String>,
+    /// The whole environment. Nothing of the caller's is added.
+    pub env: Vec<(String, String)>,
+    /// Where the program starts, as it is called inside.
+    pub cwd: PathBuf,
+    /// Applied in this order, so a later mount may lie inside an earlier one.
+    pub mounts: Vec<Mount>,
+    pub limits: Limits,
+}
+
+/// A directory or file of the host, shown inside.
+#[derive(Clone, Debug)]
+pub struct Mount {
+    /// On the host: absolute, and a real path (no component may be a symlink).
+    pub source: PathBuf,
+    /// Inside: absolute, without `..`. Usually the path that the original has.
+    pub target: PathBuf,
+    pub access: MountAccess,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MountAccess {
+    ReadOnly,
+    ReadWrite,
+}
+
+/// See the module documentation for which of these bind one process only.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    pub wall: Duration,
+    /// For each of the two streams; what comes after is read and dropped.
+    pub output_bytes_max: usize,
+    pub memory_bytes_max: u64,
+    pub cpu_secs_max: u64,
+    pub processes_max: u64,
+    pub file_bytes_max: u64,
+}
+
+impl Default for Limits {
+    /// Generous for building and testing one project, small against what a machine has.
+    fn default() -> Self {
+        Limits {
+            wall: Duration::from_secs(120),
+            output_bytes_max: 1 << 20,
+            memory_bytes_max: 4 << 30,
+            cpu_secs_max: 600,
+            processes_max: 512,
+            file_bytes_max: 1 << 30,
+        }
+    }
+}
+
+/// What a run showed.
+#[derive(Clone, Debug)]
+pub struct CellOutcome {
+    pub ended: silas_core::check::Ended,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    /// At least one of the streams was longer than `output_bytes_max`.
+    pub is_truncated: bool,
+    pub took: Duration,
+}
+
+/// Runs the program and waits until nothing of it is left.
+///
+/// Must be called from a single-threaded process: the child goes on running our code after `clone`, and another thread
+/// might have held the allocator's lock at that moment. When `cancel` becomes readable or hangs up, the cell is killed
+/// and [`Error::Cancelled`] is returned.
+pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcome, Error> {
+    let started = Instant::now();
+    let prepared = prepared::Prepared::new(spec)?;
+    let seen = supervise::run(&prepared, &spec.limits, cancel)?;
+    Ok(CellOutcome {
+        ended: seen.ended,
+        is_truncated: seen.stdout.is_cut || seen.stderr.is_cut,
+        stdout: seen.stdout.kept,
+        stderr: seen.stderr.kept,
+        took: started.elapsed(),
+    })
+}
+
+/// Everything here is bound to the calling thread or copies only it.
+pub(crate) fn refuse_threads() -> Result<(), Error> {
+    let n_threads = std::fs::read_dir("/proc/self/task")
+        .map_err(|cause| Error::Setup { step: "counting threads", cause })?
+        .count();
+    if n_threads == 1 { Ok(()) } else { Err(Error::Threads(n_threads)) }
+}

@@ -1,0 +1,150 @@
+//! PID 1 of a cell: sets everything up, starts the program below it, reaps, and goes when it must.
+//!
+//! It is never the program itself, because the kernel treats PID 1 specially (no default signal actions, all orphans
+//! are its children). It runs none of the program's code, holds no capability and cannot be inspected from inside.
+
+use super::prepared::{Caller, Prepared};
+use super::report::{Failure, Record, Step, at};
+use super::sys::{self, Cloned};
+use super::{MountAccess, rlimits, root};
+use crate::confine::{files, syscalls};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+
+/// The user and group of the program, as it sees them itself.
+pub(super) const INSIDE_ID: u32 = 1000;
+
+/// The child's ends of the pipes, and the trees that the caller has made.
+pub(super) struct Ends {
+    /// One byte arrives here when the id maps are written.
+    pub(super) go: OwnedFd,
+    /// Hangs up when the caller is gone.
+    pub(super) lifeline: OwnedFd,
+    pub(super) report: OwnedFd,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+    pub(super) trees: Vec<OwnedFd>,
+}
+
+/// The child's whole life. It never returns into the caller's code.
+pub(super) fn live(cell: &Prepared<'_>, ends: Ends) -> ! {
+    let Ends { go, lifeline, report, stdout, stderr, trees } = ends;
+    let mut keep: Vec<i32> = [&go, &lifeline, &report, &stdout, &stderr].map(AsRawFd::as_raw_fd).to_vec();
+    keep.extend(trees.iter().map(AsRawFd::as_raw_fd));
+    let done = settle(cell, &keep, go, trees).and_then(|()| start(cell, &report, stdout, stderr));
+    let result = done.and_then(|program| watch(program, &lifeline).map_err(at(Step::Init, 0)));
+    match result {
+        Ok(status) => Record::Ended(status).send(&report),
+        Err(failure) => Record::Failed(failure).send(&report),
+    }
+    sys::exit(0)
+}
+
+/// From a copy of the caller to a powerless process in its own root.
+fn settle(cell: &Prepared<'_>, keep: &[i32], go: OwnedFd, trees: Vec<OwnedFd>) -> Result<(), Failure> {
+    sys::close_all_but(keep).map_err(at(Step::Descriptors, 0))?;
+    // SIGCHLD is read from a descriptor; handlers of the caller's would make PID 1 killable from inside.
+    sys::reset_signals(&[libc::SIGCHLD]).map_err(at(Step::Descriptors, 0))?;
+    if !matches!(File::from(go).read(&mut [0]), Ok(1)) {
+        sys::exit(0); // The caller gave up or is gone.
+    }
+    if cell.caller == Caller::Root {
+        sys::become_user(INSIDE_ID, INSIDE_ID).map_err(at(Step::Identity, 0))?;
+    }
+    // Only now: the caller could not have written the id maps of a process that cannot be inspected.
+    sys::forbid_inspection().map_err(at(Step::Identity, 0))?;
+    sys::new_session().map_err(at(Step::Session, 0))?;
+    sys::set_umask(0o022);
+    sys::set_hostname(c"silas").map_err(at(Step::Hostname, 0))?;
+    sys::make_all_mounts_private().map_err(at(Step::PrivateMounts, 0))?;
+    root::enter(cell, trees)?;
+    sys::drop_capabilities().map_err(at(Step::Capabilities, 0))?;
+    sys::forbid_new_privileges().map_err(at(Step::Capabilities, 0))
+}
+
+struct Program {
+    pid: libc::pid_t,
+    child_events: OwnedFd,
+}
+
+fn start(cell: &Prepared<'_>, report: &OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> Result<Program, Failure> {
+    let child_events = sys::child_events().map_err(at(Step::Init, 0))?;
+    match sys::clone(0).map_err(at(Step::Fork, 0))? {
+        Cloned::Child => {
+            let failure = become_program(cell, &stdout, &stderr);
+            Record::Failed(failure).send(report);
+            sys::exit(127)
+        }
+        Cloned::Parent { pid, .. } => Ok(Program { pid, child_events }),
+    }
+}
+
+/// Returns only if it fails.
+fn become_program(cell: &Prepared<'_>, stdout: &OwnedFd, stderr: &OwnedFd) -> Failure {
+    match confine_program(cell, stdout, stderr) {
+        Err(failure) => failure,
+        Ok(()) => Failure::new(Step::Exec, 0, &exec(cell)),
+    }
+}
+
+fn confine_program(cell: &Prepared<'_>, stdout: &OwnedFd, stderr: &OwnedFd) -> Result<(), Failure> {
+    let streams = at(Step::Streams, 0);
+    sys::new_session().map_err(at(Step::Session, 0))?;
+    let null = OwnedFd::from(File::open("/dev/null").map_err(&streams)?);
+    for (fd, number) in [(&null, 0), (stdout, 1), (stderr, 2)] {
+        sys::duplicate_onto(fd, number).map_err(&streams)?;
+    }
+    sys::close_on_exec_from_3().map_err(&streams)?;
+    sys::reset_signals(&[]).map_err(&streams)?;
+    sys::enter_dir(&cell.cwd).map_err(at(Step::Cwd, 0))?;
+    rlimits::apply(cell.limits).map_err(at(Step::ResourceLimits, 0))?;
+    let writable: Vec<PathBuf> = (cell.spec.mounts.iter())
+        .filter(|mount| mount.access == MountAccess::ReadWrite)
+        .map(|mount| mount.target.clone())
+        .collect();
+    let devices = root::DEVICES.map(|name| PathBuf::from(format!("/dev/{name}")));
+    files::restrict_cell(&writable, &devices).map_err(at(Step::Landlock, 0))?;
+    syscalls::restrict_cell().map_err(at(Step::Seccomp, 0))
+}
+
+/// Tries the program's possible places. Like a shell, goes on when one is missing or may not be executed, and reports
+/// the latter if nothing else was found.
+fn exec(cell: &Prepared<'_>) -> io::Error {
+    let end = std::iter::once(std::ptr::null());
+    let argv: Vec<_> = cell.argv.iter().map(|word| word.as_ptr()).chain(end.clone()).collect();
+    let env: Vec<_> = cell.env.iter().map(|pair| pair.as_ptr()).chain(end).collect();
+    let mut first_refusal = None;
+    for program in &cell.programs {
+        let error = sys::exec(program, &argv, &env);
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR) => {}
+            Some(libc::EACCES) => first_refusal = first_refusal.or(Some(error)),
+            _ => return error,
+        }
+    }
+    first_refusal.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+}
+
+/// Reaps until the program has ended and returns its wait status. When the caller is gone, so is this process, and
+/// with PID 1 everything in the pid namespace.
+fn watch(program: Program, lifeline: &OwnedFd) -> io::Result<i32> {
+    let pollfd = |fd: &OwnedFd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut events = File::from(program.child_events.try_clone()?);
+    loop {
+        let mut fds = [pollfd(lifeline), pollfd(&program.child_events)];
+        sys::poll(&mut fds, None)?;
+        if fds[0].revents != 0 {
+            sys::exit(0);
+        }
+        // Emptied before reaping, so that a child which dies in between makes it readable again.
+        let mut drained = [0; 512];
+        while matches!(events.read(&mut drained), Ok(n) if n > 0) {}
+        while let Some((pid, status)) = sys::reap() {
+            if pid == program.pid {
+                return Ok(status);
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A spec that has been checked and turned into what system calls take, before anything is started.
+//!
+//! What can be said in words about a wrong spec is said here; the child only reports numbers.
+
+use super::{CellSpec, Error, Limits, Mount, MountAccess, sys};
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+
+/// Where a program is looked for when the environment has no `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Directories that the cell makes itself; nothing can be put in their place.
+const OWN_DIRECTORIES: [&str; 10] =
+    ["/", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/tmp", "/sys"];
+
+/// Nothing can be put into these either.
+const CLOSED_DIRECTORIES: [&str; 2] = ["/proc", "/dev"];
+
+/// Who the caller is, which decides how user ids are mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Caller {
+    Root,
+    Ordinary { uid: libc::uid_t, gid: libc::gid_t },
+}
+
+pub(super) struct Prepared<'a> {
+    pub(super) caller: Caller,
+    /// The files to try, in order: one, or one for each directory of `PATH`.
+    pub(super) programs: Vec<CString>,
+    pub(super) argv: Vec<CString>,
+    pub(super) env: Vec<CString>,
+    pub(super) cwd: CString,
+    pub(super) mounts: Vec<PreparedMount<'a>>,
+    pub(super) limits: &'a Limits,
+    pub(super) spec: &'a CellSpec,
+}
+
+pub(super) struct PreparedMount<'a> {
+    pub(super) source: CString,
+    /// The names on the way from the root to the mount point.
+    pub(super) target: Vec<CString>,
+    pub(super) is_dir: bool,
+    pub(super) mount: &'a Mount,
+}
+
+impl PreparedMount<'_> {
+    pub(super) fn attributes(&self) -> u64 {
+        let always = sys::ATTR_NOSUID | sys::ATTR_NODEV;
+        match self.mount.access {
+            MountAccess::ReadOnly => always | sys::ATTR_RDONLY,
+            MountAccess::ReadWrite => always,
+        }
+    }
+
+    pub(super) fn error(&self, why: impl ToString) -> Error {
+        mount_error(self.mount, why)
+    }
+}
+
+impl<'a> Prepared<'a> {
+    pub(super) fn new(spec: &'a CellSpec) -> Result<Prepared<'a>, Error> {
+        let Some(program) = spec.argv.first().filter(|program| !program.is_empty()) else {
+            return Err(Error::Spec("there is no program to run".to_owned()));
+        };
+        if !spec.cwd.is_absolute() {
+            return Err(Error::Spec("the working directory must be an absolute path".to_owned()));
+        }
+        let mut env = Vec::with_capacity(spec.env.len());
+        for (name, value) in &spec.env {
+            if name.is_empty() || name.contains('=') {
+                return Err(Error::Spec(format!("{name:?} is not a name for an environment variable")));
+            }
+            env.push(c_string(format!("{name}={value}"))?);
+        }
+        Ok(Prepared {
+            caller: match sys::user_and_group() {
+                (0, _) => Caller::Root,
+                (uid, gid) => Caller::Ordinary { uid, gid },
+            },
+            programs: candidates(program, &spec.env)?,
+            argv: spec.argv.iter().map(|word| c_string(word.as_str())).collect::<Result<_, _>>()?,
+            env,
+            cwd: c_string(spec.cwd.as_os_str().as_bytes())?,
+            mounts: spec.mounts.iter().map(prepare_mount).collect::<Result<_, _>>()?,
+            limits: &spec.limits,
+            spec,
+        })
+    }
+}
+
+/// The files that a program's name can mean.
+pub(super) fn candidates(program: &str, env: &[(String, String)]) -> Result<Vec<CString>, Error> {
+    if program.contains('/') {
+        return Ok(vec![c_string(program)?]);
+    }
+    let path = env.iter().find(|(name, _)| name == "PATH").map_or(DEFAULT_PATH, |(_, value)| value.as_str());
+    // Relative entries are left out: they would make the program depend on where it starts.
+    path.split(':').filter(|dir| dir.starts_with('/')).map(|dir| c_string(format!("{dir}/{program}"))).collect()
+}
+
+fn prepare_mount(mount: &Mount) -> Result<PreparedMount<'_>, Error> {
+    if !mount.source.is_absolute() {
+        return Err(mount_error(mount, "the path on the host must be absolute"));
+    }
+    let source = c_string(mount.source.as_os_str().as_bytes())?;
+    let opened = sys::open_real(&source).map_err(|e| match e.raw_os_error() {
+        Some(libc::ELOOP) => mount_error(mount, "a part of the path is a symlink; real paths are needed"),
+        _ => mount_error(mount, e),
+    })?;
+    let kind = sys::status_of(&opened).map_err(|e| mount_error(mount, e))?.st_mode & libc::S_IFMT;
+    if kind != libc::S_IFDIR && kind != libc::S_IFREG {
+        return Err(mount_error(mount, "it is neither a directory nor a file"));
+    }
+    let target = target_names(&mount.target).map_err(|why| mount_error(mount, why))?;
+    Ok(PreparedMount { source, target, is_dir: kind == libc::S_IFDIR, mount })
+}
+
+/// The names that lead to a mount point, if something may be mounted there.
+pub(super) fn target_names(target: &Path) -> Result<Vec<CString>, &'static str> {
+    let mut names = Vec::new();
+    for component in target.components() {
+        match component {
+            Component::RootDir => {}
+            Component::Normal(name) => names.push(plain_name(name)?),
+            Component::CurDir | Component::ParentDir | Component::Prefix(_) => {
+                return Err("the path inside may not contain `..`");
+            }
+        }
+    }
+    if !target.is_absolute() {
+        return Err("the path inside must be absolute");
+    }
+    let is_own = OWN_DIRECTORIES.iter().any(|own| target == Path::new(own));
+    if is_own || CLOSED_DIRECTORIES.iter().any(|closed| target.starts_with(closed)) {
+        return Err("that place belongs to the sandbox itself");
+    }
+    Ok(names)
+}
+
+fn plain_name(name: &OsStr) -> Result<CString, &'static str> {
+    CString::new(name.as_bytes()).map_err(|_| "the path inside contains a zero byte")
+}
+
+fn mount_error(mount: &Mount, why: impl ToString) -> Error {
+    Error::Mount { source_path: mount.source.clone(), target: mount.target.clone(), why: why.to_string() }
+}
+
+fn c_string(text: impl Into<Vec<u8>>) -> Result<CString, Error> {
+    CString::new(text).map_err(|e| Error::Spec(format!("a zero byte at position {}", e.nul_position())))
+}

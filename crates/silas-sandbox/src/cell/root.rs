@@ -1,0 +1,220 @@
+//! The root directory of a cell: the system's programs read-only, a few generated files, and what was granted.
+//!
+//! Runs in the child, in its own mount namespace, after it has taken on its user id. Works on descriptors only: no
+//! path of the host is looked up once the new root is attached, and no symlink inside a granted directory is followed.
+
+use super::prepared::{Caller, Prepared, PreparedMount};
+use super::report::{Failure, Step, at};
+use super::sys;
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+
+const ROOT_OPTIONS: [(&CStr, &CStr); 3] = [(c"size", c"4m"), (c"nr_inodes", c"4096"), (c"mode", c"755")];
+/// Scratch space lives in memory, so it is bounded; work that needs more belongs into a granted directory.
+const TMP_OPTIONS: [(&CStr, &CStr); 3] = [(c"size", c"512m"), (c"nr_inodes", c"65536"), (c"mode", c"1777")];
+const SHM_OPTIONS: [(&CStr, &CStr); 3] = [(c"size", c"64m"), (c"nr_inodes", c"1024"), (c"mode", c"1777")];
+
+/// Either links into `/usr` or, on systems without a merged `/usr`, directories of their own.
+const SYSTEM_DIRS: [&str; 5] = ["bin", "sbin", "lib", "lib32", "lib64"];
+/// What the dynamic linker and the C library read; everything else of `/etc` is the host's own business.
+const ETC_ENTRIES: [&str; 5] = ["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime"];
+const ETC_FILES: [(&CStr, &str); 5] = [
+    (c"passwd", "silas:x:1000:1000:silas:/tmp:/bin/sh\n"),
+    (c"group", "silas:x:1000:\n"),
+    (c"nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+    (c"hosts", "127.0.0.1 localhost silas\n::1 localhost\n"),
+    (c"hostname", "silas\n"),
+];
+pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+const DEVICE_LINKS: [(&CStr, &CStr); 4] = [
+    (c"fd", c"/proc/self/fd"),
+    (c"stdin", c"/proc/self/fd/0"),
+    (c"stdout", c"/proc/self/fd/1"),
+    (c"stderr", c"/proc/self/fd/2"),
+];
+/// Parts of `/proc` through which the kernel itself is configured.
+const PROC_READ_ONLY: [&CStr; 4] = [c"sys", c"sysrq-trigger", c"irq", c"bus"];
+
+/// Something of the host that will be shown at the same name in the cell.
+enum Shown {
+    Tree(OwnedFd),
+    Link(CString),
+}
+
+/// Builds the root and moves into it. `granted` holds the trees that the caller has already made, one for each mount,
+/// or is empty when they are to be made here.
+pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<(), Failure> {
+    // Everything of the host is opened first: the new root is about to cover it.
+    let base = at(Step::Base, 0);
+    let usr_place = sys::open_real(c"/usr").map_err(&base)?;
+    let usr = read_only_tree(&usr_place).map_err(&base)?;
+    let system = shown(&SYSTEM_DIRS, "/").map_err(&base)?;
+    let etc = shown(&ETC_ENTRIES, "/etc").map_err(&base)?;
+    let devices = DEVICES.iter().map(|name| device(name)).collect::<io::Result<Vec<_>>>().map_err(&base)?;
+    let granted = match cell.caller {
+        Caller::Root => granted,
+        Caller::Ordinary { .. } => own_trees(&cell.mounts)?,
+    };
+
+    let nosuid = sys::ATTR_NOSUID | sys::ATTR_NODEV;
+    let root = sys::new_filesystem(c"tmpfs", &ROOT_OPTIONS, nosuid).map_err(&base)?;
+    // Any directory will do to hang the new root on, and this one is known to exist.
+    sys::attach(&root, &usr_place).map_err(&base)?;
+    let tmp = fill_base(&root, &usr, system, etc, &devices).map_err(&base)?;
+    attach_proc(&root).map_err(at(Step::Proc, 0))?;
+
+    let own = [device_of(&root).map_err(&base)?, device_of(&tmp).map_err(&base)?];
+    for (index, (mount, tree)) in cell.mounts.iter().zip(&granted).enumerate() {
+        attach_granted(&root, &own, mount, tree).map_err(at(Step::Mount, index))?;
+    }
+
+    sys::add_attributes_here(&root, nosuid | sys::ATTR_RDONLY).map_err(at(Step::PivotRoot, 0))?;
+    sys::change_root(&root).map_err(at(Step::PivotRoot, 0))
+}
+
+fn fill_base(
+    root: &OwnedFd,
+    usr: &OwnedFd,
+    system: Vec<(CString, Shown)>,
+    etc: Vec<(CString, Shown)>,
+    devices: &[(CString, OwnedFd)],
+) -> io::Result<OwnedFd> {
+    let nosuid = sys::ATTR_NOSUID | sys::ATTR_NODEV;
+    sys::attach(usr, &make_dir(root, c"usr")?)?;
+    for (name, what) in system {
+        show(root, &name, what)?;
+    }
+
+    let etc_dir = make_dir(root, c"etc")?;
+    for (name, what) in etc {
+        show(&etc_dir, &name, what)?;
+    }
+    for (name, text) in ETC_FILES {
+        File::from(sys::make_file(&etc_dir, name)?).write_all(text.as_bytes())?;
+    }
+
+    let dev = make_dir(root, c"dev")?;
+    for (name, node) in devices {
+        drop(sys::make_file(&dev, name)?);
+        sys::attach(node, &sys::open_child(&dev, name)?)?;
+    }
+    for (name, points_to) in DEVICE_LINKS {
+        sys::make_symlink(&dev, name, points_to)?;
+    }
+    let shm = sys::new_filesystem(c"tmpfs", &SHM_OPTIONS, nosuid | sys::ATTR_NOEXEC)?;
+    sys::attach(&shm, &make_dir(&dev, c"shm")?)?;
+
+    let tmp = sys::new_filesystem(c"tmpfs", &TMP_OPTIONS, nosuid)?;
+    sys::attach(&tmp, &make_dir(root, c"tmp")?)?;
+    Ok(tmp)
+}
+
+/// A `/proc` of the cell's own processes. The init, which cannot be inspected, does not show in it.
+fn attach_proc(root: &OwnedFd) -> io::Result<()> {
+    let attributes = sys::ATTR_NOSUID | sys::ATTR_NODEV | sys::ATTR_NOEXEC;
+    let proc = sys::new_filesystem(c"proc", &[(c"hidepid", c"invisible")], attributes)?;
+    sys::attach(&proc, &make_dir(root, c"proc")?)?;
+    for name in PROC_READ_ONLY {
+        let place = match sys::open_child(&proc, name) {
+            Ok(place) => place,
+            // This kernel was built without it.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            Err(e) => return Err(e),
+        };
+        let tree = sys::copy_tree(&place)?;
+        sys::add_attributes(&tree, attributes | sys::ATTR_RDONLY)?;
+        sys::attach(&tree, &place)?;
+    }
+    Ok(())
+}
+
+/// The granted trees of an ordinary user, whose files the cell's user owns without any mapping.
+fn own_trees(mounts: &[PreparedMount<'_>]) -> Result<Vec<OwnedFd>, Failure> {
+    let mut trees = Vec::with_capacity(mounts.len());
+    for (index, mount) in mounts.iter().enumerate() {
+        let failed = at(Step::Mount, index);
+        let place = sys::open_real(&mount.source).map_err(&failed)?;
+        let tree = sys::copy_tree(&place).map_err(&failed)?;
+        sys::add_attributes(&tree, mount.attributes()).map_err(&failed)?;
+        trees.push(tree);
+    }
+    Ok(trees)
+}
+
+/// Attaches a tree at its target. Missing directories are made in the cell's own file systems only, never inside a
+/// directory that was granted.
+fn attach_granted(root: &OwnedFd, own: &[u64; 2], mount: &PreparedMount<'_>, tree: &OwnedFd) -> io::Result<()> {
+    let mut here = root.try_clone()?;
+    let last = mount.target.len().saturating_sub(1);
+    for (index, name) in mount.target.iter().enumerate() {
+        here = match sys::open_child(&here, name) {
+            Ok(next) => next,
+            Err(e) if e.kind() == io::ErrorKind::NotFound && own.contains(&device_of(&here)?) => {
+                if index == last && !mount.is_dir {
+                    drop(sys::make_file(&here, name)?);
+                } else {
+                    sys::make_dir(&here, name)?;
+                }
+                sys::open_child(&here, name)?
+            }
+            Err(e) => return Err(e),
+        };
+    }
+    sys::attach(tree, &here)
+}
+
+/// Those of the named entries that the host has.
+fn shown(names: &[&str], parent: &str) -> io::Result<Vec<(CString, Shown)>> {
+    let mut found = Vec::new();
+    for name in names {
+        let path = std::path::Path::new(parent).join(name);
+        let what = match std::fs::symlink_metadata(&path) {
+            Ok(status) if status.is_symlink() => {
+                Shown::Link(CString::new(std::fs::read_link(&path)?.into_os_string().into_vec())?)
+            }
+            Ok(_) => Shown::Tree(read_only_tree(&sys::open_real(&CString::new(path.into_os_string().into_vec())?)?)?),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            Err(e) => return Err(e),
+        };
+        found.push((CString::new(*name)?, what));
+    }
+    Ok(found)
+}
+
+fn show(dir: &OwnedFd, name: &CStr, what: Shown) -> io::Result<()> {
+    match what {
+        Shown::Link(points_to) => sys::make_symlink(dir, name, &points_to),
+        Shown::Tree(tree) => {
+            if sys::status_of(&tree)?.st_mode & libc::S_IFMT == libc::S_IFDIR {
+                sys::make_dir(dir, name)?;
+            } else {
+                drop(sys::make_file(dir, name)?);
+            }
+            sys::attach(&tree, &sys::open_child(dir, name)?)
+        }
+    }
+}
+
+fn read_only_tree(place: &OwnedFd) -> io::Result<OwnedFd> {
+    let tree = sys::copy_tree(place)?;
+    sys::add_attributes(&tree, sys::ATTR_RDONLY | sys::ATTR_NOSUID | sys::ATTR_NODEV)?;
+    Ok(tree)
+}
+
+fn device(name: &str) -> io::Result<(CString, OwnedFd)> {
+    let tree = sys::copy_tree(&sys::open_real(&CString::new(format!("/dev/{name}"))?)?)?;
+    sys::add_attributes(&tree, sys::ATTR_NOSUID | sys::ATTR_NOEXEC)?;
+    Ok((CString::new(name)?, tree))
+}
+
+fn make_dir(dir: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
+    sys::make_dir(dir, name)?;
+    sys::open_child(dir, name)
+}
+
+fn device_of(fd: &OwnedFd) -> io::Result<u64> {
+    Ok(sys::status_of(fd)?.st_dev)
+}

@@ -1,0 +1,261 @@
+//! The caller's side of a cell: starts it, collects bounded output, and ends it when time is up or nobody wants it.
+//!
+//! Whatever happens here, the cell is dead and reaped when [`run`] returns.
+
+use super::init::{self, INSIDE_ID};
+use super::prepared::{Caller, Prepared};
+use super::report::{Failure, RECORD_BYTES, Record, Step};
+use super::sys::{self, Cloned};
+use super::{Error, Limits, idmap, refuse_threads};
+use silas_core::check::Ended;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP;
+
+/// A pipe's usual capacity: what one read can find at most.
+const CHUNK_BYTES: usize = 64 << 10;
+
+pub(super) struct Seen {
+    pub(super) ended: Ended,
+    pub(super) stdout: Kept,
+    pub(super) stderr: Kept,
+}
+
+/// The beginning of a stream.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) kept: Vec<u8>,
+    pub(super) is_cut: bool,
+}
+
+impl Kept {
+    pub(super) fn take(&mut self, bytes: &[u8], max: usize) {
+        let room = max.saturating_sub(self.kept.len());
+        self.is_cut |= bytes.len() > room;
+        self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}
+
+/// A running child, killed and reaped when this goes.
+struct Child {
+    pidfd: OwnedFd,
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // Killing fails only if it is dead already, and waiting only if it is reaped already.
+        let _killed = sys::kill(&self.pidfd);
+        let _reaped = sys::wait_for(&self.pidfd);
+    }
+}
+
+pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedFd<'_>>) -> Result<Seen, Error> {
+    refuse_threads()?;
+    let deadline = Instant::now() + limits.wall;
+    let trees = match cell.caller {
+        Caller::Root => idmap::trees(&cell.mounts)?,
+        Caller::Ordinary { .. } => Vec::new(),
+    };
+    let plumbing = |cause| Error::Setup { step: "making a pipe", cause };
+    let (go_read, go_write) = sys::pipe().map_err(plumbing)?;
+    let (lifeline_read, lifeline_write) = sys::pipe().map_err(plumbing)?;
+    let (report_read, report_write) = sys::pipe().map_err(plumbing)?;
+    let (stdout_read, stdout_write) = sys::pipe().map_err(plumbing)?;
+    let (stderr_read, stderr_write) = sys::pipe().map_err(plumbing)?;
+    for fd in [&report_read, &stdout_read, &stderr_read] {
+        sys::set_nonblocking(fd).map_err(plumbing)?;
+    }
+    let ends = init::Ends {
+        go: go_read,
+        lifeline: lifeline_read,
+        report: report_write,
+        stdout: stdout_write,
+        stderr: stderr_write,
+        trees,
+    };
+    let (pid, child) = match sys::clone(NAMESPACES).map_err(Error::user_namespace)? {
+        Cloned::Child => init::live(cell, ends),
+        Cloned::Parent { pid, pidfd } => (pid, Child { pidfd }),
+    };
+    drop(ends);
+    map_ids(pid, cell.caller)?;
+    File::from(go_write).write_all(b"g").map_err(|cause| Error::Setup { step: "starting the setup", cause })?;
+
+    let mut watch = Watch {
+        output_max: limits.output_bytes_max,
+        stdout: (File::from(stdout_read), Kept::default()),
+        stderr: (File::from(stderr_read), Kept::default()),
+        report: (File::from(report_read), Kept::default()),
+    };
+    let is_late = watch.until_gone(&child, cancel, deadline)?;
+    // Kills what is left and waits. After that every writer is gone and the rest can be read without waiting.
+    drop(child);
+    drop(lifeline_write);
+    watch.read_rest()?;
+    let ended = judge(cell, &watch.report.1.kept, is_late, limits)?;
+    Ok(Seen { ended, stdout: watch.stdout.1, stderr: watch.stderr.1 })
+}
+
+struct Watch {
+    output_max: usize,
+    stdout: (File, Kept),
+    stderr: (File, Kept),
+    report: (File, Kept),
+}
+
+/// More than any cell ever reports.
+const REPORT_BYTES_MAX: usize = 8 * RECORD_BYTES;
+
+impl Watch {
+    /// Reads until the init is gone (false) or the deadline has passed (true).
+    fn until_gone(
+        &mut self,
+        child: &Child,
+        cancel: Option<BorrowedFd<'_>>,
+        deadline: Instant,
+    ) -> Result<bool, Error> {
+        let mut is_open = [true; 3];
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(true);
+            }
+            // Rounded up, so that it does not spin during the last millisecond.
+            let timeout_ms = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
+            let sources = [self.stdout.0.as_raw_fd(), self.stderr.0.as_raw_fd(), self.report.0.as_raw_fd()];
+            let streams = sources.iter().zip(is_open).map(|(fd, open)| if open { *fd } else { -1 });
+            let rest = [child.pidfd.as_raw_fd(), cancel.map_or(-1, |fd| fd.as_raw_fd())];
+            let mut fds: Vec<libc::pollfd> =
+                streams.chain(rest).map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
+            sys::poll(&mut fds, Some(timeout_ms))
+                .map_err(|cause| Error::Supervise { step: "waiting for the program", cause })?;
+            if fds[4].revents != 0 {
+                return Err(Error::Cancelled);
+            }
+            for (index, open) in is_open.iter_mut().enumerate() {
+                if fds[index].revents != 0 {
+                    *open = self.read_once(index)? != Progress::Ended;
+                }
+            }
+            if fds[3].revents != 0 {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn read_rest(&mut self) -> Result<(), Error> {
+        for index in 0..3 {
+            while self.read_once(index)? == Progress::Some {}
+        }
+        Ok(())
+    }
+
+    fn read_once(&mut self, index: usize) -> Result<Progress, Error> {
+        let ((file, kept), max) = match index {
+            0 => (&mut self.stdout, self.output_max),
+            1 => (&mut self.stderr, self.output_max),
+            _ => (&mut self.report, REPORT_BYTES_MAX),
+        };
+        let mut chunk = [0; CHUNK_BYTES];
+        match file.read(&mut chunk) {
+            Ok(0) => Ok(Progress::Ended),
+            Ok(n) => {
+                kept.take(&chunk[..n], max);
+                Ok(Progress::Some)
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(Progress::Nothing),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(Progress::Some),
+            Err(cause) => Err(Error::Supervise { step: "reading the output", cause }),
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Progress {
+    Some,
+    Nothing,
+    Ended,
+}
+
+/// What the records mean. A failed setup outranks everything: the program never ran.
+fn judge(cell: &Prepared<'_>, report: &[u8], is_late: bool, limits: &Limits) -> Result<Ended, Error> {
+    let mut status = None;
+    for bytes in report.as_chunks::<RECORD_BYTES>().0 {
+        match Record::from_bytes(bytes) {
+            Some(Record::Failed(failure)) => return Err(explain(cell, failure)),
+            Some(Record::Ended(wait_status)) => status = Some(wait_status),
+            None => {
+                let cause = io::Error::from(io::ErrorKind::InvalidData);
+                return Err(Error::Supervise { step: "reading the report", cause });
+            }
+        }
+    }
+    Ok(match status {
+        Some(status) if libc::WIFEXITED(status) => Ended::Exited(libc::WEXITSTATUS(status)),
+        Some(status) => Ended::Signalled(libc::WTERMSIG(status)),
+        None if is_late => Ended::TimedOut { after_secs: limits.wall.as_secs() },
+        // The init itself was killed from outside, for example because memory ran out.
+        None => Ended::Signalled(libc::SIGKILL),
+    })
+}
+
+fn explain(cell: &Prepared<'_>, failure: Failure) -> Error {
+    let cause = match failure.errno {
+        0 => io::Error::other("the kernel gave no reason"),
+        errno => io::Error::from_raw_os_error(errno),
+    };
+    let is_refused = matches!(failure.errno, libc::EPERM | libc::EACCES);
+    match failure.step {
+        // Where a security module hands out user namespaces without any power in them, this is the first to fail.
+        Step::Hostname | Step::PrivateMounts if is_refused => Error::user_namespace(cause),
+        Step::Proc if is_refused => Error::Proc { cause },
+        Step::Mount => match cell.mounts.get(failure.item as usize) {
+            Some(mount) if failure.errno == libc::ENOENT => {
+                mount.error("there is no such place inside the directory that was mounted before it")
+            }
+            Some(mount) if failure.errno == libc::ELOOP => mount.error("a part of the path is a symlink"),
+            Some(mount) => mount.error(cause),
+            None => Error::Setup { step: failure.step.words(), cause },
+        },
+        Step::Cwd => Error::Cwd { path: cell.spec.cwd.clone(), cause },
+        Step::Exec => Error::Program { program: cell.spec.argv[0].clone(), cause },
+        Step::Landlock => Error::Landlock { cause: cause.to_string() },
+        Step::Seccomp => Error::Seccomp { cause: cause.to_string() },
+        step => Error::Setup { step: step.words(), cause },
+    }
+}
+
+/// Gives the child its one user and one group.
+fn map_ids(pid: libc::pid_t, caller: Caller) -> Result<(), Error> {
+    let written = match caller {
+        Caller::Root => write_maps(pid, idmap::UNPRIVILEGED, idmap::UNPRIVILEGED),
+        // Someone without privileges must first give up changing groups.
+        Caller::Ordinary { uid, gid } => {
+            write_file(&format!("/proc/{pid}/setgroups"), "deny").and_then(|()| write_maps(pid, uid, gid))
+        }
+    };
+    written.map_err(|cause| match cause.raw_os_error() {
+        // The files of a process that cannot be inspected belong to root.
+        Some(libc::EACCES) => Error::Setup { step: "writing the id map of the sandbox", cause },
+        _ => Error::user_namespace(cause),
+    })
+}
+
+fn write_maps(pid: libc::pid_t, uid: u32, gid: u32) -> io::Result<()> {
+    write_file(&format!("/proc/{pid}/uid_map"), &format!("{INSIDE_ID} {uid} 1"))?;
+    write_file(&format!("/proc/{pid}/gid_map"), &format!("{INSIDE_ID} {gid} 1"))
+}
+
+/// One write, as these files of the kernel want it.
+pub(super) fn write_file(path: &str, text: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+}

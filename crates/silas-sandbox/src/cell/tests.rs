@@ -1,0 +1,56 @@
+//! The small rules of a cell; whether it holds is tried in `tests/escape`.
+#![allow(clippy::unwrap_used)]
+
+use super::idmap::swap;
+use super::prepared::{candidates, target_names};
+use super::report::{Failure, Record, Step};
+use super::supervise::Kept;
+use std::path::Path;
+
+#[test]
+fn a_swap_exchanges_two_ids_and_covers_all_others() {
+    assert_eq!(swap(0, 65534), "0 65534 1\n1 1 65533\n65534 0 1\n65535 65535 4294901760\n");
+    assert_eq!(swap(65535, 65534), "0 0 65534\n65534 65535 1\n65535 65534 1\n65536 65536 4294901759\n");
+    assert_eq!(swap(65534, 65534), "0 0 4294967295\n");
+}
+
+#[test]
+fn targets_may_not_replace_what_the_cell_makes_itself() {
+    let check = |target: &str| target_names(Path::new(target)).map(|names| names.len());
+    assert_eq!(check("/home/ada/project"), Ok(3));
+    assert_eq!(check("/tmp/project"), Ok(2));
+    for refused in ["/", "/usr", "/tmp", "/etc/", "/proc/sys", "/dev/shm", "project", "/a/../proc"] {
+        assert!(check(refused).is_err(), "{refused}");
+    }
+}
+
+#[test]
+fn a_bare_name_is_looked_up_in_absolute_directories_of_the_path() {
+    let env = [("PATH".to_owned(), "/opt/bin:.:bin:/usr/bin".to_owned())];
+    let found = |program: &str, env: &[(String, String)]| {
+        candidates(program, env).unwrap().iter().map(|c| c.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("make", &env), ["/opt/bin/make", "/usr/bin/make"]);
+    assert_eq!(found("./make", &env), ["./make"]);
+    assert_eq!(found("make", &[]), ["/usr/local/bin/make", "/usr/bin/make", "/bin/make"]);
+    assert!(candidates("ma\0ke", &env).is_err());
+}
+
+#[test]
+fn records_come_back_as_they_were_sent() {
+    let failed = Record::Failed(Failure { step: Step::Exec, item: 70_000, errno: libc::ENOENT });
+    for record in [failed, Record::Ended(-1), Record::Ended(256)] {
+        assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record));
+    }
+    assert_eq!(Record::from_bytes(&[200; 9]), None);
+}
+
+#[test]
+fn a_stream_keeps_its_beginning() {
+    let mut stream = Kept::default();
+    stream.take(b"abc", 4);
+    assert!(!stream.is_cut);
+    stream.take(b"de", 4);
+    stream.take(b"f", 4);
+    assert_eq!((stream.kept.as_slice(), stream.is_cut), (b"abcd".as_slice(), true));
+}

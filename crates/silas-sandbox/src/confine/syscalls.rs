@@ -1,0 +1,233 @@
+//! System call filters by seccomp: everything is allowed but what is named here.
+//!
+//! A deny list, because a list of what compilers, interpreters and test runners need would be wrong on every second
+//! system. It takes away what breaks out of namespaces, what reaches deep into the kernel, and what would leave
+//! something behind for others (set-id files). Calls of another architecture end the process.
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter,
+};
+use std::collections::BTreeMap;
+use std::io;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Refused to everyone, whatever the arguments.
+const NEVER: &[i64] = &[
+    // Mounts and namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    // Other processes' memory and descriptors.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // The kernel itself.
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_syslog,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_vhangup,
+    libc::SYS_fanotify_init,
+    // Keys are not separated by any namespace that we use.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // Files by handle go past every path.
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+];
+
+/// Said to be missing, because programs then take another way. The arguments of `clone3` and `openat2` lie in memory
+/// where a filter cannot see them, and io_uring does its work past any filter.
+const MISSING: &[i64] = &[
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_clone3,
+    libc::SYS_openat2,
+];
+
+/// Refused to the front besides: starting programs, and changes to files that Landlock does not judge.
+const NEVER_IN_FRONT: &[i64] = &[
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_truncate,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+];
+
+/// Each of these makes a namespace when it is in the flags of `clone`. (`CLONE_NEWTIME` is a bit of the exit signal
+/// there and means nothing.)
+const NAMESPACE_FLAGS: [libc::c_int; 7] = [
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+/// A set-id file that a program leaves behind would run as the owner of the project, who may be root.
+const SET_ID_BITS: [libc::mode_t; 2] = [libc::S_ISUID, libc::S_ISGID];
+
+/// Calls that give a file its mode, and which argument that is.
+const MODE_ARGUMENTS: &[(i64, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (libc::SYS_fchmodat2, 2),
+    (libc::SYS_mknodat, 2),
+    (libc::SYS_openat, 3),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+];
+
+/// Calls that open a file, and which argument has the flags.
+const FLAG_ARGUMENTS: &[(i64, u8)] = &[
+    (libc::SYS_openat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+];
+
+pub(crate) fn restrict_cell() -> io::Result<()> {
+    let mut rules = shared().map_err(io::Error::other)?;
+    let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
+    only_families(&mut rules, &families).map_err(io::Error::other)?;
+    install(rules)
+}
+
+pub(crate) fn restrict_front() -> io::Result<()> {
+    let mut rules = shared().map_err(io::Error::other)?;
+    rules.extend(NEVER_IN_FRONT.iter().map(|call| (*call, Vec::new())));
+    // Netlink tells the resolver which addresses this machine has.
+    let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    only_families(&mut rules, &families).map_err(io::Error::other)?;
+    // Opening for reading with O_TRUNC empties a file, and old versions of Landlock take it for reading.
+    let mask = (libc::O_TRUNC | libc::O_ACCMODE) as u64;
+    let value = (libc::O_TRUNC | libc::O_RDONLY) as u64;
+    for (call, argument) in FLAG_ARGUMENTS {
+        let rule = when(&[(*argument, SeccompCmpOp::MaskedEq(mask), value)]).map_err(io::Error::other)?;
+        rules.entry(*call).or_default().push(rule);
+    }
+    install(rules)
+}
+
+/// What both refuse.
+fn shared() -> Result<Rules, seccompiler::BackendError> {
+    let mut rules: Rules = NEVER.iter().map(|call| (*call, Vec::new())).collect();
+    for flag in NAMESPACE_FLAGS {
+        let bit = flag as u64;
+        rules.entry(libc::SYS_clone).or_default().push(when(&[(0, SeccompCmpOp::MaskedEq(bit), bit)])?);
+    }
+    for (call, argument) in MODE_ARGUMENTS {
+        for bit in SET_ID_BITS {
+            let bit = u64::from(bit);
+            rules.entry(*call).or_default().push(when(&[(*argument, SeccompCmpOp::MaskedEq(bit), bit)])?);
+        }
+    }
+    rules.insert(libc::SYS_personality, vec![when(&[(0, SeccompCmpOp::Ne, 0)])?]);
+    // Typing into a terminal on someone's behalf.
+    for request in [libc::TIOCSTI, libc::TIOCLINUX] {
+        rules.entry(libc::SYS_ioctl).or_default().push(when(&[(1, SeccompCmpOp::Eq, request)])?);
+    }
+    Ok(rules)
+}
+
+fn only_families(rules: &mut Rules, allowed: &[libc::c_int]) -> Result<(), seccompiler::BackendError> {
+    let is_other: Vec<_> = allowed.iter().map(|family| (0, SeccompCmpOp::Ne, *family as u64)).collect();
+    for call in [libc::SYS_socket, libc::SYS_socketpair] {
+        rules.insert(call, vec![when(&is_other)?]);
+    }
+    Ok(())
+}
+
+/// All of these conditions hold. The kernel reads 32 bits of each of these arguments, so no more are compared.
+fn when(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompiler::BackendError> {
+    let conditions = (conditions.iter())
+        .map(|(argument, op, value)| SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, op.clone(), *value))
+        .collect::<Result<_, _>>()?;
+    SeccompRule::new(conditions)
+}
+
+fn install(refused: Rules) -> io::Result<()> {
+    let missing = MISSING.iter().map(|call| (*call, Vec::new())).collect();
+    let refused = compile(refused, libc::EPERM).map_err(io::Error::other)?;
+    let missing = compile(missing, libc::ENOSYS).map_err(io::Error::other)?;
+    for program in [refused, missing].iter().chain(other_numbering().as_ref()) {
+        apply_filter(program).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+/// The program begins by ending any process that calls with another architecture's numbers.
+fn compile(rules: Rules, errno: libc::c_int) -> Result<BpfProgram, seccompiler::BackendError> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let answer = SeccompAction::Errno(errno as u32);
+    SeccompFilter::new(rules, SeccompAction::Allow, answer, arch)?.try_into()
+}
+
+/// x32 shares the architecture of x86-64 and has its own call numbers, which the rules above do not name.
+#[cfg(target_arch = "x86_64")]
+fn other_numbering() -> Option<BpfProgram> {
+    const X32_BIT: u32 = 0x4000_0000;
+    let op = |code: u32, jt, jf, k| seccompiler::sock_filter { code: code as u16, jt, jf, k };
+    Some(vec![
+        op(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0), // the call's number
+        op(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, 0, 2, X32_BIT),
+        op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, 0, u32::MAX), // -1 is no call at all
+        op(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
+        op(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ])
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn other_numbering() -> Option<BpfProgram> {
+    None
+}

@@ -1,0 +1,130 @@
+//! How the changed files read, line by line, for the person who decides. Bounded in every direction; what is left out is
+//! counted. Characters that could make a line look like another are written out.
+
+use crate::Error;
+use crate::dir::Dir;
+use crate::error::Doing;
+use crate::observe::Seen;
+use crate::observe;
+use similar::{ChangeTag, TextDiff};
+use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileState};
+use silas_core::relpath::RelPath;
+use std::io::Read;
+use std::time::Duration;
+
+/// Files that are shown; the changeset names all of them.
+const FILES_MAX: usize = 50;
+/// Larger files are not text that a person reads here.
+const TEXT_BYTES_MAX: u64 = 256 << 10;
+const LINES_MAX: usize = 400;
+const LINE_CHARS_MAX: usize = 500;
+const CONTEXT_LINES: usize = 3;
+/// After this the comparison takes the simple way and shows more lines as changed than it might.
+const TIME_MAX: Duration = Duration::from_millis(500);
+
+pub(crate) fn of(changeset: &Changeset, real: &Dir, copy: &Dir) -> Result<Vec<FileDiff>, Error> {
+    changeset.changes.iter().take(FILES_MAX).map(|change| one(change, real, copy)).collect()
+}
+
+fn one(change: &Change, real: &Dir, copy: &Dir) -> Result<FileDiff, Error> {
+    let before = text(real, &change.path, change.before.as_ref())?;
+    let after = text(copy, &change.path, change.after.as_ref())?;
+    let (Some(before), Some(after)) = (before, after) else {
+        return Ok(FileDiff { path: change.path.clone(), added: 0, removed: 0, lines: None });
+    };
+    Ok(compare(&change.path, &before, &after))
+}
+
+/// `None` if this is not text, too large, or no longer what the changeset says.
+fn text(root: &Dir, path: &RelPath, state: Option<&FileState>) -> Result<Option<String>, Error> {
+    let doing = || format!("Reading {path}");
+    match state {
+        None => Ok(Some(String::new())),
+        Some(FileState::Link { target }) => Ok(Some(format!("symlink to {target}\n"))),
+        Some(FileState::File { hash, .. }) => {
+            let (parent, name) = match root.parent_of(path) {
+                Err(e) if observe::leads_nowhere(&e) => return Ok(None),
+                found => found.doing(doing)?,
+            };
+            if observe::name_in(&parent, name).doing(doing)? == Seen::Nothing {
+                return Ok(None);
+            }
+            let mut bytes = Vec::new();
+            parent.read(name).and_then(|f| f.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)).doing(doing)?;
+            let is_it = silas_core::Digest::of(&bytes) == *hash;
+            Ok(String::from_utf8(bytes).ok().filter(|text| is_it && !text.contains('\0')))
+        }
+    }
+}
+
+fn compare(path: &RelPath, before: &str, after: &str) -> FileDiff {
+    let diff = TextDiff::configure().timeout(TIME_MAX).diff_lines(before, after);
+    let (mut added, mut removed) = (0u32, 0u32);
+    let mut lines = Vec::new();
+    let mut old_shown = 0;
+    let mut n_left_out = 0u32;
+    for group in diff.grouped_ops(CONTEXT_LINES) {
+        let starts = group.first().map_or(old_shown, |op| op.old_range().start);
+        push_gap(&mut lines, starts.saturating_sub(old_shown));
+        for op in &group {
+            for change in diff.iter_changes(op) {
+                match change.tag() {
+                    ChangeTag::Equal => {}
+                    ChangeTag::Insert => added += 1,
+                    ChangeTag::Delete => removed += 1,
+                }
+                if lines.len() >= LINES_MAX {
+                    n_left_out += 1;
+                    continue;
+                }
+                let line = visible(change.value(), change.missing_newline());
+                lines.push(match change.tag() {
+                    ChangeTag::Equal => DiffLine::Same(line),
+                    ChangeTag::Insert => DiffLine::Added(line),
+                    ChangeTag::Delete => DiffLine::Removed(line),
+                });
+            }
+            old_shown = op.old_range().end;
+        }
+    }
+    let rest = if added + removed == 0 { 0 } else { diff.old_len().saturating_sub(old_shown) };
+    push_gap(&mut lines, rest + usize::try_from(n_left_out).unwrap_or(usize::MAX));
+    FileDiff { path: path.clone(), added, removed, lines: Some(lines) }
+}
+
+fn push_gap(lines: &mut Vec<DiffLine>, n: usize) {
+    if n > 0 {
+        lines.push(DiffLine::Gap(u32::try_from(n).unwrap_or(u32::MAX)));
+    }
+}
+
+/// One line without its end, with everything in it that can be seen.
+fn visible(line: &str, is_unfinished: bool) -> String {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    let mut out = String::new();
+    for c in line.chars().take(LINE_CHARS_MAX) {
+        if c != '\t' && (c.is_control() || is_deceptive(c)) {
+            out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    let n_more = line.chars().count().saturating_sub(LINE_CHARS_MAX);
+    if n_more > 0 {
+        out.push_str(&format!("⟨{n_more} more characters⟩"));
+    }
+    if is_unfinished {
+        out.push_str("⟨no line end⟩");
+    }
+    out
+}
+
+/// Characters that turn the direction of text or take no room: a line with them is not what it looks like.
+fn is_deceptive(c: char) -> bool {
+    matches!(c,
+        '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests;

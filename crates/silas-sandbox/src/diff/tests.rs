@@ -1,0 +1,56 @@
+use super::*;
+
+fn lines(before: &str, after: &str) -> (u32, u32, Vec<DiffLine>) {
+    let diff = compare(&RelPath::from_bytes(b"f").unwrap(), before, after);
+    (diff.added, diff.removed, diff.lines.unwrap())
+}
+
+fn same(text: &str) -> DiffLine {
+    DiffLine::Same(text.to_owned())
+}
+
+#[test]
+fn shows_a_change_with_three_lines_around_it_and_counts_the_rest() {
+    let before: String = (1..=20).map(|n| format!("{n}\n")).collect();
+    let after = before.replace("10\n", "ten\n");
+    let (added, removed, shown) = lines(&before, &after);
+    assert_eq!((added, removed), (1, 1));
+    let expected = [
+        DiffLine::Gap(6),
+        same("7"),
+        same("8"),
+        same("9"),
+        DiffLine::Removed("10".to_owned()),
+        DiffLine::Added("ten".to_owned()),
+        same("11"),
+        same("12"),
+        same("13"),
+        DiffLine::Gap(7),
+    ];
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn nothing_deceives_the_eye() {
+    let (_, _, shown) = lines("", "a\u{202e}b\u{1b}[31m\u{200b}\tc\r\n");
+    assert_eq!(shown, [DiffLine::Added("a⟨U+202E⟩b⟨U+001B⟩[31m⟨U+200B⟩\tc⟨U+000D⟩".to_owned())]);
+}
+
+#[test]
+fn a_missing_line_end_is_said() {
+    let (added, removed, shown) = lines("a\n", "a");
+    assert_eq!((added, removed), (1, 1));
+    assert_eq!(shown, [DiffLine::Removed("a".to_owned()), DiffLine::Added("a⟨no line end⟩".to_owned())]);
+}
+
+#[test]
+fn long_texts_and_lines_are_cut_and_counted() {
+    let after: String = (0..1000).map(|n| format!("{n}\n")).collect();
+    let (added, _, shown) = lines("", &after);
+    assert_eq!(added, 1000);
+    assert_eq!(shown.len(), LINES_MAX + 1);
+    assert_eq!(shown.last(), Some(&DiffLine::Gap(600)));
+    let (_, _, shown) = lines("", &"x".repeat(LINE_CHARS_MAX + 7));
+    let DiffLine::Added(line) = &shown[0] else { panic!("{shown:?}") };
+    assert!(line.ends_with("⟨7 more characters⟩⟨no line end⟩"), "{line}");
+}

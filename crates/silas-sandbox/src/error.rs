@@ -1,0 +1,124 @@
+//! What can go wrong in this room, in sentences for people. The same values travel from the launcher to the front, so
+//! causes are texts.
+
+use serde::{Deserialize, Serialize};
+use silas_core::evidence::Refusal;
+use std::io;
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Error {
+    #[error("The approval was refused: {0}. Nothing was done.")]
+    Refused(Refusal),
+    #[error("This approval was already used. Ask again to get a new one.")]
+    AlreadySpent,
+    #[error("The pairing was refused: {0}")]
+    Pairing(String),
+    #[error("The keys could not be used: {0}")]
+    Keys(String),
+    #[error("The terminal was refused: {0}")]
+    Terminal(String),
+    #[error("The launcher does not know its data directory yet.")]
+    NotSealed,
+    #[error("The launcher is sealed already; that happens once.")]
+    AlreadySealed,
+    #[error("{0}")]
+    NotAvailable(String),
+    #[error("This work is still under way. Wait until it has ended, or stop it.")]
+    Busy,
+    #[error("{path} is not the directory that was approved: {problem}. Nothing was done there.")]
+    Place { path: String, problem: String },
+    #[error("Out of order: {0}.")]
+    Order(String),
+    #[error("The time that was approved for this work is used up.")]
+    TimeUp,
+    #[error("Files changed while the work was under way, so nothing was applied: {}.", paths.join(", "))]
+    Conflict { paths: Vec<String> },
+    #[error("The checks do not show that the work is done, so nothing was applied.")]
+    NotVerified,
+    #[error("The work was stopped. Nothing was applied.")]
+    Cancelled,
+    #[error("This file system cannot exchange two files in one step, so changes cannot be applied safely here.")]
+    NoExchange,
+    #[error("{path} is {kind}, which cannot be worked with. Remove it or choose another directory.")]
+    Unsupported { kind: String, path: String },
+    #[error("{0}")]
+    TooLarge(String),
+    #[error("The disk is full. Nothing was changed; make room and try again.")]
+    Full,
+    #[error("Changed since the work was applied, so it was not undone: {}.", paths.join(", "))]
+    LaterEdit { paths: Vec<String> },
+    #[error("This can no longer be undone: {0}.")]
+    UndoClosed(String),
+    #[error("This can still be undone, so what it replaced is kept.")]
+    UndoOpen,
+    #[error("The work cannot be isolated here, so it was not run: {0}")]
+    Isolation(String),
+    #[error("The process that did this ended unexpectedly. What was committed will be finished at the next start.")]
+    Lost,
+    #[error("A record of the launcher cannot be trusted: {0}")]
+    Damaged(String),
+    #[error("{doing} failed: {cause}")]
+    Io { doing: String, cause: String },
+}
+
+impl Error {
+    /// The stable name of this kind of error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Refused(_) => "E_APPROVAL_REFUSED",
+            Error::AlreadySpent => "E_APPROVAL_SPENT",
+            Error::Pairing(_) => "E_APPROVAL_PAIRING",
+            Error::Keys(_) => "E_APPROVAL_KEYS",
+            Error::Terminal(_) => "E_APPROVAL_TERMINAL",
+            Error::NotSealed | Error::AlreadySealed => "E_SANDBOX_SEAL",
+            Error::NotAvailable(_) => "E_SANDBOX_UNAVAILABLE",
+            Error::Busy => "E_SANDBOX_BUSY",
+            Error::Place { .. } => "E_SANDBOX_PLACE",
+            Error::Order(_) => "E_SANDBOX_ORDER",
+            Error::TimeUp => "E_SANDBOX_TIME",
+            Error::Conflict { .. } => "E_SANDBOX_CONFLICT",
+            Error::NotVerified => "E_SANDBOX_NOT_VERIFIED",
+            Error::Cancelled => "E_SANDBOX_CANCELLED",
+            Error::NoExchange => "E_SANDBOX_EXCHANGE",
+            Error::Unsupported { .. } => "E_SANDBOX_UNSUPPORTED",
+            Error::TooLarge(_) => "E_SANDBOX_LIMIT",
+            Error::Full => "E_SANDBOX_FULL",
+            Error::LaterEdit { .. } => "E_SANDBOX_LATER_EDIT",
+            Error::UndoClosed(_) => "E_SANDBOX_UNDO_CLOSED",
+            Error::UndoOpen => "E_SANDBOX_UNDO_OPEN",
+            Error::Isolation(_) => "E_SANDBOX_ISOLATION",
+            Error::Lost => "E_SANDBOX_LOST",
+            Error::Damaged(_) => "E_SANDBOX_RECORD",
+            Error::Io { .. } => "E_SANDBOX_IO",
+        }
+    }
+
+    pub(crate) fn unsupported(kind: &str, path: impl ToString) -> Error {
+        Error::Unsupported { kind: kind.to_owned(), path: path.to_string() }
+    }
+
+    pub(crate) fn io(doing: &str, cause: &io::Error) -> Error {
+        match cause.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT) => Error::Full,
+            _ => Error::Io { doing: doing.to_owned(), cause: cause.to_string() },
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        Error::Refused(refusal)
+    }
+}
+
+/// Says what was being done when a system call failed.
+pub(crate) trait Doing<T> {
+    fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error>;
+}
+
+impl<T> Doing<T> for io::Result<T> {
+    fn doing(self, what: impl FnOnce() -> String) -> Result<T, Error> {
+        self.map_err(|e| Error::io(&what(), &e))
+    }
+}

@@ -1,0 +1,99 @@
+//! What the launcher is told once, when it is sealed, and stands on from then on.
+
+use crate::cell::Limits;
+use crate::error::Doing;
+use crate::memory::Memory;
+use crate::{Error, durable};
+use serde::{Deserialize, Serialize};
+use silas_core::Timestamp;
+use silas_core::evidence::Anchor;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Accepted once, before anything else can be asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Seal {
+    pub data_dir: PathBuf,
+    pub anchor: Anchor,
+    /// How long what an apply replaced is kept.
+    pub undo_window_secs: u64,
+    pub limits: CellLimits,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Sealed {
+    /// Pairs one device within five minutes.
+    pub pairing_code: String,
+}
+
+/// What every cell is held to. Time is not here: it comes from the plan.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CellLimits {
+    pub output_bytes_max: usize,
+    pub memory_bytes_max: u64,
+    pub cpu_secs_max: u64,
+    pub processes_max: u64,
+    pub file_bytes_max: u64,
+}
+
+impl Default for CellLimits {
+    fn default() -> Self {
+        let Limits { wall: _, output_bytes_max, memory_bytes_max, cpu_secs_max, processes_max, file_bytes_max } =
+            Limits::default();
+        CellLimits { output_bytes_max, memory_bytes_max, cpu_secs_max, processes_max, file_bytes_max }
+    }
+}
+
+impl CellLimits {
+    pub(crate) fn within(&self, wall: Duration) -> Limits {
+        Limits {
+            wall,
+            output_bytes_max: self.output_bytes_max,
+            memory_bytes_max: self.memory_bytes_max,
+            cpu_secs_max: self.cpu_secs_max,
+            processes_max: self.processes_max,
+            file_bytes_max: self.file_bytes_max,
+        }
+    }
+}
+
+/// The seal, checked, with the launcher's memory opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Ground {
+    /// A real path.
+    pub(crate) data_dir: PathBuf,
+    pub(crate) anchor: Anchor,
+    pub(crate) undo_window: Duration,
+    pub(crate) limits: CellLimits,
+    pub(crate) memory: Memory,
+}
+
+impl Ground {
+    pub(crate) fn new(seal: Seal) -> Result<Self, Error> {
+        let data_dir = std::fs::canonicalize(&seal.data_dir).doing(|| "Opening the data directory".to_owned())?;
+        for private in ["keys", "run", "launcher"] {
+            durable::private_dir(&data_dir.join(private)).doing(|| format!("Making {private} private"))?;
+        }
+        Ok(Ground {
+            memory: Memory::open(&data_dir.join("launcher"))?,
+            data_dir,
+            anchor: seal.anchor,
+            undo_window: Duration::from_secs(seal.undo_window_secs),
+            limits: seal.limits,
+        })
+    }
+
+    pub(crate) fn keys(&self) -> PathBuf {
+        keys(&self.data_dir)
+    }
+}
+
+pub(crate) fn keys(data_dir: &Path) -> PathBuf {
+    data_dir.join("keys")
+}
+
+/// The launcher's own clock. The front's is not asked.
+pub(crate) fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}

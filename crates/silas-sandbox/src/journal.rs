@@ -1,0 +1,92 @@
+//! The journal of an apply or an undo: one file whose appearance is the commit point. From then on there is only forward.
+//!
+//! It carries its own evidence, so whoever finishes it can check again that it was approved.
+
+use crate::error::Doing;
+use crate::{Error, KeptText, durable, memory, stage};
+use serde::{Deserialize, Serialize};
+use silas_core::changeset::FileState;
+use silas_core::evidence::Evidence;
+use silas_core::relpath::RelPath;
+use silas_core::roots::Place;
+use silas_core::{Digest, ExecutionId};
+use std::path::Path;
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Journal {
+    /// The execution whose changes these are, also in the journal of its undo.
+    pub(crate) execution: ExecutionId,
+    pub(crate) evidence: Evidence,
+    pub(crate) place: Place,
+    pub(crate) changeset: Digest,
+    pub(crate) ops: Vec<Op>,
+    /// Directories that an apply makes and its undo removes, parents first.
+    pub(crate) new_dirs: Vec<NewDir>,
+    /// How each operation ended, in order; `None` until all have.
+    pub(crate) fates: Option<Vec<Fate>>,
+}
+
+/// What is in place and what is staged change places. Either may be nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Op {
+    pub(crate) path: RelPath,
+    /// The name in the staging directory.
+    pub(crate) stage: String,
+    /// What is in place if nobody interferes.
+    pub(crate) there: Option<FileState>,
+    /// What waits in the staging directory.
+    pub(crate) staged: Option<FileState>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewDir {
+    pub(crate) path: RelPath,
+    pub(crate) mode: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Fate {
+    /// As intended: what came out is exactly what was expected to be there.
+    InPlace,
+    /// What came out is somebody's newer text. It stays in the staging directory.
+    OwnersKept,
+    /// Something else is in place. What was staged stays in the staging directory.
+    NotApplied,
+}
+
+impl Journal {
+    pub(crate) fn load(path: &Path) -> Result<Option<Self>, Error> {
+        memory::read(path)
+    }
+
+    /// Saving it for the first time commits it.
+    pub(crate) fn save(&self, path: &Path) -> Result<(), Error> {
+        let bytes = serde_json::to_vec(self).map_err(|e| Error::Damaged(e.to_string()))?;
+        durable::replace(path, &bytes).doing(|| "Writing the journal".to_owned())
+    }
+
+    pub(crate) fn files(&self) -> u32 {
+        u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Operations with their fates, once all have one.
+    pub(crate) fn ended(&self) -> impl Iterator<Item = (&Op, Fate)> {
+        self.ops.iter().zip(self.fates.iter().flatten().copied())
+    }
+
+    pub(crate) fn conflicts(&self) -> Vec<KeptText> {
+        let stage = stage::name(&self.execution);
+        self.ended()
+            .filter(|(op, fate)| match fate {
+                Fate::InPlace => false,
+                Fate::OwnersKept => true,
+                Fate::NotApplied => op.staged.is_some(),
+            })
+            .map(|(op, _)| KeptText { path: op.path.to_string(), kept_at: format!("{stage}/{}", op.stage) })
+            .collect()
+    }
+}

@@ -1,0 +1,30 @@
+//! The thread on which a workshop hangs: its socket to the front. While a request is answered the front has nothing to
+//! say, so anything that happens on the socket means that the answer is no longer wanted.
+
+use crate::{Error, syscall};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lifeline<'a>(Option<BorrowedFd<'a>>);
+
+impl<'a> Lifeline<'a> {
+    pub(crate) fn of(socket: &'a UnixStream) -> Self {
+        Lifeline(Some(socket.as_fd()))
+    }
+
+    pub(crate) fn fd(self) -> Option<BorrowedFd<'a>> {
+        self.0
+    }
+
+    /// Ends long loops when nobody waits for them any more.
+    pub(crate) fn holds(self) -> Result<(), Error> {
+        let Some(fd) = self.0 else { return Ok(()) };
+        match syscall::poll(&[(fd, libc::POLLIN | libc::POLLRDHUP)], Some(Duration::ZERO)) {
+            Ok(events) if events == [0] => Ok(()),
+            Ok(_) => Err(Error::Cancelled),
+            Err(e) => Err(Error::io("Watching for a stop", &e)),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What the launcher remembers on disk: which executions were begun, how they ended, and the locks that keep two
+//! processes from working on one of them. The front can neither read nor write any of it.
+
+use crate::error::Doing;
+use crate::{Error, durable};
+use serde::{Deserialize, Serialize};
+use silas_core::execution::ExecutionState;
+use silas_core::roots::Place;
+use silas_core::token::Kind;
+use silas_core::{Digest, ExecutionId, Timestamp, TokenId};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    dir: PathBuf,
+}
+
+/// One spending of an approval, as the launcher knows it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Record {
+    /// A plan, or the decision to undo one.
+    pub(crate) kind: Kind,
+    pub(crate) token: TokenId,
+    pub(crate) plan_hash: Digest,
+    pub(crate) first_spent_at: Timestamp,
+    pub(crate) wall_secs: u64,
+    pub(crate) state: ExecutionState,
+    /// The directory that is worked on; an undo has its plan's.
+    pub(crate) place: Place,
+    /// Set when it was applied.
+    pub(crate) changeset: Option<Digest>,
+    pub(crate) files: u32,
+    pub(crate) undo_until: Option<Timestamp>,
+    /// Set when it was undone.
+    pub(crate) undone_by: Option<TokenId>,
+    /// Whether what the apply replaced is gone, so that nothing can be undone any more.
+    pub(crate) is_forgotten: bool,
+}
+
+impl Record {
+    pub(crate) fn new(kind: Kind, token: TokenId, plan_hash: Digest, at: Timestamp, place: Place) -> Self {
+        Record {
+            kind,
+            token,
+            plan_hash,
+            first_spent_at: at,
+            wall_secs: 0,
+            state: ExecutionState::Running,
+            place,
+            changeset: None,
+            files: 0,
+            undo_until: None,
+            undone_by: None,
+            is_forgotten: false,
+        }
+    }
+
+    /// A spent execution stays valid until its wall-clock budget ends.
+    pub(crate) fn deadline(&self) -> Timestamp {
+        self.first_spent_at.plus(Duration::from_secs(self.wall_secs))
+    }
+}
+
+impl Memory {
+    pub(crate) fn open(dir: &Path) -> Result<Self, Error> {
+        for part in ["spent", "journals", "locks", "work"] {
+            durable::private_dir(&dir.join(part)).doing(|| format!("Making launcher/{part}"))?;
+        }
+        Ok(Memory { dir: dir.to_owned() })
+    }
+
+    pub(crate) fn record(&self, execution: &ExecutionId) -> Result<Option<Record>, Error> {
+        read(&self.spent(execution))
+    }
+
+    /// The first of two takes it; the second hears that it exists.
+    pub(crate) fn create(&self, execution: &ExecutionId, record: &Record) -> Result<(), Error> {
+        match durable::create(&self.spent(execution), &bytes(record)?) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Error::AlreadySpent),
+            done => done.doing(|| "Recording that an approval is used".to_owned()),
+        }
+    }
+
+    pub(crate) fn update(&self, execution: &ExecutionId, record: &Record) -> Result<(), Error> {
+        durable::replace(&self.spent(execution), &bytes(record)?)
+            .doing(|| "Recording how far the work has come".to_owned())
+    }
+
+    pub(crate) fn all(&self) -> Result<Vec<(ExecutionId, Record)>, Error> {
+        let doing = || "Reading which approvals were used".to_owned();
+        let mut records = Vec::new();
+        for entry in std::fs::read_dir(self.dir.join("spent")).doing(doing)? {
+            let name = entry.doing(doing)?.file_name();
+            let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".json")) else { continue };
+            let id = ExecutionId::parse(id).map_err(|e| Error::Damaged(e.to_string()))?;
+            if let Some(record) = self.record(&id)? {
+                records.push((id, record));
+            }
+        }
+        records.sort_by(|(a, x), (b, y)| (x.first_spent_at, a).cmp(&(y.first_spent_at, b)));
+        Ok(records)
+    }
+
+    pub(crate) fn journal(&self, execution: &ExecutionId) -> PathBuf {
+        self.dir.join("journals").join(format!("{execution}.json"))
+    }
+
+    pub(crate) fn undo_journal(&self, execution: &ExecutionId) -> PathBuf {
+        self.dir.join("journals").join(format!("{execution}.undo.json"))
+    }
+
+    /// Where the private copy of an execution lies: here, because the front must not be able to touch it.
+    pub(crate) fn work(&self, execution: &ExecutionId) -> PathBuf {
+        self.works().join(execution.as_str())
+    }
+
+    pub(crate) fn works(&self) -> PathBuf {
+        self.dir.join("work")
+    }
+
+    /// Held as long as the file is open, by whichever process; so it also tells of workshops of an earlier launcher.
+    pub(crate) fn lock(&self, execution: &ExecutionId) -> Result<File, Error> {
+        let file = self.lock_file(execution.as_str())?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(Error::Busy),
+            Err(TryLockError::Error(e)) => Err(Error::io("Locking the work", &e)),
+        }
+    }
+
+    /// Like [`Memory::lock`], for callers who can wait for a workshop that is just ending.
+    pub(crate) fn lock_soon(&self, execution: &ExecutionId) -> Result<File, Error> {
+        for _ in 0..LOCK_TRIES {
+            match self.lock(execution) {
+                Err(Error::Busy) => std::thread::sleep(LOCK_PAUSE),
+                got => return got,
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// One apply or undo at a time: two that compare the same tree and then both change it would not see each other.
+    pub(crate) fn turn_to_apply(&self) -> Result<File, Error> {
+        let file = self.lock_file("apply")?;
+        file.lock().doing(|| "Waiting for another apply".to_owned())?;
+        Ok(file)
+    }
+
+    fn lock_file(&self, name: &str) -> Result<File, Error> {
+        OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(self.dir.join("locks").join(name))
+            .doing(|| "Opening a lock".to_owned())
+    }
+
+    fn spent(&self, execution: &ExecutionId) -> PathBuf {
+        self.dir.join("spent").join(format!("{execution}.json"))
+    }
+}
+
+/// Together ten seconds: a workshop whose front is gone needs less to stop its cell and leave.
+const LOCK_TRIES: u32 = 200;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// A record or journal that is there must be readable; one that is not is a reason to stop, not to begin anew.
+pub(crate) fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {
+    let bytes = match std::fs::read(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.doing(|| "Reading a record of the launcher".to_owned())?,
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    serde_json::from_slice(&bytes).map(Some).map_err(|e| Error::Damaged(format!("{name}: {e}")))
+}
+
+fn bytes(record: &Record) -> Result<Vec<u8>, Error> {
+    serde_json::to_vec(record).map_err(|e| Error::Damaged(e.to_string()))
+}

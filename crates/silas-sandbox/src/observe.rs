@@ -1,0 +1,105 @@
+//! What a file is right now, in the words of a changeset.
+
+use crate::dir::{Dir, Kind};
+use silas_core::Digest;
+use silas_core::changeset::FileState;
+use silas_core::relpath::RelPath;
+use sha2::{Digest as _, Sha256};
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+/// What is found at a place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Seen {
+    Nothing,
+    State(FileState),
+    /// A directory, a device: nothing that a changeset can name.
+    Other,
+}
+
+impl Seen {
+    pub(crate) fn is(&self, expected: &Option<FileState>) -> bool {
+        match (self, expected) {
+            (Seen::Nothing, None) => true,
+            (Seen::State(state), Some(expected)) => state == expected,
+            (Seen::Nothing | Seen::State(_) | Seen::Other, _) => false,
+        }
+    }
+
+    pub(crate) fn state(self) -> Option<FileState> {
+        match self {
+            Seen::State(state) => Some(state),
+            Seen::Nothing | Seen::Other => None,
+        }
+    }
+}
+
+pub(crate) fn name_in(dir: &Dir, name: &[u8]) -> io::Result<Seen> {
+    let Some(stat) = dir.stat(name)? else { return Ok(Seen::Nothing) };
+    match stat.kind {
+        Kind::File => {
+            let (hash, _) = pour(&mut dir.read(name)?, &mut io::sink(), u64::MAX)?;
+            Ok(Seen::State(FileState::File { hash, mode: stat.mode }))
+        }
+        Kind::Link => Ok(Seen::State(link(&dir.read_link(name)?))),
+        Kind::Directory | Kind::Special(_) => Ok(Seen::Other),
+    }
+}
+
+/// What is at a path below a directory. A way there that is missing or leads through a symlink means that nothing is.
+pub(crate) fn path_below(root: &Dir, path: &RelPath) -> io::Result<Seen> {
+    match root.parent_of(path) {
+        Ok((parent, name)) => name_in(&parent, name),
+        Err(e) if leads_nowhere(&e) => Ok(Seen::Nothing),
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether an error of opening a parent means that the path is not there, as opposed to that looking failed.
+pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EXDEV))
+}
+
+pub(crate) fn link(target: &[u8]) -> FileState {
+    FileState::Link { target: escaped(target) }
+}
+
+/// Copies and hashes at once, so that the hash is of exactly the bytes that were copied.
+pub(crate) fn pour(from: &mut File, to: &mut impl Write, bytes_max: u64) -> io::Result<(Digest, u64)> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0u8; 128 << 10];
+    let mut total = 0u64;
+    loop {
+        let n = match from.read(&mut buffer) {
+            Ok(0) => return Ok((Digest::from_bytes(hasher.finalize().into()), total)),
+            Ok(n) => n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e),
+        };
+        total += u64::try_from(n).unwrap_or(u64::MAX);
+        if total > bytes_max {
+            return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+        }
+        hasher.update(&buffer[..n]);
+        to.write_all(&buffer[..n])?;
+    }
+}
+
+/// Bytes as text that loses nothing, with the rules that paths have.
+fn escaped(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\\' => out.push_str("\\\\"),
+                c if c.is_control() => {
+                    let mut buffer = [0; 4];
+                    c.encode_utf8(&mut buffer).bytes().for_each(|b| out.push_str(&format!("\\x{b:02x}")));
+                }
+                c => out.push(c),
+            }
+        }
+        chunk.invalid().iter().for_each(|b| out.push_str(&format!("\\x{b:02x}")));
+    }
+    out
+}

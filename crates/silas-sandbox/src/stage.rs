@@ -1,0 +1,125 @@
+//! The staging directory of an execution, inside the directory that it changes: new contents wait here, and afterwards
+//! what they replaced is kept here until it can no longer be undone.
+
+use crate::dir::{Dir, Kind, Move, Stat};
+use crate::error::Doing;
+use crate::observe::{self, Seen};
+use crate::tree::STAGE_PREFIX;
+use crate::{Error, removal};
+use silas_core::ExecutionId;
+use silas_core::changeset::{Change, FileState};
+use std::fs::Permissions;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+
+pub(crate) struct Stage {
+    pub(crate) dir: Dir,
+    /// Who owns the directory around it; new files become theirs too.
+    owner: Stat,
+}
+
+pub(crate) fn name(execution: &ExecutionId) -> String {
+    format!("{STAGE_PREFIX}{execution}")
+}
+
+/// Keeps git from offering what is staged.
+const IGNORE: &[u8] = b".gitignore";
+
+impl Stage {
+    /// Makes a new one. One that is left from an attempt that was never committed is removed first.
+    pub(crate) fn make(root: &Dir, execution: &ExecutionId) -> Result<Self, Error> {
+        let name = name(execution);
+        let doing = || format!("Making {name}");
+        remove(root, execution)?;
+        let owner = root.own_stat().doing(doing)?;
+        root.mkdir(name.as_bytes(), 0o700).doing(doing)?;
+        root.chown_like(name.as_bytes(), &owner).doing(doing)?;
+        let dir = root.below(name.as_bytes()).doing(doing)?;
+        let mut ignore = dir.create(IGNORE).doing(doing)?;
+        ignore.write_all(b"*\n").and_then(|()| ignore.sync_all()).doing(doing)?;
+        dir.chown_like(IGNORE, &owner).doing(doing)?;
+        Ok(Stage { dir, owner })
+    }
+
+    pub(crate) fn open(root: &Dir, execution: &ExecutionId) -> Result<Self, Error> {
+        let name = name(execution);
+        let doing = || format!("Opening {name}");
+        let owner = root.own_stat().doing(doing)?;
+        Ok(Stage { dir: root.below(name.as_bytes()).doing(doing)?, owner })
+    }
+
+    /// Whether two files can be exchanged in one step here.
+    pub(crate) fn probe_exchange(&self) -> Result<(), Error> {
+        let doing = || "Trying to exchange two files".to_owned();
+        let (a, b) = (b"probe-a".as_slice(), b"probe-b".as_slice());
+        self.dir.create(a).doing(doing)?;
+        self.dir.create(b).doing(doing)?;
+        let exchanged = self.dir.rename(a, &self.dir, b, Move::Exchange);
+        self.dir.unlink(a).and_then(|()| self.dir.unlink(b)).doing(doing)?;
+        exchanged.map_err(|_| Error::NoExchange)
+    }
+
+    /// Brings the new content of a change here, on disk, with the owner that the original has.
+    pub(crate) fn put(&self, name: &str, change: &Change, root: &Dir, copy: &Dir) -> Result<(), Error> {
+        let doing = || format!("Staging {}", change.path);
+        let Some(after) = &change.after else { return Ok(()) };
+        let (parent, last) = copy.parent_of(&change.path).doing(doing)?;
+        let original = match root.parent_of(&change.path) {
+            Ok((parent, last)) => parent.stat(last).doing(doing)?,
+            Err(e) if observe::leads_nowhere(&e) => None,
+            Err(e) => return Err(e).doing(doing),
+        };
+        let owner = original.unwrap_or(self.owner);
+        let name = name.as_bytes();
+        match after {
+            FileState::Link { .. } => {
+                let target = parent.read_link(last).doing(doing)?;
+                self.dir.symlink(name, &target).doing(doing)?;
+                self.dir.chown_like(name, &owner).doing(doing)?;
+            }
+            FileState::File { mode, .. } => {
+                let mut staged = self.dir.create(name).doing(doing)?;
+                let mut from = parent.read(last).doing(doing)?;
+                observe::pour(&mut from, &mut staged, u64::MAX).doing(doing)?;
+                self.dir.chown_like(name, &owner).doing(doing)?;
+                staged.set_permissions(Permissions::from_mode(*mode)).doing(doing)?;
+                staged.sync_all().doing(doing)?;
+            }
+        }
+        // What was verified is what is staged; a copy that changed in between would be a hole.
+        let staged = observe::name_in(&self.dir, name).doing(doing)?;
+        if staged.is(&change.after) { Ok(()) } else { Err(Error::Conflict { paths: vec![change.path.to_string()] }) }
+    }
+
+    /// A directory that was made for new files belongs to whoever owns the directory around it.
+    pub(crate) fn give_to_owner(&self, parent: &Dir, name: &[u8]) -> io::Result<()> {
+        parent.chown_like(name, &self.owner)
+    }
+
+    /// Removes what is exactly as expected and leaves everything else, so that no text is lost that nobody else has.
+    /// Removes the directory itself if nothing is left.
+    pub(crate) fn clear(self, root: &Dir, execution: &ExecutionId, known: &[(String, FileState)]) -> Result<(), Error> {
+        let name = name(execution);
+        let doing = || format!("Clearing {name}");
+        for (item, state) in known {
+            if observe::name_in(&self.dir, item.as_bytes()).doing(doing)? == Seen::State(state.clone()) {
+                self.dir.unlink(item.as_bytes()).doing(doing)?;
+            }
+        }
+        if self.dir.names(2).doing(doing)? == [IGNORE] {
+            self.dir.unlink(IGNORE).and_then(|()| root.rmdir(name.as_bytes())).doing(doing)?;
+        }
+        root.sync().doing(doing)
+    }
+}
+
+/// Removes a staging directory whose journal was never committed: all that it holds are copies.
+pub(crate) fn remove(root: &Dir, execution: &ExecutionId) -> Result<(), Error> {
+    let name = name(execution);
+    let doing = || format!("Removing {name}");
+    match root.stat(name.as_bytes()).doing(doing)? {
+        Some(stat) if stat.kind == Kind::Directory => removal::tree(root, name.as_bytes()).doing(doing),
+        Some(_) => Err(Error::unsupported("not a directory of ours", &name)),
+        None => Ok(()),
+    }
+}

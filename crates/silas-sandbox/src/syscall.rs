@@ -1,0 +1,221 @@
+//! The few system calls that the standard library does not have, as safe functions. No decisions are made here.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// What `openat2` may walk through on the way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Through {
+    /// No symlink anywhere; from an absolute path.
+    RealPath,
+    /// No symlink, no `..`, no mount point: only what is really below the directory.
+    RealBelow,
+    /// Symlinks are followed as long as they stay below the directory.
+    LinksBelow,
+}
+
+#[repr(C)]
+struct OpenHow {
+    flags: u64,
+    mode: u64,
+    resolve: u64,
+}
+
+pub(crate) fn open_through(at: Option<BorrowedFd<'_>>, path: &[u8], flags: i32, via: Through) -> io::Result<OwnedFd> {
+    let resolve = match via {
+        Through::RealPath => libc::RESOLVE_NO_SYMLINKS,
+        Through::RealBelow => libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_XDEV,
+        Through::LinksBelow => libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS,
+    };
+    let how = OpenHow { flags: widened(flags | libc::O_CLOEXEC), mode: 0, resolve };
+    let path = c_name(path)?;
+    let at = at.map_or(libc::AT_FDCWD, |fd| fd.as_raw_fd());
+    // SAFETY: `path` is NUL-terminated and `how` is a live struct of exactly the size that is passed.
+    let fd = unsafe { libc::syscall(libc::SYS_openat2, at, path.as_ptr(), &raw const how, size_of::<OpenHow>()) };
+    let fd = i32::try_from(fd).map_err(io::Error::other)?;
+    own(fd)
+}
+
+fn widened(flags: i32) -> u64 {
+    u64::from(flags.cast_unsigned())
+}
+
+/// Opens one name in a directory. The name is not a path, so nothing can be walked through.
+pub(crate) fn open_at(dir: BorrowedFd<'_>, name: &[u8], flags: i32, mode: u32) -> io::Result<OwnedFd> {
+    let name = c_name(name)?;
+    // SAFETY: `name` is NUL-terminated and outlives the call.
+    own(unsafe { libc::openat(dir.as_raw_fd(), name.as_ptr(), flags | libc::O_CLOEXEC, mode) })
+}
+
+/// What a name is, without following a symlink.
+pub(crate) fn stat_at(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<libc::stat> {
+    let name = c_name(name)?;
+    let mut stat = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `name` is NUL-terminated; the kernel fills `stat` if it returns 0.
+    unsafe {
+        check(libc::fstatat(dir.as_raw_fd(), name.as_ptr(), stat.as_mut_ptr(), libc::AT_SYMLINK_NOFOLLOW))?;
+        Ok(stat.assume_init())
+    }
+}
+
+/// Longest target that a symlink can have on Linux.
+const LINK_BYTES_MAX: usize = 4096;
+
+pub(crate) fn read_link_at(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<Vec<u8>> {
+    let name = c_name(name)?;
+    let mut target = vec![0u8; LINK_BYTES_MAX];
+    // SAFETY: the kernel writes at most `target.len()` bytes into `target`.
+    let n = unsafe { libc::readlinkat(dir.as_raw_fd(), name.as_ptr(), target.as_mut_ptr().cast(), target.len()) };
+    let n = usize::try_from(n).map_err(|_| io::Error::last_os_error())?;
+    target.truncate(n);
+    Ok(target)
+}
+
+pub(crate) fn symlink_at(target: &[u8], dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
+    let (target, name) = (c_name(target)?, c_name(name)?);
+    // SAFETY: both strings are NUL-terminated and outlive the call.
+    check(unsafe { libc::symlinkat(target.as_ptr(), dir.as_raw_fd(), name.as_ptr()) })
+}
+
+pub(crate) fn mkdir_at(dir: BorrowedFd<'_>, name: &[u8], mode: u32) -> io::Result<()> {
+    let name = c_name(name)?;
+    // SAFETY: `name` is NUL-terminated and outlives the call.
+    check(unsafe { libc::mkdirat(dir.as_raw_fd(), name.as_ptr(), mode) })
+}
+
+pub(crate) fn unlink_at(dir: BorrowedFd<'_>, name: &[u8], flags: i32) -> io::Result<()> {
+    let name = c_name(name)?;
+    // SAFETY: `name` is NUL-terminated and outlives the call.
+    check(unsafe { libc::unlinkat(dir.as_raw_fd(), name.as_ptr(), flags) })
+}
+
+/// Changes the permission bits of a directory or file that may not be opened. Never used on symlinks.
+pub(crate) fn chmod_at(dir: BorrowedFd<'_>, name: &[u8], mode: u32) -> io::Result<()> {
+    let name = c_name(name)?;
+    // SAFETY: `name` is NUL-terminated and outlives the call.
+    check(unsafe { libc::fchmodat(dir.as_raw_fd(), name.as_ptr(), mode, 0) })
+}
+
+pub(crate) fn chown_at(dir: BorrowedFd<'_>, name: &[u8], uid: u32, gid: u32) -> io::Result<()> {
+    let name = c_name(name)?;
+    // SAFETY: `name` is NUL-terminated and outlives the call.
+    check(unsafe { libc::fchownat(dir.as_raw_fd(), name.as_ptr(), uid, gid, libc::AT_SYMLINK_NOFOLLOW) })
+}
+
+/// `flags` is `RENAME_EXCHANGE` or `RENAME_NOREPLACE`.
+pub(crate) fn rename_at(
+    from: BorrowedFd<'_>,
+    from_name: &[u8],
+    to: BorrowedFd<'_>,
+    to_name: &[u8],
+    flags: u32,
+) -> io::Result<()> {
+    let (from_name, to_name) = (c_name(from_name)?, c_name(to_name)?);
+    // The raw call, because not every C library that Silas may be built with has a function for it.
+    // SAFETY: both names are NUL-terminated and outlive the call.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_renameat2,
+            from.as_raw_fd(),
+            from_name.as_ptr(),
+            to.as_raw_fd(),
+            to_name.as_ptr(),
+            flags,
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Takes a read lease: it is refused while somebody has the file open for writing.
+pub(crate) fn lease_for_reading(file: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: plain integers; the lease ends with the descriptor at the latest.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_RDLCK) })
+}
+
+/// Waits until one of the descriptors has something to say. Returns what `poll` reports for each, in order.
+pub(crate) fn poll(fds: &[(BorrowedFd<'_>, i16)], timeout: Option<Duration>) -> io::Result<Vec<i16>> {
+    let mut polled: Vec<libc::pollfd> =
+        fds.iter().map(|(fd, events)| libc::pollfd { fd: fd.as_raw_fd(), events: *events, revents: 0 }).collect();
+    let timeout = timeout.map_or(-1, |t| i32::try_from(t.as_millis()).unwrap_or(i32::MAX));
+    let n = polled.len().try_into().map_err(io::Error::other)?;
+    // SAFETY: `polled` is a live array of exactly `n` entries.
+    match check(unsafe { libc::poll(polled.as_mut_ptr(), n, timeout) }) {
+        Ok(()) => Ok(polled.iter().map(|p| p.revents).collect()),
+        // A signal came; the caller looks again and nothing has happened yet.
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(vec![0; fds.len()]),
+        Err(e) => Err(e),
+    }
+}
+
+pub(crate) fn effective_uid() -> u32 {
+    // SAFETY: has no arguments and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// Whether this process can no longer gain privileges, and neither can anything that it starts.
+pub(crate) fn has_no_new_privs() -> bool {
+    // SAFETY: reads one flag of the calling thread.
+    unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 }
+}
+
+/// Who connected to a socket: process and user.
+pub(crate) fn peer(socket: BorrowedFd<'_>) -> io::Result<(i32, u32)> {
+    let mut cred = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+    let mut size = u32::try_from(size_of::<libc::ucred>()).map_err(io::Error::other)?;
+    // SAFETY: `cred` is a live struct of `size` bytes, which the kernel fills.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut cred).cast(),
+            &raw mut size,
+        )
+    })?;
+    Ok((cred.pid, cred.uid))
+}
+
+/// The process that connected, held so that its number cannot come to mean another. `None` on kernels before 6.5.
+pub(crate) fn peer_held(socket: BorrowedFd<'_>) -> Option<OwnedFd> {
+    let mut fd: i32 = -1;
+    let mut size = u32::try_from(size_of::<i32>()).ok()?;
+    // SAFETY: `fd` is a live integer of `size` bytes, which the kernel fills.
+    let done = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, SO_PEERPIDFD, (&raw mut fd).cast(), &raw mut size)
+    };
+    if done == 0 { own(fd).ok() } else { None }
+}
+
+/// From `asm-generic/socket.h`; older headers do not name it.
+const SO_PEERPIDFD: i32 = 77;
+
+fn c_name(bytes: &[u8]) -> io::Result<CString> {
+    CString::new(bytes).map_err(io::Error::other)
+}
+
+fn check(result: i32) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn own(fd: i32) -> io::Result<OwnedFd> {
+    check(fd)?;
+    // SAFETY: the kernel has just returned this descriptor and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Names the process in `ps`, at most 15 characters.
+pub(crate) fn name_process(name: &CStr) {
+    // SAFETY: `name` is NUL-terminated; the kernel copies at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
+/// Keeps other processes of the same user from reading this one's memory.
+pub(crate) fn hide_memory() -> io::Result<()> {
+    // SAFETY: sets one flag of this process.
+    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })
+}

@@ -1,0 +1,68 @@
+//! The review queue: every question to the owner, open, parked or answered.
+
+use crate::columns::{json, to_json, to_word};
+use crate::{Error, ReadTx, Tx, params};
+use silas_core::CardId;
+use silas_core::card::Card;
+
+/// Cards that one call returns at most.
+pub const CARDS_MAX: u32 = 1000;
+
+/// `subject` is what the card is about: the id of a work item or an execution, or a path. Fails if the id is taken.
+pub fn insert(tx: &mut Tx<'_>, card: &Card, subject: &str) -> Result<(), Error> {
+    tx.execute(
+        "INSERT INTO cards (id, state, created_at, expires_at, subject, card) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![
+            card.id.as_str(),
+            to_word(&card.state)?,
+            card.created_at.micros(),
+            expires_at(card),
+            subject,
+            to_json(card)?
+        ],
+    )?;
+    Ok(())
+}
+
+pub fn get(tx: &ReadTx<'_>, id: &CardId) -> Result<Option<Card>, Error> {
+    tx.query_one("SELECT card FROM cards WHERE id = ?1", params![id.as_str()], |row| json(row, "card"))
+}
+
+/// Replaces the card of this id. Its subject and its place in the queue stay.
+pub fn update(tx: &mut Tx<'_>, card: &Card) -> Result<(), Error> {
+    let n_changed = tx.execute(
+        "UPDATE cards SET state = ?2, expires_at = ?3, card = ?4 WHERE id = ?1",
+        params![card.id.as_str(), to_word(&card.state)?, expires_at(card), to_json(card)?],
+    )?;
+    if n_changed == 0 {
+        return Err(Error::Missing { what: "card", id: card.id.to_string() });
+    }
+    Ok(())
+}
+
+/// What waits for the owner, parked cards included, oldest first.
+pub fn list_open(tx: &ReadTx<'_>) -> Result<Vec<Card>, Error> {
+    tx.query(
+        "SELECT card FROM cards WHERE state IN ('open', 'parked') ORDER BY created_at, id LIMIT ?1",
+        params![CARDS_MAX],
+        |row| json(row, "card"),
+    )
+}
+
+/// All cards about one thing, oldest first.
+pub fn find_by_subject(tx: &ReadTx<'_>, subject: &str) -> Result<Vec<Card>, Error> {
+    tx.query(
+        "SELECT card FROM cards WHERE subject = ?1 ORDER BY created_at, id LIMIT ?2",
+        params![subject, CARDS_MAX],
+        |row| json(row, "card"),
+    )
+}
+
+fn expires_at(card: &Card) -> Option<i64> {
+    card.offer.as_ref().map(|offer| offer.expires_at.micros())
+}
+
+/// What a card is about, as it was said when it was kept.
+pub fn subject(tx: &ReadTx<'_>, id: &CardId) -> Result<Option<String>, Error> {
+    tx.query_one("SELECT subject FROM cards WHERE id = ?1", params![id.as_str()], |row| Ok(row.get(0)?))
+}

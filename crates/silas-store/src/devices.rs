@@ -1,0 +1,40 @@
+//! The owner's devices, each with the certificate by which the root key vouches for it.
+//!
+//! A certificate in this table is data; whoever relies on one verifies it.
+
+use crate::columns::{json, to_json, to_word};
+use crate::{Error, ReadTx, Tx, params};
+use silas_core::KeyId;
+use silas_core::device::Certificate;
+
+/// Devices that are listed; nobody pairs more.
+pub const DEVICES_MAX: u32 = 1000;
+
+/// Fails if a device with this key is there already.
+pub fn insert(tx: &mut Tx<'_>, certificate: &Certificate) -> Result<(), Error> {
+    let body = &certificate.body;
+    tx.execute(
+        "INSERT INTO devices (key_id, kind, name, issued_at, certificate) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![
+            body.key.as_str(),
+            to_word(&body.kind)?,
+            body.name,
+            body.issued_at.micros(),
+            to_json(certificate)?
+        ],
+    )?;
+    Ok(())
+}
+
+pub fn get(tx: &ReadTx<'_>, key: &KeyId) -> Result<Option<Certificate>, Error> {
+    tx.query_one("SELECT certificate FROM devices WHERE key_id = ?1", params![key.as_str()], |row| {
+        json(row, "certificate")
+    })
+}
+
+/// Oldest first.
+pub fn list(tx: &ReadTx<'_>) -> Result<Vec<Certificate>, Error> {
+    tx.query("SELECT certificate FROM devices ORDER BY issued_at, key_id LIMIT ?1", params![DEVICES_MAX], |row| {
+        json(row, "certificate")
+    })
+}

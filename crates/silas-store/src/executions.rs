@@ -1,0 +1,157 @@
+//! Executions: each is one spending of a token, from the spending to its one end.
+
+use crate::columns::{id, optional_id, optional_time, time, to_json, to_word, word};
+use crate::{Error, ReadTx, Row, Tx, params};
+use serde_json::Value;
+use silas_core::execution::ExecutionState;
+use silas_core::{Digest, ExecutionId, Timestamp, TokenId, WorkItemId};
+
+/// Executions that one call returns at most.
+pub const EXECUTIONS_MAX: u32 = 1000;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Execution {
+    pub id: ExecutionId,
+    pub token: TokenId,
+    pub work_item: WorkItemId,
+    /// Exactly what was approved.
+    pub plan_hash: Digest,
+    pub state: ExecutionState,
+    /// Which of the token's executions this is, from 0.
+    pub use_number: u32,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    /// Until when what was applied can be taken back.
+    pub undo_until: Option<Timestamp>,
+    /// What the runtime wants to show of it; opaque here.
+    pub result: Option<Value>,
+    pub changeset: Option<Digest>,
+}
+
+/// Fails if the execution is there already, or its token is not.
+pub fn insert(tx: &mut Tx<'_>, execution: &Execution) -> Result<(), Error> {
+    tx.execute(
+        "INSERT INTO executions (id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at,
+             undo_until, result, changeset)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        params![
+            execution.id.as_str(),
+            execution.token.as_str(),
+            execution.work_item.as_str(),
+            execution.plan_hash.to_string(),
+            to_word(&execution.state)?,
+            execution.use_number,
+            execution.started_at.micros(),
+            execution.ended_at.map(Timestamp::micros),
+            execution.undo_until.map(Timestamp::micros),
+            execution.result.as_ref().map(to_json).transpose()?,
+            execution.changeset.map(|changeset| changeset.to_string())
+        ],
+    )?;
+    Ok(())
+}
+
+pub fn get(tx: &ReadTx<'_>, execution: &ExecutionId) -> Result<Option<Execution>, Error> {
+    tx.query_one(
+        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
+             changeset FROM executions WHERE id = ?1",
+        params![execution.as_str()],
+        stored,
+    )
+}
+
+/// Moves a running execution to its end, or an applied one to undone. False if it is not where that begins: an execution
+/// ends once, and nothing runs it again.
+pub fn set_state(tx: &mut Tx<'_>, execution: &ExecutionId, to: ExecutionState, at: Timestamp) -> Result<bool, Error> {
+    let from = match to {
+        ExecutionState::Running => return Ok(false),
+        ExecutionState::Applied | ExecutionState::Ended => ExecutionState::Running,
+        ExecutionState::Undone => ExecutionState::Applied,
+    };
+    let n_changed = tx.execute(
+        "UPDATE executions SET state = ?3, ended_at = coalesce(ended_at, ?4) WHERE id = ?1 AND state = ?2",
+        params![execution.as_str(), to_word(&from)?, to_word(&to)?, at.micros()],
+    )?;
+    Ok(n_changed == 1)
+}
+
+/// Keeps what came of it. `undo_until` of `None` closes the window.
+pub fn set_result(
+    tx: &mut Tx<'_>,
+    execution: &ExecutionId,
+    result: &Value,
+    changeset: Option<&Digest>,
+    undo_until: Option<Timestamp>,
+) -> Result<(), Error> {
+    let n_changed = tx.execute(
+        "UPDATE executions SET result = ?2, changeset = ?3, undo_until = ?4 WHERE id = ?1",
+        params![
+            execution.as_str(),
+            to_json(result)?,
+            changeset.map(Digest::to_string),
+            undo_until.map(Timestamp::micros)
+        ],
+    )?;
+    if n_changed == 0 {
+        return Err(Error::Missing { what: "execution", id: execution.to_string() });
+    }
+    Ok(())
+}
+
+/// What was under way, oldest first; a restart goes on with these.
+pub fn list_running(tx: &ReadTx<'_>) -> Result<Vec<Execution>, Error> {
+    tx.query(
+        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
+             changeset FROM executions WHERE state = 'running' ORDER BY started_at, id LIMIT ?1",
+        params![EXECUTIONS_MAX],
+        stored,
+    )
+}
+
+/// What is applied and can still be taken back at this instant, soonest to close first.
+pub fn list_undoable(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Execution>, Error> {
+    tx.query(
+        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
+             changeset FROM executions WHERE state = 'applied' AND undo_until > ?1 ORDER BY undo_until, id LIMIT ?2",
+        params![now.micros(), EXECUTIONS_MAX],
+        stored,
+    )
+}
+
+/// The last executions that have something to show, newest first.
+pub fn recent(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Execution>, Error> {
+    tx.query(
+        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
+             changeset FROM executions WHERE result IS NOT NULL ORDER BY started_at DESC, id DESC LIMIT ?1",
+        params![limit.min(EXECUTIONS_MAX)],
+        stored,
+    )
+}
+
+/// All executions of a work item, oldest first.
+pub fn of_work_item(tx: &ReadTx<'_>, work_item: &WorkItemId) -> Result<Vec<Execution>, Error> {
+    tx.query(
+        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
+             changeset FROM executions WHERE work_item_id = ?1 ORDER BY started_at, id LIMIT ?2",
+        params![work_item.as_str(), EXECUTIONS_MAX],
+        stored,
+    )
+}
+
+fn stored(row: &Row<'_>) -> Result<Execution, Error> {
+    let result: Option<String> = row.get("result")?;
+    let result = result.map(|text| serde_json::from_str(&text)).transpose();
+    Ok(Execution {
+        id: id(row, "id")?,
+        token: id(row, "token_id")?,
+        work_item: id(row, "work_item_id")?,
+        plan_hash: id(row, "plan_hash")?,
+        state: word(row, "state")?,
+        use_number: row.get("use_number")?,
+        started_at: time(row, "started_at")?,
+        ended_at: optional_time(row, "ended_at")?,
+        undo_until: optional_time(row, "undo_until")?,
+        result: result.map_err(|error| Error::Damaged { what: "result", reason: error.to_string() })?,
+        changeset: optional_id(row, "changeset")?,
+    })
+}

@@ -1,0 +1,95 @@
+//! The schema's history: numbered SQL files, each applied once, in order, in a transaction of its own.
+//!
+//! What was applied is recorded with its checksum. A database that this version does not fully understand is refused, not
+//! repaired and not read: guessing would be worse than stopping.
+
+use crate::Error;
+use rusqlite::{Connection, TransactionBehavior, params};
+use silas_core::{Digest, Timestamp};
+
+pub(crate) struct Migration {
+    pub(crate) number: i64,
+    pub(crate) name: &'static str,
+    pub(crate) sql: &'static str,
+}
+
+/// The agent's domain. Add files at the end; a published one never changes.
+pub(crate) const AGENT: &[Migration] =
+    &[Migration { number: 1, name: "agent", sql: include_str!("migrations/0001_agent.sql") }];
+
+struct Applied {
+    number: i64,
+    name: String,
+    checksum: String,
+}
+
+/// Brings the database up to date. Nothing else may have touched it before.
+pub(crate) fn apply(connection: &mut Connection, known: &[Migration], now: Timestamp) -> Result<(), Error> {
+    let applied = applied(connection)?;
+    let missing = compare(&applied, known)?;
+    for migration in missing {
+        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        tx.execute_batch(
+            "CREATE TABLE IF NOT EXISTS migrations (
+                number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
+            ) STRICT",
+        )?;
+        tx.execute_batch(migration.sql)?;
+        tx.execute(
+            "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
+            params![migration.number, migration.name, migration.checksum(), now.micros()],
+        )?;
+        tx.commit()?;
+    }
+    Ok(())
+}
+
+/// Whether the database is exactly what this version would make.
+pub(crate) fn check(connection: &Connection, known: &[Migration]) -> Result<(), Error> {
+    let applied = applied(connection)?;
+    match compare(&applied, known)?.first() {
+        Some(missing) => Err(Error::MigrationMissing { number: missing.number, name: missing.name.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// What is still to be applied. The database's history must be the beginning of ours.
+fn compare<'k>(applied: &[Applied], known: &'k [Migration]) -> Result<&'k [Migration], Error> {
+    for (n, row) in applied.iter().enumerate() {
+        let (number, name) = (row.number, row.name.clone());
+        let Some(ours) = known.iter().find(|migration| migration.number == number) else {
+            return Err(Error::MigrationUnknown { number, name });
+        };
+        if ours.checksum() != row.checksum {
+            return Err(Error::MigrationAltered { number, name });
+        }
+        if known[n].number != number {
+            return Err(Error::MigrationMissing { number: known[n].number, name: known[n].name.to_owned() });
+        }
+    }
+    Ok(&known[applied.len()..])
+}
+
+fn applied(connection: &Connection) -> Result<Vec<Applied>, Error> {
+    let n_tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if n_tables == 0 {
+        return Ok(Vec::new());
+    }
+    if !connection.table_exists(None, "migrations")? {
+        return Err(Error::ForeignDatabase);
+    }
+    let mut statement = connection.prepare("SELECT number, name, checksum FROM migrations ORDER BY number")?;
+    let rows = statement
+        .query_map([], |row| Ok(Applied { number: row.get(0)?, name: row.get(1)?, checksum: row.get(2)? }))?
+        .collect::<Result<_, _>>()?;
+    Ok(rows)
+}
+
+impl Migration {
+    fn checksum(&self) -> String {
+        Digest::of(self.sql.as_bytes()).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests;

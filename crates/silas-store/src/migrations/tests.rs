@@ -1,0 +1,65 @@
+use super::*;
+
+const FIRST: Migration = Migration { number: 1, name: "first", sql: "CREATE TABLE a (x INTEGER) STRICT" };
+const SECOND: Migration = Migration { number: 2, name: "second", sql: "CREATE TABLE b (x INTEGER) STRICT" };
+const SECOND_ALTERED: Migration = Migration { number: 2, name: "second", sql: "CREATE TABLE b (y INTEGER) STRICT" };
+const THIRD_BROKEN: Migration = Migration { number: 3, name: "third", sql: "CREATE TABLE c (x INTEGER); nonsense" };
+
+fn made_with(known: &[Migration]) -> Connection {
+    let mut connection = Connection::open_in_memory().unwrap();
+    apply(&mut connection, known, Timestamp::EPOCH).unwrap();
+    connection
+}
+
+fn refused(known: &[Migration], connection: &mut Connection) -> Error {
+    let when_applied = apply(connection, known, Timestamp::EPOCH).unwrap_err();
+    let when_checked = check(connection, known).unwrap_err();
+    assert_eq!(when_applied.to_string(), when_checked.to_string());
+    when_applied
+}
+
+#[test]
+fn what_is_new_is_applied_once() {
+    let mut connection = made_with(&[FIRST]);
+    assert!(matches!(check(&connection, &[FIRST, SECOND]), Err(Error::MigrationMissing { number: 2, .. })));
+    apply(&mut connection, &[FIRST, SECOND], Timestamp::EPOCH).unwrap();
+    apply(&mut connection, &[FIRST, SECOND], Timestamp::EPOCH).unwrap();
+    check(&connection, &[FIRST, SECOND]).unwrap();
+}
+
+#[test]
+fn an_altered_one_is_refused() {
+    let mut connection = made_with(&[FIRST, SECOND]);
+    let error = refused(&[FIRST, SECOND_ALTERED], &mut connection);
+    assert!(matches!(error, Error::MigrationAltered { number: 2, .. }), "{error}");
+}
+
+#[test]
+fn one_that_this_version_does_not_know_is_refused() {
+    let mut connection = made_with(&[FIRST, SECOND]);
+    let error = refused(&[FIRST], &mut connection);
+    assert!(matches!(error, Error::MigrationUnknown { number: 2, .. }), "{error}");
+}
+
+#[test]
+fn a_hole_in_the_history_is_refused() {
+    let mut connection = made_with(&[FIRST, SECOND]);
+    connection.execute("DELETE FROM migrations WHERE number = 1", []).unwrap();
+    let error = refused(&[FIRST, SECOND], &mut connection);
+    assert!(matches!(error, Error::MigrationMissing { number: 1, .. }), "{error}");
+}
+
+#[test]
+fn a_foreign_database_is_refused() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch("CREATE TABLE recipes (name TEXT)").unwrap();
+    assert!(matches!(refused(&[FIRST], &mut connection), Error::ForeignDatabase));
+}
+
+#[test]
+fn a_failing_one_leaves_nothing() {
+    let mut connection = made_with(&[FIRST, SECOND]);
+    assert!(apply(&mut connection, &[FIRST, SECOND, THIRD_BROKEN], Timestamp::EPOCH).is_err());
+    assert!(!connection.table_exists(None, "c").unwrap());
+    check(&connection, &[FIRST, SECOND]).unwrap();
+}

@@ -1,0 +1,101 @@
+//! Looking at the database: a few read-only connections, each on its own thread.
+//!
+//! A look is one closure over one consistent state. It cannot change anything, and waits for no writer.
+
+use crate::pending::Reply;
+use crate::queue::{Lane, Queue, Refused};
+use crate::{Error, Pending, ReadTx, connect};
+use rusqlite::Connection;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// Enough that a long look (a verification, an export) does not keep short ones waiting.
+const READERS: usize = 3;
+
+/// A cheap handle; the connections close with the last one.
+#[derive(Clone)]
+pub struct Reader {
+    threads: Arc<Threads>,
+}
+
+type Job = Box<dyn FnOnce(Result<&Connection, Error>) + Send>;
+
+struct Threads {
+    queue: Arc<Queue<Job>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Reader {
+    /// The first connection is given because opening it showed whether the file can be read at all.
+    pub(crate) fn start(path: &Path, first: Connection) -> Result<Self, Error> {
+        let mut connections = vec![first];
+        while connections.len() < READERS {
+            connections.push(connect::for_reading(path)?);
+        }
+        let queue = Arc::new(Queue::new());
+        let mut threads = Threads { queue: queue.clone(), threads: Vec::new() };
+        for connection in connections {
+            let queue = queue.clone();
+            let thread = std::thread::Builder::new()
+                .name("store-reader".to_owned())
+                .spawn(move || run(&connection, &queue))
+                .map_err(|source| Error::File { path: path.to_owned(), source })?;
+            threads.threads.push(thread);
+        }
+        Ok(Reader { threads: Arc::new(threads) })
+    }
+
+    /// Looks at one consistent state. What was answered before this call is in it.
+    pub fn read<T, F>(&self, look: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&ReadTx<'_>) -> Result<T, Error> + Send + 'static,
+    {
+        let (reply, pending): (Reply<T>, _) = Pending::new();
+        let job: Job = Box::new(move |connection| {
+            let answer = connection.and_then(|connection| one_look(connection, look));
+            // Nobody may be waiting any more.
+            let _ = reply.send(answer);
+        });
+        if let Err((refused, job)) = self.threads.queue.push(Lane::Interactive, job) {
+            job(Err(refused.into()));
+        }
+        pending
+    }
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Full => Error::Busy,
+            Refused::Closed => Error::Closed,
+        }
+    }
+}
+
+fn run(connection: &Connection, queue: &Queue<Job>) {
+    while let Some((_, job)) = queue.take(1).pop() {
+        job(Ok(connection));
+    }
+}
+
+fn one_look<T>(connection: &Connection, look: impl FnOnce(&ReadTx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    connection.prepare_cached("BEGIN")?.execute([])?;
+    let looked = catch_unwind(AssertUnwindSafe(|| look(&ReadTx::new(connection))));
+    connection.prepare_cached("ROLLBACK")?.execute([])?;
+    looked.unwrap_or(Err(Error::Panicked))
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.queue.close();
+        for thread in self.threads.drain(..) {
+            // A look may have held the last handle; a thread cannot wait for itself.
+            if thread.thread().id() != std::thread::current().id() && thread.join().is_err() {
+                tracing::error!("a reader of the store panicked");
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a closure of the store gets to work with: [`ReadTx`] to look, [`Tx`] to change.
+//!
+//! SQL is text of the program (`&'static str`), never built from data. Neither type can begin, end or leave its
+//! transaction: that belongs to the writer, and a closure that could commit would take its neighbours along.
+
+use crate::Error;
+use rusqlite::{CachedStatement, Connection, Params, Row};
+use silas_core::{Clock, Random};
+use std::ops::Deref;
+
+/// One consistent look at the database.
+pub struct ReadTx<'c> {
+    connection: &'c Connection,
+}
+
+/// One change: all of it is kept, or nothing. It can also look, at what it has changed so far.
+pub struct Tx<'c> {
+    look: ReadTx<'c>,
+    pub(crate) clock: &'c dyn Clock,
+    pub(crate) random: &'c dyn Random,
+    effects: Effects,
+}
+
+/// What follows from a change once it is on disk, and is forgotten with a change that was undone.
+#[derive(Default)]
+pub(crate) struct Effects {
+    /// The last ledger entry that this change wrote.
+    pub(crate) head: Option<u64>,
+    pub(crate) after_commit: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+impl<'c> ReadTx<'c> {
+    pub(crate) fn new(connection: &'c Connection) -> Self {
+        ReadTx { connection }
+    }
+
+    /// All rows, in the order of the statement.
+    pub fn query<T>(
+        &self,
+        sql: &'static str,
+        params: impl Params,
+        map: impl FnMut(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let statement = self.prepare(sql)?;
+        if !statement.readonly() || statement.column_count() == 0 {
+            return Err(Error::Statement { sql, reason: "it is not a question" });
+        }
+        rows(statement, params, map)
+    }
+
+    /// The first row, if there is one.
+    pub fn query_one<T>(
+        &self,
+        sql: &'static str,
+        params: impl Params,
+        map: impl FnMut(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        Ok(self.query(sql, params, map)?.into_iter().next())
+    }
+
+    fn prepare(&self, sql: &'static str) -> Result<CachedStatement<'c>, Error> {
+        Ok(self.connection.prepare_cached(sql)?)
+    }
+}
+
+impl<'c> Tx<'c> {
+    pub(crate) fn new(connection: &'c Connection, clock: &'c dyn Clock, random: &'c dyn Random) -> Self {
+        Tx { look: ReadTx::new(connection), clock, random, effects: Effects::default() }
+    }
+
+    /// Runs a statement that changes something and says how many rows it changed.
+    pub fn execute(&mut self, sql: &'static str, params: impl Params) -> Result<usize, Error> {
+        let mut statement = self.prepare_change(sql)?;
+        // `COMMIT` and its relatives count as reading; so this also keeps the transaction whole.
+        if statement.readonly() {
+            return Err(Error::Statement { sql, reason: "it changes nothing, or it would end the transaction" });
+        }
+        Ok(statement.execute(params)?)
+    }
+
+    /// Runs a statement with `RETURNING` and gives its first row, if it changed one.
+    pub fn returning<T>(
+        &mut self,
+        sql: &'static str,
+        params: impl Params,
+        map: impl FnMut(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let statement = self.prepare_change(sql)?;
+        if statement.readonly() || statement.column_count() == 0 {
+            return Err(Error::Statement { sql, reason: "it does not change and return rows" });
+        }
+        Ok(rows(statement, params, map)?.into_iter().next())
+    }
+
+    /// Runs on the writer's thread once this change is on disk, before its answer leaves. It must be short, and it is
+    /// dropped if the change is undone.
+    pub fn after_commit(&mut self, hook: impl FnOnce() + Send + 'static) {
+        self.effects.after_commit.push(Box::new(hook));
+    }
+
+    /// A full disk ends the transaction under a closure that runs on; its further changes would be kept one by one.
+    fn prepare_change(&self, sql: &'static str) -> Result<CachedStatement<'c>, Error> {
+        if self.look.connection.is_autocommit() {
+            return Err(Error::NotWritten { reason: "the transaction has already been undone".to_owned() });
+        }
+        self.look.prepare(sql)
+    }
+
+    pub(crate) fn note_head(&mut self, seq: u64) {
+        self.effects.head = Some(seq);
+    }
+
+    pub(crate) fn into_effects(self) -> Effects {
+        self.effects
+    }
+}
+
+fn rows<T>(
+    mut statement: CachedStatement<'_>,
+    params: impl Params,
+    mut map: impl FnMut(&Row<'_>) -> Result<T, Error>,
+) -> Result<Vec<T>, Error> {
+    let mut rows = statement.query(params)?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        all.push(map(row)?);
+    }
+    Ok(all)
+}
+
+/// Whoever may change may look.
+impl<'c> Deref for Tx<'c> {
+    type Target = ReadTx<'c>;
+
+    fn deref(&self) -> &ReadTx<'c> {
+        &self.look
+    }
+}

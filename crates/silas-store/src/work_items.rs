@@ -1,0 +1,44 @@
+//! Work items: the definition that was planned, which never changes, and the state that the runtime writes.
+
+use crate::columns::{json, time, to_json};
+use crate::{Error, ReadTx, Tx, params};
+use silas_core::work::{WorkItem, WorkState};
+use silas_core::{Timestamp, WorkItemId};
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stored {
+    pub item: WorkItem,
+    pub state: WorkState,
+    pub updated_at: Timestamp,
+}
+
+/// Fails if an item with this id is there already.
+pub fn insert(tx: &mut Tx<'_>, item: &WorkItem, state: &WorkState, at: Timestamp) -> Result<(), Error> {
+    tx.execute(
+        "INSERT INTO work_items (id, definition, state, updated_at) VALUES (?1, ?2, ?3, ?4)",
+        params![item.id().as_str(), to_json(item)?, to_json(state)?, at.micros()],
+    )?;
+    Ok(())
+}
+
+pub fn get(tx: &ReadTx<'_>, id: &WorkItemId) -> Result<Option<Stored>, Error> {
+    let sql = "SELECT definition, state, updated_at FROM work_items WHERE id = ?1";
+    tx.query_one(sql, params![id.as_str()], |row| {
+        Ok(Stored {
+            item: json(row, "definition")?,
+            state: json(row, "state")?,
+            updated_at: time(row, "updated_at")?,
+        })
+    })
+}
+
+pub fn set_state(tx: &mut Tx<'_>, id: &WorkItemId, state: &WorkState, at: Timestamp) -> Result<(), Error> {
+    let n_changed = tx.execute(
+        "UPDATE work_items SET state = ?2, updated_at = ?3 WHERE id = ?1",
+        params![id.as_str(), to_json(state)?, at.micros()],
+    )?;
+    if n_changed == 0 {
+        return Err(Error::Missing { what: "work item", id: id.to_string() });
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! The store on real files in a temporary directory: what is kept, what is undone, what is refused, what is found out.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod crash;
+mod ledger;
+mod opening;
+mod query_plans;
+mod repositories;
+mod spending;
+mod tampering;
+mod world;
+mod writing;

@@ -1,0 +1,337 @@
+//! One table each: what goes in comes out, in the promised order.
+
+use crate::world::{NOON, World, certificate, offer, token};
+use proptest::prelude::*;
+use silas_core::card::{Card, CardKind, CardState, Cta, Face, Press, Risk};
+use silas_core::execution::ExecutionState;
+use silas_core::message::{Channel, Message};
+use silas_core::roots::Access;
+use silas_core::token::{Kind, Verdict};
+use silas_core::work::{Budget, Definition, Directory, InteractionMode, Status, WorkItem, WorkState};
+use silas_core::{CardId, Digest, ExecutionId, MessageId, Taint, Timestamp, WorkItemId};
+use silas_store::executions::{self, Execution};
+use silas_store::{
+    Abort, Commit, Error, Store, Tx, cards, chronicle, devices, inbound, nonces, settings, tokens, work_items,
+};
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_micros(NOON + seconds * 1_000_000)
+}
+
+/// Runs the closure as one change and gives its answer.
+fn change<T: Send + 'static>(store: &Store, mut f: impl FnMut(&mut Tx<'_>) -> Result<T, Error> + Send + 'static) -> T {
+    store.write(move |tx| f(tx).map(Commit).map_err(Abort)).wait().unwrap()
+}
+
+#[test]
+fn settings_keep_the_last_value() {
+    let world = World::new();
+    let store = world.open();
+    let read = change(&store, |tx| {
+        settings::set(tx, "zone", "UTC")?;
+        settings::set(tx, "zone", &["Europe", "Berlin"])?;
+        Ok((settings::get::<Vec<String>>(tx, "zone")?, settings::get::<u32>(tx, "other")?))
+    });
+    assert_eq!(read, (Some(vec!["Europe".to_owned(), "Berlin".to_owned()]), None));
+    let wrong = store.read(|tx| settings::get::<u32>(tx, "zone")).wait();
+    assert!(matches!(wrong, Err(Error::Damaged { .. })));
+}
+
+#[test]
+fn devices_are_listed_by_age() {
+    let world = World::new();
+    let store = world.open();
+    let (list, one) = change(&store, |tx| {
+        for n in [3, 1, 2] {
+            devices::insert(tx, &certificate(n))?;
+        }
+        Ok((devices::list(tx)?, devices::get(tx, &certificate(2).body.key)?))
+    });
+    assert_eq!(list, [1, 2, 3].map(certificate));
+    assert_eq!(one, Some(certificate(2)));
+    assert!(store.write(|tx| Ok(Commit(devices::insert(tx, &certificate(1))?))).wait().is_err());
+}
+
+#[test]
+fn a_nonce_is_used_once_in_its_domain() {
+    let world = World::new();
+    let store = world.open();
+    let (used, n_pruned, again) = change(&store, |tx| {
+        let used = [
+            nonces::use_once(tx, "message", "n-1", at(0))?,
+            nonces::use_once(tx, "message", "n-1", at(9))?,
+            nonces::use_once(tx, "token", "n-1", at(5))?,
+        ];
+        let n_pruned = nonces::prune(tx, at(5))?;
+        Ok((used, n_pruned, [nonces::use_once(tx, "message", "n-1", at(9))?, nonces::use_once(tx, "token", "n-1", at(9))?]))
+    });
+    assert_eq!(used, [true, false, true]);
+    // The one that is exactly as old as the limit stays.
+    assert_eq!((n_pruned, again), (1, [true, false]));
+}
+
+fn said(n: u32, text: &str) -> chronicle::Entry {
+    let sender = if n % 2 == 0 { chronicle::Sender::Owner } else { chronicle::Sender::Silas };
+    let id = MessageId::parse(&format!("msg-{n}")).unwrap();
+    chronicle::Entry { id, sender, taint: Taint::Owner, text: text.to_owned(), at: at(0) }
+}
+
+#[test]
+fn the_chronicle_gives_the_last_entries_oldest_first() {
+    let world = World::new();
+    let store = world.open();
+    // The same instant and falling ids: the order is that of appending.
+    let recent = change(&store, |tx| {
+        for n in [9, 8, 7, 6] {
+            chronicle::append(tx, &said(n, "hello"))?;
+        }
+        chronicle::recent(tx, 3)
+    });
+    assert_eq!(recent, [8, 7, 6].map(|n| said(n, "hello")));
+}
+
+#[test]
+fn unprocessed_messages_survive_a_restart() {
+    let world = World::new();
+    let store = world.open();
+    let message = |n: i64| Message {
+        id: MessageId::parse(&format!("msg-{n}")).unwrap(),
+        channel: Channel::Web,
+        text: format!("message {n}"),
+        at: at(n),
+        taint: Taint::Auth,
+    };
+    let answers = change(&store, move |tx| {
+        let mut answers = Vec::new();
+        for n in [3, 1, 2, 1] {
+            answers.push(inbound::accept(tx, &message(n))?);
+        }
+        answers.push(inbound::mark_processed(tx, &message(2).id)?);
+        answers.push(inbound::mark_processed(tx, &message(2).id)?);
+        answers.push(inbound::mark_processed(tx, &message(4).id)?);
+        // What was dealt with is not taken in again.
+        answers.push(inbound::accept(tx, &message(2))?);
+        Ok(answers)
+    });
+    assert_eq!(answers, [true, true, true, false, true, false, false, false]);
+    drop(store);
+    let left = world.open().read(inbound::list_unprocessed).wait().unwrap();
+    assert_eq!(left, [message(1), message(3)]);
+}
+
+fn work_item(title: &str) -> WorkItem {
+    WorkItem::new(Definition {
+        id: WorkItemId::parse("task-1").unwrap(),
+        title: title.to_owned(),
+        parent: None,
+        spawned_by: None,
+        follow_up_of: None,
+        domain: None,
+        budget: Budget::default(),
+        body: "Make the tests pass.".to_owned(),
+        interaction_mode: InteractionMode::ActAndReport,
+        steps: Vec::new(),
+        verify: Vec::new(),
+        directories: vec![Directory::unpinned("/srv/project", Access::Write)],
+        on_failure: String::new(),
+        on_stuck: String::new(),
+        failure_context: None,
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_work_items_definition_stays_while_its_state_moves() {
+    let world = World::new();
+    let store = world.open();
+    let item = work_item("Fix the parser");
+    let expected = item.clone();
+    let stored = change(&store, move |tx| {
+        let mut state = WorkState::new(at(0));
+        work_items::insert(tx, &item, &state, at(0))?;
+        state.status = Status::Running;
+        work_items::set_state(tx, item.id(), &state, at(7))?;
+        work_items::get(tx, item.id())
+    });
+    let stored = stored.unwrap();
+    assert_eq!((&stored.item, stored.state.status, stored.updated_at), (&expected, Status::Running, at(7)));
+    assert_eq!(stored.item.plan_hash().unwrap(), expected.plan_hash().unwrap());
+    let other = WorkItemId::parse("task-2").unwrap();
+    let missing = store.write(move |tx| Ok(Commit(work_items::set_state(tx, &other, &WorkState::new(at(0)), at(0))?)));
+    assert!(matches!(missing.wait(), Err(Error::Missing { .. })));
+}
+
+fn card(n: u32, state: CardState) -> Card {
+    let face = Face {
+        kind: CardKind::Plan,
+        risk: Some(Risk::Medium),
+        state: "New".to_owned(),
+        intent: format!("Plan {n}"),
+        facts: Vec::new(),
+        evidence: None,
+        rationale: "You asked for it.".to_owned(),
+        details_title: "Details".to_owned(),
+        details: Vec::new(),
+        diffs: Vec::new(),
+        ctas: vec![Cta { press: Press::Approve, label: "Run".to_owned(), consequence: "Runs it".to_owned() }],
+    };
+    Card {
+        id: CardId::parse(&format!("card-{n}")).unwrap(),
+        state,
+        created_at: at(i64::from(n)),
+        face,
+        offer: Some(offer(Kind::Plan, "n-1", 1)),
+        payload: Some("{}".to_owned()),
+    }
+}
+
+#[test]
+fn open_and_parked_cards_wait_in_order() {
+    let world = World::new();
+    let store = world.open();
+    let (open, about, one) = change(&store, |tx| {
+        for (n, subject) in [(4, "task-1"), (2, "/srv/project"), (3, "task-1"), (1, "task-1")] {
+            cards::insert(tx, &card(n, CardState::Open), subject)?;
+        }
+        cards::update(tx, &card(2, CardState::Parked))?;
+        cards::update(tx, &card(3, CardState::Answered))?;
+        let one = cards::get(tx, &card(3, CardState::Open).id)?;
+        Ok((cards::list_open(tx)?, cards::find_by_subject(tx, "task-1")?, one))
+    });
+    let (first, answered, last) = (card(1, CardState::Open), card(3, CardState::Answered), card(4, CardState::Open));
+    assert_eq!(open, [first.clone(), card(2, CardState::Parked), last.clone()]);
+    assert_eq!(about, [first, answered.clone(), last]);
+    assert_eq!(one, Some(answered));
+    let missing = store.write(|tx| Ok(Commit(cards::update(tx, &card(9, CardState::Open))?)));
+    assert!(matches!(missing.wait(), Err(Error::Missing { .. })));
+}
+
+#[test]
+fn tokens_come_back_as_they_were_signed() {
+    let world = World::new();
+    let store = world.open();
+    let (one, roots) = change(&store, |tx| {
+        let root = token(Kind::Root, "n-1", 1, Verdict::Approved);
+        let card = CardId::parse("card-1").unwrap();
+        tokens::insert(tx, &root, &certificate(1), "payload", Some(&card))?;
+        tokens::insert(tx, &token(Kind::Root, "n-2", 1, Verdict::Declined), &certificate(1), "payload", None)?;
+        tokens::insert(tx, &token(Kind::Undo, "n-3", 1, Verdict::Approved), &certificate(1), "payload", None)?;
+        Ok((tokens::get(tx, &root.id()?)?, tokens::by_kind(tx, Kind::Root)?))
+    });
+    let one = one.unwrap();
+    assert_eq!(one.token, token(Kind::Root, "n-1", 1, Verdict::Approved));
+    assert_eq!((one.card.as_ref().unwrap().as_str(), one.payload.as_str(), one.executions_used), ("card-1", "payload", 0));
+    assert_eq!(one.certificate, certificate(1));
+    assert_eq!(roots, [one]);
+}
+
+fn execution(n: u32) -> Execution {
+    let token = token(Kind::Plan, "n-1", 9, Verdict::Approved).id().unwrap();
+    Execution {
+        id: ExecutionId::derive(&token, n),
+        token,
+        work_item: WorkItemId::parse("task-1").unwrap(),
+        plan_hash: Digest::of(b"plan"),
+        state: ExecutionState::Running,
+        use_number: n,
+        started_at: at(i64::from(n)),
+        ended_at: None,
+        undo_until: None,
+        result: None,
+        changeset: None,
+    }
+}
+
+#[test]
+fn an_execution_ends_once() {
+    let world = World::new();
+    let store = world.open();
+    let moves = change(&store, |tx| {
+        let token = token(Kind::Plan, "n-1", 9, Verdict::Approved);
+        tokens::insert(tx, &token, &certificate(1), "payload", None)?;
+        for n in [2, 0, 1] {
+            executions::insert(tx, &execution(n))?;
+        }
+        let mut moves = Vec::new();
+        for (n, to) in [
+            (0, ExecutionState::Undone),
+            (0, ExecutionState::Applied),
+            (0, ExecutionState::Ended),
+            (0, ExecutionState::Running),
+            (1, ExecutionState::Ended),
+            (1, ExecutionState::Applied),
+            (1, ExecutionState::Undone),
+        ] {
+            moves.push(executions::set_state(tx, &execution(n).id, to, at(10))?);
+        }
+        let result = serde_json::json!({ "took": 1.5 });
+        executions::set_result(tx, &execution(0).id, &result, Some(&Digest::of(b"changes")), Some(at(60)))?;
+        Ok(moves)
+    });
+    assert_eq!(moves, [false, true, false, false, true, false, false]);
+
+    let applied = Execution {
+        state: ExecutionState::Applied,
+        ended_at: Some(at(10)),
+        undo_until: Some(at(60)),
+        result: Some(serde_json::json!({ "took": 1.5 })),
+        changeset: Some(Digest::of(b"changes")),
+        ..execution(0)
+    };
+    let ended = Execution { state: ExecutionState::Ended, ended_at: Some(at(10)), ..execution(1) };
+    let read = store.read(|tx| {
+        let work_item = WorkItemId::parse("task-1").unwrap();
+        Ok((
+            executions::list_running(tx)?,
+            executions::list_undoable(tx, at(59))?,
+            executions::list_undoable(tx, at(60))?,
+            executions::of_work_item(tx, &work_item)?,
+            executions::get(tx, &execution(0).id)?,
+        ))
+    });
+    let (running, undoable, too_late, all, one) = read.wait().unwrap();
+    assert_eq!(running, [execution(2)]);
+    assert_eq!((undoable, too_late), (vec![applied.clone()], vec![]));
+    assert_eq!(all, [applied.clone(), ended, execution(2)]);
+    assert_eq!(one, Some(applied));
+
+    let undone = change(&store, |tx| {
+        executions::set_state(tx, &execution(0).id, ExecutionState::Undone, at(20))?;
+        Ok((executions::list_undoable(tx, at(0))?.len(), executions::get(tx, &execution(0).id)?))
+    });
+    let (n_undoable, undone) = undone;
+    assert_eq!(n_undoable, 0);
+    assert_eq!(undone.map(|undone| (undone.state, undone.ended_at)), Some((ExecutionState::Undone, Some(at(10)))));
+}
+
+#[test]
+fn an_execution_needs_its_token_and_is_made_once() {
+    let world = World::new();
+    let store = world.open();
+    assert!(store.write(|tx| Ok(Commit(executions::insert(tx, &execution(0))?))).wait().is_err());
+    change(&store, |tx| {
+        tokens::insert(tx, &token(Kind::Plan, "n-1", 9, Verdict::Approved), &certificate(1), "payload", None)?;
+        executions::insert(tx, &execution(0))
+    });
+    assert!(store.write(|tx| Ok(Commit(executions::insert(tx, &execution(0))?))).wait().is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_words_come_back(texts in prop::collection::vec(any::<String>(), 1..12)) {
+        let world = World::new();
+        let store = world.open();
+        let entries: Vec<_> = texts.iter().zip(0..).map(|(text, n)| said(n, text)).collect();
+        let (written, setting) = (entries.clone(), texts.clone());
+        let read = change(&store, move |tx| {
+            for entry in &written {
+                chronicle::append(tx, entry)?;
+            }
+            settings::set(tx, "texts", &setting)?;
+            Ok((chronicle::recent(tx, 100)?, settings::get::<Vec<String>>(tx, "texts")?))
+        });
+        prop_assert_eq!(read, (entries, Some(texts)));
+    }
+}

@@ -1,0 +1,33 @@
+//! Lists the page's files for `assets.rs`: everything under `web/` except its tests.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+fn main() -> std::io::Result<()> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web").canonicalize()?;
+    println!("cargo::rerun-if-changed={}", page.display());
+    let mut files = Vec::new();
+    collect(&page, &mut files)?;
+    files.sort();
+    let mut source = String::from("/// Path in the page and content of each file.\npub(crate) static PAGE_FILES: &[(&str, &[u8])] = &[\n");
+    for file in &files {
+        let name = file.strip_prefix(&page).map_err(std::io::Error::other)?.display().to_string();
+        let _infallible = writeln!(source, "    ({name:?}, include_bytes!({:?})),", file.display().to_string());
+    }
+    source.push_str("];\n");
+    let out = std::env::var_os("OUT_DIR").ok_or_else(|| std::io::Error::other("cargo sets OUT_DIR"))?;
+    std::fs::write(Path::new(&out).join("page_files.rs"), source)
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        let is_test = path.file_name().is_some_and(|name| name == "tests" || name == "node_modules");
+        if path.is_dir() && !is_test {
+            collect(&path, files)?;
+        } else if path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! The page's files, built into the binary.
+
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
+
+pub(crate) async fn serve(request: Request) -> Response {
+    let path = match request.uri().path().trim_start_matches('/') {
+        "" => "index.html",
+        path => path,
+    };
+    let Some((_, content)) = PAGE_FILES.iter().find(|(name, _)| *name == path) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    // Always asked again: the page and the server must be of one version.
+    ([(header::CONTENT_TYPE, content_type(path)), (header::CACHE_CONTROL, "no-cache")], *content).into_response()
+}
+
+fn content_type(path: &str) -> &'static str {
+    match path.rsplit('.').next().unwrap_or_default() {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "webmanifest" => "application/manifest+json",
+        _ => "text/plain; charset=utf-8",
+    }
+}

@@ -1,0 +1,85 @@
+//! The terminal's door: a socket in the data directory that only the owner's account can open.
+//!
+//! It speaks the page's protocol, one JSON message a line, without a challenge: the kernel tells whose process is on
+//! the other side. What the terminal decides is signed all the same, with a key that this process does not have.
+
+use crate::http::Door;
+use crate::protocol::ServerMessage;
+use crate::session::{OUTGOING_MAX, Session};
+use silas_core::message::Channel;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+
+/// Where the socket lies in a data directory.
+pub fn path(data_dir: &Path) -> PathBuf {
+    data_dir.join("run").join("control.sock")
+}
+
+/// Longest line that a terminal may send.
+const LINE_BYTES_MAX: u64 = 256 * 1024;
+
+/// Listens at `path`, readable by its owner only. A stale socket of a server that is gone is replaced.
+pub fn listen(path: &Path) -> std::io::Result<std::os::unix::net::UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let listener = std::os::unix::net::UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+pub(crate) async fn serve(door: Arc<Door>, listener: UnixListener, owner_uid: u32) {
+    loop {
+        let Ok((socket, _)) = listener.accept().await else { continue };
+        let is_owner = socket.peer_cred().is_ok_and(|peer| peer.uid() == owner_uid);
+        if is_owner {
+            tokio::spawn(serve_one(door.clone(), socket));
+        }
+    }
+}
+
+async fn serve_one(door: Arc<Door>, socket: UnixStream) {
+    let (reader, mut writer) = socket.into_split();
+    let (out, mut outgoing) = mpsc::channel::<ServerMessage>(OUTGOING_MAX);
+    let (lines, incoming) = mpsc::channel(1);
+    let session = Session::new(
+        door.stream.clone(),
+        door.clock.clone(),
+        Channel::Cli,
+        "this terminal".to_owned(),
+        door.options.messages_per_minute,
+        out,
+    );
+    let read = async move {
+        let mut reader = BufReader::new(reader);
+        let mut line = String::new();
+        loop {
+            line.clear();
+            match (&mut reader).take(LINE_BYTES_MAX).read_line(&mut line).await {
+                Ok(n) if n > 0 && line.ends_with('\n') => {
+                    if lines.send(line.clone()).await.is_err() {
+                        return;
+                    }
+                }
+                _ => return,
+            }
+        }
+    };
+    let write = async move {
+        while let Some(message) = outgoing.recv().await {
+            let Ok(mut line) = serde_json::to_string(&message) else { return };
+            line.push('\n');
+            if writer.write_all(line.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    };
+    // A terminal may end its side and still wait for the last answers.
+    let ((), (), ()) = tokio::join!(read, write, session.serve(incoming));
+}

@@ -1,0 +1,82 @@
+//! Who may ask at all: the checks that come before any handler.
+//!
+//! Loopback is not trust. A web page can make the browser send requests here, and a name that resolves to 127.0.0.1 can
+//! make them look local; so the `Host` must be ours on every request, and the `Origin` on everything that can change
+//! something.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+
+/// The one address under which the page lives. Passkeys will need a name, so it is `localhost` and not a number.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) host: String,
+    pub(crate) origin: String,
+    /// Other spellings of the same door; a visitor is sent on to the right one.
+    elsewhere: [String; 2],
+}
+
+impl Origin {
+    pub(crate) fn on_port(port: u16) -> Self {
+        Origin {
+            host: format!("localhost:{port}"),
+            origin: format!("http://localhost:{port}"),
+            elsewhere: [format!("127.0.0.1:{port}"), format!("[::1]:{port}")],
+        }
+    }
+
+    /// Whether a request that can change something comes from our own page.
+    pub(crate) fn allows(&self, headers: &HeaderMap) -> bool {
+        single(headers, header::ORIGIN).is_some_and(|origin| origin == self.origin)
+    }
+}
+
+/// A header that is there exactly once and readable.
+fn single(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(first)
+}
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; \
+    frame-ancestors 'none'";
+
+pub(crate) async fn check(State(origin): State<Arc<Origin>>, request: Request, next: Next) -> Response {
+    let refused = refuse(&origin, &request);
+    let mut response = match refused {
+        Some(refusal) => refusal,
+        None => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn refuse(origin: &Origin, request: &Request) -> Option<Response> {
+    let headers = request.headers();
+    let host = single(headers, header::HOST);
+    if host != Some(origin.host.as_str()) {
+        let known = host.is_some_and(|host| origin.elsewhere.iter().any(|other| other == host));
+        if known && request.method() == Method::GET && request.uri().path() == "/" {
+            let location = HeaderValue::from_str(&format!("{}/", origin.origin)).ok()?;
+            return Some((StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, location)]).into_response());
+        }
+        return Some(StatusCode::MISDIRECTED_REQUEST.into_response());
+    }
+    let is_upgrade = headers.contains_key(header::UPGRADE);
+    let changes = is_upgrade || !matches!(*request.method(), Method::GET | Method::HEAD);
+    (changes && !origin.allows(headers)).then(|| StatusCode::FORBIDDEN.into_response())
+}

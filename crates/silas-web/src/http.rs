@@ -1,0 +1,271 @@
+//! The HTTP door: the page's files, health, pairing and the WebSocket.
+
+use crate::guard::{self, Origin};
+use crate::protocol::{ClientMessage, HouseRules, PairRequest, Paired, PairingScreen, ServerMessage, SessionProof};
+use crate::session::{OUTGOING_MAX, Session};
+use crate::{Error, assets, control};
+use axum::body::Bytes;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use axum::{Json, Router, middleware};
+use futures_util::{SinkExt, StreamExt};
+use silas_core::device::Certificate;
+use silas_core::message::Channel;
+use silas_core::{Clock, Nonce, Random, canonical};
+use silas_runtime::{Stream, Trouble};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{mpsc, watch};
+
+/// What the owner may turn.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub messages_per_minute: u32,
+}
+
+/// Everything that must be opened before the process confines itself.
+pub struct Listeners {
+    tcp: Vec<std::net::TcpListener>,
+    control: std::os::unix::net::UnixListener,
+    port: u16,
+}
+
+impl Listeners {
+    /// Both loopback addresses, or none: whoever held the other one could pose as this page.
+    pub fn bind(port: u16, control_path: &Path) -> Result<Self, Error> {
+        let first = bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?;
+        let port = first.local_addr()?.port();
+        let mut tcp = vec![first];
+        match bind(SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port)) {
+            Ok(second) => tcp.push(second),
+            // A machine without IPv6 has no second address to lose.
+            Err(Error::Listen { cause, .. }) if is_missing_address(&cause) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(Listeners { tcp, control: control::listen(control_path)?, port })
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn address(&self) -> String {
+        Origin::on_port(self.port).origin
+    }
+}
+
+fn bind(address: SocketAddr) -> Result<std::net::TcpListener, Error> {
+    let listener = std::net::TcpListener::bind(address).map_err(|cause| match cause.kind() {
+        std::io::ErrorKind::AddrInUse => Error::Taken { address: address.ip().to_string(), port: address.port() },
+        _ => Error::Listen { address: address.to_string(), cause },
+    })?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn is_missing_address(cause: &std::io::Error) -> bool {
+    matches!(cause.kind(), std::io::ErrorKind::AddrNotAvailable | std::io::ErrorKind::Unsupported)
+        || cause.raw_os_error() == Some(97) // EAFNOSUPPORT: the kernel has no IPv6 at all
+}
+
+/// The door itself, shared by all connections.
+pub struct Door {
+    pub(crate) stream: Arc<Stream>,
+    pub(crate) clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    pub(crate) options: Options,
+    /// Open WebSockets, for `/health`.
+    n_connections: AtomicUsize,
+    /// Turns true when the server is going away; every socket then closes with 1001.
+    leaving: watch::Receiver<bool>,
+}
+
+/// A page has this long to answer the challenge.
+const AUTH_SECS: u64 = 5;
+/// Largest WebSocket message and largest request body.
+const MESSAGE_BYTES_MAX: usize = 128 * 1024;
+const BODY_BYTES_MAX: usize = 64 * 1024;
+/// Close codes: authentication failed, and the standard "going away".
+const CLOSE_AUTH: u16 = 4001;
+const CLOSE_LEAVING: u16 = 1001;
+
+impl Door {
+    pub fn new(
+        stream: Arc<Stream>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        options: Options,
+        leaving: watch::Receiver<bool>,
+    ) -> Arc<Self> {
+        Arc::new(Door { stream, clock, random, options, n_connections: AtomicUsize::new(0), leaving })
+    }
+
+    /// Serves until `leaving` turns true.
+    pub async fn serve(self: Arc<Self>, listeners: Listeners, owner_uid: u32) -> Result<(), Error> {
+        let control = tokio::spawn(control::serve(self.clone(), UnixListener::from_std(listeners.control)?, owner_uid));
+        let origin = Arc::new(Origin::on_port(listeners.port));
+        let router = Router::new()
+            .route("/health", get(health))
+            .route("/pair", get(pairing_screen).post(pair))
+            .route("/ws", any(upgrade))
+            .fallback(get(assets::serve))
+            .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+            .layer(middleware::from_fn_with_state(origin, guard::check))
+            .with_state(self.clone());
+        let mut servers = Vec::new();
+        for listener in listeners.tcp {
+            let listener = TcpListener::from_std(listener)?;
+            let mut leaving = self.leaving.clone();
+            let gone = async move {
+                let _sender_gone_means_leaving = leaving.wait_for(|leaving| *leaving).await;
+            };
+            let router = router.clone();
+            servers.push(tokio::spawn(async move { axum::serve(listener, router).with_graceful_shutdown(gone).await }));
+        }
+        for server in servers {
+            match server.await {
+                Ok(result) => result?,
+                Err(panic) => return Err(Error::Io(std::io::Error::other(panic))),
+            }
+        }
+        control.abort();
+        Ok(())
+    }
+}
+
+async fn health(State(door): State<Arc<Door>>) -> impl IntoResponse {
+    Json(serde_json::json!({ "status": "ok", "connections": door.n_connections.load(Ordering::Relaxed) }))
+}
+
+async fn pairing_screen(State(door): State<Arc<Door>>) -> Response {
+    match door.stream.pairing_screen().await {
+        Ok(screen) => Json(PairingScreen {
+            installation: door.stream.installation().clone(),
+            house_rules: screen.map(|(face, offer, payload)| HouseRules { face, offer, payload }),
+        })
+        .into_response(),
+        Err(trouble) => refusal(StatusCode::INTERNAL_SERVER_ERROR, &trouble),
+    }
+}
+
+async fn pair(State(door): State<Arc<Door>>, body: Bytes) -> Response {
+    let request: PairRequest = match serde_json::from_slice(&body) {
+        Ok(request) => request,
+        Err(cause) => {
+            let trouble = Trouble::new("E_CHANNEL_MESSAGE", &format!("The request cannot be read: {cause}."), "Reload the page.");
+            return refusal(StatusCode::BAD_REQUEST, &trouble);
+        }
+    };
+    match door.stream.pair(request.public, &request.name, &request.proof, request.house_rules).await {
+        Ok(certificate) => {
+            Json(Paired { installation: door.stream.installation().clone(), certificate }).into_response()
+        }
+        Err(trouble) => refusal(StatusCode::FORBIDDEN, &trouble),
+    }
+}
+
+fn refusal(status: StatusCode, trouble: &Trouble) -> Response {
+    let body = serde_json::json!({ "code": trouble.code, "message": trouble.message, "todo": trouble.todo });
+    (status, Json(body)).into_response()
+}
+
+async fn upgrade(State(door): State<Arc<Door>>, upgrade: WebSocketUpgrade) -> Response {
+    upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
+        door.n_connections.fetch_add(1, Ordering::Relaxed);
+        door.clone().greet(socket).await;
+        door.n_connections.fetch_sub(1, Ordering::Relaxed);
+    })
+}
+
+impl Door {
+    async fn greet(self: Arc<Self>, mut socket: WebSocket) {
+        let challenge = Nonce::new(self.random.as_ref());
+        let hello = ServerMessage::Challenge {
+            challenge: challenge.clone(),
+            installation: self.stream.installation().clone(),
+        };
+        if send(&mut socket, &hello).await.is_none() {
+            return;
+        }
+        let answer = tokio::time::timeout(Duration::from_secs(AUTH_SECS), socket.recv()).await;
+        let device = match answer {
+            Ok(Some(Ok(Message::Text(text)))) => self.authenticate(&challenge, &text).await,
+            _ => None,
+        };
+        match device {
+            Some(device) => self.converse(socket, device.body.name).await,
+            None => close(&mut socket, CLOSE_AUTH, "this device is not paired").await,
+        }
+    }
+
+    /// The device that signed our challenge, if it is one of ours.
+    async fn authenticate(&self, challenge: &Nonce, text: &str) -> Option<Certificate> {
+        let Ok(ClientMessage::Auth { key, signature }) = serde_json::from_str(text) else { return None };
+        let device = self.stream.device(&key).await.ok()??;
+        let proof = SessionProof { kind: "session", challenge, installation: self.stream.installation(), key: &key };
+        let message = canonical::text(&proof).ok()?;
+        device.body.public.verifies(message.as_bytes(), &signature).then_some(device)
+    }
+
+    async fn converse(self: Arc<Self>, socket: WebSocket, device: String) {
+        let (mut sink, mut source) = socket.split();
+        let (out, mut outgoing) = mpsc::channel(OUTGOING_MAX);
+        let (texts, incoming) = mpsc::channel(1);
+        let session = Session::new(
+            self.stream.clone(),
+            self.clock.clone(),
+            Channel::Web,
+            device,
+            self.options.messages_per_minute,
+            out,
+        );
+        let read = async move {
+            while let Some(Ok(message)) = source.next().await {
+                if let Message::Text(text) = message
+                    && texts.send(text.to_string()).await.is_err()
+                {
+                    return;
+                }
+            }
+        };
+        let mut leaving = self.leaving.clone();
+        let write = async move {
+            loop {
+                let message = tokio::select! {
+                    message = outgoing.recv() => message,
+                    _ = leaving.wait_for(|leaving| *leaving) => {
+                        let frame = CloseFrame { code: CLOSE_LEAVING, reason: "Silas is stopping".into() };
+                        let _peer_may_be_gone = sink.send(Message::Close(Some(frame))).await;
+                        return;
+                    }
+                };
+                let Some(text) = message.and_then(|message| serde_json::to_string(&message).ok()) else { return };
+                if sink.send(Message::Text(text.into())).await.is_err() {
+                    return;
+                }
+            }
+        };
+        // Whichever side ends first ends the connection.
+        tokio::select! {
+            () = read => {},
+            () = write => {},
+            () = session.serve(incoming) => {},
+        }
+    }
+}
+
+async fn send(socket: &mut WebSocket, message: &ServerMessage) -> Option<()> {
+    let text = serde_json::to_string(message).ok()?;
+    socket.send(Message::Text(text.into())).await.ok()
+}
+
+async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
+    let _peer_may_be_gone = socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+}

@@ -1,0 +1,214 @@
+//! `silas demo`: the whole story in the terminal, on a repository of its own.
+//!
+//! It starts a real server with its own data directory and keys, and talks to it as any terminal would. Nothing is
+//! pretended: the bug, the check, the sandbox, the approval, the proof and the undo are real. Only the patch is given,
+//! and the screen says so.
+
+use crate::home::Home;
+use crate::terminal::{self, Line};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use silas_core::card::{Card, CardKind};
+use silas_core::token::Verdict;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+#[derive(Args, Default)]
+pub struct DemoArgs {
+    /// Leave the data directory and the repository behind, for looking at.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+/// A tide table that adds a fixed hour to UTC, which is right in winter only.
+const TABLE: &str = r#"#!/bin/sh
+# Prints local high water in Vienna time for a time in UTC.
+# usage: tides.sh "2026-07-01 10:00"
+date -u -d "$1 UTC + 1 hour" "+high water %H:%M"
+"#;
+
+const CHECK: &str = r#"#!/bin/sh
+# Winter and summer: 10:00 UTC is 11:00 and 12:00 in Vienna.
+winter=$(sh tides.sh "2026-01-15 10:00")
+summer=$(sh tides.sh "2026-07-15 10:00")
+echo "winter: $winter, summer: $summer"
+[ "$winter" = "high water 11:00" ] && [ "$summer" = "high water 12:00" ]
+"#;
+
+const PATCH: &str = r#"--- a/tides.sh
++++ b/tides.sh
+@@ -1,4 +1,4 @@
+ #!/bin/sh
+ # Prints local high water in Vienna time for a time in UTC.
+ # usage: tides.sh "2026-07-01 10:00"
+-date -u -d "$1 UTC + 1 hour" "+high water %H:%M"
++TZ="CET-1CEST,M3.5.0,M10.5.0/3" date -d "$1 UTC" "+high water %H:%M"
+"#;
+
+/// How long the server may take to come up.
+const START_SECS: u64 = 20;
+
+pub fn run(args: &DemoArgs) -> Result<ExitCode> {
+    let place = Place::make(args.keep.as_deref())?;
+    let repository = place.path.join("tidepool");
+    write_repository(&repository)?;
+    let home = Home { path: place.path.join("data") };
+    let server = Server::start(&home)?;
+    let outcome = play(&home, &repository);
+    drop(server);
+    let code = outcome?;
+    match &args.keep {
+        Some(keep) => println!("\nKept: {}. Check the ledger: silas audit verify --data-dir {}", keep.display(), home.path.display()),
+        None => println!("\nEverything of this demo is gone again. Your own: `silas`."),
+    }
+    Ok(code)
+}
+
+fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
+    let started = Instant::now();
+    let table = repository.join("tides.sh");
+    let original = fs::read(&table)?;
+    let apply = patch_command()?;
+    println!("A small repository, tidepool, prints tide times one hour off in summer.");
+    println!("The patch is given with the demo; a model could have written it. Everything else is real.\n");
+
+    let mut line = Line::open(home)?;
+    let wish = format!("run `{apply}` in `{}` and check with `sh check.sh`", repository.display());
+    println!("You      run `{apply}` in `tidepool` and check with `sh check.sh`");
+    line.say(&wish)?;
+    let card = await_card(&mut line, CardKind::Root)?;
+    show_and_approve(&mut line, &card)?;
+    let card = await_card(&mut line, CardKind::Plan)?;
+    show_and_approve(&mut line, &card)?;
+    let work = line.follow(|label, ms| println!("         {label}{}", terminal::took(ms)))?;
+    if work.as_ref().is_none_or(|work| work["outcome"] != "proved") {
+        bail!("The demo did not end in a proof: {}", work.unwrap_or_default()["footer"]);
+    }
+    let changed = fs::read(&table)?;
+    if changed == original {
+        bail!("The demo was proved, but the file is as it was.");
+    }
+    let card = await_card(&mut line, CardKind::Done)?;
+    println!("\nSilas    {}", card.face.intent);
+    terminal::print_card(&card);
+    println!("\nYou      undo (signed by this terminal's key)");
+    let (recorded, message) = line.decide(&card, Verdict::Approved)?;
+    println!("Silas    {message}");
+    if !recorded || fs::read(&table)? != original {
+        bail!("The undo did not bring the file back.");
+    }
+    line.send(&serde_json::json!({ "type": "verify" }))?;
+    let answer = line.wait_for(|m| m["type"] == "verified")?;
+    if !answer["report"]["broken"].is_null() {
+        bail!("The ledger does not verify: {}", answer["report"]["broken"]);
+    }
+    println!("Ledger   {} entries, unbroken. {:.1} s in all.", answer["report"]["n_entries"], started.elapsed().as_secs_f32());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn await_card(line: &mut Line<'_>, kind: CardKind) -> Result<Card> {
+    loop {
+        if let Some(card) = line.cards.iter().find(|card| card.face.kind == kind) {
+            return Ok(card.clone());
+        }
+        line.wait_for(|message| message["type"] == "cards")?;
+    }
+}
+
+fn show_and_approve(line: &mut Line<'_>, card: &Card) -> Result<()> {
+    println!();
+    terminal::print_card(card);
+    let label = card.face.ctas.first().map_or("approve", |cta| cta.label.as_str());
+    println!("You      {label} (signed by this terminal's key)");
+    let (recorded, message) = line.decide(card, Verdict::Approved)?;
+    if !recorded {
+        bail!("{message}");
+    }
+    println!("Silas    {message}");
+    Ok(())
+}
+
+/// Debian has `patch` beside every compiler; `git` is the other common one.
+fn patch_command() -> Result<String> {
+    for (program, command) in [("patch", "patch -p1 -i fix.patch"), ("git", "git apply fix.patch")] {
+        if Path::new("/usr/bin").join(program).exists() {
+            return Ok(command.to_owned());
+        }
+    }
+    bail!("The demo needs `patch` or `git` in /usr/bin. Install one of them, for example with `apt-get install patch`.")
+}
+
+fn write_repository(directory: &Path) -> Result<()> {
+    fs::create_dir_all(directory)?;
+    for (name, text) in [("tides.sh", TABLE), ("check.sh", CHECK), ("fix.patch", PATCH)] {
+        fs::write(directory.join(name), text)?;
+    }
+    Ok(())
+}
+
+/// Where the demo lives: a temporary directory that goes with it, or the one to keep.
+struct Place {
+    path: PathBuf,
+    is_temporary: bool,
+}
+
+impl Place {
+    fn make(keep: Option<&Path>) -> Result<Self> {
+        let path = match keep {
+            Some(path) if path.exists() && fs::read_dir(path)?.next().is_some() => {
+                bail!("{} is not empty. Name a new directory.", path.display())
+            }
+            Some(path) => path.to_owned(),
+            None => std::env::temp_dir().join(format!("silas-demo-{}", std::process::id())),
+        };
+        fs::create_dir_all(&path).with_context(|| format!("{} cannot be made.", path.display()))?;
+        Ok(Place { path: path.canonicalize()?, is_temporary: keep.is_none() })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.is_temporary {
+            // Nothing of the owner's is in there; a leftover in the temporary directory hurts nobody.
+            let _leftover = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+struct Server(Child);
+
+impl Server {
+    fn start(home: &Home) -> Result<Self> {
+        let this = std::env::current_exe()?;
+        let child = Command::new(this)
+            .args(["start", "--port", "0", "--quiet", "--data-dir"])
+            .arg(&home.path)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .context("The demo's server cannot be started.")?;
+        let mut server = Server(child);
+        let socket = silas_web::control::path(&home.path);
+        let until = Instant::now() + Duration::from_secs(START_SECS);
+        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+            if let Some(status) = server.0.try_wait()? {
+                bail!("The demo's server ended with {status}.");
+            }
+            if Instant::now() > until {
+                bail!("The demo's server did not come up in {START_SECS} seconds.");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _already_gone = self.0.kill();
+        let _already_gone = self.0.wait();
+    }
+}

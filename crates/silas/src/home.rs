@@ -1,0 +1,79 @@
+//! The data directory: where it is, what lies where, and that only one server uses it.
+
+use crate::config::Config;
+use anyhow::{Context, Result, bail};
+use std::fs::{self, File};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// A data directory that exists, by its real path.
+pub struct Home {
+    pub path: PathBuf,
+}
+
+/// Parts that the front may write. `keys/`, `launcher/` and `work/` belong to the launcher alone.
+const FRONT_PARTS: [&str; 2] = ["store", "run"];
+const LAUNCHER_PARTS: [&str; 3] = ["keys", "launcher", "work"];
+
+impl Home {
+    pub fn store(&self) -> PathBuf {
+        self.path.join("store")
+    }
+
+    pub fn run(&self) -> PathBuf {
+        self.path.join("run")
+    }
+
+    /// Held for the life of the server. A second one on the same directory is refused.
+    pub fn lock(&self) -> Result<File> {
+        let file = File::options().create(true).truncate(false).write(true).open(self.path.join("lock"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(fs::TryLockError::WouldBlock) => bail!(
+                "Silas already runs on {}. Open its page, or use another --data-dir.",
+                self.path.display()
+            ),
+            Err(fs::TryLockError::Error(cause)) => Err(cause).context("The data directory cannot be locked."),
+        }
+    }
+}
+
+/// `--data-dir`, then configuration (which includes SILAS__DATA_DIR), then the place that XDG names.
+pub fn choose(given: Option<PathBuf>, config: &Config) -> Result<PathBuf> {
+    if let Some(path) = given.or_else(|| config.data_dir.clone().map(PathBuf::from)) {
+        return Ok(path);
+    }
+    let base = match std::env::var_os("XDG_DATA_HOME").filter(|v| !v.is_empty()) {
+        Some(base) => PathBuf::from(base),
+        None => PathBuf::from(std::env::var_os("HOME").context("HOME is not set. Start with --data-dir.")?)
+            .join(".local/share"),
+    };
+    Ok(base.join("silas"))
+}
+
+/// Makes what is missing, readable by the owner only.
+pub fn prepare(path: &Path) -> Result<Home> {
+    let make = |path: &Path| -> Result<()> {
+        if !path.exists() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        }
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+        Ok(())
+    };
+    make(path).with_context(|| format!("The data directory {} cannot be made.", path.display()))?;
+    let real = path.canonicalize()?;
+    for part in FRONT_PARTS.into_iter().chain(LAUNCHER_PARTS) {
+        make(&real.join(part)).with_context(|| format!("{part} in the data directory cannot be made."))?;
+    }
+    Ok(Home { path: real })
+}
+
+/// The data directory of an installation that exists already; for commands that talk to it.
+pub fn find(given: Option<PathBuf>, config: Option<&Path>) -> Result<Home> {
+    let loaded = crate::start::load_config(config)?;
+    let path = choose(given, &loaded.config)?;
+    let real = path
+        .canonicalize()
+        .with_context(|| format!("There is no Silas data at {}. Start it once with `silas`.", path.display()))?;
+    Ok(Home { path: real })
+}

@@ -1,0 +1,26 @@
+//! `silas audit verify`: checks a ledger, with the server or, given a data directory, without one.
+
+use crate::home;
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+pub fn verify(data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
+    let home = home::find(data_dir, config)?;
+    let store = silas_store::Store::open_read_only(&home.store())?;
+    let report = store.verify_ledger()?;
+    Ok(match report.broken {
+        None => {
+            println!("Ledger verified: {} entries, unbroken.", report.entries);
+            if let Some((seq, hash)) = report.head {
+                println!("Head: entry {seq}, {hash}");
+            }
+            ExitCode::SUCCESS
+        }
+        Some(broken) => {
+            println!("The ledger is broken at entry {}: {}.", broken.seq, broken.reason);
+            println!("Everything before that entry verifies. Keep the file, and restore a backup from before it.");
+            ExitCode::FAILURE
+        }
+    })
+}

@@ -1,0 +1,29 @@
+// @ts-check
+// Starts the page: reads the pairing code, looks for a key of this browser, and shows either pairing or everything.
+
+import { render } from './vendor/preact.js';
+import { html } from './lib/html.js';
+import { devices } from './lib/keys.js';
+import { takeCode } from './lib/pairing.js';
+import { start } from './lib/session.js';
+import { set, useStore } from './lib/store.js';
+import { Frame } from './surfaces/frame/frame.js';
+import { Pair } from './surfaces/pair/pair.js';
+
+const code = takeCode();
+
+function App() {
+  const state = useStore();
+  return html`
+    ${state.phase === 'pairing' && html`<${Pair} code=${code} note=${state.pairingNote} onPaired=${start} />`}
+    ${state.phase === 'paired' && html`<${Frame} state=${state} />`}
+    <p class="hidden" role="status" aria-live="polite">${state.said}</p>`;
+}
+
+render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById('app')));
+
+if ((await devices().catch(() => [])).length > 0) await start();
+else set({ phase: 'pairing' });
+
+// The shell stays readable without a connection. Where workers are refused, the page works all the same.
+void navigator.serviceWorker?.register('/sw.js', { type: 'module' }).catch(() => {});

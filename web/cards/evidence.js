@@ -1,0 +1,38 @@
+// @ts-check
+// What was proved: the claim and, for each check, how it ended before and after.
+
+import { html } from '../lib/html.js';
+import { Icon } from '../lib/icons.js';
+import { strict } from '../lib/text.js';
+import { OUTCOMES } from './risk.js';
+
+/** Lines on the card itself; more are counted there and listed in the details. */
+export const LINES_MAX = 4;
+
+/** @param {{ passed: boolean | undefined }} props */
+function Mark({ passed }) {
+  if (passed === undefined) return html`<span class="mark">not run</span>`;
+  return html`<span class=${passed ? 'mark mark-good' : 'mark mark-bad'}><${Icon} name=${passed ? 'tick' : 'cross'} size=${14} />${passed ? 'pass' : 'fail'}</span>`;
+}
+
+/** @param {{ before: import('../protocol.js').CheckResult[], after: import('../protocol.js').CheckResult[], max?: number }} props */
+export function CheckLines({ before, after, max = Infinity }) {
+  const names = [...new Set([...before, ...after].map(({ name }) => name))];
+  const find = (/** @type {import('../protocol.js').CheckResult[]} */ results, /** @type {string} */ name) => results.find((result) => result.name === name)?.passed;
+  return html`<ul class="checks">
+    ${names.slice(0, max).map((name) => html`<li key=${name}>
+      <bdi class="check-name">${strict(name)}</bdi>
+      <span class="check-change"><${Mark} passed=${find(before, name)} /><span class="hidden">before,</span><${Icon} name="arrow" size=${14} /><${Mark} passed=${find(after, name)} /><span class="hidden">after</span></span>
+    </li>`)}
+    ${names.length > max && html`<li>${names.length - max} more, listed below</li>`}
+  </ul>`;
+}
+
+/** @param {{ evidence: import('../protocol.js').EvidenceBlock }} props */
+export function Evidence({ evidence }) {
+  const { outcome, claim, before, after } = evidence;
+  return html`<div class=${`evidence evidence-${outcome}`}>
+    <p class="claim"><${Icon} name=${OUTCOMES[outcome].icon} size=${18} /><span>${strict(claim)}</span></p>
+    <${CheckLines} before=${before} after=${after} max=${LINES_MAX} />
+  </div>`;
+}

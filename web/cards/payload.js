@@ -1,0 +1,58 @@
+// @ts-check
+// What would be signed, read from the payload itself and put into words here, so that the page does not have to
+// believe the face of a card about it.
+
+import { span } from '../lib/time.js';
+
+/** @typedef {import('../protocol.js').Detail} Detail */
+
+/** A command as a person would type it. @param {string | string[]} run */
+const typed = (run) => (Array.isArray(run) ? run.join(' ') : run);
+
+/** @param {Record<string, unknown>} expect */
+function expectation(expect) {
+  const [[what, value]] = Object.entries(expect);
+  /** @type {Record<string, string>} */
+  const words = {
+    exit_code: `ends with code ${value}`,
+    equals: `prints exactly “${value}”`,
+    contains: `prints “${value}”`,
+    regex: `prints what matches ${value}`,
+    output_lt: `prints less than ${value}`,
+    output_gt: `prints more than ${value}`,
+    file_exists: `leaves ${value} there`,
+    not_empty: 'prints something',
+  };
+  return words[what] ?? `${what} ${value}`;
+}
+
+/** @param {any} plan @returns {Detail[]} */
+function planDetails(plan) {
+  const { budget } = plan;
+  const dollars = (budget.max_cost_microusd / 1_000_000).toFixed(2);
+  return [
+    { title: 'Steps', lines: plan.steps.map((/** @type {any} */ step) => (step.cwd ? `${typed(step.run)}, in ${step.cwd}` : typed(step.run))) },
+    { title: 'Checks', lines: plan.verify.map((/** @type {any} */ check) => `${check.name}: ${typed(check.run)} ${expectation(check.expect)}, within ${span(check.timeout * 1000)}${check.network ? ', with network' : ''}`) },
+    { title: 'Directories', lines: plan.sandbox.directories.map((/** @type {any} */ place) => `${place.path}, ${place.access === 'write' ? 'read and change' : 'read only'}`) },
+    { title: 'Network', lines: plan.sandbox.hosts.length === 0 ? ['None'] : plan.sandbox.hosts },
+    { title: 'Limits', lines: [`${span(budget.max_wall_time_seconds * 1000)} and $${dollars} at most`, `${budget.max_attempts} attempts, ${budget.max_tokens.toLocaleString('en')} tokens at most`] },
+    { title: 'In full', lines: plan.body ? [plan.body] : [] },
+  ];
+}
+
+/**
+ * @param {import('../protocol.js').Card} card
+ * @returns {Detail[]} Nothing where the payload says nothing that a person can read.
+ */
+export function signedDetails({ offer, payload }) {
+  if (!offer || payload === null) return [];
+  try {
+    const parsed = JSON.parse(payload);
+    if (offer.kind === 'plan') return planDetails(parsed).filter(({ lines }) => lines.length > 0);
+    if (offer.kind === 'root') return [{ title: 'Directory', lines: [parsed.place.path] }];
+    return [];
+  } catch {
+    // The dock says that card and request differ; there is nothing to read out here.
+    return [];
+  }
+}

@@ -1,0 +1,183 @@
+// @ts-check
+// One session with Silas: answers the challenge, keeps the store equal to what the server says, and sends what the
+// owner does. Decides nothing itself.
+
+import { executionOf, answer } from './decision.js';
+import { devices, forget, sign } from './keys.js';
+import * as outbox from './outbox.js';
+import { openSocket } from './socket.js';
+import { announce, set, state, upsert } from './store.js';
+import { learnServerTime } from './time.js';
+
+/** @typedef {import('../protocol.js').ServerMessage} ServerMessage */
+/** @typedef {import('../protocol.js').Card} Card */
+
+/** @type {ReturnType<typeof openSocket> | null} */
+let socket = null;
+/** @type {import('./keys.js').Device | null} */
+let device = null;
+
+export async function start() {
+  set({ outbox: await outbox.load() });
+  socket = openSocket({
+    message: (message) => void receive(message),
+    connecting: () => set({ link: { ...state.link, status: 'connecting' } }),
+    lost: (retryAt) => set({ link: { ...state.link, status: 'waiting', retryAt }, decisions: unsettled(state.decisions) }),
+    notKnown: () => void notKnown(),
+  });
+  set({ phase: 'paired' });
+}
+
+export const retry = () => socket?.retry();
+
+/** A decision that was on its way when the connection broke: the snapshot will say whether it arrived. */
+function unsettled(/** @type {typeof state.decisions} */ decisions) {
+  return Object.fromEntries(Object.entries(decisions).filter(([, decision]) => decision.phase === 'recorded'));
+}
+
+async function notKnown() {
+  socket = null;
+  if (device) await forget(device);
+  device = null;
+  set({ phase: 'pairing', pairingNote: 'Silas does not know this browser any more. Pair it again.' });
+}
+
+/** @param {ServerMessage} message */
+async function receive(message) {
+  switch (message.type) {
+    case 'challenge': return open(message);
+    case 'welcome': return welcome(message);
+    case 'message': {
+      set({ entries: upsert(state.entries, message.entry, ({ id }) => id), outbox: outbox.arrived(state.outbox, message.entry) });
+      if (message.entry.sender === 'silas') announce(message.entry.text);
+      return undefined;
+    }
+    case 'cards': return receiveCards(message.cards);
+    case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
+    case 'activity': return set({ activity: message.activity, grants: message.grants });
+    case 'decided': return decided(message);
+    case 'proof': return 'proof' in message ? set({ proofs: { ...state.proofs, [message.proof.execution]: message.proof } }) : undefined;
+    case 'error': return set({ problem: message, outbox: outbox.refused(state.outbox) });
+    default: return undefined;
+  }
+}
+
+/** @param {import('../protocol.js').Challenge} message */
+async function open({ challenge, installation }) {
+  // One browser may be paired with several installations at this address, one after the other.
+  device = (await devices()).find((known) => known.installation === installation) ?? null;
+  if (!device) {
+    socket?.end();
+    socket = null;
+    set({ phase: 'pairing', pairingNote: 'This is another Silas than the one this browser was paired with.' });
+    return;
+  }
+  /** @type {import('../protocol.js').SessionProof} */
+  const proof = { kind: 'session', challenge, installation, key: device.key };
+  socket?.send({ type: 'auth', key: device.key, signature: await sign(device, proof) });
+}
+
+/** @param {import('../protocol.js').Welcome} message */
+async function welcome({ device: name, snapshot }) {
+  const { now, ...shown } = snapshot;
+  learnServerTime(now);
+  socket?.settled();
+  const waiting = snapshot.entries.reduce(outbox.arrived, state.outbox);
+  set({
+    ...shown,
+    device: name,
+    loaded: true,
+    decisions: {},
+    holding: null,
+    problem: null,
+    outbox: waiting,
+    link: { status: 'open', retryAt: 0, lastSeen: Date.now() },
+  });
+  for (const message of waiting.filter((kept) => kept.state !== 'refused')) await post(message);
+}
+
+/** @param {Card[]} cards */
+function receiveCards(cards) {
+  const known = new Set(state.cards.map(({ id }) => id));
+  const fresh = cards.filter(({ id, state: s }) => s === 'open' && !known.has(id));
+  const kept = Object.entries(state.decisions).filter(([id]) => cards.some((card) => card.id === id && !isNew(card)));
+  const holding = cards.some(({ id }) => id === state.holding) ? state.holding : null;
+  set({ cards, holding, decisions: Object.fromEntries(kept) });
+  if (fresh.length > 0) announce(`New in Review: ${fresh.map(({ face }) => face.intent).join('; ')}`);
+}
+
+/** Whether a card asks something else than it did, as after "Ask me again". @param {Card} card */
+function isNew(card) {
+  const before = state.cards.find(({ id }) => id === card.id);
+  return before?.offer?.nonce !== card.offer?.nonce || before?.state !== card.state;
+}
+
+/** @param {import('../protocol.js').Decided} answer */
+function decided({ request_id, recorded, message }) {
+  const decision = state.decisions[request_id];
+  if (!decision) return;
+  const phase = recorded ? 'recorded' : 'failed';
+  set({ decisions: { ...state.decisions, [request_id]: { ...decision, phase, message } }, holding: null, said: message });
+}
+
+/** @param {Card} card @param {string} press @param {'signing' | 'sent' | 'failed'} phase @param {string} [message] */
+function mark(card, press, phase, message = '') {
+  set({ decisions: { ...state.decisions, [card.id]: { phase, press, message } } });
+}
+
+const LOST = 'The connection broke. Nothing was sent.';
+export const DIFFERS = 'This card and the request differ. Nothing was signed. Reload, or decide in the terminal.';
+
+/** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'decline'} press */
+export async function decide(card, press) {
+  if (!device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
+  mark(card, press, 'signing');
+  const token = await answer(device, card, press === 'approve' ? 'approved' : 'declined');
+  if (!token) return mark(card, press, 'failed', DIFFERS);
+  const sent = socket?.send({ type: 'approval_response', request_id: card.id, token });
+  mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
+}
+
+/** What needs no signature: asking again, putting away. @param {Card} card @param {'renew' | 'dismiss'} type */
+export function handle(card, type) {
+  const sent = socket?.send({ type, request_id: card.id });
+  mark(card, type, sent ? 'sent' : 'failed', sent ? '' : LOST);
+}
+
+/** @param {string} execution */
+export const askProof = (execution) => socket?.send({ type: 'proof', execution });
+
+/** The execution whose proof a card offers. @param {Card} card */
+export function proofOf(card) {
+  const named = executionOf(card);
+  if (named) return named;
+  // A report asks nothing and so carries no payload: it is about the last work that ended before it.
+  const ended = state.work.filter((work) => work.has_proof && !work.running && work.started_at <= card.created_at);
+  return ended.at(-1)?.execution ?? null;
+}
+
+/** Ends all running work; it can only take away and so needs no signature. */
+export function stopEverything() {
+  const sent = socket?.send({ type: 'stop' }) ?? false;
+  if (sent) set({ sheet: null, said: 'Stop was sent.' });
+  return sent;
+}
+
+/** @param {string} text */
+export async function say(text) {
+  const message = await outbox.keep(text);
+  set({ outbox: [...state.outbox, message], draft: '', problem: null });
+  await post(message);
+}
+
+/** @param {import('./store.js').Outgoing} message */
+async function post(message) {
+  if (!device || state.link.status !== 'open') return;
+  const signed = await outbox.signed(device, message.text);
+  if (socket?.send({ type: 'message', message: signed })) set({ outbox: outbox.sent(state.outbox, message.id) });
+}
+
+/** Takes a message that was not accepted back into the composer. @param {import('./store.js').Outgoing} message */
+export function edit(message) {
+  set({ outbox: outbox.dropped(state.outbox, message.id), draft: message.text, problem: null });
+}

@@ -1,0 +1,76 @@
+// @ts-check
+// The WebSocket: opens, reports what arrives, and tries again after a loss, ever more slowly. Knows no message by name.
+
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 15_000;
+/** A connection that says nothing for this long at the start is given up. */
+const OPENING_MS = 10_000;
+/** The server does not know this device. */
+export const NOT_KNOWN = 4001;
+
+/**
+ * @param {object} on
+ * @param {(message: import('../protocol.js').ServerMessage) => void} on.message
+ * @param {() => void} on.connecting
+ * @param {(retryAt: number) => void} on.lost
+ * @param {() => void} on.notKnown
+ */
+export function openSocket(on) {
+  let wait = FIRST_WAIT_MS;
+  /** @type {WebSocket | null} */
+  let socket = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  let ended = false;
+
+  function connect() {
+    clearTimeout(timer);
+    if (ended || socket) return;
+    on.connecting();
+    const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
+    const current = new WebSocket(`${scheme}//${location.host}/ws`);
+    socket = current;
+    timer = setTimeout(() => current.close(), OPENING_MS);
+    current.onmessage = ({ data }) => on.message(JSON.parse(data));
+    current.onclose = ({ code }) => {
+      clearTimeout(timer);
+      socket = null;
+      if (ended) return;
+      if (code === NOT_KNOWN) {
+        ended = true;
+        on.notKnown();
+        return;
+      }
+      timer = setTimeout(connect, wait);
+      on.lost(Date.now() + wait);
+      wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+    };
+  }
+
+  const onVisible = () => void (document.visibilityState === 'visible' && connect());
+  addEventListener('online', connect);
+  document.addEventListener('visibilitychange', onVisible);
+  connect();
+
+  return {
+    /** @param {import('../protocol.js').ClientMessage} message */
+    send(message) {
+      if (socket?.readyState !== WebSocket.OPEN) return false;
+      socket.send(JSON.stringify(message));
+      return true;
+    },
+    retry: connect,
+    /** The session is open: the next loss starts with a short wait again. */
+    settled() {
+      clearTimeout(timer);
+      wait = FIRST_WAIT_MS;
+    },
+    end() {
+      ended = true;
+      clearTimeout(timer);
+      removeEventListener('online', connect);
+      document.removeEventListener('visibilitychange', onVisible);
+      socket?.close();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+// @ts-check
+// One state, replaced and never changed in place, so that what was checked is what is shown. No secret enters it.
+
+import { useEffect, useState } from '../vendor/hooks.js';
+
+/**
+ * @typedef {import('../protocol.js').Card} Card
+ * @typedef {{ status: 'connecting' | 'open' | 'waiting', retryAt: number, lastSeen: number | null }} Link
+ * @typedef {{ phase: 'signing' | 'sent' | 'recorded' | 'failed', press: string, message: string }} Decision
+ * @typedef {{ id: string, text: string, at: number, state: 'waiting' | 'sent' | 'refused' }} Outgoing
+ *
+ * @typedef {object} State
+ * @property {'starting' | 'pairing' | 'paired'} phase
+ * @property {string} pairingNote Why pairing is asked for again.
+ * @property {Link} link
+ * @property {string} device
+ * @property {string} installation
+ * @property {boolean} loaded Whether a snapshot has ever arrived.
+ * @property {import('../protocol.js').Entry[]} entries
+ * @property {Card[]} cards
+ * @property {import('../protocol.js').WorkView[]} work
+ * @property {import('../protocol.js').ActivityView} activity
+ * @property {import('../protocol.js').GrantView[]} grants
+ * @property {string[]} understood
+ * @property {Record<string, Decision>} decisions What was pressed, by card, until the card leaves.
+ * @property {string | null} holding The card somebody is in the middle of deciding; it stays active meanwhile.
+ * @property {Record<string, import('../protocol.js').ProofView>} proofs
+ * @property {Outgoing[]} outbox
+ * @property {string} draft
+ * @property {{ code: string, message: string, todo: string } | null} problem
+ * @property {'stop' | 'more' | null} sheet
+ * @property {string} said What the polite live region says.
+ */
+
+/** @type {State} */
+export let state = {
+  phase: 'starting',
+  pairingNote: '',
+  link: { status: 'connecting', retryAt: 0, lastSeen: null },
+  device: '',
+  installation: '',
+  loaded: false,
+  entries: [],
+  cards: [],
+  work: [],
+  activity: { summary: '', rows: [], n_entries: 0, verified: null },
+  grants: [],
+  understood: [],
+  decisions: {},
+  holding: null,
+  proofs: {},
+  outbox: [],
+  draft: '',
+  problem: null,
+  sheet: null,
+  said: '',
+};
+
+/** @type {Set<(state: State) => void>} */
+const watchers = new Set();
+
+/** @param {Partial<State>} change */
+export function set(change) {
+  state = { ...state, ...change };
+  watchers.forEach((watch) => watch(state));
+}
+
+/** Says something to people who listen instead of looking. @param {string} said */
+export const announce = (said) => set({ said });
+
+/** @returns {State} */
+export function useStore() {
+  const [current, setCurrent] = useState(state);
+  useEffect(() => {
+    watchers.add(setCurrent);
+    setCurrent(state);
+    return () => void watchers.delete(setCurrent);
+  }, []);
+  return current;
+}
+
+/** Replaces the item with the same key, or appends. @template T @param {T[]} items @param {T} item @param {(item: T) => string} key */
+export function upsert(items, item, key) {
+  const at = items.findIndex((other) => key(other) === key(item));
+  return at < 0 ? [...items, item] : items.with(at, item);
+}
+
+/** The cards that need the owner; a done card or a report only informs. @param {Card[]} cards */
+export const needingReview = (cards) => cards.filter(({ face }) => face.kind !== 'done' && face.kind !== 'report');
+
+/** @param {State} s */
+export function activeCard({ cards, holding }) {
+  return cards.find(({ id }) => id === holding) ?? cards[0] ?? null;
+}

@@ -1,0 +1,92 @@
+// @ts-check
+// The messages of the WebSocket and the values in them, in the order of the Rust types that they mirror
+// (silas-web `protocol.rs`, silas-runtime `view.rs`, silas-core `card.rs`, `token.rs`, …). Types only; no code runs here.
+// Ids, digests, keys, signatures and times are strings on the wire.
+
+/**
+ * From the page.
+ * @typedef {{ type: 'auth', key: string, signature: Signature }} Auth
+ * @typedef {{ type: 'message', message: SignedMessage }} Message
+ * @typedef {{ type: 'approval_response', request_id: string, token: Token }} ApprovalResponse
+ * @typedef {{ type: 'renew', request_id: string }} Renew
+ * @typedef {{ type: 'dismiss', request_id: string }} Dismiss
+ * @typedef {{ type: 'proof', execution: string }} Proof
+ * @typedef {{ type: 'stop' }} Stop
+ * @typedef {Auth | Message | ApprovalResponse | Renew | Dismiss | Proof | Stop} ClientMessage
+ */
+
+/**
+ * To the page.
+ * @typedef {{ type: 'challenge', challenge: string, installation: string }} Challenge
+ * @typedef {{ type: 'welcome', device: string, snapshot: Snapshot }} Welcome
+ * @typedef {{ type: 'decided', request_id: string, recorded: boolean, message: string }} Decided
+ * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
+ * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
+ * @typedef {Challenge | Welcome | Update | Decided | ProofAnswer | ErrorMessage} ServerMessage
+ */
+
+/**
+ * What a device signs to open a session, and the doors of pairing.
+ * @typedef {{ kind: 'session', challenge: string, installation: string, key: string }} SessionProof
+ * @typedef {{ installation: string, house_rules: HouseRules | null }} PairingScreen
+ * @typedef {{ face: Face, offer: Offer, payload: string }} HouseRules
+ * @typedef {{ public: string, name: string, proof: string, house_rules: Token | null }} PairRequest
+ * @typedef {{ installation: string, certificate: { body: { key: string }, signature: Signature } }} Paired
+ */
+
+/**
+ * What the runtime shows.
+ * @typedef {{ installation: string, now: string, entries: Entry[], cards: Card[], work: WorkView[], activity: ActivityView, grants: GrantView[], understood: string[] }} Snapshot
+ * @typedef {{ type: 'message', entry: Entry }} MessageUpdate
+ * @typedef {{ type: 'cards', cards: Card[] }} CardsUpdate
+ * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
+ * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[] }} ActivityUpdate
+ * @typedef {MessageUpdate | CardsUpdate | WorkUpdate | ActivityUpdate} Update
+ * @typedef {'owner' | 'silas'} Sender
+ * @typedef {{ id: string, sender: Sender, text: string, at: string }} Entry
+ * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
+ * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
+ * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState
+ * @typedef {{ summary: string, rows: Row[], n_entries: number, verified: boolean | null }} ActivityView
+ * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string }} Row
+ * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
+ * @typedef {{ title: string, text: string, since: string }} GrantView
+ * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
+ * @typedef {{ title: string, note: string }} ProofStep
+ */
+
+/**
+ * Cards.
+ * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
+ * @typedef {'root' | 'plan' | 'done' | 'report' | 'apply' | 'conflict'} CardKind
+ * @typedef {'approve' | 'decline' | 'proof' | 'dismiss'} Press
+ * @typedef {{ press: Press, label: string, consequence: string }} Cta
+ * @typedef {{ label: string, text: string }} Fact
+ * @typedef {{ title: string, lines: string[] }} Detail
+ * @typedef {{ outcome: Outcome, claim: string, before: CheckResult[], after: CheckResult[] }} EvidenceBlock
+ * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, rationale: string, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
+ * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
+ * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, payload: string | null }} Card
+ */
+
+/**
+ * What is signed.
+ * @typedef {'plan' | 'house_rules' | 'apply' | 'undo' | 'root'} Kind
+ * @typedef {'approved' | 'declined' | 'edit_requested' | 'conditional'} Verdict
+ * @typedef {{ v: number, kind: Kind, scope: string, installation: string, epoch: number, work_item_id: string, plan_hash: string, shown: string, nonce: string, issued_at: string, expires_at: string, max_executions: number, approval_strength: string, conditions: Record<string, string> }} Offer
+ * @typedef {{ offer: Offer, key: string, verdict: Verdict }} TokenBody
+ * @typedef {{ body: TokenBody, signature: Signature }} Token
+ * @typedef {{ alg: 'ed25519', key: string, sig: string }} Signature
+ * @typedef {{ text: string, timestamp: string, nonce: string, installation: string }} MessageBody
+ * @typedef {{ body: MessageBody, signature: Signature }} SignedMessage
+ */
+
+/**
+ * Checks and changes.
+ * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number }} CheckResult
+ * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
+ * @typedef {{ path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
+ * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine
+ */
+
+export {};

@@ -1,0 +1,68 @@
+// @ts-check
+// Activity: what happened, told from the log, and what is allowed.
+
+import { useState } from '../../vendor/hooks.js';
+import { html } from '../../lib/html.js';
+import { Icon } from '../../lib/icons.js';
+import { Words, count } from '../../lib/text.js';
+import { clock, day } from '../../lib/time.js';
+
+/** @typedef {import('../../lib/store.js').State} State */
+/** @typedef {import('../../protocol.js').Row} Row */
+
+/** @param {{ state: State, onClose?: () => void }} props */
+export function Activity({ state, onClose }) {
+  const [half, setHalf] = useState(/** @type {'happened' | 'allowed'} */ ('happened'));
+  const tab = (/** @type {'happened' | 'allowed'} */ name, /** @type {string} */ label) => html`<button type="button" role="tab" aria-selected=${half === name} onClick=${() => setHalf(name)}>${label}</button>`;
+  return html`<section class="activity" aria-label="Activity">
+    ${onClose && html`<div class="panel-top"><h1>Activity</h1><button type="button" class="panel-close" aria-label="Close" onClick=${onClose}><${Icon} name="close" size=${22} /></button></div>`}
+    <div class="halves" role="tablist" aria-label="Activity">${tab('happened', 'What happened')}${tab('allowed', 'What is allowed')}</div>
+    ${half === 'happened' ? html`<${Happened} activity=${state.activity} titled=${!onClose} />` : html`<${Allowed} grants=${state.grants} titled=${!onClose} />`}
+  </section>`;
+}
+
+/** Which rows a filter keeps, by what they are about. @type {[string, Row['icon'][]][]} */
+const FILTERS = [['Results', ['seal', 'tick', 'cross', 'undo']], ['Decisions', ['pen', 'shield']], ['Refused', ['refused']]];
+
+/** @param {{ activity: State['activity'], titled: boolean }} props */
+function Happened({ activity, titled }) {
+  const [filter, setFilter] = useState('');
+  const { summary, rows } = activity;
+  const title = titled ? html`<h1 class="surface-title">What Silas did</h1>` : html`<h2 class="surface-title">What Silas did</h2>`;
+  if (rows.length === 0) return html`${title}<p class="activity-text">Nothing yet. Everything Silas does will be listed here.</p>`;
+  const useful = FILTERS.filter(([, icons]) => rows.some(({ icon }) => icons.includes(icon)));
+  const icons = FILTERS.find(([name]) => name === filter)?.[1];
+  const shown = icons ? rows.filter(({ icon }) => icons.includes(icon)) : rows;
+  return html`${title}
+    <p class="activity-text"><${Words} text=${summary} /></p>
+    <${LogMark} activity=${activity} />
+    ${useful.length > 1 && html`<div class="filters" role="group" aria-label="Show">${['', ...useful.map(([name]) => name)].map((name) => html`<button type="button" key=${name} class="filter" aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${name || 'Everything'}</button>`)}</div>`}
+    <ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'Today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>`;
+}
+
+/** @param {{ activity: State['activity'] }} props */
+function LogMark({ activity: { verified, n_entries } }) {
+  const entries = count(n_entries, 'entry', 'entries');
+  if (verified === null) return html`<p class="log-mark"><${Icon} name="link" size=${18} /><b>Checking the log</b> ${entries}</p>`;
+  if (verified) return html`<p class="log-mark log-good"><${Icon} name="link" size=${18} /><b>Log verified</b> <span>${entries}, unbroken</span></p>`;
+  return html`<div class="log-mark log-broken" role="alert"><${Icon} name="broken" size=${18} /><p><b>The log is broken.</b> Something changed it outside Silas. Do not rely on what is listed here; stop Silas and compare its data directory with a backup.</p></div>`;
+}
+
+/** @param {{ row: Row, newDay: boolean }} props */
+function TimelineRow({ row, newDay }) {
+  return html`<li class=${`row row-${row.icon}`}>
+    ${newDay && html`<p class="row-day">${day(row.at)}</p>`}
+    <time class="row-time" datetime=${row.at}>${clock(row.at)}</time>
+    <span class="row-icon"><${Icon} name=${row.icon} size=${18} /></span>
+    <div class="row-words"><p><${Words} text=${row.text} /></p>${row.note && html`<p class="row-note"><${Words} text=${row.note} /></p>`}</div>
+  </li>`;
+}
+
+/** @param {{ grants: State['grants'], titled: boolean }} props */
+function Allowed({ grants, titled }) {
+  return html`${titled && html`<h1 class="hidden">What is allowed</h1>`}
+    <p class="activity-text">${grants.length === 0 ? 'Nothing is granted. Everything asks you first.' : `${count(grants.length, 'grant')}. Everything else asks you first.`}</p>
+    <ul class="grants">${grants.map((grant) => html`<li class="grant" key=${grant.title + grant.since}>
+      <h2><bdi>${grant.title}</bdi></h2><p><${Words} text=${grant.text} /></p><p class="grant-since">Since ${day(grant.since)}, ${clock(grant.since)}</p>
+    </li>`)}</ul>`;
+}

@@ -1,0 +1,43 @@
+// @ts-check
+// The line on top: who this is, what is going on, and Stop.
+
+import { html } from '../../lib/html.js';
+import { Icon } from '../../lib/icons.js';
+import { needingReview, set } from '../../lib/store.js';
+import { clock } from '../../lib/time.js';
+
+/** @typedef {import('../../lib/store.js').State} State */
+
+/** @param {{ state: State, wide: boolean }} props */
+export function Header({ state, wide }) {
+  const running = state.work.some((work) => work.running);
+  const stop = () => set({ sheet: 'stop' });
+  return html`<header class="top">
+    <div class="top-name">
+      <p class="name">Silas</p>
+      <${Ambient} state=${state} />
+    </div>
+    ${wide && html`<nav class="top-nav" aria-label="Surfaces"><a class="top-link" href="#activity"><${Icon} name="activity" size=${20} />Activity<kbd aria-hidden="true">A</kbd></a></nav>`}
+    <button type="button" class=${running ? 'top-stop running' : 'top-stop'} aria-label=${wide ? undefined : 'Stop everything'} aria-haspopup="dialog" onClick=${stop}>
+      <${Icon} name="stop" size=${wide ? 22 : 24} />${wide && 'Stop everything'}
+    </button>
+    <button type="button" class="top-more" aria-label="More" aria-haspopup="dialog" onClick=${() => set({ sheet: 'more' })}><${Icon} name="more" size=${20} /></button>
+  </header>`;
+}
+
+/** "1 active · 1 needs review". @param {{ state: State }} props */
+function Ambient({ state }) {
+  const { link, loaded } = state;
+  if (link.status !== 'open') return html`<p class="ambient">${link.lastSeen && isOffline() ? `Offline · last seen ${clock(link.lastSeen)}` : loaded ? 'Reconnecting' : 'Connecting'}</p>`;
+  const active = state.work.filter((work) => work.running).length;
+  const waiting = needingReview(state.cards).length;
+  const isFirst = state.entries.length + state.work.length === 0;
+  if (active + waiting === 0) return html`<p class="ambient">${isFirst ? 'Paired with this browser · All quiet' : 'All quiet'}</p>`;
+  return html`<p class="ambient">
+    ${active > 0 ? html`<span class="dot" aria-hidden="true"></span>${active} active` : 'Nothing running'}
+    ${waiting > 0 && html`${' · '}<a href="#review">${waiting} ${waiting === 1 ? 'needs' : 'need'} review</a>`}
+  </p>`;
+}
+
+/** A machine without any network still reaches a Silas of its own. */
+export const isOffline = () => !navigator.onLine && !['localhost', '127.0.0.1', '[::1]'].includes(location.hostname);

@@ -1,0 +1,59 @@
+// @ts-check
+// The two sheets that belong to no surface: the question before Stop, and More.
+
+import { html } from '../../lib/html.js';
+import { Icon } from '../../lib/icons.js';
+import { stopEverything } from '../../lib/session.js';
+import { set } from '../../lib/store.js';
+import { count } from '../../lib/text.js';
+import { Sheet } from './sheet.js';
+
+/** @typedef {import('../../lib/store.js').State} State */
+
+const close = () => set({ sheet: null });
+
+/** @param {{ state: State }} props */
+export function Sheets({ state }) {
+  if (state.sheet === 'stop') return html`<${StopSheet} state=${state} />`;
+  if (state.sheet === 'more') return html`<${MoreSheet} state=${state} />`;
+  return null;
+}
+
+/** @param {{ state: State }} props */
+function StopSheet({ state }) {
+  const n_running = state.work.filter((work) => work.running).length;
+  const kept = [count(state.grants.length, 'grant'), `${count(state.cards.length, 'card')} in Review`, 'the log'];
+  if (state.link.status !== 'open') {
+    return html`<${Sheet} label="Stop everything" onClose=${close}>
+      <h2 class="sheet-title">This page cannot reach Silas</h2>
+      <p class="sheet-text">On its machine: <code dir="ltr">silas stop --all</code></p>
+      <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Close</button></div>
+    <//>`;
+  }
+  return html`<${Sheet} label="Stop everything" onClose=${close}>
+    <h2 class="sheet-title">Stop everything?</h2>
+    <ul class="sheet-list">
+      ${n_running > 0
+        ? html`<li class="ends"><${Icon} name="cross" size=${18} /><p><b>${count(n_running, 'task')} ${n_running === 1 ? 'ends' : 'end'} now.</b> What is only in a private copy is thrown away.</p></li>`
+        : html`<li><${Icon} name="activity" size=${18} /><p><b>Nothing is running</b> as far as this page knows.</p></li>`}
+      <li class="kept"><${Icon} name="tick" size=${18} /><p><b>Kept:</b> ${kept.join(', ')}.</p></li>
+    </ul>
+    <button type="button" class="button stop" onClick=${stopEverything}><${Icon} name="stop" size=${22} />Stop everything</button>
+    <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Keep going</button></div>
+  <//>`;
+}
+
+const KEYS = [['/', 'Write to Silas'], ['R', 'Review'], ['A', 'Activity'], ['.', 'Stop everything, asks first'], ['?', 'This list']];
+
+/** @param {{ state: State }} props */
+function MoreSheet({ state }) {
+  return html`<${Sheet} label="More" onClose=${close}>
+    <h2 class="sheet-title">This browser</h2>
+    <p class="sheet-text">${state.device ? html`Paired as <b><bdi>${state.device}</bdi></b>. ` : ''}Its key stays here and signs what you decide.</p>
+    <h3 class="sheet-label">Another device</h3>
+    <p class="sheet-text">On the machine where Silas runs: <code dir="ltr">silas pair</code></p>
+    <h3 class="sheet-label">Keys</h3>
+    <dl class="keys">${KEYS.map(([key, meaning]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${meaning}</dd></div>`)}</dl>
+    <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Close</button></div>
+  <//>`;
+}

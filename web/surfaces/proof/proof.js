@@ -1,0 +1,41 @@
+// @ts-check
+// The proof of one execution: each line is backed by the log. Shows, and decides nothing.
+
+import { useEffect, useRef } from '../../vendor/hooks.js';
+import { html } from '../../lib/html.js';
+import { Icon } from '../../lib/icons.js';
+import { askProof } from '../../lib/session.js';
+import { Words, strict, visible } from '../../lib/text.js';
+import { Diffs } from '../../cards/diff.js';
+import { CheckLines } from '../../cards/evidence.js';
+import { OUTCOMES } from '../../cards/risk.js';
+
+/** @typedef {import('../../protocol.js').ProofView} ProofView */
+
+/** @param {{ state: import('../../lib/store.js').State, execution: string, onBack: () => void }} props */
+export function Proof({ state, execution, onBack }) {
+  const linked = state.link.status === 'open';
+  const back = useRef(/** @type {HTMLElement | null} */ (null));
+  // Asked for anew each time: an undo adds to the story.
+  useEffect(() => void (linked && askProof(execution)), [execution, linked]);
+  useEffect(() => back.current?.focus(), []);
+  const proof = state.proofs[execution];
+  return html`<section class="proof" aria-label="Proof">
+    <div class="proof-top"><button type="button" class="proof-back" aria-label="Back" ref=${back} onClick=${onBack}><${Icon} name="back" size=${22} /></button><h1>Proof</h1></div>
+    ${proof ? html`<${Story} proof=${proof} />` : html`<p class="proof-wait">${linked ? 'Reading the log …' : 'The proof can be read as soon as Silas answers.'}</p>`}
+  </section>`;
+}
+
+/** @param {{ proof: ProofView }} props */
+function Story({ proof }) {
+  const { word, icon } = OUTCOMES[proof.outcome];
+  return html`<div class=${`proof-head proof-${proof.outcome}`}>
+      <${Icon} name=${icon} size=${40} />
+      <div><h2>${word}</h2><p><bdi>${visible(proof.title)}</bdi></p></div>
+    </div>
+    ${proof.claim && html`<p class="proof-claim">${strict(proof.claim)}</p>`}
+    <ol class="proof-steps">${proof.steps.map((step, at) => html`<li key=${at}><${Icon} name="tick" size=${18} /><div><h3><${Words} text=${step.title} /></h3><p><${Words} text=${step.note} /></p></div></li>`)}</ol>
+    ${proof.after.length > 0 && html`<section class="proof-part"><h2>Checks, before and after</h2><div class="proof-checks"><${CheckLines} before=${proof.before} after=${proof.after} /></div>
+      <ul class="proof-reasons">${proof.after.map((result) => html`<li key=${result.name}><bdi>${strict(result.name)}</bdi>: ${strict(result.reason)}</li>`)}</ul></section>`}
+    ${proof.diffs.length > 0 && html`<section class="proof-part"><h2>What changed</h2><${Diffs} diffs=${proof.diffs} /></section>`}`;
+}

@@ -1,0 +1,82 @@
+// @ts-check
+// Review: one active card, what decides it in the dock, and the rest as lines.
+
+import { useEffect, useRef, useState } from '../../vendor/hooks.js';
+import { html } from '../../lib/html.js';
+import { Icon } from '../../lib/icons.js';
+import { activeCard, needingReview } from '../../lib/store.js';
+import { strict } from '../../lib/text.js';
+import { CardView } from '../../cards/card.js';
+import { Dock } from '../../cards/dock.js';
+import { RISKS } from '../../cards/risk.js';
+
+/** @typedef {import('../../lib/store.js').State} State */
+/** @typedef {import('../../protocol.js').Card} Card */
+
+/** @param {{ state: State, wide: boolean }} props */
+export function Review({ state, wide }) {
+  const active = activeCard(state);
+  const waiting = needingReview(state.cards);
+  const rest = state.cards.filter((card) => card !== active);
+  const place = active ? waiting.indexOf(active) + 1 : 0;
+  const focus = useWasDecided(state);
+  const asked = state.entries.filter(({ sender }) => sender === 'owner').map(({ text }) => text);
+  return html`<section class="review" aria-label="Review">
+    <h1 class=${wide ? 'review-title' : 'hidden'}>Review</h1>
+    ${wide && place > 0 && html`<p class="review-place">${place} of ${waiting.length}</p>`}
+    ${active && html`<${Many} cards=${waiting} />
+      <${CardView} key=${active.id} card=${active} asked=${asked} focus=${focus} />
+      <${Dock} card=${active} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} />
+      <${UpNext} cards=${rest} />`}
+    ${!active && (state.loaded ? html`<${Nothing} />` : html`<${Loading} />`)}
+  </section>`;
+}
+
+/** Whether the card before this one left because it was decided here: then focus goes to the next title. @param {State} state */
+function useWasDecided({ decisions }) {
+  const before = useRef(decisions);
+  const was = Object.keys(before.current).length > 0;
+  useEffect(() => void (before.current = decisions));
+  return was;
+}
+
+/** More cards than this, and a person should know that none of them hurries. */
+const QUEUE_CALM = 5;
+
+/** @param {{ cards: Card[] }} props */
+function Many({ cards }) {
+  if (cards.length <= QUEUE_CALM) return null;
+  const careful = cards.filter(({ face }) => face.risk !== 'low').length;
+  return html`<div class="notice notice-inside" role="note"><${Icon} name="review" size=${20} />
+    <p><b>${careful > 0 ? `${careful} of these need care.` : `${cards.length} cards wait.`}</b> They keep until you are ready. Nothing runs meanwhile.</p></div>`;
+}
+
+/** @param {{ cards: Card[] }} props */
+function UpNext({ cards }) {
+  const [all, setAll] = useState(false);
+  if (cards.length === 0) return null;
+  const shown = all || cards.length <= QUEUE_CALM ? cards : cards.slice(0, 1);
+  return html`<div class="up-next">
+    <h2 class="up-next-title">Up next</h2>
+    <ol>
+      ${shown.map((card, at) => html`<li key=${card.id}><span class="number">${at + 2}</span><bdi class="next-intent">${strict(card.face.intent)}</bdi><${Next} card=${card} /></li>`)}
+      ${shown.length < cards.length && html`<li><span class="number">${shown.length + 2}</span><button type="button" class="link-button" onClick=${() => setAll(true)}>Show ${cards.length - shown.length} more</button></li>`}
+    </ol>
+  </div>`;
+}
+
+/** @param {{ card: Card }} props */
+function Next({ card: { state, face } }) {
+  if (state === 'parked') return html`<span class="next-risk risk-low">Parked</span>`;
+  if (face.kind === 'done' || !face.risk) return html`<span class="next-risk risk-low">${face.kind === 'done' ? 'Done' : 'To read'}</span>`;
+  return html`<span class=${`next-risk risk-${face.risk}`}><${Icon} name=${face.risk} size=${14} />${RISKS[face.risk].short}</span>`;
+}
+
+function Nothing() {
+  return html`<div class="nothing"><${Icon} name="tick" size=${28} /><p><b>Nothing to decide</b></p><p>Whatever needs you will wait here.</p></div>`;
+}
+
+/** Grey bars in a card's shape; the style sheet shows them only after a moment. */
+function Loading() {
+  return html`<div class="card loading" aria-hidden="true"><div class="card-body"><span class="bar short"></span><span class="bar tall"></span><span class="bar"></span><span class="bar"></span><span class="bar"></span></div></div>`;
+}

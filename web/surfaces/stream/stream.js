@@ -1,0 +1,71 @@
+// @ts-check
+// The Stream: what was said and what is being done, in the order of time. No card is ever decided here.
+
+import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
+import { html } from '../../lib/html.js';
+import { edit } from '../../lib/session.js';
+import { Words } from '../../lib/text.js';
+import { clock } from '../../lib/time.js';
+import { Composer } from './composer.js';
+import { Welcome } from './welcome.js';
+import { WorkView } from './work.js';
+
+/** @typedef {import('../../lib/store.js').State} State */
+
+/** @param {{ state: State }} props */
+export function Stream({ state }) {
+  const { entries, work, outbox } = state;
+  const scroller = useRef(/** @type {HTMLElement | null} */ (null));
+  const isEmpty = entries.length + work.length + outbox.length === 0;
+  useFollow(scroller, isEmpty ? 0 : entries.length + work.length + outbox.length);
+
+  const turns = [
+    ...entries.map((entry) => ({ at: entry.at, key: entry.id, view: html`<${Turn} sender=${entry.sender} text=${entry.text} note=${clock(entry.at)} />` })),
+    ...work.map((item) => ({ at: item.started_at, key: item.execution, view: html`<${WorkView} work=${item} linked=${state.link.status === 'open'} />` })),
+  ].sort((a, b) => a.at.localeCompare(b.at));
+
+  return html`<section class="stream" aria-label="Stream">
+    <div class="stream-scroll" ref=${scroller}>
+      <div class="stream-column">
+        ${isEmpty && (state.loaded ? html`<${Welcome} understood=${state.understood} />` : html`<h1 class="hidden">Stream</h1>`)}
+        ${!isEmpty && html`<h1 class="hidden">Stream</h1>
+          ${turns.map(({ key, view }) => html`<div class="turn-box" key=${key}>${view}</div>`)}
+          ${outbox.map((message) => html`<div class="turn-box" key=${message.id}><${Outgoing} message=${message} /></div>`)}`}
+      </div>
+    </div>
+    <${Composer} draft=${state.draft} />
+  </section>`;
+}
+
+/** @param {{ sender: 'owner' | 'silas', text: string, note: string }} props */
+function Turn({ sender, text, note }) {
+  return html`<div class=${`turn turn-${sender}`}>
+    <p class="turn-label">${sender === 'owner' ? 'You' : 'Silas'} · ${note}</p>
+    <p class="turn-text"><${Words} text=${text} /></p>
+  </div>`;
+}
+
+/** @param {{ message: import('../../lib/store.js').Outgoing }} props */
+function Outgoing({ message }) {
+  const note = { waiting: 'will be sent', sent: 'sending', refused: 'not sent' }[message.state];
+  return html`<${Turn} sender="owner" text=${message.text} note=${note} />
+    ${message.state === 'refused' && html`<button type="button" class="link-button" onClick=${() => edit(message)}>Change it</button>`}`;
+}
+
+/** How close to the end somebody must be to be taken along, in pixels. */
+const NEAR_END = 120;
+
+/** Keeps the newest in sight, unless somebody has scrolled up to read. @param {{ current: HTMLElement | null }} scroller @param {number} n_turns */
+function useFollow(scroller, n_turns) {
+  const near = useRef(true);
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    const scrolled = () => void (box && (near.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END));
+    box?.addEventListener('scroll', scrolled, { passive: true });
+    return () => box?.removeEventListener('scroll', scrolled);
+  }, []);
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    if (box && near.current && n_turns > 0) box.scrollTop = box.scrollHeight;
+  }, [n_turns]);
+}

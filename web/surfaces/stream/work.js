@@ -1,0 +1,83 @@
+// @ts-check
+// A task in the Stream: one block with its steps while it runs, one line with its badge when it is finished.
+
+import { useEffect, useRef } from '../../vendor/hooks.js';
+import { html } from '../../lib/html.js';
+import { Icon } from '../../lib/icons.js';
+import { go } from '../../lib/router.js';
+import { announce, set } from '../../lib/store.js';
+import { Words, visible } from '../../lib/text.js';
+import { span, useNow } from '../../lib/time.js';
+import { OutcomeBadge } from '../../cards/risk.js';
+
+/** @typedef {import('../../protocol.js').WorkView} Work */
+
+/** @param {{ work: Work, linked: boolean }} props */
+export function WorkView({ work, linked }) {
+  return work.running ? html`<${Running} work=${work} linked=${linked} />` : html`<${Finished} work=${work} />`;
+}
+
+/** @param {{ work: Work, linked: boolean }} props */
+function Running({ work, linked }) {
+  const { steps } = work;
+  const at = steps.findIndex((step) => step.state === 'running');
+  const n_done = steps.filter((step) => step.state === 'done' || step.state === 'failed').length;
+  const current = at < 0 ? n_done : at + 1;
+  const now = useNow(linked);
+  const spent = steps.reduce((sum, step) => sum + (step.took_ms ?? 0), 0);
+  const running = Math.max(0, now - Date.parse(work.started_at) - spent);
+  useProgress(at < 0 ? '' : `Step ${current} of ${steps.length}: ${steps[at].label}`);
+  return html`<section class="work" aria-label=${work.title}>
+    <div class="work-body">
+      <div class="work-top"><span>${work.place}</span><span>Step ${current} of ${steps.length}</span></div>
+      <h2 class="work-title"><bdi>${visible(work.title)}</bdi></h2>
+      <div class="segments" aria-hidden="true">${steps.map((step, n) => html`<span key=${n} class=${`segment segment-${step.state}`}></span>`)}</div>
+      <ol class="steps">${steps.map((step, n) => html`<${Step} key=${n} step=${step} elapsed=${running} />`)}</ol>
+    </div>
+    <div class="work-foot"><p>${work.footer}</p><button type="button" class="link-button" aria-haspopup="dialog" onClick=${() => set({ sheet: 'stop' })}>Stop</button></div>
+  </section>`;
+}
+
+/** @type {Record<import('../../protocol.js').StepState, { icon: string, word: string }>} */
+const STEPS = {
+  done: { icon: 'tick', word: 'done' },
+  failed: { icon: 'cross', word: 'failed' },
+  running: { icon: 'spinner', word: 'running' },
+  waiting: { icon: 'ring', word: 'not yet' },
+};
+
+/** @param {{ step: import('../../protocol.js').StepView, elapsed: number }} props */
+function Step({ step, elapsed }) {
+  const { icon, word } = STEPS[step.state];
+  const time = step.state === 'running' ? span(Math.floor(elapsed / 1000) * 1000) : step.took_ms === null ? '' : span(step.took_ms);
+  return html`<li class=${`step step-${step.state}`}>
+    <${Icon} name=${icon} size=${step.state === 'waiting' ? 14 : 16} />
+    <span class="step-label"><${Words} text=${step.label} /><span class="hidden">, ${word}</span></span>
+    <span class="step-time">${time}</span>
+  </li>`;
+}
+
+/** @param {{ work: Work }} props */
+function Finished({ work }) {
+  const inside = html`
+    ${work.outcome ? html`<${OutcomeBadge} outcome=${work.outcome} />` : html`<span class="badge badge-low">${work.place}</span>`}
+    <span class="folded-title"><bdi>${visible(work.title)}</bdi><span class="folded-place">${work.outcome ? work.place : work.footer}</span></span>`;
+  if (!work.has_proof) return html`<div class="folded">${inside}</div>`;
+  return html`<button type="button" class="folded" onClick=${() => go(`proof/${work.execution}`)}>${inside}<${Icon} name="chevron" size=${18} /></button>`;
+}
+
+/** Progress is told to listeners at most this often. */
+const SAID_EVERY_MS = 10_000;
+
+/** @param {string} progress */
+function useProgress(progress) {
+  const last = useRef(0);
+  useEffect(() => {
+    if (!progress) return undefined;
+    const timer = setTimeout(() => {
+      last.current = Date.now();
+      announce(progress);
+    }, Math.max(0, last.current + SAID_EVERY_MS - Date.now()));
+    return () => clearTimeout(timer);
+  }, [progress]);
+}

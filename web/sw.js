@@ -1,0 +1,96 @@
+// @ts-check
+// Keeps the shell, so that the page opens and says that Silas is not answering instead of not opening at all. Only the
+// files listed here are kept; nothing that Silas says is ever cached. The network comes first: the server is near, and
+// a page older than its server would be worse than a slow one.
+
+const VERSION = '1';
+const CACHE = `silas-shell-${VERSION}`;
+const SHELL = [
+  '/',
+  '/app.js',
+  '/cards/card.css',
+  '/cards/card.js',
+  '/cards/details.js',
+  '/cards/diff.js',
+  '/cards/dock.css',
+  '/cards/dock.js',
+  '/cards/evidence.js',
+  '/cards/payload.js',
+  '/cards/risk.js',
+  '/cards/slide.js',
+  '/cards/undo.js',
+  '/icons/silas-maskable.svg',
+  '/icons/silas.svg',
+  '/lib/bytes.js',
+  '/lib/canonical.js',
+  '/lib/database.js',
+  '/lib/decision.js',
+  '/lib/html.js',
+  '/lib/icons.js',
+  '/lib/keys.js',
+  '/lib/outbox.js',
+  '/lib/pairing.js',
+  '/lib/router.js',
+  '/lib/session.js',
+  '/lib/socket.js',
+  '/lib/store.js',
+  '/lib/text.js',
+  '/lib/time.js',
+  '/manifest.webmanifest',
+  '/styles/base.css',
+  '/styles/reset.css',
+  '/styles/tokens.css',
+  '/surfaces/activity/activity.css',
+  '/surfaces/activity/activity.js',
+  '/surfaces/frame/frame.css',
+  '/surfaces/frame/frame.js',
+  '/surfaces/frame/header.js',
+  '/surfaces/frame/notice.js',
+  '/surfaces/frame/sheet.js',
+  '/surfaces/frame/sheets.js',
+  '/surfaces/pair/pair.css',
+  '/surfaces/pair/pair.js',
+  '/surfaces/proof/proof.css',
+  '/surfaces/proof/proof.js',
+  '/surfaces/review/review.css',
+  '/surfaces/review/review.js',
+  '/surfaces/stream/composer.js',
+  '/surfaces/stream/stream.css',
+  '/surfaces/stream/stream.js',
+  '/surfaces/stream/welcome.js',
+  '/surfaces/stream/work.js',
+  '/vendor/hooks.js',
+  '/vendor/htm.js',
+  '/vendor/preact.js',
+];
+
+const worker = /** @type {any} */ (self);
+
+worker.addEventListener('install', (/** @type {any} */ event) => {
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(SHELL)).then(() => worker.skipWaiting()));
+});
+
+worker.addEventListener('activate', (/** @type {any} */ event) => {
+  const old = caches.keys().then((names) => Promise.all(names.filter((name) => name !== CACHE).map((name) => caches.delete(name))));
+  event.waitUntil(old.then(() => worker.clients.claim()));
+});
+
+worker.addEventListener('fetch', (/** @type {any} */ event) => {
+  const { pathname, origin } = new URL(event.request.url);
+  if (event.request.method !== 'GET' || origin !== location.origin || !SHELL.includes(pathname)) return;
+  event.respondWith(fresh(event.request, pathname));
+});
+
+/** @param {Request} request @param {string} pathname */
+async function fresh(request, pathname) {
+  const cache = await caches.open(CACHE);
+  try {
+    const response = await fetch(request);
+    if (response.ok) await cache.put(pathname, response.clone());
+    return response;
+  } catch (offline) {
+    const kept = await cache.match(pathname);
+    if (kept) return kept;
+    throw offline;
+  }
+}
