@@ -12,7 +12,8 @@
  * @typedef {{ type: 'dismiss', request_id: string }} Dismiss
  * @typedef {{ type: 'proof', execution: string }} Proof
  * @typedef {{ type: 'stop' }} Stop
- * @typedef {Auth | Message | ApprovalResponse | Renew | Dismiss | Proof | Stop} ClientMessage
+ * @typedef {{ type: 'verify' }} Verify
+ * @typedef {Auth | Message | ApprovalResponse | Renew | Dismiss | Proof | Stop | Verify} ClientMessage
  */
 
 /**
@@ -21,8 +22,9 @@
  * @typedef {{ type: 'welcome', device: string, snapshot: Snapshot }} Welcome
  * @typedef {{ type: 'decided', request_id: string, recorded: boolean, message: string }} Decided
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
+ * @typedef {{ type: 'verified', report: LedgerReport }} Verified
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Update | Decided | ProofAnswer | ErrorMessage} ServerMessage
+ * @typedef {Challenge | Welcome | Decided | ProofAnswer | Verified | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -53,12 +55,13 @@
  * @typedef {{ title: string, text: string, since: string }} GrantView
  * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
  * @typedef {{ title: string, note: string }} ProofStep
+ * @typedef {{ n_entries: number, head: string | null, broken: string | null }} LedgerReport
  */
 
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'root' | 'plan' | 'done' | 'report' | 'apply' | 'conflict'} CardKind
+ * @typedef {'pairing' | 'root' | 'plan' | 'done' | 'report' | 'apply' | 'conflict'} CardKind
  * @typedef {'approve' | 'decline' | 'proof' | 'dismiss'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact

@@ -27,12 +27,12 @@ export function CardView({ card, asked, focus }) {
     if (focus) title.current?.focus({ preventScroll: true });
   }, [card.id]);
 
-  // First the rationale becomes one line, then it goes into the details, then the last facts do.
-  const n_moved = Math.max(0, Math.min(level - 2, face.facts.length));
+  const moves = parked ? [] : movesOf(face).slice(0, level);
+  const n_moved = moves.filter((move) => move === 'fact').length;
   const shown = parked ? [] : face.facts.slice(0, face.facts.length - n_moved);
   const moved = parked ? face.facts : face.facts.slice(face.facts.length - n_moved);
-  const inDetails = parked || level >= 2;
-  const rationale = face.rationale && html`<${Rationale} text=${face.rationale} asked=${asked} oneLine=${level === 1} />`;
+  const inDetails = parked || moves.includes('rationale');
+  const rationale = face.rationale && html`<${Rationale} text=${face.rationale} asked=${asked} oneLine=${moves.includes('line') && !inDetails} />`;
   const risky = face.risk === 'high' || face.risk === 'irreversible';
   const listedBelow = face.facts.some(({ text }) => text.includes('listed below'));
   const ids = { title: `${card.id}-intent`, about: `${card.id}-about` };
@@ -48,21 +48,35 @@ export function CardView({ card, asked, focus }) {
         ${shown.length > 0 && html`<dl class="facts">${shown.map(({ label, text }) => html`<div key=${label}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
       </div>
       ${!inDetails && rationale}
-      ${face.kind === 'done' && face.diffs.length > 0 && html`<${FileList} diffs=${face.diffs} />`}
+      ${hasFiles(face) && !moves.includes('files') && html`<${FileList} diffs=${face.diffs} />`}
     </div>
-    ${(hasDetails(card, moved) || inDetails) && html`<${Details} card=${card} moved=${moved} startsOpen=${!parked && (risky || listedBelow || level >= 2)}>${inDetails && rationale}<//>`}
+    ${(hasDetails(card, moved) || (inDetails && rationale)) && html`<${Details} card=${card} moved=${moved} startsOpen=${!parked && (risky || listedBelow || inDetails || n_moved > 0)}>${inDetails && rationale}<//>`}
   </article>`;
 }
 
 /** @param {{ text: string, asked: string[], oneLine: boolean }} props */
 function Rationale({ text, asked, oneLine }) {
-  const words = text.replace(/^You asked:\s*/, '').replace(/^[“"]|[”"]$/g, '');
-  const isOwners = words !== text || asked.some((said) => said.startsWith(words.replace(/\s*…$/, '')));
+  const words = text.replace(/^[“"](.*)[”"]$/s, '$1');
+  const start = /^(.{10,}?)\s*…$/s.exec(words)?.[1];
+  const isOwners = asked.some((said) => said === words || (start !== undefined && said.startsWith(start)));
   if (!isOwners) return html`<p class="why"><bdi>${visible(text)}</bdi></p>`;
   return html`<blockquote class=${oneLine ? 'quote one-line' : 'quote'}>
     <p class="quote-label">You asked</p>
     <p class="quote-text"><bdi>“${visible(words)}”</bdi></p>
   </blockquote>`;
+}
+
+/** @param {import('../protocol.js').Face} face */
+const hasFiles = ({ kind, diffs }) => kind === 'done' && diffs.length > 0;
+
+/**
+ * What gives way when the body is too high, in this order: the list of files, whose changes are in the details anyway;
+ * the rationale, to one line and then into the details; the last facts, all but one.
+ * @param {import('../protocol.js').Face} face
+ * @returns {('files' | 'line' | 'rationale' | 'fact')[]}
+ */
+function movesOf(face) {
+  return [...(hasFiles(face) ? /** @type {const} */ (['files']) : []), ...(face.rationale ? /** @type {const} */ (['line', 'rationale']) : []), ...face.facts.slice(1).map(() => /** @type {const} */ ('fact'))];
 }
 
 /** How much has to move so that the body fits; measured after layout. @param {{ current: HTMLElement | null }} body @param {Card} card */
@@ -74,7 +88,7 @@ function useFit(body, card) {
     // With larger text or a narrower page the card simply grows.
     const ordinary = innerWidth >= 375 && parseFloat(getComputedStyle(document.documentElement).fontSize) <= 16;
     const tooHigh = (body.current?.offsetHeight ?? 0) > BODY_PX_MAX;
-    const more = card.state === 'open' && level < 2 + card.face.facts.length - 1;
+    const more = card.state === 'open' && level < movesOf(card.face).length;
     if (ordinary && tooHigh && more) setFit({ key, level: level + 1 });
   }, [key, level]);
   return level;

@@ -5,9 +5,9 @@
 import { useEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
-import { matches } from '../lib/decision.js';
+import { executionOf, matches } from '../lib/decision.js';
 import { go } from '../lib/router.js';
-import { DIFFERS, decide, handle, proofOf } from '../lib/session.js';
+import { DIFFERS, decide, handle } from '../lib/session.js';
 import { set } from '../lib/store.js';
 import { strict } from '../lib/text.js';
 import { Slide } from './slide.js';
@@ -52,7 +52,7 @@ export function Dock({ card, decision, linked, installation }) {
   const onFirst = () => {
     if (off || tooSoon()) return;
     if (steps === 'tap') first.act();
-    else enter(steps);
+    else if (steps !== 'terminal') enter(steps);
   };
   const onConfirm = () => {
     if (off || tooSoon()) return;
@@ -93,7 +93,7 @@ export function Dock({ card, decision, linked, installation }) {
 function press(card, cta) {
   if (cta.press === 'approve' || cta.press === 'decline') return void decide(card, cta.press);
   if (cta.press === 'dismiss') return handle(card, 'dismiss');
-  const execution = proofOf(card);
+  const execution = executionOf(card);
   return execution ? go(`proof/${execution}`) : set({ problem: NO_PROOF });
 }
 

@@ -14,7 +14,7 @@ import { sign } from './keys.js';
 
 // Which kind of approval each card may carry. A conflict is settled by either way of changing files.
 /** @type {Record<string, string[]>} */
-const KINDS = { root: ['root'], plan: ['plan'], done: ['undo'], apply: ['apply'], conflict: ['apply', 'undo'], report: [] };
+const KINDS = { pairing: ['house_rules'], root: ['root'], plan: ['plan'], done: ['undo'], apply: ['apply'], conflict: ['apply', 'undo'], report: [] };
 
 /**
  * Whether a card's offer is about exactly what the card shows.
@@ -27,8 +27,8 @@ export async function matches({ face, offer, payload }, installation) {
     const parsed = JSON.parse(payload);
     // A payload in another spelling could say a key twice; then what is read here is not what was hashed.
     const sameText = canonical(parsed) === payload;
-    const sameAuthority = offer.kind === 'house_rules' || KINDS[face.kind].includes(offer.kind);
-    const sameKind = offer.kind === 'plan' ? parsed.type === 'task' : parsed.kind === undefined || parsed.kind === offer.kind;
+    const sameAuthority = KINDS[face.kind].includes(offer.kind);
+    const sameKind = offer.kind === 'plan' ? parsed.type === 'task' : parsed.kind === offer.kind;
     return sameText && sameAuthority && sameKind
       && offer.installation === installation
       && offer.plan_hash === await sha256(payload)

@@ -2,8 +2,8 @@
 // One session with Silas: answers the challenge, keeps the store equal to what the server says, and sends what the
 // owner does. Decides nothing itself.
 
-import { executionOf, answer } from './decision.js';
-import { devices, forget, sign } from './keys.js';
+import { answer } from './decision.js';
+import { devices, sign } from './keys.js';
 import * as outbox from './outbox.js';
 import { openSocket } from './socket.js';
 import { announce, set, state, upsert } from './store.js';
@@ -23,7 +23,8 @@ export async function start() {
     message: (message) => void receive(message),
     connecting: () => set({ link: { ...state.link, status: 'connecting' } }),
     lost: (retryAt) => set({ link: { ...state.link, status: 'waiting', retryAt }, decisions: unsettled(state.decisions) }),
-    notKnown: () => void notKnown(),
+    // The key stays: after a restored backup it may be known again, and pairing replaces it.
+    notKnown: () => set({ phase: 'pairing', pairingNote: 'Silas does not know this browser any more. Pair it again.' }),
   });
   set({ phase: 'paired' });
 }
@@ -33,13 +34,6 @@ export const retry = () => socket?.retry();
 /** A decision that was on its way when the connection broke: the snapshot will say whether it arrived. */
 function unsettled(/** @type {typeof state.decisions} */ decisions) {
   return Object.fromEntries(Object.entries(decisions).filter(([, decision]) => decision.phase === 'recorded'));
-}
-
-async function notKnown() {
-  socket = null;
-  if (device) await forget(device);
-  device = null;
-  set({ phase: 'pairing', pairingNote: 'Silas does not know this browser any more. Pair it again.' });
 }
 
 /** @param {ServerMessage} message */
@@ -57,7 +51,7 @@ async function receive(message) {
     case 'activity': return set({ activity: message.activity, grants: message.grants });
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? set({ proofs: { ...state.proofs, [message.proof.execution]: message.proof } }) : undefined;
-    case 'error': return set({ problem: message, outbox: outbox.refused(state.outbox) });
+    case 'error': return refused(message);
     default: return undefined;
   }
 }
@@ -115,9 +109,21 @@ function isNew(card) {
 /** @param {import('../protocol.js').Decided} answer */
 function decided({ request_id, recorded, message }) {
   const decision = state.decisions[request_id];
-  if (!decision) return;
+  if (!decision) {
+    // The card went before its answer came; a no to it must not go with it.
+    if (!recorded) set({ problem: { code: '', message, todo: '' } });
+    return;
+  }
   const phase = recorded ? 'recorded' : 'failed';
   set({ decisions: { ...state.decisions, [request_id]: { ...decision, phase, message } }, holding: null, said: message });
+}
+
+/** What was just sent was not accepted, whatever it was. @param {import('../protocol.js').ErrorMessage} error */
+function refused(error) {
+  const notTaken = error.code.startsWith('E_CHANNEL');
+  /** @type {[string, import('./store.js').Decision][]} */
+  const decisions = Object.entries(state.decisions).map(([id, decision]) => [id, notTaken && decision.phase === 'sent' ? { ...decision, phase: 'failed', message: error.message } : decision]);
+  set({ problem: error, outbox: outbox.refused(state.outbox), decisions: Object.fromEntries(decisions) });
 }
 
 /** @param {Card} card @param {string} press @param {'signing' | 'sent' | 'failed'} phase @param {string} [message] */
@@ -146,15 +152,6 @@ export function handle(card, type) {
 
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });
-
-/** The execution whose proof a card offers. @param {Card} card */
-export function proofOf(card) {
-  const named = executionOf(card);
-  if (named) return named;
-  // A report asks nothing and so carries no payload: it is about the last work that ended before it.
-  const ended = state.work.filter((work) => work.has_proof && !work.running && work.started_at <= card.created_at);
-  return ended.at(-1)?.execution ?? null;
-}
 
 /** Ends all running work; it can only take away and so needs no signature. */
 export function stopEverything() {

@@ -22,6 +22,8 @@ export function openSocket(on) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   let ended = false;
+  /** Whether this connection has said anything. A page that was asleep and said nothing is late, not unknown. */
+  let answered = false;
 
   function connect() {
     clearTimeout(timer);
@@ -30,13 +32,14 @@ export function openSocket(on) {
     const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
     const current = new WebSocket(`${scheme}//${location.host}/ws`);
     socket = current;
+    answered = false;
     timer = setTimeout(() => current.close(), OPENING_MS);
     current.onmessage = ({ data }) => on.message(JSON.parse(data));
     current.onclose = ({ code }) => {
       clearTimeout(timer);
       socket = null;
       if (ended) return;
-      if (code === NOT_KNOWN) {
+      if (code === NOT_KNOWN && answered) {
         ended = true;
         on.notKnown();
         return;
@@ -57,6 +60,7 @@ export function openSocket(on) {
     send(message) {
       if (socket?.readyState !== WebSocket.OPEN) return false;
       socket.send(JSON.stringify(message));
+      answered = true;
       return true;
     },
     retry: connect,

@@ -1,7 +1,7 @@
 //! The ledger, told in sentences. Every row carries the number of the entry that it tells.
 
 use crate::view::{ActivityView, Icon, Row};
-use crate::words::{Words, count, turned};
+use crate::words::{Words, count};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::event::{AuditEvent, Phase, Text};
 use silas_core::token::{Kind, Verdict};
@@ -144,9 +144,4 @@ fn decided(kind: Kind, verdict: Verdict) -> String {
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
-/// "1 red turned green" for the proof of a finished piece of work.
-pub(crate) fn checks_sentence(before: &[CheckResult], after: &[CheckResult]) -> String {
-    turned(before, after)
 }

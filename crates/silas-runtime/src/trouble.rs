@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} {todo}")]
 pub struct Trouble {
-    pub code: &'static str,
+    pub code: String,
     /// What happened, and what it means.
     pub message: String,
     /// What to do.
@@ -12,8 +12,8 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    pub fn new(code: &'static str, message: &str, todo: &str) -> Self {
-        Trouble { code, message: message.to_owned(), todo: todo.to_owned() }
+    pub fn new(code: &str, message: &str, todo: &str) -> Self {
+        Trouble { code: code.to_owned(), message: message.to_owned(), todo: todo.to_owned() }
     }
 }
 

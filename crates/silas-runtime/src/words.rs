@@ -225,7 +225,7 @@ impl ResultFacts<'_> {
 }
 
 /// What may be claimed. Checks are not protected from the work yet, and the claim says so.
-pub fn claim(outcome: Outcome) -> &'static str {
+pub(crate) fn claim(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Proved => "Proved: red before, green after, checks not protected",
         Outcome::Guarded => "Guarded: green before and after",
@@ -235,7 +235,7 @@ pub fn claim(outcome: Outcome) -> &'static str {
 }
 
 /// "1 red turned green, 2 stayed"
-pub fn turned(before: &[CheckResult], after: &[CheckResult]) -> String {
+pub(crate) fn turned(before: &[CheckResult], after: &[CheckResult]) -> String {
     let pairs = || before.iter().zip(after);
     let turned = pairs().filter(|(b, a)| !b.passed && a.passed).count();
     let stayed = pairs().filter(|(b, a)| b.passed && a.passed).count();
@@ -268,15 +268,15 @@ fn expected(expect: &Expectation) -> String {
 }
 
 /// The last part of a path, clipped at the width of an intent.
-pub fn name_of(path: &str) -> String {
+pub(crate) fn name_of(path: &str) -> String {
     scrub::visible_line(path.rsplit('/').next().unwrap_or(path), NAME_CHARS_MAX)
 }
 
-pub fn count(n: usize, noun: &str) -> String {
+pub(crate) fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
-pub fn duration(secs: u64) -> String {
+pub(crate) fn duration(secs: u64) -> String {
     match (secs / 3600, secs % 3600 / 60, secs % 60) {
         (0, 0, s) => count(s as usize, "second"),
         (0, m, 0) => count(m as usize, "minute"),
@@ -286,7 +286,7 @@ pub fn duration(secs: u64) -> String {
     }
 }
 
-pub fn took(ms: u64) -> String {
+pub(crate) fn took(ms: u64) -> String {
     if ms < 10_000 { format!("{}.{} s", ms / 1000, ms % 1000 / 100) } else { duration(ms / 1000) }
 }
 

@@ -9,10 +9,10 @@ use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::journal::{Journal, NewDir, Op};
 use crate::lifeline::Lifeline;
-use crate::permit::Granted;
+use crate::permit::{self, Granted};
 use crate::stage::{self, Stage};
 use crate::tree::{self, Git, Manifest};
-use crate::{Applied, Error, observe, trade};
+use crate::{Applied, Error, trade};
 use silas_core::changeset::Changeset;
 use silas_core::evidence::{self, Evidence, When};
 use silas_core::execution::ExecutionState;
@@ -53,9 +53,10 @@ impl Work<'_> {
                 finish(self.ground, journal, &self.granted.dir)
             }
             Err(why) => {
-                // If the journal's name is on disk after all, it is committed and its stage must stay.
-                if Journal::load(&memory.journal(execution))?.is_none() {
-                    stage::remove(&self.granted.dir, execution)?;
+                // If the journal is on disk after all, it is committed and its stage must stay.
+                if let Ok(None) = Journal::load(&memory.journal(execution)) {
+                    // Recovery removes what cannot be removed now; why it failed matters more.
+                    let _ = stage::remove(&self.granted.dir, execution);
                 }
                 Err(why)
             }
@@ -141,15 +142,10 @@ pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<Granted, Erro
     let evidence = &journal.evidence;
     evidence::verify(evidence, Kind::Plan, &ground.anchor, When::AlreadyCommitted)?;
     let plan = WorkItem::from_canonical(&evidence.payload).map_err(Error::Damaged)?;
-    let granted = plan.definition().directories.iter().any(|directory| {
-        let Granted { place, .. } = match Granted::pinned(directory, &ground.data_dir) {
-            Ok(granted) => granted,
-            Err(_) => return false,
-        };
-        place == journal.place
-    });
-    if evidence.execution != journal.execution || !granted {
+    let work_in = permit::work_in(&plan)?;
+    let granted = Granted::pinned(work_in, &ground.data_dir)?;
+    if evidence.execution != journal.execution || granted.place != journal.place {
         return Err(Error::Damaged("a journal that does not fit its approval".to_owned()));
     }
-    Granted::at(&journal.place)
+    Ok(granted)
 }

@@ -121,8 +121,7 @@ pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcom
 
 /// Everything here is bound to the calling thread or copies only it.
 pub(crate) fn refuse_threads() -> Result<(), Error> {
-    let n_threads = std::fs::read_dir("/proc/self/task")
-        .map_err(|cause| Error::Setup { step: "counting threads", cause })?
-        .count();
+    let n_threads =
+        std::fs::read_dir("/proc/self/task").map_err(|cause| Error::Setup { step: "counting threads", cause })?.count();
     if n_threads == 1 { Ok(()) } else { Err(Error::Threads(n_threads)) }
 }

@@ -52,8 +52,8 @@ pub enum Error {
     UndoClosed(String),
     #[error("This can still be undone, so what it replaced is kept.")]
     UndoOpen,
-    #[error("The work cannot be isolated here, so it was not run: {0}")]
-    Isolation(String),
+    #[error("The work cannot be isolated here: {cause}")]
+    Isolation { code: String, cause: String },
     #[error("The process that did this ended unexpectedly. What was committed will be finished at the next start.")]
     Lost,
     #[error("A record of the launcher cannot be trusted: {0}")]
@@ -64,7 +64,7 @@ pub enum Error {
 
 impl Error {
     /// The stable name of this kind of error.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> &str {
         match self {
             Error::Refused(_) => "E_APPROVAL_REFUSED",
             Error::AlreadySpent => "E_APPROVAL_SPENT",
@@ -87,7 +87,7 @@ impl Error {
             Error::LaterEdit { .. } => "E_SANDBOX_LATER_EDIT",
             Error::UndoClosed(_) => "E_SANDBOX_UNDO_CLOSED",
             Error::UndoOpen => "E_SANDBOX_UNDO_OPEN",
-            Error::Isolation(_) => "E_SANDBOX_ISOLATION",
+            Error::Isolation { code, .. } => code,
             Error::Lost => "E_SANDBOX_LOST",
             Error::Damaged(_) => "E_SANDBOX_RECORD",
             Error::Io { .. } => "E_SANDBOX_IO",

@@ -28,13 +28,7 @@ pub struct Entry {
 pub fn append(tx: &mut Tx<'_>, entry: &Entry) -> Result<(), Error> {
     tx.execute(
         "INSERT INTO chronicle (id, scope, sender, taint, text, at) VALUES (?1, 'owner', ?2, ?3, ?4, ?5)",
-        params![
-            entry.id.as_str(),
-            to_word(&entry.sender)?,
-            to_word(&entry.taint)?,
-            entry.text,
-            entry.at.micros()
-        ],
+        params![entry.id.as_str(), to_word(&entry.sender)?, to_word(&entry.taint)?, entry.text, entry.at.micros()],
     )?;
     Ok(())
 }

@@ -22,7 +22,8 @@ pub(crate) fn for_writing(path: &Path) -> Result<Connection, Error> {
             std::fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(file)?;
         }
     }
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let connection =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     set_up(&connection)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // The checkpointer does this on its own thread, so that no answer waits for it.
@@ -67,6 +68,8 @@ fn set_up(connection: &Connection) -> Result<(), Error> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
+    // Statement journals stay in memory: a confined process has no temporary directory to write to.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(())
 }
 

@@ -15,13 +15,7 @@ pub fn insert(tx: &mut Tx<'_>, certificate: &Certificate) -> Result<(), Error> {
     let body = &certificate.body;
     tx.execute(
         "INSERT INTO devices (key_id, kind, name, issued_at, certificate) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![
-            body.key.as_str(),
-            to_word(&body.kind)?,
-            body.name,
-            body.issued_at.micros(),
-            to_json(certificate)?
-        ],
+        params![body.key.as_str(), to_word(&body.kind)?, body.name, body.issued_at.micros(), to_json(certificate)?],
     )?;
     Ok(())
 }

@@ -24,11 +24,7 @@ pub fn insert(tx: &mut Tx<'_>, item: &WorkItem, state: &WorkState, at: Timestamp
 pub fn get(tx: &ReadTx<'_>, id: &WorkItemId) -> Result<Option<Stored>, Error> {
     let sql = "SELECT definition, state, updated_at FROM work_items WHERE id = ?1";
     tx.query_one(sql, params![id.as_str()], |row| {
-        Ok(Stored {
-            item: json(row, "definition")?,
-            state: json(row, "state")?,
-            updated_at: time(row, "updated_at")?,
-        })
+        Ok(Stored { item: json(row, "definition")?, state: json(row, "state")?, updated_at: time(row, "updated_at")? })
     })
 }
 

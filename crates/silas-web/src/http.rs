@@ -38,8 +38,11 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Both loopback addresses, or none: whoever held the other one could pose as this page.
-    pub fn bind(port: u16, control_path: &Path) -> Result<Self, Error> {
+    /// Both loopback addresses, or none: whoever held the other one could pose as this page. Without a port there is
+    /// no page, only the terminal's door.
+    pub fn bind(port: Option<u16>, control_path: &Path) -> Result<Self, Error> {
+        let control = control::listen(control_path)?;
+        let Some(port) = port else { return Ok(Listeners { tcp: Vec::new(), control, port: 0 }) };
         let first = bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?;
         let port = first.local_addr()?.port();
         let mut tcp = vec![first];
@@ -49,11 +52,7 @@ impl Listeners {
             Err(Error::Listen { cause, .. }) if is_missing_address(&cause) => {}
             Err(e) => return Err(e),
         }
-        Ok(Listeners { tcp, control: control::listen(control_path)?, port })
-    }
-
-    pub fn port(&self) -> u16 {
-        self.port
+        Ok(Listeners { tcp, control, port })
     }
 
     pub fn address(&self) -> String {
@@ -122,13 +121,11 @@ impl Door {
         let mut servers = Vec::new();
         for listener in listeners.tcp {
             let listener = TcpListener::from_std(listener)?;
-            let mut leaving = self.leaving.clone();
-            let gone = async move {
-                let _sender_gone_means_leaving = leaving.wait_for(|leaving| *leaving).await;
-            };
+            let gone = left(self.leaving.clone());
             let router = router.clone();
             servers.push(tokio::spawn(async move { axum::serve(listener, router).with_graceful_shutdown(gone).await }));
         }
+        left(self.leaving.clone()).await;
         for server in servers {
             match server.await {
                 Ok(result) => result?,
@@ -235,12 +232,14 @@ impl Door {
                 }
             }
         };
-        let mut leaving = self.leaving.clone();
+        let leaving = self.leaving.clone();
         let write = async move {
+            let leaving = left(leaving);
+            tokio::pin!(leaving);
             loop {
                 let message = tokio::select! {
                     message = outgoing.recv() => message,
-                    _ = leaving.wait_for(|leaving| *leaving) => {
+                    () = &mut leaving => {
                         let frame = CloseFrame { code: CLOSE_LEAVING, reason: "Silas is stopping".into() };
                         let _peer_may_be_gone = sink.send(Message::Close(Some(frame))).await;
                         return;
@@ -257,6 +256,15 @@ impl Door {
             () = read => {},
             () = write => {},
             () = session.serve(incoming) => {},
+        }
+    }
+}
+
+/// Resolves when the server is going away; a sender that is gone means the same.
+async fn left(mut leaving: watch::Receiver<bool>) {
+    while !*leaving.borrow_and_update() {
+        if leaving.changed().await.is_err() {
+            return;
         }
     }
 }

@@ -40,14 +40,15 @@ pub enum ServerMessage {
     /// First word of every WebSocket.
     Challenge { challenge: Nonce, installation: InstallationId },
     Welcome { device: String, snapshot: Box<Snapshot> },
-    #[serde(untagged)]
-    Update(Update),
     /// The answer to `approval_response`, `renew` and `dismiss`.
     Decided { request_id: CardId, recorded: bool, message: String },
     Proof { proof: Box<ProofView> },
     Verified { report: LedgerReport },
     /// Three parts: what happened, what it means or what to do, and a stable code.
-    Error { code: &'static str, message: String, todo: String },
+    Error { code: String, message: String, todo: String },
+    /// Something changed; the update names its own type.
+    #[serde(untagged)]
+    Update(Update),
 }
 
 /// What a device signs to open a session: canonical JSON of this.

@@ -16,7 +16,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 #[derive(Args, Default)]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// Leave the data directory and the repository behind, for looking at.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -50,7 +50,7 @@ const PATCH: &str = r#"--- a/tides.sh
 /// How long the server may take to come up.
 const START_SECS: u64 = 20;
 
-pub fn run(args: &DemoArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     let place = Place::make(args.keep.as_deref())?;
     let repository = place.path.join("tidepool");
     write_repository(&repository)?;

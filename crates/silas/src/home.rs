@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A data directory that exists, by its real path.
-pub struct Home {
+pub(crate) struct Home {
     pub path: PathBuf,
 }
 
@@ -16,16 +16,26 @@ const FRONT_PARTS: [&str; 2] = ["store", "run"];
 const LAUNCHER_PARTS: [&str; 3] = ["keys", "launcher", "work"];
 
 impl Home {
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.path.join("store")
     }
 
-    pub fn run(&self) -> PathBuf {
+    pub(crate) fn run(&self) -> PathBuf {
         self.path.join("run")
     }
 
+    /// Counts restores and resets. It lies outside the database, so that an old copy of that does not bring it back.
+    pub(crate) fn epoch(&self) -> Result<u64> {
+        let path = self.path.join("epoch");
+        if !path.exists() {
+            fs::write(&path, "1\n")?;
+        }
+        let text = fs::read_to_string(&path)?;
+        text.trim().parse().with_context(|| format!("{} is damaged. Restore it from a backup.", path.display()))
+    }
+
     /// Held for the life of the server. A second one on the same directory is refused.
-    pub fn lock(&self) -> Result<File> {
+    pub(crate) fn lock(&self) -> Result<File> {
         let file = File::options().create(true).truncate(false).write(true).open(self.path.join("lock"))?;
         match file.try_lock() {
             Ok(()) => Ok(file),
@@ -39,8 +49,8 @@ impl Home {
 }
 
 /// `--data-dir`, then configuration (which includes SILAS__DATA_DIR), then the place that XDG names.
-pub fn choose(given: Option<PathBuf>, config: &Config) -> Result<PathBuf> {
-    if let Some(path) = given.or_else(|| config.data_dir.clone().map(PathBuf::from)) {
+pub(crate) fn choose(given: Option<PathBuf>, config: &Config) -> Result<PathBuf> {
+    if let Some(path) = given.or_else(|| config.data_dir.clone()) {
         return Ok(path);
     }
     let base = match std::env::var_os("XDG_DATA_HOME").filter(|v| !v.is_empty()) {
@@ -52,7 +62,7 @@ pub fn choose(given: Option<PathBuf>, config: &Config) -> Result<PathBuf> {
 }
 
 /// Makes what is missing, readable by the owner only.
-pub fn prepare(path: &Path) -> Result<Home> {
+pub(crate) fn prepare(path: &Path) -> Result<Home> {
     let make = |path: &Path| -> Result<()> {
         if !path.exists() {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
@@ -69,7 +79,7 @@ pub fn prepare(path: &Path) -> Result<Home> {
 }
 
 /// The data directory of an installation that exists already; for commands that talk to it.
-pub fn find(given: Option<PathBuf>, config: Option<&Path>) -> Result<Home> {
+pub(crate) fn find(given: Option<PathBuf>, config: Option<&Path>) -> Result<Home> {
     let loaded = crate::start::load_config(config)?;
     let path = choose(given, &loaded.config)?;
     let real = path

@@ -1,14 +1,14 @@
-//! `silas audit verify`: checks a ledger, with the server or, given a data directory, without one.
+//! `silas audit verify`: checks a ledger as it lies on disk, whether a server runs or not.
 
 use crate::home;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub fn verify(data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
+pub(crate) fn verify(data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
     let home = home::find(data_dir, config)?;
     let store = silas_store::Store::open_read_only(&home.store())?;
-    let report = store.verify_ledger()?;
+    let report = store.read(silas_store::ledger::verify).wait()?;
     Ok(match report.broken {
         None => {
             println!("Ledger verified: {} entries, unbroken.", report.entries);
@@ -18,7 +18,7 @@ pub fn verify(data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCo
             ExitCode::SUCCESS
         }
         Some(broken) => {
-            println!("The ledger is broken at entry {}: {}.", broken.seq, broken.reason);
+            println!("{broken}.");
             println!("Everything before that entry verifies. Keep the file, and restore a backup from before it.");
             ExitCode::FAILURE
         }

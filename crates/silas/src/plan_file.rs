@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub fn check(file: &Path) -> Result<ExitCode> {
+pub(crate) fn check(file: &Path) -> Result<ExitCode> {
     Ok(match read(file)? {
         Ok(item) => {
             println!("{}: a sound plan, \"{}\".", file.display(), item.definition().title);
@@ -21,7 +21,7 @@ pub fn check(file: &Path) -> Result<ExitCode> {
     })
 }
 
-pub fn show(file: &Path) -> Result<ExitCode> {
+pub(crate) fn show(file: &Path) -> Result<ExitCode> {
     let item = match read(file)? {
         Ok(item) => item,
         Err(problem) => {

@@ -17,7 +17,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-pub fn run(home: &Home, command: Command) -> Result<ExitCode> {
+pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
     if matches!(command, Command::Pair) {
         return pair(home);
     }
@@ -60,7 +60,7 @@ fn pair(home: &Home) -> Result<ExitCode> {
 }
 
 /// An open control socket with the state that the server last told.
-pub struct Line<'h> {
+pub(crate) struct Line<'h> {
     home: &'h Home,
     writer: UnixStream,
     reader: BufReader<UnixStream>,
@@ -69,7 +69,7 @@ pub struct Line<'h> {
 }
 
 impl<'h> Line<'h> {
-    pub fn open(home: &'h Home) -> Result<Self> {
+    pub(crate) fn open(home: &'h Home) -> Result<Self> {
         let path = silas_web::control::path(&home.path);
         let writer = UnixStream::connect(path).context("Silas does not run. Start it with `silas`.")?;
         let reader = BufReader::new(writer.try_clone()?);
@@ -78,12 +78,12 @@ impl<'h> Line<'h> {
         Ok(line)
     }
 
-    pub fn send(&mut self, message: &Value) -> Result<()> {
+    pub(crate) fn send(&mut self, message: &Value) -> Result<()> {
         writeln!(self.writer, "{message}").context("Silas has gone away.")
     }
 
     /// Reads until a message fits, keeping cards and snapshot up to date. An error of the server is an error here.
-    pub fn wait_for(&mut self, mut fits: impl FnMut(&Value) -> bool) -> Result<Value> {
+    pub(crate) fn wait_for(&mut self, mut fits: impl FnMut(&Value) -> bool) -> Result<Value> {
         loop {
             let mut text = String::new();
             if self.reader.read_line(&mut text)? == 0 {
@@ -120,14 +120,14 @@ impl<'h> Line<'h> {
         Ok(serde_json::from_value(self.snapshot["installation"].clone())?)
     }
 
-    pub fn say(&mut self, text: &str) -> Result<()> {
+    pub(crate) fn say(&mut self, text: &str) -> Result<()> {
         let body = message_body(text, self.installation()?);
         let signature = self.sign(SignBody::Message(body.clone()))?;
         self.send(&json!({ "type": "message", "message": SignedMessage { body, signature } }))
     }
 
     /// Signs the card's own offer and hands it in. Says what the server answered.
-    pub fn decide(&mut self, card: &Card, verdict: Verdict) -> Result<(bool, String)> {
+    pub(crate) fn decide(&mut self, card: &Card, verdict: Verdict) -> Result<(bool, String)> {
         let offer = card.offer.as_ref().context("This card asks nothing.")?;
         let shown = card.face.hash()?;
         let payload = card.payload.as_deref().unwrap_or_default();
@@ -144,7 +144,7 @@ impl<'h> Line<'h> {
     }
 
     /// Follows running work until it ends, telling each finished step. True if it was applied.
-    pub fn follow(&mut self, mut tell: impl FnMut(&str, Option<u64>)) -> Result<Option<Value>> {
+    pub(crate) fn follow(&mut self, mut tell: impl FnMut(&str, Option<u64>)) -> Result<Option<Value>> {
         let mut told = 0;
         loop {
             let message = self.wait_for(|m| m["type"] == "work")?;
@@ -215,7 +215,7 @@ fn undo(line: &mut Line<'_>) -> Result<ExitCode> {
     Ok(if recorded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-pub fn took(ms: Option<u64>) -> String {
+pub(crate) fn took(ms: Option<u64>) -> String {
     ms.map_or_else(String::new, |ms| format!("  ({}.{} s)", ms / 1000, ms % 1000 / 100))
 }
 
@@ -229,7 +229,7 @@ fn print_cards(cards: &[Card]) {
     }
 }
 
-pub fn print_card(card: &Card) {
+pub(crate) fn print_card(card: &Card) {
     println!("{} · {}", risk(card.face.risk), card.face.state);
     println!("{}", card.face.intent);
     if let Some(evidence) = &card.face.evidence {

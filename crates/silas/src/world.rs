@@ -3,7 +3,7 @@
 use silas_core::{Clock, Random, Timestamp};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub struct SystemClock;
+pub(crate) struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
@@ -13,7 +13,7 @@ impl Clock for SystemClock {
     }
 }
 
-pub struct OsRandom;
+pub(crate) struct OsRandom;
 
 impl Random for OsRandom {
     fn fill(&self, bytes: &mut [u8]) {

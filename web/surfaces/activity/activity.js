@@ -15,7 +15,7 @@ export function Activity({ state, onClose }) {
   const [half, setHalf] = useState(/** @type {'happened' | 'allowed'} */ ('happened'));
   const tab = (/** @type {'happened' | 'allowed'} */ name, /** @type {string} */ label) => html`<button type="button" role="tab" aria-selected=${half === name} onClick=${() => setHalf(name)}>${label}</button>`;
   return html`<section class="activity" aria-label="Activity">
-    ${onClose && html`<div class="panel-top"><h1>Activity</h1><button type="button" class="panel-close" aria-label="Close" onClick=${onClose}><${Icon} name="close" size=${22} /></button></div>`}
+    ${onClose && html`<div class="panel-top"><h1 tabindex="-1">Activity</h1><button type="button" class="panel-close" aria-label="Close" onClick=${onClose}><${Icon} name="close" size=${22} /></button></div>`}
     <div class="halves" role="tablist" aria-label="Activity">${tab('happened', 'What happened')}${tab('allowed', 'What is allowed')}</div>
     ${half === 'happened' ? html`<${Happened} activity=${state.activity} titled=${!onClose} />` : html`<${Allowed} grants=${state.grants} titled=${!onClose} />`}
   </section>`;
@@ -45,7 +45,7 @@ function LogMark({ activity: { verified, n_entries } }) {
   const entries = count(n_entries, 'entry', 'entries');
   if (verified === null) return html`<p class="log-mark"><${Icon} name="link" size=${18} /><b>Checking the log</b> ${entries}</p>`;
   if (verified) return html`<p class="log-mark log-good"><${Icon} name="link" size=${18} /><b>Log verified</b> <span>${entries}, unbroken</span></p>`;
-  return html`<div class="log-mark log-broken" role="alert"><${Icon} name="broken" size=${18} /><p><b>The log is broken.</b> Something changed it outside Silas. Do not rely on what is listed here; stop Silas and compare its data directory with a backup.</p></div>`;
+  return html`<div class="log-mark log-broken" role="alert"><${Icon} name="broken" size=${18} /><p><b>The log is broken.</b> Something changed it outside Silas. Do not rely on what is listed here. On its machine: <code dir="ltr">silas audit verify</code></p></div>`;
 }
 
 /** @param {{ row: Row, newDay: boolean }} props */

@@ -10,6 +10,8 @@ export function Sheet({ label, side = false, onClose, children }) {
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
+    // On the title rather than on the first button: nothing should be one stray Enter away.
+    /** @type {HTMLElement | null | undefined} */ (shown?.querySelector('h1, h2'))?.focus();
     return () => shown?.close();
   }, []);
   const beside = (/** @type {MouseEvent} */ event) => void (event.target === dialog.current && onClose());

@@ -22,16 +22,17 @@ export function Sheets({ state }) {
 /** @param {{ state: State }} props */
 function StopSheet({ state }) {
   const n_running = state.work.filter((work) => work.running).length;
-  const kept = [count(state.grants.length, 'grant'), `${count(state.cards.length, 'card')} in Review`, 'the log'];
+  const { grants, cards } = state;
+  const kept = [grants.length > 0 && count(grants.length, 'grant'), cards.length > 0 && `${count(cards.length, 'card')} in Review`, 'the log'].filter(Boolean);
   if (state.link.status !== 'open') {
     return html`<${Sheet} label="Stop everything" onClose=${close}>
-      <h2 class="sheet-title">This page cannot reach Silas</h2>
+      <h2 class="sheet-title" tabindex="-1">This page cannot reach Silas</h2>
       <p class="sheet-text">On its machine: <code dir="ltr">silas stop --all</code></p>
       <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Close</button></div>
     <//>`;
   }
   return html`<${Sheet} label="Stop everything" onClose=${close}>
-    <h2 class="sheet-title">Stop everything?</h2>
+    <h2 class="sheet-title" tabindex="-1">Stop everything?</h2>
     <ul class="sheet-list">
       ${n_running > 0
         ? html`<li class="ends"><${Icon} name="cross" size=${18} /><p><b>${count(n_running, 'task')} ${n_running === 1 ? 'ends' : 'end'} now.</b> What is only in a private copy is thrown away.</p></li>`
@@ -48,7 +49,7 @@ const KEYS = [['/', 'Write to Silas'], ['R', 'Review'], ['A', 'Activity'], ['.',
 /** @param {{ state: State }} props */
 function MoreSheet({ state }) {
   return html`<${Sheet} label="More" onClose=${close}>
-    <h2 class="sheet-title">This browser</h2>
+    <h2 class="sheet-title" tabindex="-1">This browser</h2>
     <p class="sheet-text">${state.device ? html`Paired as <b><bdi>${state.device}</bdi></b>. ` : ''}Its key stays here and signs what you decide.</p>
     <h3 class="sheet-label">Another device</h3>
     <p class="sheet-text">On the machine where Silas runs: <code dir="ltr">silas pair</code></p>

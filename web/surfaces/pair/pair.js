@@ -38,7 +38,7 @@ export function Pair({ code, note, onPaired }) {
     <article class="card pair-card" aria-labelledby="pair-title">
       <div class="card-body">
         <p class="pair-name">Silas</p>
-        <h1 class="pair-title" id="pair-title">${left ? 'Nothing was paired' : 'Pair this browser'}</h1>
+        <h1 class="pair-title" id="pair-title">${left ? 'Nothing was paired' : strict(rules?.face.intent ?? 'Pair this browser with Silas')}</h1>
         ${left
           ? html`<p class="why">You can close this page. The printed address works until its code runs out.</p>`
           : html`${note && html`<p class="pair-note">${note}</p>`}
@@ -60,8 +60,8 @@ export function Pair({ code, note, onPaired }) {
 /** What the tap signs besides the key: all of it is on the screen. @param {{ face: import('../../protocol.js').Face }} props */
 function Rules({ face }) {
   return html`<section class="rules" aria-labelledby="rules-title">
-    <h2 class="rules-title" id="rules-title"><${Icon} name="shield" size=${18} /><bdi>${strict(face.intent)}</bdi></h2>
-    <dl class="facts">${face.facts.map(({ label, text }) => html`<div key=${label}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>
+    <h2 class="rules-title" id="rules-title"><${Icon} name="shield" size=${18} /><bdi>${strict(face.details_title)}</bdi></h2>
+    ${face.facts.length > 0 && html`<dl class="facts">${face.facts.map(({ label, text }) => html`<div key=${label}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
     ${face.rationale && html`<p class="why"><bdi>${visible(face.rationale)}</bdi></p>`}
     <${DetailLists} details=${face.details} />
   </section>`;

@@ -15,13 +15,13 @@ import { OUTCOMES } from '../../cards/risk.js';
 /** @param {{ state: import('../../lib/store.js').State, execution: string, onBack: () => void }} props */
 export function Proof({ state, execution, onBack }) {
   const linked = state.link.status === 'open';
-  const back = useRef(/** @type {HTMLElement | null} */ (null));
+  const title = useRef(/** @type {HTMLElement | null} */ (null));
   // Asked for anew each time: an undo adds to the story.
   useEffect(() => void (linked && askProof(execution)), [execution, linked]);
-  useEffect(() => back.current?.focus(), []);
+  useEffect(() => title.current?.focus(), []);
   const proof = state.proofs[execution];
   return html`<section class="proof" aria-label="Proof">
-    <div class="proof-top"><button type="button" class="proof-back" aria-label="Back" ref=${back} onClick=${onBack}><${Icon} name="back" size=${22} /></button><h1>Proof</h1></div>
+    <div class="proof-top"><button type="button" class="proof-back" aria-label="Back" onClick=${onBack}><${Icon} name="back" size=${22} /></button><h1 ref=${title} tabindex="-1">Proof</h1></div>
     ${proof ? html`<${Story} proof=${proof} />` : html`<p class="proof-wait">${linked ? 'Reading the log …' : 'The proof can be read as soon as Silas answers.'}</p>`}
   </section>`;
 }

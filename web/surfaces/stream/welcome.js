@@ -7,8 +7,8 @@ import { set } from '../../lib/store.js';
 
 /** Sentences that deserve better words than themselves; any other is shown as it is. @type {[RegExp, { icon: string, title: string, note: string }][]} */
 const ROWS = [
-  [/^run /, { icon: 'prompt', title: 'Run a command and check it', note: 'In a private copy. Applied when green.' }],
-  [/^what did/, { icon: 'activity', title: 'What did you do?', note: 'Everything is written down.' }],
+  [/^run /, { icon: 'prompt', title: 'Run a command and check it', note: 'In a private copy first' }],
+  [/^what did/, { icon: 'activity', title: 'What did you do?', note: 'Everything is written down' }],
 ];
 
 /** Puts a sentence into the composer, with its first blank selected. @param {string} sentence */

@@ -28,7 +28,8 @@ pub(super) fn trees(mounts: &[PreparedMount<'_>]) -> Result<Vec<OwnedFd>, Error>
         let index = match known {
             Some(index) => index,
             None => {
-                namespaces.push((owner, swapping_namespace(owner.0, owner.1).map_err(refused)?));
+                let made = swapping_namespace(owner.0, owner.1)?.map_err(refused)?;
+                namespaces.push((owner, made));
                 namespaces.len() - 1
             }
         };
@@ -40,9 +41,11 @@ pub(super) fn trees(mounts: &[PreparedMount<'_>]) -> Result<Vec<OwnedFd>, Error>
 }
 
 /// A user namespace in which the owner and the unprivileged user have changed places. It lives as long as the file.
-fn swapping_namespace(uid: u32, gid: u32) -> io::Result<File> {
-    let (hold, release) = sys::pipe()?;
-    match sys::clone(libc::CLONE_NEWUSER)? {
+/// The outer error means that there are no user namespaces at all, the inner one that this mapping is refused.
+fn swapping_namespace(uid: u32, gid: u32) -> Result<io::Result<File>, Error> {
+    let plumbing = |cause| Error::Setup { step: "making an id map", cause };
+    let (hold, release) = sys::pipe().map_err(plumbing)?;
+    match sys::clone(libc::CLONE_NEWUSER).map_err(Error::user_namespace)? {
         Cloned::Child => {
             // Keeps nothing open but its end of the pipe, and waits until the caller has what it needs or is gone.
             if sys::close_all_but(&[hold.as_raw_fd()]).is_ok() {
@@ -54,8 +57,8 @@ fn swapping_namespace(uid: u32, gid: u32) -> io::Result<File> {
             let namespace = map_and_open(pid, uid, gid);
             drop(release);
             drop(hold);
-            sys::wait_for(&pidfd)?;
-            namespace
+            sys::wait_for(&pidfd).map_err(plumbing)?;
+            Ok(namespace)
         }
     }
 }

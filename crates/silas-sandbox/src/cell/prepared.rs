@@ -11,8 +11,7 @@ use std::path::{Component, Path};
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Directories that the cell makes itself; nothing can be put in their place.
-const OWN_DIRECTORIES: [&str; 10] =
-    ["/", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/tmp", "/sys"];
+const OWN_DIRECTORIES: [&str; 10] = ["/", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/tmp", "/sys"];
 
 /// Nothing can be put into these either.
 const CLOSED_DIRECTORIES: [&str; 2] = ["/proc", "/dev"];

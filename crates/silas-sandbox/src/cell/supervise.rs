@@ -60,7 +60,9 @@ impl Drop for Child {
 
 pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedFd<'_>>) -> Result<Seen, Error> {
     refuse_threads()?;
-    let deadline = Instant::now() + limits.wall;
+    let Some(deadline) = Instant::now().checked_add(limits.wall) else {
+        return Err(Error::Spec("the time limit lies beyond the end of time".to_owned()));
+    };
     let trees = match cell.caller {
         Caller::Root => idmap::trees(&cell.mounts)?,
         Caller::Ordinary { .. } => Vec::new(),
@@ -73,6 +75,12 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
     let (stderr_read, stderr_write) = sys::pipe().map_err(plumbing)?;
     for fd in [&report_read, &stdout_read, &stderr_read] {
         sys::set_nonblocking(fd).map_err(plumbing)?;
+    }
+    if cell.caller == Caller::Root {
+        // Programs open their own output again by name (`/dev/stderr`), which only its owner may.
+        for fd in [&stdout_write, &stderr_write] {
+            std::os::unix::fs::fchown(fd, Some(idmap::UNPRIVILEGED), Some(idmap::UNPRIVILEGED)).map_err(plumbing)?;
+        }
     }
     let ends = init::Ends {
         go: go_read,
@@ -117,12 +125,7 @@ const REPORT_BYTES_MAX: usize = 8 * RECORD_BYTES;
 
 impl Watch {
     /// Reads until the init is gone (false) or the deadline has passed (true).
-    fn until_gone(
-        &mut self,
-        child: &Child,
-        cancel: Option<BorrowedFd<'_>>,
-        deadline: Instant,
-    ) -> Result<bool, Error> {
+    fn until_gone(&mut self, child: &Child, cancel: Option<BorrowedFd<'_>>, deadline: Instant) -> Result<bool, Error> {
         let mut is_open = [true; 3];
         loop {
             let left = deadline.saturating_duration_since(Instant::now());

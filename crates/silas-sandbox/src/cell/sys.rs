@@ -4,30 +4,12 @@
 //! kernel's own error.
 #![allow(unsafe_code)]
 
+mod mounts;
+pub(super) use mounts::*;
+
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-
-// From <linux/mount.h>; the libc crate has them for some targets only.
-pub(super) const ATTR_RDONLY: u64 = 0x1;
-pub(super) const ATTR_NOSUID: u64 = 0x2;
-pub(super) const ATTR_NODEV: u64 = 0x4;
-pub(super) const ATTR_NOEXEC: u64 = 0x8;
-const ATTR_IDMAP: u64 = 0x0010_0000;
-const OPEN_TREE_CLONE: libc::c_int = 1;
-const MOVE_MOUNT_EMPTY_PATHS: libc::c_int = 0x4 | 0x40;
-const FSOPEN_CLOEXEC: libc::c_int = 1;
-const FSMOUNT_CLOEXEC: libc::c_int = 1;
-const FSCONFIG_SET_STRING: libc::c_int = 1;
-const FSCONFIG_CMD_CREATE: libc::c_int = 6;
-
-#[repr(C)]
-struct MountAttr {
-    attr_set: u64,
-    attr_clr: u64,
-    propagation: u64,
-    userns_fd: u64,
-}
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
 fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -68,7 +50,17 @@ pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut ends = [-1; 2];
     // SAFETY: `ends` has room for the two descriptors.
     checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }.into())?;
-    Ok((owned(ends[0].into())?, owned(ends[1].into())?))
+    Ok((above_standard(owned(ends[0].into())?)?, above_standard(owned(ends[1].into())?)?))
+}
+
+/// The same thing under a number from 3 up. A caller without standard streams would hand out their numbers, and those
+/// are replaced in the child.
+fn above_standard(fd: OwnedFd) -> io::Result<OwnedFd> {
+    if fd.as_raw_fd() > 2 {
+        return Ok(fd);
+    }
+    // SAFETY: only a descriptor that we hold and a number are passed.
+    owned(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) }.into())
 }
 
 pub(super) fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
@@ -84,12 +76,19 @@ pub(super) fn duplicate_onto(fd: &OwnedFd, number: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes every descriptor but those in `keep`.
+/// Closes every descriptor but those in `keep`, and leaves the standard streams at `/dev/null`: what is opened later
+/// must not get their numbers.
 pub(super) fn close_all_but(keep: &[RawFd]) -> io::Result<()> {
+    let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    let null = OwnedFd::from(null).into_raw_fd(); // Closed below, by number.
+    for number in 0..3 {
+        // SAFETY: descriptors 0 to 2 are not owned by any value of ours.
+        checked(unsafe { libc::dup2(null, number) }.into())?;
+    }
     let mut keep: Vec<libc::c_uint> = keep.iter().map(|fd| *fd as libc::c_uint).collect();
     keep.sort_unstable();
     keep.dedup();
-    let mut first = 0;
+    let mut first = 3;
     for fd in keep {
         if fd > first {
             close_range(first, fd - 1, 0)?;
@@ -107,148 +106,6 @@ pub(super) fn close_on_exec_from_3() -> io::Result<()> {
 fn close_range(first: libc::c_uint, last: libc::c_uint, flags: libc::c_uint) -> io::Result<()> {
     // SAFETY: the descriptors that are closed belong to values of the forked copy that are never used or dropped.
     checked(unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) })?;
-    Ok(())
-}
-
-/// Opens a path without following any symlink on the way.
-pub(super) fn open_real(path: &CStr) -> io::Result<OwnedFd> {
-    openat2(libc::AT_FDCWD, path, libc::O_PATH, libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS)
-}
-
-/// Opens one name in a directory, as it is: no symlink, nothing outside.
-pub(super) fn open_child(dir: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
-    openat2(dir.as_raw_fd(), name, libc::O_PATH, libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_BENEATH)
-}
-
-fn openat2(dir: RawFd, path: &CStr, flags: libc::c_int, resolve: u64) -> io::Result<OwnedFd> {
-    // SAFETY: all-zero bytes are a valid `open_how`.
-    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    how.flags = (flags | libc::O_CLOEXEC) as u64;
-    how.resolve = resolve;
-    // SAFETY: path and `how` outlive the call, and the size is that of `how`.
-    owned(unsafe {
-        libc::syscall(libc::SYS_openat2, dir, path.as_ptr(), &raw const how, size_of::<libc::open_how>())
-    })
-}
-
-pub(super) fn make_dir(dir: &OwnedFd, name: &CStr) -> io::Result<()> {
-    // SAFETY: the name outlives the call.
-    checked(unsafe { libc::mkdirat(dir.as_raw_fd(), name.as_ptr(), 0o755) }.into())?;
-    Ok(())
-}
-
-/// A new file, open for writing.
-pub(super) fn make_file(dir: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
-    let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
-    // SAFETY: the name outlives the call.
-    owned(unsafe { libc::openat(dir.as_raw_fd(), name.as_ptr(), flags, 0o644) }.into())
-}
-
-pub(super) fn make_symlink(dir: &OwnedFd, name: &CStr, points_to: &CStr) -> io::Result<()> {
-    // SAFETY: both strings outlive the call.
-    checked(unsafe { libc::symlinkat(points_to.as_ptr(), dir.as_raw_fd(), name.as_ptr()) }.into())?;
-    Ok(())
-}
-
-pub(super) fn status_of(fd: &OwnedFd) -> io::Result<libc::stat> {
-    // SAFETY: all-zero bytes are a valid `stat`.
-    let mut status: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: `status` outlives the call.
-    checked(unsafe { libc::fstat(fd.as_raw_fd(), &raw mut status) }.into())?;
-    Ok(status)
-}
-
-/// A detached copy of the mounts at and below the place that `fd` names.
-pub(super) fn copy_tree(fd: &OwnedFd) -> io::Result<OwnedFd> {
-    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC | libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
-    // SAFETY: the empty path outlives the call.
-    owned(unsafe { libc::syscall(libc::SYS_open_tree, fd.as_raw_fd(), c"".as_ptr(), flags) })
-}
-
-/// Adds mount attributes to the whole tree at `fd`.
-pub(super) fn add_attributes(fd: &OwnedFd, attr_set: u64) -> io::Result<()> {
-    let attr = MountAttr { attr_set, attr_clr: 0, propagation: 0, userns_fd: 0 };
-    set_attributes(fd.as_raw_fd(), c"", libc::AT_EMPTY_PATH | libc::AT_RECURSIVE, &attr)
-}
-
-/// Adds mount attributes to the one mount at `fd`, not to those below.
-pub(super) fn add_attributes_here(fd: &OwnedFd, attr_set: u64) -> io::Result<()> {
-    let attr = MountAttr { attr_set, attr_clr: 0, propagation: 0, userns_fd: 0 };
-    set_attributes(fd.as_raw_fd(), c"", libc::AT_EMPTY_PATH, &attr)
-}
-
-/// Maps owners in the detached tree at `fd` the way the user namespace does, and adds attributes.
-pub(super) fn map_owners(fd: &OwnedFd, user_namespace: BorrowedFd<'_>, attr_set: u64) -> io::Result<()> {
-    let userns_fd = user_namespace.as_raw_fd() as u64;
-    let attr = MountAttr { attr_set: attr_set | ATTR_IDMAP, attr_clr: 0, propagation: 0, userns_fd };
-    set_attributes(fd.as_raw_fd(), c"", libc::AT_EMPTY_PATH | libc::AT_RECURSIVE, &attr)
-}
-
-/// No mount event passes between this mount namespace and any other.
-pub(super) fn make_all_mounts_private() -> io::Result<()> {
-    let attr = MountAttr { attr_set: 0, attr_clr: 0, propagation: libc::MS_PRIVATE, userns_fd: 0 };
-    set_attributes(libc::AT_FDCWD, c"/", libc::AT_RECURSIVE, &attr)
-}
-
-fn set_attributes(dir: RawFd, path: &CStr, flags: libc::c_int, attr: &MountAttr) -> io::Result<()> {
-    // SAFETY: path and attributes outlive the call, and the size is theirs.
-    checked(unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            dir,
-            path.as_ptr(),
-            flags,
-            std::ptr::from_ref(attr),
-            size_of::<MountAttr>(),
-        )
-    })?;
-    Ok(())
-}
-
-/// A new, detached file system.
-pub(super) fn new_filesystem(kind: &CStr, options: &[(&CStr, &CStr)], attr: u64) -> io::Result<OwnedFd> {
-    // SAFETY: the name outlives the call.
-    let context = owned(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC) })?;
-    let context_fd = context.as_raw_fd();
-    for (key, value) in options {
-        // SAFETY: both strings outlive the call.
-        checked(unsafe {
-            libc::syscall(libc::SYS_fsconfig, context_fd, FSCONFIG_SET_STRING, key.as_ptr(), value.as_ptr(), 0)
-        })?;
-    }
-    let none = std::ptr::null::<libc::c_char>();
-    // SAFETY: this command takes no key and no value.
-    checked(unsafe { libc::syscall(libc::SYS_fsconfig, context_fd, FSCONFIG_CMD_CREATE, none, none, 0) })?;
-    // SAFETY: only numbers are passed.
-    owned(unsafe { libc::syscall(libc::SYS_fsmount, context_fd, FSMOUNT_CLOEXEC, attr) })
-}
-
-/// Attaches a detached tree on top of the place that `onto` names.
-pub(super) fn attach(tree: &OwnedFd, onto: &OwnedFd) -> io::Result<()> {
-    // SAFETY: the empty paths outlive the call.
-    checked(unsafe {
-        libc::syscall(
-            libc::SYS_move_mount,
-            tree.as_raw_fd(),
-            c"".as_ptr(),
-            onto.as_raw_fd(),
-            c"".as_ptr(),
-            MOVE_MOUNT_EMPTY_PATHS,
-        )
-    })?;
-    Ok(())
-}
-
-/// Makes the mount at `new_root` the root directory and lets go of the old one.
-pub(super) fn change_root(new_root: &OwnedFd) -> io::Result<()> {
-    // SAFETY: only a descriptor that we hold and constant strings are passed. With "." twice, the old root ends up on
-    // top of the new one, where the unmount finds it.
-    unsafe {
-        checked(libc::fchdir(new_root.as_raw_fd()).into())?;
-        checked(libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()))?;
-        checked(libc::umount2(c".".as_ptr(), libc::MNT_DETACH).into())?;
-        checked(libc::chdir(c"/".as_ptr()).into())?;
-    }
     Ok(())
 }
 

@@ -1,3 +1,5 @@
+//! Which histories of a schema are carried on, and which are refused.
+
 use super::*;
 
 const FIRST: Migration = Migration { number: 1, name: "first", sql: "CREATE TABLE a (x INTEGER) STRICT" };

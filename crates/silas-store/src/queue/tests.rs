@@ -1,3 +1,5 @@
+//! The order of the lanes and the limits of the queue.
+
 use super::*;
 
 fn jobs(taken: Vec<(Lane, u32)>) -> Vec<u32> {

@@ -1,4 +1,4 @@
-//! A process that is killed at any moment loses nothing that it acknowledged.
+//! A process that is killed at any moment, or stops because its disk fails, loses nothing that it acknowledged.
 //!
 //! This says nothing about power: the system's cache survives a killed process.
 
@@ -6,6 +6,7 @@ use crate::world::{open_like_new, started};
 use silas_store::{Commit, Store, ledger, settings};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -22,12 +23,7 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
         let n_before_kill = 20 + 13 * round;
         acknowledged.extend(killed_after(dir.path(), n_before_kill));
         let store = open_like_new(dir.path());
-        let found: BTreeSet<String> = store
-            .read(|tx| tx.query("SELECT key FROM settings", [], |row| Ok(row.get(0)?)))
-            .wait()
-            .unwrap()
-            .into_iter()
-            .collect();
+        let found = keys(&store);
         let lost: Vec<_> = acknowledged.difference(&found).collect();
         assert!(lost.is_empty(), "round {round} lost {lost:?}");
         let verified = store.read(ledger::verify).wait().unwrap();
@@ -62,7 +58,36 @@ fn acknowledged_in(line: &str) -> Option<String> {
     Some(line.strip_prefix("kept ")?.strip_suffix('.')?.to_owned())
 }
 
-/// The process that is killed. Does nothing unless the test above started it.
+/// The disk refuses to let the log grow. Whatever the process believes about it then is a guess, so it must not go on.
+#[test]
+fn a_failing_disk_ends_the_process() {
+    let dir = TempDir::new().unwrap();
+    // Blocks of 512 bytes. The signal that comes with this limit is ignored, so the write fails like on a broken disk.
+    let script = "trap '' XFSZ; ulimit -c 0; ulimit -f 1500; exec \"$0\" \"$@\"";
+    let output = Command::new("/bin/sh")
+        .args(["-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .args(["crash::child", "--exact", "--nocapture", "--test-threads=1"])
+        .env(CHILD_DIR, dir.path())
+        .stderr(Stdio::null())
+        .output()
+        .unwrap();
+    const SIGABRT: i32 = 6;
+    assert_eq!(output.status.signal(), Some(SIGABRT));
+    let acknowledged: Vec<String> = output.stdout.lines().filter_map(|line| acknowledged_in(&line.ok()?)).collect();
+    assert!(!acknowledged.is_empty());
+    let store = open_like_new(dir.path());
+    let found = keys(&store);
+    assert!(acknowledged.iter().all(|key| found.contains(key)));
+    assert_eq!(store.read(ledger::verify).wait().unwrap().broken, None);
+}
+
+fn keys(store: &Store) -> BTreeSet<String> {
+    let keys = store.read(|tx| tx.query("SELECT key FROM settings", [], |row| Ok(row.get(0)?)));
+    keys.wait().unwrap().into_iter().collect()
+}
+
+/// The process that is killed. Does nothing unless a test above started it.
 #[test]
 fn child() {
     let Some(dir) = std::env::var_os(CHILD_DIR) else { return };

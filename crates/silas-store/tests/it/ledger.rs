@@ -21,9 +21,7 @@ fn an_entry_is_bound_to_the_one_before() {
     let zeros = "0".repeat(64);
     let first = format!(r#"["v1","ledger",1,"{at}","{{\"event\":\"stream_stopped\"}}","{zeros}"]"#);
     let first = Digest::of(first.as_bytes());
-    let second = format!(
-        r#"["v1","ledger",2,"{at}","{{\"event\":\"stream_started\",\"version\":\"2\"}}","{first}"]"#
-    );
+    let second = format!(r#"["v1","ledger",2,"{at}","{{\"event\":\"stream_started\",\"version\":\"2\"}}","{first}"]"#);
     assert_eq!(entries[0].hash, first);
     assert_eq!(entries[1].hash, Digest::of(second.as_bytes()));
     assert_eq!((entries[1].prev, entries[1].name.as_str()), (first, "stream_started"));

@@ -102,8 +102,8 @@ fn one_can_look_beside_a_running_server() {
     world.open();
 }
 
-/// A directory at the place of SQLite's index of the log keeps it from being made, as a directory that cannot be written
-/// would; the latter does not stop root, and tests may run as root.
+/// A link to nowhere at the place of SQLite's index of the log keeps it from being made, as a directory that cannot be
+/// written would; the latter does not stop root, and tests may run as root.
 #[test]
 fn one_can_look_where_nothing_can_be_written() {
     let world = World::new();
@@ -115,13 +115,34 @@ fn one_can_look_where_nothing_can_be_written() {
         std::fs::copy(world.dir.path().join(name), copy.dir.path().join(name)).unwrap();
     }
     let index = copy.dir.path().join("agent.sqlite-shm");
-    std::fs::create_dir(&index).unwrap();
+    std::os::unix::fs::symlink("/nowhere", &index).unwrap();
     let refused = Store::open_read_only(copy.dir.path()).map(|_| ()).unwrap_err();
     assert!(matches!(refused, Error::NotReadableHere { .. }), "{refused}");
 
     drop(store);
     let index = world.dir.path().join("agent.sqlite-shm");
     assert!(!index.exists(), "a closed store leaves one file");
-    std::fs::create_dir(&index).unwrap();
+    std::os::unix::fs::symlink("/nowhere", &index).unwrap();
     assert_eq!(count(&Store::open_read_only(world.dir.path()).unwrap()), 1);
+}
+
+/// For root this is an ordinary directory; for anybody else it is one that SQLite cannot put its files into.
+#[test]
+fn one_can_look_at_a_read_only_copy() {
+    let world = World::new();
+    let store = world.open();
+    store.write(|tx| Ok(Commit(tx.record(&started("1"))?))).wait().unwrap();
+    let (after_crash, after_close) = (World::new(), World::new());
+    for name in ["agent.sqlite", "agent.sqlite-wal", "agent.sqlite-shm"] {
+        std::fs::copy(world.dir.path().join(name), after_crash.dir.path().join(name)).unwrap();
+    }
+    drop(store);
+    std::fs::copy(world.dir.path().join("agent.sqlite"), after_close.dir.path().join("agent.sqlite")).unwrap();
+    for copy in [after_crash, after_close] {
+        let set = |mode| std::fs::set_permissions(copy.dir.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+        set(0o555);
+        let looked = Store::open_read_only(copy.dir.path()).map(|reader| count(&reader));
+        set(0o755);
+        assert_eq!(looked.unwrap(), 1);
+    }
 }

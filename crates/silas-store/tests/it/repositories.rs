@@ -63,7 +63,11 @@ fn a_nonce_is_used_once_in_its_domain() {
             nonces::use_once(tx, "token", "n-1", at(5))?,
         ];
         let n_pruned = nonces::prune(tx, at(5))?;
-        Ok((used, n_pruned, [nonces::use_once(tx, "message", "n-1", at(9))?, nonces::use_once(tx, "token", "n-1", at(9))?]))
+        Ok((
+            used,
+            n_pruned,
+            [nonces::use_once(tx, "message", "n-1", at(9))?, nonces::use_once(tx, "token", "n-1", at(9))?],
+        ))
     });
     assert_eq!(used, [true, false, true]);
     // The one that is exactly as old as the limit stays.
@@ -71,7 +75,7 @@ fn a_nonce_is_used_once_in_its_domain() {
 }
 
 fn said(n: u32, text: &str) -> chronicle::Entry {
-    let sender = if n % 2 == 0 { chronicle::Sender::Owner } else { chronicle::Sender::Silas };
+    let sender = if n.is_multiple_of(2) { chronicle::Sender::Owner } else { chronicle::Sender::Silas };
     let id = MessageId::parse(&format!("msg-{n}")).unwrap();
     chronicle::Entry { id, sender, taint: Taint::Owner, text: text.to_owned(), at: at(0) }
 }
@@ -220,7 +224,10 @@ fn tokens_come_back_as_they_were_signed() {
     });
     let one = one.unwrap();
     assert_eq!(one.token, token(Kind::Root, "n-1", 1, Verdict::Approved));
-    assert_eq!((one.card.as_ref().unwrap().as_str(), one.payload.as_str(), one.executions_used), ("card-1", "payload", 0));
+    assert_eq!(
+        (one.card.as_ref().unwrap().as_str(), one.payload.as_str(), one.executions_used),
+        ("card-1", "payload", 0)
+    );
     assert_eq!(one.certificate, certificate(1));
     assert_eq!(roots, [one]);
 }

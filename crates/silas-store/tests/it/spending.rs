@@ -44,7 +44,8 @@ fn what_was_not_approved_or_was_revoked_cannot_be_spent() {
     let declined = token(Kind::Plan, "n-1", 1, Verdict::Declined);
     let revoked = token(Kind::Plan, "n-2", 1, Verdict::Approved);
     assert!(insert(&store, &declined) && insert(&store, &revoked));
-    let ids = [declined.id().unwrap(), revoked.id().unwrap(), token(Kind::Plan, "n-3", 1, Verdict::Approved).id().unwrap()];
+    let ids =
+        [declined.id().unwrap(), revoked.id().unwrap(), token(Kind::Plan, "n-3", 1, Verdict::Approved).id().unwrap()];
     let spent = store.write(move |tx| {
         tx.execute("UPDATE tokens SET revoked_at = 1 WHERE token_id = ?1", [ids[1].as_str()])?;
         let spent: Vec<_> = ids.iter().map(|id| tokens::spend(tx, id)).collect::<Result<_, _>>()?;

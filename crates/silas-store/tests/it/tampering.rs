@@ -16,7 +16,7 @@ fn written() -> World {
     let store = world.open();
     for n in 1..=ENTRIES {
         let pending = store.write(move |tx| {
-            let event = if n % 2 == 0 {
+            let event = if n.is_multiple_of(2) {
                 let message = MessageId::parse(&format!("msg-{n}")).unwrap();
                 AuditEvent::ReplySent { message, text: tx.text(&format!("reply {n}"))? }
             } else {
@@ -61,8 +61,8 @@ fn an_edited_entry() {
     check(sql("UPDATE ledger SET body = replace(body, 'version 3', 'version 4') WHERE seq = 3"), 3, Reason::Altered);
     check(sql("UPDATE ledger SET at = at + 1 WHERE seq = 4"), 4, Reason::Altered);
     check(sql("UPDATE ledger SET event = 'stream_stopped' WHERE seq = 3"), 3, Reason::Misnamed);
-    check(sql("UPDATE ledger SET hash = replace(hash, '0', '1') WHERE seq = 5"), 5, Reason::Altered);
-    check(sql("UPDATE ledger SET prev = replace(prev, '0', '1') WHERE seq = 5"), 5, Reason::Unbound);
+    check(sql("UPDATE ledger SET hash = substr(hash, 2) || substr(hash, 1, 1) WHERE seq = 5"), 5, Reason::Altered);
+    check(sql("UPDATE ledger SET prev = substr(prev, 2) || substr(prev, 1, 1) WHERE seq = 5"), 5, Reason::Unbound);
     check(sql("UPDATE ledger SET hash = 'short' WHERE seq = 2"), 2, Reason::Unreadable);
     check(sql("UPDATE ledger SET at = -1 WHERE seq = 1"), 1, Reason::Unreadable);
 }
@@ -143,8 +143,16 @@ fn an_inserted_entry() {
         4,
         Reason::Altered,
     );
-    check(sql("INSERT INTO ledger SELECT 0, at, event, body, prev, hash FROM ledger WHERE seq = 1"), 1, Reason::Unreadable);
-    check(sql("INSERT INTO ledger SELECT 7, at, event, body, hash, hash FROM ledger WHERE seq = 6"), 7, Reason::Altered);
+    check(
+        sql("INSERT INTO ledger SELECT 0, at, event, body, prev, hash FROM ledger WHERE seq = 1"),
+        1,
+        Reason::Unreadable,
+    );
+    check(
+        sql("INSERT INTO ledger SELECT 7, at, event, body, hash, hash FROM ledger WHERE seq = 6"),
+        7,
+        Reason::Altered,
+    );
 }
 
 #[test]

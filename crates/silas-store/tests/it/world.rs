@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use tempfile::TempDir;
 
-pub const NOON: i64 = 1_795_000_000_000_000;
+pub(crate) const NOON: i64 = 1_795_000_000_000_000;
 
 /// Stands still until a test moves it.
-pub struct TestClock(AtomicI64);
+pub(crate) struct TestClock(AtomicI64);
 
 impl TestClock {
-    pub fn set(&self, micros: i64) {
+    pub(crate) fn set(&self, micros: i64) {
         self.0.store(micros, Ordering::SeqCst);
     }
 }
@@ -32,7 +32,7 @@ impl Clock for TestClock {
 }
 
 /// Counts, so that no two fillings are equal and every run is.
-pub struct TestRandom(AtomicU64);
+pub(crate) struct TestRandom(AtomicU64);
 
 impl Random for TestRandom {
     fn fill(&self, bytes: &mut [u8]) {
@@ -44,43 +44,43 @@ impl Random for TestRandom {
     }
 }
 
-pub struct World {
-    pub dir: TempDir,
-    pub clock: Arc<TestClock>,
-    pub random: Arc<TestRandom>,
+pub(crate) struct World {
+    pub(crate) dir: TempDir,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) random: Arc<TestRandom>,
 }
 
 impl World {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let clock = Arc::new(TestClock(AtomicI64::new(NOON)));
         World { dir: TempDir::new().unwrap(), clock, random: Arc::new(TestRandom(AtomicU64::new(0))) }
     }
 
-    pub fn try_open(&self) -> Result<Store, Error> {
+    pub(crate) fn try_open(&self) -> Result<Store, Error> {
         open(self.dir.path(), self.clock.clone(), self.random.clone())
     }
 
-    pub fn open(&self) -> Store {
+    pub(crate) fn open(&self) -> Store {
         self.try_open().unwrap()
     }
 
     /// A connection past all rules of the store, as a forger would have it.
-    pub fn forger(&self) -> Connection {
+    pub(crate) fn forger(&self) -> Connection {
         Connection::open(self.dir.path().join("agent.sqlite")).unwrap()
     }
 }
 
-pub fn open(dir: &Path, clock: Arc<TestClock>, random: Arc<TestRandom>) -> Result<Store, Error> {
+pub(crate) fn open(dir: &Path, clock: Arc<TestClock>, random: Arc<TestRandom>) -> Result<Store, Error> {
     Store::open(dir, random, clock)
 }
 
-pub fn open_like_new(dir: &Path) -> Store {
+pub(crate) fn open_like_new(dir: &Path) -> Store {
     let clock = Arc::new(TestClock(AtomicI64::new(NOON)));
     open(dir, clock, Arc::new(TestRandom(AtomicU64::new(0)))).unwrap()
 }
 
 /// Keeps the writer busy until the returned sender is used or dropped, so that what is written meanwhile waits together.
-pub fn hold_writer(store: &Store) -> Sender<()> {
+pub(crate) fn hold_writer(store: &Store) -> Sender<()> {
     let (release, released) = channel::<()>();
     let (started, is_started) = channel();
     // Dropping the pending answer does not call the closure off.
@@ -93,11 +93,11 @@ pub fn hold_writer(store: &Store) -> Sender<()> {
     release
 }
 
-pub fn started(version: &str) -> AuditEvent {
+pub(crate) fn started(version: &str) -> AuditEvent {
     AuditEvent::StreamStarted { version: version.to_owned() }
 }
 
-pub fn certificate(n: u8) -> Certificate {
+pub(crate) fn certificate(n: u8) -> Certificate {
     let public = PublicKey::from_bytes([n; 32]);
     let body = CertificateBody {
         v: 1,
@@ -111,7 +111,7 @@ pub fn certificate(n: u8) -> Certificate {
     Certificate { body, signature: Signature::ed25519(KeyId::parse("key-root").unwrap(), [n; 64]) }
 }
 
-pub fn offer(kind: Kind, nonce: &str, max_executions: u32) -> Offer {
+pub(crate) fn offer(kind: Kind, nonce: &str, max_executions: u32) -> Offer {
     Offer {
         v: Offer::VERSION,
         kind,
@@ -130,7 +130,7 @@ pub fn offer(kind: Kind, nonce: &str, max_executions: u32) -> Offer {
     }
 }
 
-pub fn token(kind: Kind, nonce: &str, max_executions: u32, verdict: Verdict) -> Token {
+pub(crate) fn token(kind: Kind, nonce: &str, max_executions: u32, verdict: Verdict) -> Token {
     let key = certificate(1).body.key;
     let body = offer(kind, nonce, max_executions).answered(key.clone(), verdict);
     Token { body, signature: Signature::ed25519(key, [7; 64]) }

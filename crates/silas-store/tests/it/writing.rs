@@ -109,6 +109,28 @@ fn a_failing_closure_does_not_hurt_its_neighbours() {
 }
 
 #[test]
+fn a_full_disk_fails_who_fills_it_and_nobody_else() {
+    let world = World::new();
+    let store = world.open();
+    // A limit on pages is SQLite's own full disk. It comes in the middle of a closure and ends the whole group.
+    store.write(|tx| Ok(Commit(tx.query("PRAGMA max_page_count = 80", [], |_| Ok(()))?))).wait().unwrap();
+    let release = hold_writer(&store);
+    let good = |n: u32| store.write(move |tx| Ok(Commit(tx.record(&started(&n.to_string()))?)));
+    let first = good(1);
+    let greedy = store.write(|tx| Ok(Commit(settings::set(tx, "big", &"x".repeat(1 << 20))?)));
+    let second = good(2);
+    drop(release);
+    assert_eq!((first.wait().unwrap(), second.wait().unwrap()), (1, 2));
+    let error = greedy.wait().unwrap_err();
+    assert!(
+        matches!(&error, Error::Database(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)),
+        "{error}"
+    );
+    let verified = store.read(ledger::verify).wait().unwrap();
+    assert_eq!((verified.entries, verified.broken), (2, None));
+}
+
+#[test]
 fn an_abort_leaves_nothing() {
     let world = World::new();
     let store = world.open();
@@ -194,7 +216,7 @@ fn a_full_queue_says_so() {
 fn a_closure_cannot_end_its_transaction() {
     let world = World::new();
     let store = world.open();
-    for sql in ["COMMIT", "ROLLBACK", "END", "SAVEPOINT mine", "RELEASE member", "BEGIN", "PRAGMA synchronous = OFF"] {
+    for sql in ["COMMIT", "ROLLBACK", "END", "SAVEPOINT mine", "RELEASE member", "BEGIN"] {
         let refused = store.write(move |tx| Ok(Commit(tx.execute(sql, [])?))).wait().unwrap_err();
         assert!(matches!(refused, Error::Statement { .. }), "{sql}: {refused}");
         let refused = store.write(move |tx| Ok(Commit(tx.query(sql, [], |_| Ok(()))?))).wait().unwrap_err();

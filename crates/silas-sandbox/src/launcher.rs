@@ -1,0 +1,107 @@
+//! The front's handle on the launcher. Everything here is a question; the launcher decides.
+
+use crate::error::Doing;
+use crate::process::{self, Child};
+use crate::protocol::LauncherAsk;
+use crate::serve::Serve;
+use crate::workshop::Workshop;
+use crate::{Error, Recovered, Seal, Sealed, Undone, fd_passing, frame};
+use serde::de::DeserializeOwned;
+use silas_core::device::{Certificate, CertificateBody};
+use silas_core::evidence::Evidence;
+use silas_core::key_service::{KeyHelper, KeyReply};
+use silas_core::{ExecutionId, Timestamp};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard};
+
+#[derive(Debug)]
+pub struct Launcher {
+    /// One question at a time.
+    socket: Mutex<UnixStream>,
+    child: Child,
+}
+
+impl Launcher {
+    /// Forks the launcher. Must be called in the first lines of `main`: before threads, because only the calling one is
+    /// forked, and before secrets, because the launcher gets a copy of everything.
+    pub fn fork(key_helper: KeyHelper) -> Result<Launcher, Error> {
+        let doing = || "Starting the launcher".to_owned();
+        if !process::is_single_threaded().doing(doing)? {
+            return Err(Error::NotAvailable("The launcher must be started before any thread.".to_owned()));
+        }
+        let (ours, theirs) = UnixStream::pair().doing(doing)?;
+        let child = process::fork(&[theirs.as_raw_fd()], || Serve::new(theirs, key_helper).run()).doing(doing)?;
+        Ok(Launcher { socket: Mutex::new(ours), child })
+    }
+
+    /// The first run's keys, in `data_dir/keys`. Existing ones stay. Refused after the seal.
+    pub fn init_keys(&self, data_dir: &Path, at: Timestamp, terminal_name: &str) -> Result<KeyReply, Error> {
+        let (data_dir, terminal_name) = (data_dir.to_owned(), terminal_name.to_owned());
+        self.ask(&LauncherAsk::InitKeys { data_dir, at, terminal_name })
+    }
+
+    /// Tells the launcher what it stands on. Accepted once.
+    pub fn seal(&self, seal: Seal) -> Result<Sealed, Error> {
+        self.ask(&LauncherAsk::Seal(seal))
+    }
+
+    /// Has a browser's key certified, if the proof shows that it saw the pairing code.
+    pub fn certify(&self, body: CertificateBody, proof: &str) -> Result<Certificate, Error> {
+        self.ask(&LauncherAsk::Certify { body, proof: proof.to_owned() })
+    }
+
+    /// Starts or resumes an approved execution.
+    pub fn open(&self, evidence: &Evidence) -> Result<Workshop, Error> {
+        let mut socket = self.socket()?;
+        exchange::<()>(&mut socket, &LauncherAsk::Open(Box::new(evidence.clone())))?;
+        let workshop = fd_passing::receive(&socket).doing(|| "Taking over a workshop".to_owned())?;
+        Ok(Workshop::new(UnixStream::from(workshop)))
+    }
+
+    /// Takes back what an execution applied.
+    pub fn undo(&self, evidence: &Evidence) -> Result<Undone, Error> {
+        self.ask(&LauncherAsk::Undo(Box::new(evidence.clone())))
+    }
+
+    /// Finishes what was committed before a crash, removes what was not, and tells what is now true of each execution.
+    pub fn recover(&self) -> Result<Vec<Recovered>, Error> {
+        self.ask(&LauncherAsk::Recover)
+    }
+
+    /// Drops what an apply replaced. Refused while it can still be undone.
+    pub fn forget(&self, execution: &ExecutionId) -> Result<(), Error> {
+        self.ask(&LauncherAsk::Forget(execution.clone()))
+    }
+
+    fn ask<T: DeserializeOwned>(&self, ask: &LauncherAsk) -> Result<T, Error> {
+        exchange(&mut *self.socket()?, ask)
+    }
+
+    fn socket(&self) -> Result<MutexGuard<'_, UnixStream>, Error> {
+        // Poisoned means that a thread died between a question and its answer: the next answer would be the wrong one.
+        self.socket.lock().map_err(|_| Error::Lost)
+    }
+}
+
+pub(crate) fn exchange<T: DeserializeOwned>(
+    socket: &mut UnixStream,
+    ask: &impl serde::Serialize,
+) -> Result<T, Error> {
+    frame::send(socket, ask).map_err(|e| match e {
+        Error::Io { .. } => Error::Lost,
+        other => other,
+    })?;
+    frame::receive::<Result<T, Error>>(socket)?.unwrap_or(Err(Error::Lost))
+}
+
+impl Drop for Launcher {
+    /// The launcher ends because its socket does; waiting leaves no zombie behind.
+    fn drop(&mut self) {
+        let socket = self.socket.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // It cannot fail for a socket that we own, and the launcher's end is what we want either way.
+        let _ = socket.shutdown(std::net::Shutdown::Both);
+        self.child.wait();
+    }
+}

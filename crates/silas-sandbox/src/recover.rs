@@ -1,0 +1,104 @@
+//! After a crash: finishes what was committed, removes what was not, and tells what is now true.
+//!
+//! Running it again, or being killed inside it, changes nothing about the outcome.
+
+use crate::error::Doing;
+use crate::ground::{self, Ground};
+use crate::journal::Journal;
+use crate::memory::Record;
+use crate::permit::Granted;
+use crate::dir::Dir;
+use crate::{Error, KeptText, Recovered, apply, removal, stage, undo};
+use silas_core::ExecutionId;
+use silas_core::execution::ExecutionState;
+use silas_core::token::Kind;
+use std::time::Duration;
+
+/// Whoever was away longer than this reads the ledger; the answer stays small.
+const TOLD_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
+
+pub(crate) fn recover(ground: &Ground) -> Result<Vec<Recovered>, Error> {
+    let mut told = Vec::new();
+    for (execution, record) in ground.memory.all()? {
+        if record.kind != Kind::Plan {
+            continue;
+        }
+        let result = one(ground, &execution);
+        let record = ground.memory.record(&execution)?.unwrap_or(record);
+        let is_old = ground::now().since(record.first_spent_at) > TOLD_FOR;
+        let is_settled = match record.state {
+            ExecutionState::Running => false,
+            ExecutionState::Applied => record.is_forgotten,
+            ExecutionState::Ended | ExecutionState::Undone => true,
+        };
+        if is_old && is_settled && result.is_ok() {
+            continue;
+        }
+        told.push(tell(execution, &record, result));
+    }
+    remove_orphans(ground)?;
+    Ok(told)
+}
+
+fn tell(execution: ExecutionId, record: &Record, result: Result<Vec<KeptText>, Error>) -> Recovered {
+    let (conflicts, problem) = match result {
+        Ok(conflicts) => (conflicts, None),
+        Err(problem) => (Vec::new(), Some(problem)),
+    };
+    Recovered {
+        execution,
+        state: record.state,
+        changeset: record.changeset,
+        files: record.files,
+        undo_until: record.undo_until,
+        conflicts,
+        problem,
+    }
+}
+
+fn one(ground: &Ground, execution: &ExecutionId) -> Result<Vec<KeptText>, Error> {
+    let memory = &ground.memory;
+    let _lock = memory.lock_soon(execution)?;
+    let Some(record) = memory.record(execution)? else { return Ok(Vec::new()) };
+    let journal = Journal::load(&memory.journal(execution))?;
+    let undo_journal = Journal::load(&memory.undo_journal(execution))?;
+    match (record.state, journal, undo_journal) {
+        (ExecutionState::Undone, Some(_), _) | (ExecutionState::Undone, _, Some(_)) => {
+            undo::drop_journals(ground, execution)?;
+            Ok(Vec::new())
+        }
+        (ExecutionState::Applied, _, Some(committed)) => {
+            let _turn = memory.turn_to_apply()?;
+            let (granted, applied) = undo::verify(ground, &committed)?;
+            Ok(undo::finish(ground, committed, &applied, &granted.dir)?.conflicts)
+        }
+        (ExecutionState::Running, Some(committed), _) => {
+            let _turn = memory.turn_to_apply()?;
+            let granted = apply::verify(ground, &committed)?;
+            Ok(apply::finish(ground, committed, &granted.dir)?.conflicts)
+        }
+        (ExecutionState::Running, None, _) => {
+            // A directory that is no longer there holds nothing of ours to remove.
+            if let Ok(granted) = Granted::at(&record.place) {
+                stage::remove(&granted.dir, execution)?;
+            }
+            Ok(Vec::new())
+        }
+        (ExecutionState::Applied, Some(journal), None) => Ok(journal.conflicts()),
+        (ExecutionState::Applied | ExecutionState::Ended | ExecutionState::Undone, _, _) => Ok(Vec::new()),
+    }
+}
+
+/// Copies of work that nobody is at.
+fn remove_orphans(ground: &Ground) -> Result<(), Error> {
+    let doing = || "Removing copies that are left over".to_owned();
+    let works = Dir::open(&ground.memory.works()).doing(doing)?;
+    for name in works.names(usize::MAX).doing(doing)? {
+        let execution = String::from_utf8_lossy(&name);
+        let Ok(execution) = ExecutionId::parse(&execution) else { continue };
+        if let Ok(_lock) = ground.memory.lock(&execution) {
+            removal::tree(&works, &name).doing(doing)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,277 @@
+//! The launcher's own process: one thread, one loop, nothing secret. It answers the front and terminals of the owner, and
+//! forks for everything that takes time or touches something.
+//!
+//! It lives exactly as long as the front: when the socket between them closes, it is gone.
+
+use crate::bench::Bench;
+use crate::errand::Errand;
+use crate::error::Doing;
+use crate::ground::{self, Ground};
+use crate::pairing::{self, PairingCode};
+use crate::permit::Permit;
+use crate::process::{self, Child};
+use crate::protocol::{LauncherAsk, TerminalAsk};
+use crate::{Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, syscall, undo};
+use serde::Serialize;
+use silas_core::device::Certificate;
+use silas_core::evidence::Evidence;
+use silas_core::key_service::{KeyHelper, KeyReply, KeyRequest, SignBody};
+use silas_core::signature::Signature;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+
+pub(crate) struct Serve {
+    front: UnixStream,
+    key_helper: KeyHelper,
+    ground: Option<Ground>,
+    door: Option<UnixListener>,
+    pairing: Option<PairingCode>,
+    errands: Vec<Errand<Asker>>,
+    /// Children that work for the front; kept to be waited for when they end.
+    workshops: Vec<(Child, OwnedFd)>,
+}
+
+enum Asker {
+    Front,
+    Terminal(UnixStream),
+}
+
+/// Whether the answer is there or a child brings it later.
+enum Answer {
+    Now(Vec<u8>),
+    Later,
+    /// The answer, and then this end of a new workshop's socket.
+    WithSocket(Vec<u8>, UnixStream),
+}
+
+/// Terminals that may wait for a signature at once; there is one owner.
+const ERRANDS_MAX: usize = 16;
+/// Workshops at once; each may use a whole machine.
+const WORKSHOPS_MAX: usize = 16;
+
+impl Serve {
+    pub(crate) fn new(front: UnixStream, key_helper: KeyHelper) -> Self {
+        Serve {
+            front,
+            key_helper,
+            ground: None,
+            door: None,
+            pairing: None,
+            errands: Vec::new(),
+            workshops: Vec::new(),
+        }
+    }
+
+    /// Until the front is gone.
+    pub(crate) fn run(mut self) -> i32 {
+        syscall::name_process(c"silas-launcher");
+        process::outlive_signals();
+        loop {
+            match self.turn() {
+                Ok(true) => {}
+                Ok(false) => return 0,
+                Err(_) => return 1,
+            }
+        }
+    }
+
+    fn turn(&mut self) -> Result<bool, Error> {
+        let doing = || "Waiting for requests".to_owned();
+        // One request of the front at a time; that it is gone is reported in any case.
+        let is_front_waiting = self.errands.iter().any(|errand| matches!(errand.to(), Asker::Front));
+        let mut fds = vec![(self.front.as_fd(), if is_front_waiting { 0 } else { libc::POLLIN })];
+        fds.extend(self.errands.iter().map(|errand| (errand.fd(), libc::POLLIN)));
+        fds.extend(self.workshops.iter().map(|(_, ended)| (ended.as_fd(), libc::POLLIN)));
+        fds.extend(self.door.iter().map(|door| (door.as_fd(), libc::POLLIN)));
+        let events = syscall::poll(&fds, None).doing(doing)?;
+        let (n_errands, n_workshops) = (self.errands.len(), self.workshops.len());
+        if events[0] & (libc::POLLHUP | libc::POLLERR) != 0 {
+            return Ok(false);
+        }
+        // From the back, so that removing one leaves the numbers of the others.
+        for n in (0..n_errands).rev().filter(|n| events[1 + n] != 0) {
+            if self.errands[n].read_some() {
+                self.deliver(n)?;
+            }
+        }
+        for n in (0..n_workshops).rev().filter(|n| events[1 + n_errands + n] != 0) {
+            self.workshops.remove(n).0.wait();
+        }
+        if events.get(1 + n_errands + n_workshops).is_some_and(|event| *event != 0) {
+            self.answer_terminal();
+        }
+        if events[0] & libc::POLLIN != 0 { self.answer_front() } else { Ok(true) }
+    }
+
+    fn deliver(&mut self, n: usize) -> Result<(), Error> {
+        match self.errands.remove(n).end() {
+            (Asker::Front, answer) => frame::send_bytes(&mut self.front, &answer?),
+            (Asker::Terminal(mut client), answer) => {
+                // A terminal that went away needs no answer.
+                let _ = frame::send_bytes(&mut client, &answer?);
+                Ok(())
+            }
+        }
+    }
+
+    fn answer_front(&mut self) -> Result<bool, Error> {
+        let Some(ask) = frame::receive::<LauncherAsk>(&mut self.front)? else { return Ok(false) };
+        let answer = match ask {
+            LauncherAsk::InitKeys { data_dir, at, terminal_name } => self.init_keys(&data_dir, at, terminal_name),
+            LauncherAsk::Seal(seal) => self.seal(seal).and_then(|sealed| now(&sealed)),
+            LauncherAsk::Certify { body, proof } => self.certify(body, &proof),
+            LauncherAsk::Open(evidence) => self.open(*evidence),
+            LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),
+            LauncherAsk::Recover => self.later(recover::recover),
+            LauncherAsk::Forget(execution) => self.later(move |ground| forget::forget(ground, &execution)),
+        };
+        match answer {
+            Ok(Answer::Now(bytes)) => frame::send_bytes(&mut self.front, &bytes)?,
+            Ok(Answer::Later) => {}
+            Ok(Answer::WithSocket(bytes, socket)) => {
+                frame::send_bytes(&mut self.front, &bytes)?;
+                fd_passing::send(&self.front, socket.as_fd()).doing(|| "Handing over a workshop".to_owned())?;
+            }
+            Err(why) => frame::send(&mut self.front, &Err::<(), Error>(why))?,
+        }
+        Ok(true)
+    }
+
+    fn init_keys(
+        &mut self,
+        data_dir: &Path,
+        at: silas_core::Timestamp,
+        terminal_name: String,
+    ) -> Result<Answer, Error> {
+        if self.ground.is_some() {
+            return Err(Error::AlreadySealed);
+        }
+        let keys = ground::keys(data_dir);
+        durable::private_dir(&keys).doing(|| "Making the directory of keys".to_owned())?;
+        let key_helper = self.key_helper;
+        self.start(Asker::Front, move || {
+            use_key(key_helper, &keys, &KeyRequest::Init { at, terminal_name }, |reply| match reply {
+                KeyReply::Ready { .. } => Ok(reply),
+                other => Err(other),
+            })
+        })
+    }
+
+    fn seal(&mut self, seal: Seal) -> Result<Sealed, Error> {
+        if self.ground.is_some() {
+            return Err(Error::AlreadySealed);
+        }
+        let ground = Ground::new(seal)?;
+        let door = door::open(&ground.data_dir)?;
+        let code = PairingCode::new()?;
+        let sealed = Sealed { pairing_code: code.text().to_owned() };
+        self.ground = Some(ground);
+        self.door = Some(door);
+        self.pairing = Some(code);
+        Ok(sealed)
+    }
+
+    fn certify(&mut self, body: silas_core::device::CertificateBody, proof: &str) -> Result<Answer, Error> {
+        let ground = self.ground.as_ref().ok_or(Error::NotSealed)?;
+        pairing::take(&mut self.pairing, &body, proof, &ground.anchor)?;
+        let (key_helper, keys) = (self.key_helper, ground.keys());
+        self.start(Asker::Front, move || {
+            use_key(key_helper, &keys, &KeyRequest::Certify { body }, |reply| match reply {
+                KeyReply::Certified { certificate } => Ok::<Certificate, _>(certificate),
+                other => Err(other),
+            })
+        })
+    }
+
+    fn open(&mut self, evidence: Evidence) -> Result<Answer, Error> {
+        let ground = self.ground.as_ref().ok_or(Error::NotSealed)?;
+        if self.workshops.len() >= WORKSHOPS_MAX {
+            return Err(Error::Busy);
+        }
+        let permit = Permit::from_evidence(ground, evidence)?;
+        let doing = || "Starting a workshop".to_owned();
+        let (theirs, ours) = UnixStream::pair().doing(doing)?;
+        let mut keep = vec![ours.as_raw_fd(), permit.lock.as_raw_fd(), permit.work_in.dir.as_fd().as_raw_fd()];
+        keep.extend(permit.reads.iter().map(|read| read.dir.as_fd().as_raw_fd()));
+        let ground = ground.clone();
+        let child = process::fork(&keep, || {
+            syscall::name_process(c"silas-workshop");
+            Bench::new(ground, permit, ours).serve()
+        })
+        .doing(doing)?;
+        let ended = child.watch().doing(doing)?;
+        self.workshops.push((child, ended));
+        Ok(Answer::WithSocket(frame::encode(&Ok::<(), Error>(()))?, theirs))
+    }
+
+    fn answer_terminal(&mut self) {
+        let Some(mut client) = self.door.as_ref().and_then(door::accept) else { return };
+        let answer = match frame::receive::<TerminalAsk>(&mut client) {
+            Ok(Some(TerminalAsk::PairingCode)) => self.new_code(),
+            Ok(Some(TerminalAsk::Sign(body))) => match client.try_clone() {
+                Ok(waiting) => self.sign(waiting, *body),
+                Err(e) => Err(Error::io("Answering a terminal", &e)),
+            },
+            Ok(None) => return,
+            Err(why) => Err(why),
+        };
+        // A terminal that went away needs no answer.
+        let _ = match answer {
+            Ok(Answer::Now(bytes)) => frame::send_bytes(&mut client, &bytes),
+            Ok(Answer::Later | Answer::WithSocket(..)) => Ok(()),
+            Err(why) => frame::send(&mut client, &Err::<(), Error>(why)),
+        };
+    }
+
+    fn new_code(&mut self) -> Result<Answer, Error> {
+        let code = PairingCode::new()?;
+        let answer = now(&code.text());
+        self.pairing = Some(code);
+        answer
+    }
+
+    fn sign(&mut self, client: UnixStream, body: SignBody) -> Result<Answer, Error> {
+        let keys = self.ground.as_ref().ok_or(Error::NotSealed)?.keys();
+        let key_helper = self.key_helper;
+        self.start(Asker::Terminal(client), move || {
+            use_key(key_helper, &keys, &KeyRequest::Sign { body }, |reply| match reply {
+                KeyReply::Signed { signature } => Ok::<Signature, _>(signature),
+                other => Err(other),
+            })
+        })
+    }
+
+    fn later<T: Serialize>(&mut self, body: impl FnOnce(&Ground) -> Result<T, Error>) -> Result<Answer, Error> {
+        let ground = self.ground.clone().ok_or(Error::NotSealed)?;
+        self.start(Asker::Front, move || body(&ground))
+    }
+
+    fn start<T: Serialize>(&mut self, to: Asker, body: impl FnOnce() -> Result<T, Error>) -> Result<Answer, Error> {
+        if self.errands.len() >= ERRANDS_MAX {
+            return Err(Error::Busy);
+        }
+        self.errands.push(Errand::run(to, body)?);
+        Ok(Answer::Later)
+    }
+}
+
+fn now<T: Serialize>(value: &T) -> Result<Answer, Error> {
+    frame::encode(&Ok::<&T, Error>(value)).map(Answer::Now)
+}
+
+/// In a child: one request to the key helper. The child's memory, which now holds a key, cannot be read by others.
+fn use_key<T>(
+    key_helper: KeyHelper,
+    keys: &Path,
+    request: &KeyRequest,
+    expected: impl FnOnce(KeyReply) -> Result<T, KeyReply>,
+) -> Result<T, Error> {
+    syscall::hide_memory().doing(|| "Protecting the keys".to_owned())?;
+    expected(key_helper(keys, request)).map_err(|reply| match reply {
+        KeyReply::Refused { reason } => Error::Keys(reason),
+        KeyReply::Ready { .. } | KeyReply::Certified { .. } | KeyReply::Signed { .. } => {
+            Error::Keys("the key helper answered another question".to_owned())
+        }
+    })
+}

@@ -1,0 +1,183 @@
+//! Takes back what an execution applied: a decision of its own, once, within its time, and never over a later edit.
+
+use crate::dir::Dir;
+use crate::error::Doing;
+use crate::ground::{self, Ground};
+use crate::journal::{Fate, Journal, Op};
+use crate::memory::Record;
+use crate::permit::Granted;
+use crate::stage::Stage;
+use crate::{Error, Undone, durable, observe, trade, tree};
+use silas_core::changeset::{ChangeOrder, FileState};
+use silas_core::evidence::{self, Evidence, Refusal, When};
+use silas_core::execution::ExecutionState;
+use silas_core::fail::{self, FailPoint};
+use silas_core::token::Kind;
+use silas_core::{TokenId, canonical};
+
+pub(crate) fn undo(ground: &Ground, evidence: &Evidence) -> Result<Undone, Error> {
+    let memory = &ground.memory;
+    let now = ground::now();
+    let (token, order) = read_order(ground, evidence, When::At(now))?;
+    let _lock = memory.lock_soon(&order.execution)?;
+    let record = memory
+        .record(&order.execution)?
+        .filter(|record| record.kind == Kind::Plan)
+        .ok_or_else(|| Error::UndoClosed("the launcher knows of no such work".to_owned()))?;
+    match record.state {
+        ExecutionState::Applied => {}
+        ExecutionState::Undone => return Err(Error::AlreadySpent),
+        ExecutionState::Running | ExecutionState::Ended => {
+            return Err(Error::UndoClosed("it was not applied".to_owned()));
+        }
+    }
+    if record.changeset != Some(order.changeset) {
+        return Err(Refusal::Content.into());
+    }
+    if record.is_forgotten || record.undo_until.is_none_or(|until| now >= until) {
+        return Err(Error::UndoClosed("the time for it has passed".to_owned()));
+    }
+    spend(ground, evidence, token, &record)?;
+    let _turn = memory.turn_to_apply()?;
+    let granted = Granted::at(&record.place)?;
+    let applied = load_applied(ground, &order)?;
+    let journal = match Journal::load(&memory.undo_journal(&order.execution))? {
+        Some(committed) => committed,
+        None => {
+            let journal = prepare(&applied, evidence, &granted.dir)?;
+            journal.save(&memory.undo_journal(&order.execution))?;
+            journal
+        }
+    };
+    fail::point(FailPoint::UndoCommitted);
+    finish(ground, journal, &applied, &granted.dir)
+}
+
+fn read_order(ground: &Ground, evidence: &Evidence, when: When) -> Result<(TokenId, ChangeOrder), Error> {
+    let token = evidence::verify(evidence, Kind::Undo, &ground.anchor, when)?;
+    let order: ChangeOrder =
+        canonical::read(&evidence.payload).map_err(|e| Refusal::Malformed(e.to_string()))?;
+    if order.kind != Kind::Undo {
+        return Err(Refusal::Kind.into());
+    }
+    Ok((token, order))
+}
+
+/// The first attempt is written down. Another one with the same decision may go on where the first was interrupted; what
+/// was undone is refused before this.
+fn spend(ground: &Ground, evidence: &Evidence, token: TokenId, plan: &Record) -> Result<(), Error> {
+    let plan_hash = evidence.token.body.offer.plan_hash;
+    match ground.memory.record(&evidence.execution)? {
+        None => {
+            let record = Record::new(Kind::Undo, token, plan_hash, ground::now(), plan.place.clone());
+            ground.memory.create(&evidence.execution, &record)
+        }
+        Some(record) => {
+            let is_same = record.kind == Kind::Undo && record.token == token && record.plan_hash == plan_hash;
+            if is_same && record.state == ExecutionState::Running { Ok(()) } else { Err(Error::AlreadySpent) }
+        }
+    }
+}
+
+fn load_applied(ground: &Ground, order: &ChangeOrder) -> Result<Journal, Error> {
+    Journal::load(&ground.memory.journal(&order.execution))?
+        .filter(|journal| journal.fates.is_some() && journal.changeset == order.changeset)
+        .ok_or_else(|| Error::Damaged("the journal of what was applied is missing".to_owned()))
+}
+
+/// Looks at every file before any is touched.
+fn prepare(applied: &Journal, evidence: &Evidence, root: &Dir) -> Result<Journal, Error> {
+    let stage = Stage::open(root, &applied.execution)?;
+    let (mut ops, mut edited) = (Vec::new(), Vec::new());
+    for (op, fate) in applied.ended() {
+        let doing = || format!("Looking at {}", op.path);
+        match fate {
+            Fate::NotApplied => continue,
+            Fate::InPlace | Fate::OwnersKept => {}
+        }
+        if !observe::path_below(root, &op.path).doing(doing)?.is(&op.staged) {
+            edited.push(op.path.to_string());
+        }
+        let kept = observe::name_in(&stage.dir, op.stage.as_bytes()).doing(doing)?.state();
+        if kept.is_none() && op.there.is_some() {
+            return Err(Error::UndoClosed(format!("what was in {} before is gone", op.path)));
+        }
+        ops.push(Op { path: op.path.clone(), stage: op.stage.clone(), there: op.staged.clone(), staged: kept });
+    }
+    if !edited.is_empty() {
+        return Err(Error::LaterEdit { paths: tree::shortened(edited) });
+    }
+    ops.reverse();
+    Ok(Journal {
+        execution: applied.execution.clone(),
+        evidence: evidence.clone(),
+        place: applied.place.clone(),
+        changeset: applied.changeset,
+        ops,
+        new_dirs: applied.new_dirs.clone(),
+        fates: None,
+    })
+}
+
+/// Goes forward from the commit point of the undo, for the first time or again.
+pub(crate) fn finish(ground: &Ground, mut journal: Journal, applied: &Journal, root: &Dir) -> Result<Undone, Error> {
+    let memory = &ground.memory;
+    let execution = journal.execution.clone();
+    if journal.fates.is_none() {
+        let stage = Stage::open(root, &execution)?;
+        let fates = trade::carry_out(&journal, root, &stage, FailPoint::UndoHalfway)?;
+        trade::remove_empty(root, &journal.new_dirs)?;
+        journal.fates = Some(fates);
+        journal.save(&memory.undo_journal(&execution))?;
+    }
+    // A stage that is gone was cleared before a crash.
+    if root.stat(crate::stage::name(&execution).as_bytes()).doing(|| "Looking for the stage".to_owned())?.is_some() {
+        Stage::open(root, &execution)?.clear(root, &execution, &removable(&journal, applied))?;
+    }
+    let token = journal.evidence.token.id().map_err(|e| Error::Damaged(e.to_string()))?;
+    let damaged = || Error::Damaged("a journal without its execution".to_owned());
+    let mut order = memory.record(&journal.evidence.execution)?.ok_or_else(damaged)?;
+    order.state = ExecutionState::Ended;
+    memory.update(&journal.evidence.execution, &order)?;
+    let mut record = memory.record(&execution)?.ok_or_else(damaged)?;
+    record.state = ExecutionState::Undone;
+    record.undone_by = Some(token);
+    memory.update(&execution, &record)?;
+    fail::point(FailPoint::UndoDone);
+    let undone = Undone {
+        changeset: journal.changeset,
+        files: journal.files(),
+        conflicts: journal.conflicts(),
+        execution: execution.clone(),
+    };
+    drop_journals(ground, &execution)?;
+    Ok(undone)
+}
+
+/// Both have served; the record says what is true.
+pub(crate) fn drop_journals(ground: &Ground, execution: &silas_core::ExecutionId) -> Result<(), Error> {
+    let memory = &ground.memory;
+    durable::remove(&memory.undo_journal(execution))
+        .and_then(|()| durable::remove(&memory.journal(execution)))
+        .doing(|| "Removing a journal that has served".to_owned())
+}
+
+/// After an undo the stage holds what Silas had made. What else may be there is somebody's and stays.
+fn removable(journal: &Journal, applied: &Journal) -> Vec<(String, FileState)> {
+    let taken_back = journal.ended().filter(|(_, fate)| *fate == Fate::InPlace).map(|(op, _)| (op, &op.there));
+    let never_applied = applied.ended().filter(|(_, fate)| *fate == Fate::NotApplied).map(|(op, _)| (op, &op.staged));
+    taken_back
+        .chain(never_applied)
+        .filter_map(|(op, state)| Some((op.stage.clone(), state.clone()?)))
+        .collect()
+}
+
+/// Whether a committed undo is really what was approved: who and what, not when.
+pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<(Granted, Journal), Error> {
+    let (_, order) = read_order(ground, &journal.evidence, When::AlreadyCommitted)?;
+    let applied = load_applied(ground, &order)?;
+    if order.execution != journal.execution || applied.place != journal.place {
+        return Err(Error::Damaged("a journal that does not fit its approval".to_owned()));
+    }
+    Ok((Granted::at(&journal.place)?, applied))
+}

@@ -1,0 +1,192 @@
+//! Where a case plays: a temporary directory with a project inside, a read-only directory, and a secret outside.
+
+use silas_sandbox::cell::{self, CellOutcome, CellSpec, Error, Limits, Mount, MountAccess};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// An ordinary user that no file of the system belongs to.
+const ORDINARY_ID: u32 = 12345;
+pub(crate) const PYTHON: &str = "/usr/bin/python3";
+pub(crate) const SECRET: &str = "the-secret-of-the-owner";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Identity {
+    Root,
+    Ordinary,
+}
+
+impl Identity {
+    /// Whoever started the tests, and for root also an ordinary user.
+    pub(crate) fn all() -> Vec<Identity> {
+        if is_root() { vec![Identity::Root, Identity::Ordinary] } else { vec![Identity::Ordinary] }
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Identity::Root => "root",
+            Identity::Ordinary => "user",
+        }
+    }
+
+    /// Becomes that user for good.
+    pub(crate) fn assume(self) {
+        if self == Identity::Ordinary && is_root() {
+            let id = ORDINARY_ID;
+            // SAFETY: only numbers and an empty list are passed. Being dumpable is what an ordinary process is, and
+            // changing the user id took it away.
+            unsafe {
+                assert_eq!(libc::setgroups(0, std::ptr::null()), 0);
+                assert_eq!(libc::setresgid(id, id, id), 0);
+                assert_eq!(libc::setresuid(id, id, id), 0);
+                assert_eq!(libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
+            }
+        }
+    }
+}
+
+fn is_root() -> bool {
+    // SAFETY: no arguments, cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+pub(crate) struct Ground {
+    pub(crate) identity: Identity,
+    /// Given read-write.
+    pub(crate) project: PathBuf,
+    /// Given read-only.
+    pub(crate) library: PathBuf,
+    /// Never given.
+    pub(crate) outside: PathBuf,
+    pub(crate) secret: PathBuf,
+    /// A copy of `id` with the set-user-id bit, in `library`; belongs to root where the tests were started by root.
+    pub(crate) set_uid_program: PathBuf,
+    _dir: tempfile::TempDir,
+}
+
+impl Ground {
+    pub(crate) fn new(identity: Identity) -> Ground {
+        let dir = tempfile::Builder::new().prefix("silas-escape-").tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let [project, library, outside] = ["project", "library", "outside"].map(|name| top.join(name));
+        let secret = outside.join("secret");
+        for made in [&project, &library, &outside, &project.join(".git")] {
+            fs::create_dir(made).unwrap();
+        }
+        fs::write(project.join("private.txt"), "mine\n").unwrap();
+        fs::set_permissions(project.join("private.txt"), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(project.join(".git/config"), "as it was\n").unwrap();
+        fs::write(library.join("book.txt"), "as it was\n").unwrap();
+        fs::write(&secret, SECRET).unwrap();
+        fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+        if identity == Identity::Ordinary && is_root() {
+            let everything = [&top, &project, &library, &outside, &secret].map(PathBuf::as_path);
+            let inside = ["private.txt", ".git", ".git/config"].map(|name| project.join(name));
+            let all = everything.into_iter().map(Path::to_path_buf).chain(inside).chain([library.join("book.txt")]);
+            all.for_each(|path| chown(path, Some(ORDINARY_ID), Some(ORDINARY_ID)).unwrap());
+        }
+        let set_uid_program = library.join("set-uid-id");
+        fs::copy("/usr/bin/id", &set_uid_program).unwrap();
+        fs::set_permissions(&set_uid_program, fs::Permissions::from_mode(0o4755)).unwrap();
+        Ground { identity, project, library, outside, secret, set_uid_program, _dir: dir }
+    }
+
+    /// The project read-write, its `.git` read-only inside, the library read-only.
+    pub(crate) fn mounts(&self) -> Vec<Mount> {
+        let same = |path: &Path, access| Mount { source: path.to_owned(), target: path.to_owned(), access };
+        vec![
+            same(&self.project, MountAccess::ReadWrite),
+            same(&self.project.join(".git"), MountAccess::ReadOnly),
+            same(&self.library, MountAccess::ReadOnly),
+        ]
+    }
+
+    pub(crate) fn spec(&self, argv: &[&str]) -> CellSpec {
+        CellSpec {
+            argv: argv.iter().map(|word| (*word).to_owned()).collect(),
+            env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned()), ("HOME".to_owned(), "/tmp".to_owned())],
+            cwd: self.project.clone(),
+            mounts: self.mounts(),
+            limits: Limits::default(),
+        }
+    }
+
+    pub(crate) fn cell(&self, argv: &[&str]) -> CellOutcome {
+        run(&self.spec(argv))
+    }
+
+    /// A shell script in the cell, started in the project.
+    pub(crate) fn sh(&self, script: &str) -> CellOutcome {
+        self.cell(&["/bin/sh", "-c", script])
+    }
+
+    pub(crate) fn python(&self, code: &str) -> CellOutcome {
+        self.cell(&[PYTHON, "-c", code])
+    }
+
+    /// The same script where nothing is confined.
+    pub(crate) fn sh_outside(&self, script: &str) -> Output {
+        Command::new("/bin/sh").args(["-c", script]).current_dir(&self.project).output().unwrap()
+    }
+
+    pub(crate) fn python_outside(&self, code: &str) -> Output {
+        Command::new(PYTHON).args(["-c", code]).current_dir(&self.project).output().unwrap()
+    }
+}
+
+pub(crate) fn run(spec: &CellSpec) -> CellOutcome {
+    cell::run(spec, None).unwrap_or_else(|e| panic!("{}: {e}", e.code()))
+}
+
+pub(crate) fn refusal(spec: &CellSpec) -> Error {
+    match cell::run(spec, None) {
+        Err(error) => error,
+        Ok(outcome) => panic!("this should have been refused: {outcome:?}"),
+    }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+/// Host processes whose command line contains the marker, found from outside as the case's own user sees them.
+pub(crate) fn processes_with(marker: &str) -> Vec<i32> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        if let Some(pid) = pid
+            && String::from_utf8_lossy(&line).contains(marker)
+        {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+/// Something no other process has in its command line.
+pub(crate) fn marker(n: u32) -> String {
+    format!("{}.{n}", 100_000 + std::process::id())
+}
+
+/// Asks again until it is so, and fails the case if it never is.
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..500 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("never happened: {what}");
+}
+
+/// `return needs_python!()` where there is none.
+#[macro_export]
+macro_rules! needs_python {
+    () => {
+        if !std::path::Path::new($crate::ground::PYTHON).exists() {
+            return $crate::runner::Shown::Skipped(format!("there is no {}", $crate::ground::PYTHON));
+        }
+    };
+}

@@ -1,0 +1,127 @@
+//! Taking more than was given: time, output, processes, memory, disk.
+
+use crate::ground::{Ground, PYTHON, marker, processes_with, run, text};
+use crate::needs_python;
+use crate::runner::{Case, Shown};
+use silas_core::check::Ended;
+use std::time::Duration;
+
+pub(crate) const CASES: &[Case] = &[
+    ("run_past_the_wall_clock", run_past_the_wall_clock),
+    ("fork_without_end", fork_without_end),
+    ("have_too_many_processes", have_too_many_processes),
+    ("flood_the_output", flood_the_output),
+    ("write_a_huge_file", write_a_huge_file),
+    ("fill_scratch_space", fill_scratch_space),
+    ("take_too_much_memory", take_too_much_memory),
+    ("burn_processor_time", burn_processor_time),
+];
+
+fn run_past_the_wall_clock(ground: &Ground) -> Shown {
+    let sleeper = marker(4);
+    let script = format!("trap '' TERM INT HUP; echo begun; setsid sleep {sleeper} & sleep {sleeper}");
+    let mut spec = ground.spec(&["/bin/sh", "-c", &script]);
+    spec.limits.wall = Duration::from_secs(1);
+    let inside = run(&spec);
+    assert_eq!(inside.ended, Ended::TimedOut { after_secs: 1 });
+    assert_eq!(text(&inside.stdout), "begun", "what it said before is kept");
+    assert_eq!(processes_with(&sleeper), Vec::<i32>::new());
+    Shown::Held
+}
+
+fn fork_without_end(ground: &Ground) -> Shown {
+    needs_python!();
+    let name = marker(5);
+    let code = format!(
+        "import os # {name}
+while True:
+    try: os.fork()
+    except OSError: pass"
+    );
+    let mut spec = ground.spec(&[PYTHON, "-c", &code]);
+    spec.limits.wall = Duration::from_secs(2);
+    spec.limits.processes_max = 50;
+    assert_eq!(run(&spec).ended, Ended::TimedOut { after_secs: 2 });
+    assert_eq!(processes_with(&name), Vec::<i32>::new());
+    Shown::Held
+}
+
+fn have_too_many_processes(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = "import os, signal
+n = 1
+for _ in range(200):
+    try:
+        if os.fork() == 0: signal.pause()
+    except OSError: break
+    n += 1
+print(n)";
+    let count = |max| {
+        let mut spec = ground.spec(&[PYTHON, "-c", code]);
+        spec.limits.processes_max = max;
+        text(&run(&spec).stdout).parse::<u64>().unwrap()
+    };
+    assert_eq!(count(20), 20);
+    assert_eq!(count(500), 201, "the control has room");
+    Shown::Held
+}
+
+fn flood_the_output(ground: &Ground) -> Shown {
+    let most_memory_kb = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    let before = most_memory_kb();
+    let mut spec = ground.spec(&["/bin/sh", "-c", "head -c 300000000 /dev/zero; head -c 300000000 /dev/zero >&2"]);
+    spec.limits.output_bytes_max = 1000;
+    let inside = run(&spec);
+    assert_eq!((inside.stdout.len(), inside.stderr.len(), inside.is_truncated), (1000, 1000, true));
+    assert_eq!(inside.ended, Ended::Exited(0), "the rest is read and dropped, so the program does not hang");
+    assert!(most_memory_kb() - before < 16 << 10, "{before} kB before, {} kB after", most_memory_kb());
+
+    spec.argv[2] = "head -c 1000 /dev/zero".to_owned();
+    let control = run(&spec);
+    assert_eq!((control.stdout.len(), control.is_truncated), (1000, false));
+    Shown::Held
+}
+
+fn write_a_huge_file(ground: &Ground) -> Shown {
+    let mut spec = ground.spec(&["/bin/sh", "-c", "exec head -c 3000000 /dev/zero > big"]);
+    let size = || std::fs::metadata(ground.project.join("big")).unwrap().len();
+    spec.limits.file_bytes_max = 1 << 20;
+    assert_eq!(run(&spec).ended, Ended::Signalled(libc::SIGXFSZ));
+    assert_eq!(size(), 1 << 20);
+    spec.limits.file_bytes_max = 1 << 30;
+    assert_eq!(run(&spec).ended, Ended::Exited(0));
+    assert_eq!(size(), 3_000_000);
+    Shown::Held
+}
+
+fn fill_scratch_space(ground: &Ground) -> Shown {
+    let inside = ground.sh("head -c 100000000 /dev/zero > /dev/shm/big");
+    assert_ne!(inside.ended, Ended::Exited(0));
+    assert!(text(&inside.stderr).contains("No space left"), "{}", text(&inside.stderr));
+    assert_eq!(ground.sh("head -c 10000000 /dev/zero > /dev/shm/small").ended, Ended::Exited(0));
+    Shown::Held
+}
+
+fn take_too_much_memory(ground: &Ground) -> Shown {
+    needs_python!();
+    let mut spec = ground.spec(&[PYTHON, "-c", "bytearray(300 << 20)"]);
+    spec.limits.memory_bytes_max = 200 << 20;
+    let inside = run(&spec);
+    assert_eq!(inside.ended, Ended::Exited(1));
+    assert!(text(&inside.stderr).contains("MemoryError"));
+    spec.limits.memory_bytes_max = 4 << 30;
+    assert_eq!(run(&spec).ended, Ended::Exited(0));
+    Shown::Held
+}
+
+fn burn_processor_time(ground: &Ground) -> Shown {
+    let mut spec = ground.spec(&["/bin/sh", "-c", "while :; do :; done"]);
+    spec.limits.cpu_secs_max = 1;
+    let ended = run(&spec).ended;
+    assert!(matches!(ended, Ended::Signalled(libc::SIGXCPU | libc::SIGKILL)), "{ended:?}");
+    Shown::Held
+}

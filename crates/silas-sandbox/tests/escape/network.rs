@@ -1,0 +1,102 @@
+//! The network: none of it reaches anything.
+
+use crate::ground::{Ground, text};
+use crate::needs_python;
+use crate::runner::{Case, Shown};
+use silas_core::check::Ended;
+use std::io::ErrorKind;
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+pub(crate) const CASES: &[Case] = &[
+    ("connect_by_tcp", connect_by_tcp),
+    ("send_by_udp", send_by_udp),
+    ("open_other_socket_families", open_other_socket_families),
+    ("connect_to_an_abstract_socket", connect_to_an_abstract_socket),
+    ("connect_to_a_socket_file_outside", connect_to_a_socket_file_outside),
+    ("see_network_interfaces", see_network_interfaces),
+];
+
+fn connect_by_tcp(ground: &Ground) -> Shown {
+    needs_python!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let code = format!("import socket; socket.create_connection(('127.0.0.1', {port}), 5)");
+    assert_eq!(ground.python(&code).ended, Ended::Exited(1));
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(ground.python_outside(&code).status.success());
+    listener.accept().unwrap();
+    Shown::Held
+}
+
+fn send_by_udp(ground: &Ground) -> Shown {
+    needs_python!();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let code =
+        format!("import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {port}))");
+    assert_eq!(ground.python(&code).ended, Ended::Exited(1));
+    assert_eq!(socket.recv(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(ground.python_outside(&code).status.success());
+    assert_eq!(socket.recv(&mut [0]).unwrap(), 1);
+    Shown::Held
+}
+
+fn open_other_socket_families(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = |family: libc::c_int, kind: libc::c_int| {
+        format!(
+            "import ctypes; c = ctypes.CDLL(None, use_errno=True); print(c.socket({family}, {kind}, 0) >= 0, ctypes.get_errno())"
+        )
+    };
+    let refused = format!("False {}", libc::EPERM);
+    let families = [libc::AF_NETLINK, libc::AF_PACKET, libc::AF_VSOCK, libc::AF_ALG, libc::AF_KEY, libc::AF_BLUETOOTH];
+    for family in families {
+        assert_eq!(text(&ground.python(&code(family, libc::SOCK_RAW)).stdout), refused, "family {family}");
+    }
+    let netlink = code(libc::AF_NETLINK, libc::SOCK_RAW);
+    assert_eq!(text(&ground.python_outside(&netlink).stdout), "True 0");
+    for family in [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6] {
+        let inside = text(&ground.python(&code(family, libc::SOCK_STREAM)).stdout);
+        assert_ne!(inside, refused, "family {family}");
+    }
+    Shown::Held
+}
+
+fn connect_to_an_abstract_socket(ground: &Ground) -> Shown {
+    needs_python!();
+    let name = format!("silas-escape-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let listener = UnixListener::bind_addr(&address).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let code = format!("import socket; socket.socket(socket.AF_UNIX).connect('\\0{name}')");
+    assert_eq!(ground.python(&code).ended, Ended::Exited(1));
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(ground.python_outside(&code).status.success());
+    listener.accept().unwrap();
+    Shown::Held
+}
+
+fn connect_to_a_socket_file_outside(ground: &Ground) -> Shown {
+    needs_python!();
+    let path = ground.outside.join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let code = format!("import socket; socket.socket(socket.AF_UNIX).connect('{}')", path.display());
+    assert_eq!(ground.python(&code).ended, Ended::Exited(1));
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(ground.python_outside(&code).status.success());
+    listener.accept().unwrap();
+    Shown::Held
+}
+
+fn see_network_interfaces(ground: &Ground) -> Shown {
+    let inside = text(&ground.sh("tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; cat /proc/net/route").stdout);
+    assert_eq!(inside.lines().next(), Some("lo"), "{inside}");
+    // A loopback that is up would have its route here.
+    assert!(inside.lines().skip(1).all(|line| line.starts_with("Iface")), "{inside}");
+    Shown::Held
+}

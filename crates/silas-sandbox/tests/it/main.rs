@@ -1,0 +1,30 @@
+//! The launcher, its workshops and the terminal's door, as the front meets them: real processes, real cells, real files.
+//!
+//! Forking wants a process with one thread, which the usual harness is not, so this binary brings its own: it forks for
+//! each case, as root (where the tests are started by root) and as an ordinary user.
+#![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
+
+mod conflicts;
+mod crashes;
+mod evidence;
+mod files;
+mod order;
+mod pairing;
+mod processes;
+mod runner;
+mod whole_path;
+mod world;
+
+fn main() {
+    let groups = [
+        ("whole_path", whole_path::CASES),
+        ("order", order::CASES),
+        ("evidence", evidence::CASES),
+        ("files", files::CASES),
+        ("conflicts", conflicts::CASES),
+        ("crashes", crashes::CASES),
+        ("pairing", pairing::CASES),
+        ("processes", processes::CASES),
+    ];
+    std::process::exit(runner::run(&groups));
+}

@@ -1,0 +1,183 @@
+//! The owner's settings: read once at the start, checked as a whole, and never guessed.
+//!
+//! Every setting has a default, so Silas starts without a file. A file overrides the defaults, and a variable such as
+//! `SILAS__CHANNELS__WEB__PORT=9000` overrides the file. Deliberately absent: settings for what this version does not
+//! have, and any setting that would weaken an approval or the sandbox.
+
+mod problem;
+mod settings;
+mod sources;
+
+pub(crate) use problem::{ConfigError, Problem};
+pub(crate) use settings::reference;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use settings::SETTINGS;
+use sources::{Given, Variables};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) owner_id: String,
+    /// `None` means the place that XDG names for data.
+    pub(crate) data_dir: Option<PathBuf>,
+    #[serde(rename = "channels.web")]
+    pub(crate) web: Web,
+    pub(crate) approval: Approval,
+    pub(crate) undo: Undo,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) limits: Limits,
+    pub(crate) backpressure: Backpressure,
+    pub(crate) nonce_store: NonceStore,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Web {
+    pub(crate) enabled: bool,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Approval {
+    pub(crate) plan_timeout_seconds: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Undo {
+    pub(crate) window_seconds: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sandbox {
+    pub(crate) default_memory_mb: u64,
+    pub(crate) default_cpu_seconds: u64,
+    pub(crate) default_timeout_seconds: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limits {
+    pub(crate) ws_messages_per_minute_per_scope: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Backpressure {
+    pub(crate) shutdown_grace_seconds: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NonceStore {
+    pub(crate) freshness_seconds: u64,
+    pub(crate) ttl_minutes: u64,
+}
+
+/// Where a value came from.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Origin {
+    Default,
+    File { path: PathBuf, line: u64 },
+    Variable(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("the default"),
+            Origin::File { path, line } => write!(f, "{}, line {line}", path.display()),
+            Origin::Variable(name) => write!(f, "the variable {name}"),
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Loaded {
+    pub(crate) config: Config,
+    /// One entry for each setting, in the order of the reference.
+    pub(crate) origin: Vec<(&'static str, Origin)>,
+    values: BTreeMap<&'static str, Value>,
+}
+
+impl Config {
+    /// Reads the file, then the variables, then checks everything. All problems are found at once.
+    pub(crate) fn load(
+        file: Option<&Path>,
+        env: impl Iterator<Item = (String, String)>,
+    ) -> Result<Loaded, ConfigError> {
+        let variables: Variables = env.collect();
+        let mut problems = Vec::new();
+        let mut given: BTreeMap<&'static str, Given> = BTreeMap::new();
+        if let Some(path) = file {
+            sources::file(path, &variables, &mut given, &mut problems);
+        }
+        sources::environment(&variables, &mut given, &mut problems);
+
+        let mut values = BTreeMap::new();
+        let mut origin = Vec::new();
+        for setting in SETTINGS {
+            let value = match given.remove(setting.key) {
+                None => {
+                    origin.push((setting.key, Origin::Default));
+                    setting.default.value()
+                }
+                Some(given) => {
+                    origin.push((setting.key, given.origin.clone()));
+                    setting.rule.read(&given.scalar).unwrap_or_else(|fix| {
+                        problems.push(Problem::value(setting, &given, fix));
+                        setting.default.value()
+                    })
+                }
+            };
+            values.insert(setting.key, value);
+        }
+        problems.extend(settings::rules_between(&values));
+        match serde_json::from_value::<Config>(grouped(&values)) {
+            Ok(config) if problems.is_empty() => Ok(Loaded { config, origin, values }),
+            Ok(_) => Err(ConfigError { problems }),
+            Err(error) => {
+                problems.push(Problem::unreadable("settings", &error.to_string()));
+                Err(ConfigError { problems })
+            }
+        }
+    }
+}
+
+/// `channels.web.port` becomes the field `port` of the group `channels.web`.
+fn grouped(values: &BTreeMap<&'static str, Value>) -> Value {
+    let mut root = Map::new();
+    for (key, value) in values {
+        match key.rsplit_once('.') {
+            None => drop(root.insert((*key).to_owned(), value.clone())),
+            Some((group, field)) => {
+                if let Value::Object(group) = root.entry(group).or_insert_with(|| Value::Object(Map::new())) {
+                    group.insert(field.to_owned(), value.clone());
+                }
+            }
+        }
+    }
+    Value::Object(root)
+}
+
+impl Loaded {
+    /// One line for each setting: `key = value  (from …)`.
+    pub(crate) fn render(&self) -> String {
+        let line = |(key, origin): &(&'static str, Origin)| {
+            let value = self.values.get(key).unwrap_or(&Value::Null);
+            format!("{key} = {value}  (from {origin})\n")
+        };
+        self.origin.iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! What is wrong with a configuration: which key, what it said, what is expected, and what to do.
+
+use super::settings::Setting;
+use super::sources::Given;
+use std::fmt;
+
+/// All problems of one configuration. Fixing one and meeting the next is nobody's idea of a start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ConfigError {
+    pub(crate) problems: Vec<Problem>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Problem {
+    pub(crate) code: &'static str,
+    /// The key, the variable or the file.
+    pub(crate) subject: String,
+    pub(crate) what: String,
+    pub(crate) fix: String,
+}
+
+impl Problem {
+    /// A value that its setting's rule does not allow.
+    pub(super) fn value(setting: &Setting, given: &Given, fix: String) -> Self {
+        let said = shown(&given.scalar.text);
+        Problem {
+            code: "E_CFG_VALUE",
+            subject: setting.key.to_owned(),
+            what: format!("is `{said}` (from {}), but must be {}", given.origin, setting.rule.words()),
+            fix,
+        }
+    }
+
+    /// Two values that do not go together.
+    pub(super) fn together(key: &str, what: String, fix: &str) -> Self {
+        Problem { code: "E_CFG_VALUE", subject: key.to_owned(), what, fix: fix.to_owned() }
+    }
+
+    pub(super) fn unknown(subject: &str, what: String, nearest: Option<&str>) -> Self {
+        let fix = match nearest {
+            Some(key) => format!("Did you mean `{key}`?"),
+            None => "Remove it; `silas config show` lists every key.".to_owned(),
+        };
+        Problem { code: "E_CFG_KEY", subject: shown(subject), what, fix }
+    }
+
+    pub(super) fn unreadable(subject: &str, what: &str) -> Self {
+        Problem {
+            code: "E_CFG_FILE",
+            subject: shown(subject),
+            what: format!("cannot be read: {}", shown(what)),
+            fix: "Correct it, or start without it: every setting has a default.".to_owned(),
+        }
+    }
+}
+
+/// Text of a file or a variable, made fit for a terminal.
+pub(super) fn shown(text: &str) -> String {
+    text.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: `{}` {}. {}", self.code, self.subject, self.what, self.fix)
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.problems.iter().map(Problem::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for ConfigError {}

@@ -1,0 +1,257 @@
+//! What a configuration may say, where its values come from, and that all of its problems are found at once.
+
+use super::*;
+use std::io::Write as _;
+
+/// Loads a file with this text below `silas:` (or as it is, if it has the key itself) and these variables.
+fn load(text: &str, env: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
+    let text = if text.contains("silas:") { text.to_owned() } else { format!("silas:\n{text}") };
+    let name = format!("silas-config-{}-{:?}.yaml", std::process::id(), std::thread::current().id());
+    let path = std::env::temp_dir().join(name.replace(['(', ')'], ""));
+    std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+    let loaded = Config::load(Some(&path), variables(env));
+    std::fs::remove_file(&path).unwrap();
+    loaded
+}
+
+fn variables(env: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
+    env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>().into_iter()
+}
+
+/// The only problem of a configuration, without the name of its file.
+#[track_caller]
+fn problem(text: &str, env: &[(&str, &str)]) -> String {
+    let problems = load(text, env).unwrap_err().problems;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let said = problems[0].to_string();
+    let dir = std::env::temp_dir();
+    let (before, after) = said.split_once(&*dir.to_string_lossy()).unwrap_or((&said, ""));
+    let after = after.split_once(".yaml").map_or("", |(_, after)| after);
+    if after.is_empty() { said } else { format!("{before}FILE{after}") }
+}
+
+fn defaults() -> Config {
+    Config::load(None, std::iter::empty()).unwrap().config
+}
+
+#[test]
+fn everything_has_its_default() {
+    assert_eq!(
+        defaults(),
+        Config {
+            owner_id: "owner".to_owned(),
+            data_dir: None,
+            web: Web { enabled: true, host: "127.0.0.1".to_owned(), port: 8420 },
+            approval: Approval { plan_timeout_seconds: 300 },
+            undo: Undo { window_seconds: 300 },
+            sandbox: Sandbox { default_memory_mb: 2048, default_cpu_seconds: 600, default_timeout_seconds: 600 },
+            limits: Limits { ws_messages_per_minute_per_scope: 60 },
+            backpressure: Backpressure { shutdown_grace_seconds: 30 },
+            nonce_store: NonceStore { freshness_seconds: 300, ttl_minutes: 40 },
+        }
+    );
+}
+
+#[test]
+fn the_file_in_the_repository_is_the_reference() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/silas.yaml");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), reference(), "write the reference to config/silas.yaml");
+    let loaded = Config::load(Some(&path), std::iter::empty()).unwrap();
+    assert_eq!(loaded.config, defaults(), "it says what is so without it");
+    for (key, origin) in loaded.origin {
+        let written = matches!(origin, Origin::File { .. });
+        assert_eq!(written, key != "data_dir", "{key}: {origin}, and null is the default of one key only");
+    }
+}
+
+#[test]
+fn every_field_has_a_setting() {
+    let config = serde_json::to_value(defaults()).unwrap();
+    let mut fields = Vec::new();
+    for (group, value) in config.as_object().unwrap() {
+        match value {
+            Value::Object(inner) => fields.extend(inner.keys().map(|field| format!("{group}.{field}"))),
+            _ => fields.push(group.clone()),
+        }
+    }
+    let mut keys: Vec<&str> = SETTINGS.iter().map(|setting| setting.key).collect();
+    fields.sort();
+    keys.sort();
+    assert_eq!(fields, keys);
+}
+
+#[test]
+fn a_file_overrides_defaults_and_a_variable_overrides_a_file() {
+    let text = "  channels:\n    web: { port: 9000, host: localhost }\n  owner_id: me\n";
+    let env = [("SILAS__CHANNELS__WEB__PORT", "9001"), ("SILAS__Undo__Window_Seconds", "7"), ("PATH", "/bin")];
+    let loaded = load(text, &env).unwrap();
+    let mut expected = defaults();
+    expected.web = Web { enabled: true, host: "localhost".to_owned(), port: 9001 };
+    expected.owner_id = "me".to_owned();
+    expected.undo.window_seconds = 7;
+    assert_eq!(loaded.config, expected);
+    let origin = |key: &str| loaded.origin.iter().find(|(k, _)| *k == key).unwrap().1.clone();
+    assert_eq!(origin("channels.web.port"), Origin::Variable("SILAS__CHANNELS__WEB__PORT".to_owned()));
+    assert!(matches!(origin("channels.web.host"), Origin::File { line: 3, .. }));
+    assert_eq!(origin("approval.plan_timeout_seconds"), Origin::Default);
+}
+
+#[test]
+fn shown_with_where_it_came_from() {
+    let env = [("SILAS__CHANNELS__WEB__PORT", "0"), ("SILAS__DATA_DIR", "/srv/silas")];
+    let shown = Config::load(None, variables(&env)).unwrap().render();
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines.len(), SETTINGS.len());
+    assert_eq!(lines[0], "owner_id = \"owner\"  (from the default)");
+    assert_eq!(lines[1], "data_dir = \"/srv/silas\"  (from the variable SILAS__DATA_DIR)");
+    assert_eq!(lines[4], "channels.web.port = 0  (from the variable SILAS__CHANNELS__WEB__PORT)");
+    let from_file = load("  owner_id: me\n", &[]).unwrap().render();
+    assert!(from_file.lines().next().unwrap().ends_with(".yaml, line 2)"), "{from_file}");
+}
+
+#[test]
+fn variables_in_values() {
+    let env = [("HOME", "/home/me"), ("PORT", "9000"), ("EMPTY", "")];
+    let text = "  data_dir: ${HOME}/silas\n  channels: { web: { port: \"${PORT}\", host: \"${HOST}\" } }\n";
+    let config = load(text, &env).unwrap().config;
+    assert_eq!(config.data_dir.as_deref(), Some(Path::new("/home/me/silas")));
+    assert_eq!((config.web.port, config.web.host.as_str()), (9000, "127.0.0.1"), "unset means null, null the default");
+    assert_eq!(load("  data_dir: \"${HOME}/${NOT_SET}\"\n", &env).unwrap().config.data_dir, None);
+    assert!(load("  data_dir: \"${EMPTY}\"\n", &env).is_err());
+    assert!(load("  data_dir: \"${HOME\"\n", &env).is_err(), "nothing is replaced without its end");
+    assert_eq!(load("  data_dir: /a$HOME\n", &env).unwrap().config.data_dir.unwrap(), Path::new("/a$HOME"));
+}
+
+#[test]
+fn null_and_emptiness_mean_the_default() {
+    for text in
+        ["", "silas:\n", "silas: {}\n", "silas:\n  channels:\n", "silas:\n  owner_id: null\n", "# nothing\nsilas: ~\n"]
+    {
+        assert_eq!(load(text, &[]).unwrap().config, defaults(), "{text}");
+    }
+    let unset = load("  owner_id: me\n", &[("SILAS__OWNER_ID", "")]).unwrap();
+    assert_eq!(unset.config.owner_id, "owner");
+}
+
+#[test]
+fn unknown_keys() {
+    let cases = [
+        (
+            "  chanels: {}\n",
+            "E_CFG_KEY: `chanels` in FILE, line 2 is not a setting of this version. Did you mean `channels`?",
+        ),
+        (
+            "  channels:\n    web:\n      prot: 1\n",
+            "E_CFG_KEY: `channels.web.prot` in FILE, line 4 is not a setting of this version. Did you mean `channels.web.port`?",
+        ),
+        (
+            "  models: {}\n",
+            "E_CFG_KEY: `models` in FILE, line 2 is not a setting of this version. Remove it; `silas config show` lists every key.",
+        ),
+        (
+            "silas: {}\nsila: {}\n",
+            "E_CFG_KEY: `sila` in FILE, line 2 is not a setting of this version. Did you mean `silas`?",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(problem(text, &[]), expected);
+    }
+    assert_eq!(
+        problem("", &[("SILAS__CHANNELS__WEB__PROT", "1")]),
+        "E_CFG_KEY: `SILAS__CHANNELS__WEB__PROT` is a variable for no setting of this version. Did you mean `SILAS__CHANNELS__WEB__PORT`?"
+    );
+    assert!(problem("", &[("SILAS__", "1")]).starts_with("E_CFG_KEY: `SILAS__` is a variable for no setting"));
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let missing = Config::load(Some(Path::new("/nonexistent/silas.yaml")), std::iter::empty()).unwrap_err();
+    assert!(missing.to_string().starts_with("E_CFG_FILE: `/nonexistent/silas.yaml` cannot be read: "), "{missing}");
+    for text in ["silas: [", "silas:\n\towner_id: a\n", "- silas:\n", "silas: a\nsilas: b\n", "\"silas: x\""] {
+        assert_eq!(load(text, &[]).unwrap_err().problems[0].code, "E_CFG_FILE", "{text}");
+    }
+    assert_eq!(
+        problem("silas: words\n", &[]),
+        "E_CFG_VALUE: `silas` in FILE, line 1 should hold keys with values. Put its keys below it, indented."
+    );
+    assert!(problem("  channels: 5\n", &[]).starts_with("E_CFG_VALUE: `channels` in FILE, line 2 should hold keys"));
+    assert_eq!(
+        problem("  owner_id: [a]\n", &[]),
+        "E_CFG_VALUE: `owner_id` (from FILE, line 2) must be 1 to 64 letters, digits, `.`, `_` or `-`. Write one value."
+    );
+}
+
+#[test]
+fn rules() {
+    assert_eq!(
+        problem("  channels: { web: { host: 0.0.0.0 } }\n", &[]),
+        "E_CFG_VALUE: `channels.web.host` is `0.0.0.0` (from FILE, line 2), but must be an address of this machine: \
+         127.0.0.1, localhost or ::1. Other addresses need encryption and an access token, which are not available in \
+         this version."
+    );
+    assert_eq!(
+        problem("", &[("SILAS__NONCE_STORE__TTL_MINUTES", "5")]),
+        "E_CFG_VALUE: `nonce_store.ttl_minutes` is 5 minutes, but must be longer than `nonce_store.freshness_seconds`, \
+         which is 300 seconds, or a message could be sent twice. Raise the first or lower the second."
+    );
+    let refused = [
+        ("OWNER_ID", "a b"),
+        ("OWNER_ID", "'../x'"),
+        ("OWNER_ID", "[a]"),
+        ("DATA_DIR", "data"),
+        ("DATA_DIR", "~/silas"),
+        ("CHANNELS__WEB__ENABLED", "yes"),
+        ("CHANNELS__WEB__ENABLED", "1"),
+        ("CHANNELS__WEB__HOST", "127.0.0.2"),
+        ("CHANNELS__WEB__HOST", "localhost.example.org"),
+        ("CHANNELS__WEB__HOST", "::"),
+        ("CHANNELS__WEB__PORT", "65536"),
+        ("CHANNELS__WEB__PORT", "-1"),
+        ("CHANNELS__WEB__PORT", "8420.0"),
+        ("CHANNELS__WEB__PORT", "'8420'"),
+        ("CHANNELS__WEB__PORT", "0x20"),
+        ("APPROVAL__PLAN_TIMEOUT_SECONDS", "9"),
+        ("APPROVAL__PLAN_TIMEOUT_SECONDS", "86401"),
+        ("UNDO__WINDOW_SECONDS", "0"),
+        ("SANDBOX__DEFAULT_MEMORY_MB", "63"),
+        ("SANDBOX__DEFAULT_CPU_SECONDS", "0"),
+        ("SANDBOX__DEFAULT_TIMEOUT_SECONDS", "86401"),
+        ("LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "0"),
+        ("BACKPRESSURE__SHUTDOWN_GRACE_SECONDS", "3601"),
+        ("NONCE_STORE__FRESHNESS_SECONDS", "18446744073709551616"),
+    ];
+    for (name, value) in refused {
+        let key = name.to_lowercase().replace("__", ".");
+        let said = problem("", &[(&format!("SILAS__{name}"), value)]);
+        assert!(said.starts_with(&format!("E_CFG_VALUE: `{key}` ")), "{said}");
+        assert!(said.contains(&format!("(from the variable SILAS__{name})")), "{said}");
+    }
+    for (name, value) in [
+        ("SILAS__CHANNELS__WEB__PORT", "0"),
+        ("SILAS__CHANNELS__WEB__PORT", "65535"),
+        ("SILAS__CHANNELS__WEB__HOST", "::1"),
+        ("SILAS__SANDBOX__DEFAULT_MEMORY_MB", "64"),
+        ("SILAS__OWNER_ID", "007"),
+        ("SILAS__OWNER_ID", "no"),
+    ] {
+        assert!(load("", &[(name, value)]).is_ok(), "{name}={value}");
+    }
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let text =
+        "  channels: { web: { host: 0.0.0.0, port: 99999 } }\n  sandbox: { default_memory_mb: 1 }\n  colour: red\n";
+    let error = load(text, &[("SILAS__NOPE", "1"), ("SILAS__NONCE_STORE__TTL_MINUTES", "1")]).unwrap_err();
+    let codes: Vec<&str> = error.problems.iter().map(|problem| problem.code).collect();
+    assert_eq!(codes, ["E_CFG_KEY", "E_CFG_KEY", "E_CFG_VALUE", "E_CFG_VALUE", "E_CFG_VALUE", "E_CFG_VALUE"]);
+    assert_eq!(error.to_string().lines().count(), 6);
+}
+
+#[test]
+fn nothing_of_a_file_steers_the_terminal() {
+    for text in ["  \"\\e[2J\": 1\n", "  owner_id: \"\\e[2J\\n\"\n"] {
+        let said = load(text, &[]).unwrap_err().to_string();
+        assert!(!said.chars().any(char::is_control), "{said:?}");
+    }
+}

@@ -1,0 +1,185 @@
+//! `silas start` and what comes before it. The order is the point: each line makes the next one safe.
+
+use crate::config::{Config, Loaded};
+use crate::home::{self, Home};
+use crate::wire;
+use crate::world::SystemClock;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use silas_core::Clock;
+use silas_core::device::Certificate;
+use silas_core::evidence::Anchor;
+use silas_core::key_service::KeyReply;
+use silas_sandbox::confine::{FrontRules, confine_front};
+use silas_sandbox::{CellLimits, Launcher, Seal, Sealed};
+use silas_web::Listeners;
+use std::io::IsTerminal;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+
+#[derive(Args, Default)]
+pub(crate) struct StartArgs {
+    /// The address to listen on; only this machine itself is possible in this version.
+    #[arg(long, value_parser = loopback)]
+    host: Option<String>,
+    /// The port of the page; 0 takes any free one.
+    #[arg(long)]
+    port: Option<u16>,
+    /// Print nothing and open no browser.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// What first-run steps leave behind, on every start.
+struct Ready {
+    home: Home,
+    anchor: Anchor,
+    terminal: Certificate,
+    /// Keeps a second server away for as long as this process lives.
+    _lock: std::fs::File,
+}
+
+pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result<ExitCode> {
+    // Before configuration, keys, sockets and threads: the launcher must have nothing of theirs.
+    let launcher = Launcher::fork(silas_approval::keys::helper).map_err(|e| anyhow!("{e}"))?;
+    let loaded = load_config_with(config.as_deref(), args)?;
+    start_log();
+    let ready = first_run(&launcher, data_dir, &loaded.config)?;
+    let start_dir = std::env::current_dir().ok();
+    let sealed = launcher.seal(seal(&ready, &loaded.config)).map_err(|e| anyhow!("{e}"))?;
+    let port = loaded.config.web.enabled.then_some(loaded.config.web.port);
+    let listeners = Listeners::bind(port, &silas_web::control::path(&ready.home.path))?;
+    std::fs::write(ready.home.run().join("address"), listeners.address())?;
+    let first_time = !ready.home.store().join("agent.sqlite").exists();
+    if !args.quiet {
+        greet(&ready.home, &listeners, &sealed, first_time);
+    }
+    let confinement = confine_front(&FrontRules {
+        writable: &[ready.home.store(), ready.home.run()],
+        readable: &["/etc", "/usr", "/lib", "/lib64", "/proc", "/dev/urandom"].map(PathBuf::from),
+    })
+    .map_err(|e| anyhow!("{e}"))?;
+    tracing::info!(%confinement, "the front is confined");
+    let owner_uid = std::fs::metadata("/proc/self")?.uid();
+    let front = wire::Front {
+        config: loaded.config,
+        home: ready.home,
+        anchor: ready.anchor,
+        terminal: ready.terminal,
+        launcher: Arc::new(launcher),
+        user_home: std::env::var("HOME").ok(),
+        start_dir,
+        owner_uid,
+    };
+    wire::serve(front, listeners)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result<ExitCode> {
+    let launcher = Launcher::fork(silas_approval::keys::helper).map_err(|e| anyhow!("{e}"))?;
+    let loaded = load_config(config.as_deref())?;
+    let ready = first_run(&launcher, data_dir, &loaded.config)?;
+    wire::open_store(&ready.home)?;
+    println!("Ready: {}", ready.home.path.display());
+    println!("Root key: protected by file permissions only.");
+    println!("Start with `silas`.");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Directory, lock, keys: made where missing, checked where there.
+fn first_run(launcher: &Launcher, data_dir: Option<PathBuf>, config: &Config) -> Result<Ready> {
+    let home = home::prepare(&home::choose(data_dir, config)?)?;
+    let lock = home.lock()?;
+    let reply = launcher
+        .init_keys(&home.path, SystemClock.now(), "this terminal")
+        .map_err(|e| anyhow!("{e}"))
+        .context("The keys could not be made ready.")?;
+    let (installation, root, terminal) = match reply {
+        KeyReply::Ready { installation, root, terminal, .. } => (installation, root, terminal),
+        KeyReply::Refused { reason } => bail!("The keys could not be made ready: {reason}"),
+        KeyReply::Certified { .. } | KeyReply::Signed { .. } => bail!("The key helper answered something else."),
+    };
+    let anchor = Anchor { root, installation, epoch: home.epoch()? };
+    Ok(Ready { home, anchor, terminal, _lock: lock })
+}
+
+fn seal(ready: &Ready, config: &Config) -> Seal {
+    Seal {
+        data_dir: ready.home.path.clone(),
+        anchor: ready.anchor.clone(),
+        undo_window_secs: config.undo.window_seconds,
+        limits: CellLimits {
+            memory_bytes_max: config.sandbox.default_memory_mb << 20,
+            cpu_secs_max: config.sandbox.default_cpu_seconds,
+            ..CellLimits::default()
+        },
+    }
+}
+
+fn greet(home: &Home, listeners: &Listeners, sealed: &Sealed, first_time: bool) {
+    let address = format!("{}/#pair={}", listeners.address(), sealed.pairing_code);
+    println!("Silas {}\n", env!("CARGO_PKG_VERSION"));
+    if first_time {
+        println!("  Open this in your browser and tap once, within 5 minutes:\n");
+        println!("    {address}\n");
+    } else {
+        println!("  The page:  {}\n", listeners.address());
+        println!("  To pair another browser, within 5 minutes:  {address}\n");
+    }
+    println!("  Data: {}. Root key: protected by file permissions only.", home.path.display());
+    println!("  Stop with Ctrl-C. Anything running stops with it; nothing half done reaches your files.");
+    open_browser(&address);
+}
+
+/// Opens the page where there is a desktop; the browser waits until the server, a moment later, answers.
+fn open_browser(address: &str) {
+    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+    if has_desktop && std::io::stdout().is_terminal() {
+        let opened = Command::new("xdg-open").arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        // No browser to open is fine: the address is on the screen.
+        drop(opened);
+    }
+}
+
+fn start_log() {
+    let level = if cfg!(debug_assertions) { tracing::Level::INFO } else { tracing::Level::WARN };
+    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false).init();
+}
+
+pub(crate) fn load_config(file: Option<&Path>) -> Result<Loaded> {
+    let beside = Path::new("config/silas.yaml");
+    let file = file.or_else(|| beside.exists().then_some(beside));
+    Ok(Config::load(file, std::env::vars())?)
+}
+
+/// Any other bind needs TLS and a token, and is not available in this version.
+fn loopback(host: &str) -> Result<String, String> {
+    match host {
+        "127.0.0.1" | "localhost" | "::1" => Ok(host.to_owned()),
+        _ => Err("only 127.0.0.1, localhost or ::1; other addresses need TLS, which this version does not have".to_owned()),
+    }
+}
+
+fn load_config_with(file: Option<&Path>, args: &StartArgs) -> Result<Loaded> {
+    let mut loaded = load_config(file)?;
+    if let Some(host) = &args.host {
+        loaded.config.web.host.clone_from(host);
+    }
+    if let Some(port) = args.port {
+        loaded.config.web.port = port;
+    }
+    Ok(loaded)
+}
+
+pub(crate) fn config_check(file: Option<&Path>) -> Result<ExitCode> {
+    load_config(file)?;
+    println!("The configuration is sound.");
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn config_show(file: Option<&Path>) -> Result<ExitCode> {
+    print!("{}", load_config(file)?.render());
+    Ok(ExitCode::SUCCESS)
+}

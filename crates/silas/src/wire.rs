@@ -1,0 +1,114 @@
+//! The one place where rooms meet. Every line makes one thing from things already made: stores, trust, minds, doors.
+
+use crate::config::Config;
+use crate::home::Home;
+use crate::world::{OsRandom, SystemClock};
+use anyhow::{Result, anyhow};
+use silas_agents::Minds;
+use silas_approval::Engine;
+use silas_core::device::Certificate;
+use silas_core::evidence::Anchor;
+use silas_core::{Clock, Random};
+use silas_runtime::{Options, Parts, Places, Stream, Words};
+use silas_sandbox::Launcher;
+use silas_store::Store;
+use silas_web::{Door, Listeners};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// What a confined front has in its hands.
+pub(crate) struct Front {
+    pub config: Config,
+    pub home: Home,
+    pub anchor: Anchor,
+    pub terminal: Certificate,
+    pub launcher: Arc<Launcher>,
+    pub user_home: Option<String>,
+    pub start_dir: Option<PathBuf>,
+    pub owner_uid: u32,
+}
+
+/// How often parked cards and undo windows are looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+pub(crate) fn open_store(home: &Home) -> Result<Store> {
+    Ok(Store::open(&home.store(), Arc::new(OsRandom), Arc::new(SystemClock))?)
+}
+
+/// Runs until Ctrl-C or SIGTERM. The first thread of this process is made here, after it was confined.
+pub(crate) fn serve(front: Front, listeners: Listeners) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let grace = Duration::from_secs(front.config.backpressure.shutdown_grace_seconds);
+    let result = runtime.block_on(serve_until_signal(front, listeners));
+    runtime.shutdown_timeout(grace);
+    result
+}
+
+async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let random: Arc<dyn Random> = Arc::new(OsRandom);
+
+    let store = open_store(&front.home)?;
+    let engine = Engine::new(front.anchor.clone(), clock.clone(), random.clone());
+    let parts = Parts {
+        store,
+        engine,
+        launcher: front.launcher.clone(),
+        minds: Minds::none(),
+        clock: clock.clone(),
+        random: random.clone(),
+        words: Words::new(front.user_home.clone()),
+        places: Places { home: front.user_home.as_ref().map(PathBuf::from), data_dir: front.home.path.clone() },
+        options: options(&front),
+    };
+    let stream = Stream::start(parts, front.terminal, env!("CARGO_PKG_VERSION")).await?;
+    stream.verify_ledger().await?;
+
+    let (leave, leaving) = watch::channel(false);
+    let door_options = silas_web::Options { messages_per_minute: front.config.limits.ws_messages_per_minute_per_scope };
+    let door = Door::new(stream.clone(), clock, random, door_options, leaving);
+    let serving = tokio::spawn(door.serve(listeners, front.owner_uid));
+    let ticking = tokio::spawn(tick(stream.clone()));
+
+    wait_for_signal().await?;
+    ticking.abort();
+    stream.stop().await?;
+    leave.send_replace(true);
+    serving.await.map_err(|panic| anyhow!("the doors failed: {panic}"))??;
+    Ok(())
+}
+
+fn options(front: &Front) -> Options {
+    let config = &front.config;
+    Options {
+        plan_timeout: Duration::from_secs(config.approval.plan_timeout_seconds),
+        undo_window: Duration::from_secs(config.undo.window_seconds),
+        work_secs: config.sandbox.default_timeout_seconds,
+        message_freshness: Duration::from_secs(config.nonce_store.freshness_seconds),
+        nonce_ttl: Duration::from_secs(config.nonce_store.ttl_minutes * 60),
+        start_dir: front.start_dir.clone(),
+    }
+}
+
+async fn tick(stream: Arc<Stream>) {
+    let mut every = tokio::time::interval(TICK);
+    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        every.tick().await;
+        if let Err(trouble) = stream.tick().await {
+            tracing::error!(%trouble, "time could not be kept");
+        }
+    }
+}
+
+async fn wait_for_signal() -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}

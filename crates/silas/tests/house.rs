@@ -1,0 +1,188 @@
+//! Tidy: which room knows which, and the few habits that every file keeps. Nothing here runs Silas.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::Value;
+use silas_core::fail::FailPoint;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The arrows of the house: a room and the rooms that it may know, in its tests too.
+fn may_know(room: &str) -> &'static [&'static str] {
+    match room {
+        "silas-core" => &[],
+        "silas-store" | "silas-gates" | "silas-sandbox" | "silas-agents" => &["silas-core"],
+        "silas-approval" => &["silas-store", "silas-core"],
+        "silas-runtime" => {
+            &["silas-approval", "silas-gates", "silas-sandbox", "silas-agents", "silas-store", "silas-core"]
+        }
+        "silas-web" => &["silas-runtime", "silas-core"],
+        "silas" => &[
+            "silas-web",
+            "silas-runtime",
+            "silas-approval",
+            "silas-gates",
+            "silas-sandbox",
+            "silas-agents",
+            "silas-store",
+            "silas-core",
+        ],
+        stranger => panic!("{stranger} is not one of the nine rooms"),
+    }
+}
+
+#[test]
+fn rooms_know_only_the_rooms_they_may() {
+    let packages = packages();
+    assert_eq!(packages.len(), 9, "nine rooms");
+    for package in &packages {
+        let room = package["name"].as_str().unwrap();
+        for known in package["dependencies"].as_array().unwrap() {
+            let known = known["name"].as_str().unwrap();
+            let is_room = known == "silas" || known.starts_with("silas-");
+            assert!(!is_room || may_know(room).contains(&known), "{room} must not know {known}");
+        }
+    }
+}
+
+#[test]
+fn no_behaviour_hides_behind_a_feature() {
+    for package in packages() {
+        assert_eq!(package["features"].as_object().unwrap().len(), 0, "{} has Cargo features", package["name"]);
+    }
+}
+
+fn packages() -> Vec<Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    let silent: Vec<PathBuf> = sources().into_iter().filter(|path| !read(path).starts_with("//! ")).collect();
+    assert!(silent.is_empty(), "these files do not open with `//!`: {silent:#?}");
+}
+
+#[test]
+fn unsafe_code_lives_in_the_sandbox() {
+    let keyword = ["un", "safe"].concat();
+    let mut found = Vec::new();
+    for path in sources().into_iter().filter(|path| !path.starts_with(root().join("crates/silas-sandbox"))) {
+        for (n, line) in read(&path).lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            let words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+            if words.into_iter().any(|word| word == keyword) {
+                found.push(format!("{}:{}", path.display(), n + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Once each: a point that nobody names is never tested, and one that two places name says nothing about where.
+#[test]
+fn each_fail_point_is_named_exactly_where_it_happens() {
+    let list = root().join("crates/silas-core/src/fail.rs");
+    let product = sources().into_iter().filter(|path| !is_test(path) && *path != list);
+    let text: String = product.map(|path| read(&path)).collect();
+    let ends = |c: char| !c.is_alphanumeric();
+    let named: Vec<&str> =
+        text.split("FailPoint::").skip(1).map(|rest| rest.split(ends).next().unwrap_or_default()).collect();
+    let times = |name: &str| named.iter().filter(|other| **other == name).count();
+    let all = FailPoint::ALL.map(FailPoint::name);
+    let wrong: Vec<String> =
+        all.iter().filter(|name| times(name) != 1).map(|name| format!("{name}: {} times", times(name))).collect();
+    assert!(wrong.is_empty(), "each `FailPoint::…` should be named once in the product: {wrong:#?}");
+    let unlisted: Vec<&&str> = named.iter().filter(|name| **name != "ALL" && !all.iter().any(|p| p == *name)).collect();
+    assert!(unlisted.is_empty(), "not in FailPoint::ALL: {unlisted:?}");
+}
+
+/// Paths of the machine on which something was written, which mean nothing on another one. A path that the sandbox
+/// itself uses is a whole string of its own.
+#[test]
+fn no_machine_paths() {
+    let workshop = ["/wor", "k/"].concat();
+    let home = ["/ro", "ot/"].concat();
+    let mut found = Vec::new();
+    for path in sources().into_iter().chain(pages()) {
+        for (n, line) in read(&path).lines().enumerate() {
+            let without_constants = match path.extension().is_some_and(|end| end == "rs") {
+                true => line.replace(&format!("\"{workshop}"), "").replace(&format!("\"{home}"), ""),
+                false => line.to_owned(),
+            };
+            let strays = [format!("{workshop}main"), format!("{workshop}shared")];
+            let is_stray = without_constants.contains(&workshop)
+                || without_constants.contains(&home)
+                || strays.iter().any(|stray| line.contains(stray));
+            if is_stray {
+                found.push(format!("{}:{}", path.display(), n + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Past this many lines a file holds a second thing that wants a name.
+const LINES_MAX: usize = 800;
+
+#[test]
+fn no_file_is_a_drawer() {
+    let lines = |path: &PathBuf| read(path).lines().count();
+    let long: Vec<String> = sources()
+        .iter()
+        .chain(&files(&root().join("web"), &["js", "css", "html"]))
+        .filter(|path| {
+            !path.components().any(|part| part.as_os_str() == "vendor" || part.as_os_str() == "node_modules")
+        })
+        .filter(|path| lines(path) > LINES_MAX)
+        .map(|path| format!("{}: {} lines", path.display(), lines(path)))
+        .collect();
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Every Rust file below the `src` directories of the rooms.
+fn sources() -> Vec<PathBuf> {
+    let rooms = std::fs::read_dir(root().join("crates")).unwrap();
+    let found: Vec<PathBuf> = rooms.flat_map(|room| files(&room.unwrap().path().join("src"), &["rs"])).collect();
+    assert!(found.len() > 30, "the sources were not found");
+    found
+}
+
+/// What people read: documents at the top and below `docs`.
+fn pages() -> Vec<PathBuf> {
+    let top = std::fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
+    let top = top.filter(|path| path.extension().is_some_and(|end| end == "md"));
+    top.chain(files(&root().join("docs"), &["md"])).chain(files(&root().join("config"), &["yaml"])).collect()
+}
+
+fn is_test(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs")
+}
+
+fn files(directory: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, endings));
+        } else if endings.iter().any(|ending| path.extension().is_some_and(|end| end == *ending)) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,434 @@
+//! A Silas to talk to: starts the binary on a temporary directory and reads like a conversation.
+
+use crate::http;
+use ed25519_dalek::{Signer, SigningKey};
+use serde_json::{Value, json};
+use silas_core::card::{Card, CardKind, CardState};
+use silas_core::key_service::SignBody;
+use silas_core::message::{MessageBody, SignedMessage};
+use silas_core::signature::{PublicKey, Signature};
+use silas_core::token::{Offer, Token, TokenBody, Verdict};
+use silas_core::{InstallationId, KeyId, Nonce, Random, Timestamp};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Generous: a loaded machine is slow, a hang is forever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct OsRandom;
+
+impl Random for OsRandom {
+    fn fill(&self, bytes: &mut [u8]) {
+        getrandom::fill(bytes).unwrap();
+    }
+}
+
+pub fn now() -> Timestamp {
+    let micros = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros();
+    Timestamp::from_micros(micros.try_into().unwrap())
+}
+
+/// One installation and a small repository with a failing check, which `sh fix.sh` repairs by changing three files.
+pub struct Silas {
+    dir: tempfile::TempDir,
+    child: Option<Child>,
+    env: Vec<(String, String)>,
+}
+
+impl Silas {
+    pub fn start() -> Self {
+        Silas::start_with(&[])
+    }
+
+    /// Starts with settings, as `("SILAS__UNDO__WINDOW_SECONDS", "1")`.
+    pub fn start_with(env: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let mut silas = Silas { dir, child: None, env };
+        silas.write_repository();
+        silas.up(&[]);
+        silas
+    }
+
+    fn write_repository(&self) {
+        let repo = self.repo();
+        fs::create_dir_all(repo.join("src")).unwrap();
+        fs::write(repo.join("src/a.txt"), "old a\n").unwrap();
+        fs::write(repo.join("src/b.txt"), "old b\n").unwrap();
+        fs::write(repo.join("gone.txt"), "to be deleted\n").unwrap();
+        fs::write(
+            repo.join("fix.sh"),
+            "printf 'new a\\n' > src/a.txt; printf 'new b\\n' > src/b.txt; rm gone.txt; mkdir -p more; echo c > more/c.txt\n",
+        )
+        .unwrap();
+        fs::write(repo.join("check.sh"), "grep -q new src/a.txt && grep -q new src/b.txt && test ! -e gone.txt\n").unwrap();
+    }
+
+    pub fn repo(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("repo")
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("data")
+    }
+
+    pub fn outside(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap()
+    }
+
+    pub fn wish(&self) -> String {
+        format!("run `sh fix.sh` in `{}` and check with `sh check.sh`", self.repo().display())
+    }
+
+    /// Every file of the repository with its content.
+    pub fn tree(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        fn walk(dir: &Path, base: &Path, tree: &mut BTreeMap<PathBuf, Vec<u8>>) {
+            for entry in fs::read_dir(dir).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(base).unwrap().to_owned();
+                if name.to_string_lossy().starts_with(".silas-") {
+                    continue;
+                }
+                if path.is_dir() {
+                    walk(&path, base, tree);
+                } else {
+                    tree.insert(name, fs::read(&path).unwrap());
+                }
+            }
+        }
+        let mut tree = BTreeMap::new();
+        walk(&self.repo(), &self.repo(), &mut tree);
+        tree
+    }
+
+    /// Starts the server and waits until it answers; with a fail point it may be gone before that.
+    pub fn up(&mut self, extra: &[(&str, &str)]) {
+        assert!(self.child.is_none());
+        // The server starts elsewhere: a repository that it is started in would be offered as a first directory.
+        let child = Command::new(env!("CARGO_BIN_EXE_silas"))
+            .args(["start", "--port", "0", "--quiet", "--data-dir"])
+            .arg(self.data())
+            .current_dir("/")
+            .envs(self.env.iter().map(|(k, v)| (k, v)))
+            .envs(extra.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        self.child = Some(child);
+        let until = Instant::now() + PATIENCE;
+        let socket = self.data().join("run/control.sock");
+        while UnixStream::connect(&socket).is_err() {
+            if self.child.as_mut().unwrap().try_wait().unwrap().is_some() {
+                return;
+            }
+            assert!(Instant::now() < until, "the server did not come up");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Pulls the plug from outside.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _gone_already = child.kill();
+            child.wait().unwrap();
+        }
+    }
+
+    /// Asks the server to end, and waits.
+    pub fn terminate(&mut self) {
+        let mut child = self.child.take().unwrap();
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        child.wait().unwrap();
+    }
+
+    pub fn has_died(&mut self) -> bool {
+        self.child.as_mut().is_none_or(|child| child.try_wait().unwrap().is_some())
+    }
+
+    /// After a fail point: waits until the process is gone.
+    pub fn await_death(&mut self) {
+        let until = Instant::now() + PATIENCE;
+        while !self.has_died() {
+            assert!(Instant::now() < until, "the fail point was never reached");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.child.take().unwrap().wait().unwrap();
+    }
+
+    pub fn line(&self) -> Line {
+        Line::open(&self.data()).unwrap()
+    }
+
+    pub fn port(&self) -> u16 {
+        let address = fs::read_to_string(self.data().join("run/address")).unwrap();
+        address.rsplit(':').next().unwrap().trim().parse().unwrap()
+    }
+
+    /// Pairs a browser that signs the house rules.
+    pub fn pair(&self) -> Device {
+        let device = Device::new();
+        let code = silas_sandbox::terminal_pairing_code(&self.data()).unwrap();
+        let (status, body) = device.pair(self.port(), &code);
+        assert_eq!(status, 200, "{body}");
+        device
+    }
+
+    /// Runs a command of the binary and gives its exit code and everything it printed.
+    pub fn command(&self, args: &[&str]) -> (i32, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_silas"))
+            .arg("--data-dir")
+            .arg(self.data())
+            .args(args)
+            .current_dir("/")
+            .output()
+            .unwrap();
+        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.code().unwrap_or(-1), text)
+    }
+
+    #[track_caller]
+    pub fn assert_ledger_holds(&self) {
+        let (code, text) = self.command(&["audit", "verify"]);
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains("unbroken"), "{text}");
+    }
+}
+
+impl Drop for Silas {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A browser, as far as the server can tell.
+pub struct Device {
+    key: SigningKey,
+}
+
+impl Device {
+    pub fn new() -> Self {
+        let mut seed = [0; 32];
+        OsRandom.fill(&mut seed);
+        Device { key: SigningKey::from_bytes(&seed) }
+    }
+
+    pub fn public(&self) -> PublicKey {
+        PublicKey::from_bytes(self.key.verifying_key().to_bytes())
+    }
+
+    pub fn id(&self) -> KeyId {
+        self.public().id()
+    }
+
+    pub fn sign(&self, text: &str) -> Signature {
+        Signature::ed25519(self.id(), self.key.sign(text.as_bytes()).to_bytes())
+    }
+
+    pub fn answer(&self, offer: &Offer, verdict: Verdict) -> Token {
+        self.token(offer.answered(self.id(), verdict))
+    }
+
+    pub fn token(&self, body: TokenBody) -> Token {
+        let signature = self.sign(&body.message().unwrap());
+        Token { body, signature }
+    }
+
+    pub fn message(&self, text: &str, installation: &InstallationId) -> SignedMessage {
+        let body = message_body(text, installation.clone());
+        let signature = self.sign(&body.message().unwrap());
+        SignedMessage { body, signature }
+    }
+
+    pub fn pair(&self, port: u16, code: &str) -> (u16, String) {
+        let (status, screen) = http::get(port, "/pair");
+        assert_eq!(status, 200, "{screen}");
+        let screen: Value = serde_json::from_str(&screen).unwrap();
+        let rules: Option<Offer> = serde_json::from_value(screen["house_rules"]["offer"].clone()).ok();
+        let house_rules = rules.map(|offer| self.answer(&offer, Verdict::Approved));
+        let public = String::from(self.public());
+        let body = json!({ "public": public, "name": "test browser", "proof": proof(code, &public), "house_rules": house_rules });
+        http::post(port, "/pair", &body.to_string())
+    }
+}
+
+/// What a browser computes from the code in the address.
+pub fn proof(code: &str, public: &str) -> String {
+    use base64::Engine as _;
+    use hmac::{KeyInit, Mac};
+    let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(code.as_bytes()).unwrap();
+    mac.update(format!("silas-pair {public}").as_bytes());
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
+}
+
+fn message_body(text: &str, installation: InstallationId) -> MessageBody {
+    MessageBody { text: text.to_owned(), timestamp: now(), nonce: Nonce::new(&OsRandom), installation }
+}
+
+/// The terminal's side of the control socket.
+pub struct Line {
+    data: PathBuf,
+    writer: UnixStream,
+    reader: BufReader<UnixStream>,
+    pub snapshot: Value,
+    pub cards: Vec<Card>,
+    /// The last state of each piece of work.
+    pub work: BTreeMap<String, Value>,
+}
+
+/// The server went away.
+#[derive(Debug)]
+pub struct Gone;
+
+impl Line {
+    pub fn open(data: &Path) -> Result<Self, Gone> {
+        let writer = UnixStream::connect(data.join("run/control.sock")).map_err(|_| Gone)?;
+        writer.set_read_timeout(Some(PATIENCE)).unwrap();
+        let reader = BufReader::new(writer.try_clone().unwrap());
+        let data = data.to_owned();
+        let (snapshot, cards, work) = (Value::Null, Vec::new(), BTreeMap::new());
+        let mut line = Line { data, writer, reader, snapshot, cards, work };
+        line.wait(|line| !line.snapshot.is_null())?;
+        Ok(line)
+    }
+
+    pub fn send(&mut self, message: &Value) -> Result<(), Gone> {
+        writeln!(self.writer, "{message}").map_err(|_| Gone)
+    }
+
+    /// The next message, with the state kept up to date.
+    pub fn next(&mut self) -> Result<Value, Gone> {
+        let mut text = String::new();
+        match self.reader.read_line(&mut text) {
+            Ok(0) => return Err(Gone),
+            Ok(_) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => panic!("Silas said nothing for a minute"),
+            Err(_) => return Err(Gone),
+        }
+        let message: Value = serde_json::from_str(&text).unwrap();
+        match message["type"].as_str().unwrap() {
+            "welcome" => {
+                self.snapshot = message["snapshot"].clone();
+                self.cards = serde_json::from_value(self.snapshot["cards"].clone()).unwrap();
+                for work in self.snapshot["work"].as_array().unwrap() {
+                    self.work.insert(work["execution"].as_str().unwrap().to_owned(), work.clone());
+                }
+            }
+            "cards" => self.cards = serde_json::from_value(message["cards"].clone()).unwrap(),
+            "work" => {
+                let work = message["work"].clone();
+                self.work.insert(work["execution"].as_str().unwrap().to_owned(), work);
+            }
+            _ => {}
+        }
+        Ok(message)
+    }
+
+    pub fn wait(&mut self, mut until: impl FnMut(&Line) -> bool) -> Result<(), Gone> {
+        while !until(self) {
+            self.next()?;
+        }
+        Ok(())
+    }
+
+    pub fn wait_for(&mut self, kind: &str) -> Result<Value, Gone> {
+        loop {
+            let message = self.next()?;
+            if message["type"] == kind {
+                return Ok(message);
+            }
+        }
+    }
+
+    pub fn installation(&self) -> InstallationId {
+        serde_json::from_value(self.snapshot["installation"].clone()).unwrap()
+    }
+
+    pub fn say(&mut self, text: &str) -> Result<(), Gone> {
+        let body = message_body(text, self.installation());
+        let signature = silas_sandbox::terminal_sign(&self.data, &SignBody::Message(body.clone())).map_err(|_| Gone)?;
+        self.send(&json!({ "type": "message", "message": SignedMessage { body, signature } }))
+    }
+
+    /// What Silas says next.
+    pub fn reply(&mut self) -> Result<String, Gone> {
+        loop {
+            let message = self.next()?;
+            match message["type"].as_str() {
+                Some("message") if message["entry"]["sender"] == "silas" => {
+                    return Ok(message["entry"]["text"].as_str().unwrap().to_owned());
+                }
+                Some("error") => return Ok(format!("{} {}", message["message"].as_str().unwrap(), message["todo"].as_str().unwrap())),
+                _ => {}
+            }
+        }
+    }
+
+    pub fn ask(&mut self, text: &str) -> String {
+        self.say(text).unwrap();
+        self.reply().unwrap()
+    }
+
+    /// Waits for an open card of this kind.
+    pub fn card(&mut self, kind: CardKind) -> Result<Card, Gone> {
+        let find = |line: &Line| line.cards.iter().find(|c| c.face.kind == kind && c.state == CardState::Open).cloned();
+        self.wait(|line| find(line).is_some())?;
+        Ok(find(self).unwrap())
+    }
+
+    pub fn token(&self, card: &Card, verdict: Verdict) -> Result<Token, Gone> {
+        let offer = card.offer.as_ref().unwrap();
+        let probe = SignBody::Message(message_body("", self.installation()));
+        let key = silas_sandbox::terminal_sign(&self.data, &probe).map_err(|_| Gone)?.key;
+        let body = offer.answered(key, verdict);
+        let signature = silas_sandbox::terminal_sign(&self.data, &SignBody::Token(body.clone())).map_err(|_| Gone)?;
+        Ok(Token { body, signature })
+    }
+
+    /// Hands in a decision; true if it was recorded, and what was said about it.
+    pub fn submit(&mut self, card: &Card, token: &Token) -> Result<(bool, String), Gone> {
+        self.send(&json!({ "type": "approval_response", "request_id": card.id, "token": token }))?;
+        loop {
+            let message = self.next()?;
+            if message["type"] == "decided" && message["request_id"] == json!(card.id) {
+                return Ok((message["recorded"] == true, message["message"].as_str().unwrap().to_owned()));
+            }
+        }
+    }
+
+    pub fn decide(&mut self, card: &Card, verdict: Verdict) -> Result<(bool, String), Gone> {
+        let token = self.token(card, verdict)?;
+        self.submit(card, &token)
+    }
+
+    /// Waits for a card of this kind and approves it.
+    pub fn approve(&mut self, kind: CardKind) -> Result<Card, Gone> {
+        let card = self.card(kind)?;
+        let (recorded, message) = self.decide(&card, Verdict::Approved)?;
+        assert!(recorded, "{message}");
+        Ok(card)
+    }
+
+    /// Waits until some work has ended, and gives its view.
+    pub fn ended(&mut self) -> Result<Value, Gone> {
+        let ended = |line: &Line| line.work.values().find(|work| work["running"] == false).cloned();
+        self.wait(|line| ended(line).is_some())?;
+        Ok(ended(self).unwrap())
+    }
+
+    /// Says the wish and approves directory and plan.
+    pub fn run(&mut self, wish: &str) -> Result<Value, Gone> {
+        self.say(wish)?;
+        self.approve(CardKind::Root)?;
+        self.approve(CardKind::Plan)?;
+        self.ended()
+    }
+}

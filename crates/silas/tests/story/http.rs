@@ -1,0 +1,90 @@
+//! Requests written by hand, so that a test decides every header.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+pub fn get(port: u16, path: &str) -> (u16, String) {
+    raw(port, &format!("GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n"))
+}
+
+pub fn post(port: u16, path: &str, body: &str) -> (u16, String) {
+    raw(
+        port,
+        &format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://localhost:{port}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ),
+    )
+}
+
+/// Status and body of whatever comes back.
+pub fn raw(port: u16, request: &str) -> (u16, String) {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    // A server may close a refused connection without waiting for the rest of the request.
+    let _reset = socket.read_to_end(&mut answer);
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    let status = text.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0);
+    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body).to_owned();
+    (status, body)
+}
+
+/// A WebSocket: the status of the upgrade and, if it was accepted, the socket behind it.
+pub fn upgrade(port: u16, host: &str, origin: &str) -> (u16, TcpStream) {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    write!(
+        socket,
+        "GET /ws HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    .unwrap();
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap() == 1 {
+        head.push(byte[0]);
+    }
+    let status = String::from_utf8_lossy(&head).split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0);
+    (status, socket)
+}
+
+/// One frame: its opcode and payload.
+pub fn read_frame(socket: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
+    let mut head = [0; 2];
+    socket.read_exact(&mut head).ok()?;
+    let length = match head[1] & 0x7f {
+        126 => {
+            let mut long = [0; 2];
+            socket.read_exact(&mut long).ok()?;
+            u64::from(u16::from_be_bytes(long))
+        }
+        127 => {
+            let mut long = [0; 8];
+            socket.read_exact(&mut long).ok()?;
+            u64::from_be_bytes(long)
+        }
+        short => u64::from(short),
+    };
+    let mut payload = vec![0; usize::try_from(length).unwrap()];
+    socket.read_exact(&mut payload).ok()?;
+    Some((head[0] & 0x0f, payload))
+}
+
+/// A text frame, masked with zeros as a client may.
+pub fn write_text(socket: &mut TcpStream, text: &str) {
+    let mut frame = vec![0x81];
+    match text.len() {
+        n @ 0..=125 => frame.push(0x80 | n as u8),
+        n => {
+            frame.push(0x80 | 126);
+            frame.extend(u16::try_from(n).unwrap().to_be_bytes());
+        }
+    }
+    frame.extend([0; 4]);
+    frame.extend(text.as_bytes());
+    socket.write_all(&frame).unwrap();
+}

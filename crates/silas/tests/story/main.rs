@@ -1,0 +1,16 @@
+//! Whole stories against the real binary: real launcher, real sandbox, real SQLite, a real data directory.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bad_input;
+mod crash;
+mod demo;
+mod doors;
+mod harness;
+mod http;
+mod inv_01;
+mod inv_02;
+mod inv_03;
+mod inv_05;
+mod resting;
+mod story;

@@ -1,0 +1,79 @@
+// A real Chromium for the tests, and what they measure in it.
+
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const SHOTS = fileURLToPath(new URL('shots/', import.meta.url));
+
+export function launch() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'],
+  });
+}
+
+/** Writes a picture of the page for people to look at. */
+export async function shot(page, name) {
+  mkdirSync(SHOTS, { recursive: true });
+  // Pictures are of a page at rest: entrances are over, only the spinner and the countdown go on.
+  await page.evaluate(() => Promise.all(document.getAnimations().filter((a) => a.effect?.getTiming().iterations !== Infinity).map((a) => a.finished)));
+  await page.screenshot({ path: `${SHOTS}${name}.png` });
+}
+
+/** Past the moment in which a tap on what has just come up would count as the second of a double tap. */
+export async function settle(page) {
+  await page.locator('.dock .button').first().waitFor();
+  await page.waitForTimeout(400);
+}
+
+/** How many pixels the page could be scrolled sideways. */
+export const sideways = (page) => page.evaluate(() => {
+  const wide = [...document.querySelectorAll('body *')].filter((e) => !e.closest('.filters, .hidden') && e.getBoundingClientRect().right > innerWidth + 1);
+  return { by: document.documentElement.scrollWidth - innerWidth, elements: wide.map((e) => e.className?.baseVal ?? e.className ?? e.tagName) };
+});
+
+/** Controls that can be tapped and are smaller than 44 × 44, with their size. */
+export const smallTargets = (page) => page.evaluate(() => {
+  const controls = [...document.querySelectorAll('button, a[href], textarea, summary, [role=slider]')].filter((e) => e.checkVisibility());
+  return controls.flatMap((e) => {
+    const { width, height } = e.getBoundingClientRect();
+    const grown = getComputedStyle(e, '::after');
+    const more = grown.content !== 'none' && grown.position === 'absolute' ? [-parseFloat(grown.left) * 2, -parseFloat(grown.top) * 2] : [0, 0];
+    const size = [width + more[0], height + more[1]];
+    return Math.min(...size) >= 43.5 ? [] : [`${e.textContent.trim() || e.getAttribute('aria-label')}: ${size.map(Math.round).join(' × ')}`];
+  });
+});
+
+/** Every visible text whose contrast with what is painted behind it is under 4.5:1. */
+export const weakTexts = (page) => page.evaluate(() => {
+  const parse = (color) => {
+    const [r, g, b, a = 1] = color.match(/[\d.]+/g).map(Number);
+    return { r, g, b, a };
+  };
+  const over = (top, under) => ({ r: top.r * top.a + under.r * (1 - top.a), g: top.g * top.a + under.g * (1 - top.a), b: top.b * top.a + under.b * (1 - top.a), a: 1 });
+  const luminance = ({ r, g, b }) => {
+    const [R, G, B] = [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * R + 0.7152 * G + 0.0722 * B;
+  };
+  const behind = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) layers.push(parse(getComputedStyle(e).backgroundColor));
+    return layers.reverse().reduce((under, layer) => over(layer, under), parse(getComputedStyle(document.body).backgroundColor));
+  };
+  const weak = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!node.data.trim() || !element.checkVisibility({ opacityProperty: true }) || element.closest('.hidden, noscript')) continue;
+    const [a, b] = [luminance(parse(getComputedStyle(element).color)), luminance(behind(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) weak.push(`${node.data.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
+  }
+  return weak;
+});
+
+/** Controls without a name, and names that do not contain the words that are seen. */
+export const unnamed = (page) => page.evaluate(() => [...document.querySelectorAll('button, a[href], textarea, summary, [role=slider], dialog, section, nav')]
+  .filter((e) => e.checkVisibility() && !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
+  .map((e) => e.outerHTML.slice(0, 80)));

@@ -1,0 +1,126 @@
+// A Silas that is only a stage: serves the page under the real policy, speaks the real protocol, checks real
+// signatures, and shows whatever cards a test puts on it. For states that are hard to reach with the real one.
+
+import { createHash, createHmac, createPublicKey, randomUUID, verify } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { WebSocketServer } from 'ws';
+import { canonical } from '../lib/canonical.js';
+import { INSTALLATION, PROOF, at, houseRules, sha256, snapshot } from './sample-cards.mjs';
+
+const WEB = fileURLToPath(new URL('..', import.meta.url));
+export const CODE = 'correct-horse';
+export const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.webmanifest': 'application/manifest+json' };
+
+function publicKey(base64url) {
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url }, format: 'jwk' });
+}
+
+function holds(key, body, signature) {
+  return signature.alg === 'ed25519' && verify(null, Buffer.from(canonical(body)), publicKey(key), Buffer.from(signature.sig, 'base64url'));
+}
+
+/** @param {{ port?: number }} [options] */
+export async function startFake({ port = 0 } = {}) {
+  const devices = new Map();
+  const received = [];
+  const fake = { shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false };
+
+  const http = createServer(async (request, response) => {
+    response.setHeader('content-security-policy', POLICY);
+    const { pathname } = new URL(request.url, 'http://localhost');
+    if (pathname === '/pair' && request.method === 'GET') return json(response, 200, { installation: INSTALLATION, house_rules: fake.rules });
+    if (pathname === '/pair') return pair(request, response);
+    try {
+      const file = join(WEB, normalize(pathname === '/' ? '/index.html' : pathname));
+      const bytes = await readFile(file);
+      response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream');
+      response.end(bytes);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+
+  const json = (response, status, body) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+
+  async function pair(request, response) {
+    let text = '';
+    for await (const part of request) text += part;
+    const { public: key, name, proof, house_rules: token } = JSON.parse(text);
+    const wanted = createHmac('sha256', CODE).update(`silas-pair ${key}`).digest('base64url');
+    if (proof !== wanted) return json(response, 403, { code: 'pairing_code', message: 'This code is not valid any more. Nothing was paired.', todo: 'On the machine where Silas runs: silas pair' });
+    const id = `key-${createHash('sha256').update(Buffer.from(key, 'base64url')).digest('hex').slice(0, 32)}`;
+    const agreed = !fake.rules || (token && token.body.key === id && token.body.verdict === 'approved' && canonical(token.body.offer) === canonical(fake.rules.offer) && holds(key, token.body, token.signature));
+    if (!agreed) return json(response, 403, { code: 'house_rules', message: 'The house rules were not signed.', todo: 'Reload the page.' });
+    devices.set(id, { public: key, name });
+    return json(response, 200, { installation: INSTALLATION, certificate: { body: { key: id, name }, signature: {} } });
+  }
+
+  const wss = new WebSocketServer({ noServer: true });
+  http.on('upgrade', (request, socket, head) => {
+    if (fake.refuse) return socket.destroy();
+    return wss.handleUpgrade(request, socket, head, (ws) => session(ws));
+  });
+
+  function session(ws) {
+    const challenge = `n-${randomUUID()}`;
+    const send = (message) => ws.send(JSON.stringify(message));
+    let device = null;
+    send({ type: 'challenge', challenge, installation: INSTALLATION });
+    ws.on('close', () => fake.sockets.delete(ws));
+    ws.on('message', (data) => {
+      const message = JSON.parse(data);
+      if (!device) {
+        const known = devices.get(message.key);
+        if (!known || !holds(known.public, { kind: 'session', challenge, installation: INSTALLATION, key: message.key }, message.signature)) return ws.close(4001);
+        device = known;
+        fake.sockets.add(ws);
+        return send({ type: 'welcome', device: known.name, snapshot: { ...fake.shown, now: at(Date.now()) } });
+      }
+      received.push(message);
+      if (fake.silent) return undefined;
+      if (message.type === 'message') return said(message.message, device, send);
+      if (message.type === 'approval_response') return decided(message, device, send);
+      if (message.type === 'renew' || message.type === 'dismiss') return send({ type: 'decided', request_id: message.request_id, recorded: true, message: 'Recorded.' });
+      if (message.type === 'proof') return send({ type: 'proof', proof: { ...PROOF, execution: message.execution } });
+      return undefined;
+    });
+  }
+
+  function said({ body, signature }, device, send) {
+    const shape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(body.timestamp) && /^n-[0-9a-f-]{36}$/.test(body.nonce);
+    if (!shape || !holds(device.public, body, signature)) return send({ type: 'error', code: 'bad_signature', message: 'The message was not signed by this device.', todo: 'Pair it again.' });
+    const entry = { id: `msg-${randomUUID()}`, sender: 'owner', text: body.text, at: body.timestamp };
+    fake.shown = { ...fake.shown, entries: [...fake.shown.entries, entry] };
+    return send({ type: 'message', entry });
+  }
+
+  function decided({ request_id, token }, device, send) {
+    const card = fake.shown.cards.find(({ id }) => id === request_id);
+    const good = card && canonical(token.body.offer) === canonical(card.offer) && holds(device.public, token.body, token.signature);
+    send({ type: 'decided', request_id, recorded: Boolean(good), message: good ? 'Recorded.' : 'This card is not open any more.' });
+    if (good) fake.cards(fake.shown.cards.filter(({ id }) => id !== request_id));
+  }
+
+  const tell = (message) => fake.sockets.forEach((ws) => ws.send(JSON.stringify(message)));
+  fake.tell = tell;
+  fake.cards = (cards) => {
+    fake.shown = { ...fake.shown, cards };
+    tell({ type: 'cards', cards });
+  };
+  fake.drop = (code) => fake.sockets.forEach((ws) => (code ? ws.close(code) : ws.terminate()));
+  fake.close = () => new Promise((resolve) => {
+    wss.clients.forEach((ws) => ws.terminate());
+    http.closeAllConnections();
+    http.close(resolve);
+  });
+
+  await new Promise((resolve) => http.listen(port, '127.0.0.1', resolve));
+  fake.url = `http://localhost:${http.address().port}/`;
+  return fake;
+}
+
+export { sha256 };

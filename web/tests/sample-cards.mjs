@@ -1,0 +1,182 @@
+// Cards of every kind with the longest texts that the contract allows, and offers whose hashes are right.
+
+import { createHash, randomUUID } from 'node:crypto';
+import { canonical } from '../lib/canonical.js';
+
+export const INSTALLATION = 'inst-0b5c3a52-77aa-4a63-9a55-6a4a4bb4f2aa';
+
+export const sha256 = (text) => createHash('sha256').update(text).digest('hex');
+export const at = (ms) => new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
+
+const SCOPES = { plan: 'full_plan', house_rules: 'standing', apply: 'single_step', undo: 'single_step', root: 'tool_type' };
+
+function offer(kind, face, payload, { issued = Date.now(), minutes = 5, workItem = `task-${randomUUID()}` } = {}) {
+  return {
+    v: 1, kind, scope: SCOPES[kind], installation: INSTALLATION, epoch: 0, work_item_id: workItem,
+    plan_hash: sha256(payload), shown: sha256(canonical(face)), nonce: `n-${randomUUID()}`,
+    issued_at: at(issued), expires_at: at(issued + minutes * 60_000), max_executions: 1, approval_strength: 'tap', conditions: {},
+  };
+}
+
+function card(kind, face, payload, options = {}) {
+  return {
+    id: `card-${randomUUID()}`, state: options.state ?? 'open', created_at: at(options.issued ?? Date.now()), face,
+    offer: kind ? offer(kind, face, payload, options) : null, payload: kind ? payload : null,
+  };
+}
+
+export const ASKED = 'Tide times are an hour off since the clocks changed. Fix it in tidepool.';
+
+const blank = { risk: null, facts: [], evidence: null, rationale: '', details_title: '', details: [], diffs: [], ctas: [] };
+const check = (name, passed, reason) => ({ name, passed, reason, output: '', exit_code: passed ? 0 : 1, took_ms: 210 });
+
+export const EVIDENCE = {
+  outcome: 'proved', claim: 'Proved: red before, green after',
+  before: [check('Clock-change tests', false, 'Exit code 1, expected 0'), check('All other tests', true, 'Exit code 0, expected 0')],
+  after: [check('Clock-change tests', true, 'Exit code 0, expected 0'), check('All other tests', true, 'Exit code 0, expected 0')],
+};
+
+export const DIFFS = [
+  { path: 'tides/parse.py', added: 4, removed: 1, lines: [
+    { same: 'from datetime import datetime' }, { added: 'from zoneinfo import ZoneInfo' }, { same: '' }, { gap: 12 }, { same: 'def parse_time(text, zone):' },
+    { removed: '    return datetime.fromisoformat(text)' }, { added: '    when = datetime.fromisoformat(text)' }, { added: '    zone = ZoneInfo(zone)' }, { added: '    return when.replace(tzinfo=zone)' },
+  ] },
+  { path: 'tides/report.py', added: 1, removed: 1, lines: [{ removed: 'start = when.strftime("%H:%M")' }, { added: 'start = local(when, zone, HM)' }] },
+];
+
+export function planPayload() {
+  return canonical({
+    id: 'task-4c1d', type: 'task', title: 'Fix the one-hour shift in tidepool', parent: null, spawned_by: null, follow_up_of: null, domain: null, agent: 'ephemeral',
+    budget: { max_tokens: 200_000, max_cost_microusd: 200_000, max_wall_time_seconds: 600, max_attempts: 1, max_planner_calls: 0 },
+    body: '', interaction_mode: 'confirm_only_when_required', input_artifacts_from: [], steps: [{ run: 'sh fix.sh', cwd: null }],
+    verify: [{ name: 'Clock-change tests', run: 'sh check.sh', expect: { exit_code: 0 }, timeout: 300, network: false }],
+    gates: [], skills: [], access_levels: {}, escalation: {}, schedule: null, on_failure: 'report', on_stuck: 'report', failure_context: null, tasks: [], depends_on: [],
+    sandbox: { directories: [{ path: '/home/mira/code/tidepool', access: 'write', device: '2049', inode: '1311' }], hosts: [], toolchains: [] }, flows: [],
+  });
+}
+
+export function planCard(options) {
+  const face = { ...blank, kind: 'plan', risk: 'medium', state: 'Plan', intent: 'Change up to 4 files in tidepool',
+    facts: [
+      { label: 'May change', text: '~/code/tidepool, not `.git`' }, { label: 'May reach', text: 'nothing' },
+      { label: 'Done when', text: '1 check passes' }, { label: 'Stops at', text: '10 minutes or $0.20' },
+    ],
+    rationale: ASKED, details_title: 'Steps, checks and limits',
+    details: [{ title: 'Steps', lines: ['`sh fix.sh`'] }, { title: 'Checks', lines: ['Clock-change tests: `sh check.sh` ends with code 0'] }],
+    ctas: [
+      { press: 'approve', label: 'Do it, apply when green', consequence: 'Changes up to 4 files when the checks are green.' },
+      { press: 'decline', label: 'Decline', consequence: '' },
+    ] };
+  return card('plan', face, planPayload(), options);
+}
+
+export function rootCard(options) {
+  const face = { ...blank, kind: 'root', risk: 'medium', state: 'Directory', intent: 'Let plans work in tidepool',
+    facts: [{ label: 'May change', text: 'only after a plan’s own yes' }, { label: 'Stays', text: 'until you take it back' }, { label: 'Goes to', text: '1 directory, listed below' }],
+    rationale: 'Silas has not worked in this directory before.', details_title: 'Which directory', details: [{ title: 'Goes to', lines: ['/home/mira/code/tidepool'] }],
+    ctas: [{ press: 'approve', label: 'Allow plans here', consequence: 'Plans may ask to work in tidepool.' }, { press: 'decline', label: 'Not now', consequence: '' }] };
+  const payload = canonical({ kind: 'root', place: { path: '/home/mira/code/tidepool', device: '2049', inode: '1311' } });
+  return card('root', face, payload, options);
+}
+
+export function doneCard(options = {}) {
+  const execution = 'exec-00aa11bb22cc33dd44ee55ff66007788';
+  const face = { ...blank, kind: 'done', risk: 'low', state: 'Applied · 07:19', intent: '2 files changed in tidepool',
+    facts: [{ label: 'Checks', text: '1 red turned green, 1 stayed green' }, { label: 'Kept', text: 'The old versions, until 07:24' }, { label: 'Took', text: '2 min 10 s' }],
+    evidence: { ...EVIDENCE, claim: 'Proved: red before, green after, checks not protected' }, rationale: ASKED, details_title: 'Read the 2 changes', details: [], diffs: DIFFS,
+    ctas: [
+      { press: 'approve', label: 'Undo, put 2 files back', consequence: 'Puts 2 files back as they were.' },
+      { press: 'proof', label: 'See the proof', consequence: '' }, { press: 'dismiss', label: 'Done', consequence: '' },
+    ] };
+  const payload = canonical({ kind: 'undo', execution, changeset: sha256('changes') });
+  return card('undo', face, payload, { ...options, workItem: execution });
+}
+
+export function applyCard(options) {
+  const face = { ...blank, kind: 'apply', risk: 'low', state: 'Rehearsed, not applied', intent: 'Apply 2 changed files to tidepool',
+    facts: [{ label: 'You asked', text: '“Tide times are an hour off …”' }, { label: 'Changes', text: 'parse.py, report.py' }, { label: 'Undo', text: 'One tap, for 5 minutes' }],
+    evidence: EVIDENCE, details_title: 'Read the 2 changes', diffs: DIFFS,
+    ctas: [{ press: 'approve', label: 'Apply 2 files', consequence: '' }, { press: 'decline', label: 'Discard the copy', consequence: '' }] };
+  return card('apply', face, canonical({ kind: 'apply', execution: 'exec-11', changeset: sha256('c') }), options);
+}
+
+export function highCard(options) {
+  const face = { ...blank, kind: 'apply', risk: 'high', state: 'Outside this machine', intent: 'Push 1 commit to main on github.com',
+    facts: [{ label: 'May reach', text: 'github.com, nothing else' }, { label: 'Uses', text: 'First use of your deploy key' }, { label: 'Undo', text: 'Only by a second commit' }],
+    rationale: 'The nightly build still uses the old reader.', details_title: 'What will be pushed', details: [{ title: 'Commit', lines: ['Keep the zone when reading'] }],
+    ctas: [{ press: 'approve', label: 'Push 1 commit', consequence: 'Pushes 1 commit to main.' }, { press: 'decline', label: 'Decline', consequence: '' }] };
+  return card('apply', face, canonical({ kind: 'apply', execution: 'exec-12', changeset: sha256('d') }), options);
+}
+
+/** Every text as long as the contract allows. */
+export function longestCard(options) {
+  const fact = (label) => ({ label, text: 'Wide words make mighty lines 30' });
+  const face = { ...blank, kind: 'plan', risk: 'medium', state: 'Plan, three words', intent: 'Change up to 4000 files in some-very-long-named-project-here',
+    facts: ['May change', 'May reach', 'Done when', 'Stops at', 'Needs only'].map(fact),
+    rationale: '“Every morning the tide table shows times that are an hour off since the clocks changed in the night, and I would like it to be repaired.”',
+    details_title: 'Steps, checks and limits', details: [{ title: 'Steps', lines: ['`sh fix.sh`'] }],
+    ctas: [
+      { press: 'approve', label: 'Do it and apply it when everything is green', consequence: 'Changes up to 4000 files in some-very-long-named-project-here when the checks are green.' },
+      { press: 'decline', label: 'Leave everything as it is', consequence: '' },
+    ] };
+  return card('plan', face, planPayload(), options);
+}
+
+export function reportCard(options) {
+  const face = { ...blank, kind: 'report', state: 'Nothing applied', intent: 'The check is still red',
+    facts: [{ label: 'Stays', text: 'Your files are untouched' }],
+    evidence: { outcome: 'failed', claim: 'Failed: still red after the work', before: EVIDENCE.before, after: EVIDENCE.before },
+    ctas: [{ press: 'proof', label: 'See what happened', consequence: '' }, { press: 'dismiss', label: 'Done', consequence: '' }] };
+  return card(null, face, null, options);
+}
+
+export function houseRules() {
+  const face = { ...blank, kind: 'pairing', risk: 'low', state: 'Pairing', intent: 'Pair this browser with Silas',
+    rationale: 'Every command that Silas runs for you is a question first. By itself it may only do this:', details_title: 'What Silas may do by itself',
+    details: [{ title: 'House rules', lines: ['Begin an approved task again if it was interrupted, in a fresh copy and within its time limit', 'Drop the old versions of changed files when their undo time is over'] }],
+    ctas: [{ press: 'approve', label: 'Pair this browser', consequence: 'This browser can approve work from now on.' }] };
+  const payload = canonical({ kind: 'house_rules', rules: ['resume_interrupted', 'drop_old_versions'] });
+  return { face, offer: offer('house_rules', face, payload), payload };
+}
+
+export function runningWork(started = Date.now() - 60_000) {
+  const step = (label, state, took_ms = null) => ({ label, state, took_ms });
+  return { execution: 'exec-running', work_item: 'task-1', title: 'Fix the one-hour shift in tidepool', place: 'Working in a private copy', running: true, started_at: at(started),
+    footer: 'Your files are untouched', outcome: null, has_proof: false,
+    steps: [step('Copied 38 files', 'done', 400), step('Ran the checks first: 1 fails', 'done', 6000), step('Ran `sh fix.sh`', 'done', 41_000), step('Running the checks again', 'running'), step('Apply what is proved', 'waiting'), step('Show you the result', 'waiting')] };
+}
+
+export function finishedWork(started = Date.now() - 600_000) {
+  return { ...runningWork(started), execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', place: 'Applied', running: false, outcome: 'proved', has_proof: true, steps: [] };
+}
+
+export const ACTIVITY = {
+  summary: '6 things today. 1 waits for you, 1 was refused.', n_entries: 1284, verified: true,
+  rows: [
+    ['undo', 'You took back 2 files in tidepool', 'Signed on Chromium on Linux'], ['refused', 'Refused to work in `/etc`', 'A system directory cannot be granted. Nothing happened.'],
+    ['seal', 'Proved a fix for the hour shift', '2 files, applied'], ['shield', 'Used “Work in tidepool”', 'Signed on Chromium on Linux'],
+    ['cross', '1 check was red', 'Exit code 1, expected 0'], ['pen', 'You approved a plan', 'Signed on Chromium on Linux'], ['tick', 'Started', 'The log is whole'],
+  ].map(([icon, text, note], n) => ({ seq: 1284 - n, at: at(Date.now() - n * 900_000), icon, text, note })),
+};
+
+export const GRANTS = [
+  { title: 'Work in tidepool', text: 'Plans may ask to work in `/home/mira/code/tidepool`.', since: at(Date.now() - 3 * 86_400_000) },
+  { title: 'House rules', text: 'May answer from its own log and keep it.', since: at(Date.now() - 4 * 86_400_000) },
+];
+
+export const PROOF = {
+  execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', title: 'Fix the one-hour shift in tidepool', outcome: 'proved', claim: 'Proved: red before, green after', before: EVIDENCE.before, after: EVIDENCE.after, diffs: DIFFS,
+  steps: [
+    ['You asked', '07:14, signed on Chromium on Linux'], ['Checks ran on the untouched copy', '1 of 2 failed'], ['Silas changed 2 files', '+5 −2 lines, in the private copy only'],
+    ['The same checks ran again', '2 pass. The work could not change them.'], ['You approved exactly this plan', '07:15, signed on Chromium on Linux'], ['2 files applied, all or none', 'What landed is what was checked'], ['Written to the log', 'Entries 1,271 to 1,284, chain unbroken'],
+  ].map(([title, note]) => ({ title, note })),
+};
+
+export function snapshot(change = {}) {
+  return {
+    installation: INSTALLATION, now: at(Date.now()), entries: [], cards: [], work: [], activity: ACTIVITY, grants: GRANTS,
+    understood: ['run `COMMAND` in `DIRECTORY` and check with `COMMAND`', 'what did you do?'], ...change,
+  };
+}
+
+export const entry = (sender, text, ago = 120_000) => ({ id: `msg-${randomUUID()}`, sender, text, at: at(Date.now() - ago) });

@@ -1,0 +1,451 @@
+// The surfaces in a real browser, in states that are hard to reach with the real server: sizes, contrast, the rules of
+// deciding, losing the connection. Pictures go to shots/.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { launch, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
+import { CODE, startFake } from './fake-server.mjs';
+import * as sample from './sample-cards.mjs';
+
+let browser;
+let fake;
+
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+beforeEach(async (t) => {
+  fake = await startFake();
+});
+
+/** A paired page that shows `change`. Anything the policy blocks or the page throws fails the test. */
+async function open(t, change = {}, { width = 375, height = 812, scheme = 'light', at = 'review', ...more } = {}) {
+  const stage = fake;
+  stage.shown = sample.snapshot(change);
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, serviceWorkers: 'block', hasTouch: width < 960, ...more });
+  const page = await context.newPage();
+  const trouble = [];
+  page.on('pageerror', (error) => trouble.push(String(error)));
+  page.on('console', (message) => /Content Security Policy|Refused/.test(message.text()) && trouble.push(message.text()));
+  t.after(async () => {
+    await context.close();
+    await stage.close();
+    assert.deepEqual(trouble, []);
+  });
+  await page.goto(`${stage.url}#pair=${CODE}`);
+  await page.locator('.pair-dock .filled').click();
+  await page.locator('.frame').waitFor();
+  await page.evaluate((hash) => { location.hash = hash; }, at);
+  return page;
+}
+
+const focused = (page, id) => page.waitForFunction((wanted) => document.activeElement?.id === wanted, id);
+const sent = (type) => fake.received.filter((message) => message.type === type);
+const received = async (type) => {
+  for (let n = 0; n < 100 && sent(type).length === 0; n++) await new Promise((resolve) => setTimeout(resolve, 20));
+  return sent(type);
+};
+
+const ENTRIES = [sample.entry('owner', sample.ASKED, 300_000), sample.entry('silas', 'A plan waits for you in Review.', 1000)];
+const SCENES = {
+  welcome: ['stream', {}],
+  stream: ['stream', { entries: ENTRIES, work: [sample.finishedWork(), sample.runningWork()], cards: [sample.planCard()] }],
+  plan: ['review', { entries: ENTRIES, cards: [sample.planCard(), sample.rootCard(), sample.highCard()] }],
+  longest: ['review', { entries: ENTRIES, cards: [sample.longestCard(), sample.longestCard()] }],
+  root: ['review', { cards: [sample.rootCard()] }],
+  apply: ['review', { cards: [sample.applyCard(), sample.planCard()] }],
+  done: ['review', { entries: ENTRIES, cards: [sample.doneCard(), sample.planCard()] }],
+  report: ['review', { cards: [sample.reportCard()] }],
+  parked: ['review', { cards: [sample.planCard({ state: 'parked' })] }],
+  many: ['review', { cards: Array.from({ length: 7 }, () => sample.planCard()) }],
+  nothing: ['review', {}],
+  activity: ['activity', {}],
+  proof: [`proof/${sample.PROOF.execution}`, {}],
+};
+
+for (const scheme of ['light', 'dark']) {
+  for (const [width, height] of [[375, 812], [1280, 800]]) {
+    test(`every surface at ${width} px, ${scheme}: nothing sideways, contrast, targets, names`, async (t) => {
+      const page = await open(t, {}, { width, height, scheme, at: 'stream' });
+      for (const [name, [at, change]] of Object.entries(SCENES)) {
+        fake.shown = sample.snapshot(change);
+        await page.goto('about:blank');
+        await page.goto(`${fake.url}#${at}`);
+        await page.locator('.ambient', { hasText: /quiet|running|active|review/ }).or(page.locator('.proof-head')).first().waitFor();
+        await shot(page, `${name}-${width}-${scheme}`);
+        assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
+        assert.deepEqual(await weakTexts(page), [], name);
+        assert.deepEqual(await smallTargets(page), [], name);
+        assert.deepEqual(await unnamed(page), [], name);
+      }
+    });
+  }
+}
+
+for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 }, ''], ['200 % text', {}, '200%'], ['320 px and 200 % text', { width: 320, height: 640 }, '200%'], ['right to left', {}, '']]) {
+  test(`${what}: nothing is cut off sideways`, async (t) => {
+    const page = await open(t, {}, { ...options, at: 'stream' });
+    for (const [name, [at, change]] of Object.entries(SCENES)) {
+      fake.shown = sample.snapshot(change);
+      await page.goto('about:blank');
+      await page.goto(`${fake.url}#${at}`);
+      await page.locator('main').waitFor();
+      await page.evaluate(([size, rtl]) => {
+        document.documentElement.style.fontSize = size;
+        if (rtl) document.documentElement.dir = 'rtl';
+      }, [textSize, what === 'right to left']);
+      await page.locator('.card, .turn, .welcome, .nothing, .timeline, .proof-head').first().waitFor();
+      assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
+      await shot(page, `${name}-${what.replaceAll(/\W+/g, '-')}`);
+    }
+  });
+}
+
+test('the body of every card fits 300 px at 375 px, and nothing of it is lost', async (t) => {
+  const page = await open(t, {}, { at: 'review' });
+  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.applyCard, sample.doneCard, sample.reportCard, sample.highCard]) {
+    const card = make();
+    fake.cards([card]);
+    await page.locator(`[id="${card.id}-intent"]`).waitFor();
+    const height = await page.locator('.card-body').evaluate((body) => body.offsetHeight);
+    assert.ok(height <= 300, `${make.name}: ${height}`);
+    const text = await page.locator('.card').textContent();
+    for (const fact of card.face.facts) assert.ok(text.includes(fact.text.replaceAll('`', '')), `${make.name} lost ${fact.label}`);
+  }
+});
+
+test('pairing signs the house rules with one tap, and the code leaves the address bar', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  assert.equal(fake.devices.size, 1);
+  assert.match([...fake.devices.values()][0].name, /^Chromium on /);
+  assert.ok(!page.url().includes('pair='));
+  await page.reload();
+  await page.locator('.welcome').waitFor();
+});
+
+test('without a code the page says how to get one, and shows nothing else', async (t) => {
+  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, serviceWorkers: 'block' });
+  t.after(async () => { await context.close(); await fake.close(); });
+  const page = await context.newPage();
+  await page.goto(fake.url);
+  await page.getByText('silas pair').waitFor();
+  assert.equal(await page.locator('button.filled').count(), 0);
+  assert.equal(await page.locator('.frame').count(), 0);
+  await shot(page, 'pair-no-code');
+});
+
+test('a refused code is told in the words of the server, and no key stays', async (t) => {
+  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, serviceWorkers: 'block' });
+  t.after(async () => { await context.close(); await fake.close(); });
+  const page = await context.newPage();
+  await page.goto(`${fake.url}#pair=old`);
+  await page.locator('.rules').waitFor();
+  await shot(page, 'pair');
+  await page.locator('.pair-dock .filled').click();
+  await page.getByText('This code is not valid any more. Nothing was paired.').waitFor();
+  await page.reload();
+  await page.getByText('silas pair').waitFor();
+});
+
+test('house rules that differ from their hash are not signed', async (t) => {
+  fake.rules.face = { ...fake.rules.face, rationale: 'Everything is allowed.' };
+  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, serviceWorkers: 'block' });
+  t.after(async () => { await context.close(); await fake.close(); });
+  const page = await context.newPage();
+  await page.goto(`${fake.url}#pair=${CODE}`);
+  await page.locator('.pair-dock .filled').click();
+  await page.getByText('These rules and the request differ. Nothing was signed.').waitFor();
+  assert.equal(fake.devices.size, 0);
+});
+
+test('low risk: one tap signs, the button is disabled at once and a second tap decides nothing', async (t) => {
+  const page = await open(t, { cards: [sample.applyCard()] });
+  await settle(page);
+  fake.silent = true;
+  const button = page.locator('.dock .filled');
+  await button.click();
+  await page.getByText('Applying 2 files').waitFor();
+  assert.ok(await button.isDisabled());
+  await button.click({ force: true });
+  await page.waitForTimeout(200);
+  assert.equal(sent('approval_response').length, 1);
+  assert.equal(sent('approval_response')[0].token.body.verdict, 'approved');
+});
+
+test('medium risk: a double tap opens the question and does not confirm it; Confirm has focus; Esc goes back', async (t) => {
+  const page = await open(t, { entries: ENTRIES, cards: [sample.planCard()] });
+  await settle(page);
+  const spot = await page.locator('.dock .filled').boundingBox();
+  // Both taps where Confirm will be.
+  await page.mouse.dblclick(spot.x + spot.width - 30, spot.y + spot.height / 2);
+  await page.getByText('Changes up to 4 files when the checks are green.').waitFor();
+  await page.waitForTimeout(200);
+  assert.equal(sent('approval_response').length, 0);
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Confirm');
+  await shot(page, 'confirm-375-light');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
+  await settle(page);
+  await page.locator('.dock .filled').click();
+  await settle(page);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  const [answer] = await received('approval_response');
+  assert.equal(answer.token.body.verdict, 'approved');
+  await page.getByText('Nothing to decide').waitFor();
+});
+
+test('a card that comes up under the thumb is not decided by the tap that was meant for the one before', async (t) => {
+  const [one, two] = [sample.applyCard(), sample.applyCard()];
+  const page = await open(t, { cards: [one, two] });
+  await settle(page);
+  const spot = await page.locator('.dock .filled').boundingBox();
+  await page.mouse.click(spot.x + 40, spot.y + 20);
+  await page.locator(`[id="${two.id}-intent"]`).waitFor();
+  await focused(page, `${two.id}-intent`);
+  await page.mouse.click(spot.x + 40, spot.y + 20);
+  await page.waitForTimeout(200);
+  assert.deepEqual(sent('approval_response').map((message) => message.request_id), [one.id]);
+});
+
+test('somebody who is confirming keeps their card when another becomes the first', async (t) => {
+  const mine = sample.planCard();
+  const page = await open(t, { cards: [mine] });
+  await settle(page);
+  await page.locator('.dock .filled').click();
+  fake.cards([sample.applyCard(), mine]);
+  await settle(page);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  assert.equal((await received('approval_response'))[0].request_id, mine.id);
+});
+
+test('high risk: the slide needs its end; keys go ten steps and Enter', async (t) => {
+  const page = await open(t, { cards: [sample.highCard()] });
+  await settle(page);
+  await page.locator('.dock .filled').click();
+  const thumb = page.getByRole('slider');
+  const box = await thumb.boundingBox();
+  await settle(page);
+  await page.mouse.move(box.x + 20, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 120, box.y + 20, { steps: 4 });
+  await page.mouse.up();
+  assert.equal(await thumb.getAttribute('aria-valuenow'), '0');
+  assert.equal(sent('approval_response').length, 0);
+  await shot(page, 'high-375-light');
+  await thumb.focus();
+  for (let n = 0; n < 9; n++) await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  assert.equal(sent('approval_response').length, 0);
+  await page.keyboard.press('ArrowRight');
+  assert.match(await thumb.getAttribute('aria-valuetext'), /^ready, press Enter/);
+  await page.keyboard.press('Enter');
+  assert.equal((await received('approval_response')).length, 1);
+});
+
+test('a dragged slide that reaches its end decides', async (t) => {
+  const page = await open(t, { cards: [sample.highCard()] });
+  await settle(page);
+  await page.locator('.dock .filled').click();
+  await settle(page);
+  const [from, to] = [await page.getByRole('slider').boundingBox(), await page.locator('.slide').boundingBox()];
+  await page.mouse.move(from.x + 20, from.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(to.x + to.width, from.y + 20, { steps: 8 });
+  await page.mouse.up();
+  assert.equal((await received('approval_response')).length, 1);
+});
+
+for (const [what, spoil] of [
+  ['the face', (card) => ({ ...card, face: { ...card.face, intent: 'Change 1 file in tidepool' } })],
+  ['the payload', (card) => ({ ...card, payload: card.payload.replace('fix.sh', 'rm.sh') })],
+  ['the payload’s spelling', (card) => { const payload = card.payload.replace('{', '{ '); return { ...card, payload, offer: { ...card.offer, plan_hash: sample.sha256(payload) } }; }],
+  ['the installation', (card) => ({ ...card, offer: { ...card.offer, installation: 'inst-other' } })],
+  ['the kind', (card) => ({ ...card, offer: { ...card.offer, kind: 'root' } })],
+]) {
+  test(`if ${what} is not what would be signed, the dock is replaced`, async (t) => {
+    const page = await open(t, { cards: [spoil(sample.planCard())] });
+    await page.getByText('This card and the request differ. Nothing was signed. Reload, or decide in the terminal.').waitFor();
+    assert.equal(await page.locator('.dock button').count(), 0);
+    await shot(page, 'differs-375-light');
+  });
+}
+
+test('the details say what the payload says, not only what the face says', async (t) => {
+  const page = await open(t, { cards: [sample.planCard()] });
+  assert.equal(await page.locator('.details').evaluate((details) => details.open), false);
+  await page.locator('.details summary').click();
+  const signed = await page.locator('.signed').innerText();
+  for (const part of ['sh fix.sh', 'sh check.sh ends with code 0', '/home/mira/code/tidepool, read and change', 'None', '10 min and $0.20 at most']) assert.ok(signed.includes(part), part);
+  await shot(page, 'plan-details-375-light');
+});
+
+test('a parked card asks again or is dropped, and signs nothing', async (t) => {
+  const card = sample.planCard({ state: 'parked', issued: Date.now() - 600_000 });
+  const page = await open(t, { cards: [card] });
+  await settle(page);
+  await page.getByText('Parked', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Ask me again' }).click();
+  assert.equal((await received('renew'))[0].request_id, card.id);
+  const fresh = { ...sample.planCard(), id: card.id };
+  fake.cards([fresh]);
+  await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
+  assert.ok(!(await page.locator('.dock .filled').isDisabled()));
+  assert.equal(sent('approval_response').length, 0);
+});
+
+test('a done card counts down, and its button greys when the window is over', async (t) => {
+  const page = await open(t, { entries: ENTRIES, cards: [sample.doneCard({ issued: Date.now() - 60_000 })] });
+  assert.match(await page.locator('.undo-time').textContent(), /^, time left (4:00|3:5\d)$/);
+  fake.cards([sample.doneCard({ issued: Date.now() - 300_000 })]);
+  const over = page.getByRole('button', { name: 'The undo window is over' });
+  await over.waitFor();
+  assert.ok(await over.isDisabled());
+});
+
+test('undo is one tap and signs the undo offer', async (t) => {
+  const card = sample.doneCard();
+  const page = await open(t, { cards: [card] });
+  await settle(page);
+  await page.locator('.undo').click();
+  const [{ token }] = await received('approval_response');
+  assert.equal(token.body.offer.kind, 'undo');
+  assert.equal(token.body.verdict, 'approved');
+});
+
+test('a refused decision says why and can be taken again', async (t) => {
+  const page = await open(t, { cards: [sample.applyCard()] });
+  await settle(page);
+  fake.shown = { ...fake.shown, cards: [] };
+  await page.locator('.dock .filled').click();
+  await page.locator('.dock').getByText('This card is not open any more.').waitFor();
+  assert.ok(!(await page.locator('.dock .filled').isDisabled()));
+});
+
+test('after a loss: notice with seconds and Retry, cards readable, dock off; then it goes on in place', async (t) => {
+  const page = await open(t, { cards: [sample.applyCard()] });
+  fake.refuse = true;
+  fake.drop();
+  await page.getByText('Silas is not answering.').waitFor();
+  await page.getByText(/Trying again (in \d+ s|now)\./).waitFor();
+  await page.getByText('You can decide as soon as Silas answers').waitFor();
+  assert.ok(await page.locator('.dock .button').first().isDisabled());
+  await page.getByText('Apply 2 changed files to tidepool').waitFor();
+  await shot(page, 'reconnecting-375-light');
+  fake.refuse = false;
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await page.getByText('Silas is not answering.').waitFor({ state: 'detached' });
+  assert.ok(!(await page.locator('.dock .filled').isDisabled()));
+});
+
+test('what is typed without a connection is kept over a reload, marked, and signed when it is sent', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  fake.refuse = true;
+  fake.drop();
+  await page.getByText('Silas is not answering.').waitFor();
+  await page.getByRole('textbox').fill('what did you do?');
+  await page.keyboard.press('Enter');
+  await page.getByText('You · will be sent').waitFor();
+  await shot(page, 'will-be-sent-375-light');
+  await page.reload();
+  await page.getByText('You · will be sent').waitFor();
+  fake.refuse = false;
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await page.getByText('You · will be sent').waitFor({ state: 'detached' });
+  await page.getByText(/You · \d\d:\d\d/).waitFor();
+  assert.equal(sent('message').length, 1);
+  await page.reload();
+  await page.getByText(/You · \d\d:\d\d/).waitFor();
+  assert.equal(sent('message').length, 1);
+});
+
+test('close code 4001 leads to pairing and says why', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  fake.devices.clear();
+  fake.drop();
+  await page.getByText('Silas does not know this browser any more. Pair it again.').waitFor();
+  assert.equal(await page.locator('.frame').count(), 0);
+});
+
+test('Stop asks once and is sent unsigned; it says what to do when Silas cannot be reached', async (t) => {
+  const page = await open(t, { work: [sample.runningWork()] }, { at: 'stream' });
+  await page.keyboard.press('.');
+  await page.getByRole('heading', { name: 'Stop everything?' }).waitFor();
+  await shot(page, 'stop-375-light');
+  await page.keyboard.press('Escape');
+  assert.equal(sent('stop').length, 0);
+  await page.getByRole('button', { name: 'Stop everything' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Stop everything' }).click();
+  assert.equal((await received('stop')).length, 1);
+  fake.refuse = true;
+  fake.drop();
+  await page.getByText('Silas is not answering.').waitFor();
+  await page.getByRole('button', { name: 'Stop everything' }).click();
+  await page.getByText('silas stop --all').waitFor();
+});
+
+test('keys lead to the surfaces and decide nothing; a wide page slides Activity over and gives focus back', async (t) => {
+  const page = await open(t, { cards: [sample.planCard()] }, { width: 1280, height: 800, at: 'stream' });
+  await page.keyboard.press('/');
+  await focused(page, 'composer');
+  await page.keyboard.type('ra.?');
+  assert.equal(await page.getByRole('textbox').inputValue(), 'ra.?');
+  await page.getByRole('link', { name: 'Activity' }).focus();
+  await page.keyboard.press('a');
+  await page.locator('dialog').getByText('What Silas did').waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'ActivityA');
+  await page.keyboard.press('?');
+  await page.getByRole('heading', { name: 'This browser' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('r');
+  await focused(page, `${fake.shown.cards[0].id}-intent`);
+  assert.equal(fake.received.length, 0);
+});
+
+test('text stays text, and characters that hide or turn others are shown', async (t) => {
+  const card = sample.planCard();
+  card.face = { ...card.face, intent: 'Change <b>1</b> file\u202Egnp.sh', facts: [{ label: 'May change', text: '/tmp/a\u200Bb\u200Dc' }] };
+  card.offer = { ...card.offer, shown: sample.sha256((await import('../lib/canonical.js')).canonical(card.face)) };
+  const page = await open(t, { entries: [sample.entry('silas', '<img src=x onerror=alert(1)> \u2066x')], cards: [card] });
+  assert.equal(await page.locator('.intent').innerText(), 'Change <b>1</b> file⟨U+202E⟩gnp.sh');
+  await page.getByText('/tmp/a⟨U+200B⟩b⟨U+200D⟩c').first().waitFor();
+  await page.evaluate(() => { location.hash = 'stream'; });
+  await page.getByText('<img src=x onerror=alert(1)> ⟨U+2066⟩x').waitFor();
+  assert.equal(await page.locator('.stream img').count(), 0);
+});
+
+test('focus goes through a card in order: details, recommended, decline', async (t) => {
+  const page = await open(t, { cards: [sample.planCard(), sample.applyCard()] });
+  await settle(page);
+  await page.locator('.intent').focus();
+  const order = [];
+  for (let n = 0; n < 3; n++) {
+    await page.keyboard.press('Tab');
+    order.push(await page.evaluate(() => document.activeElement.innerText));
+  }
+  assert.deepEqual(order, ['Steps, checks and limits', 'Do it, apply when green', 'Decline']);
+});
+
+test('reduced motion and forced colours', async (t) => {
+  const page = await open(t, { entries: ENTRIES, work: [sample.runningWork()], cards: [sample.doneCard()] }, { at: 'stream', reducedMotion: 'reduce', forcedColors: 'active' });
+  await page.locator('.work').waitFor();
+  assert.equal(await page.locator('.icon-spinner').isVisible(), false);
+  await shot(page, 'stream-forced-colours');
+  await page.evaluate(() => { location.hash = 'review'; });
+  await page.locator('.undo').waitFor();
+  assert.equal(await page.locator('.ring').isVisible(), false);
+  await shot(page, 'done-forced-colours');
+});
+
+test('the shell opens without a server, from the worker’s cache; nothing that Silas says is kept there', async (t) => {
+  const page = await open(t, {}, { at: 'stream', serviceWorkers: 'allow' });
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  await page.reload();
+  await page.locator('.welcome').waitFor();
+  const kept = await page.evaluate(async () => (await Promise.all((await caches.keys()).map(async (name) => (await (await caches.open(name)).keys()).map((request) => new URL(request.url).pathname)))).flat());
+  assert.ok(kept.includes('/app.js') && !kept.some((path) => /pair$|ws/.test(path)), kept.join(' '));
+  await fake.close();
+  await page.reload();
+  await page.getByText('Silas is not answering.').waitFor();
+});
