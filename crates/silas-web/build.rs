@@ -9,7 +9,9 @@ fn main() -> std::io::Result<()> {
     let mut files = Vec::new();
     collect(&page, &mut files)?;
     files.sort();
-    let mut source = String::from("/// Path in the page and content of each file.\npub(crate) static PAGE_FILES: &[(&str, &[u8])] = &[\n");
+    let mut source = String::from(
+        "/// Path in the page and content of each file.\npub(crate) static PAGE_FILES: &[(&str, &[u8])] = &[\n",
+    );
     for file in &files {
         let name = file.strip_prefix(&page).map_err(std::io::Error::other)?.display().to_string();
         let _infallible = writeln!(source, "    ({name:?}, include_bytes!({:?})),", file.display().to_string());

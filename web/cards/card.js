@@ -31,8 +31,12 @@ export function CardView({ card, asked, focus }) {
   const n_moved = moves.filter((move) => move === 'fact').length;
   const shown = parked ? [] : face.facts.slice(0, face.facts.length - n_moved);
   const moved = parked ? face.facts : face.facts.slice(face.facts.length - n_moved);
-  const inDetails = parked || moves.includes('rationale');
-  const rationale = face.rationale && html`<${Rationale} text=${face.rationale} asked=${asked} oneLine=${moves.includes('line') && !inDetails} />`;
+  const owners = ownersWords(face.rationale, asked);
+  const isResult = face.evidence !== null || face.kind === 'done' || face.kind === 'report';
+  // A result is about evidence, so there the owner's words are one line among the facts; all of them are in the details.
+  const inFacts = !parked && owners !== null && isResult && !moves.includes('rationale');
+  const inDetails = parked || isResult || moves.includes('rationale');
+  const rationale = face.rationale && html`<${Rationale} text=${face.rationale} owners=${owners} oneLine=${moves.includes('line') && !inDetails} />`;
   const risky = face.risk === 'high' || face.risk === 'irreversible';
   const listedBelow = face.facts.some(({ text }) => text.includes('listed below'));
   const ids = { title: `${card.id}-intent`, about: `${card.id}-about` };
@@ -45,24 +49,30 @@ export function CardView({ card, asked, focus }) {
         ${face.risk && html`<span class="hidden">${RISKS[face.risk].word}.</span>`}
         ${parked && html`<p class="parked">Nobody answered in time, and that counts as no. Nothing was done. One tap asks again, with everything checked afresh.</p>`}
         ${!parked && face.evidence && html`<${Evidence} evidence=${face.evidence} />`}
-        ${shown.length > 0 && html`<dl class="facts">${shown.map(({ label, text }) => html`<div key=${label}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
+        ${shown.length > 0 && html`<dl class="facts">
+          ${inFacts && html`<div><dt>You asked</dt><dd class="asked"><bdi>“${visible(owners)}”</bdi></dd></div>`}
+          ${shown.map(({ label, text }) => html`<div key=${label}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
       </div>
       ${!inDetails && rationale}
       ${hasFiles(face) && !moves.includes('files') && html`<${FileList} diffs=${face.diffs} />`}
     </div>
-    ${(hasDetails(card, moved) || (inDetails && rationale)) && html`<${Details} card=${card} moved=${moved} startsOpen=${!parked && (risky || listedBelow || inDetails || n_moved > 0)}>${inDetails && rationale}<//>`}
+    ${(hasDetails(card, moved) || (inDetails && rationale)) && html`<${Details} card=${card} moved=${moved} startsOpen=${!parked && (risky || listedBelow || n_moved > 0)}>${inDetails && rationale}<//>`}
   </article>`;
 }
 
-/** @param {{ text: string, asked: string[], oneLine: boolean }} props */
-function Rationale({ text, asked, oneLine }) {
+/** The words that the owner really said, if the rationale is that. @param {string} text @param {string[]} asked */
+function ownersWords(text, asked) {
   const words = text.replace(/^[“"](.*)[”"]$/s, '$1');
   const start = /^(.{10,}?)\s*…$/s.exec(words)?.[1];
-  const isOwners = asked.some((said) => said === words || (start !== undefined && said.startsWith(start)));
-  if (!isOwners) return html`<p class="why"><bdi>${visible(text)}</bdi></p>`;
+  return asked.some((said) => said === words || (start !== undefined && said.startsWith(start))) ? words : null;
+}
+
+/** @param {{ text: string, owners: string | null, oneLine: boolean }} props */
+function Rationale({ text, owners, oneLine }) {
+  if (owners === null) return html`<p class="why"><bdi>${visible(text)}</bdi></p>`;
   return html`<blockquote class=${oneLine ? 'quote one-line' : 'quote'}>
     <p class="quote-label">You asked</p>
-    <p class="quote-text"><bdi>“${visible(words)}”</bdi></p>
+    <p class="quote-text"><bdi>“${visible(owners)}”</bdi></p>
   </blockquote>`;
 }
 

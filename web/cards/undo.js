@@ -38,7 +38,7 @@ const ROUND = 2 * Math.PI * RADIUS;
 
 /** @param {{ part: number }} props */
 function Ring({ part }) {
-  return html`<svg class="ring" width="34" height="34" viewBox="0 0 34 34" fill="none" stroke="currentColor" stroke-width="3.5" stroke-linecap="round" aria-hidden="true">
+  return html`<svg class="ring" width="2.125rem" height="2.125rem" viewBox="0 0 34 34" fill="none" stroke="currentColor" stroke-width="3.5" stroke-linecap="round" aria-hidden="true">
     <circle cx="17" cy="17" r=${RADIUS} stroke-dasharray=${ROUND} stroke-dashoffset=${ROUND * (1 - Math.min(1, part))} transform="rotate(-90 17 17)" />
   </svg>`;
 }

@@ -35,7 +35,8 @@ const SEAL = 'M12 1.8l2.4 1.9 3-.4 1.2 2.8 2.8 1.2-.4 3L22.9 12 21 14.7l.4 3-2.8
 
 /** @param {{ name: string, size?: number }} props */
 export function Icon({ name, size = 20 }) {
-  const frame = { width: size, height: size, viewBox: '0 0 24 24', 'aria-hidden': 'true', focusable: 'false', class: `icon icon-${name}` };
+  // In rem, so that signs grow with the words beside them.
+  const frame = { width: `${size / 16}rem`, height: `${size / 16}rem`, viewBox: '0 0 24 24', 'aria-hidden': 'true', focusable: 'false', class: `icon icon-${name}` };
   if (name === 'seal') {
     return html`<svg ...${frame}><path d=${SEAL} fill="currentColor" /><path class="icon-inner" d="M7.5 12.3l3 3 6-6.3" fill="none" stroke-width="2.4" stroke-linecap="round" stroke-linejoin="round" /></svg>`;
   }

@@ -4,9 +4,9 @@
 //! [`Engine::readmit`]. Architecture invariant (INV-02): what is spent is bound to the bytes that were shown and signed;
 //! signature, hash, expiry, count, execution and ledger entry are one transaction.
 
+use crate::Error;
 use crate::house_rules::{HOUSE_RULE_DAYS, HOUSE_RULE_USES, HouseRule, HouseRules};
 use crate::witness::{Approvable, Approved};
-use crate::Error;
 use silas_core::card::{Card, CardState, Face};
 use silas_core::event::AuditEvent;
 use silas_core::evidence::{self, Anchor, Evidence, When};
@@ -124,7 +124,12 @@ impl Engine {
         Ok(recorded)
     }
 
-    fn record_or_refuse(&self, tx: &mut Tx<'_>, card: &Card, token: &Token) -> Result<Result<Recorded, Refusal>, Error> {
+    fn record_or_refuse(
+        &self,
+        tx: &mut Tx<'_>,
+        card: &Card,
+        token: &Token,
+    ) -> Result<Result<Recorded, Refusal>, Error> {
         match card.state {
             CardState::Open => {}
             CardState::Parked => return Ok(Err(evidence::Refusal::Expired.into())),
@@ -226,7 +231,11 @@ impl Engine {
     }
 
     /// After a restart: this very execution, spent before, not ended, within its time.
-    pub fn readmit(&self, tx: &ReadTx<'_>, execution: &ExecutionId) -> Result<Result<Approved<WorkItem>, Refusal>, Error> {
+    pub fn readmit(
+        &self,
+        tx: &ReadTx<'_>,
+        execution: &ExecutionId,
+    ) -> Result<Result<Approved<WorkItem>, Refusal>, Error> {
         let Some(known) = executions::get(tx, execution)? else { return Ok(Err(Refusal::NoToken)) };
         if known.state != ExecutionState::Running {
             return Ok(Err(Refusal::Terminal));
@@ -255,8 +264,10 @@ impl Engine {
     pub fn use_house_rule(&self, tx: &mut Tx<'_>, rule: HouseRule) -> Result<bool, Error> {
         let when = When::At(self.now(tx)?);
         for stored in tokens::by_kind(tx, Kind::HouseRules)? {
-            let holds = evidence::verify_token(&stored.token, &stored.certificate, Kind::HouseRules, &self.anchor, when).is_ok()
-                && Digest::of(stored.payload.as_bytes()) == stored.token.body.offer.plan_hash;
+            let holds =
+                evidence::verify_token(&stored.token, &stored.certificate, Kind::HouseRules, &self.anchor, when)
+                    .is_ok()
+                    && Digest::of(stored.payload.as_bytes()) == stored.token.body.offer.plan_hash;
             let named = canonical::read::<HouseRules>(&stored.payload).is_ok_and(|rules| rules.rules.contains(&rule));
             if !(holds && named) {
                 continue;

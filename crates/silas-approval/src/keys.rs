@@ -4,12 +4,12 @@
 //! by file permissions only, and `silas status` says so. Damaged material is an error; a new key is made only where
 //! there is none.
 
+use ed25519_dalek::{Signer, SigningKey};
+use serde::{Deserialize, Serialize};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::key_service::{KeyReply, KeyRequest, SignBody};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::{InstallationId, Random, Timestamp, canonical};
-use ed25519_dalek::{Signer, SigningKey};
-use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -133,7 +133,8 @@ fn load_or_make(path: &Path) -> io::Result<SigningKey> {
 fn load(path: &Path) -> io::Result<SigningKey> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let damaged = || io::Error::other(format!("keys/{name} is damaged. Restore it from a backup."));
-    let mut file = File::open(path).map_err(|e| io::Error::new(e.kind(), format!("keys/{name} cannot be read: {e}")))?;
+    let mut file =
+        File::open(path).map_err(|e| io::Error::new(e.kind(), format!("keys/{name} cannot be read: {e}")))?;
     if file.metadata()?.permissions().mode() & 0o077 != 0 {
         return Err(io::Error::other(format!("keys/{name} is readable by others. Run `chmod 600` on it.")));
     }

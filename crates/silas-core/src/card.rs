@@ -3,8 +3,8 @@
 //! What is on a card is hashed ([`Face::hash`]) and the hash is signed, so a decision is about what was seen. Quoted
 //! words appear only in [`Face::rationale`], as text, with control and direction characters made visible.
 
-use crate::check::{CheckResult, Outcome};
 use crate::changeset::FileDiff;
+use crate::check::{CheckResult, Outcome};
 use crate::token::{Offer, Verdict};
 use crate::{CardId, Digest, Timestamp, canonical};
 use serde::{Deserialize, Serialize};

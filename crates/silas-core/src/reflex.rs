@@ -7,7 +7,11 @@
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
     /// "run `C` [in `DIR`] and check with `K`"
-    RunAndCheck { run: String, directory: Option<String>, check: String },
+    RunAndCheck {
+        run: String,
+        directory: Option<String>,
+        check: String,
+    },
     /// "what did you do?"
     WhatHappened,
     NotUnderstood,

@@ -47,11 +47,16 @@ pub enum Forbidden {
     InsideOwnData,
     #[error("A system directory cannot be granted. Name a project's directory.")]
     System,
+    #[error("A directory that holds keys cannot be granted. Name a project's directory.")]
+    Keys,
 }
 
 /// Directories that the sandbox itself is built from; work on them cannot be shown at their own path.
 const SYSTEM: [&str; 11] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev", "/boot", "/run"];
+
+/// Where people keep keys; no project lives there.
+const KEY_HOLDERS: [&str; 4] = [".ssh", ".gnupg", ".aws", ".kube"];
 
 /// Both paths must be real paths. `/tmp` and `/var` themselves are too wide as well.
 pub fn may_grant(path: &str, data_dir: &str) -> Result<(), Forbidden> {
@@ -64,7 +69,10 @@ pub fn may_grant(path: &str, data_dir: &str) -> Result<(), Forbidden> {
     if contains(data_dir, path) {
         return Err(Forbidden::InsideOwnData);
     }
-    let too_wide = ["/tmp", "/var", "/home", "/root/.ssh"].contains(&path);
+    if path.split('/').any(|part| KEY_HOLDERS.contains(&part)) {
+        return Err(Forbidden::Keys);
+    }
+    let too_wide = ["/tmp", "/var", "/home"].contains(&path);
     if too_wide || SYSTEM.iter().any(|system| contains(system, path)) {
         return Err(Forbidden::System);
     }

@@ -47,11 +47,14 @@ fn summary(rows: &[Row]) -> String {
 fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
     let text = |text: &Text| beside.text(text).unwrap_or_else(|| "(forgotten)".to_owned());
     let line = |t: &Text| scrub::visible_line(&text(t), 80);
-    let on = |key: &KeyId| format!("Signed on {}", beside.device(key).unwrap_or_else(|| "an unknown device".to_owned()));
+    let on =
+        |key: &KeyId| format!("Signed on {}", beside.device(key).unwrap_or_else(|| "an unknown device".to_owned()));
     let (icon, what, note) = match entry.event.as_ref()? {
-        AuditEvent::InstallationCreated { .. } => {
-            (Icon::Shield, "Made the keys of this installation".to_owned(), "The root key never leaves its helper".to_owned())
-        }
+        AuditEvent::InstallationCreated { .. } => (
+            Icon::Shield,
+            "Made the keys of this installation".to_owned(),
+            "The root key never leaves its helper".to_owned(),
+        ),
         AuditEvent::DevicePaired { name, key } => {
             (Icon::Shield, format!("Paired {}", line(name)), format!("Key {}", &key.as_str()[4..12]))
         }

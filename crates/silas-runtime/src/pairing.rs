@@ -33,7 +33,11 @@ impl Stream {
         house_rules: Option<Token>,
     ) -> Result<Certificate, Trouble> {
         if house_rules.is_none() && !self.has_house_rules().await? {
-            return Err(Trouble::new("E_APPROVAL_PAIRING", "The house rules were not signed.", "Reload the page and pair again."));
+            return Err(Trouble::new(
+                "E_APPROVAL_PAIRING",
+                "The house rules were not signed.",
+                "Reload the page and pair again.",
+            ));
         }
         let body = CertificateBody {
             v: 1,
@@ -61,14 +65,15 @@ impl Stream {
         let engine = self.engine.clone();
         let device = certificate.clone();
         let pairing = self.store.write(move |tx| {
-            devices::insert(tx, &device)?;
-            let name = tx.text(&device.body.name)?;
-            tx.record(&AuditEvent::DevicePaired { key: device.body.key.clone(), name })?;
+            // Before the device is known: whoever signs other rules than these is not paired at all.
             if let Some(token) = &house_rules
                 && let Err(refusal) = engine.record_house_rules(tx, &device, token)?
             {
                 return Ok(Commit(Err(refusal)));
             }
+            devices::insert(tx, &device)?;
+            let name = tx.text(&device.body.name)?;
+            tx.record(&AuditEvent::DevicePaired { key: device.body.key.clone(), name })?;
             Ok(Commit(Ok(())))
         });
         pairing.await?.map_err(|refusal| refused(&refusal))?;

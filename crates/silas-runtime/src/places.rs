@@ -29,9 +29,12 @@ impl Places {
             std::io::ErrorKind::NotFound => {
                 trouble("there is no such directory. Nothing ran.", "Check the name, or make the directory first.")
             }
-            _ => trouble(&format!("the directory cannot be looked at ({cause}). Nothing ran."), "Check its permissions."),
+            _ => {
+                trouble(&format!("the directory cannot be looked at ({cause}). Nothing ran."), "Check its permissions.")
+            }
         })?;
-        let meta = real.metadata().map_err(|cause| trouble(&format!("{cause}. Nothing ran."), "Check its permissions."))?;
+        let meta =
+            real.metadata().map_err(|cause| trouble(&format!("{cause}. Nothing ran."), "Check its permissions."))?;
         if !meta.is_dir() {
             return Err(trouble("this is a file, not a directory. Nothing ran.", "Name the directory that it is in."));
         }

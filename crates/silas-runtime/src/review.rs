@@ -113,7 +113,7 @@ impl Stream {
                     card.state = CardState::Answered;
                     cards::update(tx, &card)?;
                     match recorded.verdict {
-                        Verdict::Approved => stream.grant(tx, &card, &recorded.token)?,
+                        Verdict::Approved => stream.grant(tx, &card, &subject, &recorded.token)?,
                         // A narrower plan is a new plan with a card of its own, so nothing is granted here.
                         Verdict::Declined | Verdict::EditRequested | Verdict::Conditional => Ok(Granted::Declined),
                     }
@@ -131,7 +131,13 @@ impl Stream {
     }
 
     /// Spends the approval in the transaction that recorded it.
-    fn grant(&self, tx: &mut Tx<'_>, card: &Card, token: &silas_core::TokenId) -> Result<Result<Granted, Refusal>, Abort> {
+    fn grant(
+        &self,
+        tx: &mut Tx<'_>,
+        card: &Card,
+        subject: &str,
+        token: &silas_core::TokenId,
+    ) -> Result<Result<Granted, Refusal>, Abort> {
         let payload = card.payload.as_deref().unwrap_or_default();
         let unreadable = || Refusal::Evidence(silas_core::evidence::Refusal::Content);
         let kind = card.offer.as_ref().map(|offer| offer.kind);
@@ -142,6 +148,10 @@ impl Stream {
                 let approved = self.engine.authorize(tx, token, grant)?;
                 if approved.is_ok() {
                     tx.record(&AuditEvent::RootGranted { token: token.clone(), place })?;
+                    // The wish that asked for the directory is open again; a crash from here on loses nothing.
+                    if let Ok(wish) = MessageId::parse(subject) {
+                        inbound::reopen(tx, &wish)?;
+                    }
                 }
                 Ok(approved.map(|_| Granted::Root))
             }
@@ -221,7 +231,9 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
             let may_go = match card.face.kind {
                 CardKind::Done | CardKind::Report | CardKind::Conflict => true,
-                CardKind::Root | CardKind::Plan | CardKind::Apply | CardKind::Pairing => card.state == CardState::Parked,
+                CardKind::Root | CardKind::Plan | CardKind::Apply | CardKind::Pairing => {
+                    card.state == CardState::Parked
+                }
             };
             if may_go {
                 card.state = CardState::Closed;

@@ -35,7 +35,8 @@ impl Stream {
     async fn note_start_of_stream(&self, terminal: Certificate, version: &str) -> Result<(), Trouble> {
         let anchor = self.engine.anchor().clone();
         let version = version.to_owned();
-        let old = self.clock.now().micros().saturating_sub(self.options.nonce_ttl.as_micros().try_into().unwrap_or(i64::MAX));
+        let old =
+            self.clock.now().micros().saturating_sub(self.options.nonce_ttl.as_micros().try_into().unwrap_or(i64::MAX));
         let noting = self.store.write(move |tx| {
             if ledger::head(tx)?.is_none() {
                 tx.record(&AuditEvent::InstallationCreated {
@@ -56,7 +57,9 @@ impl Stream {
     /// With no directory named yet, the one in which Silas was started is offered, if it may be granted at all.
     async fn offer_first_root(&self) -> Result<(), Trouble> {
         let Some(start_dir) = self.options.start_dir.clone() else { return Ok(()) };
-        if !self.roots().await?.is_empty() || !self.store.read(|tx| cards::find_by_subject(tx, "start")).await?.is_empty() {
+        if !self.roots().await?.is_empty()
+            || !self.store.read(|tx| cards::find_by_subject(tx, "start")).await?.is_empty()
+        {
             return Ok(());
         }
         let Ok(place) = self.places.resolve(".", &start_dir) else { return Ok(()) };
@@ -112,4 +115,3 @@ impl Stream {
         Ok(noting.await?)
     }
 }
-

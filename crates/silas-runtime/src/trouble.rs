@@ -27,13 +27,21 @@ impl From<silas_store::Error> for Trouble {
 impl From<silas_approval::Error> for Trouble {
     fn from(cause: silas_approval::Error) -> Self {
         tracing::error!(%cause, "the trust kernel failed");
-        Trouble::new("E_APPROVAL_FAILED", "The decision could not be checked. Nothing ran.", "See the log, then try again.")
+        Trouble::new(
+            "E_APPROVAL_FAILED",
+            "The decision could not be checked. Nothing ran.",
+            "See the log, then try again.",
+        )
     }
 }
 
 impl From<silas_core::canonical::Error> for Trouble {
     fn from(cause: silas_core::canonical::Error) -> Self {
         tracing::error!(%cause, "something cannot be written for signing");
-        Trouble::new("E_APPROVAL_FAILED", "This cannot be written down exactly, so it cannot be approved.", "Use plain text.")
+        Trouble::new(
+            "E_APPROVAL_FAILED",
+            "This cannot be written down exactly, so it cannot be approved.",
+            "Use plain text.",
+        )
     }
 }

@@ -87,7 +87,12 @@ impl Stream {
         let noting = self.store.write(move |tx| {
             executions::set_state(tx, &undo, ExecutionState::Ended, now)?;
             executions::set_state(tx, &execution, ExecutionState::Undone, now)?;
-            tx.record(&AuditEvent::WorkUndone { execution: execution.clone(), changeset, files, token: token.clone() })?;
+            tx.record(&AuditEvent::WorkUndone {
+                execution: execution.clone(),
+                changeset,
+                files,
+                token: token.clone(),
+            })?;
             let known = executions::get(tx, &execution)?;
             let record = known.and_then(|known| serde_json::from_value::<WorkRecord>(known.result?).ok());
             let view = match record {
@@ -146,7 +151,8 @@ impl Stream {
             outputs: &[],
             took_ms: record.took_ms,
         };
-        let card = self.card::<ChangeOrder>(self.words.later_edit(&facts, paths), "", None, std::time::Duration::ZERO)?;
+        let card =
+            self.card::<ChangeOrder>(self.words.later_edit(&facts, paths), "", None, std::time::Duration::ZERO)?;
         let subject = execution.to_string();
         let asking = self.store.write(move |tx| {
             cards::insert(tx, &card, &subject)?;

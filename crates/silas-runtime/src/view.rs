@@ -26,10 +26,19 @@ pub struct Snapshot {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Update {
     /// A new entry of the Stream, or a new version of one with the same id.
-    Message { entry: Entry },
-    Cards { cards: Vec<Card> },
-    Work { work: WorkView },
-    Activity { activity: ActivityView, grants: Vec<GrantView> },
+    Message {
+        entry: Entry,
+    },
+    Cards {
+        cards: Vec<Card>,
+    },
+    Work {
+        work: WorkView,
+    },
+    Activity {
+        activity: ActivityView,
+        grants: Vec<GrantView>,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -42,7 +42,8 @@ impl Words {
             intent: format!("Let plans work in {name}"),
             facts: Vec::new(),
             evidence: None,
-            rationale: "You name the directories once. Every plan still asks you before it changes anything.".to_owned(),
+            rationale: "You name the directories once. Every plan still asks you before it changes anything."
+                .to_owned(),
             details_title: "Exactly which directory".to_owned(),
             details: vec![Detail {
                 title: "Directory".to_owned(),
@@ -62,7 +63,8 @@ impl Words {
     /// May this plan be carried out?
     pub fn plan(&self, item: &WorkItem, asked: &str) -> Face {
         let d = item.definition();
-        let name = d.directories.iter().find(|d| d.access == Access::Write).map_or_else(String::new, |d| name_of(&d.path));
+        let name =
+            d.directories.iter().find(|d| d.access == Access::Write).map_or_else(String::new, |d| name_of(&d.path));
         let mut face = Face {
             kind: CardKind::Plan,
             risk: Some(Risk::Medium),
@@ -73,10 +75,17 @@ impl Words {
             rationale: scrub::visible(asked),
             details_title: "Steps, checks and limits".to_owned(),
             details: vec![
-                Detail { title: "Steps".to_owned(), lines: d.steps.iter().map(|s| scrub::visible(&s.run.words())).collect() },
+                Detail {
+                    title: "Steps".to_owned(),
+                    lines: d.steps.iter().map(|s| scrub::visible(&s.run.words())).collect(),
+                },
                 Detail {
                     title: "Checks".to_owned(),
-                    lines: d.verify.iter().map(|c| format!("{}: {}", scrub::visible(&c.run.words()), expected(&c.expect))).collect(),
+                    lines: d
+                        .verify
+                        .iter()
+                        .map(|c| format!("{}: {}", scrub::visible(&c.run.words()), expected(&c.expect)))
+                        .collect(),
                 },
                 Detail {
                     title: "Limits".to_owned(),
@@ -117,7 +126,8 @@ impl Words {
     /// It was applied; undo while the window lasts.
     pub fn done(&self, result: &ResultFacts<'_>, undo_secs: u64) -> Face {
         let n = result.diffs.len();
-        let mut face = result.face(CardKind::Done, "Applied", format!("{} changed in {}", count(n, "file"), result.name()));
+        let mut face =
+            result.face(CardKind::Done, "Applied", format!("{} changed in {}", count(n, "file"), result.name()));
         face.risk = Some(Risk::Low);
         face.facts.push(fact("Kept", &format!("Old versions, {}", duration(undo_secs))));
         face.facts.push(fact("Took", &took(result.took_ms)));
@@ -151,7 +161,8 @@ impl Words {
         face.facts.push(fact("Stays", "Your version, untouched"));
         let lines = paths.iter().map(|path| scrub::visible(path)).collect();
         face.details.insert(0, Detail { title: "Changed by you while Silas worked".to_owned(), lines });
-        face.ctas = vec![Cta { press: Press::Dismiss, label: "Drop Silas's change".to_owned(), consequence: String::new() }];
+        face.ctas =
+            vec![Cta { press: Press::Dismiss, label: "Drop Silas's change".to_owned(), consequence: String::new() }];
         face
     }
 }
@@ -159,15 +170,13 @@ impl Words {
 impl Words {
     /// An undo that would have overwritten a later edit: nothing was touched.
     pub fn later_edit(&self, result: &ResultFacts<'_>, paths: &[String]) -> Face {
-        let mut face = result.face(
-            CardKind::Report,
-            "Not undone",
-            format!("You changed {} since", count(paths.len(), "file")),
-        );
+        let mut face =
+            result.face(CardKind::Report, "Not undone", format!("You changed {} since", count(paths.len(), "file")));
         face.facts.push(fact("Stays", "Your version, untouched"));
         let lines = paths.iter().map(|path| scrub::visible(path)).collect();
         face.details.insert(0, Detail { title: "Undo would overwrite".to_owned(), lines });
-        face.ctas = vec![Cta { press: Press::Dismiss, label: "Keep my version".to_owned(), consequence: String::new() }];
+        face.ctas =
+            vec![Cta { press: Press::Dismiss, label: "Keep my version".to_owned(), consequence: String::new() }];
         face
     }
 }

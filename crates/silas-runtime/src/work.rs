@@ -41,10 +41,18 @@ impl Running {
 
 /// How a piece of work ended, before it is written down.
 enum Ending {
-    Applied { files: u32, undo_until: Timestamp },
+    Applied {
+        files: u32,
+        undo_until: Timestamp,
+    },
     /// Nothing was touched: the card's intent and, in the details, why.
-    Untouched { intent: String, reason: String },
-    Conflict { paths: Vec<String> },
+    Untouched {
+        intent: String,
+        reason: String,
+    },
+    Conflict {
+        paths: Vec<String>,
+    },
 }
 
 impl Stream {
@@ -131,7 +139,9 @@ impl Stream {
                 self.spawn_work(approved, fresh);
                 return Ok(());
             }
-            (Ok(_), false) => "It was interrupted, and the house rules do not let Silas begin again by itself.".to_owned(),
+            (Ok(_), false) => {
+                "It was interrupted, and the house rules do not let Silas begin again by itself.".to_owned()
+            }
             (Err(refusal), _) => refused(&refusal).to_string(),
         };
         let mut job = Job { stream: self.clone(), record };
@@ -157,9 +167,10 @@ impl Job {
         match self.try_carry_out(approved) {
             Ok(ending) => ending,
             Err(Failure::Hands(silas_sandbox::Error::Conflict { paths })) => Ending::Conflict { paths },
-            Err(Failure::Hands(silas_sandbox::Error::Cancelled)) => {
-                Ending::Untouched { intent: "Stopped before it was done".to_owned(), reason: "You stopped it.".to_owned() }
-            }
+            Err(Failure::Hands(silas_sandbox::Error::Cancelled)) => Ending::Untouched {
+                intent: "Stopped before it was done".to_owned(),
+                reason: "You stopped it.".to_owned(),
+            },
             Err(Failure::Hands(error)) => {
                 tracing::warn!(code = error.code(), %error, "work ended early");
                 Ending::Untouched { intent: "Could not be done".to_owned(), reason: error.to_string() }
@@ -181,7 +192,8 @@ impl Job {
             shop.discard();
             return Ok(Ending::Untouched {
                 intent: "Already passes, nothing to do".to_owned(),
-                reason: "Every check was green before anything ran, so a result could not have proved anything.".to_owned(),
+                reason: "Every check was green before anything ran, so a result could not have proved anything."
+                    .to_owned(),
             });
         }
         self.steps(&mut shop, approved.item())?;
@@ -242,8 +254,12 @@ impl Job {
             let (label, state, exit_code) = match result.ended {
                 Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
                 Ended::Exited(code) => (format!("Ran {words}: exit code {code}"), StepState::Failed, Some(code)),
-                Ended::Signalled(signal) => (format!("Ran {words}: killed by signal {signal}"), StepState::Failed, None),
-                Ended::TimedOut { after_secs } => (format!("Ran {words}: stopped after {after_secs} s"), StepState::Failed, None),
+                Ended::Signalled(signal) => {
+                    (format!("Ran {words}: killed by signal {signal}"), StepState::Failed, None)
+                }
+                Ended::TimedOut { after_secs } => {
+                    (format!("Ran {words}: stopped after {after_secs} s"), StepState::Failed, None)
+                }
             };
             self.leave(2 + n, label, state, result.took_ms);
             let output = scrub::visible(&result.output);
@@ -269,7 +285,8 @@ impl Job {
         if outcome != Outcome::Proved {
             shop.discard();
             let n_red = self.record.after.iter().filter(|result| !result.passed).count();
-            let intent = if n_red == 1 { "The check is still red".to_owned() } else { format!("{n_red} checks are still red") };
+            let intent =
+                if n_red == 1 { "The check is still red".to_owned() } else { format!("{n_red} checks are still red") };
             return Ok(Ending::Untouched { intent, reason: first_red(&self.record.after) });
         }
         if changes.changeset == Changeset::default() {
@@ -344,7 +361,8 @@ impl Job {
                 self.record.view.footer = "Your files are untouched".to_owned();
                 let face = stream.words.conflict(&self.facts(&asked), &paths);
                 let card = stream.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
-                let sentence = format!("Nothing was applied: you changed {} in {name} meanwhile.", count(paths.len(), "file"));
+                let sentence =
+                    format!("Nothing was applied: you changed {} in {name} meanwhile.", count(paths.len(), "file"));
                 (ExecutionState::Ended, card, sentence, None, Event::Conflicted { paths })
             }
         };

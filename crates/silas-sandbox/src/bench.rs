@@ -163,8 +163,7 @@ impl Bench {
         if needs_all && outcome.is_truncated {
             return (false, "The output is too long to be judged".to_owned());
         }
-        let file_found =
-            if let Expectation::FileExists(path) = expect { self.file_exists(path, copy) } else { None };
+        let file_found = if let Expectation::FileExists(path) = expect { self.file_exists(path, copy) } else { None };
         expect.judge(&Observed { ended: outcome.ended.clone(), stdout: outcome.stdout.clone(), file_found })
     }
 
@@ -180,9 +179,7 @@ impl Bench {
         let places = std::iter::once((&self.permit.work_in.place, &copy.dir));
         let places = places.chain(self.permit.reads.iter().map(|read| (&read.place, &read.dir)));
         let innermost = places.filter(|(place, _)| roots::contains(&place.path, path));
-        innermost
-            .max_by_key(|(place, _)| place.path.len())
-            .map(|(place, dir)| below(dir, &path[place.path.len()..]))
+        innermost.max_by_key(|(place, _)| place.path.len()).map(|(place, dir)| below(dir, &path[place.path.len()..]))
     }
 
     fn step(&mut self, n: usize) -> Result<StepResult, Error> {

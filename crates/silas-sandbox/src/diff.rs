@@ -4,11 +4,11 @@
 use crate::Error;
 use crate::dir::Dir;
 use crate::error::Doing;
-use crate::observe::Seen;
 use crate::observe;
-use similar::{ChangeTag, TextDiff};
+use crate::observe::Seen;
 use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileState};
 use silas_core::relpath::RelPath;
+use similar::{ChangeTag, TextDiff};
 use std::io::Read;
 use std::time::Duration;
 

@@ -69,8 +69,7 @@ impl Dir {
     /// At most `max` of the names here, sorted: a directory may hold more than memory does.
     pub(crate) fn names(&self, max: usize) -> io::Result<Vec<Vec<u8>>> {
         let listed = std::fs::read_dir(self.proc_path())?.take(max);
-        let mut names =
-            listed.map(|entry| Ok(entry?.file_name().into_vec())).collect::<io::Result<Vec<Vec<u8>>>>()?;
+        let mut names = listed.map(|entry| Ok(entry?.file_name().into_vec())).collect::<io::Result<Vec<Vec<u8>>>>()?;
         names.sort();
         Ok(names)
     }

@@ -54,7 +54,8 @@ impl<To> Errand<To> {
     pub(crate) fn end(self) -> (To, Result<Vec<u8>, Error>) {
         drop(self.pipe);
         self.child.wait();
-        let answer = if self.answer.is_empty() { frame::encode(&Err::<(), Error>(Error::Lost)) } else { Ok(self.answer) };
+        let answer =
+            if self.answer.is_empty() { frame::encode(&Err::<(), Error>(Error::Lost)) } else { Ok(self.answer) };
         (self.to, answer)
     }
 }

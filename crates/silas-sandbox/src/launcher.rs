@@ -85,10 +85,7 @@ impl Launcher {
     }
 }
 
-pub(crate) fn exchange<T: DeserializeOwned>(
-    socket: &mut UnixStream,
-    ask: &impl serde::Serialize,
-) -> Result<T, Error> {
+pub(crate) fn exchange<T: DeserializeOwned>(socket: &mut UnixStream, ask: &impl serde::Serialize) -> Result<T, Error> {
     frame::send(socket, ask).map_err(|e| match e {
         Error::Io { .. } => Error::Lost,
         other => other,

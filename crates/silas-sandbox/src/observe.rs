@@ -1,10 +1,10 @@
 //! What a file is right now, in the words of a changeset.
 
 use crate::dir::{Dir, Kind};
+use sha2::{Digest as _, Sha256};
 use silas_core::Digest;
 use silas_core::changeset::FileState;
 use silas_core::relpath::RelPath;
-use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{self, Read, Write};
 

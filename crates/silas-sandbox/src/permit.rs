@@ -3,11 +3,11 @@
 //! Architecture invariant (INV-01): a permit exists only for evidence that [`silas_core::evidence::verify`] accepted here,
 //! by the launcher's own clock and against its own memory of what was spent. What the front believes plays no part.
 
+use crate::Error;
 use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::memory::Record;
-use crate::Error;
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};

@@ -2,12 +2,12 @@
 //!
 //! Running it again, or being killed inside it, changes nothing about the outcome.
 
+use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::journal::Journal;
 use crate::memory::Record;
 use crate::permit::Granted;
-use crate::dir::Dir;
 use crate::{Error, KeptText, Recovered, apply, removal, stage, undo};
 use silas_core::ExecutionId;
 use silas_core::execution::ExecutionState;

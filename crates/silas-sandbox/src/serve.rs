@@ -52,15 +52,7 @@ const WORKSHOPS_MAX: usize = 16;
 
 impl Serve {
     pub(crate) fn new(front: UnixStream, key_helper: KeyHelper) -> Self {
-        Serve {
-            front,
-            key_helper,
-            ground: None,
-            door: None,
-            pairing: None,
-            errands: Vec::new(),
-            workshops: Vec::new(),
-        }
+        Serve { front, key_helper, ground: None, door: None, pairing: None, errands: Vec::new(), workshops: Vec::new() }
     }
 
     /// Until the front is gone.

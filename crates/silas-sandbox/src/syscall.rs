@@ -169,13 +169,7 @@ pub(crate) fn peer(socket: BorrowedFd<'_>) -> io::Result<(i32, u32)> {
     let mut size = u32::try_from(size_of::<libc::ucred>()).map_err(io::Error::other)?;
     // SAFETY: `cred` is a live struct of `size` bytes, which the kernel fills.
     check(unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut cred).cast(),
-            &raw mut size,
-        )
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut cred).cast(), &raw mut size)
     })?;
     Ok((cred.pid, cred.uid))
 }

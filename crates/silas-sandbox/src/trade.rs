@@ -19,12 +19,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// `halfway` is where a test pulls the plug.
-pub(crate) fn carry_out(
-    journal: &Journal,
-    root: &Dir,
-    stage: &Stage,
-    halfway: FailPoint,
-) -> Result<Vec<Fate>, Error> {
+pub(crate) fn carry_out(journal: &Journal, root: &Dir, stage: &Stage, halfway: FailPoint) -> Result<Vec<Fate>, Error> {
     let mut fates = Vec::with_capacity(journal.ops.len());
     for (n, op) in journal.ops.iter().enumerate() {
         let fate = match (&op.there, &op.staged) {

@@ -55,8 +55,7 @@ pub(crate) fn undo(ground: &Ground, evidence: &Evidence) -> Result<Undone, Error
 
 fn read_order(ground: &Ground, evidence: &Evidence, when: When) -> Result<(TokenId, ChangeOrder), Error> {
     let token = evidence::verify(evidence, Kind::Undo, &ground.anchor, when)?;
-    let order: ChangeOrder =
-        canonical::read(&evidence.payload).map_err(|e| Refusal::Malformed(e.to_string()))?;
+    let order: ChangeOrder = canonical::read(&evidence.payload).map_err(|e| Refusal::Malformed(e.to_string()))?;
     if order.kind != Kind::Undo {
         return Err(Refusal::Kind.into());
     }
@@ -166,10 +165,7 @@ pub(crate) fn drop_journals(ground: &Ground, execution: &silas_core::ExecutionId
 fn removable(journal: &Journal, applied: &Journal) -> Vec<(String, FileState)> {
     let taken_back = journal.ended().filter(|(_, fate)| *fate == Fate::InPlace).map(|(op, _)| (op, &op.there));
     let never_applied = applied.ended().filter(|(_, fate)| *fate == Fate::NotApplied).map(|(op, _)| (op, &op.staged));
-    taken_back
-        .chain(never_applied)
-        .filter_map(|(op, state)| Some((op.stage.clone(), state.clone()?)))
-        .collect()
+    taken_back.chain(never_applied).filter_map(|(op, state)| Some((op.stage.clone(), state.clone()?))).collect()
 }
 
 /// Whether a committed undo is really what was approved: who and what, not when.

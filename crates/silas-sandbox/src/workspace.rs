@@ -85,11 +85,8 @@ impl Workspace {
 
     fn run(&self, run: &Run<'_>, copy: &str) -> Result<Ran, Error> {
         let root = Path::new(&run.work_in.place.path);
-        let mut mounts = vec![Mount {
-            source: self.home.join(copy),
-            target: root.to_owned(),
-            access: MountAccess::ReadWrite,
-        }];
+        let mut mounts =
+            vec![Mount { source: self.home.join(copy), target: root.to_owned(), access: MountAccess::ReadWrite }];
         if self.git == Git::PassOver {
             run.work_in.is_still_there()?;
             let git = root.join(std::ffi::OsStr::from_bytes(GIT));

@@ -33,6 +33,13 @@ pub fn mark_processed(tx: &mut Tx<'_>, message: &MessageId) -> Result<bool, Erro
     Ok(n_marked == 1)
 }
 
+/// The message is to be dealt with again, because what stood in its way is gone. False if it was never taken in.
+pub fn reopen(tx: &mut Tx<'_>, message: &MessageId) -> Result<bool, Error> {
+    let n_reopened =
+        tx.execute("UPDATE inbound SET state = 'accepted' WHERE message_id = ?1", params![message.as_str()])?;
+    Ok(n_reopened == 1)
+}
+
 /// Oldest first.
 pub fn list_unprocessed(tx: &ReadTx<'_>) -> Result<Vec<Message>, Error> {
     tx.query(

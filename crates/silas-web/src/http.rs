@@ -156,7 +156,8 @@ async fn pair(State(door): State<Arc<Door>>, body: Bytes) -> Response {
     let request: PairRequest = match serde_json::from_slice(&body) {
         Ok(request) => request,
         Err(cause) => {
-            let trouble = Trouble::new("E_CHANNEL_MESSAGE", &format!("The request cannot be read: {cause}."), "Reload the page.");
+            let trouble =
+                Trouble::new("E_CHANNEL_MESSAGE", &format!("The request cannot be read: {cause}."), "Reload the page.");
             return refusal(StatusCode::BAD_REQUEST, &trouble);
         }
     };
@@ -184,10 +185,8 @@ async fn upgrade(State(door): State<Arc<Door>>, upgrade: WebSocketUpgrade) -> Re
 impl Door {
     async fn greet(self: Arc<Self>, mut socket: WebSocket) {
         let challenge = Nonce::new(self.random.as_ref());
-        let hello = ServerMessage::Challenge {
-            challenge: challenge.clone(),
-            installation: self.stream.installation().clone(),
-        };
+        let hello =
+            ServerMessage::Challenge { challenge: challenge.clone(), installation: self.stream.installation().clone() };
         if send(&mut socket, &hello).await.is_none() {
             return;
         }

@@ -17,16 +17,30 @@ use silas_runtime::view::{LedgerReport, ProofView, Snapshot, Update};
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ClientMessage {
     /// Must be first, within five seconds. The signature covers [`SessionProof`].
-    Auth { key: KeyId, signature: Signature },
+    Auth {
+        key: KeyId,
+        signature: Signature,
+    },
     /// What the owner said.
-    Message { message: SignedMessage },
+    Message {
+        message: SignedMessage,
+    },
     /// A decision: the card's own offer, answered and signed.
-    ApprovalResponse { request_id: CardId, token: Token },
+    ApprovalResponse {
+        request_id: CardId,
+        token: Token,
+    },
     /// A parked card asks again.
-    Renew { request_id: CardId },
+    Renew {
+        request_id: CardId,
+    },
     /// A card that asks nothing is put away.
-    Dismiss { request_id: CardId },
-    Proof { execution: ExecutionId },
+    Dismiss {
+        request_id: CardId,
+    },
+    Proof {
+        execution: ExecutionId,
+    },
     /// Ends all running work. Needs no signature: it can only take away.
     Stop {},
     /// Checks the whole ledger.
@@ -38,14 +52,32 @@ pub enum ClientMessage {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ServerMessage {
     /// First word of every WebSocket.
-    Challenge { challenge: Nonce, installation: InstallationId },
-    Welcome { device: String, snapshot: Box<Snapshot> },
+    Challenge {
+        challenge: Nonce,
+        installation: InstallationId,
+    },
+    Welcome {
+        device: String,
+        snapshot: Box<Snapshot>,
+    },
     /// The answer to `approval_response`, `renew` and `dismiss`.
-    Decided { request_id: CardId, recorded: bool, message: String },
-    Proof { proof: Box<ProofView> },
-    Verified { report: LedgerReport },
+    Decided {
+        request_id: CardId,
+        recorded: bool,
+        message: String,
+    },
+    Proof {
+        proof: Box<ProofView>,
+    },
+    Verified {
+        report: LedgerReport,
+    },
     /// Three parts: what happened, what it means or what to do, and a stable code.
-    Error { code: String, message: String, todo: String },
+    Error {
+        code: String,
+        message: String,
+        todo: String,
+    },
     /// Something changed; the update names its own type.
     #[serde(untagged)]
     Update(Update),

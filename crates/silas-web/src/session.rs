@@ -76,7 +76,8 @@ impl Session {
 
     async fn answer(&mut self, text: &str) -> Option<()> {
         if !self.limiter.allows(self.clock.now()) {
-            let trouble = Trouble::new("E_CHANNEL_BUSY", "Too many messages in a minute.", "Wait a moment, then try again.");
+            let trouble =
+                Trouble::new("E_CHANNEL_BUSY", "Too many messages in a minute.", "Wait a moment, then try again.");
             return self.out.send(error(trouble)).await.ok();
         }
         let message: ClientMessage = match serde_json::from_str(text) {
@@ -132,9 +133,11 @@ impl Session {
 fn decided(request_id: silas_core::CardId, outcome: Result<String, Trouble>) -> ServerMessage {
     match outcome {
         Ok(message) => ServerMessage::Decided { request_id, recorded: true, message },
-        Err(trouble) => {
-            ServerMessage::Decided { request_id, recorded: false, message: format!("{} {}", trouble.message, trouble.todo) }
-        }
+        Err(trouble) => ServerMessage::Decided {
+            request_id,
+            recorded: false,
+            message: format!("{} {}", trouble.message, trouble.todo),
+        },
     }
 }
 

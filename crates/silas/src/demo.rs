@@ -60,7 +60,11 @@ pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     drop(server);
     let code = outcome?;
     match &args.keep {
-        Some(keep) => println!("\nKept: {}. Check the ledger: silas audit verify --data-dir {}", keep.display(), home.path.display()),
+        Some(keep) => println!(
+            "\nKept: {}. Check the ledger: silas audit verify --data-dir {}",
+            keep.display(),
+            home.path.display()
+        ),
         None => println!("\nEverything of this demo is gone again. Your own: `silas`."),
     }
     Ok(code)
@@ -104,7 +108,11 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     if !answer["report"]["broken"].is_null() {
         bail!("The ledger does not verify: {}", answer["report"]["broken"]);
     }
-    println!("Ledger   {} entries, unbroken. {:.1} s in all.", answer["report"]["n_entries"], started.elapsed().as_secs_f32());
+    println!(
+        "Ledger   {} entries, unbroken. {:.1} s in all.",
+        answer["report"]["n_entries"],
+        started.elapsed().as_secs_f32()
+    );
     Ok(ExitCode::SUCCESS)
 }
 

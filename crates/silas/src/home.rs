@@ -39,10 +39,9 @@ impl Home {
         let file = File::options().create(true).truncate(false).write(true).open(self.path.join("lock"))?;
         match file.try_lock() {
             Ok(()) => Ok(file),
-            Err(fs::TryLockError::WouldBlock) => bail!(
-                "Silas already runs on {}. Open its page, or use another --data-dir.",
-                self.path.display()
-            ),
+            Err(fs::TryLockError::WouldBlock) => {
+                bail!("Silas already runs on {}. Open its page, or use another --data-dir.", self.path.display())
+            }
             Err(fs::TryLockError::Error(cause)) => Err(cause).context("The data directory cannot be locked."),
         }
     }

@@ -83,6 +83,8 @@ enum ConfigCommand {
     Check,
     /// Show every value and where it comes from.
     Show,
+    /// Print a configuration file with every setting, its default and what it means.
+    Reference,
 }
 
 #[derive(Subcommand)]
@@ -103,6 +105,7 @@ fn main() -> ExitCode {
         Command::Demo(demo) => demo::run(&demo),
         Command::Config(ConfigCommand::Check) => start::config_check(args.config.as_deref()),
         Command::Config(ConfigCommand::Show) => start::config_show(args.config.as_deref()),
+        Command::Config(ConfigCommand::Reference) => start::config_reference(),
         Command::Plan(PlanCommand::Check { file }) => plan_file::check(&file),
         Command::Plan(PlanCommand::Show { file }) => plan_file::show(&file),
         Command::Audit(AuditCommand::Verify) => ledger_file::verify(args.data_dir, args.config.as_deref()),

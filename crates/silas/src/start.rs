@@ -93,7 +93,7 @@ fn first_run(launcher: &Launcher, data_dir: Option<PathBuf>, config: &Config) ->
     let home = home::prepare(&home::choose(data_dir, config)?)?;
     let lock = home.lock()?;
     let reply = launcher
-        .init_keys(&home.path, SystemClock.now(), "this terminal")
+        .init_keys(&home.path, SystemClock.now(), &format!("{}'s terminal", config.owner_id))
         .map_err(|e| anyhow!("{e}"))
         .context("The keys could not be made ready.")?;
     let (installation, root, terminal) = match reply {
@@ -137,7 +137,12 @@ fn greet(home: &Home, listeners: &Listeners, sealed: &Sealed, first_time: bool) 
 fn open_browser(address: &str) {
     let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
     if has_desktop && std::io::stdout().is_terminal() {
-        let opened = Command::new("xdg-open").arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let opened = Command::new("xdg-open")
+            .arg(address)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
         // No browser to open is fine: the address is on the screen.
         drop(opened);
     }
@@ -158,7 +163,10 @@ pub(crate) fn load_config(file: Option<&Path>) -> Result<Loaded> {
 fn loopback(host: &str) -> Result<String, String> {
     match host {
         "127.0.0.1" | "localhost" | "::1" => Ok(host.to_owned()),
-        _ => Err("only 127.0.0.1, localhost or ::1; other addresses need TLS, which this version does not have".to_owned()),
+        _ => {
+            Err("only 127.0.0.1, localhost or ::1; other addresses need TLS, which this version does not have"
+                .to_owned())
+        }
     }
 }
 
@@ -176,6 +184,11 @@ fn load_config_with(file: Option<&Path>, args: &StartArgs) -> Result<Loaded> {
 pub(crate) fn config_check(file: Option<&Path>) -> Result<ExitCode> {
     load_config(file)?;
     println!("The configuration is sound.");
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn config_reference() -> Result<ExitCode> {
+    print!("{}", crate::config::reference());
     Ok(ExitCode::SUCCESS)
 }
 

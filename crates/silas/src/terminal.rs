@@ -53,8 +53,8 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
 
 fn pair(home: &Home) -> Result<ExitCode> {
     let code = silas_sandbox::terminal_pairing_code(&home.path).map_err(|e| anyhow!("{e}"))?;
-    let address = std::fs::read_to_string(home.run().join("address"))
-        .context("Silas does not run. Start it with `silas`.")?;
+    let address =
+        std::fs::read_to_string(home.run().join("address")).context("Silas does not run. Start it with `silas`.")?;
     println!("Open this in the browser you want to pair, within 5 minutes:\n\n  {}/#pair={code}\n", address.trim());
     Ok(ExitCode::SUCCESS)
 }
@@ -96,7 +96,11 @@ impl<'h> Line<'h> {
                     self.cards = serde_json::from_value(message["snapshot"]["cards"].clone())?;
                 }
                 Some("cards") => self.cards = serde_json::from_value(message["cards"].clone())?,
-                Some("error") => bail!("{} {}", message["message"].as_str().unwrap_or_default(), message["todo"].as_str().unwrap_or_default()),
+                Some("error") => bail!(
+                    "{} {}",
+                    message["message"].as_str().unwrap_or_default(),
+                    message["todo"].as_str().unwrap_or_default()
+                ),
                 _ => {}
             }
             if fits(&message) {
@@ -150,7 +154,8 @@ impl<'h> Line<'h> {
             let message = self.wait_for(|m| m["type"] == "work")?;
             let work = &message["work"];
             let steps = work["steps"].as_array().cloned().unwrap_or_default();
-            let finished: Vec<&Value> = steps.iter().filter(|s| s["state"] == "done" || s["state"] == "failed").collect();
+            let finished: Vec<&Value> =
+                steps.iter().filter(|s| s["state"] == "done" || s["state"] == "failed").collect();
             for step in finished.iter().skip(told) {
                 tell(step["label"].as_str().unwrap_or_default(), step["took_ms"].as_u64());
             }
@@ -179,8 +184,12 @@ fn say(line: &mut Line<'_>, text: &str) -> Result<ExitCode> {
 }
 
 fn decide(line: &mut Line<'_>, number: Option<usize>, verdict: Verdict) -> Result<ExitCode> {
-    let asking: Vec<Card> =
-        line.cards.iter().filter(|card| card.state == CardState::Open && card.offer.is_some() && card.face.kind != CardKind::Done).cloned().collect();
+    let asking: Vec<Card> = line
+        .cards
+        .iter()
+        .filter(|card| card.state == CardState::Open && card.offer.is_some() && card.face.kind != CardKind::Done)
+        .cloned()
+        .collect();
     let card = match (number, asking.as_slice()) {
         (_, []) => bail!("Nothing waits for a decision."),
         (None, [card]) => card.clone(),
@@ -276,6 +285,10 @@ fn print_status(home: &Home, line: &Line<'_>) {
     println!("{running} active, {} in review.", line.cards.len());
     println!("Root key: protected by file permissions only.");
     for grant in line.snapshot["grants"].as_array().into_iter().flatten() {
-        println!("Allowed: {}. {}", grant["title"].as_str().unwrap_or_default(), grant["text"].as_str().unwrap_or_default());
+        println!(
+            "Allowed: {}. {}",
+            grant["title"].as_str().unwrap_or_default(),
+            grant["text"].as_str().unwrap_or_default()
+        );
     }
 }

@@ -34,7 +34,7 @@ function Ambient({ state }) {
   const isFirst = state.entries.length + state.work.length === 0;
   if (active + waiting === 0) return html`<p class="ambient">${isFirst ? 'Paired with this browser · All quiet' : 'All quiet'}</p>`;
   return html`<p class="ambient">
-    ${active > 0 ? html`<span class="dot" aria-hidden="true"></span>${active} active` : 'Nothing running'}
+    ${active > 0 ? html`<span class="dot" aria-hidden="true"></span><bdi>${active} active</bdi>` : 'Nothing running'}
     ${waiting > 0 && html`${' · '}<a href="#review">${waiting} ${waiting === 1 ? 'needs' : 'need'} review</a>`}
   </p>`;
 }

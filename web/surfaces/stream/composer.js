@@ -16,7 +16,7 @@ export function Composer({ draft }) {
   const tooLong = new TextEncoder().encode(draft).length > BYTES_MAX;
   useLayoutEffect(() => {
     const box = field.current;
-    if (!box) return;
+    if (!box || CSS.supports('field-sizing', 'content')) return;
     box.style.height = 'auto';
     box.style.height = `${box.scrollHeight}px`; // The style sheet stops it at four lines.
   }, [draft]);

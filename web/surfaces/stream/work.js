@@ -53,7 +53,7 @@ function Step({ step, elapsed }) {
   return html`<li class=${`step step-${step.state}`}>
     <${Icon} name=${icon} size=${step.state === 'waiting' ? 14 : 16} />
     <span class="step-label"><${Words} text=${step.label} /><span class="hidden">, ${word}</span></span>
-    <span class="step-time">${time}</span>
+    <bdi class="step-time">${time}</bdi>
   </li>`;
 }
 

@@ -1,3 +1,5 @@
+//! The key helper: new, found, damaged and foreign keys.
+
 use super::*;
 use std::path::PathBuf;
 
@@ -91,7 +93,9 @@ fn only_a_browser_of_this_installation_is_certified() {
         public,
         issued_at: at(),
     };
-    let KeyReply::Certified { certificate } = helper(&keys, &KeyRequest::Certify { body: body.clone() }) else { panic!() };
+    let KeyReply::Certified { certificate } = helper(&keys, &KeyRequest::Certify { body: body.clone() }) else {
+        panic!()
+    };
     assert!(certificate.verifies(&root, &installation));
     let other = InstallationId::parse("inst-other").unwrap();
     let wrong = [

@@ -1,3 +1,5 @@
+//! What the scrubber shows.
+
 use super::*;
 
 #[track_caller]

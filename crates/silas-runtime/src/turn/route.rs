@@ -45,9 +45,7 @@ impl Stream {
             ));
         }
         match reflex::decide(&message.text) {
-            Decision::RunAndCheck { run, directory, check } => {
-                self.run_and_check(message, run, directory, check).await
-            }
+            Decision::RunAndCheck { run, directory, check } => self.run_and_check(message, run, directory, check).await,
             Decision::WhatHappened => self.what_happened().await.map(Route::say),
             Decision::NotUnderstood => {
                 let wish = Tainted::new(message.text.clone(), message.taint);
@@ -106,7 +104,11 @@ impl Stream {
             failure_context: None,
         };
         WorkItem::new(definition).map_err(|broken| {
-            Trouble::new("E_WORK_PLAN", &format!("That cannot be planned: {broken}."), "Say it again with that changed.")
+            Trouble::new(
+                "E_WORK_PLAN",
+                &format!("That cannot be planned: {broken}."),
+                "Say it again with that changed.",
+            )
         })
     }
 

@@ -104,7 +104,11 @@ fn checks_are_judged_by_what_they_expect() {
         ("true", serde_json::json!({"file_exists": "/etc/passwd"}), false),
         ("sleep 30", serde_json::json!({"exit_code": 0}), false),
         ("head -c 3000000 /dev/zero", serde_json::json!({"equals": "x"}), false),
-        ("pwd; echo $HOME; touch $HOME/f && ls $HOME", serde_json::json!({"equals": format!("{project}\n/tmp/home\nf\n")}), true),
+        (
+            "pwd; echo $HOME; touch $HOME/f && ls $HOME",
+            serde_json::json!({"equals": format!("{project}\n/tmp/home\nf\n")}),
+            true,
+        ),
     ];
     let mut definition = world.definition(&[], &vec!["x"; cases.len()]);
     for (check, (script, expect, _)) in definition.verify.iter_mut().zip(&cases) {

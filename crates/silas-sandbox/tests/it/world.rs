@@ -108,12 +108,8 @@ impl World {
     pub(crate) fn new() -> World {
         let home = tempfile::tempdir().unwrap();
         let real = std::fs::canonicalize(home.path()).unwrap();
-        let world = World {
-            project: real.join("project"),
-            data: real.join("data"),
-            _home: home,
-            undo_window_secs: 3600,
-        };
+        let world =
+            World { project: real.join("project"), data: real.join("data"), _home: home, undo_window_secs: 3600 };
         std::fs::create_dir_all(world.project.join("src/deep")).unwrap();
         std::fs::create_dir(world.project.join(".git")).unwrap();
         std::fs::create_dir(&world.data).unwrap();

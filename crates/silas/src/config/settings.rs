@@ -54,7 +54,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         key: "owner_id",
         default: Default::Text("owner"),
         rule: Rule::Name,
-        about: "What Silas calls you in its records.",
+        about: "Your name; written at the first start into the certificate of this machine's terminal.",
     },
     Setting {
         key: "data_dir",
@@ -83,7 +83,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         key: "approval.plan_timeout_seconds",
         default: Default::Number(300),
-        rule: range(10, DAY_SECS),
+        rule: range(1, DAY_SECS),
         about: "How long a card can be approved. Then it is parked, and one tap asks again.",
     },
     Setting {

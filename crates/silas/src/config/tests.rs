@@ -210,7 +210,7 @@ fn rules() {
         ("CHANNELS__WEB__PORT", "8420.0"),
         ("CHANNELS__WEB__PORT", "'8420'"),
         ("CHANNELS__WEB__PORT", "0x20"),
-        ("APPROVAL__PLAN_TIMEOUT_SECONDS", "9"),
+        ("APPROVAL__PLAN_TIMEOUT_SECONDS", "0"),
         ("APPROVAL__PLAN_TIMEOUT_SECONDS", "86401"),
         ("UNDO__WINDOW_SECONDS", "0"),
         ("SANDBOX__DEFAULT_MEMORY_MB", "63"),

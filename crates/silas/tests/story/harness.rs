@@ -21,7 +21,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Generous: a loaded machine is slow, a hang is forever.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub struct OsRandom;
+pub(crate) struct OsRandom;
 
 impl Random for OsRandom {
     fn fill(&self, bytes: &mut [u8]) {
@@ -29,25 +29,25 @@ impl Random for OsRandom {
     }
 }
 
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let micros = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros();
     Timestamp::from_micros(micros.try_into().unwrap())
 }
 
 /// One installation and a small repository with a failing check, which `sh fix.sh` repairs by changing three files.
-pub struct Silas {
+pub(crate) struct Silas {
     dir: tempfile::TempDir,
     child: Option<Child>,
     env: Vec<(String, String)>,
 }
 
 impl Silas {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Silas::start_with(&[])
     }
 
     /// Starts with settings, as `("SILAS__UNDO__WINDOW_SECONDS", "1")`.
-    pub fn start_with(env: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_with(env: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let mut silas = Silas { dir, child: None, env };
@@ -67,27 +67,28 @@ impl Silas {
             "printf 'new a\\n' > src/a.txt; printf 'new b\\n' > src/b.txt; rm gone.txt; mkdir -p more; echo c > more/c.txt\n",
         )
         .unwrap();
-        fs::write(repo.join("check.sh"), "grep -q new src/a.txt && grep -q new src/b.txt && test ! -e gone.txt\n").unwrap();
+        fs::write(repo.join("check.sh"), "grep -q new src/a.txt && grep -q new src/b.txt && test ! -e gone.txt\n")
+            .unwrap();
     }
 
-    pub fn repo(&self) -> PathBuf {
+    pub(crate) fn repo(&self) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join("repo")
     }
 
-    pub fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.dir.path().canonicalize().unwrap().join("data")
     }
 
-    pub fn outside(&self) -> PathBuf {
+    pub(crate) fn outside(&self) -> PathBuf {
         self.dir.path().canonicalize().unwrap()
     }
 
-    pub fn wish(&self) -> String {
+    pub(crate) fn wish(&self) -> String {
         format!("run `sh fix.sh` in `{}` and check with `sh check.sh`", self.repo().display())
     }
 
     /// Every file of the repository with its content.
-    pub fn tree(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+    pub(crate) fn tree(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         fn walk(dir: &Path, base: &Path, tree: &mut BTreeMap<PathBuf, Vec<u8>>) {
             for entry in fs::read_dir(dir).unwrap() {
                 let path = entry.unwrap().path();
@@ -108,7 +109,7 @@ impl Silas {
     }
 
     /// Starts the server and waits until it answers; with a fail point it may be gone before that.
-    pub fn up(&mut self, extra: &[(&str, &str)]) {
+    pub(crate) fn up(&mut self, extra: &[(&str, &str)]) {
         assert!(self.child.is_none());
         // The server starts elsewhere: a repository that it is started in would be offered as a first directory.
         let child = Command::new(env!("CARGO_BIN_EXE_silas"))
@@ -135,7 +136,7 @@ impl Silas {
     }
 
     /// Pulls the plug from outside.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _gone_already = child.kill();
             child.wait().unwrap();
@@ -143,19 +144,19 @@ impl Silas {
     }
 
     /// Asks the server to end, and waits.
-    pub fn terminate(&mut self) {
+    pub(crate) fn terminate(&mut self) {
         let mut child = self.child.take().unwrap();
         let pid = child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         child.wait().unwrap();
     }
 
-    pub fn has_died(&mut self) -> bool {
+    pub(crate) fn has_died(&mut self) -> bool {
         self.child.as_mut().is_none_or(|child| child.try_wait().unwrap().is_some())
     }
 
     /// After a fail point: waits until the process is gone.
-    pub fn await_death(&mut self) {
+    pub(crate) fn await_death(&mut self) {
         let until = Instant::now() + PATIENCE;
         while !self.has_died() {
             assert!(Instant::now() < until, "the fail point was never reached");
@@ -164,17 +165,17 @@ impl Silas {
         self.child.take().unwrap().wait().unwrap();
     }
 
-    pub fn line(&self) -> Line {
+    pub(crate) fn line(&self) -> Line {
         Line::open(&self.data()).unwrap()
     }
 
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         let address = fs::read_to_string(self.data().join("run/address")).unwrap();
         address.rsplit(':').next().unwrap().trim().parse().unwrap()
     }
 
     /// Pairs a browser that signs the house rules.
-    pub fn pair(&self) -> Device {
+    pub(crate) fn pair(&self) -> Device {
         let device = Device::new();
         let code = silas_sandbox::terminal_pairing_code(&self.data()).unwrap();
         let (status, body) = device.pair(self.port(), &code);
@@ -183,7 +184,7 @@ impl Silas {
     }
 
     /// Runs a command of the binary and gives its exit code and everything it printed.
-    pub fn command(&self, args: &[&str]) -> (i32, String) {
+    pub(crate) fn command(&self, args: &[&str]) -> (i32, String) {
         let output = Command::new(env!("CARGO_BIN_EXE_silas"))
             .arg("--data-dir")
             .arg(self.data())
@@ -196,7 +197,7 @@ impl Silas {
     }
 
     #[track_caller]
-    pub fn assert_ledger_holds(&self) {
+    pub(crate) fn assert_ledger_holds(&self) {
         let (code, text) = self.command(&["audit", "verify"]);
         assert_eq!(code, 0, "{text}");
         assert!(text.contains("unbroken"), "{text}");
@@ -210,45 +211,45 @@ impl Drop for Silas {
 }
 
 /// A browser, as far as the server can tell.
-pub struct Device {
+pub(crate) struct Device {
     key: SigningKey,
 }
 
 impl Device {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut seed = [0; 32];
         OsRandom.fill(&mut seed);
         Device { key: SigningKey::from_bytes(&seed) }
     }
 
-    pub fn public(&self) -> PublicKey {
+    pub(crate) fn public(&self) -> PublicKey {
         PublicKey::from_bytes(self.key.verifying_key().to_bytes())
     }
 
-    pub fn id(&self) -> KeyId {
+    pub(crate) fn id(&self) -> KeyId {
         self.public().id()
     }
 
-    pub fn sign(&self, text: &str) -> Signature {
+    pub(crate) fn sign(&self, text: &str) -> Signature {
         Signature::ed25519(self.id(), self.key.sign(text.as_bytes()).to_bytes())
     }
 
-    pub fn answer(&self, offer: &Offer, verdict: Verdict) -> Token {
+    pub(crate) fn answer(&self, offer: &Offer, verdict: Verdict) -> Token {
         self.token(offer.answered(self.id(), verdict))
     }
 
-    pub fn token(&self, body: TokenBody) -> Token {
+    pub(crate) fn token(&self, body: TokenBody) -> Token {
         let signature = self.sign(&body.message().unwrap());
         Token { body, signature }
     }
 
-    pub fn message(&self, text: &str, installation: &InstallationId) -> SignedMessage {
+    pub(crate) fn message(&self, text: &str, installation: &InstallationId) -> SignedMessage {
         let body = message_body(text, installation.clone());
         let signature = self.sign(&body.message().unwrap());
         SignedMessage { body, signature }
     }
 
-    pub fn pair(&self, port: u16, code: &str) -> (u16, String) {
+    pub(crate) fn pair(&self, port: u16, code: &str) -> (u16, String) {
         let (status, screen) = http::get(port, "/pair");
         assert_eq!(status, 200, "{screen}");
         let screen: Value = serde_json::from_str(&screen).unwrap();
@@ -261,7 +262,7 @@ impl Device {
 }
 
 /// What a browser computes from the code in the address.
-pub fn proof(code: &str, public: &str) -> String {
+pub(crate) fn proof(code: &str, public: &str) -> String {
     use base64::Engine as _;
     use hmac::{KeyInit, Mac};
     let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(code.as_bytes()).unwrap();
@@ -274,7 +275,7 @@ fn message_body(text: &str, installation: InstallationId) -> MessageBody {
 }
 
 /// The terminal's side of the control socket.
-pub struct Line {
+pub(crate) struct Line {
     data: PathBuf,
     writer: UnixStream,
     reader: BufReader<UnixStream>,
@@ -286,10 +287,10 @@ pub struct Line {
 
 /// The server went away.
 #[derive(Debug)]
-pub struct Gone;
+pub(crate) struct Gone;
 
 impl Line {
-    pub fn open(data: &Path) -> Result<Self, Gone> {
+    pub(crate) fn open(data: &Path) -> Result<Self, Gone> {
         let writer = UnixStream::connect(data.join("run/control.sock")).map_err(|_| Gone)?;
         writer.set_read_timeout(Some(PATIENCE)).unwrap();
         let reader = BufReader::new(writer.try_clone().unwrap());
@@ -300,12 +301,12 @@ impl Line {
         Ok(line)
     }
 
-    pub fn send(&mut self, message: &Value) -> Result<(), Gone> {
+    pub(crate) fn send(&mut self, message: &Value) -> Result<(), Gone> {
         writeln!(self.writer, "{message}").map_err(|_| Gone)
     }
 
     /// The next message, with the state kept up to date.
-    pub fn next(&mut self) -> Result<Value, Gone> {
+    pub(crate) fn next(&mut self) -> Result<Value, Gone> {
         let mut text = String::new();
         match self.reader.read_line(&mut text) {
             Ok(0) => return Err(Gone),
@@ -332,14 +333,14 @@ impl Line {
         Ok(message)
     }
 
-    pub fn wait(&mut self, mut until: impl FnMut(&Line) -> bool) -> Result<(), Gone> {
+    pub(crate) fn wait(&mut self, mut until: impl FnMut(&Line) -> bool) -> Result<(), Gone> {
         while !until(self) {
             self.next()?;
         }
         Ok(())
     }
 
-    pub fn wait_for(&mut self, kind: &str) -> Result<Value, Gone> {
+    pub(crate) fn wait_for(&mut self, kind: &str) -> Result<Value, Gone> {
         loop {
             let message = self.next()?;
             if message["type"] == kind {
@@ -348,43 +349,55 @@ impl Line {
         }
     }
 
-    pub fn installation(&self) -> InstallationId {
+    pub(crate) fn installation(&self) -> InstallationId {
         serde_json::from_value(self.snapshot["installation"].clone()).unwrap()
     }
 
-    pub fn say(&mut self, text: &str) -> Result<(), Gone> {
+    pub(crate) fn say(&mut self, text: &str) -> Result<(), Gone> {
         let body = message_body(text, self.installation());
         let signature = silas_sandbox::terminal_sign(&self.data, &SignBody::Message(body.clone())).map_err(|_| Gone)?;
         self.send(&json!({ "type": "message", "message": SignedMessage { body, signature } }))
     }
 
     /// What Silas says next.
-    pub fn reply(&mut self) -> Result<String, Gone> {
+    fn reply(&mut self) -> Result<String, Gone> {
         loop {
             let message = self.next()?;
+            if message["type"] == "message" && message["entry"]["sender"] == "silas" {
+                return Ok(message["entry"]["text"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+
+    /// Says something and gives the answer to exactly that.
+    pub(crate) fn ask(&mut self, text: &str) -> String {
+        self.say(text).unwrap();
+        self.reply_to(text)
+    }
+
+    pub(crate) fn reply_to(&mut self, text: &str) -> String {
+        loop {
+            let message = self.next().unwrap();
             match message["type"].as_str() {
-                Some("message") if message["entry"]["sender"] == "silas" => {
-                    return Ok(message["entry"]["text"].as_str().unwrap().to_owned());
+                Some("message") if message["entry"]["sender"] == "owner" && message["entry"]["text"] == text => {
+                    return self.reply().unwrap();
                 }
-                Some("error") => return Ok(format!("{} {}", message["message"].as_str().unwrap(), message["todo"].as_str().unwrap())),
+                Some("error") => {
+                    return format!("{} {}", message["message"].as_str().unwrap(), message["todo"].as_str().unwrap());
+                }
                 _ => {}
             }
         }
     }
 
-    pub fn ask(&mut self, text: &str) -> String {
-        self.say(text).unwrap();
-        self.reply().unwrap()
-    }
-
     /// Waits for an open card of this kind.
-    pub fn card(&mut self, kind: CardKind) -> Result<Card, Gone> {
+    pub(crate) fn card(&mut self, kind: CardKind) -> Result<Card, Gone> {
         let find = |line: &Line| line.cards.iter().find(|c| c.face.kind == kind && c.state == CardState::Open).cloned();
         self.wait(|line| find(line).is_some())?;
         Ok(find(self).unwrap())
     }
 
-    pub fn token(&self, card: &Card, verdict: Verdict) -> Result<Token, Gone> {
+    pub(crate) fn token(&self, card: &Card, verdict: Verdict) -> Result<Token, Gone> {
         let offer = card.offer.as_ref().unwrap();
         let probe = SignBody::Message(message_body("", self.installation()));
         let key = silas_sandbox::terminal_sign(&self.data, &probe).map_err(|_| Gone)?.key;
@@ -394,7 +407,7 @@ impl Line {
     }
 
     /// Hands in a decision; true if it was recorded, and what was said about it.
-    pub fn submit(&mut self, card: &Card, token: &Token) -> Result<(bool, String), Gone> {
+    pub(crate) fn submit(&mut self, card: &Card, token: &Token) -> Result<(bool, String), Gone> {
         self.send(&json!({ "type": "approval_response", "request_id": card.id, "token": token }))?;
         loop {
             let message = self.next()?;
@@ -404,13 +417,13 @@ impl Line {
         }
     }
 
-    pub fn decide(&mut self, card: &Card, verdict: Verdict) -> Result<(bool, String), Gone> {
+    pub(crate) fn decide(&mut self, card: &Card, verdict: Verdict) -> Result<(bool, String), Gone> {
         let token = self.token(card, verdict)?;
         self.submit(card, &token)
     }
 
     /// Waits for a card of this kind and approves it.
-    pub fn approve(&mut self, kind: CardKind) -> Result<Card, Gone> {
+    pub(crate) fn approve(&mut self, kind: CardKind) -> Result<Card, Gone> {
         let card = self.card(kind)?;
         let (recorded, message) = self.decide(&card, Verdict::Approved)?;
         assert!(recorded, "{message}");
@@ -418,14 +431,14 @@ impl Line {
     }
 
     /// Waits until some work has ended, and gives its view.
-    pub fn ended(&mut self) -> Result<Value, Gone> {
+    pub(crate) fn ended(&mut self) -> Result<Value, Gone> {
         let ended = |line: &Line| line.work.values().find(|work| work["running"] == false).cloned();
         self.wait(|line| ended(line).is_some())?;
         Ok(ended(self).unwrap())
     }
 
     /// Says the wish and approves directory and plan.
-    pub fn run(&mut self, wish: &str) -> Result<Value, Gone> {
+    pub(crate) fn run(&mut self, wish: &str) -> Result<Value, Gone> {
         self.say(wish)?;
         self.approve(CardKind::Root)?;
         self.approve(CardKind::Plan)?;

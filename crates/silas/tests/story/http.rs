@@ -4,11 +4,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-pub fn get(port: u16, path: &str) -> (u16, String) {
+pub(crate) fn get(port: u16, path: &str) -> (u16, String) {
     raw(port, &format!("GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n"))
 }
 
-pub fn post(port: u16, path: &str, body: &str) -> (u16, String) {
+pub(crate) fn post(port: u16, path: &str, body: &str) -> (u16, String) {
     raw(
         port,
         &format!(
@@ -20,7 +20,7 @@ pub fn post(port: u16, path: &str, body: &str) -> (u16, String) {
 }
 
 /// Status and body of whatever comes back.
-pub fn raw(port: u16, request: &str) -> (u16, String) {
+pub(crate) fn raw(port: u16, request: &str) -> (u16, String) {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     socket.write_all(request.as_bytes()).unwrap();
@@ -34,7 +34,7 @@ pub fn raw(port: u16, request: &str) -> (u16, String) {
 }
 
 /// A WebSocket: the status of the upgrade and, if it was accepted, the socket behind it.
-pub fn upgrade(port: u16, host: &str, origin: &str) -> (u16, TcpStream) {
+pub(crate) fn upgrade(port: u16, host: &str, origin: &str) -> (u16, TcpStream) {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     write!(
@@ -53,7 +53,7 @@ pub fn upgrade(port: u16, host: &str, origin: &str) -> (u16, TcpStream) {
 }
 
 /// One frame: its opcode and payload.
-pub fn read_frame(socket: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
+pub(crate) fn read_frame(socket: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
     let mut head = [0; 2];
     socket.read_exact(&mut head).ok()?;
     let length = match head[1] & 0x7f {
@@ -75,7 +75,7 @@ pub fn read_frame(socket: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
 }
 
 /// A text frame, masked with zeros as a client may.
-pub fn write_text(socket: &mut TcpStream, text: &str) {
+pub(crate) fn write_text(socket: &mut TcpStream, text: &str) {
     let mut frame = vec![0x81];
     match text.len() {
         n @ 0..=125 => frame.push(0x80 | n as u8),

@@ -1,0 +1,110 @@
+//! The plug is pulled at every named instant. After a restart the directory is old or new, the ledger verifies, and the
+//! story goes on to its end.
+
+use crate::harness::{Gone, Line, Silas};
+use silas_core::card::{CardKind, CardState};
+use silas_core::fail::FailPoint;
+use silas_core::token::Verdict;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+type Tree = BTreeMap<PathBuf, Vec<u8>>;
+
+/// Answers whatever waits until the work was applied and undone again.
+fn live_on(silas: &Silas, line: &mut Line, original: &Tree) -> Result<(), Gone> {
+    loop {
+        let open = line.cards.iter().find(|card| card.state == CardState::Open).cloned();
+        match open {
+            Some(card) if card.offer.is_some() => {
+                let (recorded, message) = line.decide(&card, Verdict::Approved)?;
+                assert!(recorded, "{:?}: {message}", card.face.kind);
+                if card.face.kind == CardKind::Done {
+                    assert_eq!(&silas.tree(), original);
+                    return Ok(());
+                }
+                line.wait(|line| !line.cards.iter().any(|open| open.id == card.id))?;
+            }
+            Some(card) => panic!("the story ended in {:?}: {:?}", card.face.intent, card.face.details),
+            None => {
+                line.next()?;
+            }
+        }
+    }
+}
+
+fn crash_at(point: FailPoint) {
+    let mut silas = Silas::start();
+    let original = silas.tree();
+    silas.pair();
+    silas.terminate();
+    silas.up(&[("SILAS_FAIL_AT", &point.name())]);
+
+    let first_life = Line::open(&silas.data()).and_then(|mut line| {
+        line.say(&silas.wish())?;
+        live_on(&silas, &mut line, &original)
+    });
+    assert!(first_life.is_err(), "{point:?} was never reached");
+    silas.await_death();
+
+    silas.up(&[]);
+    let mut line = silas.line();
+    let tree = silas.tree();
+    let is_new = tree.get(&PathBuf::from("src/a.txt")).unwrap() == b"new a\n";
+    if is_new {
+        assert_eq!(tree.get(&PathBuf::from("src/b.txt")).unwrap(), b"new b\n", "{point:?}: a mix");
+        assert!(!tree.contains_key(&PathBuf::from("gone.txt")) && tree.contains_key(&PathBuf::from("more/c.txt")));
+    } else {
+        assert_eq!(tree, original, "{point:?}: a mix");
+    }
+    silas.assert_ledger_holds();
+
+    let was_undone = matches!(
+        point,
+        FailPoint::UndoCommitted | FailPoint::UndoHalfway | FailPoint::UndoDone | FailPoint::UndoRecorded
+    );
+    if was_undone {
+        assert_eq!(tree, original, "a committed undo is finished");
+        let told = line.ask("what did you do?");
+        assert!(told.contains("Put 4 files back"), "{told}");
+    } else {
+        live_on(&silas, &mut line, &original).unwrap();
+    }
+    silas.assert_ledger_holds();
+    assert!(
+        std::fs::read_dir(silas.data().join("work")).unwrap().next().is_none(),
+        "{point:?}: a copy was left behind"
+    );
+}
+
+/// One test per point, so that they run side by side and each failure names its instant.
+macro_rules! at {
+    ($($name:ident: $point:ident,)*) => {
+        $(#[test] fn $name() { crash_at(FailPoint::$point); })*
+
+        #[test]
+        fn every_point_has_its_crash() {
+            let tested = [$(FailPoint::$point),*];
+            assert_eq!(tested.to_vec(), FailPoint::ALL.to_vec());
+        }
+    };
+}
+
+at! {
+    message_accepted: MessageAccepted,
+    card_offered: CardOffered,
+    decision_recorded: DecisionRecorded,
+    execution_admitted: ExecutionAdmitted,
+    copy_made: CopyMade,
+    checked_before: CheckedBefore,
+    steps_run: StepsRun,
+    checked_after: CheckedAfter,
+    apply_staged: ApplyStaged,
+    apply_committed: ApplyCommitted,
+    apply_halfway: ApplyHalfway,
+    apply_done: ApplyDone,
+    result_recorded: ResultRecorded,
+    undo_committed: UndoCommitted,
+    undo_halfway: UndoHalfway,
+    undo_done: UndoDone,
+    undo_recorded: UndoRecorded,
+}

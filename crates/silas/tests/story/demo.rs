@@ -1,0 +1,35 @@
+//! `silas demo` on a machine that has never seen Silas.
+
+use std::process::Command;
+
+#[test]
+fn the_demo_plays_and_its_ledger_can_be_checked_without_a_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let keep = dir.path().join("kept");
+    let silas = env!("CARGO_BIN_EXE_silas");
+    let played =
+        Command::new(silas).args(["demo", "--keep"]).arg(&keep).env_remove("HOME").current_dir("/").output().unwrap();
+    let text = String::from_utf8_lossy(&played.stdout).into_owned();
+    assert!(played.status.success(), "{text}{}", String::from_utf8_lossy(&played.stderr));
+    for line in [
+        "The patch is given",
+        "Ran the checks first: 1 red",
+        "Proved: red before, green after",
+        "exactly as before",
+        "unbroken",
+    ] {
+        assert!(text.contains(line), "{line} is missing in:\n{text}");
+    }
+    let data = keep.join("data");
+    let verify =
+        || Command::new(silas).args(["audit", "verify", "--data-dir"]).arg(&data).current_dir("/").output().unwrap();
+    assert!(verify().status.success());
+
+    // The same ledger with one word changed is not the same ledger.
+    let db = rusqlite::Connection::open(data.join("store/agent.sqlite")).unwrap();
+    db.execute_batch("DROP TRIGGER ledger_is_not_edited; UPDATE ledger SET at = at + 1 WHERE seq = 5;").unwrap();
+    drop(db);
+    let broken = verify();
+    assert!(!broken.status.success());
+    assert!(String::from_utf8_lossy(&broken.stdout).contains("Entry 5"), "{broken:?}");
+}

@@ -1,0 +1,96 @@
+//! INV-01: nothing executes without a verified approval. Every road we know to break it, and the refusal it meets.
+
+use crate::harness::{Device, Silas};
+use silas_core::card::CardKind;
+use silas_core::token::{Token, Verdict};
+
+/// Walks to the plan card and hands in what `forge` makes of it. Nothing may run.
+#[track_caller]
+fn refused(forge: impl FnOnce(&silas_core::token::Offer, Token, &Device) -> Token, expect: &str) {
+    let silas = Silas::start();
+    let original = silas.tree();
+    let stranger = Device::new();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let card = line.card(CardKind::Plan).unwrap();
+    let honest = line.token(&card, Verdict::Approved).unwrap();
+    let forged = forge(card.offer.as_ref().unwrap(), honest, &stranger);
+    let (recorded, message) = line.submit(&card, &forged).unwrap();
+    assert!(!recorded && message.contains(expect), "{message}");
+    assert_eq!(silas.tree(), original);
+    assert!(line.work.is_empty());
+    let told = line.ask("what did you do?");
+    assert!(told.contains("Refused a decision"), "{told}");
+    // The card still waits for an honest answer.
+    line.approve(CardKind::Plan).unwrap();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+}
+
+#[test]
+fn a_key_that_nobody_paired() {
+    refused(|offer, _, stranger| stranger.answer(offer, Verdict::Approved), "not paired");
+}
+
+#[test]
+fn a_signature_under_anothers_name() {
+    refused(
+        |_, honest, stranger| {
+            let message = honest.body.message().unwrap();
+            let signature =
+                silas_core::signature::Signature { key: honest.signature.key.clone(), ..stranger.sign(&message) };
+            Token { signature, ..honest }
+        },
+        "signature does not fit",
+    );
+}
+
+#[test]
+fn a_declined_decision_with_the_verdict_turned() {
+    refused(
+        |_, honest, _| {
+            let mut turned = honest;
+            turned.body.verdict = Verdict::Conditional;
+            turned
+        },
+        "signature does not fit",
+    );
+}
+
+#[test]
+fn a_message_cannot_approve() {
+    let silas = Silas::start();
+    let original = silas.tree();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    line.card(CardKind::Plan).unwrap();
+    for text in ["approve", "yes, do it", "I approve the plan", "approved: true"] {
+        let reply = line.ask(text);
+        assert!(reply.contains("needs a model"), "{reply}");
+    }
+    assert_eq!(silas.tree(), original);
+    assert!(line.work.is_empty());
+}
+
+#[test]
+fn an_unsigned_or_replayed_message_makes_no_plan() {
+    let silas = Silas::start();
+    let device = silas.pair();
+    let mut line = silas.line();
+    let message = device.message(&silas.wish(), &line.installation());
+    let send = |line: &mut crate::harness::Line, message: &silas_core::message::SignedMessage| {
+        line.send(&serde_json::json!({ "type": "message", "message": message })).unwrap();
+        line.reply_to(&message.body.text)
+    };
+    let mut altered = message.clone();
+    altered.body.text = altered.body.text.replace("fix.sh", "evil.sh");
+    assert!(send(&mut line, &altered).contains("not freshly signed"));
+    assert!(line.cards.is_empty());
+    assert!(send(&mut line, &message).contains("may plans work in"));
+    let n_cards = line.cards.len();
+    assert!(send(&mut line, &message).contains("not freshly signed"), "a replay");
+    assert_eq!(line.cards.len(), n_cards);
+    let told = line.ask("what did you do?");
+    assert!(told.contains("Refused a repeated message"), "{told}");
+}

@@ -1,0 +1,61 @@
+//! INV-05: what runs is isolated, whatever it tries, and its output is a stranger's word.
+
+use crate::harness::Silas;
+use silas_core::card::CardKind;
+use std::fs;
+
+/// Runs a hostile command whose success would show in the copy, and gives what it printed.
+fn printed_by(silas: &Silas, command: &str) -> String {
+    let mut line = silas.line();
+    let wish = format!("run ``{command}`` in `{}` and check with `sh check.sh`", silas.repo().display());
+    line.run(&wish).unwrap();
+    let report = line.card(CardKind::Report).unwrap();
+    format!("{:?}", report.face.details)
+}
+
+#[test]
+fn the_owners_files_keys_and_sockets_are_not_there() {
+    let silas = Silas::start();
+    fs::write(silas.outside().join("secret.txt"), "top secret\n").unwrap();
+    let (outside, data) = (silas.outside().display().to_string(), silas.data().display().to_string());
+    let command = format!(
+        "cat {outside}/secret.txt; ls {data}/keys; ls {data}/run; echo pwned > {outside}/secret.txt; ls -la /root /home; cat /etc/shadow; env"
+    );
+    let printed = printed_by(&silas, &command);
+    assert!(
+        !printed.contains("top secret") && !printed.contains("root.key") && !printed.contains("control.sock"),
+        "{printed}"
+    );
+    assert!(!printed.contains("root:"), "{printed}");
+    assert!(!printed.contains("CARGO"), "the environment of the server is not passed on: {printed}");
+    assert_eq!(fs::read_to_string(silas.outside().join("secret.txt")).unwrap(), "top secret\n");
+}
+
+#[test]
+fn there_is_no_network() {
+    let silas = Silas::start();
+    let port = silas.port();
+    let command = format!("bash -c 'echo > /dev/tcp/127.0.0.1/{port}' && echo connected-to-silas");
+    let printed = printed_by(&silas, &command);
+    assert!(!printed.contains("\"connected-to-silas"), "{printed}");
+}
+
+#[test]
+fn git_is_read_only() {
+    let silas = Silas::start();
+    let hooks = silas.repo().join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let mut line = silas.line();
+    let command = "echo evil > .git/hooks/post-commit; sh fix.sh";
+    let wish = format!("run `{command}` in `{}` and check with `sh check.sh`", silas.repo().display());
+    let work = line.run(&wish).unwrap();
+    assert_eq!(work["outcome"], "proved", "{work}");
+    assert!(!hooks.join("post-commit").exists());
+}
+
+#[test]
+fn terminal_escapes_in_output_are_shown_not_obeyed() {
+    let silas = Silas::start();
+    let printed = printed_by(&silas, r"printf '\033[2J\033]0;owned\007'");
+    assert!(printed.contains("U+001B") && !printed.contains('\u{1b}'), "{printed}");
+}

@@ -1,0 +1,124 @@
+//! Time passes: cards are parked, undo windows close, work is stopped, servers come and go.
+
+use crate::harness::Silas;
+use serde_json::json;
+use silas_core::card::{CardKind, CardState};
+use silas_core::token::Verdict;
+use std::fs;
+
+#[test]
+fn a_card_that_nobody_answers_is_parked_and_asks_again() {
+    let silas = Silas::start_with(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "2")]);
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    let card = line.card(CardKind::Root).unwrap();
+    let late = line.token(&card, Verdict::Approved).unwrap();
+    line.wait(|line| line.cards.iter().any(|c| c.state == CardState::Parked)).unwrap();
+    let (recorded, message) = line.submit(&card, &late).unwrap();
+    assert!(!recorded && message.contains("expired"), "{message}");
+    line.send(&json!({ "type": "renew", "request_id": card.id })).unwrap();
+    let renewed = line.card(CardKind::Root).unwrap();
+    assert_eq!(renewed.id, card.id);
+    assert_ne!(renewed.offer.as_ref().unwrap().nonce, card.offer.as_ref().unwrap().nonce);
+    let (recorded, message) = line.submit(&card, &late).unwrap();
+    assert!(!recorded, "the old decision does not fit the new offer: {message}");
+    line.approve(CardKind::Root).unwrap();
+}
+
+#[test]
+fn the_old_versions_go_when_the_window_closes_and_only_under_the_house_rules() {
+    for has_rules in [true, false] {
+        let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "2")]);
+        if has_rules {
+            silas.pair();
+        }
+        let mut line = silas.line();
+        line.run(&silas.wish()).unwrap();
+        let done = line.card(CardKind::Done).unwrap();
+        let changed = silas.tree();
+        line.wait(|line| !line.cards.iter().any(|card| card.id == done.id)).unwrap();
+        let kept = || {
+            let names = fs::read_dir(silas.repo()).unwrap().map(|e| e.unwrap().file_name());
+            names.filter(|name| name.to_string_lossy().starts_with(".silas-")).count()
+        };
+        if has_rules {
+            line.wait(|line| line.snapshot.is_object() && kept() == 0).unwrap();
+        } else {
+            assert_eq!(kept(), 1, "without the house rules nothing is dropped");
+        }
+        let (recorded, _) = line.decide(&done, Verdict::Approved).unwrap();
+        assert!(!recorded, "the window is over");
+        assert_eq!(silas.tree(), changed);
+    }
+}
+
+#[test]
+fn an_undo_never_overwrites_a_later_edit() {
+    let silas = Silas::start();
+    let mut line = silas.line();
+    line.run(&silas.wish()).unwrap();
+    let done = line.card(CardKind::Done).unwrap();
+    fs::write(silas.repo().join("src/b.txt"), "mine\n").unwrap();
+    let edited = silas.tree();
+    let (recorded, message) = line.decide(&done, Verdict::Approved).unwrap();
+    assert!(!recorded && message.contains("src/b.txt"), "{message}");
+    assert_eq!(silas.tree(), edited);
+    assert_eq!(line.card(CardKind::Report).unwrap().face.state, "Not undone");
+    silas.assert_ledger_holds();
+}
+
+#[test]
+fn the_owners_own_edit_meanwhile_is_a_conflict_and_stays() {
+    let silas = Silas::start();
+    let mut line = silas.line();
+    // Waits in the copy until the owner has edited the original.
+    let wish = format!("run `sleep 3; sh fix.sh` in `{}` and check with `sh check.sh`", silas.repo().display());
+    line.say(&wish).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.wait(|line| line.work.values().any(|w| w["steps"][1]["state"] == "done")).unwrap();
+    fs::write(silas.repo().join("src/a.txt"), "mine\n").unwrap();
+    let edited = silas.tree();
+    line.ended().unwrap();
+    let card = line.card(CardKind::Conflict).unwrap();
+    assert!(format!("{:?}", card.face.details).contains("src/a.txt"), "{:?}", card.face);
+    assert_eq!(silas.tree(), edited);
+}
+
+#[test]
+fn stop_ends_everything_at_once() {
+    let silas = Silas::start();
+    let original = silas.tree();
+    let mut line = silas.line();
+    let wish = format!("run `sleep 1000` in `{}` and check with `sh check.sh`", silas.repo().display());
+    line.say(&wish).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.wait(|line| line.work.values().any(|w| w["steps"][2]["state"] == "running")).unwrap();
+    let (code, text) = silas.command(&["stop", "--all"]);
+    assert_eq!(code, 0, "{text}");
+    line.ended().unwrap();
+    assert_eq!(line.card(CardKind::Report).unwrap().face.intent, "Stopped before it was done");
+    assert_eq!(silas.tree(), original);
+}
+
+#[test]
+fn what_was_open_is_open_after_a_restart() {
+    let mut silas = Silas::start();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let plan = line.card(CardKind::Plan).unwrap();
+    silas.terminate();
+    silas.up(&[]);
+    let mut line = silas.line();
+    assert_eq!(line.card(CardKind::Plan).unwrap(), plan);
+    line.approve(CardKind::Plan).unwrap();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+    silas.terminate();
+    silas.up(&[]);
+    let mut line = silas.line();
+    let done = line.card(CardKind::Done).unwrap();
+    assert!(line.decide(&done, Verdict::Approved).unwrap().0);
+    silas.assert_ledger_holds();
+}
