@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 fn main() -> std::io::Result<()> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web").canonicalize()?;
-    println!("cargo::rerun-if-changed={}", page.display());
     let mut files = Vec::new();
     collect(&page, &mut files)?;
     files.sort();
@@ -26,8 +25,11 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         let path = entry?.path();
         let is_test = path.file_name().is_some_and(|name| name == "tests" || name == "node_modules");
         if path.is_dir() && !is_test {
+            // Not the page's own directory: cargo would look into its tests as well.
+            println!("cargo::rerun-if-changed={}", path.display());
             collect(&path, files)?;
         } else if path.is_file() {
+            println!("cargo::rerun-if-changed={}", path.display());
             files.push(path);
         }
     }

@@ -12,7 +12,7 @@ use silas_core::message::Message;
 use silas_core::roots::RootGrant;
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::{WorkItem, WorkState};
-use silas_core::{CardId, MessageId, Timestamp, canonical};
+use silas_core::{CardId, Timestamp, canonical};
 use silas_store::{Abort, Commit, Tx, cards, inbound, work_items};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) enum Proposal {
 #[derive(Clone)]
 pub(crate) struct Question {
     card: Card,
-    /// What the card is about: the message that asked for it.
+    /// What the card is about: a directory or a work item.
     subject: String,
     item: Option<WorkItem>,
 }
@@ -34,14 +34,24 @@ pub(crate) struct Question {
 /// What an approved card leads to.
 enum Granted {
     Declined,
-    Root,
+    /// The wishes that were waiting for the directory.
+    Root(Vec<Message>),
     Work(Box<Approved<WorkItem>>, Box<WorkRecord>),
     Undo(Approved<ChangeOrder>),
 }
 
 impl Question {
-    /// Writes the card, its plan and the ledger entry.
+    /// What a message has to wait for before it can be dealt with: a directory that is not allowed yet.
+    pub(crate) fn stands_in_the_way(&self) -> Option<&str> {
+        (self.card.face.kind == CardKind::Root).then_some(self.subject.as_str())
+    }
+
+    /// Writes the card, its plan and the ledger entry. A directory that is asked for already is not asked for twice.
     pub(crate) fn ask(&self, tx: &mut Tx<'_>) -> Result<(), silas_store::Error> {
+        let is_same = |card: &Card| card.face.kind == CardKind::Root && card.state == CardState::Open;
+        if self.stands_in_the_way().is_some() && cards::find_by_subject(tx, &self.subject)?.iter().any(is_same) {
+            return Ok(());
+        }
         if let Some(item) = &self.item {
             work_items::insert(tx, item, &WorkState::new(self.card.created_at), self.card.created_at)?;
         }
@@ -63,24 +73,19 @@ impl Question {
 impl Stream {
     /// Makes the card for a proposal that answers `message`.
     pub(crate) fn question(&self, proposal: Proposal, message: &Message) -> Result<Question, Trouble> {
-        let subject = message.id.to_string();
         match proposal {
-            Proposal::Root(grant) => {
-                let face = self.words.root(&grant.place);
-                let card = self.card(face, &subject, Some(&grant), self.options.plan_timeout)?;
-                Ok(Question { card, subject, item: None })
-            }
+            Proposal::Root(grant) => self.root_question(&grant),
             Proposal::Plan(item) => {
                 let face = self.words.plan(&item, &message.text);
-                let card = self.card(face, item.id().as_str(), Some(item.as_ref()), self.options.plan_timeout)?;
+                let subject = item.id().to_string();
+                let card = self.card(face, &subject, Some(item.as_ref()), self.options.plan_timeout)?;
                 Ok(Question { card, subject, item: Some(*item) })
             }
         }
     }
 
-    /// A root card that answers no message: the directory in which Silas was started.
-    pub(crate) fn first_root(&self, grant: &RootGrant) -> Result<Question, Trouble> {
-        let subject = "start".to_owned();
+    pub(crate) fn root_question(&self, grant: &RootGrant) -> Result<Question, Trouble> {
+        let subject = grant.place.path.clone();
         let card = self.card(self.words.root(&grant.place), &subject, Some(grant), self.options.plan_timeout)?;
         Ok(Question { card, subject, item: None })
     }
@@ -115,19 +120,24 @@ impl Stream {
                     match recorded.verdict {
                         Verdict::Approved => stream.grant(tx, &card, &subject, &recorded.token)?,
                         // A narrower plan is a new plan with a card of its own, so nothing is granted here.
-                        Verdict::Declined | Verdict::EditRequested | Verdict::Conditional => Ok(Granted::Declined),
+                        Verdict::Declined | Verdict::EditRequested | Verdict::Conditional => {
+                            if card.face.kind == CardKind::Root {
+                                inbound::give_up(tx, &subject)?;
+                            }
+                            Ok(Granted::Declined)
+                        }
                     }
                 }
                 Err(refusal) => Err(refusal),
             };
-            Ok(Commit(Some((card, subject, granted))))
+            Ok(Commit(Some((card, granted))))
         });
-        let (card, subject, granted) = deciding.await?.ok_or_else(unknown_card)?;
+        let (card, granted) = deciding.await?.ok_or_else(unknown_card)?;
         fail::point(FailPoint::DecisionRecorded);
         self.publish_cards().await;
         self.publish_activity().await;
         let granted = granted.map_err(|refusal| refused(&refusal))?;
-        self.begin(&card, &subject, granted).await
+        self.begin(&card, granted).await
     }
 
     /// Spends the approval in the transaction that recorded it.
@@ -145,15 +155,12 @@ impl Stream {
             Some(Kind::Root) => {
                 let Ok(grant) = canonical::read::<RootGrant>(payload) else { return Ok(Err(unreadable())) };
                 let place = tx.text(&grant.place.path)?;
-                let approved = self.engine.authorize(tx, token, grant)?;
-                if approved.is_ok() {
-                    tx.record(&AuditEvent::RootGranted { token: token.clone(), place })?;
-                    // The wish that asked for the directory is open again; a crash from here on loses nothing.
-                    if let Ok(wish) = MessageId::parse(subject) {
-                        inbound::reopen(tx, &wish)?;
-                    }
+                if let Err(refusal) = self.engine.authorize(tx, token, grant)? {
+                    return Ok(Err(refusal));
                 }
-                Ok(approved.map(|_| Granted::Root))
+                tx.record(&AuditEvent::RootGranted { token: token.clone(), place })?;
+                // The wishes that asked for it are open again; a crash from here on loses none of them.
+                Ok(Ok(Granted::Root(inbound::go_on(tx, subject)?)))
             }
             Some(Kind::Plan) => {
                 let Ok(item) = WorkItem::from_canonical(payload) else { return Ok(Err(unreadable())) };
@@ -176,7 +183,7 @@ impl Stream {
         }
     }
 
-    async fn begin(self: &Arc<Self>, card: &Card, subject: &str, granted: Granted) -> Result<String, Trouble> {
+    async fn begin(self: &Arc<Self>, card: &Card, granted: Granted) -> Result<String, Trouble> {
         match granted {
             Granted::Declined => {
                 if card.face.kind == CardKind::Plan {
@@ -184,12 +191,9 @@ impl Stream {
                 }
                 Ok("Declined. Nothing ran.".to_owned())
             }
-            Granted::Root => {
-                if let Ok(message) = MessageId::parse(subject) {
-                    let wish = self.store.read(move |tx| inbound::get(tx, &message)).await?;
-                    if let Some(wish) = wish {
-                        self.go_on(wish).await?;
-                    }
+            Granted::Root(wishes) => {
+                for wish in wishes {
+                    self.go_on(wish).await?;
                 }
                 Ok("Allowed. Each plan still asks you.".to_owned())
             }

@@ -1,13 +1,15 @@
 //! Coming back to life: what was acknowledged before the last stop is taken up where it was left.
 
-use crate::review::Question;
 use crate::{Parts, Stream, Trouble};
 use silas_core::device::Certificate;
 use silas_core::event::AuditEvent;
 use silas_core::roots::{RootGrant, RootKind};
 use silas_core::{MessageId, Taint};
-use silas_store::{Commit, Tx, cards, chronicle, devices, inbound, ledger, nonces};
+use silas_store::{Commit, Tx, chronicle, devices, inbound, ledger, nonces, settings};
 use std::sync::Arc;
+
+/// The setting that remembers the offer of the first directory.
+const FIRST_ROOT_OFFERED: &str = "first_root_offered";
 
 impl Stream {
     /// Opens the stream: writes down the start, finishes what was committed, goes on with what was interrupted.
@@ -57,15 +59,17 @@ impl Stream {
     /// With no directory named yet, the one in which Silas was started is offered, if it may be granted at all.
     async fn offer_first_root(&self) -> Result<(), Trouble> {
         let Some(start_dir) = self.options.start_dir.clone() else { return Ok(()) };
-        if !self.roots().await?.is_empty()
-            || !self.store.read(|tx| cards::find_by_subject(tx, "start")).await?.is_empty()
-        {
+        if !self.roots().await?.is_empty() {
             return Ok(());
         }
         let Ok(place) = self.places.resolve(".", &start_dir) else { return Ok(()) };
-        let question: Question = self.first_root(&RootGrant { kind: RootKind::Root, place })?;
+        let question = self.root_question(&RootGrant { kind: RootKind::Root, place })?;
         let asking = self.store.write(move |tx| {
-            question.ask(tx)?;
+            // Offered once: whoever declined it, or let it pass, is not asked at every start.
+            if settings::get::<bool>(tx, FIRST_ROOT_OFFERED)?.is_none() {
+                settings::set(tx, FIRST_ROOT_OFFERED, &true)?;
+                question.ask(tx)?;
+            }
             Ok(Commit(()))
         });
         Ok(asking.await?)

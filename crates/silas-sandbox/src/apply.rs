@@ -42,6 +42,9 @@ impl Work<'_> {
         let execution = &self.evidence.execution;
         let _turn = memory.turn_to_apply()?;
         self.granted.is_still_there()?;
+        if let Some(committed) = Journal::load(&memory.journal(execution))? {
+            return finish(self.ground, committed, &self.granted.dir);
+        }
         let now = tree::snapshot(&self.granted.dir, self.git, lifeline)?;
         let paths = now.differences(&self.original.files);
         if !paths.is_empty() {
@@ -117,7 +120,11 @@ pub(crate) fn hash(changeset: &Changeset) -> Result<silas_core::Digest, Error> {
 }
 
 /// Goes forward from the commit point, for the first time or again.
-pub(crate) fn finish(ground: &Ground, mut journal: Journal, root: &Dir) -> Result<Applied, Error> {
+pub(crate) fn finish(ground: &Ground, journal: Journal, root: &Dir) -> Result<Applied, Error> {
+    go_forward(ground, journal, root).map_err(Error::after_commit)
+}
+
+fn go_forward(ground: &Ground, mut journal: Journal, root: &Dir) -> Result<Applied, Error> {
     let memory = &ground.memory;
     if journal.fates.is_none() {
         let stage = Stage::open(root, &journal.execution)?;

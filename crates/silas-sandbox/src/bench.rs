@@ -75,14 +75,26 @@ impl Bench {
                 WorkshopAsk::Apply => self.apply().and_then(|done| reply(&done)),
                 WorkshopAsk::Discard => self.discard().and_then(|done| reply(&done)),
             };
+            if self.is_over {
+                // Whoever hears the answer may go on with this execution at once.
+                self.leave();
+            }
             let bytes = answered.or_else(|e| frame::encode(&Err::<(), Error>(e)));
             let sent = bytes.and_then(|bytes| frame::send_bytes(&mut self.socket, &bytes));
             if sent.is_err() || self.is_over {
                 break;
             }
         }
-        let removed = workspace::remove(&self.ground.memory.work(&self.permit.evidence.execution));
-        i32::from(removed.is_err())
+        self.leave();
+        0
+    }
+
+    /// Removes the copy and lets others at the execution.
+    fn leave(&mut self) {
+        self.workspace = None;
+        // Recovery removes what cannot be removed now, and takes the lock when this process has ended at the latest.
+        let _ = workspace::remove(&self.ground.memory.work(&self.permit.evidence.execution));
+        let _ = self.permit.lock.unlock();
     }
 
     fn copy(&mut self) -> Result<Copied, Error> {
@@ -235,17 +247,17 @@ impl Bench {
             changeset,
             copy: &workspace.copy,
         };
-        let applied = work.apply(Lifeline::of(&self.socket))?;
-        self.is_over = true;
-        Ok(applied)
+        let applied = work.apply(Lifeline::of(&self.socket));
+        self.is_over = matches!(applied, Ok(_) | Err(Error::Unfinished { .. }));
+        applied
     }
 
     /// The execution ends here; it cannot be opened again.
     fn discard(&mut self) -> Result<(), Error> {
         let execution = &self.permit.evidence.execution;
+        // What is committed is finished, by recovery if not here.
+        self.must(!self.ground.memory.journal(execution).exists(), "what is committed cannot be discarded")?;
         self.is_over = true;
-        self.workspace = None;
-        workspace::remove(&self.ground.memory.work(execution))?;
         let mut record = self.permit.record.clone();
         record.state = ExecutionState::Ended;
         self.ground.memory.update(execution, &record)

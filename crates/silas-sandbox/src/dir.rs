@@ -46,7 +46,7 @@ impl Dir {
     /// Opens an absolute path in which no component is a symlink.
     pub(crate) fn open(path: &Path) -> io::Result<Dir> {
         let bytes = path.as_os_str().as_encoded_bytes();
-        syscall::open_through(None, bytes, DIRECTORY | libc::O_NOFOLLOW, Through::RealPath).map(Dir)
+        syscall::open_through(None, bytes, DIRECTORY, Through::RealPath).map(Dir)
     }
 
     /// A directory below this one; the empty path is this one.

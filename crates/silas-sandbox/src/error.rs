@@ -44,7 +44,7 @@ pub enum Error {
     Unsupported { kind: String, path: String },
     #[error("{0}")]
     TooLarge(String),
-    #[error("The disk is full. Nothing was changed; make room and try again.")]
+    #[error("The disk is full. Make room and try again.")]
     Full,
     #[error("Changed since the work was applied, so it was not undone: {}.", paths.join(", "))]
     LaterEdit { paths: Vec<String> },
@@ -54,6 +54,10 @@ pub enum Error {
     UndoOpen,
     #[error("The work cannot be isolated here: {cause}")]
     Isolation { code: String, cause: String },
+    #[error(
+        "It is decided and begun, but not all of it could be put in place: {cause} The rest follows at the next start."
+    )]
+    Unfinished { cause: String },
     #[error("The process that did this ended unexpectedly. What was committed will be finished at the next start.")]
     Lost,
     #[error("A record of the launcher cannot be trusted: {0}")]
@@ -88,6 +92,7 @@ impl Error {
             Error::UndoClosed(_) => "E_SANDBOX_UNDO_CLOSED",
             Error::UndoOpen => "E_SANDBOX_UNDO_OPEN",
             Error::Isolation { code, .. } => code,
+            Error::Unfinished { .. } => "E_SANDBOX_UNFINISHED",
             Error::Lost => "E_SANDBOX_LOST",
             Error::Damaged(_) => "E_SANDBOX_RECORD",
             Error::Io { .. } => "E_SANDBOX_IO",
@@ -96,6 +101,11 @@ impl Error {
 
     pub(crate) fn unsupported(kind: &str, path: impl ToString) -> Error {
         Error::Unsupported { kind: kind.to_owned(), path: path.to_string() }
+    }
+
+    /// What goes wrong after a commit point is no longer "nothing was done".
+    pub(crate) fn after_commit(self) -> Error {
+        Error::Unfinished { cause: self.to_string() }
     }
 
     pub(crate) fn io(doing: &str, cause: &io::Error) -> Error {

@@ -77,7 +77,7 @@ fn one(ground: &Ground, execution: &ExecutionId) -> Result<Vec<KeptText>, Error>
             let granted = apply::verify(ground, &committed)?;
             Ok(apply::finish(ground, committed, &granted.dir)?.conflicts)
         }
-        (ExecutionState::Running, None, _) => {
+        (ExecutionState::Running | ExecutionState::Ended, None, _) => {
             // A directory that is no longer there holds nothing of ours to remove.
             if let Ok(granted) = Granted::at(&record.place) {
                 stage::remove(&granted.dir, execution)?;

@@ -144,8 +144,8 @@ impl Serve {
         let key_helper = self.key_helper;
         self.start(Asker::Front, move || {
             use_key(key_helper, &keys, &KeyRequest::Init { at, terminal_name }, |reply| match reply {
-                KeyReply::Ready { .. } => Ok(reply),
-                other => Err(other),
+                KeyReply::Ready { .. } => Some(reply),
+                KeyReply::Certified { .. } | KeyReply::Signed { .. } | KeyReply::Refused { .. } => None,
             })
         })
     }
@@ -170,8 +170,8 @@ impl Serve {
         let (key_helper, keys) = (self.key_helper, ground.keys());
         self.start(Asker::Front, move || {
             use_key(key_helper, &keys, &KeyRequest::Certify { body }, |reply| match reply {
-                KeyReply::Certified { certificate } => Ok::<Certificate, _>(certificate),
-                other => Err(other),
+                KeyReply::Certified { certificate } => Some::<Certificate>(certificate),
+                KeyReply::Ready { .. } | KeyReply::Signed { .. } | KeyReply::Refused { .. } => None,
             })
         })
     }
@@ -228,8 +228,8 @@ impl Serve {
         let key_helper = self.key_helper;
         self.start(Asker::Terminal(client), move || {
             use_key(key_helper, &keys, &KeyRequest::Sign { body }, |reply| match reply {
-                KeyReply::Signed { signature } => Ok::<Signature, _>(signature),
-                other => Err(other),
+                KeyReply::Signed { signature } => Some::<Signature>(signature),
+                KeyReply::Ready { .. } | KeyReply::Certified { .. } | KeyReply::Refused { .. } => None,
             })
         })
     }
@@ -257,13 +257,11 @@ fn use_key<T>(
     key_helper: KeyHelper,
     keys: &Path,
     request: &KeyRequest,
-    expected: impl FnOnce(KeyReply) -> Result<T, KeyReply>,
+    expected: impl FnOnce(KeyReply) -> Option<T>,
 ) -> Result<T, Error> {
     syscall::hide_memory().doing(|| "Protecting the keys".to_owned())?;
-    expected(key_helper(keys, request)).map_err(|reply| match reply {
-        KeyReply::Refused { reason } => Error::Keys(reason),
-        KeyReply::Ready { .. } | KeyReply::Certified { .. } | KeyReply::Signed { .. } => {
-            Error::Keys("the key helper answered another question".to_owned())
-        }
-    })
+    match key_helper(keys, request) {
+        KeyReply::Refused { reason } => Err(Error::Keys(reason)),
+        reply => expected(reply).ok_or_else(|| Error::Keys("the key helper answered another question".to_owned())),
+    }
 }

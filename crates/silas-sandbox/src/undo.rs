@@ -119,7 +119,11 @@ fn prepare(applied: &Journal, evidence: &Evidence, root: &Dir) -> Result<Journal
 }
 
 /// Goes forward from the commit point of the undo, for the first time or again.
-pub(crate) fn finish(ground: &Ground, mut journal: Journal, applied: &Journal, root: &Dir) -> Result<Undone, Error> {
+pub(crate) fn finish(ground: &Ground, journal: Journal, applied: &Journal, root: &Dir) -> Result<Undone, Error> {
+    go_forward(ground, journal, applied, root).map_err(Error::after_commit)
+}
+
+fn go_forward(ground: &Ground, mut journal: Journal, applied: &Journal, root: &Dir) -> Result<Undone, Error> {
     let memory = &ground.memory;
     let execution = journal.execution.clone();
     if journal.fates.is_none() {

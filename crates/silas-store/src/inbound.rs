@@ -33,11 +33,30 @@ pub fn mark_processed(tx: &mut Tx<'_>, message: &MessageId) -> Result<bool, Erro
     Ok(n_marked == 1)
 }
 
-/// The message is to be dealt with again, because what stood in its way is gone. False if it was never taken in.
-pub fn reopen(tx: &mut Tx<'_>, message: &MessageId) -> Result<bool, Error> {
-    let n_reopened =
-        tx.execute("UPDATE inbound SET state = 'accepted' WHERE message_id = ?1", params![message.as_str()])?;
-    Ok(n_reopened == 1)
+/// The message can be dealt with only when something is decided: the directory `what`, for example.
+pub fn wait_for(tx: &mut Tx<'_>, message: &MessageId, what: &str) -> Result<bool, Error> {
+    let n_waiting = tx.execute(
+        "UPDATE inbound SET state = 'waiting', waits_for = ?2 WHERE message_id = ?1 AND state = 'accepted'",
+        params![message.as_str(), what],
+    )?;
+    Ok(n_waiting == 1)
+}
+
+/// It was decided: what waited for it is to be dealt with now, oldest first.
+pub fn go_on(tx: &mut Tx<'_>, what: &str) -> Result<Vec<Message>, Error> {
+    let waiting = tx.query(
+        "SELECT message_id, text, channel, taint, at FROM inbound WHERE state = 'waiting' AND waits_for = ?1
+         ORDER BY at, message_id LIMIT ?2",
+        params![what, UNPROCESSED_MAX],
+        message,
+    )?;
+    tx.execute("UPDATE inbound SET state = 'accepted' WHERE state = 'waiting' AND waits_for = ?1", params![what])?;
+    Ok(waiting)
+}
+
+/// It was declined: what waited for it is done with.
+pub fn give_up(tx: &mut Tx<'_>, what: &str) -> Result<usize, Error> {
+    tx.execute("UPDATE inbound SET state = 'processed' WHERE state = 'waiting' AND waits_for = ?1", params![what])
 }
 
 /// Oldest first.
@@ -45,15 +64,6 @@ pub fn list_unprocessed(tx: &ReadTx<'_>) -> Result<Vec<Message>, Error> {
     tx.query(
         "SELECT message_id, text, channel, taint, at FROM inbound WHERE state = 'accepted' ORDER BY at, message_id LIMIT ?1",
         params![UNPROCESSED_MAX],
-        message,
-    )
-}
-
-/// A message that was taken in, dealt with or not.
-pub fn get(tx: &ReadTx<'_>, id: &MessageId) -> Result<Option<Message>, Error> {
-    tx.query_one(
-        "SELECT message_id, text, channel, taint, at FROM inbound WHERE message_id = ?1",
-        params![id.as_str()],
         message,
     )
 }

@@ -19,11 +19,20 @@ pub fn path(data_dir: &Path) -> PathBuf {
     data_dir.join("run").join("control.sock")
 }
 
+/// The page's address, for commands that print it.
+pub fn address(data_dir: &Path) -> std::io::Result<String> {
+    std::fs::read_to_string(data_dir.join("run").join("address"))
+}
+
+pub(crate) fn write_address(data_dir: &Path, address: &str) -> std::io::Result<()> {
+    std::fs::write(data_dir.join("run").join("address"), address)
+}
+
 /// Longest line that a terminal may send.
 const LINE_BYTES_MAX: u64 = 256 * 1024;
 
 /// Listens at `path`, readable by its owner only. A stale socket of a server that is gone is replaced.
-pub fn listen(path: &Path) -> std::io::Result<std::os::unix::net::UnixListener> {
+pub(crate) fn listen(path: &Path) -> std::io::Result<std::os::unix::net::UnixListener> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
         _ => {}

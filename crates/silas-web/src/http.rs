@@ -39,25 +39,33 @@ pub struct Listeners {
 
 impl Listeners {
     /// Both loopback addresses, or none: whoever held the other one could pose as this page. Without a port there is
-    /// no page, only the terminal's door.
-    pub fn bind(port: Option<u16>, control_path: &Path) -> Result<Self, Error> {
-        let control = control::listen(control_path)?;
-        let Some(port) = port else { return Ok(Listeners { tcp: Vec::new(), control, port: 0 }) };
-        let first = bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?;
-        let port = first.local_addr()?.port();
-        let mut tcp = vec![first];
-        match bind(SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port)) {
-            Ok(second) => tcp.push(second),
-            // A machine without IPv6 has no second address to lose.
-            Err(Error::Listen { cause, .. }) if is_missing_address(&cause) => {}
-            Err(e) => return Err(e),
-        }
+    /// no page, only the terminal's door. That one opens last: whoever can connect to it finds the address written.
+    pub fn bind(port: Option<u16>, data_dir: &Path) -> Result<Self, Error> {
+        let (tcp, port) = match port {
+            Some(port) => bind_both(port)?,
+            None => (Vec::new(), 0),
+        };
+        control::write_address(data_dir, &Origin::on_port(port).origin)?;
+        let control = control::listen(&control::path(data_dir))?;
         Ok(Listeners { tcp, control, port })
     }
 
     pub fn address(&self) -> String {
         Origin::on_port(self.port).origin
     }
+}
+
+fn bind_both(port: u16) -> Result<(Vec<std::net::TcpListener>, u16), Error> {
+    let first = bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?;
+    let port = first.local_addr()?.port();
+    let mut tcp = vec![first];
+    match bind(SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port)) {
+        Ok(second) => tcp.push(second),
+        // A machine without IPv6 has no second address to lose.
+        Err(Error::Listen { cause, .. }) if is_missing_address(&cause) => {}
+        Err(e) => return Err(e),
+    }
+    Ok((tcp, port))
 }
 
 fn bind(address: SocketAddr) -> Result<std::net::TcpListener, Error> {

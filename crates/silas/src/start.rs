@@ -50,8 +50,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     let start_dir = std::env::current_dir().ok();
     let sealed = launcher.seal(seal(&ready, &loaded.config)).map_err(|e| anyhow!("{e}"))?;
     let port = loaded.config.web.enabled.then_some(loaded.config.web.port);
-    let listeners = Listeners::bind(port, &silas_web::control::path(&ready.home.path))?;
-    std::fs::write(ready.home.run().join("address"), listeners.address())?;
+    let listeners = Listeners::bind(port, &ready.home.path)?;
     let first_time = !ready.home.store().join("agent.sqlite").exists();
     if !args.quiet {
         greet(&ready.home, &listeners, &sealed, first_time);

@@ -53,8 +53,7 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
 
 fn pair(home: &Home) -> Result<ExitCode> {
     let code = silas_sandbox::terminal_pairing_code(&home.path).map_err(|e| anyhow!("{e}"))?;
-    let address =
-        std::fs::read_to_string(home.run().join("address")).context("Silas does not run. Start it with `silas`.")?;
+    let address = silas_web::control::address(&home.path).context("Silas does not run. Start it with `silas`.")?;
     println!("Open this in the browser you want to pair, within 5 minutes:\n\n  {}/#pair={code}\n", address.trim());
     Ok(ExitCode::SUCCESS)
 }

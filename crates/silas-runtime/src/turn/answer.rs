@@ -30,7 +30,10 @@ impl Stream {
             if let Some(question) = &question {
                 question.ask(tx)?;
             }
-            inbound::mark_processed(tx, &inbound_id)?;
+            match question.as_ref().and_then(|question| question.stands_in_the_way()) {
+                Some(directory) => inbound::wait_for(tx, &inbound_id, directory)?,
+                None => inbound::mark_processed(tx, &inbound_id)?,
+            };
             Ok(Commit(()))
         });
         answering.await?;

@@ -118,20 +118,19 @@ fn trees_deeper_than_paths_are_removed() {
 
 fn set_id_bits_are_not_carried_over() {
     let world = World::new();
-    let plan = world
-        .plan(&["cp /bin/sh app.txt; chmod 6755 app.txt run.sh; echo x > n; chmod 4755 n; ls -l"], &["test -x run.sh"]);
-    open(&world, &plan, |mut workshop| {
-        work(&mut workshop, &plan).unwrap();
-        workshop.apply().unwrap();
-    });
-    let tree = world.tree();
-    for name in ["app.txt", "run.sh", "n"] {
-        assert!(
-            tree[name.as_bytes()].0.starts_with("100755 ") || tree[name.as_bytes()].0.starts_with("100644 "),
-            "{name}"
-        );
-    }
-    assert!(tree[b"run.sh".as_slice()].0.starts_with("100755 "));
+    world.set_mode("run.sh", 0o4755);
+    world.set_mode("gone.txt", 0o2755);
+    let old = world.tree();
+    let plan = world.plan(&["echo more >> run.sh; rm gone.txt; chmod u+s app.txt; true"], &["grep -q more run.sh"]);
+    let launcher = world.launcher();
+    let evidence = approve(&plan);
+    let mut workshop = launcher.open(&evidence).unwrap();
+    work(&mut workshop, &plan).unwrap();
+    let applied = workshop.apply().unwrap();
+    assert_eq!(applied.files, 2);
+    assert!(world.tree()[b"run.sh".as_slice()].0.starts_with("100755 "));
+    launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
+    assert_eq!(world.tree(), old);
 }
 
 fn directories_that_become_empty_stay() {

@@ -74,8 +74,10 @@ CREATE TABLE inbound (
     text       TEXT NOT NULL,
     channel    TEXT NOT NULL,
     taint      TEXT NOT NULL,
-    at         INTEGER NOT NULL
+    at         INTEGER NOT NULL,
+    waits_for  TEXT
 ) STRICT;
+CREATE INDEX inbound_waiting ON inbound (waits_for, at, message_id) WHERE state = 'waiting';
 CREATE INDEX inbound_unprocessed ON inbound (at, message_id) WHERE state = 'accepted';
 
 CREATE TABLE work_items (

@@ -116,7 +116,7 @@ fn files_that_are_not_plans_are_refused_with_line_and_column() {
     );
     let bad: [(&str, Vec<u8>); 8] = [
         ("line 1", b"no front matter".to_vec()),
-        ("line 6", plan("domain: [\n").into_bytes()),
+        ("line 5", plan("domain: [\n").into_bytes()),
         (
             "exactly one expectation",
             plan("verify:\n  - name: n\n    run: x\n    expect: { exit_code: 0, contains: y }\n").into_bytes(),

@@ -145,3 +145,15 @@ fn the_commands_of_the_terminal_tell_the_same_story() {
     assert!(code != 0 && text.contains("no undo window is open"), "{text}");
     silas.assert_ledger_holds();
 }
+
+#[test]
+fn wishes_for_one_directory_wait_for_one_card() {
+    let silas = Silas::start();
+    let mut line = silas.line();
+    let dir = silas.repo().display().to_string();
+    line.ask(&silas.wish());
+    line.ask(&format!("run `touch two` in `{dir}` and check with `test -e two`"));
+    assert_eq!(line.cards.len(), 1, "{:?}", line.cards);
+    line.approve(CardKind::Root).unwrap();
+    line.wait(|line| line.cards.iter().filter(|card| card.face.kind == CardKind::Plan).count() == 2).unwrap();
+}

@@ -1,0 +1,149 @@
+// The whole story against the real server, in a real browser, as the owner would play it on a phone.
+//
+//   SILAS_URL   the printed address with its fragment
+//   SILAS_REPO  a directory in which `sh check.sh` fails until `sh fix.sh` has run
+
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { after, before, test } from 'node:test';
+import { launch, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+
+const { SILAS_URL, SILAS_REPO } = process.env;
+assert.ok(SILAS_URL && SILAS_REPO, 'SILAS_URL and SILAS_REPO say what to play with');
+const REPO = realpathSync(SILAS_REPO);
+
+/** Every file with its content; what Silas keeps for the undo is not the owner's. */
+function tree(directory = REPO) {
+  return Object.fromEntries(readdirSync(directory).filter((name) => !name.startsWith('.silas-')).sort().flatMap((name) => {
+    const path = join(directory, name);
+    return statSync(path).isDirectory() ? Object.entries(tree(path)) : [[relative(REPO, path), readFileSync(path, 'base64')]];
+  }));
+}
+
+/** Generous: a loaded machine is slow, a hang is forever. */
+const PATIENCE_MS = 60_000;
+
+async function eventually(what, holds) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end;) {
+    if (holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.fail(`${what} did not happen`);
+}
+
+let browser;
+let page;
+const trouble = [];
+const original = tree();
+
+before(async () => {
+  browser = await launch();
+  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, hasTouch: true, deviceScaleFactor: 2 });
+  page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.on('pageerror', (error) => trouble.push(String(error)));
+  page.on('console', (message) => /Content Security Policy|Refused to/.test(message.text()) && trouble.push(message.text()));
+});
+after(() => browser.close());
+
+/** Each stop of the story is looked at: by the rules of the page, and by people. */
+async function look(name) {
+  await shot(page, `story-${name}`);
+  assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
+  assert.deepEqual(await weakTexts(page), [], name);
+  assert.deepEqual(await smallTargets(page), [], name);
+  assert.deepEqual(trouble, [], name);
+}
+
+const tab = (name) => page.getByRole('navigation', { name: 'Surfaces' }).getByRole('link', { name }).tap();
+const card = (intent) => page.locator('.card', { has: page.getByRole('heading', { name: intent }) });
+
+/** A medium decision: tap, read the consequence, confirm. */
+async function approve() {
+  await settle(page);
+  await page.locator('.dock .filled').tap();
+  await settle(page);
+  await page.getByRole('button', { name: 'Confirm' }).tap();
+}
+
+test('one tap pairs the browser', async () => {
+  await page.goto(SILAS_URL);
+  const button = page.getByRole('button', { name: 'Pair this browser' });
+  await button.waitFor();
+  await look('1-pairing');
+  await button.tap();
+  await page.getByText('Nothing happens without you.').waitFor();
+  assert.ok(!page.url().includes('pair='), 'the code stays in the address bar');
+  await look('2-paired');
+});
+
+test('a wish becomes a question about the directory, then one about the plan', async () => {
+  await page.getByRole('textbox').fill(`run \`sh fix.sh\` in \`${REPO}\` and check with \`sh check.sh\``);
+  await page.keyboard.press('Enter');
+  await page.getByText(/^You · \d\d:\d\d/).waitFor();
+  await look('3-asked');
+  await tab(/Review/);
+  await card(/^Let plans work in/).waitFor();
+  assert.deepEqual(tree(), original);
+  await look('4-directory');
+  await approve();
+  await card(/^Run 1 command in/).waitFor();
+  await look('5-plan');
+  await page.locator('.details summary').tap();
+  assert.ok((await page.locator('.signed').innerText()).includes(`${REPO}, read and change`));
+  await look('6-plan-details');
+  assert.deepEqual(tree(), original);
+});
+
+test('approved, it works in a private copy, proves it and applies it', async () => {
+  await approve();
+  await tab('Stream');
+  await page.locator('.work, .folded').first().waitFor();
+  await look('7-working');
+  await page.locator('.folded .badge-proved').waitFor();
+  await look('8-finished');
+  await tab(/Review/);
+  await card(/changed in/).locator('.badge-proved').waitFor();
+  await page.locator('.undo').waitFor();
+  await look('9-done');
+  assert.notDeepEqual(tree(), original);
+});
+
+test('the proof tells the story, with the checks before and after', async () => {
+  await page.getByRole('button', { name: 'See the proof' }).tap();
+  await page.getByRole('heading', { name: 'Proved' }).waitFor();
+  await page.locator('.proof-steps li').first().waitFor();
+  await look('10-proof');
+  await page.getByRole('button', { name: 'Back' }).tap();
+  await page.locator('.undo').waitFor();
+});
+
+test('one tap takes it back, exactly', async () => {
+  await settle(page);
+  await page.locator('.undo').tap();
+  await eventually('the undo', () => JSON.stringify(tree()) === JSON.stringify(original));
+  await page.locator('.undo').waitFor({ state: 'detached' });
+  await look('11-undone');
+  await tab('Stream');
+  await page.getByText(/^Put \d+ files? back/).waitFor();
+  await look('12-stream-after');
+});
+
+test('Activity lists it from a log that holds', async () => {
+  await tab('Activity');
+  await page.getByText('Log verified').waitFor();
+  assert.ok((await page.locator('.timeline .row').count()) >= 4);
+  assert.equal(await page.locator('.row-undo').count(), 1);
+  await look('13-activity');
+  await page.getByRole('tab', { name: 'What is allowed' }).tap();
+  await page.locator('.grant').first().waitFor();
+  await look('14-allowed');
+});
+
+test('a reload opens the same story without pairing again', async () => {
+  await tab('Stream');
+  await page.reload();
+  await page.getByText(/^Put \d+ files? back/).waitFor();
+  assert.deepEqual(trouble, []);
+});
