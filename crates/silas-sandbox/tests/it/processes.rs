@@ -1,14 +1,16 @@
 //! Processes come and go together: nobody outlives their purpose.
 
 use crate::runner::{Case, wait};
-use crate::world::{World, approve, key_helper, life, work};
+use crate::world::{World, approve, approve_undo, key_helper, life, work};
 use silas_core::event::Phase;
+use silas_sandbox::confine::{FrontRules, confine_front};
 use silas_sandbox::{Error, Launcher};
 use std::io::Read;
 use std::time::Duration;
 
 pub(crate) const CASES: &[Case] = &[
     ("nobody_is_left_when_the_front_is_killed", nobody_is_left_when_the_front_is_killed),
+    ("a_confined_front_works_through_the_launcher", a_confined_front_works_through_the_launcher),
     ("a_cancelled_step_ends", a_cancelled_step_ends),
     ("a_dropped_workshop_can_be_opened_again", a_dropped_workshop_can_be_opened_again),
     ("many_threads_share_one_launcher", many_threads_share_one_launcher),
@@ -51,6 +53,32 @@ fn nobody_is_left_when_the_front_is_killed() {
     let launcher = world.launcher();
     launcher.recover().unwrap();
     launcher.open(&evidence).unwrap().copy().unwrap();
+}
+
+fn a_confined_front_works_through_the_launcher() {
+    let world = World::new();
+    let plan = world.every_kind();
+    let evidence = approve(&plan);
+    let front = life(None, || {
+        let launcher = world.launcher();
+        let own = world.data.join("front");
+        std::fs::create_dir(&own).unwrap();
+        let rules = FrontRules { writable: &[own], readable: &[] };
+        confine_front(&rules).unwrap();
+        let record = world.data.join(format!("launcher/spent/{}.json", evidence.execution));
+        let mut workshop = launcher.open(&evidence).unwrap();
+        work(&mut workshop, &plan).unwrap();
+        for hidden in [world.project.join("app.txt"), record, world.data.join("launcher/work")] {
+            let refused = std::fs::metadata(&hidden).and_then(|_| std::fs::File::open(&hidden));
+            assert_eq!(refused.unwrap_err().kind(), std::io::ErrorKind::PermissionDenied, "{hidden:?}");
+        }
+        let applied = workshop.apply().unwrap();
+        let undo = approve_undo(&evidence.execution, applied.changeset);
+        launcher.undo(&undo).unwrap();
+        assert!(matches!(silas_sandbox::terminal_pairing_code(&world.data), Err(Error::Terminal(_))));
+    });
+    assert_eq!(front, 0);
+    assert_eq!(world.read("app.txt"), "old\n");
 }
 
 fn a_cancelled_step_ends() {
