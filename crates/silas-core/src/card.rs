@@ -32,8 +32,6 @@ pub enum CardKind {
     Done,
     /// It ended without touching anything; nothing to decide but to acknowledge.
     Report,
-    /// Finished in the copy and waiting to be put in place.
-    Apply,
     /// The owner's own change stands in the way; both texts are kept.
     Conflict,
 }

@@ -59,7 +59,7 @@ pub enum DiffLine {
     Gap(u32),
 }
 
-/// The payload of an `apply` or `undo` decision: exactly this change of exactly this execution.
+/// The payload of an `undo` decision: exactly this change of exactly this execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeOrder {

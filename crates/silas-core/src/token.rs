@@ -15,8 +15,6 @@ pub enum Kind {
     Plan,
     /// The standing rules that the first device signs when it is paired.
     HouseRules,
-    /// A changeset that was worked out and verified, to be put in place.
-    Apply,
     /// Taking back what an execution applied.
     Undo,
     /// A directory in which plans may be granted.
@@ -47,7 +45,7 @@ impl Kind {
         match self {
             Kind::Plan => Scope::FullPlan,
             Kind::HouseRules => Scope::Standing,
-            Kind::Apply | Kind::Undo => Scope::SingleStep,
+            Kind::Undo => Scope::SingleStep,
             Kind::Root => Scope::ToolType,
         }
     }

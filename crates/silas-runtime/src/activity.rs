@@ -131,7 +131,6 @@ fn decided(kind: Kind, verdict: Verdict) -> String {
     let what = match kind {
         Kind::Plan => "a plan",
         Kind::HouseRules => "the house rules",
-        Kind::Apply => "a change",
         Kind::Undo => "an undo",
         Kind::Root => "a directory",
     };

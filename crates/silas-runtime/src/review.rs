@@ -179,7 +179,7 @@ impl Stream {
                 let Ok(order) = canonical::read::<ChangeOrder>(payload) else { return Ok(Err(unreadable())) };
                 Ok(self.engine.authorize(tx, token, order)?.map(Granted::Undo))
             }
-            Some(Kind::HouseRules | Kind::Apply) | None => Ok(Err(Refusal::NothingAsked)),
+            Some(Kind::HouseRules) | None => Ok(Err(Refusal::NothingAsked)),
         }
     }
 
@@ -235,7 +235,7 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
             let may_go = match card.face.kind {
                 CardKind::Done | CardKind::Report | CardKind::Conflict => true,
-                CardKind::Root | CardKind::Plan | CardKind::Apply | CardKind::Pairing => {
+                CardKind::Root | CardKind::Plan | CardKind::Pairing => {
                     card.state == CardState::Parked
                 }
             };

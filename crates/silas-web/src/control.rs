@@ -13,6 +13,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 /// Where the socket lies in a data directory.
 pub fn path(data_dir: &Path) -> PathBuf {
@@ -28,6 +29,8 @@ pub(crate) fn write_address(data_dir: &Path, address: &str) -> std::io::Result<(
     std::fs::write(data_dir.join("run").join("address"), address)
 }
 
+/// What a connection of the terminal is called.
+const TERMINAL: &str = "this terminal";
 /// Longest line that a terminal may send.
 const LINE_BYTES_MAX: u64 = 256 * 1024;
 
@@ -48,7 +51,8 @@ pub(crate) async fn serve(door: Arc<Door>, listener: UnixListener, owner_uid: u3
         let Ok((socket, _)) = listener.accept().await else { continue };
         let is_owner = socket.peer_cred().is_ok_and(|peer| peer.uid() == owner_uid);
         if is_owner {
-            tokio::spawn(serve_one(door.clone(), socket));
+            let span = door.session_span(TERMINAL);
+            tokio::spawn(serve_one(door.clone(), socket).instrument(span));
         }
     }
 }
@@ -61,7 +65,7 @@ async fn serve_one(door: Arc<Door>, socket: UnixStream) {
         door.stream.clone(),
         door.clock.clone(),
         Channel::Cli,
-        "this terminal".to_owned(),
+        TERMINAL.to_owned(),
         door.options.messages_per_minute,
         out,
     );

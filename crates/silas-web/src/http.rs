@@ -14,7 +14,7 @@ use axum::{Json, Router, middleware};
 use futures_util::{SinkExt, StreamExt};
 use silas_core::device::Certificate;
 use silas_core::message::Channel;
-use silas_core::{Clock, Nonce, Random, canonical};
+use silas_core::{Clock, Nonce, Random, SessionId, canonical};
 use silas_runtime::{Stream, Trouble};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{mpsc, watch};
+use tracing::Instrument;
 
 /// What the owner may turn.
 #[derive(Clone, Debug)]
@@ -204,9 +205,17 @@ impl Door {
             _ => None,
         };
         match device {
-            Some(device) => self.converse(socket, device.body.name).await,
+            Some(device) => {
+                let span = self.session_span(&device.body.name);
+                self.converse(socket, device.body.name).instrument(span).await;
+            }
             None => close(&mut socket, CLOSE_AUTH, "this device is not paired").await,
         }
+    }
+
+    /// Everything that is logged about one connection carries its id.
+    pub(crate) fn session_span(&self, device: &str) -> tracing::Span {
+        tracing::info_span!("session", id = %SessionId::new(self.random.as_ref()), device)
     }
 
     /// The device that signed our challenge, if it is one of ours.

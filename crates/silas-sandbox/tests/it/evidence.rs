@@ -115,7 +115,7 @@ fn offers_that_do_not_fit_are_refused() {
     check(&|_| {}, Verdict::Conditional, Refusal::Verdict);
     check(&|o| o.installation = InstallationId::parse("inst-elsewhere").unwrap(), ok, Refusal::Installation);
     check(&|o| o.epoch = 3, ok, Refusal::Epoch);
-    check(&|o| o.kind = Kind::Apply, ok, Refusal::Kind);
+    check(&|o| o.kind = Kind::Undo, ok, Refusal::Kind);
     check(&|o| o.scope = Kind::Undo.scope(), ok, Refusal::Kind);
     check(&|o| o.expires_at = now(), ok, Refusal::Expired);
     check(&|o| o.expires_at = Timestamp::EPOCH, ok, Refusal::Expired);
