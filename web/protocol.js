@@ -61,7 +61,7 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'root' | 'plan' | 'done' | 'report' | 'apply' | 'conflict'} CardKind
+ * @typedef {'pairing' | 'root' | 'plan' | 'done' | 'report' | 'conflict'} CardKind
  * @typedef {'approve' | 'decline' | 'proof' | 'dismiss'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
@@ -74,7 +74,7 @@
 
 /**
  * What is signed.
- * @typedef {'plan' | 'house_rules' | 'apply' | 'undo' | 'root'} Kind
+ * @typedef {'plan' | 'house_rules' | 'undo' | 'root'} Kind
  * @typedef {'approved' | 'declined' | 'edit_requested' | 'conditional'} Verdict
  * @typedef {{ v: number, kind: Kind, scope: string, installation: string, epoch: number, work_item_id: string, plan_hash: string, shown: string, nonce: string, issued_at: string, expires_at: string, max_executions: number, approval_strength: string, conditions: Record<string, string> }} Offer
  * @typedef {{ offer: Offer, key: string, verdict: Verdict }} TokenBody

@@ -4,7 +4,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
-import { FactText, strict, visible } from '../lib/text.js';
+import { FactText, Words, strict, visible } from '../lib/text.js';
 import { Details, hasDetails } from './details.js';
 import { FileList } from './diff.js';
 import { Evidence } from './evidence.js';
@@ -50,7 +50,7 @@ export function CardView({ card, asked, focus }) {
         ${parked && html`<p class="parked">Nobody answered in time, and that counts as no. Nothing was done. One tap asks again, with everything checked afresh.</p>`}
         ${!parked && face.evidence && html`<${Evidence} evidence=${face.evidence} />`}
         ${shown.length > 0 && html`<dl class="facts">
-          ${inFacts && html`<div><dt>You asked</dt><dd class="asked"><bdi>“${visible(owners)}”</bdi></dd></div>`}
+          ${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${owners} />”</dd></div>`}
           ${shown.map(({ label, text }) => html`<div key=${label}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
       </div>
       ${!inDetails && rationale}
@@ -72,7 +72,7 @@ function Rationale({ text, owners, oneLine }) {
   if (owners === null) return html`<p class="why"><bdi>${visible(text)}</bdi></p>`;
   return html`<blockquote class=${oneLine ? 'quote one-line' : 'quote'}>
     <p class="quote-label">You asked</p>
-    <p class="quote-text"><bdi>“${visible(owners)}”</bdi></p>
+    <p class="quote-text">“<${Words} text=${owners} />”</p>
   </blockquote>`;
 }
 

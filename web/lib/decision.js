@@ -12,9 +12,8 @@ import { sign } from './keys.js';
 /** @typedef {import('../protocol.js').Verdict} Verdict */
 /** @typedef {{ face: Face, offer: Offer | null, payload: string | null }} Question */
 
-// Which kind of approval each card may carry. A conflict is settled by either way of changing files.
-/** @type {Record<string, string[]>} */
-const KINDS = { pairing: ['house_rules'], root: ['root'], plan: ['plan'], done: ['undo'], apply: ['apply'], conflict: ['apply', 'undo'], report: [] };
+/** Which kind of approval each card may carry; a report or a conflict carries none. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
+const KINDS = { pairing: 'house_rules', root: 'root', plan: 'plan', done: 'undo' };
 
 /**
  * Whether a card's offer is about exactly what the card shows.
@@ -27,7 +26,7 @@ export async function matches({ face, offer, payload }, installation) {
     const parsed = JSON.parse(payload);
     // A payload in another spelling could say a key twice; then what is read here is not what was hashed.
     const sameText = canonical(parsed) === payload;
-    const sameAuthority = KINDS[face.kind].includes(offer.kind);
+    const sameAuthority = KINDS[face.kind] === offer.kind;
     const sameKind = offer.kind === 'plan' ? parsed.type === 'task' : parsed.kind === offer.kind;
     return sameText && sameAuthority && sameKind
       && offer.installation === installation

@@ -40,18 +40,19 @@ function offset(date) {
   return `${minutes < 0 ? '−' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
 }
 
-/** "Today", "Yesterday", "3 September". @param {string} at */
+/** "today", "yesterday", "3 September". @param {string} at */
 export function day(at) {
   const date = new Date(at);
   const midnight = new Date(serverNow());
   midnight.setHours(0, 0, 0, 0);
   const days = Math.ceil((midnight.getTime() - date.getTime()) / (24 * HOUR_MS));
-  if (days <= 0) return 'Today';
-  return days === 1 ? 'Yesterday' : dayFormat.format(date);
+  if (days <= 0) return 'today';
+  return days === 1 ? 'yesterday' : dayFormat.format(date);
 }
 
 /** "0.4 s", "41 s", "2 min 10 s". @param {number} ms */
 export function span(ms) {
+  if (ms < 50) return '<0.1 s';
   if (ms < 950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;

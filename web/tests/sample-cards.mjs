@@ -1,4 +1,4 @@
-// Cards of every kind with the longest texts that the contract allows, and offers whose hashes are right.
+// Cards of every kind, some with the longest texts that the contract allows, and offers whose hashes are right.
 
 import { createHash, randomUUID } from 'node:crypto';
 import { canonical } from '../lib/canonical.js';
@@ -8,7 +8,7 @@ export const INSTALLATION = 'inst-0b5c3a52-77aa-4a63-9a55-6a4a4bb4f2aa';
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 export const at = (ms) => new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 
-const SCOPES = { plan: 'full_plan', house_rules: 'standing', apply: 'single_step', undo: 'single_step', root: 'tool_type' };
+const SCOPES = { plan: 'full_plan', house_rules: 'standing', undo: 'single_step', root: 'tool_type' };
 
 function offer(kind, face, payload, { issued = Date.now(), minutes = 5, workItem = `task-${randomUUID()}` } = {}) {
   return {
@@ -92,20 +92,20 @@ export function doneCard(options = {}) {
   return card('undo', face, payload, { ...options, workItem: execution });
 }
 
-export function applyCard(options) {
-  const face = { ...blank, kind: 'apply', risk: 'low', state: 'Rehearsed, not applied', intent: 'Apply 2 changed files to tidepool',
-    facts: [{ label: 'You asked', text: '“Tide times are an hour off …”' }, { label: 'Changes', text: 'parse.py, report.py' }, { label: 'Undo', text: 'One tap, for 5 minutes' }],
-    evidence: EVIDENCE, details_title: 'Read the 2 changes', diffs: DIFFS,
-    ctas: [{ press: 'approve', label: 'Apply 2 files', consequence: '' }, { press: 'decline', label: 'Discard the copy', consequence: '' }] };
-  return card('apply', face, canonical({ kind: 'apply', execution: 'exec-11', changeset: sha256('c') }), options);
+export function lowCard(options) {
+  const face = { ...blank, kind: 'plan', risk: 'low', state: 'Plan', intent: 'Check 2 files in tidepool',
+    facts: [{ label: 'May change', text: 'nothing' }, { label: 'Done when', text: '1 check passes' }, { label: 'Undo', text: 'Nothing to undo' }],
+    rationale: ASKED, details_title: 'Steps, checks and limits', details: [{ title: 'Steps', lines: ['`sh fix.sh`'] }],
+    ctas: [{ press: 'approve', label: 'Check 2 files', consequence: '' }, { press: 'decline', label: 'Not now', consequence: '' }] };
+  return card('plan', face, planPayload(), options);
 }
 
 export function highCard(options) {
-  const face = { ...blank, kind: 'apply', risk: 'high', state: 'Outside this machine', intent: 'Push 1 commit to main on github.com',
+  const face = { ...blank, kind: 'plan', risk: 'high', state: 'Outside this machine', intent: 'Push 1 commit to main on github.com',
     facts: [{ label: 'May reach', text: 'github.com, nothing else' }, { label: 'Uses', text: 'First use of your deploy key' }, { label: 'Undo', text: 'Only by a second commit' }],
     rationale: 'The nightly build still uses the old reader.', details_title: 'What will be pushed', details: [{ title: 'Commit', lines: ['Keep the zone when reading'] }],
     ctas: [{ press: 'approve', label: 'Push 1 commit', consequence: 'Pushes 1 commit to main.' }, { press: 'decline', label: 'Decline', consequence: '' }] };
-  return card('apply', face, canonical({ kind: 'apply', execution: 'exec-12', changeset: sha256('d') }), options);
+  return card('plan', face, planPayload(), options);
 }
 
 /** Every text as long as the contract allows. */
@@ -126,7 +126,15 @@ export function reportCard(options) {
   const face = { ...blank, kind: 'report', state: 'Nothing applied', intent: 'The check is still red',
     facts: [{ label: 'Stays', text: 'Your files are untouched' }],
     evidence: { outcome: 'failed', claim: 'Failed: still red after the work', before: EVIDENCE.before, after: EVIDENCE.before },
-    ctas: [{ press: 'proof', label: 'See what happened', consequence: '' }, { press: 'dismiss', label: 'Done', consequence: '' }] };
+    ctas: [{ press: 'dismiss', label: 'Done', consequence: '' }] };
+  return card(null, face, null, options);
+}
+
+export function conflictCard(options) {
+  const face = { ...blank, kind: 'conflict', state: 'Nothing applied', intent: 'You changed 1 file meanwhile',
+    facts: [{ label: 'Checks', text: '1 red turned green' }, { label: 'Stays', text: 'Your version, untouched' }], evidence: EVIDENCE, rationale: ASKED,
+    details_title: 'Read the 2 changes', details: [{ title: 'Changed by you while Silas worked', lines: ['tides/report.py'] }], diffs: DIFFS,
+    ctas: [{ press: 'dismiss', label: 'Drop Silas’s change', consequence: '' }] };
   return card(null, face, null, options);
 }
 

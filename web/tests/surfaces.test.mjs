@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { canonical } from '../lib/canonical.js';
 import { launch, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import { CODE, startFake } from './fake-server.mjs';
 import * as sample from './sample-cards.mjs';
@@ -53,13 +54,15 @@ const SCENES = {
   plan: ['review', { entries: ENTRIES, cards: [sample.planCard(), sample.rootCard(), sample.highCard()] }],
   longest: ['review', { entries: ENTRIES, cards: [sample.longestCard(), sample.longestCard()] }],
   root: ['review', { cards: [sample.rootCard()] }],
-  apply: ['review', { cards: [sample.applyCard(), sample.planCard()] }],
+  low: ['review', { entries: ENTRIES, cards: [sample.lowCard(), sample.planCard()] }],
   done: ['review', { entries: ENTRIES, cards: [sample.doneCard(), sample.planCard()] }],
   report: ['review', { cards: [sample.reportCard()] }],
+  conflict: ['review', { entries: ENTRIES, cards: [sample.conflictCard(), sample.planCard()] }],
   parked: ['review', { cards: [sample.planCard({ state: 'parked' })] }],
   many: ['review', { cards: Array.from({ length: 7 }, () => sample.planCard()) }],
   nothing: ['review', {}],
   activity: ['activity', {}],
+  broken: ['activity', { activity: { ...sample.ACTIVITY, verified: false } }],
   proof: [`proof/${sample.PROOF.execution}`, {}],
 };
 
@@ -103,7 +106,7 @@ for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 },
 
 test('the body of every card fits 300 px at 375 px, and nothing of it is lost', async (t) => {
   const page = await open(t, {}, { at: 'review' });
-  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.applyCard, sample.doneCard, sample.reportCard, sample.highCard]) {
+  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard]) {
     const card = make();
     fake.cards([card]);
     await page.locator(`[id="${card.id}-intent"]`).waitFor();
@@ -159,12 +162,12 @@ test('house rules that differ from their hash are not signed', async (t) => {
 });
 
 test('low risk: one tap signs, the button is disabled at once and a second tap decides nothing', async (t) => {
-  const page = await open(t, { cards: [sample.applyCard()] });
+  const page = await open(t, { cards: [sample.lowCard()] });
   await settle(page);
   fake.silent = true;
   const button = page.locator('.dock .filled');
   await button.click();
-  await page.getByText('Applying 2 files').waitFor();
+  await page.getByText('Checking 2 files').waitFor();
   assert.ok(await button.isDisabled());
   await button.click({ force: true });
   await page.waitForTimeout(200);
@@ -195,7 +198,7 @@ test('medium risk: a double tap opens the question and does not confirm it; Conf
 });
 
 test('a card that comes up under the thumb is not decided by the tap that was meant for the one before', async (t) => {
-  const [one, two] = [sample.applyCard(), sample.applyCard()];
+  const [one, two] = [sample.lowCard(), sample.lowCard()];
   const page = await open(t, { cards: [one, two] });
   await settle(page);
   const spot = await page.locator('.dock .filled').boundingBox();
@@ -212,7 +215,7 @@ test('somebody who is confirming keeps their card when another becomes the first
   const page = await open(t, { cards: [mine] });
   await settle(page);
   await page.locator('.dock .filled').click();
-  fake.cards([sample.applyCard(), mine]);
+  fake.cards([sample.lowCard(), mine]);
   await settle(page);
   await page.getByRole('button', { name: 'Confirm' }).click();
   assert.equal((await received('approval_response'))[0].request_id, mine.id);
@@ -240,6 +243,18 @@ test('high risk: the slide needs its end; keys go ten steps and Enter', async (t
   assert.match(await thumb.getAttribute('aria-valuetext'), /^ready, press Enter/);
   await page.keyboard.press('Enter');
   assert.equal((await received('approval_response')).length, 1);
+});
+
+test('what cannot be undone is not decided by a tap here', async (t) => {
+  const card = sample.highCard();
+  card.face = { ...card.face, risk: 'irreversible' };
+  card.offer = { ...card.offer, shown: sample.sha256(canonical(card.face)) };
+  const page = await open(t, { cards: [card] });
+  await page.getByText('This cannot be undone, so it is decided in the terminal.').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Push 1 commit' }).isDisabled());
+  await settle(page);
+  await page.getByRole('button', { name: 'Decline' }).click();
+  assert.equal((await received('approval_response'))[0].token.body.verdict, 'declined');
 });
 
 test('a dragged slide that reaches its end decides', async (t) => {
@@ -313,7 +328,7 @@ test('undo is one tap and signs the undo offer', async (t) => {
 });
 
 test('a refused decision says why and can be taken again', async (t) => {
-  const page = await open(t, { cards: [sample.applyCard()] });
+  const page = await open(t, { cards: [sample.lowCard()] });
   await settle(page);
   fake.shown = { ...fake.shown, cards: [] };
   await page.locator('.dock .filled').click();
@@ -322,14 +337,14 @@ test('a refused decision says why and can be taken again', async (t) => {
 });
 
 test('after a loss: notice with seconds and Retry, cards readable, dock off; then it goes on in place', async (t) => {
-  const page = await open(t, { cards: [sample.applyCard()] });
+  const page = await open(t, { cards: [sample.lowCard()] });
   fake.refuse = true;
   fake.drop();
   await page.getByText('Silas is not answering.').waitFor();
   await page.getByText(/Trying again (in \d+ s|now)\./).waitFor();
   await page.getByText('You can decide as soon as Silas answers').waitFor();
   assert.ok(await page.locator('.dock .button').first().isDisabled());
-  await page.getByText('Apply 2 changed files to tidepool').waitFor();
+  await page.getByText('Check 2 files in tidepool').waitFor();
   await shot(page, 'reconnecting-375-light');
   fake.refuse = false;
   await page.getByRole('button', { name: 'Retry' }).click();
@@ -406,7 +421,7 @@ test('keys lead to the surfaces and decide nothing; a wide page slides Activity 
 test('text stays text, and characters that hide or turn others are shown', async (t) => {
   const card = sample.planCard();
   card.face = { ...card.face, intent: 'Change <b>1</b> file\u202Egnp.sh', facts: [{ label: 'May change', text: '/tmp/a\u200Bb\u200Dc' }] };
-  card.offer = { ...card.offer, shown: sample.sha256((await import('../lib/canonical.js')).canonical(card.face)) };
+  card.offer = { ...card.offer, shown: sample.sha256(canonical(card.face)) };
   const page = await open(t, { entries: [sample.entry('silas', '<img src=x onerror=alert(1)> \u2066x')], cards: [card] });
   assert.equal(await page.locator('.intent').innerText(), 'Change <b>1</b> file⟨U+202E⟩gnp.sh');
   await page.getByText('/tmp/a⟨U+200B⟩b⟨U+200D⟩c').first().waitFor();
@@ -416,7 +431,7 @@ test('text stays text, and characters that hide or turn others are shown', async
 });
 
 test('focus goes through a card in order: details, recommended, decline', async (t) => {
-  const page = await open(t, { cards: [sample.planCard(), sample.applyCard()] });
+  const page = await open(t, { cards: [sample.planCard(), sample.lowCard()] });
   await settle(page);
   await page.locator('.intent').focus();
   const order = [];

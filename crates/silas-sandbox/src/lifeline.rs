@@ -7,24 +7,26 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lifeline<'a>(Option<BorrowedFd<'a>>);
+pub(crate) struct Lifeline<'a>(BorrowedFd<'a>);
 
 impl<'a> Lifeline<'a> {
     pub(crate) fn of(socket: &'a UnixStream) -> Self {
-        Lifeline(Some(socket.as_fd()))
+        Lifeline(socket.as_fd())
     }
 
-    pub(crate) fn fd(self) -> Option<BorrowedFd<'a>> {
+    pub(crate) fn fd(self) -> BorrowedFd<'a> {
         self.0
     }
 
     /// Ends long loops when nobody waits for them any more.
     pub(crate) fn holds(self) -> Result<(), Error> {
-        let Some(fd) = self.0 else { return Ok(()) };
-        match syscall::poll(&[(fd, libc::POLLIN | libc::POLLRDHUP)], Some(Duration::ZERO)) {
+        match syscall::poll(&[(self.0, libc::POLLIN | libc::POLLRDHUP)], Some(Duration::ZERO)) {
             Ok(events) if events == [0] => Ok(()),
             Ok(_) => Err(Error::Cancelled),
             Err(e) => Err(Error::io("Watching for a stop", &e)),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -107,7 +107,7 @@ impl Workspace {
             mounts,
             limits: run.limits.within(run.wall),
         };
-        match cell::run(&spec, run.lifeline.fd()) {
+        match cell::run(&spec, Some(run.lifeline.fd())) {
             Ok(outcome) => Ok(Ran::Ended(outcome)),
             Err(cell::Error::Cancelled) => Err(Error::Cancelled),
             Err(e @ (cell::Error::Program { .. } | cell::Error::Cwd { .. })) => Ok(Ran::NotStarted(e.to_string())),

@@ -11,9 +11,9 @@ pub(crate) struct Home {
     pub path: PathBuf,
 }
 
-/// Parts that the front may write. `keys/`, `launcher/` and `work/` belong to the launcher alone.
+/// Parts that the front may write. `keys/` and `launcher/` belong to the launcher alone.
 const FRONT_PARTS: [&str; 2] = ["store", "run"];
-const LAUNCHER_PARTS: [&str; 3] = ["keys", "launcher", "work"];
+const LAUNCHER_PARTS: [&str; 2] = ["keys", "launcher"];
 
 impl Home {
     pub(crate) fn store(&self) -> PathBuf {

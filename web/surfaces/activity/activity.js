@@ -37,7 +37,7 @@ function Happened({ activity, titled }) {
     <p class="activity-text"><${Words} text=${summary} /></p>
     <${LogMark} activity=${activity} />
     ${useful.length > 1 && html`<div class="filters" role="group" aria-label="Show">${['', ...useful.map(([name]) => name)].map((name) => html`<button type="button" key=${name} class="filter" aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${name || 'Everything'}</button>`)}</div>`}
-    <ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'Today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>`;
+    <ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>`;
 }
 
 /** @param {{ activity: State['activity'] }} props */

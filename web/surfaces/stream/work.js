@@ -46,10 +46,13 @@ const STEPS = {
   waiting: { icon: 'ring', word: 'not yet' },
 };
 
+/** Whole seconds, from the first on: a running step has no tenths. @param {number} ms */
+const whole = (ms) => (ms < 1000 ? '' : span(Math.floor(ms / 1000) * 1000));
+
 /** @param {{ step: import('../../protocol.js').StepView, elapsed: number }} props */
 function Step({ step, elapsed }) {
   const { icon, word } = STEPS[step.state];
-  const time = step.state === 'running' ? span(Math.floor(elapsed / 1000) * 1000) : step.took_ms === null ? '' : span(step.took_ms);
+  const time = step.state === 'running' ? whole(elapsed) : step.took_ms === null ? '' : span(step.took_ms);
   return html`<li class=${`step step-${step.state}`}>
     <${Icon} name=${icon} size=${step.state === 'waiting' ? 14 : 16} />
     <span class="step-label"><${Words} text=${step.label} /><span class="hidden">, ${word}</span></span>

@@ -231,12 +231,12 @@ fn an_undo_is_its_own_decision() {
     let good = approve_undo(&evidence.execution, applied.changeset);
     assert_eq!(refused(&launcher, &good), Refusal::Kind);
     let mut altered = good.clone();
-    altered.payload = altered.payload.replacen("undo", "apply", 1);
+    altered.payload = altered.payload.replacen("undo", "plan", 1);
     assert_eq!(refusal(&altered), Refusal::Content);
     let mut late = offer(Kind::Undo, &good.payload);
     late.expires_at = now();
     assert_eq!(refusal(&signed(&late, good.payload.clone(), Verdict::Approved)), Refusal::Expired);
-    let wrong_kind = good.payload.replacen("undo", "apply", 1);
+    let wrong_kind = good.payload.replacen("undo", "plan", 1);
     let wrong_kind = signed(&offer(Kind::Undo, &wrong_kind), wrong_kind, Verdict::Approved);
     assert_eq!(refusal(&wrong_kind), Refusal::Kind);
     let unknown = approve_undo(&ExecutionId::parse("exec-unknown").unwrap(), applied.changeset);

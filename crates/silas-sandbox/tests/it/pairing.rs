@@ -130,6 +130,8 @@ fn the_door_stays_shut_where_it_cannot_tell() {
     // SAFETY: this process has one thread.
     unsafe { std::env::set_var("SILAS_TEST_DATA", &world.data) };
     is_refused();
+    let Err(Error::Terminal(why)) = terminal_pairing_code(&world.data) else { panic!("the door is open") };
+    assert!(why.contains("no_new_privs"), "{why}");
 }
 
 fn long_data_directories_have_a_door_too() {

@@ -71,7 +71,7 @@ fn crash_at(point: FailPoint) {
     }
     silas.assert_ledger_holds();
     assert!(
-        std::fs::read_dir(silas.data().join("work")).unwrap().next().is_none(),
+        std::fs::read_dir(silas.data().join("launcher/work")).unwrap().next().is_none(),
         "{point:?}: a copy was left behind"
     );
 }
