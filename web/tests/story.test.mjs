@@ -1,17 +1,14 @@
 // The whole story against the real server, in a real browser, as the owner would play it on a phone.
-//
-//   SILAS_URL   the printed address with its fragment
-//   SILAS_REPO  a directory in which `sh check.sh` fails until `sh fix.sh` has run
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { startSilas } from './real-server.mjs';
 
-const { SILAS_URL, SILAS_REPO } = process.env;
-assert.ok(SILAS_URL && SILAS_REPO, 'SILAS_URL and SILAS_REPO say what to play with');
-const REPO = realpathSync(SILAS_REPO);
+const silas = await startSilas();
+const REPO = realpathSync(silas.repo);
 
 /** Every file with its content; what Silas keeps for the undo is not the owner's. */
 function tree(directory = REPO) {
@@ -45,7 +42,10 @@ before(async () => {
   page.on('pageerror', (error) => trouble.push(String(error)));
   page.on('console', (message) => /Content Security Policy|Refused to/.test(message.text()) && trouble.push(message.text()));
 });
-after(() => browser.close());
+after(async () => {
+  await browser?.close();
+  await silas.stop();
+});
 
 /** Later steps need earlier ones, so all of it is one test; this says how far it came. */
 const step = (what) => console.log(`- ${what}`);
@@ -72,7 +72,7 @@ async function approve() {
 
 test('the whole story', async () => {
   step('one tap pairs the browser');
-  await page.goto(SILAS_URL);
+  await page.goto(silas.url);
   const button = page.getByRole('button', { name: 'Pair this browser' });
   await button.waitFor();
   await look('1-pairing');

@@ -37,7 +37,7 @@ enum Granted {
     /// The wishes that were waiting for the directory.
     Root(Vec<Message>),
     Work(Box<Approved<WorkItem>>, Box<WorkRecord>),
-    Undo(Approved<ChangeOrder>),
+    Undo(Box<Approved<ChangeOrder>>),
 }
 
 impl Question {
@@ -177,7 +177,7 @@ impl Stream {
             }
             Some(Kind::Undo) => {
                 let Ok(order) = canonical::read::<ChangeOrder>(payload) else { return Ok(Err(unreadable())) };
-                Ok(self.engine.authorize(tx, token, order)?.map(Granted::Undo))
+                Ok(self.engine.authorize(tx, token, order)?.map(|approved| Granted::Undo(Box::new(approved))))
             }
             Some(Kind::HouseRules) | None => Ok(Err(Refusal::NothingAsked)),
         }
@@ -201,7 +201,7 @@ impl Stream {
                 self.spawn_work(*approved, *record);
                 Ok("Approved. Working in a private copy.".to_owned())
             }
-            Granted::Undo(approved) => self.undo(approved).await,
+            Granted::Undo(approved) => self.undo(*approved).await,
         }
     }
 
@@ -235,9 +235,7 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
             let may_go = match card.face.kind {
                 CardKind::Done | CardKind::Report | CardKind::Conflict => true,
-                CardKind::Root | CardKind::Plan | CardKind::Pairing => {
-                    card.state == CardState::Parked
-                }
+                CardKind::Root | CardKind::Plan | CardKind::Pairing => card.state == CardState::Parked,
             };
             if may_go {
                 card.state = CardState::Closed;

@@ -6,12 +6,13 @@ use crate::work::{Running, WorkRecord};
 use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
 use silas_approval::Engine;
+use silas_core::card::{Card, CardKind};
 use silas_core::device::Certificate;
 use silas_core::event::Text;
 use silas_core::evidence::{self, When};
 use silas_core::roots::{Place, RootGrant};
 use silas_core::token::Kind;
-use silas_core::{Clock, Digest, ExecutionId, InstallationId, KeyId, Random, reflex};
+use silas_core::{Clock, Digest, ExecutionId, InstallationId, KeyId, Random, Timestamp, reflex};
 use silas_sandbox::Launcher;
 use silas_store::{ReadTx, Store, cards, chronicle, devices, executions, ledger, tokens};
 use std::collections::BTreeMap;
@@ -123,7 +124,7 @@ impl Stream {
             .store
             .read(|tx| {
                 let entries = chronicle::recent(tx, ENTRIES_SHOWN)?;
-                let cards = cards::list_open(tx)?;
+                let cards = open_cards(tx)?;
                 let finished = executions::recent(tx, WORK_SHOWN)?;
                 Ok((entries, cards, finished))
             })
@@ -173,7 +174,7 @@ impl Stream {
     }
 
     pub(crate) async fn publish_cards(&self) {
-        match self.store.read(cards::list_open).await {
+        match self.store.read(open_cards).await {
             Ok(cards) => self.publish(Update::Cards { cards }),
             Err(cause) => tracing::error!(%cause, "cards cannot be read"),
         }
@@ -205,7 +206,8 @@ impl Stream {
     /// The directories that the owner named, oldest first.
     pub(crate) async fn roots(&self) -> Result<Vec<Place>, Trouble> {
         let anchor = self.engine.anchor().clone();
-        Ok(self.store.read(move |tx| roots(tx, &anchor)).await?)
+        let granted = self.store.read(move |tx| roots(tx, &anchor)).await?;
+        Ok(granted.into_iter().map(|(place, _)| place).collect())
     }
 }
 
@@ -222,7 +224,18 @@ pub(crate) fn entry(stored: chronicle::Entry) -> Entry {
     Entry { id: stored.id, sender, text: silas_gates::scrub::visible(&stored.text), at: stored.at }
 }
 
-fn roots(tx: &ReadTx<'_>, anchor: &evidence::Anchor) -> Result<Vec<Place>, silas_store::Error> {
+/// What waits for an answer comes first; results, which ask nothing, never stand in its way.
+fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
+    let mut open = cards::list_open(tx)?;
+    open.sort_by_key(|card| match card.face.kind {
+        CardKind::Root | CardKind::Plan | CardKind::Pairing => 0,
+        CardKind::Done | CardKind::Report | CardKind::Conflict => 1,
+    });
+    Ok(open)
+}
+
+/// The directories that were allowed, and since when.
+fn roots(tx: &ReadTx<'_>, anchor: &evidence::Anchor) -> Result<Vec<(Place, Timestamp)>, silas_store::Error> {
     let granted = tokens::by_kind(tx, Kind::Root)?;
     Ok(granted
         .into_iter()
@@ -231,8 +244,10 @@ fn roots(tx: &ReadTx<'_>, anchor: &evidence::Anchor) -> Result<Vec<Place>, silas
             evidence::verify_token(&stored.token, &stored.certificate, Kind::Root, anchor, when).is_ok()
                 && Digest::of(stored.payload.as_bytes()) == stored.token.body.offer.plan_hash
         })
-        .filter_map(|stored| silas_core::canonical::read::<RootGrant>(&stored.payload).ok())
-        .map(|grant| grant.place)
+        .filter_map(|stored| {
+            let grant: RootGrant = silas_core::canonical::read(&stored.payload).ok()?;
+            Some((grant.place, stored.token.body.offer.issued_at))
+        })
         .collect())
 }
 
@@ -251,11 +266,11 @@ fn grants(tx: &ReadTx<'_>, anchor: &evidence::Anchor, words: &Words) -> Result<V
             });
         }
     }
-    for place in roots(tx, anchor)? {
+    for (place, since) in roots(tx, anchor)? {
         grants.push(GrantView {
             title: format!("Plans may work in {}", words.path(&place.path)),
             text: "Each plan still asks you".to_owned(),
-            since: silas_core::Timestamp::EPOCH,
+            since,
         });
     }
     Ok(grants)

@@ -2,7 +2,7 @@
 //!
 //! Verbs first, numbers exact, no jargon. A door shows these texts and adds none.
 
-use silas_core::card::{CardKind, Cta, Detail, EvidenceBlock, Face, Fact, Press, Risk};
+use silas_core::card::{CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::roots::{Access, Place};
@@ -55,7 +55,10 @@ impl Words {
                 decline("Not now"),
             ],
         };
-        face.add_fact("May change", &format!("{}, not .git", self.path(&place.path)), "1 directory, listed below");
+        // The details name the directory in any case, so a long path only needs to point there.
+        let may_change = format!("{}, not .git", self.path(&place.path));
+        let fits = may_change.chars().count() <= FACT_CHARS_MAX;
+        face.facts.push(fact("May change", if fits { &may_change } else { "1 directory, listed below" }));
         face.facts.push(fact("Needs only", "Your approval, plan by plan"));
         face
     }
@@ -243,7 +246,7 @@ pub(crate) fn claim(outcome: Outcome) -> &'static str {
     }
 }
 
-/// "1 red turned green, 2 stayed"
+/// "1 red turned green, 2 stayed": short enough for a fact.
 pub(crate) fn turned(before: &[CheckResult], after: &[CheckResult]) -> String {
     let pairs = || before.iter().zip(after);
     let turned = pairs().filter(|(b, a)| !b.passed && a.passed).count();
@@ -254,7 +257,7 @@ pub(crate) fn turned(before: &[CheckResult], after: &[CheckResult]) -> String {
         parts.push(format!("{turned} red turned green"));
     }
     if stayed > 0 {
-        parts.push(format!("{stayed} stayed green"));
+        parts.push(if turned > 0 { format!("{stayed} stayed") } else { format!("{stayed} stayed green") });
     }
     if red > 0 {
         parts.push(format!("{red} red"));

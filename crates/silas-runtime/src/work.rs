@@ -250,7 +250,7 @@ impl Job {
         for (n, step) in item.definition().steps.iter().enumerate() {
             self.enter(2 + n);
             let result = shop.step(n)?;
-            let words = scrub::visible_line(&step.run.words(), 60);
+            let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
             let (label, state, exit_code) = match result.ended {
                 Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
                 Ended::Exited(code) => (format!("Ran {words}: exit code {code}"), StepState::Failed, Some(code)),

@@ -34,7 +34,7 @@ impl WorkRecord {
         let d = approved.item().definition();
         let directory = d.directories.iter().find(|d| d.access == Access::Write).map_or("", |d| d.path.as_str());
         let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
-        labels.extend(d.steps.iter().map(|step| scrub::visible_line(&format!("Run {}", step.run.words()), 60)));
+        labels.extend(d.steps.iter().map(|step| format!("Run `{}`", scrub::visible_line(&step.run.words(), 60))));
         labels.extend(["Run the checks again".to_owned(), "Apply the result".to_owned()]);
         let waiting = |label| StepView { label, state: StepState::Waiting, took_ms: None };
         WorkRecord {

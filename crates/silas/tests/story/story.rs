@@ -28,7 +28,7 @@ fn a_wish_becomes_a_proof_and_can_be_taken_back() {
         [
             "Copied 5 files",
             "Ran the checks first: 1 red",
-            "Ran sh fix.sh",
+            "Ran `sh fix.sh`",
             "Ran the checks again: all green",
             "Applied 4 files"
         ]

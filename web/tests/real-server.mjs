@@ -1,0 +1,43 @@
+// A real Silas for the story: the binary, a data directory of its own, and a repository with a failing check.
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const BINARY = process.env.SILAS_BINARY ?? fileURLToPath(new URL('../../target/debug/silas', import.meta.url));
+/** Generous: a loaded machine is slow, a hang is forever. */
+const PATIENCE_MS = 60_000;
+
+/** Starts the server and reads the address that it prints. */
+export async function startSilas() {
+  const place = mkdtempSync(join(tmpdir(), 'silas-story-'));
+  const repo = join(place, 'tidepool');
+  mkdirSync(join(repo, 'tides'), { recursive: true });
+  writeFileSync(join(repo, 'tides', 'zone.txt'), 'UTC\n');
+  writeFileSync(join(repo, 'check.sh'), 'grep -q Vienna tides/zone.txt\n');
+  writeFileSync(join(repo, 'fix.sh'), "echo Europe/Vienna > tides/zone.txt\n");
+  const server = spawn(BINARY, ['start', '--port', '0', '--data-dir', join(place, 'data')], { cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
+  const url = await new Promise((resolve, reject) => {
+    let printed = '';
+    const late = setTimeout(() => reject(new Error(`no address in: ${printed}`)), PATIENCE_MS);
+    server.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${printed}`)));
+    server.stdout.on('data', (chunk) => {
+      printed += chunk;
+      const [address] = printed.match(/http:\/\/localhost:\d+\/#pair=\S+/) ?? [];
+      if (address) {
+        clearTimeout(late);
+        resolve(address);
+      }
+    });
+  });
+  const stop = () => new Promise((resolve) => {
+    server.once('exit', () => {
+      rmSync(place, { recursive: true, force: true });
+      resolve();
+    });
+    server.kill('SIGTERM');
+  });
+  return { url, repo, stop };
+}
