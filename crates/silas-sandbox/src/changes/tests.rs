@@ -1,3 +1,5 @@
+//! What counts as a change, and what is refused by name.
+
 use super::*;
 use silas_core::Digest;
 

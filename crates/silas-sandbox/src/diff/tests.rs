@@ -1,3 +1,5 @@
+//! Diffs as people read them.
+
 use super::*;
 
 fn lines(before: &str, after: &str) -> (u32, u32, Vec<DiffLine>) {

@@ -1,3 +1,5 @@
+//! Removing a tree of the launcher's, whatever lies in it.
+
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 
