@@ -1,3 +1,5 @@
+//! A lifeline breaks when, and only when, its last holder is gone.
+
 use super::*;
 use crate::dir::Dir;
 use crate::tree::{self, Git};
