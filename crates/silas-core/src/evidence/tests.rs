@@ -100,7 +100,7 @@ fn tampering() -> Vec<(&'static str, Value, Refusal)> {
     let sig = json!(sign(&secret(9), "other").sig);
     vec![
         ("/token/body/offer/v", json!(2), Refusal::Signature),
-        ("/token/body/offer/kind", json!("apply"), Refusal::Signature),
+        ("/token/body/offer/kind", json!("undo"), Refusal::Signature),
         ("/token/body/offer/scope", json!("standing"), Refusal::Signature),
         ("/token/body/offer/installation", json!("inst-2"), Refusal::Signature),
         ("/token/body/offer/epoch", json!(4), Refusal::Signature),
