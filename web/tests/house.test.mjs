@@ -40,7 +40,7 @@ test('the worker keeps every file of the page that is loaded, and no other', () 
   const listed = [...text(join(WEB, 'sw.js')).matchAll(/^ {2}'(\/[^']*)',$/gm)].map(([, path]) => path);
   const loaded = files().map((path) => `/${relative(WEB, path)}`)
     .filter((path) => /\.(js|css|svg|webmanifest)$/.test(path) && !['/sw.js', '/protocol.js'].includes(path));
-  assert.deepEqual(listed.toSorted(), ['/', ...loaded].toSorted());
+  assert.deepEqual([...listed].sort(), ['/', ...loaded].sort());
 });
 
 /** The variants of a Rust enum or the fields of a struct, in order. */
