@@ -223,6 +223,7 @@ impl ResultFacts<'_> {
             rationale: scrub::visible(self.asked),
             details_title: match self.diffs.len() {
                 0 => "What happened".to_owned(),
+                1 => "Read the change".to_owned(),
                 n => format!("Read the {}", count(n, "change")),
             },
             details,

@@ -13,6 +13,8 @@ use silas_gates::scrub;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WorkRecord {
     pub(crate) view: WorkView,
+    /// What the steps are called before they are begun.
+    labels: Vec<String>,
     /// The owner's words.
     pub(crate) asked: String,
     pub(crate) directory: String,
@@ -36,20 +38,20 @@ impl WorkRecord {
         let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
         labels.extend(d.steps.iter().map(|step| format!("Run `{}`", scrub::visible_line(&step.run.words(), 60))));
         labels.extend(["Run the checks again".to_owned(), "Apply the result".to_owned()]);
-        let waiting = |label| StepView { label, state: StepState::Waiting, took_ms: None };
         WorkRecord {
             view: WorkView {
                 execution: approved.execution().clone(),
                 work_item: approved.item().id().clone(),
                 title: d.title.clone(),
                 place: "Working in a private copy".to_owned(),
-                steps: labels.into_iter().map(waiting).collect(),
+                steps: labels.iter().cloned().map(waiting).collect(),
                 running: true,
                 started_at: now,
                 footer: "Your files are untouched".to_owned(),
                 outcome: None,
                 has_proof: false,
             },
+            labels,
             asked: asked.to_owned(),
             directory: directory.to_owned(),
             n_checks: d.verify.len(),
@@ -66,8 +68,7 @@ impl WorkRecord {
 
     /// A fresh copy, a fresh story; only what was asked and when it began stays.
     pub(crate) fn begun_again(self) -> Self {
-        let waiting = |step: StepView| StepView { state: StepState::Waiting, took_ms: None, ..step };
-        let steps = self.view.steps.into_iter().map(waiting).collect();
+        let steps = self.labels.iter().cloned().map(waiting).collect();
         let view = WorkView { steps, running: true, outcome: None, ..self.view };
         WorkRecord {
             view,
@@ -87,6 +88,7 @@ impl WorkRecord {
     pub(crate) fn enter(&mut self, step: usize) {
         if let Some(step) = self.view.steps.get_mut(step) {
             step.state = StepState::Running;
+            step.label = under_way(&step.label);
         }
     }
 
@@ -105,4 +107,20 @@ impl WorkRecord {
             }
         }
     }
+}
+
+fn waiting(label: String) -> StepView {
+    StepView { label, state: StepState::Waiting, took_ms: None }
+}
+
+/// "Run the checks first" while it happens: "Running the checks first".
+fn under_way(label: &str) -> String {
+    let (verb, rest) = label.split_once(' ').unwrap_or((label, ""));
+    let verb = match verb {
+        "Run" => "Running",
+        "Copy" => "Copying",
+        "Apply" => "Applying",
+        other => other,
+    };
+    format!("{verb} {rest}")
 }

@@ -102,7 +102,7 @@ fn a_forged_database_runs_nothing() {
     let record = serde_json::json!({
         "view": { "execution": execution, "work_item": work_item, "title": "forged", "place": "", "steps": [], "running": true,
                   "started_at": crate::harness::now(), "footer": "", "outcome": null, "has_proof": false },
-        "asked": "", "directory": silas.repo(), "n_checks": 1, "before": [], "after": [], "outputs": [], "diffs": [],
+        "labels": [], "asked": "", "directory": silas.repo(), "n_checks": 1, "before": [], "after": [], "outputs": [], "diffs": [],
         "changeset": null, "took_ms": 0, "first_entry": 1, "last_entry": 1
     });
     db.execute(
