@@ -13,7 +13,8 @@
  * @typedef {{ type: 'proof', execution: string }} Proof
  * @typedef {{ type: 'stop' }} Stop
  * @typedef {{ type: 'verify' }} Verify
- * @typedef {Auth | Message | ApprovalResponse | Renew | Dismiss | Proof | Stop | Verify} ClientMessage
+ * @typedef {{ type: 'tasks' }} TasksQuestion
+ * @typedef {Auth | Message | ApprovalResponse | Renew | Dismiss | Proof | Stop | Verify | TasksQuestion} ClientMessage
  */
 
 /**
@@ -23,8 +24,9 @@
  * @typedef {{ type: 'decided', request_id: string, recorded: boolean, message: string }} Decided
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
  * @typedef {{ type: 'verified', report: LedgerReport }} Verified
+ * @typedef {{ type: 'tasks', tasks: TaskView[] }} TasksAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Decided | ProofAnswer | Verified | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Decided | ProofAnswer | Verified | TasksAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -53,6 +55,7 @@
  * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string }} Row
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
  * @typedef {{ title: string, text: string, since: string }} GrantView
+ * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
  * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
  * @typedef {{ title: string, note: string }} ProofStep
  * @typedef {{ n_entries: number, head: string | null, broken: string | null }} LedgerReport

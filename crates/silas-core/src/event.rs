@@ -4,6 +4,7 @@
 //! beside the chain under a salted digest ([`Text`]), so that forgetting them leaves the chain whole.
 
 use crate::check::Outcome;
+use crate::task::{OperationId, TaskId};
 use crate::token::{Kind, Verdict};
 use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Taint, TokenId, WorkItemId};
 use serde::{Deserialize, Serialize};
@@ -17,31 +18,147 @@ pub struct Text(pub Digest);
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AuditEvent {
-    InstallationCreated { installation: InstallationId, root: KeyId },
-    StreamStarted { version: String },
+    InstallationCreated {
+        installation: InstallationId,
+        root: KeyId,
+    },
+    StreamStarted {
+        version: String,
+    },
     StreamStopped {},
-    DevicePaired { key: KeyId, name: Text },
-    HouseRulesSigned { token: TokenId, key: KeyId },
-    MessageReceived { message: MessageId, taint: Taint, text: Text },
-    MessageReplayed { message: MessageId, key: KeyId },
-    ReplySent { message: MessageId, text: Text },
-    CardOffered { card: CardId, kind: Kind, plan_hash: Digest, shown: Digest, intent: Text },
-    CardParked { card: CardId },
-    CardRenewed { card: CardId },
-    DecisionRecorded { card: CardId, token: TokenId, kind: Kind, verdict: Verdict, key: KeyId },
-    DecisionRefused { card: CardId, reason: String },
-    RootGranted { token: TokenId, place: Text },
-    TokenSpent { token: TokenId, execution: ExecutionId, plan_hash: Digest, use_number: u32 },
-    ExecutionBlockedNoApproval { work_item: WorkItemId, reason: String },
-    ExecutionResumed { execution: ExecutionId },
-    WorkStarted { work_item: WorkItemId, execution: ExecutionId, title: Text },
-    ChecksRun { execution: ExecutionId, when: Phase, passed: u32, failed: u32, results: Text },
-    StepRun { execution: ExecutionId, step: u32, exit_code: Option<i32>, output: Text },
-    WorkApplied { execution: ExecutionId, changeset: Digest, files: u32, outcome: Outcome },
-    WorkEnded { execution: ExecutionId, outcome: Outcome, reason: Text },
-    WorkUndone { execution: ExecutionId, changeset: Digest, files: u32, token: TokenId },
-    UndoWindowClosed { execution: ExecutionId },
-    ApplyConflicted { execution: ExecutionId, files: u32, paths: Text },
+    DevicePaired {
+        key: KeyId,
+        name: Text,
+    },
+    HouseRulesSigned {
+        token: TokenId,
+        key: KeyId,
+    },
+    MessageReceived {
+        message: MessageId,
+        taint: Taint,
+        text: Text,
+    },
+    MessageReplayed {
+        message: MessageId,
+        key: KeyId,
+    },
+    ReplySent {
+        message: MessageId,
+        text: Text,
+    },
+    CardOffered {
+        card: CardId,
+        kind: Kind,
+        plan_hash: Digest,
+        shown: Digest,
+        intent: Text,
+    },
+    CardParked {
+        card: CardId,
+    },
+    CardRenewed {
+        card: CardId,
+    },
+    DecisionRecorded {
+        card: CardId,
+        token: TokenId,
+        kind: Kind,
+        verdict: Verdict,
+        key: KeyId,
+    },
+    DecisionRefused {
+        card: CardId,
+        reason: String,
+    },
+    RootGranted {
+        token: TokenId,
+        place: Text,
+    },
+    TokenSpent {
+        token: TokenId,
+        execution: ExecutionId,
+        plan_hash: Digest,
+        use_number: u32,
+    },
+    ExecutionBlockedNoApproval {
+        work_item: WorkItemId,
+        reason: String,
+    },
+    ExecutionResumed {
+        execution: ExecutionId,
+    },
+    WorkStarted {
+        work_item: WorkItemId,
+        execution: ExecutionId,
+        title: Text,
+    },
+    ChecksRun {
+        execution: ExecutionId,
+        when: Phase,
+        passed: u32,
+        failed: u32,
+        results: Text,
+    },
+    StepRun {
+        execution: ExecutionId,
+        step: u32,
+        exit_code: Option<i32>,
+        output: Text,
+    },
+    WorkApplied {
+        execution: ExecutionId,
+        changeset: Digest,
+        files: u32,
+        outcome: Outcome,
+    },
+    WorkEnded {
+        execution: ExecutionId,
+        outcome: Outcome,
+        reason: Text,
+    },
+    WorkUndone {
+        execution: ExecutionId,
+        changeset: Digest,
+        files: u32,
+        token: TokenId,
+    },
+    UndoWindowClosed {
+        execution: ExecutionId,
+    },
+    ApplyConflicted {
+        execution: ExecutionId,
+        files: u32,
+        paths: Text,
+    },
+    /// The owner's own signed words are the approval of `call`; they are used up with this.
+    InstructionTaken {
+        message: MessageId,
+        operation: OperationId,
+        key: KeyId,
+        call: Digest,
+    },
+    InstructionRefused {
+        operation: OperationId,
+        reason: String,
+    },
+    TaskAdded {
+        task: TaskId,
+        operation: OperationId,
+        title: Text,
+    },
+    TaskCompleted {
+        task: TaskId,
+        operation: OperationId,
+        version: u64,
+        title: Text,
+    },
+    TaskReopened {
+        task: TaskId,
+        operation: OperationId,
+        version: u64,
+        title: Text,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -80,6 +197,11 @@ impl AuditEvent {
             AuditEvent::WorkUndone { .. } => "work_undone",
             AuditEvent::UndoWindowClosed { .. } => "undo_window_closed",
             AuditEvent::ApplyConflicted { .. } => "apply_conflicted",
+            AuditEvent::InstructionTaken { .. } => "instruction_taken",
+            AuditEvent::InstructionRefused { .. } => "instruction_refused",
+            AuditEvent::TaskAdded { .. } => "task_added",
+            AuditEvent::TaskCompleted { .. } => "task_completed",
+            AuditEvent::TaskReopened { .. } => "task_reopened",
         }
     }
 }

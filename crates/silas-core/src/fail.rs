@@ -24,10 +24,13 @@ pub enum FailPoint {
     UndoHalfway,
     UndoDone,
     UndoRecorded,
+    TaskPrepared,
+    TaskWritten,
+    OutboxDrained,
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 17] = [
+    pub const ALL: [FailPoint; 20] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
         FailPoint::DecisionRecorded,
@@ -45,6 +48,9 @@ impl FailPoint {
         FailPoint::UndoHalfway,
         FailPoint::UndoDone,
         FailPoint::UndoRecorded,
+        FailPoint::TaskPrepared,
+        FailPoint::TaskWritten,
+        FailPoint::OutboxDrained,
     ];
 
     pub fn name(self) -> String {

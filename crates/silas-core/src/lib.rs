@@ -26,6 +26,7 @@ pub mod relpath;
 pub mod roots;
 pub mod signature;
 pub mod taint;
+pub mod task;
 pub mod time;
 pub mod token;
 pub mod work;

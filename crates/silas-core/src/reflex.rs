@@ -14,15 +14,49 @@ pub enum Decision {
     },
     /// "what did you do?"
     WhatHappened,
+    /// "add task `T`", "add T to tasks"
+    AddTask {
+        title: String,
+    },
+    /// "tasks"
+    ListTasks,
+    /// "done with `T`"; `task` is a title or an id.
+    CompleteTask {
+        task: String,
+    },
+    /// "reopen `T`"
+    ReopenTask {
+        task: String,
+    },
     NotUnderstood,
 }
 
+impl Decision {
+    /// Whether it asks for one exact call that is of low risk and can be taken back: then the owner's signature under the
+    /// words is the approval.
+    pub fn is_instruction(&self) -> bool {
+        match self {
+            Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => true,
+            Decision::RunAndCheck { .. } | Decision::WhatHappened | Decision::ListTasks | Decision::NotUnderstood => {
+                false
+            }
+        }
+    }
+}
+
 /// The sentences that are understood, in the words that are shown to people.
-pub const UNDERSTOOD: [&str; 2] = ["run `COMMAND` in `DIRECTORY` and check with `COMMAND`", "what did you do?"];
+pub const UNDERSTOOD: [&str; 6] = [
+    "run `COMMAND` in `DIRECTORY` and check with `COMMAND`",
+    "add task `TITLE`",
+    "tasks",
+    "done with `TITLE`",
+    "reopen `TITLE`",
+    "what did you do?",
+];
 
 pub fn decide(text: &str) -> Decision {
     let text = text.trim();
-    if let Some(decision) = run_and_check(text) {
+    if let Some(decision) = run_and_check(text).or_else(|| change_tasks(text)) {
         return decision;
     }
     let plain: String = text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || c.is_whitespace()).collect();
@@ -31,8 +65,21 @@ pub fn decide(text: &str) -> Decision {
         ["what", "did" | "have", "you", "do" | "done", ..] | ["what", "happened", ..] | ["activity"] => {
             Decision::WhatHappened
         }
+        ["tasks"]
+        | ["my", "tasks"]
+        | ["list" | "show", "tasks"]
+        | ["list" | "show", "my", "tasks"]
+        | ["what", "are", "my", "tasks"] => Decision::ListTasks,
         _ => Decision::NotUnderstood,
     }
+}
+
+/// A text in backticks that [`decide`] reads back as it was, if it is one line without white space at its ends.
+pub fn quote(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    // The spaces keep a tick at an end of the text apart from the fence; they are no part of it.
+    if longest == 0 { format!("{fence}{text}{fence}") } else { format!("{fence} {text} {fence}") }
 }
 
 fn run_and_check(text: &str) -> Option<Decision> {
@@ -46,8 +93,67 @@ fn run_and_check(text: &str) -> Option<Decision> {
     };
     let rest = word(rest, &["and check with", "then check with", "and check it with", "check with"])?;
     let (check, rest) = quoted(rest)?;
-    let ends = rest.trim().trim_end_matches(['.', '!']).is_empty();
-    ends.then_some(Decision::RunAndCheck { run, directory, check })
+    is_end(rest).then_some(Decision::RunAndCheck { run, directory, check })
+}
+
+fn change_tasks(text: &str) -> Option<Decision> {
+    if let Some(rest) = word(text, &["add task", "add a task to", "add a task"]) {
+        return title(rest).map(|title| Decision::AddTask { title });
+    }
+    if let Some(rest) = word(text, &["add"]) {
+        return title_before_tasks(rest).map(|title| Decision::AddTask { title });
+    }
+    if let Some(rest) = word(text, &["complete task"]) {
+        return title(rest).map(|task| Decision::CompleteTask { task });
+    }
+    if let Some(rest) = word(text, &["reopen task"]) {
+        return title(rest).map(|task| Decision::ReopenTask { task });
+    }
+    // Without the word "task" only backticks make it certain that a task is meant.
+    let (task, is_done) = match word(text, &["done with"]) {
+        Some(rest) => (only_quoted(rest)?, true),
+        None => (only_quoted(word(text, &["reopen"])?)?, false),
+    };
+    Some(if is_done { Decision::CompleteTask { task } } else { Decision::ReopenTask { task } })
+}
+
+/// The rest of a sentence as a title: in backticks, or as it stands.
+fn title(rest: &str) -> Option<String> {
+    if !rest.starts_with(|c: char| c.is_whitespace() || c == ':' || c == '`') {
+        return None;
+    }
+    let rest = rest.trim_start().trim_start_matches(':').trim();
+    if rest.starts_with('`') { only_quoted(rest) } else { one_line(rest) }
+}
+
+/// The title in "add TITLE to tasks".
+fn title_before_tasks(rest: &str) -> Option<String> {
+    let lists = ["to tasks", "to my tasks", "to my task list", "to the task list"];
+    if let Some((title, rest)) = quoted(rest) {
+        let rest = word(rest, &lists)?;
+        return is_end(rest).then_some(title).and_then(|title| one_line(&title));
+    }
+    let rest = rest.trim().trim_end_matches(['.', '!']);
+    lists.iter().find_map(|list| {
+        let start = rest.len().checked_sub(list.len())?;
+        let fits = rest.get(start..)?.eq_ignore_ascii_case(list);
+        let before = rest.get(..start)?;
+        if fits && before.ends_with(char::is_whitespace) { one_line(before.trim()) } else { None }
+    })
+}
+
+fn only_quoted(rest: &str) -> Option<String> {
+    let (text, rest) = quoted(rest)?;
+    is_end(rest).then_some(text).and_then(|text| one_line(&text))
+}
+
+/// A title is one line that can be shown as it is.
+fn one_line(text: &str) -> Option<String> {
+    (!text.is_empty() && !text.chars().any(char::is_control)).then(|| text.to_owned())
+}
+
+fn is_end(rest: &str) -> bool {
+    rest.trim().trim_end_matches(['.', '!']).is_empty()
 }
 
 /// Strips one of `words` from the start, ignoring case, a leading comma and the width of white space.

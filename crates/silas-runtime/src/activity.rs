@@ -115,6 +115,12 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
             format!("Did not apply: you changed {} meanwhile", count(*files as usize, "file")),
             "Your version is in place".to_owned(),
         ),
+        AuditEvent::TaskAdded { title, .. } => (Icon::Tick, "Added a task".to_owned(), line(title)),
+        AuditEvent::TaskCompleted { title, .. } => (Icon::Tick, "Finished a task".to_owned(), line(title)),
+        AuditEvent::TaskReopened { title, .. } => (Icon::Tick, "Opened a task again".to_owned(), line(title)),
+        AuditEvent::InstructionRefused { reason, .. } => {
+            (Icon::Refused, "Did not change your tasks".to_owned(), capitalised(reason))
+        }
         AuditEvent::StreamStarted { .. }
         | AuditEvent::StreamStopped {}
         | AuditEvent::ReplySent { .. }
@@ -122,7 +128,8 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         | AuditEvent::CardParked { .. }
         | AuditEvent::CardRenewed { .. }
         | AuditEvent::TokenSpent { .. }
-        | AuditEvent::StepRun { .. } => return None,
+        | AuditEvent::StepRun { .. }
+        | AuditEvent::InstructionTaken { .. } => return None,
     };
     Some(Row { seq: entry.seq, at: entry.at, icon, text: what, note })
 }

@@ -14,6 +14,7 @@ mod proof;
 mod review;
 mod start;
 mod stream;
+mod tasks;
 mod trouble;
 mod turn;
 mod undo;

@@ -253,6 +253,7 @@ impl Stream {
     /// Time passes: cards that nobody answered are parked, undo windows close. Called about once a second.
     pub async fn tick(self: &Arc<Self>) -> Result<(), Trouble> {
         let now = self.clock.now();
+        self.finish_operations(crate::tasks::OPERATION_REST).await;
         let open = self.store.read(cards::list_open).await?;
         let is_late = |card: &Card| {
             card.state == CardState::Open && card.offer.as_ref().is_some_and(|offer| now >= offer.expires_at)

@@ -26,6 +26,7 @@ impl Stream {
             tracing::warn!(execution = %truth.execution, problem = ?truth.problem, "recovery is not finished");
         }
         stream.reconcile(recovered).await?;
+        stream.finish_operations(std::time::Duration::ZERO).await;
         let waiting = stream.store.read(inbound::list_unprocessed).await?;
         for message in waiting {
             stream.respond(message).await?;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use silas_core::card::Card;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
+use silas_core::task::{TaskId, TaskState};
 use silas_core::{ExecutionId, InstallationId, MessageId, Timestamp, WorkItemId};
 
 /// Everything a door needs to draw itself after connecting; later changes come as [`Update`]s.
@@ -128,6 +129,17 @@ pub struct GrantView {
     pub title: String,
     pub text: String,
     pub since: Timestamp,
+}
+
+/// A task of the owner's.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TaskView {
+    pub id: TaskId,
+    pub title: String,
+    pub state: TaskState,
+    pub version: u64,
+    pub created_at: Timestamp,
+    pub done_at: Option<Timestamp>,
 }
 
 /// What happened to one execution, each line backed by the ledger.

@@ -32,6 +32,12 @@ pub(crate) fn for_writing(path: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
+/// A process that was killed may have left commits in the log that no sync has reached. They are visible from now on, so
+/// they must be on disk before anything is built on them; a checkpoint syncs the log first.
+pub(crate) fn sync_log(connection: &Connection) -> Result<(), Error> {
+    Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+}
+
 /// A connection that cannot change anything. Works beside a running server, and in a directory that cannot be written.
 pub(crate) fn for_reading(path: &Path) -> Result<Connection, Error> {
     if !path.exists() {

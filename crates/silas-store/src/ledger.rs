@@ -13,8 +13,9 @@ pub use verify::{Broken, Reason, Verification, verify};
 
 use crate::columns::{id, time};
 use crate::{Error, ReadTx, Row, Tx, params};
+use serde::{Deserialize, Serialize};
 use silas_core::event::{AuditEvent, Text};
-use silas_core::{Digest, Timestamp, canonical};
+use silas_core::{Digest, Random, Timestamp, canonical};
 
 /// Entries that one call returns at most; a page of Activity has far fewer.
 pub const ENTRIES_MAX: u32 = 1000;
@@ -37,22 +38,53 @@ pub struct Entry {
     pub hash: Digest,
 }
 
-impl Tx<'_> {
-    /// Keeps a text beside the chain and gives what an event may say of it.
-    pub fn text(&mut self, text: &str) -> Result<Text, Error> {
+/// A text with the salt that its digest was taken with; what lies beside the chain, or is on its way there.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Salted {
+    digest: Digest,
+    salt: String,
+    text: String,
+}
+
+impl Salted {
+    pub(crate) fn new(random: &dyn Random, text: &str) -> Result<Self, Error> {
         if text.len() > TEXT_BYTES_MAX {
             return Err(Error::TextTooLong { n_bytes: text.len(), max: TEXT_BYTES_MAX });
         }
         let mut salt = [0u8; SALT_BYTES];
-        self.random.fill(&mut salt);
+        random.fill(&mut salt);
         let digest = salted(&salt, text);
         let salt: String = salt.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Salted { digest, salt, text: text.to_owned() })
+    }
+
+    /// What an event may say of it.
+    pub fn name(&self) -> Text {
+        Text(self.digest)
+    }
+}
+
+impl Tx<'_> {
+    /// Keeps a text beside the chain and gives what an event may say of it.
+    pub fn text(&mut self, text: &str) -> Result<Text, Error> {
+        let salted = Salted::new(self.random, text)?;
+        self.keep(&salted)?;
+        Ok(salted.name())
+    }
+
+    /// Keeps a text that was salted elsewhere. One that does not fit its digest was damaged on its way.
+    pub(crate) fn keep(&mut self, text: &Salted) -> Result<(), Error> {
+        let fits = read_salt(&text.salt).is_some_and(|salt| salted(&salt, &text.text) == text.digest);
+        if !fits {
+            return Err(Error::Damaged { what: "text", reason: "it is not the text that was recorded".to_owned() });
+        }
         // The same salt and text are the same row; only a test's random bytes repeat.
         self.execute(
             "INSERT INTO texts (digest, salt, text) VALUES (?1, ?2, ?3) ON CONFLICT (digest) DO NOTHING",
-            params![digest.to_string(), salt, text],
+            params![text.digest.to_string(), text.salt, text.text],
         )?;
-        Ok(Text(digest))
+        Ok(())
     }
 
     /// Appends an event, in the same transaction as the fact that it records. Gives the entry's number.

@@ -1,8 +1,12 @@
-//! What must not be forgotten: the agent's domain in one SQLite file, and the ledger of everything that happened.
+//! What must not be forgotten: the agent's domain with the ledger of everything that happened in one SQLite file, and what
+//! the owner wrote in another.
 //!
 //! A change is a closure over a [`Tx`]; the one writer runs waiting closures in groups, each group in one commit, and an
 //! answer leaves only after that commit. A look is a closure over a [`ReadTx`]. What happened is recorded in the same
 //! transaction as the fact itself ([`Tx::record`]), so neither is ever without the other.
+//!
+//! No transaction spans the two files. What happens in the human's reaches the ledger by the [`outbox`], a change that
+//! crosses both is a [`saga`]. `tasks` is the human's; everything else is the agent's.
 //!
 //! The files `settings`, `devices`, `nonces`, `chronicle`, `inbound`, `work_items`, `cards`, `tokens` and `executions` are
 //! one table each. Their functions that look take a [`ReadTx`], their functions that change take a [`Tx`].
@@ -15,27 +19,33 @@ mod checkpoint;
 pub mod chronicle;
 mod columns;
 mod connect;
+mod database;
 pub mod devices;
 mod error;
 pub mod executions;
 pub mod inbound;
+pub mod instructions;
+mod lanes;
 pub mod ledger;
 mod migrations;
 pub mod nonces;
+pub mod outbox;
 mod pending;
-mod queue;
 mod reader;
+pub mod saga;
 pub mod settings;
 mod store;
+pub mod tasks;
 pub mod tokens;
 mod tx;
 pub mod work_items;
 mod write;
 mod writer;
 
+pub use database::{Agent, Database, Human};
 pub use error::Error;
+pub use lanes::Lane;
 pub use pending::Pending;
-pub use queue::Lane;
 pub use reader::Reader;
 pub use rusqlite::{Row, params};
 pub use store::Store;

@@ -2,10 +2,11 @@
 //!
 //! A look is one closure over one consistent state. It cannot change anything, and waits for no writer.
 
+use crate::lanes::{Lane, Queue, Refused};
 use crate::pending::Reply;
-use crate::queue::{Lane, Queue, Refused};
-use crate::{Error, Pending, ReadTx, connect};
+use crate::{Agent, Error, Pending, ReadTx, connect};
 use rusqlite::Connection;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,9 +16,9 @@ use std::thread::JoinHandle;
 const READERS: usize = 3;
 
 /// A cheap handle; the connections close with the last one.
-#[derive(Clone)]
-pub struct Reader {
+pub struct Reader<D = Agent> {
     threads: Arc<Threads>,
+    domain: PhantomData<fn() -> D>,
 }
 
 type Job = Box<dyn FnOnce(Result<&Connection, Error>) + Send>;
@@ -27,7 +28,7 @@ struct Threads {
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Reader {
+impl<D> Reader<D> {
     /// The first connection is given because opening it showed whether the file can be read at all.
     pub(crate) fn start(path: &Path, first: Connection) -> Result<Self, Error> {
         let mut connections = vec![first];
@@ -44,14 +45,14 @@ impl Reader {
                 .map_err(|source| Error::File { path: path.to_owned(), source })?;
             threads.threads.push(thread);
         }
-        Ok(Reader { threads: Arc::new(threads) })
+        Ok(Reader { threads: Arc::new(threads), domain: PhantomData })
     }
 
     /// Looks at one consistent state. What was answered before this call is in it.
     pub fn read<T, F>(&self, look: F) -> Pending<T>
     where
         T: Send + 'static,
-        F: FnOnce(&ReadTx<'_>) -> Result<T, Error> + Send + 'static,
+        F: FnOnce(&ReadTx<'_, D>) -> Result<T, Error> + Send + 'static,
     {
         let (reply, pending): (Reply<T>, _) = Pending::new();
         let job: Job = Box::new(move |connection| {
@@ -63,6 +64,12 @@ impl Reader {
             job(Err(refused.into()));
         }
         pending
+    }
+}
+
+impl<D> Clone for Reader<D> {
+    fn clone(&self) -> Self {
+        Reader { threads: self.threads.clone(), domain: PhantomData }
     }
 }
 
@@ -81,7 +88,7 @@ fn run(connection: &Connection, queue: &Queue<Job>) {
     }
 }
 
-fn one_look<T>(connection: &Connection, look: impl FnOnce(&ReadTx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+fn one_look<T, D>(connection: &Connection, look: impl FnOnce(&ReadTx<'_, D>) -> Result<T, Error>) -> Result<T, Error> {
     connection.prepare_cached("BEGIN")?.execute([])?;
     let looked = catch_unwind(AssertUnwindSafe(|| look(&ReadTx::new(connection))));
     connection.prepare_cached("ROLLBACK")?.execute([])?;

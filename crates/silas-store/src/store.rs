@@ -1,13 +1,13 @@
 //! The store as the other rooms hold it: opened once for each data directory, cloned freely.
 //!
-//! The human's own records will be a second file beside `agent.sqlite`, opened here with its own writer.
+//! Two files lie in it: the agent's `agent.sqlite`, which the functions of the store itself are about, and the human's
+//! `db.sqlite` ([`Store::human`]). No transaction spans both; what crosses is a saga.
 
-use crate::checkpoint::Checkpointer;
-use crate::queue::{Lane, Queue};
+use crate::database::{Agent, Database, Human, Shared};
+use crate::lanes::Lane;
 use crate::reader::Reader;
 use crate::tx::{ReadTx, Tx};
-use crate::write::{Abort, Commit, Durability, Job};
-use crate::writer::{Writer, WriterThread};
+use crate::write::{Abort, Commit, Durability};
 use crate::{Error, Pending, connect, ledger, migrations};
 use silas_core::{Clock, Random};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -18,22 +18,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 
 const AGENT_FILE: &str = "agent.sqlite";
+const HUMAN_FILE: &str = "db.sqlite";
 const LOCK_FILE: &str = "lock";
 
-/// A cheap handle. With the last one the writer finishes what it accepted, and the directory is free again.
+/// A cheap handle. With the last one the writers finish what they accepted, and the directory is free again.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
 }
 
-/// Dropped in this order: the writer closes last and leaves the log empty.
 struct Inner {
-    reader: Reader,
-    jobs: Arc<Queue<Job>>,
-    /// Sent to by the writer alone, after each commit that added entries.
-    head: watch::Receiver<u64>,
+    agent: Database<Agent>,
+    human: Database<Human>,
     n_durable_commits: Arc<AtomicU64>,
-    _writer: WriterThread,
 }
 
 impl Store {
@@ -42,31 +39,16 @@ impl Store {
         let in_dir = |source| Error::File { path: dir.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(in_dir)?;
         let lock = Arc::new(lock(dir)?);
-        let path = dir.join(AGENT_FILE);
-        let mut connection = connect::for_writing(&path)?;
-        migrations::apply(&mut connection, migrations::AGENT, clock.now())?;
-
-        let last = ledger::last(&ReadTx::new(&connection))?;
-        let (sender, head) = watch::channel(last.map_or(0, |last| last.seq));
-        let jobs = Arc::new(Queue::new());
         let n_durable_commits = Arc::new(AtomicU64::new(0));
-        let reader = Reader::start(&path, connect::for_reading(&path)?)?;
-        let writer = Writer {
-            connection,
-            synced: Durability::Durable,
-            clock,
-            random,
-            queue: jobs.clone(),
-            head: sender,
-            n_durable_commits: n_durable_commits.clone(),
-            checkpointer: Checkpointer::start(&path)?,
-            lock,
-        };
-        let writer = WriterThread::start(writer).map_err(in_dir)?;
-        Ok(Store { inner: Arc::new(Inner { reader, jobs, head, n_durable_commits, _writer: writer }) })
+        let shared = Shared { clock, random, n_durable_commits: n_durable_commits.clone(), lock };
+        let agent = Database::open(&dir.join(AGENT_FILE), migrations::AGENT, &shared, |tx| {
+            Ok(ledger::last(tx)?.map_or(0, |last| last.seq))
+        })?;
+        let human = Database::open(&dir.join(HUMAN_FILE), migrations::HUMAN, &shared, |_| Ok(0))?;
+        Ok(Store { inner: Arc::new(Inner { agent, human, n_durable_commits }) })
     }
 
-    /// Opens the data directory to look only: no lock, no migration, nothing is written to the database. Works beside a
+    /// Opens the agent's file to look only: no lock, no migration, nothing is written to the database. Works beside a
     /// running server and on a copy that cannot be written.
     pub fn open_read_only(dir: &Path) -> Result<Reader, Error> {
         let path = dir.join(AGENT_FILE);
@@ -75,16 +57,18 @@ impl Store {
         Reader::start(&path, connection)
     }
 
-    /// Changes something that must survive a loss of power, while somebody waits for it.
-    ///
-    /// The closure may run twice, so it touches nothing but its [`Tx`]; what follows from it belongs into
-    /// [`Tx::after_commit`].
+    /// What the owner wrote and owns.
+    pub fn human(&self) -> &Database<Human> {
+        &self.inner.human
+    }
+
+    /// Changes something of the agent's; see [`Database::write`].
     pub fn write<T, F>(&self, change: F) -> Pending<T>
     where
         T: Send + 'static,
         F: FnMut(&mut Tx<'_>) -> Result<Commit<T>, Abort> + Send + 'static,
     {
-        self.write_in(Durability::Durable, Lane::Interactive, change)
+        self.inner.agent.write(change)
     }
 
     /// Changes something that may be lost with the power, though not with the process.
@@ -93,7 +77,7 @@ impl Store {
         T: Send + 'static,
         F: FnMut(&mut Tx<'_>) -> Result<Commit<T>, Abort> + Send + 'static,
     {
-        self.write_in(Durability::Buffered, Lane::Interactive, change)
+        self.inner.agent.write_buffered(change)
     }
 
     /// Upkeep: buffered, and after everything that somebody waits for.
@@ -102,7 +86,7 @@ impl Store {
         T: Send + 'static,
         F: FnMut(&mut Tx<'_>) -> Result<Commit<T>, Abort> + Send + 'static,
     {
-        self.write_in(Durability::Buffered, Lane::Background, change)
+        self.inner.agent.write_in(Durability::Buffered, Lane::Background, change)
     }
 
     pub fn write_in<T, F>(&self, durability: Durability, lane: Lane, change: F) -> Pending<T>
@@ -110,12 +94,7 @@ impl Store {
         T: Send + 'static,
         F: FnMut(&mut Tx<'_>) -> Result<Commit<T>, Abort> + Send + 'static,
     {
-        let (job, pending) = Job::new(durability, change);
-        if let Err((refused, mut job)) = self.inner.jobs.push(lane, job) {
-            job.member.fail(refused.into());
-            job.member.answer();
-        }
-        pending
+        self.inner.agent.write_in(durability, lane, change)
     }
 
     /// Looks at one consistent state; see [`Reader::read`].
@@ -124,20 +103,20 @@ impl Store {
         T: Send + 'static,
         F: FnOnce(&ReadTx<'_>) -> Result<T, Error> + Send + 'static,
     {
-        self.inner.reader.read(look)
+        self.inner.agent.read(look)
     }
 
     /// The number of the last ledger entry on disk; 0 while there is none.
     pub fn ledger_head(&self) -> u64 {
-        *self.inner.head.borrow()
+        *self.inner.agent.head().borrow()
     }
 
     /// Follows [`Store::ledger_head`]. It moves before the answer of the change that moved it leaves.
     pub fn watch_ledger(&self) -> watch::Receiver<u64> {
-        self.inner.head.clone()
+        self.inner.agent.head().clone()
     }
 
-    /// Commits since the store was opened that were synced to disk. Durability is counted, not timed.
+    /// Commits since the store was opened that were synced to disk, in both files. Durability is counted, not timed.
     pub fn n_durable_commits(&self) -> u64 {
         self.inner.n_durable_commits.load(Ordering::SeqCst)
     }

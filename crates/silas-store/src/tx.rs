@@ -1,21 +1,26 @@
 //! What a closure of the store gets to work with: [`ReadTx`] to look, [`Tx`] to change.
 //!
+//! Both name the domain whose file they are about ([`Agent`], unless said otherwise), so that a function of one domain
+//! cannot be handed the other's transaction.
+//!
 //! SQL is text of the program (`&'static str`), never built from data. Neither type can begin, end or leave its
 //! transaction: that belongs to the writer, and a closure that could commit would take its neighbours along.
 
-use crate::Error;
+use crate::{Agent, Error};
 use rusqlite::{CachedStatement, Connection, Params, Row};
 use silas_core::{Clock, Random};
+use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// One consistent look at the database.
-pub struct ReadTx<'c> {
+pub struct ReadTx<'c, D = Agent> {
     connection: &'c Connection,
+    domain: PhantomData<D>,
 }
 
 /// One change: all of it is kept, or nothing. It can also look, at what it has changed so far.
-pub struct Tx<'c> {
-    look: ReadTx<'c>,
+pub struct Tx<'c, D = Agent> {
+    look: ReadTx<'c, D>,
     pub(crate) clock: &'c dyn Clock,
     pub(crate) random: &'c dyn Random,
     effects: Effects,
@@ -29,9 +34,9 @@ pub(crate) struct Effects {
     pub(crate) after_commit: Vec<Box<dyn FnOnce() + Send>>,
 }
 
-impl<'c> ReadTx<'c> {
+impl<'c, D> ReadTx<'c, D> {
     pub(crate) fn new(connection: &'c Connection) -> Self {
-        ReadTx { connection }
+        ReadTx { connection, domain: PhantomData }
     }
 
     /// All rows, in the order of the statement.
@@ -63,7 +68,7 @@ impl<'c> ReadTx<'c> {
     }
 }
 
-impl<'c> Tx<'c> {
+impl<'c, D> Tx<'c, D> {
     pub(crate) fn new(connection: &'c Connection, clock: &'c dyn Clock, random: &'c dyn Random) -> Self {
         Tx { look: ReadTx::new(connection), clock, random, effects: Effects::default() }
     }
@@ -129,10 +134,10 @@ fn rows<T>(
 }
 
 /// Whoever may change may look.
-impl<'c> Deref for Tx<'c> {
-    type Target = ReadTx<'c>;
+impl<'c, D> Deref for Tx<'c, D> {
+    type Target = ReadTx<'c, D>;
 
-    fn deref(&self) -> &ReadTx<'c> {
+    fn deref(&self) -> &ReadTx<'c, D> {
         &self.look
     }
 }

@@ -35,18 +35,18 @@ pub(crate) enum Ending {
 }
 
 /// A closure whose type of answer the writer need not know.
-pub(crate) trait Member: Send {
+pub(crate) trait Member<D>: Send {
     /// Runs the closure and keeps its answer back. May happen twice, if a neighbour lost the group.
-    fn run(&mut self, tx: &mut Tx<'_>) -> Ending;
+    fn run(&mut self, tx: &mut Tx<'_, D>) -> Ending;
     /// The database did not take the change. What the closure itself says about its failure is kept, it knows better.
     fn fail(&mut self, error: Error);
     /// Lets the answer go.
     fn answer(self: Box<Self>);
 }
 
-pub(crate) struct Job {
+pub(crate) struct Job<D> {
     pub(crate) durability: Durability,
-    pub(crate) member: Box<dyn Member>,
+    pub(crate) member: Box<dyn Member<D>>,
 }
 
 struct Change<T, F> {
@@ -55,23 +55,23 @@ struct Change<T, F> {
     reply: Reply<T>,
 }
 
-impl Job {
-    pub(crate) fn new<T, F>(durability: Durability, closure: F) -> (Job, Pending<T>)
+impl<D> Job<D> {
+    pub(crate) fn new<T, F>(durability: Durability, closure: F) -> (Job<D>, Pending<T>)
     where
         T: Send + 'static,
-        F: FnMut(&mut Tx<'_>) -> Result<Commit<T>, Abort> + Send + 'static,
+        F: FnMut(&mut Tx<'_, D>) -> Result<Commit<T>, Abort> + Send + 'static,
     {
         let (reply, pending) = Pending::new();
         (Job { durability, member: Box::new(Change { closure, answer: None, reply }) }, pending)
     }
 }
 
-impl<T, F> Member for Change<T, F>
+impl<D, T, F> Member<D> for Change<T, F>
 where
     T: Send,
-    F: FnMut(&mut Tx<'_>) -> Result<Commit<T>, Abort> + Send,
+    F: FnMut(&mut Tx<'_, D>) -> Result<Commit<T>, Abort> + Send,
 {
-    fn run(&mut self, tx: &mut Tx<'_>) -> Ending {
+    fn run(&mut self, tx: &mut Tx<'_, D>) -> Ending {
         // What a panic leaves behind is undone with the savepoint, and the closure's own state is not looked at again.
         let (answer, ending) = match catch_unwind(AssertUnwindSafe(|| (self.closure)(tx))) {
             Ok(Ok(Commit(value))) => (Ok(value), Ending::Keep),

@@ -1,4 +1,4 @@
-//! The one writer: a thread that runs waiting closures in groups, one commit for each group.
+//! The one writer of a file: a thread that runs waiting closures in groups, one commit for each group.
 //!
 //! Every closure has its own savepoint, so an error or a panic undoes that closure and no other. Some failures end the
 //! whole transaction (a full disk, `OR ROLLBACK`): then its members run again, one by one, and only the guilty one fails.
@@ -9,7 +9,7 @@
 use crate::Error;
 use crate::checkpoint::Checkpointer;
 use crate::connect;
-use crate::queue::{Lane, Queue};
+use crate::lanes::{Lane, Queue};
 use crate::tx::{Effects, Tx};
 use crate::write::{Durability, Ending, Job, Member};
 use rusqlite::Connection;
@@ -27,16 +27,16 @@ const GROUP_MAX: usize = 64;
 /// After this long the group is committed and the rest waits for the next one, so that nobody waits long for neighbours.
 const GROUP_TIME_MAX: Duration = Duration::from_millis(2);
 
-pub(crate) struct Writer {
+pub(crate) struct Writer<D> {
     pub(crate) connection: Connection,
     /// What `PRAGMA synchronous` of the connection stands at.
     pub(crate) synced: Durability,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
-    pub(crate) queue: Arc<Queue<Job>>,
-    /// The last ledger entry on disk. Only this thread sends.
+    pub(crate) queue: Arc<Queue<Job<D>>>,
+    /// The last ledger entry on disk; stays 0 in a file without a ledger. Only this thread sends.
     pub(crate) head: watch::Sender<u64>,
-    /// Commits that were synced and kept something. Only this thread counts.
+    /// Commits that were synced and kept something, of all files together.
     pub(crate) n_durable_commits: Arc<AtomicU64>,
     pub(crate) checkpointer: Checkpointer,
     /// Held as long as this thread can write.
@@ -50,7 +50,7 @@ struct Lost {
     reason: String,
 }
 
-impl Writer {
+impl<D: 'static> Writer<D> {
     fn run(mut self) {
         loop {
             let group = self.queue.take(GROUP_MAX);
@@ -67,7 +67,7 @@ impl Writer {
     }
 
     /// Brings every job of the group to its answer, or puts it back into the queue.
-    fn settle(&mut self, mut group: Vec<(Lane, Job)>) {
+    fn settle(&mut self, mut group: Vec<(Lane, Job<D>)>) {
         match self.attempt(&mut group) {
             Ok(effects) => {
                 self.queue.put_back(group.split_off(effects.len()));
@@ -96,7 +96,7 @@ impl Writer {
     }
 
     /// One transaction. On success there is one set of effects for each member that had its turn.
-    fn attempt(&mut self, group: &mut [(Lane, Job)]) -> Result<Vec<Effects>, Lost> {
+    fn attempt(&mut self, group: &mut [(Lane, Job<D>)]) -> Result<Vec<Effects>, Lost> {
         let durability = match group.iter().any(|(_, job)| job.durability == Durability::Durable) {
             true => Durability::Durable,
             false => Durability::Buffered,
@@ -131,7 +131,7 @@ impl Writer {
     }
 
     /// One closure in its savepoint. An error means that the transaction around it cannot be relied on any more.
-    fn run_member(&self, member: &mut dyn Member) -> Result<(Ending, Effects), rusqlite::Error> {
+    fn run_member(&self, member: &mut dyn Member<D>) -> Result<(Ending, Effects), rusqlite::Error> {
         self.control("SAVEPOINT member")?;
         let mut tx = Tx::new(&self.connection, self.clock.as_ref(), self.random.as_ref());
         let ending = member.run(&mut tx);
@@ -186,27 +186,27 @@ impl Writer {
     }
 }
 
-fn answer(group: Vec<(Lane, Job)>) {
+fn answer<D>(group: Vec<(Lane, Job<D>)>) {
     for (_, job) in group {
         job.member.answer();
     }
 }
 
 /// Ends the writer with the store, once it has finished what it accepted.
-pub(crate) struct WriterThread {
-    queue: Arc<Queue<Job>>,
+pub(crate) struct WriterThread<D> {
+    queue: Arc<Queue<Job<D>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl WriterThread {
-    pub(crate) fn start(writer: Writer) -> Result<Self, std::io::Error> {
+impl<D: 'static> WriterThread<D> {
+    pub(crate) fn start(writer: Writer<D>) -> Result<Self, std::io::Error> {
         let queue = writer.queue.clone();
         let thread = std::thread::Builder::new().name("store-writer".to_owned()).spawn(|| writer.run())?;
         Ok(WriterThread { queue, thread: Some(thread) })
     }
 }
 
-impl Drop for WriterThread {
+impl<D> Drop for WriterThread<D> {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(thread) = self.thread.take()

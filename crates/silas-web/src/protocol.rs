@@ -10,7 +10,7 @@ use silas_core::message::SignedMessage;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token};
 use silas_core::{CardId, ExecutionId, InstallationId, KeyId, Nonce};
-use silas_runtime::view::{LedgerReport, ProofView, Snapshot, Update};
+use silas_runtime::view::{LedgerReport, ProofView, Snapshot, TaskView, Update};
 
 /// From the page.
 #[derive(Debug, Deserialize)]
@@ -45,6 +45,8 @@ pub enum ClientMessage {
     Stop {},
     /// Checks the whole ledger.
     Verify {},
+    /// Asks for the owner's tasks; changing them is a `message`.
+    Tasks {},
 }
 
 /// To the page.
@@ -71,6 +73,9 @@ pub enum ServerMessage {
     },
     Verified {
         report: LedgerReport,
+    },
+    Tasks {
+        tasks: Vec<TaskView>,
     },
     /// Three parts: what happened, what it means or what to do, and a stable code.
     Error {

@@ -126,6 +126,10 @@ impl Session {
                 Ok(report) => ServerMessage::Verified { report },
                 Err(trouble) => error(trouble),
             }),
+            ClientMessage::Tasks {} => Some(match self.stream.tasks().await {
+                Ok(tasks) => ServerMessage::Tasks { tasks },
+                Err(trouble) => error(trouble),
+            }),
         }
     }
 }

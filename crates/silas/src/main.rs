@@ -9,6 +9,7 @@ mod home;
 mod ledger_file;
 mod plan_file;
 mod start;
+mod task_commands;
 mod terminal;
 mod wire;
 mod world;
@@ -60,6 +61,9 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
+    /// Keep your tasks.
+    #[command(subcommand)]
+    Task(task_commands::TaskCommand),
     /// Look at the ledger.
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -109,6 +113,9 @@ fn main() -> ExitCode {
         Command::Plan(PlanCommand::Check { file }) => plan_file::check(&file),
         Command::Plan(PlanCommand::Show { file }) => plan_file::show(&file),
         Command::Audit(AuditCommand::Verify) => ledger_file::verify(args.data_dir, args.config.as_deref()),
+        Command::Task(task) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| task_commands::run(&home, task))
+        }
         client => home::find(args.data_dir, args.config.as_deref()).and_then(|home| terminal::run(&home, client)),
     };
     match result {

@@ -129,6 +129,20 @@ impl<'h> Line<'h> {
         self.send(&json!({ "type": "message", "message": SignedMessage { body, signature } }))
     }
 
+    /// Says something and gives the answer: what Silas says next after taking exactly that in.
+    pub(crate) fn ask(&mut self, text: &str) -> Result<String> {
+        self.say(text)?;
+        // As it is shown: characters that could mislead come back visibly.
+        let heard = silas_gates::scrub::visible(text);
+        let mut is_heard = false;
+        let reply = self.wait_for(|message| {
+            let entry = &message["entry"];
+            is_heard |= entry["sender"] == "owner" && entry["text"] == heard;
+            is_heard && message["type"] == "message" && entry["sender"] == "silas"
+        })?;
+        Ok(reply["entry"]["text"].as_str().unwrap_or_default().to_owned())
+    }
+
     /// Signs the card's own offer and hands it in. Says what the server answered.
     pub(crate) fn decide(&mut self, card: &Card, verdict: Verdict) -> Result<(bool, String)> {
         let offer = card.offer.as_ref().context("This card asks nothing.")?;

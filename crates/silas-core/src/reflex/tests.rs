@@ -75,9 +75,85 @@ fn spellings_of_what_happened() {
 }
 
 #[test]
+fn spellings_about_tasks() {
+    let add = |title: &str| Decision::AddTask { title: title.to_owned() };
+    let done = |task: &str| Decision::CompleteTask { task: task.to_owned() };
+    let reopen = |task: &str| Decision::ReopenTask { task: task.to_owned() };
+    let cases = [
+        ("add task `call the dentist`", add("call the dentist")),
+        ("Add task: call the dentist", add("call the dentist")),
+        ("add a task to call the dentist", add("call the dentist")),
+        ("add a task `x`.", add("x")),
+        ("add call the dentist to tasks", add("call the dentist")),
+        ("add  Call the dentist   to my tasks!", add("Call the dentist")),
+        ("add `go to tasks` to the task list", add("go to tasks")),
+        ("add milk to tea to my task list", add("milk to tea")),
+        ("add task ``fix `foo` ``", add("fix `foo`")),
+        ("add task fix `foo` today", add("fix `foo` today")),
+        ("add task ünïcode 😀", add("ünïcode 😀")),
+        ("done with `call the dentist`!", done("call the dentist")),
+        ("Complete task call the dentist", done("call the dentist")),
+        ("reopen `x`", reopen("x")),
+        ("reopen task x y", reopen("x y")),
+        ("tasks", Decision::ListTasks),
+        ("Show my tasks.", Decision::ListTasks),
+        ("what are my tasks?", Decision::ListTasks),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(decide(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_surely_about_tasks_is_not_understood() {
+    let others = [
+        "add",
+        "add task",
+        "add task:",
+        "add task ``",
+        "add task `a` and run `b`",
+        "add task-force meeting",
+        "add tasks buy milk",
+        "add to tasks",
+        "add 2 and 3",
+        "add salt to taste",
+        "add milk totasks",
+        "add `a` `b` to tasks",
+        "add `a` to tasks and then some",
+        "don't add task `x`",
+        "add task one\ntwo",
+        "add task `one\ntwo`",
+        "add task a\u{7}b",
+        "done with work for today",
+        "done with",
+        "done with ``",
+        "done with `a` `b`",
+        "i am done with `a`",
+        "reopen",
+        "reopen the bar",
+        "task",
+        "tasks are boring",
+        "no tasks",
+    ];
+    for text in others {
+        assert_eq!(decide(text), Decision::NotUnderstood, "{text:?}");
+    }
+}
+
+#[test]
+fn a_quoted_title_reads_back() {
+    for title in
+        ["a", "`", "``", "a `b` c", "`a`", "``a` b", "ends with `", "` starts", "```", "no ticks. at all!", "😀`😀"]
+    {
+        let said = format!("add task {}", quote(title));
+        assert_eq!(decide(&said), Decision::AddTask { title: title.to_owned() }, "{said}");
+    }
+}
+
+#[test]
 fn the_sentences_shown_to_people_are_understood() {
     for sentence in UNDERSTOOD {
-        let said = sentence.replace("DIRECTORY", "/home/me/p").replace("COMMAND", "make");
+        let said = sentence.replace("DIRECTORY", "/home/me/p").replace("COMMAND", "make").replace("TITLE", "call mum");
         assert_ne!(decide(&said), Decision::NotUnderstood, "{sentence}");
     }
 }
@@ -98,6 +174,11 @@ fn hostile_input_is_read_once_and_not_understood() {
         "😀".repeat(n / 4),
         format!("r{}", "\u{301}".repeat(n / 2)),
         "what ".repeat(n / 5),
+        "add ".repeat(n / 4),
+        format!("add {}", "`".repeat(n)),
+        format!("add {} to task", "x".repeat(n)),
+        format!("add task {}", "`".repeat(n)),
+        "tasks ".repeat(n / 6),
     ];
     for text in texts {
         assert_eq!(decide(&text), Decision::NotUnderstood, "{}…", text.chars().take(20).collect::<String>());

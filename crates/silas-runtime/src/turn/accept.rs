@@ -5,8 +5,8 @@ use crate::{Stream, Trouble};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::message::{Channel, Message, SignedMessage};
-use silas_core::{MessageId, Taint, Timestamp};
-use silas_store::{Commit, Tx, chronicle, devices, inbound, nonces};
+use silas_core::{MessageId, Taint, Timestamp, reflex};
+use silas_store::{Commit, Tx, chronicle, devices, inbound, instructions, nonces};
 use std::time::Duration;
 
 impl Stream {
@@ -32,6 +32,10 @@ impl Stream {
             };
             chronicle::append(tx, &entry)?;
             inbound::accept(tx, &message)?;
+            // Words that will be an approval are kept exactly as they were signed.
+            if taint == Taint::Owner && reflex::decide(&message.text).is_instruction() {
+                instructions::keep(tx, &id, &heard, at)?;
+            }
             let text = tx.text(&message.text)?;
             tx.record(&AuditEvent::MessageReceived { message: id.clone(), taint, text })?;
             Ok(Commit((message, entry)))

@@ -47,6 +47,10 @@ impl Stream {
         match reflex::decide(&message.text) {
             Decision::RunAndCheck { run, directory, check } => self.run_and_check(message, run, directory, check).await,
             Decision::WhatHappened => self.what_happened().await.map(Route::say),
+            Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => {
+                self.change_tasks(message).await.map(Route::say)
+            }
+            Decision::ListTasks => self.tell_tasks().await.map(Route::say),
             Decision::NotUnderstood => {
                 let wish = Tainted::new(message.text.clone(), message.taint);
                 let Answer::NoModel { say } = self.minds.consider(&wish);

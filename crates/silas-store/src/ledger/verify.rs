@@ -193,7 +193,10 @@ fn text_in(event: &AuditEvent) -> Option<&Text> {
         | AuditEvent::ChecksRun { results: text, .. }
         | AuditEvent::StepRun { output: text, .. }
         | AuditEvent::WorkEnded { reason: text, .. }
-        | AuditEvent::ApplyConflicted { paths: text, .. } => Some(text),
+        | AuditEvent::ApplyConflicted { paths: text, .. }
+        | AuditEvent::TaskAdded { title: text, .. }
+        | AuditEvent::TaskCompleted { title: text, .. }
+        | AuditEvent::TaskReopened { title: text, .. } => Some(text),
         AuditEvent::InstallationCreated { .. }
         | AuditEvent::StreamStarted { .. }
         | AuditEvent::StreamStopped { .. }
@@ -208,7 +211,9 @@ fn text_in(event: &AuditEvent) -> Option<&Text> {
         | AuditEvent::ExecutionResumed { .. }
         | AuditEvent::WorkApplied { .. }
         | AuditEvent::WorkUndone { .. }
-        | AuditEvent::UndoWindowClosed { .. } => None,
+        | AuditEvent::UndoWindowClosed { .. }
+        | AuditEvent::InstructionTaken { .. }
+        | AuditEvent::InstructionRefused { .. } => None,
     }
 }
 

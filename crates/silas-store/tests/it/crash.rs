@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-const CHILD_DIR: &str = "SILAS_STORE_TEST_CHILD_DIR";
+pub(crate) const CHILD_DIR: &str = "SILAS_STORE_TEST_CHILD_DIR";
 const ROUNDS: usize = 5;
 const THREADS: usize = 4;
 
@@ -21,7 +21,7 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
     let mut acknowledged = BTreeSet::new();
     for round in 0..ROUNDS {
         let n_before_kill = 20 + 13 * round;
-        acknowledged.extend(killed_after(dir.path(), n_before_kill));
+        acknowledged.extend(killed_after("crash::child", dir.path(), n_before_kill));
         let store = open_like_new(dir.path());
         let found = keys(&store);
         let lost: Vec<_> = acknowledged.difference(&found).collect();
@@ -33,9 +33,9 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
 }
 
 /// Runs the child until it has acknowledged so many rows, kills it, and gives all that it acknowledged.
-fn killed_after(dir: &Path, n_rows: usize) -> Vec<String> {
+pub(crate) fn killed_after(child: &str, dir: &Path, n_rows: usize) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["crash::child", "--exact", "--nocapture", "--test-threads=1"])
+        .args([child, "--exact", "--nocapture", "--test-threads=1"])
         .env(CHILD_DIR, dir)
         .stdout(Stdio::piped())
         .spawn()
@@ -114,7 +114,11 @@ fn write_for_ever(store: &Store, thread: usize) {
         };
         let pending = if n % 3 == 0 { store.write_buffered(change) } else { store.write(change) };
         pending.wait().unwrap();
-        // One write call for one line, past the test harness, so that lines of threads do not mix.
-        std::io::stdout().write_all(format!("kept {key}.\n").as_bytes()).unwrap();
+        acknowledge(&key);
     }
+}
+
+/// One write call for one line, past the test harness, so that lines of threads do not mix.
+pub(crate) fn acknowledge(key: &str) {
+    std::io::stdout().write_all(format!("kept {key}.\n").as_bytes()).unwrap();
 }

@@ -39,7 +39,7 @@ fn files_are_the_owners_alone() {
     store.write(|tx| Ok(Commit(settings::set(tx, "key", &1)?))).wait().unwrap();
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&inner), 0o700);
-    for name in ["agent.sqlite", "agent.sqlite-wal", "agent.sqlite-shm", "lock"] {
+    for name in ["agent.sqlite", "agent.sqlite-wal", "agent.sqlite-shm", "db.sqlite", "db.sqlite-wal", "lock"] {
         assert_eq!(mode(&inner.join(name)), 0o600, "{name}");
     }
 }
@@ -62,6 +62,16 @@ fn a_migration_of_a_newer_version_is_refused() {
     for refused in [world.try_open().map(|_| ()), Store::open_read_only(world.dir.path()).map(|_| ())] {
         assert!(matches!(refused, Err(Error::MigrationUnknown { number: 9999, .. })));
     }
+}
+
+#[test]
+fn the_humans_file_has_a_history_of_its_own() {
+    let world = World::new();
+    drop(world.open());
+    world.human_forger().execute("UPDATE migrations SET checksum = 'other' WHERE number = 1", []).unwrap();
+    assert!(matches!(world.try_open().map(|_| ()), Err(Error::MigrationAltered { number: 1, .. })));
+    // Whoever looks at the ledger does not need the other file.
+    assert_eq!(count(&Store::open_read_only(world.dir.path()).unwrap()), 0);
 }
 
 #[test]

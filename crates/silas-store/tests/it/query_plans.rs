@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 fn no_statement_reads_a_whole_table() {
     let world = World::new();
     drop(world.open());
-    let connection = world.forger();
+    let (agent, human) = (world.forger(), world.human_forger());
     let mut n_statements = 0;
     for file in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
         // These read the schema itself, before there is anything else.
@@ -16,7 +16,9 @@ fn no_statement_reads_a_whole_table() {
         }
         for sql in statements(&std::fs::read_to_string(&file).unwrap()) {
             n_statements += 1;
-            let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let explained = format!("EXPLAIN QUERY PLAN {sql}");
+            // No table has the same name in both files.
+            let mut plan = agent.prepare(&explained).or_else(|_| human.prepare(&explained)).unwrap();
             let n_parameters = plan.parameter_count();
             let steps: Vec<String> = plan
                 .query_map(rusqlite::params_from_iter(vec![1; n_parameters]), |row| row.get("detail"))

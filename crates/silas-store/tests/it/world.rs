@@ -68,6 +68,10 @@ impl World {
     pub(crate) fn forger(&self) -> Connection {
         Connection::open(self.dir.path().join("agent.sqlite")).unwrap()
     }
+
+    pub(crate) fn human_forger(&self) -> Connection {
+        Connection::open(self.dir.path().join("db.sqlite")).unwrap()
+    }
 }
 
 pub(crate) fn open(dir: &Path, clock: Arc<TestClock>, random: Arc<TestRandom>) -> Result<Store, Error> {

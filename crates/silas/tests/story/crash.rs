@@ -76,35 +76,77 @@ fn crash_at(point: FailPoint) {
     );
 }
 
+/// The owner adds a task, and the plug is pulled on its way through the two files.
+fn crash_while_adding(point: FailPoint) {
+    const WISH: &str = "add task `Call the dentist`";
+    let mut silas = Silas::start();
+    silas.terminate();
+    silas.up(&[("SILAS_FAIL_AT", &point.name())]);
+    let first_life = Line::open(&silas.data()).and_then(|mut line| {
+        line.say(WISH)?;
+        line.wait_for("activity")
+    });
+    assert!(first_life.is_err(), "{point:?} was never reached");
+    silas.await_death();
+
+    silas.up(&[]);
+    let mut line = silas.line();
+    let titles = |line: &mut Line| -> Vec<String> {
+        let tasks = line.tasks();
+        tasks.iter().map(|task| task["title"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(titles(&mut line), ["Call the dentist"], "{point:?}");
+    let told = |line: &Line, list: &str, text: &str| {
+        let list = line.snapshot.pointer(list).unwrap().as_array().unwrap();
+        list.iter().filter(|row| row["text"] == text).count()
+    };
+    assert_eq!(told(&line, "/entries", WISH), 1);
+    assert_eq!(told(&line, "/entries", "Added to your tasks: Call the dentist"), 1, "{point:?}: answered once");
+    assert_eq!(told(&line, "/activity/rows", "Added a task"), 1, "{point:?}: in the ledger once");
+    silas.assert_ledger_holds();
+
+    // A new message is a new wish, also in the same words.
+    assert_eq!(line.ask(WISH), "Added to your tasks: Call the dentist");
+    assert_eq!(titles(&mut line).len(), 2);
+    silas.assert_ledger_holds();
+}
+
 /// One test per point, so that they run side by side and each failure names its instant.
 macro_rules! at {
-    ($($name:ident: $point:ident,)*) => {
-        $(#[test] fn $name() { crash_at(FailPoint::$point); })*
+    ($($story:ident { $($name:ident: $point:ident,)* })*) => {
+        $($(#[test] fn $name() { $story(FailPoint::$point); })*)*
 
         #[test]
         fn every_point_has_its_crash() {
-            let tested = [$(FailPoint::$point),*];
+            let tested = [$($(FailPoint::$point),*),*];
             assert_eq!(tested.to_vec(), FailPoint::ALL.to_vec());
         }
     };
 }
 
 at! {
-    message_accepted: MessageAccepted,
-    card_offered: CardOffered,
-    decision_recorded: DecisionRecorded,
-    execution_admitted: ExecutionAdmitted,
-    copy_made: CopyMade,
-    checked_before: CheckedBefore,
-    steps_run: StepsRun,
-    checked_after: CheckedAfter,
-    apply_staged: ApplyStaged,
-    apply_committed: ApplyCommitted,
-    apply_halfway: ApplyHalfway,
-    apply_done: ApplyDone,
-    result_recorded: ResultRecorded,
-    undo_committed: UndoCommitted,
-    undo_halfway: UndoHalfway,
-    undo_done: UndoDone,
-    undo_recorded: UndoRecorded,
+    crash_at {
+        message_accepted: MessageAccepted,
+        card_offered: CardOffered,
+        decision_recorded: DecisionRecorded,
+        execution_admitted: ExecutionAdmitted,
+        copy_made: CopyMade,
+        checked_before: CheckedBefore,
+        steps_run: StepsRun,
+        checked_after: CheckedAfter,
+        apply_staged: ApplyStaged,
+        apply_committed: ApplyCommitted,
+        apply_halfway: ApplyHalfway,
+        apply_done: ApplyDone,
+        result_recorded: ResultRecorded,
+        undo_committed: UndoCommitted,
+        undo_halfway: UndoHalfway,
+        undo_done: UndoDone,
+        undo_recorded: UndoRecorded,
+    }
+    crash_while_adding {
+        task_prepared: TaskPrepared,
+        task_written: TaskWritten,
+        outbox_drained: OutboxDrained,
+    }
 }

@@ -390,6 +390,12 @@ impl Line {
         }
     }
 
+    /// The owner's tasks, open ones first.
+    pub(crate) fn tasks(&mut self) -> Vec<Value> {
+        self.send(&json!({ "type": "tasks" })).unwrap();
+        self.wait_for("tasks").unwrap()["tasks"].as_array().unwrap().clone()
+    }
+
     /// Waits for an open card of this kind.
     pub(crate) fn card(&mut self, kind: CardKind) -> Result<Card, Gone> {
         let find = |line: &Line| line.cards.iter().find(|c| c.face.kind == kind && c.state == CardState::Open).cloned();

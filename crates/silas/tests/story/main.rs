@@ -14,3 +14,4 @@ mod inv_03;
 mod inv_05;
 mod resting;
 mod story;
+mod tasks;

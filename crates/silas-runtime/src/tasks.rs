@@ -1,0 +1,233 @@
+//! The owner's tasks: from the owner's own signed words into the human's file, and back in words.
+//!
+//! A change crosses both files and is a saga: worked out and written down here, carried out there, finished here. What a
+//! crash leaves open is finished at the next start, or by the clock. Deliberately absent: any change of a task that the
+//! owner did not ask for in a signed sentence which reflex is sure of ([`Instructed`]).
+
+mod instruction;
+
+use crate::view::TaskView;
+use crate::{Stream, Trouble};
+use instruction::Instructed;
+use silas_core::event::AuditEvent;
+use silas_core::fail::{self, FailPoint};
+use silas_core::message::Message;
+use silas_core::reflex::{self, Decision};
+use silas_core::task::{self, Ending, OperationId, Refusal, TITLE_CHARS_MAX, TaskCall, TaskId};
+use silas_core::{MessageId, canonical};
+use silas_gates::scrub;
+use silas_store::tasks::Task;
+use silas_store::{Commit, instructions, saga, tasks};
+use std::time::Duration;
+
+/// Tasks that are told in one reply; the terminal lists them all.
+const TOLD_MAX: usize = 30;
+/// Longest title in a sentence.
+const TITLE_SHOWN_MAX: usize = 80;
+/// The clock leaves an operation alone for this long: a turn is at it, or the last attempt has just failed.
+pub(crate) const OPERATION_REST: Duration = Duration::from_secs(10);
+
+impl Stream {
+    /// Carries out what the owner's message asks of the tasks, and says how it went. Asked twice it happens once.
+    pub(crate) async fn change_tasks(&self, message: &Message) -> Result<String, Trouble> {
+        let operation = OperationId::derive(&message.id);
+        let known = self.store.read(move |tx| saga::get(tx, &operation)).await?;
+        let call = match known {
+            Some(saga::Saga { call, ending: Some(ending), .. }) => return Ok(told(&call, &ending)),
+            // What was worked out before a crash stands, whatever the list looks like by now.
+            Some(prepared) => prepared.call,
+            None => match self.work_out(&message.text, &operation).await? {
+                Ok(call) => call,
+                Err(say) => return Ok(say),
+            },
+        };
+        let Some(instructed) = self.prepare(&message.id, call.clone()).await? else {
+            return Ok(told(&call, &Ending::Refused { why: Refusal::NotApproved }));
+        };
+        fail::point(FailPoint::TaskPrepared);
+        match self.settle(instructed).await {
+            Ok(ending) => Ok(told(&call, &ending)),
+            Err(cause) => {
+                tracing::error!(%cause, "an operation waits for its next attempt");
+                Ok("Noted, but your task list could not be written yet. Silas goes on trying; do not say it again."
+                    .to_owned())
+            }
+        }
+    }
+
+    /// The exact call, or a sentence that says why there is none.
+    async fn work_out(&self, text: &str, operation: &OperationId) -> Result<Result<TaskCall, String>, Trouble> {
+        let (said, is_done) = match reflex::decide(text) {
+            Decision::AddTask { title } if title.chars().count() > TITLE_CHARS_MAX => {
+                return Ok(Err("A task can have 1,000 characters and this has more. Nothing was added.".to_owned()));
+            }
+            Decision::AddTask { title } => {
+                return Ok(Ok(TaskCall::AddTask { task: TaskId::derive(operation), title }));
+            }
+            Decision::CompleteTask { task } => (task, false),
+            Decision::ReopenTask { task } => (task, true),
+            Decision::RunAndCheck { .. } | Decision::WhatHappened | Decision::ListTasks | Decision::NotUnderstood => {
+                return Ok(Err("That is not about a task.".to_owned()));
+            }
+        };
+        let listing =
+            self.store.human().read(move |tx| if is_done { tasks::list_done(tx) } else { tasks::list_open(tx) });
+        let mut meant: Vec<Task> = listing.await?;
+        meant.retain(|known| task::is_named(&said, &known.id, &known.title));
+        let state = if is_done { "finished" } else { "open" };
+        let name = shown(&said);
+        Ok(match (meant.len(), meant.pop()) {
+            (1, Some(Task { id, title, version, .. })) => Ok(match is_done {
+                false => TaskCall::CompleteTask { task: id, title, version },
+                true => TaskCall::ReopenTask { task: id, title, version },
+            }),
+            (0, _) => {
+                Err(format!("No {state} task is called “{name}”. Nothing was changed; say `tasks` to see the list."))
+            }
+            (n, _) => Err(format!(
+                "{n} {state} tasks are called “{name}”, so none was changed. In the terminal, `silas task list` numbers \
+                 them and `silas task done NUMBER` finishes one."
+            )),
+        })
+    }
+
+    /// Phase 1: verifies the owner's words again and uses them up, on disk before anything else happens. `None` if they
+    /// do not verify.
+    async fn prepare(&self, message: &MessageId, call: TaskCall) -> Result<Option<Instructed>, Trouble> {
+        let (message, anchor, now) = (message.clone(), self.engine.anchor().clone(), self.clock.now());
+        let preparing = self.store.write(move |tx| {
+            let Some(instruction) = instructions::get(tx, &message)? else { return Ok(Commit(None)) };
+            let Some(instructed) = Instructed::verified(&message, &instruction, &call, &anchor) else {
+                return Ok(Commit(None));
+            };
+            if saga::prepare(tx, &message, &call, now)? {
+                tx.record(&AuditEvent::InstructionTaken {
+                    message: message.clone(),
+                    operation: OperationId::derive(&message),
+                    key: instruction.signed.signature.key.clone(),
+                    call: canonical::digest(&call)?,
+                })?;
+            }
+            Ok(Commit(Some(instructed)))
+        });
+        Ok(preparing.await?)
+    }
+
+    /// Phases 2 and 3. Only what the owner instructed gets here.
+    async fn settle(&self, instructed: Instructed) -> Result<Ending, silas_store::Error> {
+        let (operation, call) = instructed.into_parts();
+        self.store.settle(operation, call, self.clock.now()).await
+    }
+
+    /// Finishes what a crash or a failing disk left open and nobody touched for `rest`: carries it out if the owner's
+    /// words still verify, calls it off if they do not. Failures wait for the next time.
+    pub(crate) async fn finish_operations(&self, rest: Duration) {
+        if let Err(cause) = self.try_finish_operations(rest).await {
+            tracing::error!(%cause, "what is open between the two files could not be finished");
+        }
+    }
+
+    async fn try_finish_operations(&self, rest: Duration) -> Result<(), silas_store::Error> {
+        let now = self.clock.now();
+        let mut n_finished = self.store.drain_outbox(now).await?;
+        let open = self.store.read(saga::sagas_open).await?;
+        for saga in open.into_iter().filter(|saga| now.since(saga.updated_at) >= rest) {
+            let operation = saga.operation;
+            match self.finish_one(saga).await {
+                Ok(_) => n_finished += 1,
+                Err(cause) => {
+                    let error = cause.to_string();
+                    tracing::error!(%operation, %error, "an operation waits for its next attempt");
+                    let noting = self.store.write_buffered(move |tx| {
+                        saga::note_error(tx, &operation, &error, now)?;
+                        Ok(Commit(()))
+                    });
+                    noting.await?;
+                }
+            }
+        }
+        if n_finished > 0 {
+            self.publish_activity().await;
+        }
+        Ok(())
+    }
+
+    async fn finish_one(&self, saga: saga::Saga) -> Result<Ending, silas_store::Error> {
+        let (message, anchor) = (saga.message.clone(), self.engine.anchor().clone());
+        let checking = self.store.read(move |tx| {
+            let instruction = instructions::get(tx, &message)?;
+            Ok(instruction.and_then(|words| Instructed::verified(&message, &words, &saga.call, &anchor)))
+        });
+        match checking.await? {
+            Some(instructed) => self.settle(instructed).await,
+            None => self.store.call_off(saga.operation, Refusal::NotApproved, self.clock.now()).await,
+        }
+    }
+
+    /// The list for a door: open ones first, oldest on top, then what was finished, newest on top.
+    pub async fn tasks(&self) -> Result<Vec<TaskView>, Trouble> {
+        let listing = self.store.human().read(|tx| Ok([tasks::list_open(tx)?, tasks::list_done(tx)?].concat()));
+        Ok(listing.await?.into_iter().map(view).collect())
+    }
+
+    /// The open tasks as an answer in the Stream.
+    pub(crate) async fn tell_tasks(&self) -> Result<String, Trouble> {
+        let open = self.store.human().read(tasks::list_open).await?;
+        let mut text = match open.len() {
+            0 => "No open tasks. Say add task `TITLE` to add one.".to_owned(),
+            1 => "1 open task:".to_owned(),
+            n => format!("{n} open tasks:"),
+        };
+        for (n, task) in open.iter().take(TOLD_MAX).enumerate() {
+            text.push_str(&format!("\n{}. {}", n + 1, shown(&task.title)));
+        }
+        if open.len() > TOLD_MAX {
+            text.push_str(&format!("\nand {} more. `silas task list` shows them all.", open.len() - TOLD_MAX));
+        }
+        Ok(text)
+    }
+}
+
+fn view(task: Task) -> TaskView {
+    TaskView {
+        id: task.id,
+        title: scrub::visible(&task.title),
+        state: task.state,
+        version: task.version,
+        created_at: task.created_at,
+        done_at: task.done_at,
+    }
+}
+
+fn shown(title: &str) -> String {
+    scrub::visible_line(title, TITLE_SHOWN_MAX)
+}
+
+/// How it went, as a sentence.
+fn told(call: &TaskCall, ending: &Ending) -> String {
+    let title = shown(call.title());
+    let why = match ending {
+        Ending::Done {} => {
+            return match call {
+                TaskCall::AddTask { .. } => format!("Added to your tasks: {title}"),
+                TaskCall::CompleteTask { .. } => format!("Done: {title}"),
+                TaskCall::ReopenTask { .. } => format!("Open again: {title}"),
+            };
+        }
+        Ending::Refused { why } => why,
+    };
+    match (why, call) {
+        (Refusal::AlreadySo, TaskCall::ReopenTask { .. }) => format!("“{title}” is open already."),
+        (Refusal::AlreadySo, _) => format!("“{title}” is done already."),
+        (Refusal::Missing, _) => format!("“{title}” is not on your list any more. Nothing was changed."),
+        (Refusal::Changed, _) => {
+            format!("“{title}” was changed meanwhile and left as it is. Say `tasks` to see it, then say it again.")
+        }
+        (Refusal::TooMany, _) => {
+            "You have 1,000 open tasks, and that is the most. Nothing was added; finish some first.".to_owned()
+        }
+        (Refusal::NotApproved, _) => {
+            "That message could not be verified as yours, so nothing was changed. Send it again.".to_owned()
+        }
+    }
+}

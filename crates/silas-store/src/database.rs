@@ -1,0 +1,116 @@
+//! One database file with its writer and its readers. Both domains are kept by this same code.
+
+use crate::checkpoint::Checkpointer;
+use crate::lanes::{Lane, Queue};
+use crate::migrations::Migration;
+use crate::reader::Reader;
+use crate::tx::{ReadTx, Tx};
+use crate::write::{Abort, Commit, Durability, Job};
+use crate::writer::{Writer, WriterThread};
+use crate::{Error, Pending, connect, migrations};
+use silas_core::{Clock, Random};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use tokio::sync::watch;
+
+/// The agent's domain: what Silas makes and keeps, and the ledger. Never a value; it only names the file.
+pub enum Agent {}
+
+/// The human's domain: what the owner wrote. Never a value; it only names the file.
+pub enum Human {}
+
+/// What the files of one data directory have in common.
+pub(crate) struct Shared {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) n_durable_commits: Arc<AtomicU64>,
+    /// Held by every writer; the directory is free when the last one has ended.
+    pub(crate) lock: Arc<File>,
+}
+
+/// Dropped in this order: the writer closes last and leaves the log empty.
+pub struct Database<D: 'static> {
+    reader: Reader<D>,
+    jobs: Arc<Queue<Job<D>>>,
+    head: watch::Receiver<u64>,
+    _writer: WriterThread<D>,
+}
+
+impl<D: 'static> Database<D> {
+    /// Opens the file for this process alone, which `shared.lock` is the sign of. `head` finds the last ledger entry.
+    pub(crate) fn open(
+        path: &Path,
+        known: &[Migration],
+        shared: &Shared,
+        head: impl FnOnce(&ReadTx<'_, D>) -> Result<u64, Error>,
+    ) -> Result<Self, Error> {
+        let mut connection = connect::for_writing(path)?;
+        connect::sync_log(&connection)?;
+        migrations::apply(&mut connection, known, shared.clock.now())?;
+        let (sender, head) = watch::channel(head(&ReadTx::new(&connection))?);
+        let jobs = Arc::new(Queue::new());
+        let reader = Reader::start(path, connect::for_reading(path)?)?;
+        let writer = Writer {
+            connection,
+            synced: Durability::Durable,
+            clock: shared.clock.clone(),
+            random: shared.random.clone(),
+            queue: jobs.clone(),
+            head: sender,
+            n_durable_commits: shared.n_durable_commits.clone(),
+            checkpointer: Checkpointer::start(path)?,
+            lock: shared.lock.clone(),
+        };
+        let writer = WriterThread::start(writer).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        Ok(Database { reader, jobs, head, _writer: writer })
+    }
+
+    /// Changes something that must survive a loss of power, while somebody waits for it.
+    ///
+    /// The closure may run twice, so it touches nothing but its [`Tx`]; what follows from it belongs into
+    /// [`Tx::after_commit`].
+    pub fn write<T, F>(&self, change: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_, D>) -> Result<Commit<T>, Abort> + Send + 'static,
+    {
+        self.write_in(Durability::Durable, Lane::Interactive, change)
+    }
+
+    /// Changes something that may be lost with the power, though not with the process.
+    pub fn write_buffered<T, F>(&self, change: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_, D>) -> Result<Commit<T>, Abort> + Send + 'static,
+    {
+        self.write_in(Durability::Buffered, Lane::Interactive, change)
+    }
+
+    pub fn write_in<T, F>(&self, durability: Durability, lane: Lane, change: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_, D>) -> Result<Commit<T>, Abort> + Send + 'static,
+    {
+        let (job, pending) = Job::new(durability, change);
+        if let Err((refused, mut job)) = self.jobs.push(lane, job) {
+            job.member.fail(refused.into());
+            job.member.answer();
+        }
+        pending
+    }
+
+    /// Looks at one consistent state; see [`Reader::read`].
+    pub fn read<T, F>(&self, look: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&ReadTx<'_, D>) -> Result<T, Error> + Send + 'static,
+    {
+        self.reader.read(look)
+    }
+
+    pub(crate) fn head(&self) -> &watch::Receiver<u64> {
+        &self.head
+    }
+}

@@ -1,0 +1,41 @@
+//! The owner's own words as approvals: the message exactly as a device signed it, and the certificate of that device.
+//!
+//! Kept in the transaction that takes the message in, for messages that were freshly signed by a device of the owner's.
+//! What is here proves nothing until it is verified again; an operation uses it up (see [`crate::saga::prepare`]).
+
+use crate::columns::{json, time, to_json};
+use crate::{Error, ReadTx, Tx, devices, params};
+use silas_core::device::Certificate;
+use silas_core::message::SignedMessage;
+use silas_core::{MessageId, Timestamp};
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Instruction {
+    pub signed: SignedMessage,
+    pub certificate: Certificate,
+    pub at: Timestamp,
+}
+
+/// False if the device is not known; then there is nothing to keep.
+pub fn keep(tx: &mut Tx<'_>, message: &MessageId, signed: &SignedMessage, at: Timestamp) -> Result<bool, Error> {
+    let Some(certificate) = devices::get(tx, &signed.signature.key)? else { return Ok(false) };
+    tx.execute(
+        "INSERT INTO instructions (message_id, signed, certificate, at) VALUES (?1, ?2, ?3, ?4)",
+        params![message.as_str(), to_json(signed)?, to_json(&certificate)?, at.micros()],
+    )?;
+    Ok(true)
+}
+
+pub fn get(tx: &ReadTx<'_>, message: &MessageId) -> Result<Option<Instruction>, Error> {
+    tx.query_one(
+        "SELECT signed, certificate, at FROM instructions WHERE message_id = ?1",
+        params![message.as_str()],
+        |row| {
+            Ok(Instruction {
+                signed: json(row, "signed")?,
+                certificate: json(row, "certificate")?,
+                at: time(row, "at")?,
+            })
+        },
+    )
+}

@@ -1,0 +1,103 @@
+//! `silas task`: the owner's tasks from the terminal.
+//!
+//! A change is a message like any other, in words that reflex reads as exactly one call, signed with the terminal's key.
+//! Nothing is written from here.
+
+use crate::home::Home;
+use crate::terminal::Line;
+use anyhow::{Context, Result, bail};
+use clap::Subcommand;
+use serde_json::json;
+use silas_core::reflex::{self, Decision};
+use silas_core::task::TaskState;
+use silas_runtime::view::TaskView;
+use std::process::ExitCode;
+
+#[derive(Subcommand)]
+pub(crate) enum TaskCommand {
+    /// Add a task.
+    Add {
+        #[arg(required = true, value_name = "TITLE")]
+        title: Vec<String>,
+    },
+    /// List the open tasks, numbered.
+    List {
+        /// Everything as JSON, finished tasks too.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Mark a task as done.
+    Done {
+        /// Its number in `silas task list`, or its id.
+        #[arg(value_name = "NUMBER|ID")]
+        task: String,
+    },
+}
+
+pub(crate) fn run(home: &Home, command: TaskCommand) -> Result<ExitCode> {
+    let mut line = Line::open(home)?;
+    match command {
+        TaskCommand::Add { title } => add(&mut line, title.join(" ").trim()),
+        TaskCommand::List { json } => list(&mut line, json),
+        TaskCommand::Done { task } => done(&mut line, &task),
+    }
+}
+
+fn add(line: &mut Line<'_>, title: &str) -> Result<ExitCode> {
+    let words = format!("add task {}", reflex::quote(title));
+    // What is signed must say exactly this, or nothing is signed.
+    if reflex::decide(&words) != (Decision::AddTask { title: title.to_owned() }) {
+        bail!("A task is one line of text. Nothing was added.");
+    }
+    let known = tasks(line)?;
+    let reply = line.ask(&words)?;
+    println!("{reply}");
+    let is_new = |task: &TaskView| !known.iter().any(|old| old.id == task.id);
+    let was_added = tasks(line)?.iter().any(|task| is_new(task) && task.state == TaskState::Open);
+    Ok(if was_added { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn list(line: &mut Line<'_>, as_json: bool) -> Result<ExitCode> {
+    let tasks = tasks(line)?;
+    if as_json {
+        println!("{}", serde_json::to_string_pretty(&tasks)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let open: Vec<&TaskView> = tasks.iter().filter(|task| task.state == TaskState::Open).collect();
+    if open.is_empty() {
+        println!("No open tasks. Add one with `silas task add TITLE`.");
+    }
+    for (n, task) in open.iter().enumerate() {
+        println!("{:>3}  {}", n + 1, task.title);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn done(line: &mut Line<'_>, said: &str) -> Result<ExitCode> {
+    let known = tasks(line)?;
+    let mut open = known.iter().filter(|task| task.state == TaskState::Open);
+    let task = match said.parse::<usize>() {
+        Ok(n) => open
+            .nth(n.wrapping_sub(1))
+            .with_context(|| format!("There is no task {n} on the list. `silas task list` shows the numbers."))?,
+        Err(_) => known
+            .iter()
+            .find(|task| task.id.as_str() == said)
+            .with_context(|| format!("There is no task with the id {said}. `silas task list --json` shows the ids."))?,
+    };
+    if task.state == TaskState::Done {
+        bail!("“{}” is done already.", task.title);
+    }
+    // The id, not the title: two tasks may be called the same, and a signature should name one.
+    let id = task.id.clone();
+    let reply = line.ask(&format!("done with {}", reflex::quote(id.as_str())))?;
+    println!("{reply}");
+    let is_done = tasks(line)?.iter().any(|task| task.id == id && task.state == TaskState::Done);
+    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn tasks(line: &mut Line<'_>) -> Result<Vec<TaskView>> {
+    line.send(&json!({ "type": "tasks" }))?;
+    let answer = line.wait_for(|message| message["type"] == "tasks")?;
+    Ok(serde_json::from_value(answer["tasks"].clone())?)
+}
