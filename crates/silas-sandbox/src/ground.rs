@@ -75,7 +75,7 @@ impl Ground {
             durable::private_dir(&data_dir.join(private)).doing(|| format!("Making {private} private"))?;
         }
         Ok(Ground {
-            memory: Memory::open(&data_dir.join("launcher"))?,
+            memory: Memory::open(&launcher(&data_dir))?,
             data_dir,
             anchor: seal.anchor,
             undo_window: Duration::from_secs(seal.undo_window_secs),
@@ -90,6 +90,10 @@ impl Ground {
 
 pub(crate) fn keys(data_dir: &Path) -> PathBuf {
     data_dir.join("keys")
+}
+
+pub(crate) fn launcher(data_dir: &Path) -> PathBuf {
+    data_dir.join("launcher")
 }
 
 /// The launcher's own clock. The front's is not asked.

@@ -36,6 +36,7 @@ mod process;
 mod protocol;
 mod recover;
 mod removal;
+pub mod restored;
 mod serve;
 mod stage;
 mod syscall;

@@ -58,6 +58,7 @@ fn settle(cell: &Prepared<'_>, keep: &[i32], go: OwnedFd, trees: Vec<OwnedFd>) -
     sys::new_session().map_err(at(Step::Session, 0))?;
     sys::set_umask(0o022);
     sys::set_hostname(c"silas").map_err(at(Step::Hostname, 0))?;
+    sys::raise_loopback().map_err(at(Step::Loopback, 0))?;
     sys::make_all_mounts_private().map_err(at(Step::PrivateMounts, 0))?;
     root::enter(cell, trees)?;
     sys::drop_capabilities().map_err(at(Step::Capabilities, 0))?;

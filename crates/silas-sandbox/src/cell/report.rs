@@ -17,6 +17,7 @@ pub(super) enum Step {
     Identity,
     Session,
     Hostname,
+    Loopback,
     PrivateMounts,
     Base,
     Proc,
@@ -35,11 +36,12 @@ pub(super) enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 18] = [
+    const ALL: [Step; 19] = [
         Step::Descriptors,
         Step::Identity,
         Step::Session,
         Step::Hostname,
+        Step::Loopback,
         Step::PrivateMounts,
         Step::Base,
         Step::Proc,
@@ -62,6 +64,7 @@ impl Step {
             Step::Identity => "taking on an unprivileged user id",
             Step::Session => "starting a new session",
             Step::Hostname => "setting the host name",
+            Step::Loopback => "bringing up its own loopback",
             Step::PrivateMounts => "separating the mounts",
             Step::Base => "building the system directories",
             Step::Proc => "mounting /proc",

@@ -167,6 +167,21 @@ pub(super) fn set_hostname(name: &CStr) -> io::Result<()> {
     Ok(())
 }
 
+/// Brings up `lo` of this network namespace, so that programs can talk to servers of their own. It leads nowhere else.
+pub(super) fn raise_loopback() -> io::Result<()> {
+    // SAFETY: only numbers are passed.
+    let socket = owned(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }.into())?;
+    // SAFETY: `ifreq` is plain data for which all zeros is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(c"lo".to_bytes()) {
+        *to = *from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: `request` is alive and is what this request reads.
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &request) }.into())?;
+    Ok(())
+}
+
 pub(super) fn set_umask(mask: libc::mode_t) {
     // SAFETY: only a number is passed; the call cannot fail.
     unsafe { libc::umask(mask) };
