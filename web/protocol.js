@@ -40,7 +40,7 @@
 
 /**
  * What the runtime shows.
- * @typedef {{ installation: string, now: string, entries: Entry[], cards: Card[], work: WorkView[], activity: ActivityView, grants: GrantView[], understood: string[] }} Snapshot
+ * @typedef {{ installation: string, now: string, entries: Entry[], cards: Card[], work: WorkView[], activity: ActivityView, grants: GrantView[], understood: string[], dead_letters: DeadLetterView[], n_durable_commits: number }} Snapshot
  * @typedef {{ type: 'message', entry: Entry }} MessageUpdate
  * @typedef {{ type: 'cards', cards: Card[] }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
@@ -56,6 +56,7 @@
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
  * @typedef {{ title: string, text: string, since: string }} GrantView
  * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
+ * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
  * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
  * @typedef {{ title: string, note: string }} ProofStep
  * @typedef {{ n_entries: number, head: string | null, broken: string | null }} LedgerReport

@@ -71,10 +71,25 @@ impl Engine {
         self.offer_payload(item.kind(), subject, &item.payload()?, face, lasts, 1)
     }
 
-    /// The same question again, with a new nonce and new times.
+    /// The same question again, with a new nonce and new times, in the epoch that is now.
     pub fn renewed(&self, offer: &Offer, lasts: Duration) -> Offer {
         let now = self.clock.now();
-        Offer { nonce: Nonce::new(self.random.as_ref()), issued_at: now, expires_at: now.plus(lasts), ..offer.clone() }
+        Offer {
+            epoch: self.anchor.epoch,
+            nonce: Nonce::new(self.random.as_ref()),
+            issued_at: now,
+            expires_at: now.plus(lasts),
+            ..offer.clone()
+        }
+    }
+
+    /// Whether the owner has signed house rules that hold here and now.
+    pub fn has_house_rules(&self, tx: &ReadTx<'_>) -> Result<bool, Error> {
+        let when = When::At(self.now(tx)?);
+        let holds = |stored: &tokens::Stored| {
+            evidence::verify_token(&stored.token, &stored.certificate, Kind::HouseRules, &self.anchor, when).is_ok()
+        };
+        Ok(tokens::by_kind(tx, Kind::HouseRules)?.iter().any(holds))
     }
 
     /// What the pairing screen of the first device signs.

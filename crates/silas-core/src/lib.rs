@@ -11,6 +11,7 @@ pub mod canonical;
 pub mod card;
 pub mod changeset;
 pub mod check;
+pub mod checkpoint;
 pub mod decimal;
 pub mod device;
 pub mod event;

@@ -2,12 +2,14 @@
 //!
 //! A message comes in ([`turn`]), reflex or a model makes something of it, a question goes to the owner ([`review`]),
 //! and what the owner approved is carried out in a private copy ([`work`]), verified there, applied, and can be taken
-//! back ([`undo`]). Every step is in the ledger, from which [`activity`] and [`proof`] tell it.
+//! back ([`undo`]). Messages and work travel through the durable queue, and what was interrupted there is taken up again
+//! ([`consumer`]). Every step is in the ledger, from which [`activity`] and [`proof`] tell it.
 //!
 //! Deliberately absent: private keys, the owner's files (the launcher's helpers touch those, never this process), and
 //! any decision of a model's.
 
 mod activity;
+mod consumer;
 mod pairing;
 mod places;
 mod proof;

@@ -1,5 +1,7 @@
 //! The review queue: every question is a persisted card, answered once, by a signed decision or not at all.
 
+use crate::consumer::{TURN, post};
+use crate::turn::Turn;
 use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use silas_approval::house_rules::HouseRule;
@@ -8,12 +10,12 @@ use silas_core::card::{Card, CardKind, CardState, Face};
 use silas_core::changeset::ChangeOrder;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
-use silas_core::message::Message;
 use silas_core::roots::RootGrant;
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::{WorkItem, WorkState};
-use silas_core::{CardId, Timestamp, canonical};
-use silas_store::{Abort, Commit, Tx, cards, inbound, work_items};
+use silas_core::{CardId, MessageId, Timestamp, canonical};
+use silas_store::queue::{self, Lease, Leased, Name};
+use silas_store::{Abort, Commit, Tx, cards, work_items};
 use std::sync::Arc;
 
 /// What a turn may ask the owner.
@@ -28,16 +30,17 @@ pub(crate) struct Question {
     card: Card,
     /// What the card is about: a directory or a work item.
     subject: String,
-    item: Option<WorkItem>,
+    /// The plan, and the message with which it began.
+    item: Option<(WorkItem, MessageId)>,
 }
 
 /// What an approved card leads to.
 enum Granted {
     Declined,
-    /// The wishes that were waiting for the directory.
-    Root(Vec<Message>),
-    Work(Box<Approved<WorkItem>>, Box<WorkRecord>),
-    Undo(Box<Approved<ChangeOrder>>),
+    /// The first of the wishes that were waiting for the directory; the others come after it.
+    Root(Option<Leased>),
+    Work(Box<Approved<WorkItem>>, Box<WorkRecord>, Lease),
+    Undo(Box<Approved<ChangeOrder>>, Lease),
 }
 
 impl Question {
@@ -52,8 +55,8 @@ impl Question {
         if self.stands_in_the_way().is_some() && cards::find_by_subject(tx, &self.subject)?.iter().any(is_same) {
             return Ok(());
         }
-        if let Some(item) = &self.item {
-            work_items::insert(tx, item, &WorkState::new(self.card.created_at), self.card.created_at)?;
+        if let Some((item, trace)) = &self.item {
+            work_items::insert(tx, item, &WorkState::new(self.card.created_at), trace, self.card.created_at)?;
         }
         cards::insert(tx, &self.card, &self.subject)?;
         if let Some(offer) = &self.card.offer {
@@ -71,15 +74,15 @@ impl Question {
 }
 
 impl Stream {
-    /// Makes the card for a proposal that answers `message`.
-    pub(crate) fn question(&self, proposal: Proposal, message: &Message) -> Result<Question, Trouble> {
+    /// Makes the card for a proposal that answers a message.
+    pub(crate) fn question(&self, proposal: Proposal, turn: &Turn) -> Result<Question, Trouble> {
         match proposal {
             Proposal::Root(grant) => self.root_question(&grant),
             Proposal::Plan(item) => {
-                let face = self.words.plan(&item, &message.text);
+                let face = self.words.plan(&item, &turn.message.text);
                 let subject = item.id().to_string();
                 let card = self.card(face, &subject, Some(item.as_ref()), self.options.plan_timeout)?;
-                Ok(Question { card, subject, item: Some(*item) })
+                Ok(Question { card, subject, item: Some((*item, turn.trace.clone())) })
             }
         }
     }
@@ -122,7 +125,7 @@ impl Stream {
                         // A narrower plan is a new plan with a card of its own, so nothing is granted here.
                         Verdict::Declined | Verdict::EditRequested | Verdict::Conditional => {
                             if card.face.kind == CardKind::Root {
-                                inbound::give_up(tx, &subject)?;
+                                queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                             }
                             Ok(Granted::Declined)
                         }
@@ -159,8 +162,8 @@ impl Stream {
                     return Ok(Err(refusal));
                 }
                 tx.record(&AuditEvent::RootGranted { token: token.clone(), place })?;
-                // The wishes that asked for it are open again; a crash from here on loses none of them.
-                Ok(Ok(Granted::Root(inbound::go_on(tx, subject)?)))
+                // The wishes that asked for it are in the queue again; a crash from here on loses none of them.
+                Ok(Ok(Granted::Root(self.call_back(tx, subject, self.clock.now())?)))
             }
             Some(Kind::Plan) => {
                 let Ok(item) = WorkItem::from_canonical(payload) else { return Ok(Err(unreadable())) };
@@ -170,14 +173,21 @@ impl Stream {
                     Ok(approved) => {
                         let record = WorkRecord::begin(&approved, &asked, self.clock.now());
                         let record = self.note_start(tx, &approved, record)?;
-                        Ok(Ok(Granted::Work(Box::new(approved), Box::new(record))))
+                        let lease = post::execution(tx, approved.execution(), self.clock.now())?;
+                        Ok(Ok(Granted::Work(Box::new(approved), Box::new(record), lease)))
                     }
                     Err(refusal) => Ok(Err(refusal)),
                 }
             }
             Some(Kind::Undo) => {
                 let Ok(order) = canonical::read::<ChangeOrder>(payload) else { return Ok(Err(unreadable())) };
-                Ok(self.engine.authorize(tx, token, order)?.map(|approved| Granted::Undo(Box::new(approved))))
+                match self.engine.authorize(tx, token, order)? {
+                    Ok(approved) => {
+                        let lease = post::execution(tx, approved.execution(), self.clock.now())?;
+                        Ok(Ok(Granted::Undo(Box::new(approved), lease)))
+                    }
+                    Err(refusal) => Ok(Err(refusal)),
+                }
             }
             Some(Kind::HouseRules) | None => Ok(Err(Refusal::NothingAsked)),
         }
@@ -191,17 +201,17 @@ impl Stream {
                 }
                 Ok("Declined. Nothing ran.".to_owned())
             }
-            Granted::Root(wishes) => {
-                for wish in wishes {
-                    self.go_on(wish).await?;
+            Granted::Root(wish) => {
+                if let Some(wish) = wish {
+                    self.take_turn(wish).await;
                 }
                 Ok("Allowed. Each plan still asks you.".to_owned())
             }
-            Granted::Work(approved, record) => {
-                self.spawn_work(*approved, *record);
+            Granted::Work(approved, record, lease) => {
+                self.spawn_work(*approved, *record, self.holds.take(lease));
                 Ok("Approved. Working in a private copy.".to_owned())
             }
-            Granted::Undo(approved) => self.undo(*approved).await,
+            Granted::Undo(approved, lease) => self.undo(*approved, self.holds.take(lease)).await,
         }
     }
 
@@ -240,6 +250,10 @@ impl Stream {
             if may_go {
                 card.state = CardState::Closed;
                 cards::update(tx, &card)?;
+                if card.face.kind == CardKind::Root {
+                    let subject = cards::subject(tx, &id)?.unwrap_or_default();
+                    queue::take_key(tx, Name::Waiting, &subject, TURN)?;
+                }
             }
             Ok(Commit(may_go))
         });

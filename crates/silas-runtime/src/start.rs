@@ -1,36 +1,30 @@
-//! Coming back to life: what was acknowledged before the last stop is taken up where it was left.
+//! Coming back to life: what was acknowledged before the last stop is taken up where it was left. The leases of the last
+//! life are void; the launcher's word comes first, then the consumer takes up what the queue holds.
 
 use crate::{Parts, Stream, Trouble};
 use silas_core::device::Certificate;
 use silas_core::event::AuditEvent;
 use silas_core::roots::{RootGrant, RootKind};
-use silas_core::{MessageId, Taint};
-use silas_store::{Commit, Tx, chronicle, devices, inbound, ledger, nonces, settings};
+use silas_core::{MessageId, Taint, Timestamp};
+use silas_store::{Commit, Tx, chronicle, devices, ledger, nonces, queue, settings};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The setting that remembers the offer of the first directory.
 const FIRST_ROOT_OFFERED: &str = "first_root_offered";
+
+/// How long it is remembered which messages were dealt with. Nobody delivers one again after so long.
+const PROCESSED_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 impl Stream {
     /// Opens the stream: writes down the start, finishes what was committed, goes on with what was interrupted.
     pub async fn start(parts: Parts, terminal: Certificate, version: &str) -> Result<Arc<Stream>, Trouble> {
         let stream = Arc::new(Stream::new(parts));
         stream.note_start_of_stream(terminal, version).await?;
-        let launcher = stream.launcher.clone();
-        let recovered = match tokio::task::spawn_blocking(move || launcher.recover()).await {
-            Ok(Ok(recovered)) => recovered,
-            Ok(Err(error)) => return Err(Trouble::new(error.code(), &error.to_string(), "See the log.")),
-            Err(_) => return Err(Trouble::new("E_SANDBOX_LOST", "Recovery was interrupted.", "Start Silas again.")),
-        };
-        for truth in recovered.iter().filter(|truth| truth.problem.is_some()) {
-            tracing::warn!(execution = %truth.execution, problem = ?truth.problem, "recovery is not finished");
-        }
-        stream.reconcile(recovered).await?;
-        stream.finish_operations(std::time::Duration::ZERO).await;
-        let waiting = stream.store.read(inbound::list_unprocessed).await?;
-        for message in waiting {
-            stream.respond(message).await?;
-        }
+        let recovered = stream.recover().await?;
+        stream.finish_operations(Duration::ZERO).await;
+        stream.take_up_the_past(&recovered).await?;
+        stream.start_consumer();
         stream.offer_first_root().await?;
         Ok(stream)
     }
@@ -40,6 +34,8 @@ impl Stream {
         let version = version.to_owned();
         let old =
             self.clock.now().micros().saturating_sub(self.options.nonce_ttl.as_micros().try_into().unwrap_or(i64::MAX));
+        let kept = i64::try_from(PROCESSED_KEPT.as_micros()).unwrap_or(i64::MAX);
+        let long_ago = Timestamp::from_micros(self.clock.now().micros().saturating_sub(kept));
         let noting = self.store.write(move |tx| {
             if ledger::head(tx)?.is_none() {
                 tx.record(&AuditEvent::InstallationCreated {
@@ -50,7 +46,9 @@ impl Stream {
             if devices::get(tx, &terminal.body.key)?.is_none() {
                 devices::insert(tx, &terminal)?;
             }
-            nonces::prune(tx, silas_core::Timestamp::from_micros(old))?;
+            nonces::prune(tx, Timestamp::from_micros(old))?;
+            queue::requeue_leased(tx)?;
+            queue::forget_processed(tx, long_ago)?;
             tx.record(&AuditEvent::StreamStarted { version: version.clone() })?;
             Ok(Commit(()))
         });
@@ -112,6 +110,7 @@ impl Stream {
 
     /// Stops taking work, ends what runs, and writes down the stop.
     pub async fn stop(&self) -> Result<(), Trouble> {
+        self.stop_consumer().await;
         self.stop_all();
         let noting = self.store.write(|tx| {
             tx.record(&AuditEvent::StreamStopped {})?;

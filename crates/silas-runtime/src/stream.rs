@@ -1,6 +1,7 @@
 //! The stream: Silas's one permanent conversation with its owner, and what it holds while it runs.
 
 use crate::activity::{self, Beside};
+use crate::consumer::{self, Holds};
 use crate::view::{Entry, GrantView, LedgerReport, Sender, Snapshot, Update, WorkView};
 use crate::work::{Running, WorkRecord};
 use crate::{Places, Trouble, Words};
@@ -19,7 +20,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
+use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 /// What the owner may turn.
 #[derive(Clone, Debug)]
@@ -60,8 +63,11 @@ pub struct Stream {
     pub(crate) words: Words,
     pub(crate) places: Places,
     pub(crate) options: Options,
-    /// One turn at a time; a second message waits here.
-    pub(crate) turns: tokio::sync::Mutex<()>,
+    /// The leases that turns and workers of this process hold. Written by them, read by the consumer.
+    pub(crate) holds: Holds,
+    /// The consumer of the queue, from the start until the stop, and the word that stops it.
+    consumer: Mutex<Option<JoinHandle<()>>>,
+    stopping: watch::Sender<bool>,
     /// Work under way: what it shows and how to stop it. Written by the workers, bounded by what the owner approves.
     running: Mutex<BTreeMap<ExecutionId, Running>>,
     /// What the last check of the whole ledger said.
@@ -90,7 +96,9 @@ impl Stream {
             words: parts.words,
             places: parts.places,
             options: parts.options,
-            turns: tokio::sync::Mutex::new(()),
+            holds: Holds::default(),
+            consumer: Mutex::new(None),
+            stopping: watch::Sender::new(false),
             running: Mutex::new(BTreeMap::new()),
             verified: Mutex::new(None),
             updates,
@@ -120,13 +128,13 @@ impl Stream {
 
     /// Everything that a door needs to draw itself.
     pub async fn snapshot(&self) -> Result<Snapshot, Trouble> {
-        let (entries, cards, finished) = self
+        let (entries, cards, finished, dead_letters) = self
             .store
             .read(|tx| {
                 let entries = chronicle::recent(tx, ENTRIES_SHOWN)?;
                 let cards = open_cards(tx)?;
                 let finished = executions::recent(tx, WORK_SHOWN)?;
-                Ok((entries, cards, finished))
+                Ok((entries, cards, finished, consumer::dead_letters(tx)?))
             })
             .await?;
         let mut work: BTreeMap<ExecutionId, WorkView> = finished
@@ -149,6 +157,8 @@ impl Stream {
             activity,
             grants,
             understood: reflex::UNDERSTOOD.iter().map(|&sentence| sentence.to_owned()).collect(),
+            dead_letters,
+            n_durable_commits: self.store.n_durable_commits(),
         })
     }
 
@@ -190,6 +200,22 @@ impl Stream {
             head: report.head.map(|(_, hash)| hash.to_string()),
             broken: report.broken.map(|broken| broken.to_string()),
         })
+    }
+
+    /// From here on the queue is looked after, until [`Stream::stop`].
+    pub(crate) fn start_consumer(self: &Arc<Self>) {
+        let consuming = self.clone().consume(self.stopping.subscribe());
+        *lock(&self.consumer) = Some(tokio::spawn(consuming.in_current_span()));
+    }
+
+    pub(crate) async fn stop_consumer(&self) {
+        self.stopping.send_replace(true);
+        let consumer = lock(&self.consumer).take();
+        if let Some(consumer) = consumer
+            && let Err(cause) = consumer.await
+        {
+            tracing::error!(%cause, "the consumer of the queue ended unexpectedly");
+        }
     }
 
     /// Ends all running work. Copies are thrown away; nothing that was not applied is applied.

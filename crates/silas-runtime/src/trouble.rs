@@ -19,6 +19,9 @@ impl Trouble {
 
 impl From<silas_store::Error> for Trouble {
     fn from(cause: silas_store::Error) -> Self {
+        if let silas_store::Error::Busy = cause {
+            return Trouble::new(cause.code(), "Silas is busy. Nothing was changed.", "Try again in a moment.");
+        }
         tracing::error!(%cause, "the store failed");
         Trouble::new("E_DB_FAILED", "Silas could not write to its own files.", "See the log, then try again.")
     }

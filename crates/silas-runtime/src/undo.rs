@@ -1,5 +1,6 @@
 //! Taking back what was applied: a decision of its own, and never over a later edit.
 
+use crate::consumer::{Hold, WORK};
 use crate::view::Update;
 use crate::words::{ResultFacts, count, name_of};
 use crate::work::WorkRecord;
@@ -10,13 +11,14 @@ use silas_core::check::Outcome;
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
-use silas_core::{Digest, ExecutionId, TokenId};
+use silas_core::{ExecutionId, TokenId};
 use silas_sandbox::Recovered;
+use silas_store::queue::{self, Lease};
 use silas_store::{Commit, cards, executions, tokens};
 use std::sync::Arc;
 
 impl Stream {
-    pub(crate) async fn undo(self: &Arc<Self>, approved: Approved<ChangeOrder>) -> Result<String, Trouble> {
+    pub(crate) async fn undo(self: &Arc<Self>, approved: Approved<ChangeOrder>, hold: Hold) -> Result<String, Trouble> {
         let launcher = self.launcher.clone();
         let evidence = approved.evidence().clone();
         let undone = tokio::task::spawn_blocking(move || launcher.undo(&evidence)).await;
@@ -24,10 +26,10 @@ impl Stream {
         match undone {
             Ok(Ok(undone)) => {
                 let token = approved.evidence().token.id()?;
-                self.note_undone(approved.execution(), &order.execution, order.changeset, undone.files, token).await
+                self.note_undone(approved.execution(), hold.lease(), order, undone.files, token).await
             }
             Ok(Err(silas_sandbox::Error::LaterEdit { paths })) => {
-                self.note_not_undone(approved.execution(), &order.execution, &paths).await?;
+                self.note_not_undone(approved.execution(), hold.lease(), &order.execution, &paths).await?;
                 Err(Trouble::new(
                     "E_SANDBOX_LATER_EDIT",
                     &format!("Not undone: you changed {} since, and undo would overwrite it.", paths.join(", ")),
@@ -36,14 +38,11 @@ impl Stream {
             }
             Ok(Err(error)) => {
                 tracing::warn!(code = error.code(), %error, "undo refused");
-                self.end_undo(approved.execution()).await?;
+                self.end_undo(approved.execution(), hold.lease()).await?;
                 Err(Trouble::new(error.code(), &error.to_string(), "Your files are as they were."))
             }
-            Err(_) => Err(Trouble::new(
-                "E_WORK_LOST",
-                "The undo was interrupted.",
-                "Restart Silas; it finishes what was committed.",
-            )),
+            // The lease runs out, and the consumer asks the launcher what is true.
+            Err(_) => Err(interrupted()),
         }
     }
 
@@ -51,6 +50,7 @@ impl Stream {
     pub(crate) async fn reconcile_undo(
         self: &Arc<Self>,
         undo: &ExecutionId,
+        hold: Hold,
         recovered: &[Recovered],
     ) -> Result<(), Trouble> {
         let id = undo.clone();
@@ -58,15 +58,15 @@ impl Stream {
             let Some(execution) = executions::get(tx, &id)? else { return Ok(None) };
             Ok(tokens::get(tx, &execution.token)?.map(|stored| (execution.token, stored.payload)))
         });
-        let Some((token, payload)) = order.await? else { return Ok(()) };
+        let (token, payload) = order.await?.ok_or_else(interrupted)?;
         let order: ChangeOrder = silas_core::canonical::read(&payload)?;
         let truth = recovered.iter().find(|truth| truth.execution == order.execution);
         match truth {
             Some(truth) if truth.state == ExecutionState::Undone => {
-                self.note_undone(undo, &order.execution, order.changeset, truth.files, token).await?;
+                self.note_undone(undo, hold.lease(), &order, truth.files, token).await?;
             }
             _ => {
-                self.end_undo(undo).await?;
+                self.end_undo(undo, hold.lease()).await?;
                 self.tell("An undo was interrupted before it began. Nothing was changed; ask again.").await?;
             }
         }
@@ -76,15 +76,19 @@ impl Stream {
     async fn note_undone(
         self: &Arc<Self>,
         undo: &ExecutionId,
-        execution: &ExecutionId,
-        changeset: Digest,
+        lease: &Lease,
+        order: &ChangeOrder,
         files: u32,
         token: TokenId,
     ) -> Result<String, Trouble> {
-        let (undo, execution) = (undo.clone(), execution.clone());
+        let (undo, lease, execution, changeset) =
+            (undo.clone(), lease.clone(), order.execution.clone(), order.changeset);
         let now = self.clock.now();
         let stream = self.clone();
         let noting = self.store.write(move |tx| {
+            if !queue::ack(tx, &lease, WORK)? {
+                return Ok(Commit(None));
+            }
             executions::set_state(tx, &undo, ExecutionState::Ended, now)?;
             executions::set_state(tx, &execution, ExecutionState::Undone, now)?;
             tx.record(&AuditEvent::WorkUndone {
@@ -107,9 +111,9 @@ impl Stream {
             let place = view.as_ref().map_or_else(String::new, |(_, name)| format!(" in {name}"));
             let sentence = format!("Put {} back{place}, exactly as before.", count(files as usize, "file"));
             let entry = stream.tell_in(tx, &sentence)?;
-            Ok(Commit((entry, sentence, view)))
+            Ok(Commit(Some((entry, sentence, view))))
         });
-        let (entry, sentence, view) = noting.await?;
+        let (entry, sentence, view) = noting.await?.ok_or_else(interrupted)?;
         fail::point(FailPoint::UndoRecorded);
         if let Some((view, _)) = view {
             self.publish(Update::Work { work: view });
@@ -120,9 +124,10 @@ impl Stream {
         Ok(sentence)
     }
 
-    async fn end_undo(&self, undo: &ExecutionId) -> Result<(), Trouble> {
-        let (undo, now) = (undo.clone(), self.clock.now());
+    async fn end_undo(&self, undo: &ExecutionId, lease: &Lease) -> Result<(), Trouble> {
+        let (undo, lease, now) = (undo.clone(), lease.clone(), self.clock.now());
         let ending = self.store.write(move |tx| {
+            queue::ack(tx, &lease, WORK)?;
             executions::set_state(tx, &undo, ExecutionState::Ended, now)?;
             Ok(Commit(()))
         });
@@ -133,10 +138,11 @@ impl Stream {
     async fn note_not_undone(
         self: &Arc<Self>,
         undo: &ExecutionId,
+        lease: &Lease,
         execution: &ExecutionId,
         paths: &[String],
     ) -> Result<(), Trouble> {
-        self.end_undo(undo).await?;
+        self.end_undo(undo, lease).await?;
         let id = execution.clone();
         let known = self.store.read(move |tx| executions::get(tx, &id)).await?;
         let record = known.and_then(|known| serde_json::from_value::<WorkRecord>(known.result?).ok());
@@ -181,4 +187,8 @@ impl Stream {
         self.publish_activity().await;
         Ok(())
     }
+}
+
+fn interrupted() -> Trouble {
+    Trouble::new("E_WORK_LOST", "The undo was interrupted.", "In a minute Silas looks what is true, and goes on.")
 }

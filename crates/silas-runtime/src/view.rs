@@ -21,6 +21,10 @@ pub struct Snapshot {
     pub grants: Vec<GrantView>,
     /// The sentences that are understood without a model.
     pub understood: Vec<String>,
+    /// What could not be done and was put aside, oldest first.
+    pub dead_letters: Vec<DeadLetterView>,
+    /// Commits since the start that were synced to disk.
+    pub n_durable_commits: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -140,6 +144,15 @@ pub struct TaskView {
     pub version: u64,
     pub created_at: Timestamp,
     pub done_at: Option<Timestamp>,
+}
+
+/// A message that was tried often enough and put aside.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct DeadLetterView {
+    pub message: MessageId,
+    /// What could not be done: the owner's words, or the title of the work.
+    pub text: String,
+    pub attempts: u32,
 }
 
 /// What happened to one execution, each line backed by the ledger.

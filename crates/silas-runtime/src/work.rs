@@ -1,8 +1,10 @@
 //! Carrying out what was approved: copy, checks, commands, checks again, and only then the owner's files.
 //!
 //! The workshop outside this process does each step and keeps to this order by itself; what is decided here is only
-//! what to ask for next, what to write down, and what to tell.
+//! what to ask for next, what to write down, and what to tell. The message of the queue that stands for the work is
+//! acknowledged in the transaction that writes down its end, so work that was interrupted is always taken up again.
 
+use crate::consumer::{Hold, WORK};
 use crate::review::refused;
 use crate::view::{StepState, Update, WorkView};
 use crate::words::{ResultFacts, count, name_of};
@@ -19,7 +21,7 @@ use silas_core::work::WorkItem;
 use silas_core::{ExecutionId, Timestamp};
 use silas_gates::scrub;
 use silas_sandbox::{Canceller, Changes, Recovered, Workshop};
-use silas_store::{Abort, Commit, Tx, cards, executions};
+use silas_store::{Abort, Commit, Tx, cards, executions, queue, tokens};
 use std::sync::Arc;
 
 mod record;
@@ -73,13 +75,13 @@ impl Stream {
         Ok(record)
     }
 
-    pub(crate) fn spawn_work(self: &Arc<Self>, approved: Approved<WorkItem>, record: WorkRecord) {
+    pub(crate) fn spawn_work(self: &Arc<Self>, approved: Approved<WorkItem>, record: WorkRecord, hold: Hold) {
         let stream = self.clone();
         let execution = approved.execution().clone();
         self.running().insert(execution.clone(), Running { view: record.view.clone(), canceller: None });
         self.publish(Update::Work { work: record.view.clone() });
         tokio::task::spawn_blocking(move || {
-            let mut job = Job { stream: stream.clone(), record };
+            let mut job = Job { stream: stream.clone(), record, hold };
             let ending = job.carry_out(&approved);
             let written = job.finish(ending);
             stream.running().remove(&execution);
@@ -89,40 +91,61 @@ impl Stream {
         });
     }
 
-    /// What the launcher says is true after a restart, and the work that was under way then.
-    pub(crate) async fn reconcile(self: &Arc<Self>, recovered: Vec<Recovered>) -> Result<(), Trouble> {
-        for known in self.store.read(executions::list_running).await? {
-            let token = known.token.clone();
-            let kind = self.store.read(move |tx| silas_store::tokens::get(tx, &token)).await?;
-            let kind = kind.map(|stored| stored.token.body.offer.kind);
-            if kind == Some(Kind::Undo) {
-                self.reconcile_undo(&known.id, &recovered).await?;
-                continue;
-            }
-            let record = known.result.clone().and_then(|result| serde_json::from_value::<WorkRecord>(result).ok());
-            let Some(record) = record else { continue };
-            let truth = recovered.iter().find(|truth| truth.execution == known.id);
-            match truth.map(|truth| truth.state) {
-                Some(ExecutionState::Applied) => self.finish_recovered(record, truth).await?,
-                _ => self.resume(&known.id, record).await?,
-            }
+    /// Goes on with an execution that was interrupted, from what the launcher says is true.
+    pub(crate) async fn go_on(
+        self: &Arc<Self>,
+        execution: &ExecutionId,
+        hold: Hold,
+        recovered: &[Recovered],
+    ) -> Result<(), Trouble> {
+        let id = execution.clone();
+        let looking = self.store.read(move |tx| {
+            let Some(known) = executions::get(tx, &id)? else { return Ok(None) };
+            let kind = tokens::get(tx, &known.token)?.map(|stored| stored.token.body.offer.kind);
+            Ok(Some((known, kind)))
+        });
+        let (known, kind) = looking.await?.ok_or_else(lost)?;
+        if known.state != ExecutionState::Running {
+            return self.let_go(hold).await;
         }
+        if kind == Some(Kind::Undo) {
+            return self.reconcile_undo(&known.id, hold, recovered).await;
+        }
+        let record = known.result.and_then(|result| serde_json::from_value::<WorkRecord>(result).ok());
+        let record = record.ok_or_else(lost)?;
+        let truth = recovered.iter().find(|truth| truth.execution == known.id);
+        match truth.map(|truth| truth.state) {
+            Some(ExecutionState::Applied) => self.finish_recovered(record, hold, truth).await,
+            _ => self.resume(&known.id, record, hold).await,
+        }
+    }
+
+    /// It has its end already, so there is nothing left to do.
+    async fn let_go(&self, hold: Hold) -> Result<(), Trouble> {
+        let lease = hold.lease().clone();
+        let acking = self.store.write(move |tx| Ok(Commit(queue::ack(tx, &lease, WORK)?)));
+        acking.await?;
         Ok(())
     }
 
     /// It had been applied; only the writing down was missing.
-    async fn finish_recovered(self: &Arc<Self>, record: WorkRecord, truth: Option<&Recovered>) -> Result<(), Trouble> {
+    async fn finish_recovered(
+        self: &Arc<Self>,
+        record: WorkRecord,
+        hold: Hold,
+        truth: Option<&Recovered>,
+    ) -> Result<(), Trouble> {
         let window_ends = self.clock.now().plus(self.options.undo_window);
         let undo_until = truth.and_then(|truth| truth.undo_until).unwrap_or(window_ends);
         let files = truth.map_or(0, |truth| truth.files);
-        let mut job = Job { stream: self.clone(), record };
+        let mut job = Job { stream: self.clone(), record, hold };
         job.record.settle_steps();
         let written = tokio::task::spawn_blocking(move || job.finish(Ending::Applied { files, undo_until })).await;
         written.unwrap_or_else(|_| Err(lost()))
     }
 
     /// Interrupted before anything was applied: begun again if the house rules say so, ended otherwise.
-    async fn resume(self: &Arc<Self>, execution: &ExecutionId, record: WorkRecord) -> Result<(), Trouble> {
+    async fn resume(self: &Arc<Self>, execution: &ExecutionId, record: WorkRecord, hold: Hold) -> Result<(), Trouble> {
         let id = execution.clone();
         let engine = self.engine.clone();
         let readmitting = self.store.write(move |tx| {
@@ -136,7 +159,7 @@ impl Stream {
         let reason = match readmitting.await? {
             (Ok(approved), true) => {
                 let fresh = record.begun_again();
-                self.spawn_work(approved, fresh);
+                self.spawn_work(approved, fresh, hold);
                 return Ok(());
             }
             (Ok(_), false) => {
@@ -144,7 +167,7 @@ impl Stream {
             }
             (Err(refusal), _) => refused(&refusal).to_string(),
         };
-        let mut job = Job { stream: self.clone(), record };
+        let mut job = Job { stream: self.clone(), record, hold };
         job.record.settle_steps();
         let ending = Ending::Untouched { intent: "Interrupted before it was done".to_owned(), reason };
         tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))
@@ -159,6 +182,7 @@ fn lost() -> Trouble {
 struct Job {
     stream: Arc<Stream>,
     record: WorkRecord,
+    hold: Hold,
 }
 
 impl Job {
@@ -323,7 +347,7 @@ impl Job {
         Ok(saving.wait()?)
     }
 
-    /// One transaction: the state, the ledger, the result card and the sentence in the Stream.
+    /// One transaction: the acknowledgement, the state, the ledger, the result card and the sentence in the Stream.
     fn finish(&mut self, ending: Ending) -> Result<(), Trouble> {
         let stream = self.stream.clone();
         let now = stream.clock.now();
@@ -372,15 +396,22 @@ impl Job {
         let outcome = self.record.view.outcome.unwrap_or(Outcome::Failed);
         let mut record = self.record.clone();
         let teller = stream.clone();
+        let lease = self.hold.lease().clone();
         let writing = stream.store.write(move |tx| {
+            if !queue::ack(tx, &lease, WORK)? {
+                return Ok(Commit(None));
+            }
             executions::set_state(tx, &execution, state, now)?;
             record.last_entry = event.record(tx, &execution, outcome)?;
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
             cards::insert(tx, &card, execution.as_str())?;
             let entry = teller.tell_in(tx, &sentence)?;
-            Ok(Commit((entry, record.view.clone())))
+            Ok(Commit(Some((entry, record.view.clone()))))
         });
-        let (entry, view) = writing.wait()?;
+        let Some((entry, view)) = writing.wait()? else {
+            tracing::warn!(execution = %self.record.view.execution, "somebody else has written down the end of this work");
+            return Ok(());
+        };
         fail::point(FailPoint::ResultRecorded);
         stream.running().remove(&view.execution);
         stream.publish(Update::Work { work: view });

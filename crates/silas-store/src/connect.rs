@@ -18,13 +18,13 @@ pub(crate) fn for_writing(path: &Path) -> Result<Connection, Error> {
     if !path.exists() {
         std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map_err(file)?;
         // SQLite syncs what is in the file; that there is a file is ours to sync.
-        if let Some(dir) = path.parent() {
-            std::fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(file)?;
-        }
+        sync_directory_of(path)?;
     }
     let connection =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     set_up(&connection)?;
+    // Counts for a file that is still empty.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // The checkpointer does this on its own thread, so that no answer waits for it.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
@@ -36,6 +36,25 @@ pub(crate) fn for_writing(path: &Path) -> Result<Connection, Error> {
 /// they must be on disk before anything is built on them; a checkpoint syncs the log first.
 pub(crate) fn sync_log(connection: &Connection) -> Result<(), Error> {
     Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+}
+
+/// What is pruned later is given back to the disk piece by piece. A file of an earlier version has to be written anew for
+/// that, once.
+pub(crate) fn give_back_pages(connection: &Connection) -> Result<(), Error> {
+    const INCREMENTAL: i64 = 2;
+    let mode: i64 = connection.pragma_query_value(None, "auto_vacuum", |row| row.get(0))?;
+    if mode != INCREMENTAL {
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+        connection.execute_batch("VACUUM")?;
+    }
+    Ok(())
+}
+
+pub(crate) fn sync_directory_of(path: &Path) -> Result<(), Error> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    std::fs::File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .map_err(|source| Error::File { path: dir.to_owned(), source })
 }
 
 /// A connection that cannot change anything. Works beside a running server, and in a directory that cannot be written.

@@ -7,7 +7,7 @@ use crate::reader::Reader;
 use crate::tx::{ReadTx, Tx};
 use crate::write::{Abort, Commit, Durability, Job};
 use crate::writer::{Writer, WriterThread};
-use crate::{Error, Pending, connect, migrations};
+use crate::{Error, Pending, connect, upgrade};
 use silas_core::{Clock, Random};
 use std::fs::File;
 use std::path::Path;
@@ -35,21 +35,26 @@ pub struct Database<D: 'static> {
     reader: Reader<D>,
     jobs: Arc<Queue<Job<D>>>,
     head: watch::Receiver<u64>,
+    queue_changes: watch::Receiver<u64>,
     _writer: WriterThread<D>,
 }
 
 impl<D: 'static> Database<D> {
-    /// Opens the file for this process alone, which `shared.lock` is the sign of. `head` finds the last ledger entry.
+    /// Opens the file for this process alone, which `shared.lock` is the sign of. `look` checks what an upgrade made of
+    /// it, `head` finds the last ledger entry.
     pub(crate) fn open(
         path: &Path,
         known: &[Migration],
         shared: &Shared,
+        look: impl FnOnce(&ReadTx<'_, D>) -> Result<(), Error>,
         head: impl FnOnce(&ReadTx<'_, D>) -> Result<u64, Error>,
     ) -> Result<Self, Error> {
         let mut connection = connect::for_writing(path)?;
         connect::sync_log(&connection)?;
-        migrations::apply(&mut connection, known, shared.clock.now())?;
+        upgrade::upgrade(&mut connection, path, known, shared.clock.now(), |connection| look(&ReadTx::new(connection)))?;
+        connect::give_back_pages(&connection)?;
         let (sender, head) = watch::channel(head(&ReadTx::new(&connection))?);
+        let (queue_moved, queue_changes) = watch::channel(0);
         let jobs = Arc::new(Queue::new());
         let reader = Reader::start(path, connect::for_reading(path)?)?;
         let writer = Writer {
@@ -59,12 +64,13 @@ impl<D: 'static> Database<D> {
             random: shared.random.clone(),
             queue: jobs.clone(),
             head: sender,
+            queue_changes: queue_moved,
             n_durable_commits: shared.n_durable_commits.clone(),
             checkpointer: Checkpointer::start(path)?,
             lock: shared.lock.clone(),
         };
         let writer = WriterThread::start(writer).map_err(|source| Error::File { path: path.to_owned(), source })?;
-        Ok(Database { reader, jobs, head, _writer: writer })
+        Ok(Database { reader, jobs, head, queue_changes, _writer: writer })
     }
 
     /// Changes something that must survive a loss of power, while somebody waits for it.
@@ -112,5 +118,9 @@ impl<D: 'static> Database<D> {
 
     pub(crate) fn head(&self) -> &watch::Receiver<u64> {
         &self.head
+    }
+
+    pub(crate) fn queue_changes(&self) -> &watch::Receiver<u64> {
+        &self.queue_changes
     }
 }

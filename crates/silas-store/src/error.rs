@@ -31,6 +31,12 @@ pub enum Error {
     MigrationUnknown { number: i64, name: String },
     #[error("The database lacks migration {number} ({name}). Start Silas once on it to bring it up to date.")]
     MigrationMissing { number: i64, name: String },
+    #[error(
+        "The database could not be brought up to date: {cause} It is as it was before, and a copy of it lies at {}. \
+         Start the version of Silas that you used before.",
+        kept.display()
+    )]
+    MigrationFailed { kept: PathBuf, cause: Box<Error> },
     #[error("Silas is busy. Nothing was changed; try again in a moment.")]
     Busy,
     #[error("The store is closed. Nothing was changed; start Silas again.")]
@@ -64,7 +70,8 @@ impl Error {
             Error::ForeignDatabase
             | Error::MigrationAltered { .. }
             | Error::MigrationUnknown { .. }
-            | Error::MigrationMissing { .. } => "E_DB_SCHEMA",
+            | Error::MigrationMissing { .. }
+            | Error::MigrationFailed { .. } => "E_DB_SCHEMA",
             Error::Busy => "busy_retry",
             Error::Closed => "E_DB_CLOSED",
             Error::Panicked => "E_DB_PANIC",

@@ -9,7 +9,8 @@
 
 mod verify;
 
-pub use verify::{Broken, Reason, Verification, verify};
+pub(crate) use verify::check_tail;
+pub use verify::{Broken, Reason, Verification, verify, verify_after};
 
 use crate::columns::{id, time};
 use crate::{Error, ReadTx, Row, Tx, params};

@@ -8,7 +8,7 @@
 //! No transaction spans the two files. What happens in the human's reaches the ledger by the [`outbox`], a change that
 //! crosses both is a [`saga`]. `tasks` is the human's; everything else is the agent's.
 //!
-//! The files `settings`, `devices`, `nonces`, `chronicle`, `inbound`, `work_items`, `cards`, `tokens` and `executions` are
+//! The files `settings`, `devices`, `nonces`, `chronicle`, `queue`, `work_items`, `cards`, `tokens` and `executions` are
 //! one table each. Their functions that look take a [`ReadTx`], their functions that change take a [`Tx`].
 //!
 //! Deliberately absent: decisions. Whether a signature is good, a card is expired or a plan may run is asked elsewhere; the
@@ -23,7 +23,6 @@ mod database;
 pub mod devices;
 mod error;
 pub mod executions;
-pub mod inbound;
 pub mod instructions;
 mod lanes;
 pub mod ledger;
@@ -31,13 +30,16 @@ mod migrations;
 pub mod nonces;
 pub mod outbox;
 mod pending;
+pub mod queue;
 mod reader;
 pub mod saga;
 pub mod settings;
+pub mod snapshot;
 mod store;
 pub mod tasks;
 pub mod tokens;
 mod tx;
+mod upgrade;
 pub mod work_items;
 mod write;
 mod writer;

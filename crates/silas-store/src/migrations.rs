@@ -1,4 +1,4 @@
-//! The schema's history: numbered SQL files, each applied once, in order, in a transaction of its own.
+//! The schema's history: numbered SQL files, each applied once, in order; what is missing, in one transaction.
 //!
 //! What was applied is recorded with its checksum. A database that this version does not fully understand is refused, not
 //! repaired and not read: guessing would be worse than stopping.
@@ -17,6 +17,7 @@ pub(crate) struct Migration {
 pub(crate) const AGENT: &[Migration] = &[
     Migration { number: 1, name: "agent", sql: include_str!("migrations/0001_agent.sql") },
     Migration { number: 2, name: "operations", sql: include_str!("migrations/0002_operations.sql") },
+    Migration { number: 3, name: "upkeep", sql: include_str!("migrations/0003_upkeep.sql") },
 ];
 
 /// The human's domain, in a file of its own with a history of its own.
@@ -29,31 +30,39 @@ struct Applied {
     checksum: String,
 }
 
-/// Brings the database up to date. Nothing else may have touched it before.
-pub(crate) fn apply(connection: &mut Connection, known: &[Migration], now: Timestamp) -> Result<(), Error> {
-    let applied = applied(connection)?;
-    let missing = compare(&applied, known)?;
+/// Applies all that is missing, or nothing: `look` sees the result and may still refuse it.
+pub(crate) fn apply(
+    connection: &mut Connection,
+    known: &[Migration],
+    now: Timestamp,
+    look: impl FnOnce(&Connection) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let missing = missing(connection, known)?;
+    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    tx.execute_batch(
+        "CREATE TABLE IF NOT EXISTS migrations (
+            number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
+        ) STRICT",
+    )?;
     for migration in missing {
-        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        tx.execute_batch(
-            "CREATE TABLE IF NOT EXISTS migrations (
-                number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
-            ) STRICT",
-        )?;
         tx.execute_batch(migration.sql)?;
         tx.execute(
             "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
             params![migration.number, migration.name, migration.checksum(), now.micros()],
         )?;
-        tx.commit()?;
     }
-    Ok(())
+    look(&tx)?;
+    Ok(tx.commit()?)
+}
+
+/// What a database that was made by this version or an earlier one still lacks. Any other is refused.
+pub(crate) fn missing<'k>(connection: &Connection, known: &'k [Migration]) -> Result<&'k [Migration], Error> {
+    compare(&applied(connection)?, known)
 }
 
 /// Whether the database is exactly what this version would make.
 pub(crate) fn check(connection: &Connection, known: &[Migration]) -> Result<(), Error> {
-    let applied = applied(connection)?;
-    match compare(&applied, known)?.first() {
+    match missing(connection, known)?.first() {
         Some(missing) => Err(Error::MigrationMissing { number: missing.number, name: missing.name.to_owned() }),
         None => Ok(()),
     }

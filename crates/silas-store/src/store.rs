@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
 
-const AGENT_FILE: &str = "agent.sqlite";
-const HUMAN_FILE: &str = "db.sqlite";
+pub(crate) const AGENT_FILE: &str = "agent.sqlite";
+pub(crate) const HUMAN_FILE: &str = "db.sqlite";
 const LOCK_FILE: &str = "lock";
 
 /// A cheap handle. With the last one the writers finish what they accepted, and the directory is free again.
@@ -41,10 +41,10 @@ impl Store {
         let lock = Arc::new(lock(dir)?);
         let n_durable_commits = Arc::new(AtomicU64::new(0));
         let shared = Shared { clock, random, n_durable_commits: n_durable_commits.clone(), lock };
-        let agent = Database::open(&dir.join(AGENT_FILE), migrations::AGENT, &shared, |tx| {
+        let agent = Database::open(&dir.join(AGENT_FILE), migrations::AGENT, &shared, ledger::check_tail, |tx| {
             Ok(ledger::last(tx)?.map_or(0, |last| last.seq))
         })?;
-        let human = Database::open(&dir.join(HUMAN_FILE), migrations::HUMAN, &shared, |_| Ok(0))?;
+        let human = Database::open(&dir.join(HUMAN_FILE), migrations::HUMAN, &shared, |_| Ok(()), |_| Ok(0))?;
         Ok(Store { inner: Arc::new(Inner { agent, human, n_durable_commits }) })
     }
 
@@ -114,6 +114,11 @@ impl Store {
     /// Follows [`Store::ledger_head`]. It moves before the answer of the change that moved it leaves.
     pub fn watch_ledger(&self) -> watch::Receiver<u64> {
         self.inner.agent.head().clone()
+    }
+
+    /// Moves after every commit that changed the durable queue, before the answer of that change leaves.
+    pub fn queue_changed(&self) -> watch::Receiver<u64> {
+        self.inner.agent.queue_changes().clone()
     }
 
     /// Commits since the store was opened that were synced to disk, in both files. Durability is counted, not timed.

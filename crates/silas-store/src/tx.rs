@@ -31,6 +31,8 @@ pub struct Tx<'c, D = Agent> {
 pub(crate) struct Effects {
     /// The last ledger entry that this change wrote.
     pub(crate) head: Option<u64>,
+    /// Whether a message of the queue came, went or moved.
+    pub(crate) is_queue_changed: bool,
     pub(crate) after_commit: Vec<Box<dyn FnOnce() + Send>>,
 }
 
@@ -113,6 +115,10 @@ impl<'c, D> Tx<'c, D> {
 
     pub(crate) fn note_head(&mut self, seq: u64) {
         self.effects.head = Some(seq);
+    }
+
+    pub(crate) fn note_queue(&mut self) {
+        self.effects.is_queue_changed = true;
     }
 
     pub(crate) fn into_effects(self) -> Effects {

@@ -1,30 +1,43 @@
 //! Work items: the definition that was planned, which never changes, and the state that the runtime writes.
 
-use crate::columns::{json, time, to_json};
+use crate::columns::{id, json, time, to_json};
 use crate::{Error, ReadTx, Tx, params};
 use silas_core::work::{WorkItem, WorkState};
-use silas_core::{Timestamp, WorkItemId};
+use silas_core::{MessageId, Timestamp, WorkItemId};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stored {
     pub item: WorkItem,
     pub state: WorkState,
+    /// The message with which it began.
+    pub trace: MessageId,
     pub updated_at: Timestamp,
 }
 
 /// Fails if an item with this id is there already.
-pub fn insert(tx: &mut Tx<'_>, item: &WorkItem, state: &WorkState, at: Timestamp) -> Result<(), Error> {
+pub fn insert(
+    tx: &mut Tx<'_>,
+    item: &WorkItem,
+    state: &WorkState,
+    trace: &MessageId,
+    at: Timestamp,
+) -> Result<(), Error> {
     tx.execute(
-        "INSERT INTO work_items (id, definition, state, updated_at) VALUES (?1, ?2, ?3, ?4)",
-        params![item.id().as_str(), to_json(item)?, to_json(state)?, at.micros()],
+        "INSERT INTO work_items (id, definition, state, trace_id, updated_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![item.id().as_str(), to_json(item)?, to_json(state)?, trace.as_str(), at.micros()],
     )?;
     Ok(())
 }
 
-pub fn get(tx: &ReadTx<'_>, id: &WorkItemId) -> Result<Option<Stored>, Error> {
-    let sql = "SELECT definition, state, updated_at FROM work_items WHERE id = ?1";
-    tx.query_one(sql, params![id.as_str()], |row| {
-        Ok(Stored { item: json(row, "definition")?, state: json(row, "state")?, updated_at: time(row, "updated_at")? })
+pub fn get(tx: &ReadTx<'_>, item: &WorkItemId) -> Result<Option<Stored>, Error> {
+    let sql = "SELECT definition, state, trace_id, updated_at FROM work_items WHERE id = ?1";
+    tx.query_one(sql, params![item.as_str()], |row| {
+        Ok(Stored {
+            item: json(row, "definition")?,
+            state: json(row, "state")?,
+            trace: id(row, "trace_id")?,
+            updated_at: time(row, "updated_at")?,
+        })
     })
 }
 

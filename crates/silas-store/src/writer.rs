@@ -36,6 +36,8 @@ pub(crate) struct Writer<D> {
     pub(crate) queue: Arc<Queue<Job<D>>>,
     /// The last ledger entry on disk; stays 0 in a file without a ledger. Only this thread sends.
     pub(crate) head: watch::Sender<u64>,
+    /// Counts commits that changed the durable queue; stays 0 in a file without one. Only this thread sends.
+    pub(crate) queue_changes: watch::Sender<u64>,
     /// Commits that were synced and kept something, of all files together.
     pub(crate) n_durable_commits: Arc<AtomicU64>,
     pub(crate) checkpointer: Checkpointer,
@@ -163,6 +165,9 @@ impl<D: 'static> Writer<D> {
     fn publish(&self, effects: Effects) {
         if let Some(seq) = effects.head {
             self.head.send_replace(seq);
+        }
+        if effects.is_queue_changed {
+            self.queue_changes.send_modify(|n| *n += 1);
         }
         for hook in effects.after_commit {
             // The change is on disk whatever its hook does; the writer must live on for the others.

@@ -297,6 +297,10 @@ fn print_status(home: &Home, line: &Line<'_>) {
     println!("Silas runs on {}.", home.path.display());
     println!("{running} active, {} in review.", line.cards.len());
     println!("Root key: protected by file permissions only.");
+    println!("Saved to disk {} times since the start.", line.snapshot["n_durable_commits"]);
+    for letter in line.snapshot["dead_letters"].as_array().into_iter().flatten() {
+        println!("Put aside after {} attempts: {}", letter["attempts"], letter["text"].as_str().unwrap_or_default());
+    }
     for grant in line.snapshot["grants"].as_array().into_iter().flatten() {
         println!(
             "Allowed: {}. {}",

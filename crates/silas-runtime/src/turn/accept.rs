@@ -1,16 +1,21 @@
-//! Steps 2 and 3: how far a message can be trusted, and its place on disk, in one transaction.
+//! Steps 2 and 3: how far a message can be trusted, its place in the chronicle and its place in the queue, already
+//! leased, in one transaction.
 
+use super::Turn;
 use super::screen::Screened;
+use crate::consumer::post;
 use crate::{Stream, Trouble};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::message::{Channel, Message, SignedMessage};
 use silas_core::{MessageId, Taint, Timestamp, reflex};
-use silas_store::{Commit, Tx, chronicle, devices, inbound, instructions, nonces};
+use silas_store::queue::Entered;
+use silas_store::{Commit, Tx, chronicle, devices, instructions, nonces};
 use std::time::Duration;
 
 impl Stream {
-    pub(super) async fn accept(&self, screened: Screened, channel: Channel) -> Result<Message, Trouble> {
+    /// Nothing is given if earlier messages come first.
+    pub(super) async fn accept(&self, screened: Screened, channel: Channel) -> Result<Option<Turn>, Trouble> {
         let heard = screened.into_message();
         let id = MessageId::new(self.random.as_ref());
         let at = self.clock.now();
@@ -31,19 +36,22 @@ impl Stream {
                 at,
             };
             chronicle::append(tx, &entry)?;
-            inbound::accept(tx, &message)?;
+            let entered = post::user_message(tx, &message, at)?;
             // Words that will be an approval are kept exactly as they were signed.
             if taint == Taint::Owner && reflex::decide(&message.text).is_instruction() {
                 instructions::keep(tx, &id, &heard, at)?;
             }
             let text = tx.text(&message.text)?;
             tx.record(&AuditEvent::MessageReceived { message: id.clone(), taint, text })?;
-            Ok(Commit((message, entry)))
+            Ok(Commit((message, entry, entered)))
         });
-        let (message, entry) = accepting.await?;
+        let (message, entry, entered) = accepting.await?;
         fail::point(FailPoint::MessageAccepted);
         self.publish_entry(entry);
-        Ok(message)
+        Ok(match entered {
+            Entered::Held(lease) => Some(Turn { trace: message.id.clone(), message, hold: self.holds.take(lease) }),
+            Entered::Behind | Entered::Known => None,
+        })
     }
 }
 

@@ -1,42 +1,51 @@
-//! Steps 11 to 13: the reply, the card and the processed mark, in one transaction, and only then sent.
+//! Steps 11 to 13: the reply, the card and the acknowledgement, in one transaction, and only then sent.
 
+use super::Turn;
 use super::screen::Cleared;
+use crate::consumer::TURN;
 use crate::{Stream, Trouble};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
-use silas_core::message::Message;
 use silas_core::{MessageId, Taint};
-use silas_store::{Commit, chronicle, inbound};
+use silas_store::{Commit, chronicle, queue};
 
 impl Stream {
-    pub(super) async fn answer(&self, message: &Message, cleared: Cleared) -> Result<(), Trouble> {
+    pub(super) async fn answer(&self, turn: &Turn, cleared: Cleared) -> Result<(), Trouble> {
         let (say, proposal) = cleared.into_parts();
-        let question = proposal.map(|proposal| self.question(proposal, message)).transpose()?;
+        let question = proposal.map(|proposal| self.question(proposal, turn)).transpose()?;
         let offers_card = question.is_some();
-        let inbound_id = message.id.clone();
+        let obstacle = question.as_ref().and_then(|question| question.stands_in_the_way());
+        let waiting = obstacle.map(|what| self.waiting(&turn.message, &turn.trace, what)).transpose()?;
+        let lease = turn.hold.lease().clone();
         let reply = chronicle::Entry {
             id: MessageId::new(self.random.as_ref()),
             sender: chronicle::Sender::Silas,
             // Computed from the owner's own words and from names on disk; a model's reply will carry its own taint.
-            taint: message.taint.join(Taint::Auth),
+            taint: turn.message.taint.join(Taint::Auth),
             text: say,
             at: self.clock.now(),
         };
         let entry = reply.clone();
         let answering = self.store.write(move |tx| {
+            let is_ours = match &waiting {
+                Some(waiting) => queue::ack_and_enqueue(tx, &lease, TURN, waiting)?,
+                None => queue::ack(tx, &lease, TURN)?,
+            };
+            if !is_ours {
+                return Ok(Commit(false));
+            }
             chronicle::append(tx, &reply)?;
             let text = tx.text(&reply.text)?;
             tx.record(&AuditEvent::ReplySent { message: reply.id.clone(), text })?;
             if let Some(question) = &question {
                 question.ask(tx)?;
             }
-            match question.as_ref().and_then(|question| question.stands_in_the_way()) {
-                Some(directory) => inbound::wait_for(tx, &inbound_id, directory)?,
-                None => inbound::mark_processed(tx, &inbound_id)?,
-            };
-            Ok(Commit(()))
+            Ok(Commit(true))
         });
-        answering.await?;
+        if !answering.await? {
+            tracing::warn!(message = %turn.message.id, "somebody else has answered this message");
+            return Ok(());
+        }
         if offers_card {
             fail::point(FailPoint::CardOffered);
             self.publish_cards().await;

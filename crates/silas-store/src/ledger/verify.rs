@@ -7,12 +7,15 @@ use super::{Kept, first_prev, hash, look_up, to_column};
 use crate::columns::id;
 use crate::{Error, ReadTx, Row, params};
 use serde_json::Value;
+use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Text};
 use silas_core::{Digest, Timestamp, canonical};
 use std::fmt;
 
 /// Entries held in memory at a time.
 const BATCH: u32 = 500;
+/// Entries that are read again after an upgrade.
+const TAIL: u64 = 1000;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verification {
@@ -70,7 +73,38 @@ impl fmt::Display for Broken {
 
 /// Recomputes the chain from its first entry, and the digest of every text that it names and that was not erased.
 pub fn verify(tx: &ReadTx<'_>) -> Result<Verification, Error> {
-    let mut so_far = Chain { entries: 0, erased_texts: 0, at: Timestamp::EPOCH, hash: first_prev() };
+    extend(tx, Chain { entries: 0, erased_texts: 0, at: Timestamp::EPOCH, hash: first_prev() })
+}
+
+/// The same from an entry on that is known to be good. If that entry is not what it was, nothing after it counts.
+pub fn verify_after(tx: &ReadTx<'_>, known: Head) -> Result<Verification, Error> {
+    let not_there = Verification { entries: 0, erased_texts: 0, head: None, broken: None };
+    let broken = |reason| Ok(Verification { broken: Some(Broken { seq: known.seq, reason }), ..not_there.clone() });
+    let Some(entry) = super::entries(tx, known.seq, 1)?.into_iter().next().filter(|entry| entry.seq == known.seq)
+    else {
+        return broken(Reason::Missing);
+    };
+    if entry.hash != known.hash || hash(entry.seq, entry.at, &entry.body, &entry.prev)? != known.hash {
+        return broken(Reason::Altered);
+    }
+    extend(tx, Chain { entries: known.seq, erased_texts: 0, at: entry.at, hash: known.hash })
+}
+
+/// After an upgrade: the last entries still follow one another.
+pub(crate) fn check_tail(tx: &ReadTx<'_>) -> Result<(), Error> {
+    let Some(last) = super::last(tx)? else { return Ok(()) };
+    let before = last.seq.saturating_sub(TAIL);
+    let report = match super::entries(tx, before, 1)?.first().filter(|entry| entry.seq == before) {
+        Some(known) => verify_after(tx, Head { seq: known.seq, hash: known.hash })?,
+        None => verify(tx)?,
+    };
+    match report.broken {
+        Some(broken) => Err(Error::Damaged { what: "ledger", reason: broken.to_string() }),
+        None => Ok(()),
+    }
+}
+
+fn extend(tx: &ReadTx<'_>, mut so_far: Chain) -> Result<Verification, Error> {
     let broken = loop {
         let batch = tx.query(
             "SELECT seq, at, event, body, prev, hash FROM ledger WHERE seq > ?1 ORDER BY seq LIMIT ?2",

@@ -68,22 +68,41 @@ CREATE TABLE chronicle (
 ) STRICT;
 CREATE INDEX chronicle_of_scope ON chronicle (scope, seq);
 
-CREATE TABLE inbound (
-    message_id TEXT PRIMARY KEY,
-    state      TEXT NOT NULL,
-    text       TEXT NOT NULL,
-    channel    TEXT NOT NULL,
-    taint      TEXT NOT NULL,
-    at         INTEGER NOT NULL,
-    waits_for  TEXT
+-- What is on its way. The order within a key is that of enqueued_seq; the fence grows with every holder.
+CREATE TABLE queue (
+    enqueued_seq INTEGER PRIMARY KEY,
+    message_id   TEXT NOT NULL UNIQUE,
+    queue        TEXT NOT NULL,
+    key          TEXT NOT NULL,
+    kind         TEXT NOT NULL,
+    body         TEXT NOT NULL,
+    trace_id     TEXT NOT NULL,
+    state        TEXT NOT NULL CHECK (state IN ('ready', 'leased', 'dead')),
+    attempts     INTEGER NOT NULL,
+    available_at INTEGER NOT NULL,
+    lease_holder TEXT,
+    lease_until  INTEGER,
+    fence        INTEGER NOT NULL,
+    CHECK ((state = 'leased') = (lease_holder IS NOT NULL AND lease_until IS NOT NULL))
 ) STRICT;
-CREATE INDEX inbound_waiting ON inbound (waits_for, at, message_id) WHERE state = 'waiting';
-CREATE INDEX inbound_unprocessed ON inbound (at, message_id) WHERE state = 'accepted';
+CREATE INDEX queue_in_order ON queue (queue, enqueued_seq) WHERE state <> 'dead';
+CREATE INDEX queue_of_key ON queue (queue, key, enqueued_seq) WHERE state <> 'dead';
+CREATE INDEX queue_leased ON queue (enqueued_seq) WHERE state = 'leased';
+CREATE INDEX queue_dead ON queue (enqueued_seq) WHERE state = 'dead';
+
+CREATE TABLE processed (
+    message_id TEXT NOT NULL,
+    consumer   TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    PRIMARY KEY (message_id, consumer)
+) STRICT;
+CREATE INDEX processed_by_age ON processed (at);
 
 CREATE TABLE work_items (
     id         TEXT PRIMARY KEY,
     definition TEXT NOT NULL,
     state      TEXT NOT NULL,
+    trace_id   TEXT NOT NULL,
     updated_at INTEGER NOT NULL
 ) STRICT;
 

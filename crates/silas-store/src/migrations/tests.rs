@@ -9,12 +9,12 @@ const THIRD_BROKEN: Migration = Migration { number: 3, name: "third", sql: "CREA
 
 fn made_with(known: &[Migration]) -> Connection {
     let mut connection = Connection::open_in_memory().unwrap();
-    apply(&mut connection, known, Timestamp::EPOCH).unwrap();
+    apply(&mut connection, known, Timestamp::EPOCH, |_| Ok(())).unwrap();
     connection
 }
 
 fn refused(known: &[Migration], connection: &mut Connection) -> Error {
-    let when_applied = apply(connection, known, Timestamp::EPOCH).unwrap_err();
+    let when_applied = apply(connection, known, Timestamp::EPOCH, |_| Ok(())).unwrap_err();
     let when_checked = check(connection, known).unwrap_err();
     assert_eq!(when_applied.to_string(), when_checked.to_string());
     when_applied
@@ -24,8 +24,8 @@ fn refused(known: &[Migration], connection: &mut Connection) -> Error {
 fn what_is_new_is_applied_once() {
     let mut connection = made_with(&[FIRST]);
     assert!(matches!(check(&connection, &[FIRST, SECOND]), Err(Error::MigrationMissing { number: 2, .. })));
-    apply(&mut connection, &[FIRST, SECOND], Timestamp::EPOCH).unwrap();
-    apply(&mut connection, &[FIRST, SECOND], Timestamp::EPOCH).unwrap();
+    apply(&mut connection, &[FIRST, SECOND], Timestamp::EPOCH, |_| Ok(())).unwrap();
+    apply(&mut connection, &[FIRST, SECOND], Timestamp::EPOCH, |_| Ok(())).unwrap();
     check(&connection, &[FIRST, SECOND]).unwrap();
 }
 
@@ -61,7 +61,7 @@ fn a_foreign_database_is_refused() {
 #[test]
 fn a_failing_one_leaves_nothing() {
     let mut connection = made_with(&[FIRST, SECOND]);
-    assert!(apply(&mut connection, &[FIRST, SECOND, THIRD_BROKEN], Timestamp::EPOCH).is_err());
+    assert!(apply(&mut connection, &[FIRST, SECOND, THIRD_BROKEN], Timestamp::EPOCH, |_| Ok(())).is_err());
     assert!(!connection.table_exists(None, "c").unwrap());
     check(&connection, &[FIRST, SECOND]).unwrap();
 }

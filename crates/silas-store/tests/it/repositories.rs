@@ -4,15 +4,12 @@ use crate::world::{NOON, World, certificate, offer, token};
 use proptest::prelude::*;
 use silas_core::card::{Card, CardKind, CardState, Cta, Face, Press, Risk};
 use silas_core::execution::ExecutionState;
-use silas_core::message::{Channel, Message};
 use silas_core::roots::Access;
 use silas_core::token::{Kind, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Status, WorkItem, WorkState};
 use silas_core::{CardId, Digest, ExecutionId, MessageId, Taint, Timestamp, WorkItemId};
 use silas_store::executions::{self, Execution};
-use silas_store::{
-    Abort, Commit, Error, Store, Tx, cards, chronicle, devices, inbound, nonces, settings, tokens, work_items,
-};
+use silas_store::{Abort, Commit, Error, Store, Tx, cards, chronicle, devices, nonces, settings, tokens, work_items};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(NOON + seconds * 1_000_000)
@@ -94,35 +91,6 @@ fn the_chronicle_gives_the_last_entries_oldest_first() {
     assert_eq!(recent, [8, 7, 6].map(|n| said(n, "hello")));
 }
 
-#[test]
-fn unprocessed_messages_survive_a_restart() {
-    let world = World::new();
-    let store = world.open();
-    let message = |n: i64| Message {
-        id: MessageId::parse(&format!("msg-{n}")).unwrap(),
-        channel: Channel::Web,
-        text: format!("message {n}"),
-        at: at(n),
-        taint: Taint::Auth,
-    };
-    let answers = change(&store, move |tx| {
-        let mut answers = Vec::new();
-        for n in [3, 1, 2, 1] {
-            answers.push(inbound::accept(tx, &message(n))?);
-        }
-        answers.push(inbound::mark_processed(tx, &message(2).id)?);
-        answers.push(inbound::mark_processed(tx, &message(2).id)?);
-        answers.push(inbound::mark_processed(tx, &message(4).id)?);
-        // What was dealt with is not taken in again.
-        answers.push(inbound::accept(tx, &message(2))?);
-        Ok(answers)
-    });
-    assert_eq!(answers, [true, true, true, false, true, false, false, false]);
-    drop(store);
-    let left = world.open().read(inbound::list_unprocessed).wait().unwrap();
-    assert_eq!(left, [message(1), message(3)]);
-}
-
 fn work_item(title: &str) -> WorkItem {
     WorkItem::new(Definition {
         id: WorkItemId::parse("task-1").unwrap(),
@@ -144,6 +112,10 @@ fn work_item(title: &str) -> WorkItem {
     .unwrap()
 }
 
+fn trace() -> MessageId {
+    MessageId::parse("msg-1").unwrap()
+}
+
 #[test]
 fn a_work_items_definition_stays_while_its_state_moves() {
     let world = World::new();
@@ -152,13 +124,14 @@ fn a_work_items_definition_stays_while_its_state_moves() {
     let expected = item.clone();
     let stored = change(&store, move |tx| {
         let mut state = WorkState::new(at(0));
-        work_items::insert(tx, &item, &state, at(0))?;
+        work_items::insert(tx, &item, &state, &trace(), at(0))?;
         state.status = Status::Running;
         work_items::set_state(tx, item.id(), &state, at(7))?;
         work_items::get(tx, item.id())
     });
     let stored = stored.unwrap();
     assert_eq!((&stored.item, stored.state.status, stored.updated_at), (&expected, Status::Running, at(7)));
+    assert_eq!(stored.trace, trace());
     assert_eq!(stored.item.plan_hash().unwrap(), expected.plan_hash().unwrap());
     let other = WorkItemId::parse("task-2").unwrap();
     let missing = store.write(move |tx| Ok(Commit(work_items::set_state(tx, &other, &WorkState::new(at(0)), at(0))?)));

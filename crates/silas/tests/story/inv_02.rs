@@ -87,7 +87,7 @@ fn a_forged_database_runs_nothing() {
     assert!(line.submit(&card, &token).unwrap().0);
     drop(line);
     silas.terminate();
-    // A declined decision becomes an approved one with a running execution, as a restart would resume it.
+    // A declined decision becomes an approved one with a running execution and its message, as a restart would resume it.
     let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
     let mut forged = token.clone();
     forged.body.verdict = Verdict::Approved;
@@ -115,6 +115,17 @@ fn a_forged_database_runs_nothing() {
             card.offer.as_ref().unwrap().plan_hash.to_string(),
             crate::harness::now().micros(),
             record.to_string()
+        ],
+    )
+    .unwrap();
+    db.execute(
+        "INSERT INTO queue (message_id, queue, key, kind, body, trace_id, state, attempts, available_at, lease_holder,
+             lease_until, fence)
+         VALUES (?1, 'work', ?2, 'execution_status', ?3, ?1, 'leased', 1, 0, 'front', 0, 1)",
+        rusqlite::params![
+            format!("msg-{execution}"),
+            execution,
+            serde_json::json!({ "execution": execution, "status": "running" }).to_string()
         ],
     )
     .unwrap();

@@ -12,6 +12,7 @@ mod inv_01;
 mod inv_02;
 mod inv_03;
 mod inv_05;
+mod queue;
 mod resting;
 mod story;
 mod tasks;

@@ -1,0 +1,39 @@
+//! What a restored backup means for the launcher's memory, before any launcher is started on it.
+//!
+//! A backup carries which approvals were used, and no journals: those name files that were staged in the owner's
+//! directories, which are as they are now and not as they were then. So nothing of that time is resumed, finished or
+//! undone, and no directory is touched.
+
+use crate::Error;
+use crate::ground;
+use crate::memory::Memory;
+use silas_core::execution::ExecutionState;
+use std::path::Path;
+
+/// Whether an apply or an undo was cut off in this data directory and waits for the next start to finish it.
+pub fn has_unfinished(data_dir: &Path) -> Result<bool, Error> {
+    let memory = Memory::open(&ground::launcher(data_dir))?;
+    let is_unfinished = |(execution, record): &(_, crate::memory::Record)| match record.state {
+        ExecutionState::Running => memory.journal(execution).exists(),
+        ExecutionState::Applied => memory.undo_journal(execution).exists(),
+        ExecutionState::Ended | ExecutionState::Undone => false,
+    };
+    Ok(memory.all()?.iter().any(is_unfinished))
+}
+
+/// Ends what was running when the backup was made, and closes what could still be undone then.
+pub fn settle_restored(data_dir: &Path) -> Result<(), Error> {
+    let memory = Memory::open(&ground::launcher(data_dir))?;
+    for (execution, mut record) in memory.all()? {
+        match record.state {
+            ExecutionState::Running => record.state = ExecutionState::Ended,
+            ExecutionState::Applied => record.is_forgotten = true,
+            ExecutionState::Ended | ExecutionState::Undone => continue,
+        }
+        memory.update(&execution, &record)?;
+    }
+    Ok(())
+}
+
+/// The files of the launcher's memory that a backup needs: one for each approval that was used.
+pub const SPENT: &str = "launcher/spent";

@@ -1,0 +1,56 @@
+//! Dead letters: messages that were tried often enough. They hold up nothing, and nothing forgets them.
+
+use super::{Kind, Name};
+use crate::columns::{id, json, word};
+use crate::{Error, ReadTx, Row, Tx, params};
+use serde_json::Value;
+use silas_core::MessageId;
+
+/// Dead letters that one call returns at most.
+pub const DEAD_MAX: u32 = 1000;
+
+/// A message that was put aside; it holds up nothing and is tried again only if somebody says so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dead {
+    pub message: MessageId,
+    pub queue: Name,
+    pub kind: Kind,
+    pub body: Value,
+    pub trace: MessageId,
+    pub attempts: u32,
+}
+
+/// What was put aside, oldest first.
+pub fn dead(tx: &ReadTx<'_>) -> Result<Vec<Dead>, Error> {
+    tx.query(
+        "SELECT message_id, queue, kind, body, trace_id, attempts FROM queue WHERE state = 'dead'
+         ORDER BY enqueued_seq LIMIT ?1",
+        params![DEAD_MAX],
+        dead_letter,
+    )
+}
+
+/// A message that was put aside is delivered again, as if it had come now: behind the others of its key, with all its
+/// attempts before it. False if it is not among the dead.
+pub fn revive(tx: &mut Tx<'_>, message: &MessageId) -> Result<bool, Error> {
+    let now = tx.clock.now();
+    let n_revived = tx.execute(
+        "UPDATE queue SET state = 'ready', attempts = 0, available_at = ?2, fence = fence + 1,
+             enqueued_seq = (SELECT max(enqueued_seq) + 1 FROM queue)
+         WHERE message_id = ?1 AND state = 'dead'",
+        params![message.as_str(), now.micros()],
+    )?;
+    tx.note_queue();
+    Ok(n_revived == 1)
+}
+
+fn dead_letter(row: &Row<'_>) -> Result<Dead, Error> {
+    Ok(Dead {
+        message: id(row, "message_id")?,
+        queue: word(row, "queue")?,
+        kind: word(row, "kind")?,
+        body: json(row, "body")?,
+        trace: id(row, "trace_id")?,
+        attempts: row.get("attempts")?,
+    })
+}
