@@ -1,12 +1,13 @@
 //! The proof of a finished piece of work: what happened, in order, each line backed by the ledger.
 
 use crate::view::{ProofStep, ProofView};
-use crate::words::{claim, count, turned};
+use crate::words::{claim, count, duration, took, turned};
 use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use silas_core::ExecutionId;
 use silas_core::check::{CheckResult, Outcome};
-use silas_store::{executions, tokens};
+use silas_store::work_items::Stored;
+use silas_store::{executions, tokens, work_items};
 
 impl Stream {
     pub async fn proof(&self, execution: &ExecutionId) -> Result<ProofView, Trouble> {
@@ -14,10 +15,11 @@ impl Stream {
         let found = self.store.read(move |tx| {
             let Some(execution) = executions::get(tx, &id)? else { return Ok(None) };
             let decision = tokens::get(tx, &execution.token)?;
-            Ok(execution.result.zip(decision))
+            let item = work_items::get(tx, &execution.work_item)?;
+            Ok(execution.result.zip(decision).zip(item))
         });
         let none = || Trouble::new("E_WORK_UNKNOWN", "There is no such work.", "Reload the page.");
-        let (result, decision) = found.await?.ok_or_else(none)?;
+        let ((result, decision), item) = found.await?.ok_or_else(none)?;
         let record: WorkRecord = serde_json::from_value(result).map_err(|_| none())?;
         let outcome = record.view.outcome.unwrap_or(Outcome::Failed);
         let device = silas_gates::scrub::visible_line(&decision.certificate.body.name, 60);
@@ -26,7 +28,7 @@ impl Stream {
             title: record.view.title.clone(),
             outcome,
             claim: claim(outcome).to_owned(),
-            steps: steps(&record, &device),
+            steps: steps(&record, &device, &item),
             before: record.before,
             after: record.after,
             diffs: record.diffs,
@@ -34,7 +36,7 @@ impl Stream {
     }
 }
 
-fn steps(record: &WorkRecord, device: &str) -> Vec<ProofStep> {
+fn steps(record: &WorkRecord, device: &str, item: &Stored) -> Vec<ProofStep> {
     let step = |title: &str, note: String| ProofStep { title: title.to_owned(), note };
     let added: u32 = record.diffs.iter().map(|diff| diff.added).sum();
     let removed: u32 = record.diffs.iter().map(|diff| diff.removed).sum();
@@ -51,6 +53,9 @@ fn steps(record: &WorkRecord, device: &str) -> Vec<ProofStep> {
             format!("{}. The checks were not protected from the commands.", turned(&record.before, &record.after)),
         ),
     ];
+    let used = took(item.state.budget_used.wall_time_micros / 1000);
+    let limit = duration(item.item.definition().budget.max_wall_time_seconds);
+    steps.push(step("It kept to its limits", format!("{used} of {limit}, no network")));
     if record.view.has_proof {
         steps.push(step(
             &format!("{} applied, all or none", count(record.diffs.len(), "file")),

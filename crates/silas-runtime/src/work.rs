@@ -25,6 +25,7 @@ use silas_store::{Abort, Commit, Tx, cards, executions, queue, tokens};
 use std::sync::Arc;
 
 mod record;
+mod state;
 pub(crate) use record::WorkRecord;
 
 /// Work under way: what it shows, and how to stop it.
@@ -72,6 +73,8 @@ impl Stream {
             title,
         })?;
         executions::set_result(tx, approved.execution(), &record.to_json()?, None, None)?;
+        let token = approved.evidence().token.id()?;
+        state::begun(tx, approved.item().id(), &token, self.clock.now())?;
         Ok(record)
     }
 
@@ -227,7 +230,7 @@ impl Job {
     }
 
     fn copy(&mut self, shop: &mut Workshop) -> Result<(), Failure> {
-        self.enter(0);
+        self.enter(0)?;
         let copied = shop.copy()?;
         let files = count(usize::try_from(copied.files).unwrap_or(usize::MAX), "file");
         self.leave(0, format!("Copied {files}"), StepState::Done, copied.took_ms);
@@ -239,7 +242,7 @@ impl Job {
             Phase::Before => (1, "Ran the checks first"),
             Phase::After => (self.record.view.steps.len() - 2, "Ran the checks again"),
         };
-        self.enter(step);
+        self.enter(step)?;
         let mut results = Vec::with_capacity(self.record.n_checks);
         for n in 0..self.record.n_checks {
             results.push(shop.check(phase, n)?);
@@ -272,7 +275,7 @@ impl Job {
 
     fn steps(&mut self, shop: &mut Workshop, item: &WorkItem) -> Result<(), Failure> {
         for (n, step) in item.definition().steps.iter().enumerate() {
-            self.enter(2 + n);
+            self.enter(2 + n)?;
             let result = shop.step(n)?;
             let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
             let (label, state, exit_code) = match result.ended {
@@ -323,7 +326,7 @@ impl Job {
         // On disk before the first file moves: after a crash the proof can still be shown.
         self.save(self.record.changeset)?;
         let last = self.record.view.steps.len() - 1;
-        self.enter(last);
+        self.enter(last)?;
         let begun = std::time::Instant::now();
         let applied = shop.apply()?;
         let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -355,7 +358,7 @@ impl Job {
         self.record.took_ms = u64::try_from(now.since(self.record.view.started_at).as_millis()).unwrap_or(u64::MAX);
         let name = name_of(&self.record.directory);
         let asked = self.record.asked.clone();
-        let (state, card, sentence, undo_until, event) = match ending {
+        let (reached, card, sentence, undo_until, event) = match ending {
             Ending::Applied { files, undo_until } => {
                 self.record.view.place = "Applied".to_owned();
                 self.record.view.footer = format!("{} changed in {name}", count(files as usize, "file"));
@@ -401,7 +404,8 @@ impl Job {
             if !queue::ack(tx, &lease, WORK)? {
                 return Ok(Commit(None));
             }
-            executions::set_state(tx, &execution, state, now)?;
+            executions::set_state(tx, &execution, reached, now)?;
+            state::ended(tx, &record, reached, outcome, now)?;
             record.last_entry = event.record(tx, &execution, outcome)?;
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
             cards::insert(tx, &card, execution.as_str())?;
@@ -433,9 +437,14 @@ impl Job {
         }
     }
 
-    fn enter(&mut self, step: usize) {
+    /// Begins a step, unless the budget is used up.
+    fn enter(&mut self, step: usize) -> Result<(), Failure> {
+        if !self.record.is_within_budget(self.stream.clock.now()) {
+            return Err(Failure::Hands(silas_sandbox::Error::TimeUp));
+        }
         self.record.enter(step);
         self.show();
+        Ok(())
     }
 
     fn leave(&mut self, step: usize, label: String, state: StepState, took_ms: u64) {

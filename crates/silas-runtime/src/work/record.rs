@@ -6,7 +6,7 @@ use silas_approval::Approved;
 use silas_core::changeset::FileDiff;
 use silas_core::check::CheckResult;
 use silas_core::roots::Access;
-use silas_core::work::WorkItem;
+use silas_core::work::{Budget, BudgetUsed, WorkItem};
 use silas_core::{Digest, Timestamp};
 use silas_gates::scrub;
 
@@ -19,6 +19,9 @@ pub(crate) struct WorkRecord {
     pub(crate) asked: String,
     pub(crate) directory: String,
     pub(crate) n_checks: usize,
+    /// What the whole of it may use up; looked at before every step.
+    #[serde(default)]
+    budget: Budget,
     pub(crate) before: Vec<CheckResult>,
     pub(crate) after: Vec<CheckResult>,
     /// What the commands printed, made visible.
@@ -55,6 +58,7 @@ impl WorkRecord {
             asked: asked.to_owned(),
             directory: directory.to_owned(),
             n_checks: d.verify.len(),
+            budget: d.budget.clone(),
             before: Vec::new(),
             after: Vec::new(),
             outputs: Vec::new(),
@@ -83,6 +87,12 @@ impl WorkRecord {
 
     pub(crate) fn to_json(&self) -> Result<serde_json::Value, silas_store::Error> {
         Ok(serde_json::to_value(self)?)
+    }
+
+    /// Whether there is anything left to use. Reaching a limit exhausts it.
+    pub(crate) fn is_within_budget(&self, now: Timestamp) -> bool {
+        let elapsed = u64::try_from(now.since(self.view.started_at).as_micros()).unwrap_or(u64::MAX);
+        !BudgetUsed { wall_time_micros: elapsed, ..BudgetUsed::default() }.exceeds(&self.budget)
     }
 
     pub(crate) fn enter(&mut self, step: usize) {

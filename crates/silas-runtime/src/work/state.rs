@@ -1,0 +1,39 @@
+//! What an item has come to: its status and what it has used up, written with each start and end.
+
+use crate::work::WorkRecord;
+use silas_core::check::Outcome;
+use silas_core::execution::ExecutionState;
+use silas_core::work::{BudgetUsed, Status};
+use silas_core::{Timestamp, TokenId, WorkItemId};
+use silas_store::{Error, Tx, work_items};
+
+/// The approval was spent: one attempt more.
+pub(super) fn begun(tx: &mut Tx<'_>, item: &WorkItemId, token: &TokenId, now: Timestamp) -> Result<(), Error> {
+    let Some(stored) = work_items::get(tx, item)? else { return Ok(()) };
+    let mut state = stored.state;
+    state.status = Status::Running;
+    state.approval_token = Some(token.clone());
+    state.attempts += 1;
+    work_items::set_state(tx, item, &state, now)
+}
+
+/// It ended: what it used up is added to what it had used before.
+pub(super) fn ended(
+    tx: &mut Tx<'_>,
+    record: &WorkRecord,
+    reached: ExecutionState,
+    outcome: Outcome,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let item = &record.view.work_item;
+    let Some(stored) = work_items::get(tx, item)? else { return Ok(()) };
+    let mut state = stored.state;
+    state.status = match (reached, outcome) {
+        (ExecutionState::Applied, _) | (_, Outcome::Guarded) => Status::Done,
+        _ => Status::Failed,
+    };
+    let wall_time_micros = record.took_ms.saturating_mul(1000);
+    state.budget_used.merge(&BudgetUsed { wall_time_micros, attempts: 1, executor_runs: 1, ..BudgetUsed::default() });
+    state.verification_results = record.after.clone();
+    work_items::set_state(tx, item, &state, now)
+}
