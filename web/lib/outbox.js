@@ -4,7 +4,7 @@
 
 import { all, put, remove } from './database.js';
 import { sign } from './keys.js';
-import { serverTime, timestamp } from './time.js';
+import { timestamp } from './time.js';
 
 /** @typedef {import('./store.js').Outgoing} Outgoing */
 
@@ -22,27 +22,25 @@ export async function keep(text) {
   return message;
 }
 
-/** @param {import('./keys.js').Device} device @param {string} text @returns {Promise<import('../protocol.js').SignedMessage>} */
-export async function signed(device, text) {
-  const body = { text, timestamp: timestamp(), nonce: `n-${crypto.randomUUID()}`, installation: device.installation };
+/**
+ * The nonce is the message's own id: sent twice it counts once, and the Stream shows it under that id.
+ * @param {import('./keys.js').Device} device @param {Outgoing} message @returns {Promise<import('../protocol.js').SignedMessage>}
+ */
+export async function signed(device, message) {
+  const body = { text: message.text, timestamp: timestamp(), nonce: `n-${message.id}`, installation: device.installation };
   return { body, signature: await sign(device, body) };
 }
 
 /** @param {Outgoing[]} outbox @param {string} id */
 export const sent = (outbox, id) => outbox.map((kept) => (kept.id === id ? { ...kept, state: /** @type {const} */ ('sent') } : kept));
 
-/** Clocks of two machines are never quite equal. */
-const TOLERANCE_MS = 2000;
-
 /**
- * The Stream has it, so it need not be kept. The same words said earlier are another message.
+ * The Stream has it, so it need not be kept.
  * @param {Outgoing[]} outbox
  * @param {import('../protocol.js').Entry} entry
  */
 export function arrived(outbox, entry) {
-  if (entry.sender !== 'owner') return outbox;
-  const at = Date.parse(entry.at) + TOLERANCE_MS;
-  const found = outbox.find((kept) => kept.text === entry.text && serverTime(kept.at) <= at);
+  const found = outbox.find((kept) => entry.id === `msg-${kept.id}`);
   return found ? dropped(outbox, found.id) : outbox;
 }
 

@@ -170,7 +170,7 @@ export async function say(text) {
 /** @param {import('./store.js').Outgoing} message */
 async function post(message) {
   if (!device || state.link.status !== 'open') return;
-  const signed = await outbox.signed(device, message.text);
+  const signed = await outbox.signed(device, message);
   if (socket?.send({ type: 'message', message: signed })) set({ outbox: outbox.sent(state.outbox, message.id) });
 }
 

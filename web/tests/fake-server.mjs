@@ -93,7 +93,7 @@ export async function startFake({ port = 0 } = {}) {
   function said({ body, signature }, device, send) {
     const shape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(body.timestamp) && /^n-[0-9a-f-]{36}$/.test(body.nonce);
     if (!shape || !holds(device.public, body, signature)) return send({ type: 'error', code: 'bad_signature', message: 'The message was not signed by this device.', todo: 'Pair it again.' });
-    const entry = { id: `msg-${randomUUID()}`, sender: 'owner', text: body.text, at: body.timestamp };
+    const entry = { id: `msg-${body.nonce.slice(2)}`, sender: 'owner', text: body.text, at: body.timestamp };
     fake.shown = { ...fake.shown, entries: [...fake.shown.entries, entry] };
     return send({ type: 'message', entry });
   }

@@ -91,6 +91,9 @@ fn certify(keys: &Path, body: &CertificateBody) -> io::Result<KeyReply> {
 fn sign(keys: &Path, body: &SignBody) -> io::Result<KeyReply> {
     let terminal = load(&keys.join(TERMINAL_FILE))?;
     let message = match body {
+        SignBody::Token(token) if !token.offer.is_within_bounds() => {
+            return Err(io::Error::other("the request allows more uses or more time than its kind may"));
+        }
         SignBody::Token(token) => token.message(),
         SignBody::Message(message) => message.message(),
     };
@@ -103,7 +106,7 @@ fn sign_certificate(root: &SigningKey, body: CertificateBody) -> io::Result<Cert
     Ok(Certificate { body, signature })
 }
 
-fn sign_text(key: &SigningKey, message: &str) -> Signature {
+pub(crate) fn sign_text(key: &SigningKey, message: &str) -> Signature {
     let public = PublicKey::from_bytes(key.verifying_key().to_bytes());
     Signature::ed25519(public.id(), key.sign(message.as_bytes()).to_bytes())
 }
@@ -118,7 +121,7 @@ fn read_installation(keys: &Path) -> io::Result<InstallationFile> {
     if fits { Ok(known) } else { Err(io::Error::other("the keys do not fit together. Restore keys/ from a backup.")) }
 }
 
-fn load_or_make(path: &Path) -> io::Result<SigningKey> {
+pub(crate) fn load_or_make(path: &Path) -> io::Result<SigningKey> {
     if path.exists() {
         return load(path);
     }
@@ -130,13 +133,13 @@ fn load_or_make(path: &Path) -> io::Result<SigningKey> {
     Ok(SigningKey::from_bytes(&seed))
 }
 
-fn load(path: &Path) -> io::Result<SigningKey> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let damaged = || io::Error::other(format!("keys/{name} is damaged. Restore it from a backup."));
-    let mut file =
-        File::open(path).map_err(|e| io::Error::new(e.kind(), format!("keys/{name} cannot be read: {e}")))?;
+pub(crate) fn load(path: &Path) -> io::Result<SigningKey> {
+    let part = |path: Option<&Path>| path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+    let name = format!("{}/{}", part(path.parent()), part(Some(path)));
+    let damaged = || io::Error::other(format!("{name} is damaged. Restore it from a backup."));
+    let mut file = File::open(path).map_err(|e| io::Error::new(e.kind(), format!("{name} cannot be read: {e}")))?;
     if file.metadata()?.permissions().mode() & 0o077 != 0 {
-        return Err(io::Error::other(format!("keys/{name} is readable by others. Run `chmod 600` on it.")));
+        return Err(io::Error::other(format!("{name} is readable by others. Run `chmod 600` on it.")));
     }
     let mut bytes = Zeroizing::new(Vec::with_capacity(64));
     Read::take(&mut file, 64).read_to_end(&mut bytes)?;

@@ -9,9 +9,11 @@
 pub mod engine;
 pub mod house_rules;
 pub mod keys;
+pub mod server_key;
 pub mod witness;
 
 pub use engine::{Engine, Recorded, Refusal};
+pub use server_key::ServerKey;
 pub use witness::{Approvable, Approved};
 
 #[derive(Debug, thiserror::Error)]

@@ -4,6 +4,7 @@
 //! beside the chain under a salted digest ([`Text`]), so that forgetting them leaves the chain whole.
 
 use crate::check::Outcome;
+use crate::checkpoint::Head;
 use crate::task::{OperationId, TaskId};
 use crate::token::{Kind, Verdict};
 use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Taint, TokenId, WorkItemId};
@@ -21,6 +22,11 @@ pub enum AuditEvent {
     InstallationCreated {
         installation: InstallationId,
         root: KeyId,
+    },
+    /// The first entry of a new epoch. The chain goes on from `old_head`; what came after it elsewhere is not in it.
+    RestoredFromBackup {
+        old_head: Option<Head>,
+        epoch: u64,
     },
     StreamStarted {
         version: String,
@@ -173,6 +179,7 @@ impl AuditEvent {
     pub fn name(&self) -> &'static str {
         match self {
             AuditEvent::InstallationCreated { .. } => "installation_created",
+            AuditEvent::RestoredFromBackup { .. } => "restored_from_backup",
             AuditEvent::StreamStarted { .. } => "stream_started",
             AuditEvent::StreamStopped { .. } => "stream_stopped",
             AuditEvent::DevicePaired { .. } => "device_paired",

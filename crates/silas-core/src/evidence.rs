@@ -54,6 +54,8 @@ pub enum Refusal {
     Epoch,
     #[error("the decision approves another kind of thing")]
     Kind,
+    #[error("the decision allows more uses or more time than its kind may")]
+    Bounds,
     #[error("what would be done is not what was approved")]
     Content,
     #[error("the execution does not belong to this decision")]
@@ -101,6 +103,9 @@ pub fn verify_token(
     }
     if offer.kind != kind || offer.scope != kind.scope() {
         return Err(Refusal::Kind);
+    }
+    if !offer.is_within_bounds() {
+        return Err(Refusal::Bounds);
     }
     check_times(offer, when)?;
     token.id().map_err(|e| Refusal::Malformed(e.to_string()))

@@ -22,6 +22,7 @@ pub mod ids;
 pub mod key_service;
 pub mod message;
 pub mod plan;
+pub mod probe;
 pub mod reflex;
 pub mod relpath;
 pub mod roots;

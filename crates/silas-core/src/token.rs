@@ -6,6 +6,7 @@ use crate::signature::Signature;
 use crate::{Digest, InstallationId, KeyId, Nonce, Timestamp, TokenId, canonical};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Decides what is hashed into `plan_hash`. A kind enters together with the code that asks for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -47,6 +48,19 @@ impl Kind {
             Kind::HouseRules => Scope::Standing,
             Kind::Undo => Scope::SingleStep,
             Kind::Root => Scope::ToolType,
+        }
+    }
+}
+
+impl Kind {
+    /// How often a token of this kind may be used at most, and how long it may last, whatever its offer says. An offer
+    /// that was tampered with before it was shown is refused by everyone who checks it, the key that would sign it too.
+    fn bounds(self) -> (u32, Duration) {
+        const DAY: u64 = 24 * 3600;
+        match self {
+            Kind::Plan | Kind::Root => (1, Duration::from_secs(DAY)),
+            Kind::Undo => (1, Duration::from_secs(7 * DAY)),
+            Kind::HouseRules => (1000, Duration::from_secs(366 * DAY)),
         }
     }
 }
@@ -109,6 +123,12 @@ pub struct Token {
 
 impl Offer {
     pub const VERSION: u32 = 1;
+
+    /// Whether this asks for no more uses and no more time than its kind may.
+    pub fn is_within_bounds(&self) -> bool {
+        let (uses, lasts) = self.kind.bounds();
+        (1..=uses).contains(&self.max_executions) && self.expires_at.since(self.issued_at) <= lasts
+    }
 
     pub fn answered(&self, key: KeyId, verdict: Verdict) -> TokenBody {
         TokenBody { offer: self.clone(), key, verdict }

@@ -55,6 +55,14 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
             "Made the keys of this installation".to_owned(),
             "The root key never leaves its helper".to_owned(),
         ),
+        AuditEvent::RestoredFromBackup { old_head, .. } => (
+            Icon::Shield,
+            "Restored from a backup".to_owned(),
+            format!(
+                "Goes on from entry {}. Approvals from before no longer count",
+                old_head.map_or(0, |head| head.seq)
+            ),
+        ),
         AuditEvent::DevicePaired { name, key } => {
             (Icon::Shield, format!("Paired {}", line(name)), format!("Key {}", &key.as_str()[4..12]))
         }

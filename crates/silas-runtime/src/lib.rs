@@ -10,6 +10,7 @@
 
 mod activity;
 mod consumer;
+mod epoch;
 mod pairing;
 mod places;
 mod proof;
@@ -20,6 +21,8 @@ mod tasks;
 mod trouble;
 mod turn;
 mod undo;
+mod upkeep;
+mod verification;
 pub mod view;
 mod words;
 mod work;

@@ -6,9 +6,9 @@ use silas_core::card::Face;
 use silas_core::device::{Certificate, CertificateBody, DEVICE_NAME_CHARS_MAX, DeviceKind};
 use silas_core::event::AuditEvent;
 use silas_core::signature::PublicKey;
-use silas_core::token::{Kind, Offer, Token};
+use silas_core::token::{Offer, Token};
 use silas_gates::scrub;
-use silas_store::{Commit, devices, tokens};
+use silas_store::{Commit, devices};
 use std::sync::Arc;
 
 impl Stream {
@@ -21,7 +21,8 @@ impl Stream {
     }
 
     async fn has_house_rules(&self) -> Result<bool, Trouble> {
-        Ok(self.store.read(|tx| Ok(!tokens::by_kind(tx, Kind::HouseRules)?.is_empty())).await?)
+        let engine = self.engine.clone();
+        Ok(self.store.read(move |tx| Ok(engine.has_house_rules(tx)?)).await?)
     }
 
     /// Certifies the browser's key if it proves that it knows the code. The first one signs the house rules as well.

@@ -15,7 +15,7 @@ use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::{WorkItem, WorkState};
 use silas_core::{CardId, MessageId, Timestamp, canonical};
 use silas_store::queue::{self, Lease, Leased, Name};
-use silas_store::{Abort, Commit, Tx, cards, work_items};
+use silas_store::{Abort, Commit, Tx, cards, executions, work_items};
 use std::sync::Arc;
 
 /// What a turn may ask the owner.
@@ -116,6 +116,11 @@ impl Stream {
         let deciding = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             let subject = cards::subject(tx, &id)?.unwrap_or_default();
+            if !stream.words.shows_what_it_asks(&card) || !answers_what_is_asked(&card, &token) {
+                let reason = Refusal::OtherOffer.to_string();
+                tx.record(&AuditEvent::DecisionRefused { card: card.id.clone(), reason })?;
+                return Ok(Commit(Some((card, Err(Refusal::OtherOffer)))));
+            }
             let granted = match stream.engine.record(tx, &card, &token)? {
                 Ok(recorded) => {
                     card.state = CardState::Answered;
@@ -268,49 +273,56 @@ impl Stream {
     pub async fn tick(self: &Arc<Self>) -> Result<(), Trouble> {
         let now = self.clock.now();
         self.finish_operations(crate::tasks::OPERATION_REST).await;
+        self.checkpoint_if_due().await?;
         let open = self.store.read(cards::list_open).await?;
-        let is_late = |card: &Card| {
-            card.state == CardState::Open && card.offer.as_ref().is_some_and(|offer| now >= offer.expires_at)
-        };
-        let late: Vec<Card> = open.into_iter().filter(is_late).collect();
-        for card in late {
-            if card.face.kind == CardKind::Done {
-                self.close_undo_window(card, now).await?;
-            } else {
-                self.park(card).await?;
-            }
+        for card in open.into_iter().filter(|card| is_late(card, now)) {
+            self.put_by(card.id, now).await?;
         }
-        Ok(())
+        self.close_undo_windows(now).await
     }
 
-    async fn park(&self, mut card: Card) -> Result<(), Trouble> {
-        card.state = CardState::Parked;
-        let parking = self.store.write(move |tx| {
+    /// Nobody answered in time: a question is parked, an offer to undo is over. Looked at again in the transaction, so
+    /// that an answer in the last moment stands.
+    async fn put_by(&self, id: CardId, now: Timestamp) -> Result<(), Trouble> {
+        let putting_by = self.store.write(move |tx| {
+            let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else { return Ok(Commit(())) };
+            if card.face.kind == CardKind::Done {
+                card.state = CardState::Closed;
+            } else {
+                card.state = CardState::Parked;
+                tx.record(&AuditEvent::CardParked { card: id.clone() })?;
+            }
             cards::update(tx, &card)?;
-            tx.record(&AuditEvent::CardParked { card: card.id.clone() })?;
             Ok(Commit(()))
         });
-        parking.await?;
+        putting_by.await?;
         self.publish_cards().await;
         Ok(())
     }
 
-    /// The card goes by itself; the kept old versions go only if the house rules say so.
-    async fn close_undo_window(self: &Arc<Self>, mut card: Card, _now: Timestamp) -> Result<(), Trouble> {
-        card.state = CardState::Closed;
-        let order = card.payload.as_deref().and_then(|payload| canonical::read::<ChangeOrder>(payload).ok());
-        let engine = self.engine.clone();
-        let closing = self.store.write(move |tx| {
-            cards::update(tx, &card)?;
-            Ok(Commit(engine.use_house_rule(tx, HouseRule::DropOldVersions)?))
-        });
-        let may_drop = closing.await?;
-        if let (true, Some(order)) = (may_drop, order) {
-            self.drop_old_versions(order.execution).await?;
+    /// The kept old versions go when their time is over, if the house rules say so; without them they stay.
+    async fn close_undo_windows(self: &Arc<Self>, now: Timestamp) -> Result<(), Trouble> {
+        let over = self.store.read(move |tx| executions::list_past_undo(tx, now)).await?;
+        for execution in over {
+            let engine = self.engine.clone();
+            let asking = self.store.write(move |tx| Ok(Commit(engine.use_house_rule(tx, HouseRule::DropOldVersions)?)));
+            if !asking.await? {
+                return Ok(());
+            }
+            self.drop_old_versions(execution.id).await?;
         }
-        self.publish_cards().await;
         Ok(())
     }
+}
+
+fn is_late(card: &Card, now: Timestamp) -> bool {
+    card.state == CardState::Open && card.offer.as_ref().is_some_and(|offer| now >= offer.expires_at)
+}
+
+/// An undo can be asked for or left alone; declining it would only throw it away.
+fn answers_what_is_asked(card: &Card, token: &Token) -> bool {
+    let is_undo = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Undo);
+    !is_undo || token.body.verdict == Verdict::Approved
 }
 
 fn unknown_card() -> Trouble {

@@ -1,25 +1,25 @@
 //! Coming back to life: what was acknowledged before the last stop is taken up where it was left. The leases of the last
 //! life are void; the launcher's word comes first, then the consumer takes up what the queue holds.
 
+use crate::work::Stop;
 use crate::{Parts, Stream, Trouble};
 use silas_core::device::Certificate;
 use silas_core::event::AuditEvent;
 use silas_core::roots::{RootGrant, RootKind};
-use silas_core::{MessageId, Taint, Timestamp};
-use silas_store::{Commit, Tx, chronicle, devices, ledger, nonces, queue, settings};
+use silas_core::{MessageId, Taint};
+use silas_store::{Commit, Tx, chronicle, devices, ledger, queue, settings};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The setting that remembers the offer of the first directory.
 const FIRST_ROOT_OFFERED: &str = "first_root_offered";
 
-/// How long it is remembered which messages were dealt with. Nobody delivers one again after so long.
-const PROCESSED_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
-
 impl Stream {
     /// Opens the stream: writes down the start, finishes what was committed, goes on with what was interrupted.
     pub async fn start(parts: Parts, terminal: Certificate, version: &str) -> Result<Arc<Stream>, Trouble> {
         let stream = Arc::new(Stream::new(parts));
+        stream.enter_epoch().await?;
+        stream.know_checkpoints().await?;
         stream.note_start_of_stream(terminal, version).await?;
         let recovered = stream.recover().await?;
         stream.finish_operations(Duration::ZERO).await;
@@ -32,10 +32,6 @@ impl Stream {
     async fn note_start_of_stream(&self, terminal: Certificate, version: &str) -> Result<(), Trouble> {
         let anchor = self.engine.anchor().clone();
         let version = version.to_owned();
-        let old =
-            self.clock.now().micros().saturating_sub(self.options.nonce_ttl.as_micros().try_into().unwrap_or(i64::MAX));
-        let kept = i64::try_from(PROCESSED_KEPT.as_micros()).unwrap_or(i64::MAX);
-        let long_ago = Timestamp::from_micros(self.clock.now().micros().saturating_sub(kept));
         let noting = self.store.write(move |tx| {
             if ledger::head(tx)?.is_none() {
                 tx.record(&AuditEvent::InstallationCreated {
@@ -46,9 +42,7 @@ impl Stream {
             if devices::get(tx, &terminal.body.key)?.is_none() {
                 devices::insert(tx, &terminal)?;
             }
-            nonces::prune(tx, Timestamp::from_micros(old))?;
             queue::requeue_leased(tx)?;
-            queue::forget_processed(tx, long_ago)?;
             tx.record(&AuditEvent::StreamStarted { version: version.clone() })?;
             Ok(Commit(()))
         });
@@ -111,11 +105,12 @@ impl Stream {
     /// Stops taking work, ends what runs, and writes down the stop.
     pub async fn stop(&self) -> Result<(), Trouble> {
         self.stop_consumer().await;
-        self.stop_all();
+        self.stop_work(Stop::Leaving);
         let noting = self.store.write(|tx| {
             tx.record(&AuditEvent::StreamStopped {})?;
             Ok(Commit(()))
         });
-        Ok(noting.await?)
+        noting.await?;
+        self.checkpoint().await
     }
 }

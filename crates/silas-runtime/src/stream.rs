@@ -2,11 +2,11 @@
 
 use crate::activity::{self, Beside};
 use crate::consumer::{self, Holds};
-use crate::view::{Entry, GrantView, LedgerReport, Sender, Snapshot, Update, WorkView};
-use crate::work::{Running, WorkRecord};
+use crate::view::{Entry, GrantView, Sender, Snapshot, Update, WorkView};
+use crate::work::{Running, Stop, WorkRecord};
 use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
-use silas_approval::Engine;
+use silas_approval::{Engine, ServerKey};
 use silas_core::card::{Card, CardKind};
 use silas_core::device::Certificate;
 use silas_core::event::Text;
@@ -18,6 +18,7 @@ use silas_sandbox::Launcher;
 use silas_store::{ReadTx, Store, cards, chronicle, devices, executions, ledger, tokens};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::{broadcast, watch};
@@ -36,6 +37,8 @@ pub struct Options {
     pub message_freshness: Duration,
     /// How long nonces are remembered; longer than messages stay fresh.
     pub nonce_ttl: Duration,
+    /// How long what was said is kept.
+    pub chronicle_kept: Duration,
     /// Where Silas was started; offered as the first directory.
     pub start_dir: Option<PathBuf>,
 }
@@ -44,6 +47,7 @@ pub struct Options {
 pub struct Parts {
     pub store: Store,
     pub engine: Engine,
+    pub server_key: ServerKey,
     pub launcher: Arc<Launcher>,
     pub minds: Minds,
     pub clock: Arc<dyn Clock>,
@@ -56,6 +60,7 @@ pub struct Parts {
 pub struct Stream {
     pub(crate) store: Store,
     pub(crate) engine: Engine,
+    pub(crate) server_key: ServerKey,
     pub(crate) launcher: Arc<Launcher>,
     pub(crate) minds: Minds,
     pub(crate) clock: Arc<dyn Clock>,
@@ -70,7 +75,9 @@ pub struct Stream {
     stopping: watch::Sender<bool>,
     /// Work under way: what it shows and how to stop it. Written by the workers, bounded by what the owner approves.
     running: Mutex<BTreeMap<ExecutionId, Running>>,
-    /// What the last check of the whole ledger said.
+    /// The last entry that a checkpoint names.
+    pub(crate) checkpointed: AtomicU64,
+    /// What the last check of the ledger said.
     verified: Mutex<Option<bool>>,
     updates: broadcast::Sender<Update>,
 }
@@ -89,6 +96,7 @@ impl Stream {
         Stream {
             store: parts.store,
             engine: parts.engine,
+            server_key: parts.server_key,
             launcher: parts.launcher,
             minds: parts.minds,
             clock: parts.clock,
@@ -100,6 +108,7 @@ impl Stream {
             consumer: Mutex::new(None),
             stopping: watch::Sender::new(false),
             running: Mutex::new(BTreeMap::new()),
+            checkpointed: AtomicU64::new(0),
             verified: Mutex::new(None),
             updates,
         }
@@ -190,16 +199,8 @@ impl Stream {
         }
     }
 
-    /// Checks every entry of the ledger.
-    pub async fn verify_ledger(&self) -> Result<LedgerReport, Trouble> {
-        let report = self.store.read(ledger::verify).await?;
-        *lock(&self.verified) = Some(report.broken.is_none());
-        self.publish_activity().await;
-        Ok(LedgerReport {
-            n_entries: report.entries,
-            head: report.head.map(|(_, hash)| hash.to_string()),
-            broken: report.broken.map(|broken| broken.to_string()),
-        })
+    pub(crate) fn set_verified(&self, is_sound: bool) {
+        *lock(&self.verified) = Some(is_sound);
     }
 
     /// From here on the queue is looked after, until [`Stream::stop`].
@@ -218,10 +219,14 @@ impl Stream {
         }
     }
 
-    /// Ends all running work. Copies are thrown away; nothing that was not applied is applied.
+    /// Ends all running work. Copies are thrown away; only what is being put in place already is finished.
     pub fn stop_all(&self) {
-        for running in self.running().values() {
-            running.stop();
+        self.stop_work(Stop::Owner);
+    }
+
+    pub(crate) fn stop_work(&self, why: Stop) {
+        for running in self.running().values_mut() {
+            running.stop(why);
         }
     }
 
@@ -280,6 +285,10 @@ fn roots(tx: &ReadTx<'_>, anchor: &evidence::Anchor) -> Result<Vec<(Place, Times
 fn grants(tx: &ReadTx<'_>, anchor: &evidence::Anchor, words: &Words) -> Result<Vec<GrantView>, silas_store::Error> {
     let mut grants = Vec::new();
     for stored in tokens::by_kind(tx, Kind::HouseRules)? {
+        let when = When::AlreadyCommitted;
+        if evidence::verify_token(&stored.token, &stored.certificate, Kind::HouseRules, anchor, when).is_err() {
+            continue;
+        }
         let Ok(rules) = silas_core::canonical::read::<silas_approval::house_rules::HouseRules>(&stored.payload) else {
             continue;
         };

@@ -2,20 +2,21 @@
 
 use crate::consumer::{Hold, WORK};
 use crate::view::Update;
-use crate::words::{ResultFacts, count, name_of};
+use crate::words::{count, name_of};
 use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use silas_approval::Approved;
+use silas_core::card::Card;
 use silas_core::changeset::ChangeOrder;
-use silas_core::check::Outcome;
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
-use silas_core::{ExecutionId, TokenId};
+use silas_core::{ExecutionId, Timestamp, TokenId};
 use silas_sandbox::Recovered;
 use silas_store::queue::{self, Lease};
 use silas_store::{Commit, cards, executions, tokens};
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Stream {
     pub(crate) async fn undo(self: &Arc<Self>, approved: Approved<ChangeOrder>, hold: Hold) -> Result<String, Trouble> {
@@ -29,12 +30,20 @@ impl Stream {
                 self.note_undone(approved.execution(), hold.lease(), order, undone.files, token).await
             }
             Ok(Err(silas_sandbox::Error::LaterEdit { paths })) => {
-                self.note_not_undone(approved.execution(), hold.lease(), &order.execution, &paths).await?;
+                self.note_not_undone(approved.execution(), hold.lease(), order, &paths).await?;
                 Err(Trouble::new(
                     "E_SANDBOX_LATER_EDIT",
                     &format!("Not undone: you changed {} since, and undo would overwrite it.", paths.join(", ")),
                     "Your version is in place.",
                 ))
+            }
+            Ok(Err(error)) if is_open_ended(&error) => {
+                tracing::warn!(code = error.code(), %error, "an undo was interrupted");
+                let launcher = self.launcher.clone();
+                let recovered = tokio::task::spawn_blocking(move || launcher.recover()).await;
+                let recovered = recovered.map_err(|_| interrupted())?.map_err(|_| interrupted())?;
+                let undone = self.reconcile_undo(approved.execution(), hold, &recovered).await?;
+                undone.ok_or_else(interrupted)
             }
             Ok(Err(error)) => {
                 tracing::warn!(code = error.code(), %error, "undo refused");
@@ -52,7 +61,7 @@ impl Stream {
         undo: &ExecutionId,
         hold: Hold,
         recovered: &[Recovered],
-    ) -> Result<(), Trouble> {
+    ) -> Result<Option<String>, Trouble> {
         let id = undo.clone();
         let order = self.store.read(move |tx| {
             let Some(execution) = executions::get(tx, &id)? else { return Ok(None) };
@@ -63,14 +72,17 @@ impl Stream {
         let truth = recovered.iter().find(|truth| truth.execution == order.execution);
         match truth {
             Some(truth) if truth.state == ExecutionState::Undone => {
-                self.note_undone(undo, hold.lease(), &order, truth.files, token).await?;
+                self.note_undone(undo, hold.lease(), &order, truth.files, token).await.map(Some)
             }
+            // Still being finished: the message stays, and the launcher is asked again when its lease has run out.
+            Some(truth) if truth.problem.is_some() => Err(interrupted()),
             _ => {
                 self.end_undo(undo, hold.lease()).await?;
+                self.offer_undo_again(&order).await?;
                 self.tell("An undo was interrupted before it began. Nothing was changed; ask again.").await?;
+                Ok(None)
             }
         }
-        Ok(())
     }
 
     async fn note_undone(
@@ -134,37 +146,52 @@ impl Stream {
         Ok(ending.await?)
     }
 
-    /// The undo would have overwritten an edit: nothing was touched, and a card says which file.
+    /// The undo would have overwritten an edit: nothing was touched, a card says which file, and while the window lasts
+    /// the undo is offered again, for when the edit is out of the way.
     async fn note_not_undone(
         self: &Arc<Self>,
         undo: &ExecutionId,
         lease: &Lease,
-        execution: &ExecutionId,
+        order: &ChangeOrder,
         paths: &[String],
     ) -> Result<(), Trouble> {
         self.end_undo(undo, lease).await?;
+        if let Some((record, _)) = self.record_of(&order.execution).await? {
+            let face = self.words.later_edit(&record.facts(), paths);
+            let card = self.card::<ChangeOrder>(face, "", None, Duration::ZERO)?;
+            self.show_card(card, &order.execution).await?;
+        }
+        self.offer_undo_again(order).await
+    }
+
+    /// A decision about an undo is used up by trying; whoever could not be served is asked again while there is time.
+    async fn offer_undo_again(self: &Arc<Self>, order: &ChangeOrder) -> Result<(), Trouble> {
+        let Some((record, Some(undo_until))) = self.record_of(&order.execution).await? else { return Ok(()) };
+        let left = undo_until.since(self.clock.now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        let face = self.words.done(&record.facts(), record.files, left.as_secs().div_ceil(60) * 60);
+        let card = self.card(face, record.view.work_item.as_str(), Some(order), left)?;
+        self.show_card(card, &order.execution).await
+    }
+
+    async fn record_of(&self, execution: &ExecutionId) -> Result<Option<(WorkRecord, Option<Timestamp>)>, Trouble> {
         let id = execution.clone();
         let known = self.store.read(move |tx| executions::get(tx, &id)).await?;
-        let record = known.and_then(|known| serde_json::from_value::<WorkRecord>(known.result?).ok());
-        let Some(record) = record else { return Ok(()) };
-        let facts = ResultFacts {
-            asked: &record.asked,
-            directory: &record.directory,
-            outcome: record.view.outcome.unwrap_or(Outcome::Failed),
-            before: &record.before,
-            after: &record.after,
-            diffs: &record.diffs,
-            outputs: &[],
-            took_ms: record.took_ms,
-        };
-        let card =
-            self.card::<ChangeOrder>(self.words.later_edit(&facts, paths), "", None, std::time::Duration::ZERO)?;
-        let subject = execution.to_string();
-        let asking = self.store.write(move |tx| {
+        Ok(known.and_then(|known| {
+            let record = serde_json::from_value::<WorkRecord>(known.result?).ok()?;
+            Some((record, known.undo_until))
+        }))
+    }
+
+    async fn show_card(&self, card: Card, about: &ExecutionId) -> Result<(), Trouble> {
+        let subject = about.to_string();
+        let showing = self.store.write(move |tx| {
             cards::insert(tx, &card, &subject)?;
             Ok(Commit(()))
         });
-        asking.await?;
+        showing.await?;
         self.publish_cards().await;
         Ok(())
     }
@@ -175,11 +202,11 @@ impl Stream {
         let id = execution.clone();
         let dropped = tokio::task::spawn_blocking(move || launcher.forget(&id)).await;
         if let Ok(Err(error)) = &dropped {
-            // Kept longer than needed is harmless; the next start tries again.
+            // What is kept longer than needed harms nobody; trying every second would.
             tracing::warn!(code = error.code(), %error, "old versions are kept");
-            return Ok(());
         }
         let noting = self.store.write_background(move |tx| {
+            executions::close_undo(tx, &execution)?;
             tx.record(&AuditEvent::UndoWindowClosed { execution: execution.clone() })?;
             Ok(Commit(()))
         });
@@ -191,4 +218,10 @@ impl Stream {
 
 fn interrupted() -> Trouble {
     Trouble::new("E_WORK_LOST", "The undo was interrupted.", "In a minute Silas looks what is true, and goes on.")
+}
+
+/// Whether an undo may have been committed although it was not answered.
+fn is_open_ended(error: &silas_sandbox::Error) -> bool {
+    use silas_sandbox::Error::{Cancelled, Full, Io, Lost, Unfinished};
+    matches!(error, Cancelled | Full | Io { .. } | Lost | Unfinished { .. })
 }

@@ -2,10 +2,11 @@
 //!
 //! Verbs first, numbers exact, no jargon. A door shows these texts and adds none.
 
-use silas_core::card::{CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
+use silas_core::canonical;
+use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
-use silas_core::roots::{Access, Place};
+use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
 
@@ -30,6 +31,20 @@ impl Words {
             (rest.is_empty() || rest.starts_with('/')).then(|| format!("~{rest}"))
         });
         scrub::visible(&short.unwrap_or_else(|| path.to_owned()))
+    }
+
+    /// Whether a card says exactly what its payload asks for. Cards about results are computed from more than their
+    /// payload and cannot be recomputed from it; what they ask for is checked against the launcher's own record.
+    pub fn shows_what_it_asks(&self, card: &Card) -> bool {
+        let payload = card.payload.as_deref().unwrap_or_default();
+        match card.face.kind {
+            CardKind::Plan => WorkItem::from_canonical(payload)
+                .is_ok_and(|item| self.plan(&item, &item.definition().body) == card.face),
+            CardKind::Root => {
+                canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
+            }
+            CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
+        }
     }
 
     /// May plans work in this directory?
@@ -127,8 +142,8 @@ impl Words {
     }
 
     /// It was applied; undo while the window lasts.
-    pub fn done(&self, result: &ResultFacts<'_>, undo_secs: u64) -> Face {
-        let n = result.diffs.len();
+    pub fn done(&self, result: &ResultFacts<'_>, files: u32, undo_secs: u64) -> Face {
+        let n = files as usize;
         let mut face =
             result.face(CardKind::Done, "Applied", format!("{} changed in {}", count(n, "file"), result.name()));
         face.risk = Some(Risk::Low);

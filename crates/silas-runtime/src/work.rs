@@ -7,7 +7,7 @@
 use crate::consumer::{Hold, WORK};
 use crate::review::refused;
 use crate::view::{StepState, Update, WorkView};
-use crate::words::{ResultFacts, count, name_of};
+use crate::words::{count, name_of};
 use crate::{Stream, Trouble};
 use silas_approval::Approved;
 use silas_approval::house_rules::HouseRule;
@@ -31,11 +31,24 @@ pub(crate) use record::WorkRecord;
 /// Work under way: what it shows, and how to stop it.
 pub(crate) struct Running {
     pub(crate) view: WorkView,
+    /// There from the opening of the workshop until the apply begins: what is being put in place is never torn.
     canceller: Option<Canceller>,
+    stop: Stop,
+}
+
+/// Why work should end early, if it should.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    No,
+    /// The owner pressed Stop.
+    Owner,
+    /// Silas is going away; the next start takes the work up again.
+    Leaving,
 }
 
 impl Running {
-    pub(crate) fn stop(&self) {
+    pub(crate) fn stop(&mut self, why: Stop) {
+        self.stop = why;
         if let Some(canceller) = &self.canceller {
             canceller.cancel();
         }
@@ -81,12 +94,13 @@ impl Stream {
     pub(crate) fn spawn_work(self: &Arc<Self>, approved: Approved<WorkItem>, record: WorkRecord, hold: Hold) {
         let stream = self.clone();
         let execution = approved.execution().clone();
-        self.running().insert(execution.clone(), Running { view: record.view.clone(), canceller: None });
+        self.running()
+            .insert(execution.clone(), Running { view: record.view.clone(), canceller: None, stop: Stop::No });
         self.publish(Update::Work { work: record.view.clone() });
         tokio::task::spawn_blocking(move || {
             let mut job = Job { stream: stream.clone(), record, hold };
-            let ending = job.carry_out(&approved);
-            let written = job.finish(ending);
+            // Work that has no end yet stays with its message of the queue, and is taken up again from there.
+            let written = job.carry_out(&approved).map_or(Ok(()), |ending| job.finish(ending));
             stream.running().remove(&execution);
             if let Err(trouble) = written {
                 tracing::error!(%trouble, "the end of a piece of work could not be written down");
@@ -112,7 +126,7 @@ impl Stream {
             return self.let_go(hold).await;
         }
         if kind == Some(Kind::Undo) {
-            return self.reconcile_undo(&known.id, hold, recovered).await;
+            return self.reconcile_undo(&known.id, hold, recovered).await.map(drop);
         }
         let record = known.result.and_then(|result| serde_json::from_value::<WorkRecord>(result).ok());
         let record = record.ok_or_else(lost)?;
@@ -181,6 +195,9 @@ fn lost() -> Trouble {
     Trouble::new("E_WORK_LOST", "A worker ended unexpectedly.", "Restart Silas; it finishes what was committed.")
 }
 
+/// How often the launcher is asked what became of an apply, a second apart, before the next start has to find out.
+const TRUTH_TRIES: usize = 60;
+
 /// One piece of work on its own thread.
 struct Job {
     stream: Arc<Stream>,
@@ -189,22 +206,69 @@ struct Job {
 }
 
 impl Job {
-    /// The whole story. Whatever fails before the apply leaves the owner's files alone.
-    fn carry_out(&mut self, approved: &Approved<WorkItem>) -> Ending {
+    /// The whole story. Whatever fails before the apply leaves the owner's files alone; what the apply itself came to
+    /// is known to the launcher only. `None` means that the end is still open.
+    fn carry_out(&mut self, approved: &Approved<WorkItem>) -> Option<Ending> {
+        let could_not = |reason: String| Ending::Untouched { intent: "Could not be done".to_owned(), reason };
         match self.try_carry_out(approved) {
-            Ok(ending) => ending,
-            Err(Failure::Hands(silas_sandbox::Error::Conflict { paths })) => Ending::Conflict { paths },
-            Err(Failure::Hands(silas_sandbox::Error::Cancelled)) => Ending::Untouched {
-                intent: "Stopped before it was done".to_owned(),
-                reason: "You stopped it.".to_owned(),
+            Ok(ending) => Some(ending),
+            Err(Failure::Hands(silas_sandbox::Error::Conflict { paths })) => Some(Ending::Conflict { paths }),
+            Err(Failure::Applying(error)) => self.truth_about_apply(&error),
+            Err(Failure::Stopped) | Err(Failure::Hands(silas_sandbox::Error::Cancelled)) => match self.stop_wanted() {
+                Stop::Leaving => None,
+                Stop::Owner | Stop::No => Some(Ending::Untouched {
+                    intent: "Stopped before it was done".to_owned(),
+                    reason: "You stopped it.".to_owned(),
+                }),
             },
             Err(Failure::Hands(error)) => {
                 tracing::warn!(code = error.code(), %error, "work ended early");
-                Ending::Untouched { intent: "Could not be done".to_owned(), reason: error.to_string() }
+                Some(could_not(error.to_string()))
             }
-            Err(Failure::Trouble(trouble)) => {
-                Ending::Untouched { intent: "Could not be done".to_owned(), reason: trouble.to_string() }
+            Err(Failure::Trouble(trouble)) => Some(could_not(trouble.to_string())),
+        }
+    }
+
+    /// The apply was asked for and did not answer as it should. The launcher finishes what was committed and says what
+    /// is true now; nobody else may claim that nothing was touched.
+    fn truth_about_apply(&self, error: &silas_sandbox::Error) -> Option<Ending> {
+        tracing::warn!(code = error.code(), %error, "an apply was interrupted");
+        for _ in 0..TRUTH_TRIES {
+            let truths = self.stream.launcher.recover().unwrap_or_default();
+            let truth = truths.into_iter().find(|truth| truth.execution == self.record.view.execution);
+            match truth {
+                Some(truth) if truth.state == ExecutionState::Applied => {
+                    let window_ends = self.stream.clock.now().plus(self.stream.options.undo_window);
+                    let undo_until = truth.undo_until.unwrap_or(window_ends);
+                    return Some(Ending::Applied { files: truth.files, undo_until });
+                }
+                // Not committed, and the workshop is gone: it was never begun.
+                Some(truth) if truth.problem.is_none() => {
+                    return Some(Ending::Untouched {
+                        intent: "Could not be put in place".to_owned(),
+                        reason: error.to_string(),
+                    });
+                }
+                _ => std::thread::sleep(std::time::Duration::from_secs(1)),
             }
+        }
+        None
+    }
+
+    fn stop_wanted(&self) -> Stop {
+        self.stream.running().get(&self.record.view.execution).map_or(Stop::No, |running| running.stop)
+    }
+
+    /// The last moment at which a stop is obeyed; from here on the work goes through.
+    fn past_stopping(&mut self) -> Result<(), Failure> {
+        let mut running = self.stream.running();
+        match running.get_mut(&self.record.view.execution) {
+            Some(running) if running.stop != Stop::No => Err(Failure::Stopped),
+            Some(running) => {
+                running.canceller = None;
+                Ok(())
+            }
+            None => Ok(()),
         }
     }
 
@@ -212,6 +276,10 @@ impl Job {
         let mut shop = self.stream.launcher.open(approved.evidence())?;
         if let Some(running) = self.stream.running().get_mut(approved.execution()) {
             running.canceller = Some(shop.canceller());
+        }
+        // Stop may have been pressed while the workshop was being opened.
+        if self.stop_wanted() != Stop::No {
+            return Err(Failure::Stopped);
         }
         self.copy(&mut shop)?;
         self.record.before = self.check(&mut shop, Phase::Before)?;
@@ -327,8 +395,18 @@ impl Job {
         self.save(self.record.changeset)?;
         let last = self.record.view.steps.len() - 1;
         self.enter(last)?;
+        self.past_stopping()?;
         let begun = std::time::Instant::now();
-        let applied = shop.apply()?;
+        let applied = match shop.apply() {
+            Ok(applied) => applied,
+            // These three are answers: the workshop looked, and touched nothing.
+            Err(
+                error @ (silas_sandbox::Error::Conflict { .. }
+                | silas_sandbox::Error::NotVerified
+                | silas_sandbox::Error::NoExchange),
+            ) => return Err(error.into()),
+            Err(error) => return Err(Failure::Applying(error)),
+        };
         let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.leave(last, format!("Applied {}", count(applied.files as usize, "file")), StepState::Done, took);
         let undo_until = self.stream.clock.now().plus(self.stream.options.undo_window);
@@ -357,17 +435,17 @@ impl Job {
         self.record.view.running = false;
         self.record.took_ms = u64::try_from(now.since(self.record.view.started_at).as_millis()).unwrap_or(u64::MAX);
         let name = name_of(&self.record.directory);
-        let asked = self.record.asked.clone();
         let (reached, card, sentence, undo_until, event) = match ending {
             Ending::Applied { files, undo_until } => {
                 self.record.view.place = "Applied".to_owned();
                 self.record.view.footer = format!("{} changed in {name}", count(files as usize, "file"));
                 self.record.view.has_proof = true;
+                self.record.files = files;
                 let changeset = self.record.changeset.ok_or_else(lost)?;
                 let outcome = self.record.view.outcome.ok_or_else(lost)?;
                 let execution = self.record.view.execution.clone();
                 let window = undo_until.since(now);
-                let face = stream.words.done(&self.facts(&asked), window.as_secs().div_ceil(60) * 60);
+                let face = stream.words.done(&self.record.facts(), files, window.as_secs().div_ceil(60) * 60);
                 let order = ChangeOrder { kind: Kind::Undo, execution: execution.clone(), changeset };
                 let card = stream.card(face, self.record.view.work_item.as_str(), Some(&order), window)?;
                 let checks = crate::words::turned(&self.record.before, &self.record.after);
@@ -378,7 +456,7 @@ impl Job {
             Ending::Untouched { intent, reason } => {
                 self.record.view.place = "Nothing applied".to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
-                let face = stream.words.report(&self.facts(&asked), &intent, &reason);
+                let face = stream.words.report(&self.record.facts(), &intent, &reason);
                 let card = stream.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
                 let sentence = format!("{intent}. Your files in {name} are untouched.");
                 (ExecutionState::Ended, card, sentence, None, Event::Ended { reason: format!("{intent}. {reason}") })
@@ -386,7 +464,7 @@ impl Job {
             Ending::Conflict { paths } => {
                 self.record.view.place = "Nothing applied".to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
-                let face = stream.words.conflict(&self.facts(&asked), &paths);
+                let face = stream.words.conflict(&self.record.facts(), &paths);
                 let card = stream.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
                 let sentence =
                     format!("Nothing was applied: you changed {} in {name} meanwhile.", count(paths.len(), "file"));
@@ -422,19 +500,6 @@ impl Job {
         stream.publish_entry(entry);
         stream.publish_soon();
         Ok(())
-    }
-
-    fn facts<'a>(&'a self, asked: &'a str) -> ResultFacts<'a> {
-        ResultFacts {
-            asked,
-            directory: &self.record.directory,
-            outcome: self.record.view.outcome.unwrap_or(Outcome::Failed),
-            before: &self.record.before,
-            after: &self.record.after,
-            diffs: &self.record.diffs,
-            outputs: &self.record.outputs,
-            took_ms: self.record.took_ms,
-        }
     }
 
     /// Begins a step, unless the budget is used up.
@@ -489,6 +554,9 @@ impl Event {
 /// Why a piece of work could not go on.
 enum Failure {
     Hands(silas_sandbox::Error),
+    /// After the apply was asked for.
+    Applying(silas_sandbox::Error),
+    Stopped,
     Trouble(Trouble),
 }
 

@@ -172,11 +172,18 @@ impl Bench {
             Expectation::ExitCode(_) | Expectation::Contains(_) => false,
             Expectation::FileExists(_) | Expectation::NotEmpty => false,
         };
+        if outcome.is_memory_exceeded {
+            return (false, self.out_of_memory());
+        }
         if needs_all && outcome.is_truncated {
             return (false, "The output is too long to be judged".to_owned());
         }
         let file_found = if let Expectation::FileExists(path) = expect { self.file_exists(path, copy) } else { None };
         expect.judge(&Observed { ended: outcome.ended.clone(), stdout: outcome.stdout.clone(), file_found })
+    }
+
+    fn out_of_memory(&self) -> String {
+        format!("Out of memory (limit {} MB)", self.ground.limits.memory_bytes_max >> 20)
     }
 
     /// In the copy or in a directory that may be read; `None` anywhere else.
@@ -204,11 +211,13 @@ impl Bench {
         let workspace = self.workspace()?;
         let run = Run { wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref()) };
         let result = match workspace.run_step(&run)? {
-            Ran::Ended(outcome) => StepResult {
-                output: words(&outcome.stdout, &outcome.stderr, STEP_OUTPUT_CHARS_MAX),
-                took_ms: millis(outcome.took),
-                ended: outcome.ended,
-            },
+            Ran::Ended(outcome) => {
+                let mut output = words(&outcome.stdout, &outcome.stderr, STEP_OUTPUT_CHARS_MAX);
+                if outcome.is_memory_exceeded {
+                    output = format!("{}\n{output}", self.out_of_memory());
+                }
+                StepResult { output, took_ms: millis(outcome.took), ended: outcome.ended }
+            }
             Ran::NotStarted(why) => StepResult { ended: Ended::Exited(NOT_STARTED), output: why, took_ms: 0 },
         };
         self.n_steps_run += 1;

@@ -1,8 +1,8 @@
 //! A cell: one program, shut into its own namespaces with only the directories that it was given.
 //!
-//! The caller clones a child into new user, mount, pid, net, ipc, uts and cgroup namespaces. That child builds a
-//! minimal root, moves into it, gives up every capability and becomes a small init (PID 1); the program runs below it
-//! under Landlock and a seccomp filter. When the caller dies, when time is up or when the program ends, the init goes
+//! The caller clones a child into new user, mount, pid, net, ipc and uts namespaces and puts it into a control group of
+//! its own, where it may. That child builds a minimal root, moves into it, takes a cgroup namespace, gives up every
+//! capability and becomes a small init (PID 1); the program runs below it under Landlock and a seccomp filter. When the caller dies, when time is up or when the program ends, the init goes
 //! and the kernel takes everything in the pid namespace with it.
 //!
 //! This module does not decide what may be run or which directories are given, and it does not look at the output.
@@ -11,11 +11,13 @@
 //! # What the limits bind
 //!
 //! `wall`, `output_bytes_max` and `processes_max` bind the whole cell (since Linux 5.14 the kernel counts processes
-//! per user namespace). `memory_bytes_max`, `cpu_secs_max` and `file_bytes_max` are resource limits of *each single
-//! process*: ten processes may use ten times as much. `memory_bytes_max` is `RLIMIT_DATA` (private writable memory),
-//! not `RLIMIT_AS`, because runtimes such as Node, Go and Java reserve far more address space than they use. A limit
-//! for the memory of a whole cell needs cgroups, which this module does not use yet.
+//! per user namespace). `cpu_secs_max` and `file_bytes_max` are resource limits of *each single process*: ten processes
+//! may use ten times as much. `memory_bytes_max` binds the whole cell, with its scratch space, where the caller may make
+//! control groups; when it is reached, the whole cell is killed. It binds each single process everywhere, as
+//! `RLIMIT_DATA` (private writable memory), not `RLIMIT_AS`, because runtimes such as Node, Go and Java reserve far more
+//! address space than they use. [`CellOutcome::limits`] says which of the two it was.
 
+mod cgroup;
 mod error;
 mod idmap;
 mod init;
@@ -28,6 +30,8 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cgroup::settle;
+pub use cgroup::{LimitsInForce, sweep};
 pub use error::Error;
 
 use std::os::fd::BorrowedFd;
@@ -98,6 +102,10 @@ pub struct CellOutcome {
     pub stderr: Vec<u8>,
     /// At least one of the streams was longer than `output_bytes_max`.
     pub is_truncated: bool,
+    /// What `memory_bytes_max` and `processes_max` were enforced by.
+    pub limits: LimitsInForce,
+    /// All processes together wanted more than `memory_bytes_max`, and so all of them were killed.
+    pub is_memory_exceeded: bool,
     pub took: Duration,
 }
 
@@ -115,6 +123,8 @@ pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcom
         is_truncated: seen.stdout.is_cut || seen.stderr.is_cut,
         stdout: seen.stdout.kept,
         stderr: seen.stderr.kept,
+        limits: seen.limits,
+        is_memory_exceeded: seen.is_memory_exceeded,
         took: started.elapsed(),
     })
 }

@@ -1,6 +1,6 @@
 //! What the launcher is told once, when it is sealed, and stands on from then on.
 
-use crate::cell::Limits;
+use crate::cell::{Limits, LimitsInForce};
 use crate::error::Doing;
 use crate::memory::Memory;
 use crate::{Error, durable};
@@ -24,6 +24,8 @@ pub struct Seal {
 pub struct Sealed {
     /// Pairs one device within five minutes.
     pub pairing_code: String,
+    /// What holds the programs of a cell to their memory, here and for this user.
+    pub limits: LimitsInForce,
 }
 
 /// What every cell is held to. Time is not here: it comes from the plan.

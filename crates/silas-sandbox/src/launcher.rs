@@ -5,12 +5,13 @@ use crate::process::{self, Child};
 use crate::protocol::LauncherAsk;
 use crate::serve::Serve;
 use crate::workshop::Workshop;
-use crate::{Error, Recovered, Seal, Sealed, Undone, fd_passing, frame};
+use crate::{Error, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
 use serde::de::DeserializeOwned;
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::evidence::Evidence;
 use silas_core::key_service::{KeyHelper, KeyReply};
 use silas_core::{ExecutionId, Timestamp};
+use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -73,6 +74,14 @@ impl Launcher {
     /// Drops what an apply replaced. Refused while it can still be undone.
     pub fn forget(&self, execution: &ExecutionId) -> Result<(), Error> {
         self.ask(&LauncherAsk::Forget(execution.clone()))
+    }
+
+    /// Whether the launcher has ended. Without it nothing can be done any more, and the front should go too.
+    pub fn is_gone(&self) -> bool {
+        // Whoever holds the socket is talking to it, and will notice by itself.
+        let Ok(socket) = self.socket.try_lock() else { return false };
+        let events = syscall::poll(&[(socket.as_fd(), 0)], Some(std::time::Duration::ZERO));
+        events.is_ok_and(|events| events[0] & (libc::POLLHUP | libc::POLLERR) != 0)
     }
 
     fn ask<T: DeserializeOwned>(&self, ask: &LauncherAsk) -> Result<T, Error> {

@@ -32,6 +32,7 @@ mod observe;
 mod pairing;
 mod permit;
 mod plug;
+pub mod probes;
 mod process;
 mod protocol;
 mod recover;

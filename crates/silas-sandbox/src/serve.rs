@@ -4,6 +4,7 @@
 //! It lives exactly as long as the front: when the socket between them closes, it is gone.
 
 use crate::bench::Bench;
+use crate::cell;
 use crate::errand::Errand;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
@@ -89,6 +90,8 @@ impl Serve {
         }
         for n in (0..n_workshops).rev().filter(|n| events[1 + n_errands + n] != 0) {
             self.workshops.remove(n).0.wait();
+            // One that was killed could not tidy up.
+            cell::sweep();
         }
         if events.get(1 + n_errands + n_workshops).is_some_and(|event| *event != 0) {
             self.answer_terminal();
@@ -157,7 +160,7 @@ impl Serve {
         let ground = Ground::new(seal)?;
         let door = door::open(&ground.data_dir)?;
         let code = PairingCode::new()?;
-        let sealed = Sealed { pairing_code: code.text().to_owned() };
+        let sealed = Sealed { pairing_code: code.text().to_owned(), limits: cell::settle() };
         self.ground = Some(ground);
         self.door = Some(door);
         self.pairing = Some(code);

@@ -8,6 +8,18 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
+/// The version of the kernel's file rules.
+pub(crate) fn landlock_abi() -> io::Result<i32> {
+    const VERSION: u32 = 1;
+    // SAFETY: with this flag the kernel reads no attributes and makes nothing; it only answers a number.
+    let abi =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<libc::c_void>(), 0usize, VERSION) };
+    if abi < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    i32::try_from(abi).map_err(io::Error::other)
+}
+
 /// What `openat2` may walk through on the way.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Through {

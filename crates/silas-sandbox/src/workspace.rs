@@ -15,6 +15,7 @@ use silas_core::changeset::FileState;
 use silas_core::check::Command;
 use silas_core::relpath::RelPath;
 use std::collections::BTreeMap;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -69,8 +70,36 @@ impl Workspace {
         removal::tree(&self.home_dir, THROWAWAY.as_bytes()).doing(|| "Clearing the last check's copy".to_owned())?;
         let dir = empty_like(&self.home_dir, THROWAWAY, &self.copy, self.git)?;
         let throwaway = Throwaway { home: &self.home_dir, dir };
-        let paths = tree::copy(&self.copy, &throwaway.dir, self.git, lifeline)?.differences(expected);
-        if paths.is_empty() { Ok(throwaway) } else { Err(Error::Conflict { paths }) }
+        let copied = tree::copy(&self.copy, &throwaway.dir, self.git, lifeline)?;
+        let paths = copied.differences(expected);
+        if !paths.is_empty() {
+            return Err(Error::Conflict { paths });
+        }
+        self.as_applied(&copied, &throwaway.dir).doing(|| "Making a copy for a check".to_owned())?;
+        Ok(throwaway)
+    }
+
+    /// An apply moves files and links; a directory comes with its first file and stays when its last one goes. A check
+    /// must see exactly that, or it would prove something that is never put in place.
+    fn as_applied(&self, copied: &Manifest, dir: &Dir) -> io::Result<()> {
+        for (path, mode) in &self.original.dirs {
+            let (parent, name) = dir.parent_of(path)?;
+            match copied.dirs.get(path) {
+                None => parent.mkdir(name, mode | 0o700)?,
+                Some(now) if now != mode => parent.chmod(name, mode | 0o700)?,
+                Some(_) => {}
+            }
+        }
+        // From the end of the order, so that what is inside goes before what it is in.
+        let made = copied.dirs.keys().rev().filter(|path| !self.original.dirs.contains_key(path));
+        for path in made {
+            let (parent, name) = dir.parent_of(path)?;
+            match parent.rmdir(name) {
+                Err(e) if e.kind() != io::ErrorKind::DirectoryNotEmpty => return Err(e),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Runs a command of the plan in the copy itself.

@@ -25,7 +25,11 @@ pub(crate) fn for_writing(path: &Path) -> Result<Connection, Error> {
     set_up(&connection)?;
     // Counts for a file that is still empty.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // Asked and listened to: a database that stays in another mode has other rules about what survives.
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if !mode.eq_ignore_ascii_case("wal") {
+        return Err(Error::NotWritten { reason: format!("it stays in the journal mode {mode} instead of WAL") });
+    }
     // The checkpointer does this on its own thread, so that no answer waits for it.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     sync_on_commit(&connection, Durability::Durable)?;

@@ -51,7 +51,9 @@ impl<D: 'static> Database<D> {
     ) -> Result<Self, Error> {
         let mut connection = connect::for_writing(path)?;
         connect::sync_log(&connection)?;
-        upgrade::upgrade(&mut connection, path, known, shared.clock.now(), |connection| look(&ReadTx::new(connection)))?;
+        upgrade::upgrade(&mut connection, path, known, shared.clock.now(), |connection| {
+            look(&ReadTx::new(connection))
+        })?;
         connect::give_back_pages(&connection)?;
         let (sender, head) = watch::channel(head(&ReadTx::new(&connection))?);
         let (queue_moved, queue_changes) = watch::channel(0);

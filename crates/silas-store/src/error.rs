@@ -76,6 +76,7 @@ impl Error {
             Error::Closed => "E_DB_CLOSED",
             Error::Panicked => "E_DB_PANIC",
             Error::Damaged { .. } => "E_DB_DAMAGED",
+            Error::Database(cause) if is_corrupt(cause) => "E_DB_DAMAGED",
             Error::NotWritten { .. }
             | Error::Statement { .. }
             | Error::Missing { .. }
@@ -85,4 +86,10 @@ impl Error {
             | Error::Json(_) => "E_DB_WRITE",
         }
     }
+}
+
+/// Whether SQLite itself says that the file is not what it wrote.
+fn is_corrupt(cause: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(cause.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }

@@ -118,6 +118,22 @@ pub fn list_undoable(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Execution>, 
     )
 }
 
+/// What is applied and whose time for taking it back is over, oldest first.
+pub fn list_past_undo(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Execution>, Error> {
+    tx.query(
+        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
+             changeset FROM executions WHERE state = 'applied' AND undo_until <= ?1 ORDER BY undo_until, id LIMIT ?2",
+        params![now.micros(), EXECUTIONS_MAX],
+        stored,
+    )
+}
+
+/// The window is dealt with: nothing is kept for it any more.
+pub fn close_undo(tx: &mut Tx<'_>, execution: &ExecutionId) -> Result<(), Error> {
+    tx.execute("UPDATE executions SET undo_until = NULL WHERE id = ?1", params![execution.as_str()])?;
+    Ok(())
+}
+
 /// The last executions that have something to show, newest first.
 pub fn recent(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Execution>, Error> {
     tx.query(

@@ -4,8 +4,8 @@
 //! instant as it is written on the wire and `body` is the event's canonical JSON as a string. Words of people and programs
 //! are not in it: they lie beside the chain under a salted digest and can be forgotten without breaking it.
 //!
-//! Deliberately absent: signatures and anchors. A chain by itself cannot show that its tail was cut; whoever keeps a head
-//! elsewhere can.
+//! A chain by itself cannot show that its tail was cut. Signed heads lie beside it ([`crate::checkpoints`]); whoever keeps
+//! a head elsewhere knows more than both.
 
 mod verify;
 
@@ -230,6 +230,6 @@ fn seq(row: &Row<'_>) -> Result<u64, Error> {
 }
 
 /// No ledger gets this long; a number beyond it names no entry.
-fn to_column(seq: u64) -> i64 {
+pub(crate) fn to_column(seq: u64) -> i64 {
     i64::try_from(seq).unwrap_or(i64::MAX)
 }

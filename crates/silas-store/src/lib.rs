@@ -14,8 +14,10 @@
 //! Deliberately absent: decisions. Whether a signature is good, a card is expired or a plan may run is asked elsewhere; the
 //! store keeps counts honest and forgets nothing that it acknowledged.
 
+pub mod audit;
 pub mod cards;
 mod checkpoint;
+pub mod checkpoints;
 pub mod chronicle;
 mod columns;
 mod connect;
@@ -30,8 +32,10 @@ mod migrations;
 pub mod nonces;
 pub mod outbox;
 mod pending;
+pub mod probes;
 pub mod queue;
 mod reader;
+pub mod retention;
 pub mod saga;
 pub mod settings;
 pub mod snapshot;

@@ -7,14 +7,20 @@
 //! transaction: that belongs to the writer, and a closure that could commit would take its neighbours along.
 
 use crate::{Agent, Error};
-use rusqlite::{CachedStatement, Connection, Params, Row};
+use rusqlite::{CachedStatement, Connection, Params, Row, StatementStatus};
 use silas_core::{Clock, Random};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Deref;
+
+/// At most 256 pages, 1 MiB, so that nobody waits for it.
+const INCREMENTAL_VACUUM: &str = "PRAGMA incremental_vacuum(256)";
 
 /// One consistent look at the database.
 pub struct ReadTx<'c, D = Agent> {
     connection: &'c Connection,
+    /// What its statements took so far.
+    n_steps: Cell<u64>,
     domain: PhantomData<D>,
 }
 
@@ -38,7 +44,7 @@ pub(crate) struct Effects {
 
 impl<'c, D> ReadTx<'c, D> {
     pub(crate) fn new(connection: &'c Connection) -> Self {
-        ReadTx { connection, domain: PhantomData }
+        ReadTx { connection, n_steps: Cell::new(0), domain: PhantomData }
     }
 
     /// All rows, in the order of the statement.
@@ -52,7 +58,12 @@ impl<'c, D> ReadTx<'c, D> {
         if !statement.readonly() || statement.column_count() == 0 {
             return Err(Error::Statement { sql, reason: "it is not a question" });
         }
-        rows(statement, params, map)
+        self.rows(statement, params, map)
+    }
+
+    /// Steps of SQLite's machine that this transaction has taken so far. Work is counted, not timed.
+    pub fn n_steps(&self) -> u64 {
+        self.n_steps.get()
     }
 
     /// The first row, if there is one.
@@ -68,6 +79,28 @@ impl<'c, D> ReadTx<'c, D> {
     fn prepare(&self, sql: &'static str) -> Result<CachedStatement<'c>, Error> {
         Ok(self.connection.prepare_cached(sql)?)
     }
+
+    fn rows<T>(
+        &self,
+        mut statement: CachedStatement<'_>,
+        params: impl Params,
+        mut map: impl FnMut(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        let mut rows = statement.query(params)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(map(row)?);
+        }
+        drop(rows);
+        self.count(&statement);
+        Ok(all)
+    }
+
+    fn count(&self, statement: &CachedStatement<'_>) {
+        // The counter lives as long as the statement, which is kept for the next transaction.
+        let n_steps = u64::try_from(statement.reset_status(StatementStatus::VmStep)).unwrap_or_default();
+        self.n_steps.set(self.n_steps.get() + n_steps);
+    }
 }
 
 impl<'c, D> Tx<'c, D> {
@@ -82,7 +115,9 @@ impl<'c, D> Tx<'c, D> {
         if statement.readonly() {
             return Err(Error::Statement { sql, reason: "it changes nothing, or it would end the transaction" });
         }
-        Ok(statement.execute(params)?)
+        let n_changed = statement.execute(params)?;
+        self.count(&statement);
+        Ok(n_changed)
     }
 
     /// Runs a statement with `RETURNING` and gives its first row, if it changed one.
@@ -96,7 +131,19 @@ impl<'c, D> Tx<'c, D> {
         if statement.readonly() || statement.column_count() == 0 {
             return Err(Error::Statement { sql, reason: "it does not change and return rows" });
         }
-        Ok(rows(statement, params, map)?.into_iter().next())
+        Ok(self.rows(statement, params, map)?.into_iter().next())
+    }
+
+    /// Gives some of the room that deleted rows left back to the disk. Says how many pages.
+    pub(crate) fn give_back_room(&mut self) -> Result<usize, Error> {
+        let mut statement = self.prepare_change(INCREMENTAL_VACUUM)?;
+        // Each step gives back one page.
+        let mut pages = statement.query([])?;
+        let mut n_pages = 0;
+        while pages.next()?.is_some() {
+            n_pages += 1;
+        }
+        Ok(n_pages)
     }
 
     /// Runs on the writer's thread once this change is on disk, before its answer leaves. It must be short, and it is
@@ -124,19 +171,6 @@ impl<'c, D> Tx<'c, D> {
     pub(crate) fn into_effects(self) -> Effects {
         self.effects
     }
-}
-
-fn rows<T>(
-    mut statement: CachedStatement<'_>,
-    params: impl Params,
-    mut map: impl FnMut(&Row<'_>) -> Result<T, Error>,
-) -> Result<Vec<T>, Error> {
-    let mut rows = statement.query(params)?;
-    let mut all = Vec::new();
-    while let Some(row) = rows.next()? {
-        all.push(map(row)?);
-    }
-    Ok(all)
 }
 
 /// Whoever may change may look.

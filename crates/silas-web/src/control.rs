@@ -3,7 +3,7 @@
 //! It speaks the page's protocol, one JSON message a line, without a challenge: the kernel tells whose process is on
 //! the other side. What the terminal decides is signed all the same, with a key that this process does not have.
 
-use crate::http::Door;
+use crate::http::{ACCEPT_PAUSE, Door};
 use crate::protocol::ServerMessage;
 use crate::session::{OUTGOING_MAX, Session};
 use silas_core::message::Channel;
@@ -48,7 +48,14 @@ pub(crate) fn listen(path: &Path) -> std::io::Result<std::os::unix::net::UnixLis
 
 pub(crate) async fn serve(door: Arc<Door>, listener: UnixListener, owner_uid: u32) {
     loop {
-        let Ok((socket, _)) = listener.accept().await else { continue };
+        let socket = match listener.accept().await {
+            Ok((socket, _)) => socket,
+            Err(cause) => {
+                tracing::warn!(%cause, "a terminal could not be taken");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
         let is_owner = socket.peer_cred().is_ok_and(|peer| peer.uid() == owner_uid);
         if is_owner {
             let span = door.session_span(TERMINAL);

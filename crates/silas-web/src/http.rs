@@ -12,6 +12,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router, middleware};
 use futures_util::{SinkExt, StreamExt};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use silas_core::device::Certificate;
 use silas_core::message::Channel;
 use silas_core::{Clock, Nonce, Random, SessionId, canonical};
@@ -21,8 +23,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{mpsc, watch};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
 use tracing::Instrument;
 
 /// What the owner may turn.
@@ -100,6 +103,14 @@ const AUTH_SECS: u64 = 5;
 /// Largest WebSocket message and largest request body.
 const MESSAGE_BYTES_MAX: usize = 128 * 1024;
 const BODY_BYTES_MAX: usize = 64 * 1024;
+/// Connections and WebSockets at once; together far below the usual limit of descriptors.
+const CONNECTIONS_MAX: usize = 256;
+/// A request's head must be here by then.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long open connections may take when the server leaves.
+const LEAVING_GRACE: Duration = Duration::from_secs(2);
+/// After a failed accept.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Close codes: authentication failed, and the standard "going away".
 const CLOSE_AUTH: u16 = 4001;
 const CLOSE_LEAVING: u16 = 1001;
@@ -127,22 +138,68 @@ impl Door {
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
             .layer(middleware::from_fn_with_state(origin, guard::check))
             .with_state(self.clone());
+        let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let mut servers = Vec::new();
         for listener in listeners.tcp {
             let listener = TcpListener::from_std(listener)?;
-            let gone = left(self.leaving.clone());
-            let router = router.clone();
-            servers.push(tokio::spawn(async move { axum::serve(listener, router).with_graceful_shutdown(gone).await }));
+            servers.push(tokio::spawn(accept(listener, router.clone(), permits.clone(), self.leaving.clone())));
         }
         left(self.leaving.clone()).await;
         for server in servers {
-            match server.await {
-                Ok(result) => result?,
-                Err(panic) => return Err(Error::Io(std::io::Error::other(panic))),
-            }
+            server.await.map_err(|panic| Error::Io(std::io::Error::other(panic)))?;
         }
         control.abort();
         Ok(())
+    }
+}
+
+/// Takes connections until the server leaves, then gives those that are open a moment to end.
+async fn accept(listener: TcpListener, router: Router, permits: Arc<Semaphore>, leaving: watch::Receiver<bool>) {
+    let mut connections = JoinSet::new();
+    let gone = left(leaving.clone());
+    tokio::pin!(gone);
+    loop {
+        let socket = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((socket, _)) => socket,
+                Err(cause) => {
+                    // Out of descriptors, most likely: waiting is all that helps.
+                    tracing::warn!(%cause, "a connection could not be taken");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            },
+            Some(_) = connections.join_next() => continue,
+            () = &mut gone => break,
+        };
+        // Whoever comes when all places are taken is sent away; the owner's terminal has its own door.
+        let Ok(permit) = permits.clone().try_acquire_owned() else { continue };
+        let serving = serve_connection(socket, router.clone(), leaving.clone());
+        connections.spawn(async move {
+            serving.await;
+            drop(permit);
+        });
+    }
+    let _whoever_is_slow_is_cut_off =
+        tokio::time::timeout(LEAVING_GRACE, async { while connections.join_next().await.is_some() {} }).await;
+}
+
+/// One connection. A client that is slow to say what it wants does not keep its place.
+async fn serve_connection(socket: TcpStream, router: Router, leaving: watch::Receiver<bool>) {
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    let service = TowerToHyperService::new(router);
+    let connection = builder.serve_connection(TokioIo::new(socket), service).with_upgrades();
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = left(leaving) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(cause) = ended {
+        tracing::debug!(%cause, "a connection ended early");
     }
 }
 
@@ -184,6 +241,9 @@ fn refusal(status: StatusCode, trouble: &Trouble) -> Response {
 }
 
 async fn upgrade(State(door): State<Arc<Door>>, upgrade: WebSocketUpgrade) -> Response {
+    if door.n_connections.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
     upgrade.max_message_size(MESSAGE_BYTES_MAX).on_upgrade(move |socket| async move {
         door.n_connections.fetch_add(1, Ordering::Relaxed);
         door.clone().greet(socket).await;

@@ -33,6 +33,7 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     pub(crate) backpressure: Backpressure,
     pub(crate) nonce_store: NonceStore,
+    pub(crate) retention: Retention,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -80,6 +81,12 @@ pub(crate) struct Backpressure {
 pub(crate) struct NonceStore {
     pub(crate) freshness_seconds: u64,
     pub(crate) ttl_minutes: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Retention {
+    pub(crate) chronicle_days: u64,
 }
 
 /// Where a value came from.

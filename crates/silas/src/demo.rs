@@ -86,9 +86,10 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     show_and_approve(&mut line, &card)?;
     let card = await_card(&mut line, CardKind::Plan)?;
     show_and_approve(&mut line, &card)?;
-    let work = line.follow(|label, ms| println!("         {label}{}", terminal::took(ms)))?;
-    if work.as_ref().is_none_or(|work| work["outcome"] != "proved") {
-        bail!("The demo did not end in a proof: {}", work.unwrap_or_default()["footer"]);
+    let item = card.offer.as_ref().map_or("", |offer| offer.work_item_id.as_str());
+    let work = line.follow(item, |label, ms| println!("         {label}{}", terminal::took(ms)))?;
+    if work["outcome"] != "proved" {
+        bail!("The demo did not end in a proof: {}", work["footer"]);
     }
     let changed = fs::read(&table)?;
     if changed == original {

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use anyhow::{Context, Result, bail};
+use silas_core::InstallationId;
 use std::fs::{self, File};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,10 @@ impl Home {
         self.path.join("run")
     }
 
+    pub(crate) fn server_key(&self) -> PathBuf {
+        self.store().join("server.key")
+    }
+
     /// Counts restores and resets. It lies outside the database, so that an old copy of that does not bring it back.
     pub(crate) fn epoch(&self) -> Result<u64> {
         let path = self.path.join("epoch");
@@ -32,6 +37,14 @@ impl Home {
         }
         let text = fs::read_to_string(&path)?;
         text.trim().parse().with_context(|| format!("{} is damaged. Restore it from a backup.", path.display()))
+    }
+
+    /// Whose data this is, as the keys say.
+    pub(crate) fn installation(&self) -> Result<InstallationId> {
+        let text = fs::read_to_string(self.path.join("keys/installation.json"))
+            .context("This data directory has no keys yet. Start Silas once with `silas`.")?;
+        let known: serde_json::Value = serde_json::from_str(&text)?;
+        serde_json::from_value(known["installation"].clone()).context("keys/installation.json is damaged.")
     }
 
     /// Held for the life of the server. A second one on the same directory is refused.

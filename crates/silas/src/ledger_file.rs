@@ -1,26 +1,58 @@
-//! `silas audit verify`: checks a ledger as it lies on disk, whether a server runs or not.
+//! `silas audit verify`: checks a ledger as it lies on disk, whether a server runs or not, and against what was seen of
+//! it before.
 
-use crate::home;
-use anyhow::Result;
+use crate::home::{self, Home};
+use crate::known_head::{self, KnownHead};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use silas_approval::ServerKey;
+use silas_store::audit::{self, Extent, Keeper};
+use silas_store::{Reader, Store};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub(crate) fn verify(data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
+#[derive(Args)]
+pub(crate) struct VerifyArgs {
+    /// Read only what came since the last verification; quick on a long ledger.
+    #[arg(long)]
+    new: bool,
+    /// A head of this ledger that was kept elsewhere: a copy of a file in ~/.local/state/silas.
+    #[arg(long, value_name = "FILE")]
+    witness: Option<PathBuf>,
+}
+
+pub(crate) fn verify(args: &VerifyArgs, data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
     let home = home::find(data_dir, config)?;
-    let store = silas_store::Store::open_read_only(&home.store())?;
-    let report = store.read(silas_store::ledger::verify).wait()?;
-    Ok(match report.broken {
-        None => {
-            println!("Ledger verified: {} entries, unbroken.", report.entries);
-            if let Some((seq, hash)) = report.head {
-                println!("Head: entry {seq}, {hash}");
-            }
-            ExitCode::SUCCESS
-        }
-        Some(broken) => {
-            println!("{broken}.");
-            println!("Everything before that entry verifies. Keep the file, and restore a backup from before it.");
-            ExitCode::FAILURE
-        }
-    })
+    let store = Store::open_read_only(&home.store())?;
+    let extent = if args.new { Extent::New } else { Extent::Everything };
+    let server = ServerKey::load(&home.server_key()).context("The checkpoints of the ledger cannot be checked.")?;
+    let keeper = Keeper { server: server.public(), installation: home.installation()? };
+    let found = store.read(move |tx| audit::audit(tx, &keeper, extent)).wait()?;
+    if let Some(problem) = found.problem() {
+        println!("{problem}.");
+        println!("Keep the data directory as it is, and restore a backup from before.");
+        return Ok(ExitCode::FAILURE);
+    }
+    known_head::follow(&home)?;
+    if let Some(witness) = &args.witness {
+        check_witness(&home, &store, witness)?;
+    }
+    println!("Ledger verified: {} entries, unbroken.", found.chain.entries);
+    if found.verified_before > 0 {
+        println!("Entries 1 to {} were verified before and not read again.", found.verified_before);
+    }
+    if let Some((seq, hash)) = found.chain.head {
+        println!("Head: entry {seq}, {hash}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check_witness(home: &Home, store: &Reader, path: &Path) -> Result<()> {
+    let witness = KnownHead::load(path)?;
+    ensure!(
+        witness.installation == home.installation()?,
+        "{} is about another installation. Nothing can be said with it.",
+        path.display()
+    );
+    witness.check(home.epoch()?, store).with_context(|| format!("The witness is {}.", path.display()))
 }

@@ -3,11 +3,15 @@
 //! `main` reads its arguments and, for a server, forks the launcher before anything else exists: no configuration, no
 //! key, no socket, no thread. Only this room reads configuration files and environment variables.
 
+mod backup;
 mod config;
 mod demo;
+mod doctor;
 mod home;
+mod known_head;
 mod ledger_file;
 mod plan_file;
+mod restore;
 mod start;
 mod task_commands;
 mod terminal;
@@ -24,7 +28,7 @@ struct Args {
     /// Where Silas keeps its data; by default ~/.local/share/silas.
     #[arg(long, global = true, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// The configuration file; by default config/silas.yaml where there is one.
+    /// The configuration file; by default ~/.config/silas/silas.yaml where there is one.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -43,10 +47,16 @@ enum Command {
     Say { text: String },
     /// Show what waits for a decision.
     Review,
-    /// Approve a card of `silas review` (the first, if there is one).
+    /// Show a card of `silas review` with everything that it asks for.
+    Show { number: Option<usize> },
+    /// Approve a card of `silas review` (or the only one that waits).
     Approve { number: Option<usize> },
     /// Decline a card of `silas review`.
     Decline { number: Option<usize> },
+    /// Ask a parked card again.
+    Renew { number: Option<usize> },
+    /// Put a card away that asks nothing.
+    Dismiss { number: Option<usize> },
     /// Take back the last applied work, while its undo window is open.
     Undo,
     /// Tell what happened, from the ledger.
@@ -61,6 +71,17 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
+    /// Write everything into one file, while Silas runs or not. The file holds your keys.
+    Backup { file: PathBuf },
+    /// Bring a backup back. Approvals from before no longer count.
+    Restore {
+        file: PathBuf,
+        /// Move the data that is there aside. It is never deleted.
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Look whether everything is in order, and say what to do where it is not.
+    Doctor(doctor::DoctorArgs),
     /// Keep your tasks.
     #[command(subcommand)]
     Task(task_commands::TaskCommand),
@@ -77,8 +98,8 @@ enum Command {
 
 #[derive(Subcommand)]
 enum AuditCommand {
-    /// Check every entry of the ledger. With --data-dir it needs no running server.
-    Verify,
+    /// Check the ledger, and that it continues what was seen of it. Needs no running server.
+    Verify(ledger_file::VerifyArgs),
 }
 
 #[derive(Subcommand)]
@@ -112,7 +133,14 @@ fn main() -> ExitCode {
         Command::Config(ConfigCommand::Reference) => start::config_reference(),
         Command::Plan(PlanCommand::Check { file }) => plan_file::check(&file),
         Command::Plan(PlanCommand::Show { file }) => plan_file::show(&file),
-        Command::Audit(AuditCommand::Verify) => ledger_file::verify(args.data_dir, args.config.as_deref()),
+        Command::Audit(AuditCommand::Verify(verify)) => {
+            ledger_file::verify(&verify, args.data_dir, args.config.as_deref())
+        }
+        Command::Backup { file } => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| backup::run(&home, &file))
+        }
+        Command::Doctor(doctor) => doctor::run(&doctor, args.data_dir, args.config.as_deref()),
+        Command::Restore { file, replace } => restore::run(&file, args.data_dir, args.config.as_deref(), replace),
         Command::Task(task) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| task_commands::run(&home, task))
         }

@@ -6,6 +6,7 @@ use crate::wire;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use silas_approval::ServerKey;
 use silas_core::Clock;
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
@@ -37,6 +38,7 @@ struct Ready {
     home: Home,
     anchor: Anchor,
     terminal: Certificate,
+    server_key: ServerKey,
     /// Keeps a second server away for as long as this process lives.
     _lock: std::fs::File,
 }
@@ -60,13 +62,14 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
         readable: &["/etc", "/usr", "/lib", "/lib64", "/proc", "/dev/urandom"].map(PathBuf::from),
     })
     .map_err(|e| anyhow!("{e}"))?;
-    tracing::info!(%confinement, "the front is confined");
+    tracing::debug!(%confinement, "the front is confined");
     let owner_uid = std::fs::metadata("/proc/self")?.uid();
     let front = wire::Front {
         config: loaded.config,
         home: ready.home,
         anchor: ready.anchor,
         terminal: ready.terminal,
+        server_key: ready.server_key,
         launcher: Arc::new(launcher),
         user_home: std::env::var("HOME").ok(),
         start_dir,
@@ -101,7 +104,8 @@ fn first_run(launcher: &Launcher, data_dir: Option<PathBuf>, config: &Config) ->
         KeyReply::Certified { .. } | KeyReply::Signed { .. } => bail!("The key helper answered something else."),
     };
     let anchor = Anchor { root, installation, epoch: home.epoch()? };
-    Ok(Ready { home, anchor, terminal, _lock: lock })
+    let server_key = ServerKey::load_or_make(&home.server_key()).context("The server key could not be made ready.")?;
+    Ok(Ready { home, anchor, terminal, server_key, _lock: lock })
 }
 
 fn seal(ready: &Ready, config: &Config) -> Seal {
@@ -153,9 +157,14 @@ fn start_log() {
 }
 
 pub(crate) fn load_config(file: Option<&Path>) -> Result<Loaded> {
-    let beside = Path::new("config/silas.yaml");
-    let file = file.or_else(|| beside.exists().then_some(beside));
-    Ok(Config::load(file, std::env::vars())?)
+    // The owner's own place and no other: a file in the directory where Silas happens to be started may be anybody's.
+    let own = std::env::var_os("XDG_CONFIG_HOME")
+        .filter(|base| !base.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")))
+        .map(|base| base.join("silas/silas.yaml"))
+        .filter(|own| own.exists());
+    Ok(Config::load(file.or(own.as_deref()), std::env::vars())?)
 }
 
 /// Any other bind needs TLS and a token, and is not available in this version.

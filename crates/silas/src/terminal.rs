@@ -4,6 +4,7 @@
 
 use crate::Command;
 use crate::home::Home;
+use crate::known_head;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use silas_core::message::{MessageBody, SignedMessage};
 use silas_core::signature::Signature;
 use silas_core::token::{Token, Verdict};
 use silas_core::{Clock, InstallationId, KeyId, Nonce};
+use silas_runtime::Words;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -30,12 +32,17 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         }
         Command::Approve { number } => decide(&mut line, number, Verdict::Approved),
         Command::Decline { number } => decide(&mut line, number, Verdict::Declined),
+        Command::Show { number } => show(&line, number),
+        Command::Renew { number } => put(&mut line, number, "renew"),
+        Command::Dismiss { number } => put(&mut line, number, "dismiss"),
         Command::Undo => undo(&mut line),
         Command::Activity => {
+            known_head::follow(home)?;
             print_activity(&line.snapshot);
             Ok(ExitCode::SUCCESS)
         }
         Command::Status => {
+            known_head::follow(home)?;
             print_status(home, &line);
             Ok(ExitCode::SUCCESS)
         }
@@ -44,7 +51,9 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
             // The answer to a check of the ledger shows that the stop before it was taken.
             line.send(&json!({ "type": "verify" }))?;
             line.wait_for(|message| message["type"] == "verified")?;
-            println!("Everything is stopped. Your files are as they were.");
+            println!(
+                "Everything is stopped. What was being put in place already is finished; nothing else reaches your files."
+            );
             Ok(ExitCode::SUCCESS)
         }
         _ => bail!("this command does not talk to the server"),
@@ -148,7 +157,12 @@ impl<'h> Line<'h> {
         let offer = card.offer.as_ref().context("This card asks nothing.")?;
         let shown = card.face.hash()?;
         let payload = card.payload.as_deref().unwrap_or_default();
-        if shown != offer.shown || silas_core::Digest::of(payload.as_bytes()) != offer.plan_hash {
+        let words = Words::new(std::env::var("HOME").ok());
+        let is_honest = shown == offer.shown
+            && silas_core::Digest::of(payload.as_bytes()) == offer.plan_hash
+            && offer.is_within_bounds()
+            && words.shows_what_it_asks(card);
+        if !is_honest {
             bail!("This card and the request differ. Nothing was signed.");
         }
         let body = offer.answered(self.key()?, verdict);
@@ -160,11 +174,11 @@ impl<'h> Line<'h> {
         Ok((answer["recorded"] == true, answer["message"].as_str().unwrap_or_default().to_owned()))
     }
 
-    /// Follows running work until it ends, telling each finished step. True if it was applied.
-    pub(crate) fn follow(&mut self, mut tell: impl FnMut(&str, Option<u64>)) -> Result<Option<Value>> {
+    /// Follows the work on one item until it ends, telling each finished step.
+    pub(crate) fn follow(&mut self, work_item: &str, mut tell: impl FnMut(&str, Option<u64>)) -> Result<Value> {
         let mut told = 0;
         loop {
-            let message = self.wait_for(|m| m["type"] == "work")?;
+            let message = self.wait_for(|m| m["type"] == "work" && m["work"]["work_item"] == work_item)?;
             let work = &message["work"];
             let steps = work["steps"].as_array().cloned().unwrap_or_default();
             let finished: Vec<&Value> =
@@ -174,9 +188,16 @@ impl<'h> Line<'h> {
             }
             told = told.max(finished.len());
             if work["running"] == false {
-                return Ok(Some(work.clone()));
+                return Ok(work.clone());
             }
         }
+    }
+
+    /// The card that tells how work ended which was not applied; it comes a moment after the work.
+    fn report(&mut self) -> Result<Option<Card>> {
+        self.wait_for(|message| message["type"] == "cards")?;
+        let tells = |card: &&Card| matches!(card.face.kind, CardKind::Report | CardKind::Conflict);
+        Ok(self.cards.iter().filter(tells).max_by_key(|card| card.created_at).cloned())
     }
 }
 
@@ -196,22 +217,35 @@ fn say(line: &mut Line<'_>, text: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn decide(line: &mut Line<'_>, number: Option<usize>, verdict: Verdict) -> Result<ExitCode> {
-    let asking: Vec<Card> = line
-        .cards
-        .iter()
-        .filter(|card| card.state == CardState::Open && card.offer.is_some() && card.face.kind != CardKind::Done)
-        .cloned()
-        .collect();
-    let card = match (number, asking.as_slice()) {
-        (_, []) => bail!("Nothing waits for a decision."),
-        (None, [card]) => card.clone(),
-        (None, _) => {
+/// The card that is meant: the numbered one of `silas review`, or the only one for which `fits` holds.
+fn pick(line: &Line<'_>, number: Option<usize>, fits: impl Fn(&Card) -> bool) -> Result<Card> {
+    if let Some(n) = number {
+        return line.cards.get(n.wrapping_sub(1)).cloned().with_context(|| format!("There is no card {n}."));
+    }
+    let fitting: Vec<&Card> = line.cards.iter().filter(|card| fits(card)).collect();
+    match fitting.as_slice() {
+        [] => bail!("Nothing waits for a decision."),
+        [card] => Ok((*card).clone()),
+        _ => {
             print_cards(&line.cards);
-            bail!("More than one card waits. Name its number: `silas approve 1`.");
+            bail!("More than one card waits. Name its number, as in `silas approve 1`.")
         }
-        (Some(n), _) => line.cards.get(n.wrapping_sub(1)).cloned().with_context(|| format!("There is no card {n}."))?,
-    };
+    }
+}
+
+/// A question that can be approved or declined.
+fn asks(card: &Card) -> bool {
+    card.state == CardState::Open && card.offer.is_some() && card.face.kind != CardKind::Done
+}
+
+fn decide(line: &mut Line<'_>, number: Option<usize>, verdict: Verdict) -> Result<ExitCode> {
+    let card = pick(line, number, asks)?;
+    match card.state {
+        CardState::Parked => bail!("This card is parked. `silas renew` asks it again."),
+        _ if card.face.kind == CardKind::Done => bail!("This card tells a result. `silas undo` takes it back."),
+        _ if card.offer.is_none() => bail!("This card asks nothing. `silas dismiss` puts it away."),
+        _ => {}
+    }
     print_card(&card);
     let (recorded, message) = line.decide(&card, verdict)?;
     println!("{message}");
@@ -222,16 +256,39 @@ fn decide(line: &mut Line<'_>, number: Option<usize>, verdict: Verdict) -> Resul
     if !starts_work {
         return Ok(ExitCode::SUCCESS);
     }
-    let work = line.follow(|label, ms| println!("  {label}{}", took(ms)))?;
-    let footer = work.as_ref().and_then(|w| w["footer"].as_str()).unwrap_or_default().to_owned();
-    println!("{footer}");
-    let proved = work.is_some_and(|w| w["outcome"] == "proved");
-    Ok(if proved { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let item = card.offer.as_ref().map_or("", |offer| offer.work_item_id.as_str());
+    let work = line.follow(item, |label, ms| println!("  {label}{}", took(ms)))?;
+    println!("{}", work["footer"].as_str().unwrap_or_default());
+    if work["place"] == "Applied" {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(report) = line.report()? {
+        println!();
+        print_card(&report);
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+fn show(line: &Line<'_>, number: Option<usize>) -> Result<ExitCode> {
+    print_card(&pick(line, number, asks)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks a parked card again, or puts one away that asks nothing.
+fn put(line: &mut Line<'_>, number: Option<usize>, verb: &str) -> Result<ExitCode> {
+    let card = pick(line, number, |card| !asks(card))?;
+    line.send(&json!({ "type": verb, "request_id": card.id }))?;
+    let id = json!(card.id);
+    let answer = line.wait_for(|m| m["type"] == "decided" && m["request_id"] == id)?;
+    println!("{}", answer["message"].as_str().unwrap_or_default());
+    Ok(if answer["recorded"] == true { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn undo(line: &mut Line<'_>) -> Result<ExitCode> {
-    let card = line.cards.iter().find(|card| card.face.kind == CardKind::Done && card.offer.is_some()).cloned();
-    let card = card.context("Nothing can be undone: no undo window is open.")?;
+    let undoable = |card: &&Card| card.face.kind == CardKind::Done && card.offer.is_some();
+    let newest = line.cards.iter().filter(undoable).max_by_key(|card| card.created_at).cloned();
+    let card = newest.context("Nothing can be undone: no undo window is open.")?;
+    println!("{}", card.face.intent);
     let (recorded, message) = line.decide(&card, Verdict::Approved)?;
     println!("{message}");
     Ok(if recorded { ExitCode::SUCCESS } else { ExitCode::FAILURE })

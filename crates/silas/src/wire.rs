@@ -5,7 +5,7 @@ use crate::home::Home;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Result, anyhow};
 use silas_agents::Minds;
-use silas_approval::Engine;
+use silas_approval::{Engine, ServerKey};
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
 use silas_core::{Clock, Random};
@@ -25,6 +25,7 @@ pub(crate) struct Front {
     pub home: Home,
     pub anchor: Anchor,
     pub terminal: Certificate,
+    pub server_key: ServerKey,
     pub launcher: Arc<Launcher>,
     pub user_home: Option<String>,
     pub start_dir: Option<PathBuf>,
@@ -53,28 +54,38 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
 
     let store = open_store(&front.home)?;
     let engine = Engine::new(front.anchor.clone(), clock.clone(), random.clone());
+    let options = options(&front);
     let parts = Parts {
         store,
         engine,
+        server_key: front.server_key,
         launcher: front.launcher.clone(),
         minds: Minds::none(),
         clock: clock.clone(),
         random: random.clone(),
         words: Words::new(front.user_home.clone()),
         places: Places { home: front.user_home.as_ref().map(PathBuf::from), data_dir: front.home.path.clone() },
-        options: options(&front),
+        options,
     };
     let stream = Stream::start(parts, front.terminal, env!("CARGO_PKG_VERSION")).await?;
-    stream.verify_ledger().await?;
+    stream.verify_new_entries().await?;
 
     let (leave, leaving) = watch::channel(false);
     let door_options = silas_web::Options { messages_per_minute: front.config.limits.ws_messages_per_minute_per_scope };
     let door = Door::new(stream.clone(), clock, random, door_options, leaving);
     let serving = tokio::spawn(door.serve(listeners, front.owner_uid));
-    let ticking = tokio::spawn(tick(stream.clone()));
+    let ticking = tokio::spawn(tick(stream.clone(), front.launcher.clone()));
+    let tidying = tokio::spawn(stream.clone().keep_house());
 
     wait_for_signal().await?;
+    // A second signal means it: no more waiting.
+    tokio::spawn(async {
+        if wait_for_signal().await.is_ok() {
+            std::process::exit(130);
+        }
+    });
     ticking.abort();
+    tidying.abort();
     stream.stop().await?;
     leave.send_replace(true);
     serving.await.map_err(|panic| anyhow!("the doors failed: {panic}"))??;
@@ -89,15 +100,20 @@ fn options(front: &Front) -> Options {
         work_secs: config.sandbox.default_timeout_seconds,
         message_freshness: Duration::from_secs(config.nonce_store.freshness_seconds),
         nonce_ttl: Duration::from_secs(config.nonce_store.ttl_minutes * 60),
+        chronicle_kept: Duration::from_secs(config.retention.chronicle_days * 24 * 3600),
         start_dir: front.start_dir.clone(),
     }
 }
 
-async fn tick(stream: Arc<Stream>) {
+async fn tick(stream: Arc<Stream>, launcher: Arc<Launcher>) {
     let mut every = tokio::time::interval(TICK);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         every.tick().await;
+        if launcher.is_gone() {
+            tracing::error!("the launcher has ended, so nothing can be done any more; start Silas again");
+            std::process::exit(1);
+        }
         if let Err(trouble) = stream.tick().await {
             tracing::error!(%trouble, "time could not be kept");
         }

@@ -139,7 +139,7 @@ impl<'l> Disk<'l> {
                 self.sync(id)
             }
             Record::SyncAll => (0..self.objects.len()).try_for_each(|id| self.sync(id)),
-            Record::Mark(_) | Record::Blind { .. } => Ok(()),
+            Record::Mark(_) | Record::Blind { .. } | Record::FailedSync { .. } => Ok(()),
         }
     }
 

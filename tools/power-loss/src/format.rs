@@ -58,4 +58,6 @@ pub(crate) enum Kind {
     Mark = 9,
     /// Something may change without being recorded: a = inode; path, how.
     Blind = 10,
+    /// A sync that was made to fail: a = inode; path.
+    FailedSync = 11,
 }

@@ -26,7 +26,8 @@
 //!
 //! # What it leaves out
 //!
-//! Disks that lie about flushing or lose what was synced; sectors that go bad or hold garbage; stale content of reused blocks
+//! What a failed sync did to the cache (some kernels drop what they could not write and report success the next time; here
+//! a later sync makes up for it); disks that lie about flushing or lose what was synced; sectors that go bad or hold garbage; stale content of reused blocks
 //! (file systems that do not journal or order data show it after a lost extension; here it is zeros); permissions, owners,
 //! times; stores through shared mappings, which are refused as a blind spot except in SQLite's `-shm` file, which is
 //! rebuilt after a crash; and whatever does not go through the C library, which [`Log::compare`] finds out.

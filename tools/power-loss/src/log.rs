@@ -29,6 +29,7 @@ pub(crate) enum Record<'l> {
     SyncAll,
     Mark(&'l [u8]),
     Blind { path: &'l [u8], how: &'l [u8] },
+    FailedSync { path: &'l [u8] },
 }
 
 /// `RENAME_EXCHANGE` of Linux.
@@ -94,6 +95,7 @@ impl Log {
             Kind::SyncAll,
             Kind::Mark,
             Kind::Blind,
+            Kind::FailedSync,
         ];
         let Some(kind) = kinds.into_iter().find(|known| *known as u32 == kind) else {
             return Err(self.unclear(n, "its kind is unknown"));
@@ -109,6 +111,7 @@ impl Log {
             Kind::SyncAll => Record::SyncAll,
             Kind::Mark => Record::Mark(first),
             Kind::Blind => Record::Blind { path: first, how: second },
+            Kind::FailedSync => Record::FailedSync { path: first },
         })
     }
 
@@ -172,6 +175,7 @@ impl Log {
                 Record::SyncAll => "sync everything".to_owned(),
                 Record::Mark(mark) => format!("mark {}", text(mark)),
                 Record::Blind { path, how } => format!("{} unseen by {}", text(path), text(how)),
+                Record::FailedSync { path } => format!("fail to sync {}", text(path)),
             })
         };
         (self.n_base..self.records.len()).map(in_words).collect()

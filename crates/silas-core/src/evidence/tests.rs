@@ -263,17 +263,35 @@ fn time_is_checked_to_the_microsecond_until_it_is_committed() {
 
 #[test]
 fn an_execution_belongs_to_one_token_and_one_number() {
-    let mut two = evidence(Offer { max_executions: 2, ..offer() });
+    let mut one = evidence(offer());
+    let id = one.token.id().unwrap();
+    for (n, fits) in [(0, true), (1, false), (2, false)] {
+        one.execution = ExecutionId::derive(&id, n);
+        assert_eq!(check(&one).is_ok(), fits, "use {n}");
+    }
+    let rules = Offer { kind: Kind::HouseRules, scope: Kind::HouseRules.scope(), max_executions: 2, ..offer() };
+    let mut two = evidence(rules);
     let id = two.token.id().unwrap();
     for (n, fits) in [(0, true), (1, true), (2, false)] {
         two.execution = ExecutionId::derive(&id, n);
-        assert_eq!(check(&two).is_ok(), fits, "use {n}");
+        let verified = verify(&two, Kind::HouseRules, &anchor(), When::At(at(1100)));
+        assert_eq!(verified.is_ok(), fits, "use {n}");
     }
-    let mut none = evidence(Offer { max_executions: 0, ..offer() });
-    assert_eq!(check(&none), Err(Refusal::Execution));
-    none.execution = ExecutionId::derive(&id, 0);
-    assert_eq!(check(&none), Err(Refusal::Execution));
-    let mut endless = evidence(Offer { max_executions: u32::MAX, ..offer() });
-    endless.execution = ExecutionId::derive(&endless.token.id().unwrap(), USES_MAX);
-    assert_eq!(check(&endless), Err(Refusal::Execution), "the search ends");
+}
+
+#[test]
+fn no_offer_goes_beyond_what_its_kind_may() {
+    let day = Duration::from_secs(24 * 3600);
+    let beyond = [
+        Offer { max_executions: 0, ..offer() },
+        Offer { max_executions: 2, ..offer() },
+        Offer { max_executions: u32::MAX, ..offer() },
+        Offer { expires_at: offer().issued_at.plus(day + Duration::from_micros(1)), ..offer() },
+    ];
+    for offer in beyond {
+        assert_eq!(check(&evidence(offer.clone())), Err(Refusal::Bounds), "{offer:?}");
+        let committed = verify(&evidence(offer), Kind::Plan, &anchor(), When::AlreadyCommitted);
+        assert_eq!(committed, Err(Refusal::Bounds));
+    }
+    assert!(check(&evidence(Offer { expires_at: offer().issued_at.plus(day), ..offer() })).is_ok());
 }

@@ -8,7 +8,7 @@ use crate::{Stream, Trouble};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::message::{Channel, Message, SignedMessage};
-use silas_core::{MessageId, Taint, Timestamp, reflex};
+use silas_core::{MessageId, Nonce, Taint, Timestamp, reflex};
 use silas_store::queue::Entered;
 use silas_store::{Commit, Tx, chronicle, devices, instructions, nonces};
 use std::time::Duration;
@@ -17,16 +17,20 @@ impl Stream {
     /// Nothing is given if earlier messages come first.
     pub(super) async fn accept(&self, screened: Screened, channel: Channel) -> Result<Option<Turn>, Trouble> {
         let heard = screened.into_message();
-        let id = MessageId::new(self.random.as_ref());
+        let other_id = MessageId::new(self.random.as_ref());
         let at = self.clock.now();
         let installation = self.installation().clone();
         let freshness = self.options.message_freshness;
         let accepting = self.store.write(move |tx| {
             let taint = if heard.body.installation == installation {
-                classify(tx, &heard, &id, at, freshness)?
+                classify(tx, &heard, &other_id, at, freshness)?
             } else {
                 Taint::External
             };
+            // The owner's device knows the id of what it said, and so when it has arrived: it is the nonce's.
+            let own_id = heard.body.nonce.as_str().strip_prefix(Nonce::PREFIX).map(|rest| format!("msg-{rest}"));
+            let own_id = own_id.and_then(|id| MessageId::parse(&id).ok()).filter(|_| taint == Taint::Owner);
+            let id = own_id.unwrap_or_else(|| other_id.clone());
             let message = Message { id: id.clone(), channel, text: heard.body.text.clone(), at, taint };
             let entry = chronicle::Entry {
                 id: id.clone(),

@@ -67,11 +67,14 @@ impl Stream {
         check: String,
     ) -> Result<Route, Trouble> {
         let granted = self.roots().await?;
-        let base = match granted.first() {
-            Some(root) => PathBuf::from(&root.path),
-            None => self.options.start_dir.clone().unwrap_or_else(|| PathBuf::from("/")),
+        // A relative name means the same before and after its directory was allowed: it is seen from where Silas was
+        // started. With no name at all, the first allowed directory is meant.
+        let start_dir = self.options.start_dir.clone().unwrap_or_else(|| PathBuf::from("/"));
+        let place = match (directory, granted.first()) {
+            (Some(typed), _) => self.places.resolve(&typed, &start_dir)?,
+            (None, Some(root)) => self.places.resolve(&root.path, &start_dir)?,
+            (None, None) => self.places.resolve(".", &start_dir)?,
         };
-        let place = self.places.resolve(directory.as_deref().unwrap_or("."), &base)?;
         let is_granted = granted.iter().any(|root| roots::contains(&root.path, &place.path));
         if !is_granted {
             let say = format!("First: may plans work in {}? The answer is in Review.", self.words.path(&place.path));

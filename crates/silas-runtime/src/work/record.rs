@@ -1,10 +1,11 @@
 //! What is known about a piece of work while it runs and after it ended; kept with its execution.
 
 use crate::view::{StepState, StepView, WorkView};
+use crate::words::ResultFacts;
 use serde::{Deserialize, Serialize};
 use silas_approval::Approved;
 use silas_core::changeset::FileDiff;
-use silas_core::check::CheckResult;
+use silas_core::check::{CheckResult, Outcome};
 use silas_core::roots::Access;
 use silas_core::work::{Budget, BudgetUsed, WorkItem};
 use silas_core::{Digest, Timestamp};
@@ -28,6 +29,9 @@ pub(crate) struct WorkRecord {
     pub(crate) outputs: Vec<String>,
     pub(crate) diffs: Vec<FileDiff>,
     pub(crate) changeset: Option<Digest>,
+    /// How many files were put in place; the diffs may show fewer.
+    #[serde(default)]
+    pub(crate) files: u32,
     pub(crate) took_ms: u64,
     /// The ledger entries between which all of it is told.
     pub(crate) first_entry: u64,
@@ -64,6 +68,7 @@ impl WorkRecord {
             outputs: Vec::new(),
             diffs: Vec::new(),
             changeset: None,
+            files: 0,
             took_ms: 0,
             first_entry: 0,
             last_entry: 0,
@@ -82,6 +87,20 @@ impl WorkRecord {
             diffs: Vec::new(),
             changeset: None,
             ..self
+        }
+    }
+
+    /// What result cards are computed from.
+    pub(crate) fn facts(&self) -> ResultFacts<'_> {
+        ResultFacts {
+            asked: &self.asked,
+            directory: &self.directory,
+            outcome: self.view.outcome.unwrap_or(Outcome::Failed),
+            before: &self.before,
+            after: &self.after,
+            diffs: &self.diffs,
+            outputs: &self.outputs,
+            took_ms: self.took_ms,
         }
     }
 

@@ -64,8 +64,8 @@ fn swapping_namespace(uid: u32, gid: u32) -> Result<io::Result<File>, Error> {
 }
 
 fn map_and_open(pid: libc::pid_t, uid: u32, gid: u32) -> io::Result<File> {
-    write_file(&format!("/proc/{pid}/uid_map"), &swap(uid, UNPRIVILEGED))?;
-    write_file(&format!("/proc/{pid}/gid_map"), &swap(gid, UNPRIVILEGED))?;
+    write_file(format!("/proc/{pid}/uid_map"), &swap(uid, UNPRIVILEGED))?;
+    write_file(format!("/proc/{pid}/gid_map"), &swap(gid, UNPRIVILEGED))?;
     File::open(format!("/proc/{pid}/ns/user"))
 }
 

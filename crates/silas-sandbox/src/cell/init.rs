@@ -6,7 +6,7 @@
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, Record, Step, at};
 use super::sys::{self, Cloned};
-use super::{MountAccess, rlimits, root};
+use super::{MountAccess, cgroup, rlimits, root};
 use crate::confine::{files, syscalls};
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,9 +16,13 @@ use std::path::PathBuf;
 /// The user and group of the program, as it sees them itself.
 pub(super) const INSIDE_ID: u32 = 1000;
 
-/// The child's ends of the pipes, and the trees that the caller has made.
+/// The caller's two words: the id maps are written, and the limits are in force.
+pub(super) const GO_SET_UP: u8 = b's';
+pub(super) const GO_RUN: u8 = b'r';
+
+/// The child's ends of the pipes, the trees that the caller has made, and the doors to its control group.
 pub(super) struct Ends {
-    /// One byte arrives here when the id maps are written.
+    /// Where the caller's words arrive.
     pub(super) go: OwnedFd,
     /// Hangs up when the caller is gone.
     pub(super) lifeline: OwnedFd,
@@ -26,14 +30,15 @@ pub(super) struct Ends {
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
     pub(super) trees: Vec<OwnedFd>,
+    pub(super) doors: Vec<OwnedFd>,
 }
 
 /// The child's whole life. It never returns into the caller's code.
 pub(super) fn live(cell: &Prepared<'_>, ends: Ends) -> ! {
-    let Ends { go, lifeline, report, stdout, stderr, trees } = ends;
+    let Ends { go, lifeline, report, stdout, stderr, trees, doors } = ends;
     let mut keep: Vec<i32> = [&go, &lifeline, &report, &stdout, &stderr].map(AsRawFd::as_raw_fd).to_vec();
-    keep.extend(trees.iter().map(AsRawFd::as_raw_fd));
-    let done = settle(cell, &keep, go, trees).and_then(|()| start(cell, &report, stdout, stderr));
+    keep.extend(trees.iter().chain(&doors).map(AsRawFd::as_raw_fd));
+    let done = settle(cell, &keep, go, trees, doors).and_then(|()| start(cell, &report, stdout, stderr));
     let result = done.and_then(|program| watch(program, &lifeline).map_err(at(Step::Init, 0)));
     match result {
         Ok(status) => Record::Ended(status).send(&report),
@@ -43,13 +48,18 @@ pub(super) fn live(cell: &Prepared<'_>, ends: Ends) -> ! {
 }
 
 /// From a copy of the caller to a powerless process in its own root.
-fn settle(cell: &Prepared<'_>, keep: &[i32], go: OwnedFd, trees: Vec<OwnedFd>) -> Result<(), Failure> {
+fn settle(
+    cell: &Prepared<'_>,
+    keep: &[i32],
+    go: OwnedFd,
+    trees: Vec<OwnedFd>,
+    doors: Vec<OwnedFd>,
+) -> Result<(), Failure> {
     sys::close_all_but(keep).map_err(at(Step::Descriptors, 0))?;
     // SIGCHLD is read from a descriptor; handlers of the caller's would make PID 1 killable from inside.
     sys::reset_signals(&[libc::SIGCHLD]).map_err(at(Step::Descriptors, 0))?;
-    if !matches!(File::from(go).read(&mut [0]), Ok(1)) {
-        sys::exit(0); // The caller gave up or is gone.
-    }
+    let mut go = File::from(go);
+    wait_for(&mut go, GO_SET_UP);
     if cell.caller == Caller::Root {
         sys::become_user(INSIDE_ID, INSIDE_ID).map_err(at(Step::Identity, 0))?;
     }
@@ -61,8 +71,20 @@ fn settle(cell: &Prepared<'_>, keep: &[i32], go: OwnedFd, trees: Vec<OwnedFd>) -
     sys::raise_loopback().map_err(at(Step::Loopback, 0))?;
     sys::make_all_mounts_private().map_err(at(Step::PrivateMounts, 0))?;
     root::enter(cell, trees)?;
+    wait_for(&mut go, GO_RUN);
+    cgroup::enter(doors).map_err(at(Step::Groups, 0))?;
+    // Only now, so that the group is the top of what can be seen.
+    sys::new_cgroup_namespace().map_err(at(Step::Groups, 0))?;
     sys::drop_capabilities().map_err(at(Step::Capabilities, 0))?;
     sys::forbid_new_privileges().map_err(at(Step::Capabilities, 0))
+}
+
+/// Goes on when the caller says so, and ends this process when the caller gave up or is gone.
+fn wait_for(go: &mut File, word: u8) {
+    let mut heard = [0];
+    if !matches!(go.read(&mut heard), Ok(1)) || heard != [word] {
+        sys::exit(0);
+    }
 }
 
 struct Program {

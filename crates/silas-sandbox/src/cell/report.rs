@@ -24,6 +24,7 @@ pub(super) enum Step {
     /// The item is the mount's index.
     Mount,
     PivotRoot,
+    Groups,
     Capabilities,
     Fork,
     Streams,
@@ -36,7 +37,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 19] = [
+    const ALL: [Step; 20] = [
         Step::Descriptors,
         Step::Identity,
         Step::Session,
@@ -47,6 +48,7 @@ impl Step {
         Step::Proc,
         Step::Mount,
         Step::PivotRoot,
+        Step::Groups,
         Step::Capabilities,
         Step::Fork,
         Step::Streams,
@@ -70,6 +72,7 @@ impl Step {
             Step::Proc => "mounting /proc",
             Step::Mount => "mounting a granted directory",
             Step::PivotRoot => "changing the root directory",
+            Step::Groups => "entering its control group",
             Step::Capabilities => "giving up capabilities",
             Step::Fork => "starting a process",
             Step::Streams => "connecting input and output",

@@ -2,24 +2,26 @@
 //!
 //! Whatever happens here, the cell is dead and reaped when [`run`] returns.
 
+use super::cgroup::Group;
 use super::init::{self, INSIDE_ID};
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, RECORD_BYTES, Record, Step};
 use super::sys::{self, Cloned};
-use super::{Error, Limits, idmap, refuse_threads};
+use super::{Error, Limits, LimitsInForce, idmap, refuse_threads};
+use crate::confine::syscalls;
 use silas_core::check::Ended;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
+/// The cgroup namespace is not among them: the child makes it when it is in its group, which then looks like the top.
 const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET
     | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUTS
-    | libc::CLONE_NEWCGROUP;
+    | libc::CLONE_NEWUTS;
 
 /// A pipe's usual capacity: what one read can find at most.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -28,6 +30,8 @@ pub(super) struct Seen {
     pub(super) ended: Ended,
     pub(super) stdout: Kept,
     pub(super) stderr: Kept,
+    pub(super) limits: LimitsInForce,
+    pub(super) is_memory_exceeded: bool,
 }
 
 /// The beginning of a stream.
@@ -63,6 +67,8 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
     let Some(deadline) = Instant::now().checked_add(limits.wall) else {
         return Err(Error::Spec("the time limit lies beyond the end of time".to_owned()));
     };
+    // Made here, where the next run finds them, and not in the child.
+    syscalls::cell().map_err(|cause| Error::Seccomp { cause: cause.to_string() })?;
     let trees = match cell.caller {
         Caller::Root => idmap::trees(&cell.mounts)?,
         Caller::Ordinary { .. } => Vec::new(),
@@ -82,6 +88,8 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
             std::os::unix::fs::fchown(fd, Some(idmap::UNPRIVILEGED), Some(idmap::UNPRIVILEGED)).map_err(plumbing)?;
         }
     }
+    // Declared before the child, so that it is removed after the child is dead.
+    let mut group = Group::make();
     let ends = init::Ends {
         go: go_read,
         lifeline: lifeline_read,
@@ -89,14 +97,29 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
         stdout: stdout_write,
         stderr: stderr_write,
         trees,
+        doors: group.as_mut().map_or_else(Vec::new, Group::take_doors),
     };
-    let (pid, child) = match sys::clone(NAMESPACES).map_err(Error::user_namespace)? {
+    let born = group.as_ref().and_then(|group| sys::clone_into(NAMESPACES, group.birthplace()?).ok());
+    let cloned = match born {
+        Some(cloned) => cloned,
+        None => {
+            // A group in which nobody can be born stays empty and limits nobody.
+            group = group.filter(|group| group.birthplace().is_none());
+            sys::clone(NAMESPACES).map_err(Error::user_namespace)?
+        }
+    };
+    let (pid, child) = match cloned {
         Cloned::Child => init::live(cell, ends),
         Cloned::Parent { pid, pidfd } => (pid, Child { pidfd }),
     };
     drop(ends);
     map_ids(pid, cell.caller)?;
-    File::from(go_write).write_all(b"g").map_err(|cause| Error::Setup { step: "starting the setup", cause })?;
+    let mut go = File::from(go_write);
+    go.write_all(&[init::GO_SET_UP]).map_err(|cause| Error::Setup { step: "starting the setup", cause })?;
+    // Meanwhile the child has its root to build.
+    let in_force = group.as_mut().map_or(LimitsInForce::PerProcess, |group| group.enforce(limits));
+    // A child that has failed meanwhile does not listen any more; its report says why.
+    let _ = go.write_all(&[init::GO_RUN]);
 
     let mut watch = Watch {
         output_max: limits.output_bytes_max,
@@ -104,13 +127,19 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
         stderr: (File::from(stderr_read), Kept::default()),
         report: (File::from(report_read), Kept::default()),
     };
-    let is_late = watch.until_gone(&child, cancel, deadline)?;
+    let alarm = group.as_ref().and_then(Group::alarm);
+    let until = watch.until_over(&child, [cancel, alarm], deadline)?;
     // Kills what is left and waits. After that every writer is gone and the rest can be read without waiting.
     drop(child);
     drop(lifeline_write);
     watch.read_rest()?;
-    let ended = judge(cell, &watch.report.1.kept, is_late, limits)?;
-    Ok(Seen { ended, stdout: watch.stdout.1, stderr: watch.stderr.1 })
+    let is_memory_exceeded = until == Over::OutOfMemory || group.as_ref().is_some_and(Group::is_memory_exceeded);
+    let ended = match judge(cell, &watch.report.1.kept, until, limits)? {
+        // Version 1 may have killed one process only, and another that was quicker than we are told another story.
+        _ if is_memory_exceeded => Ended::Signalled(libc::SIGKILL),
+        ended => ended,
+    };
+    Ok(Seen { ended, stdout: watch.stdout.1, stderr: watch.stderr.1, limits: in_force, is_memory_exceeded })
 }
 
 struct Watch {
@@ -124,19 +153,25 @@ struct Watch {
 const REPORT_BYTES_MAX: usize = 8 * RECORD_BYTES;
 
 impl Watch {
-    /// Reads until the init is gone (false) or the deadline has passed (true).
-    fn until_gone(&mut self, child: &Child, cancel: Option<BorrowedFd<'_>>, deadline: Instant) -> Result<bool, Error> {
+    /// Reads until the run is over. `signs` are the wish to cancel and the group's alarm.
+    fn until_over(
+        &mut self,
+        child: &Child,
+        signs: [Option<BorrowedFd<'_>>; 2],
+        deadline: Instant,
+    ) -> Result<Over, Error> {
         let mut is_open = [true; 3];
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Ok(true);
+                return Ok(Over::Late);
             }
             // Rounded up, so that it does not spin during the last millisecond.
             let timeout_ms = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
             let sources = [self.stdout.0.as_raw_fd(), self.stderr.0.as_raw_fd(), self.report.0.as_raw_fd()];
             let streams = sources.iter().zip(is_open).map(|(fd, open)| if open { *fd } else { -1 });
-            let rest = [child.pidfd.as_raw_fd(), cancel.map_or(-1, |fd| fd.as_raw_fd())];
+            let [cancel, alarm] = signs.map(|sign| sign.map_or(-1, |fd| fd.as_raw_fd()));
+            let rest = [child.pidfd.as_raw_fd(), cancel, alarm];
             let mut fds: Vec<libc::pollfd> =
                 streams.chain(rest).map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
             sys::poll(&mut fds, Some(timeout_ms))
@@ -149,8 +184,11 @@ impl Watch {
                     *open = self.read_once(index)? != Progress::Ended;
                 }
             }
+            if fds[5].revents != 0 {
+                return Ok(Over::OutOfMemory);
+            }
             if fds[3].revents != 0 {
-                return Ok(false);
+                return Ok(Over::Gone);
             }
         }
     }
@@ -182,6 +220,15 @@ impl Watch {
     }
 }
 
+/// Why a run is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    /// The init has ended.
+    Gone,
+    Late,
+    OutOfMemory,
+}
+
 #[derive(PartialEq, Eq)]
 enum Progress {
     Some,
@@ -190,7 +237,7 @@ enum Progress {
 }
 
 /// What the records mean. A failed setup outranks everything: the program never ran.
-fn judge(cell: &Prepared<'_>, report: &[u8], is_late: bool, limits: &Limits) -> Result<Ended, Error> {
+fn judge(cell: &Prepared<'_>, report: &[u8], until: Over, limits: &Limits) -> Result<Ended, Error> {
     let mut status = None;
     for bytes in report.as_chunks::<RECORD_BYTES>().0 {
         match Record::from_bytes(bytes) {
@@ -205,7 +252,7 @@ fn judge(cell: &Prepared<'_>, report: &[u8], is_late: bool, limits: &Limits) -> 
     Ok(match status {
         Some(status) if libc::WIFEXITED(status) => Ended::Exited(libc::WEXITSTATUS(status)),
         Some(status) => Ended::Signalled(libc::WTERMSIG(status)),
-        None if is_late => Ended::TimedOut { after_secs: limits.wall.as_secs() },
+        None if until == Over::Late => Ended::TimedOut { after_secs: limits.wall.as_secs() },
         // The init itself was killed from outside, for example because memory ran out.
         None => Ended::Signalled(libc::SIGKILL),
     })
@@ -243,7 +290,7 @@ fn map_ids(pid: libc::pid_t, caller: Caller) -> Result<(), Error> {
         Caller::Root => write_maps(pid, idmap::UNPRIVILEGED, idmap::UNPRIVILEGED),
         // Someone without privileges must first give up changing groups.
         Caller::Ordinary { uid, gid } => {
-            write_file(&format!("/proc/{pid}/setgroups"), "deny").and_then(|()| write_maps(pid, uid, gid))
+            write_file(format!("/proc/{pid}/setgroups"), "deny").and_then(|()| write_maps(pid, uid, gid))
         }
     };
     written.map_err(|cause| match cause.raw_os_error() {
@@ -254,11 +301,11 @@ fn map_ids(pid: libc::pid_t, caller: Caller) -> Result<(), Error> {
 }
 
 fn write_maps(pid: libc::pid_t, uid: u32, gid: u32) -> io::Result<()> {
-    write_file(&format!("/proc/{pid}/uid_map"), &format!("{INSIDE_ID} {uid} 1"))?;
-    write_file(&format!("/proc/{pid}/gid_map"), &format!("{INSIDE_ID} {gid} 1"))
+    write_file(format!("/proc/{pid}/uid_map"), &format!("{INSIDE_ID} {uid} 1"))?;
+    write_file(format!("/proc/{pid}/gid_map"), &format!("{INSIDE_ID} {gid} 1"))
 }
 
 /// One write, as these files of the kernel want it.
-pub(super) fn write_file(path: &str, text: &str) -> io::Result<()> {
+pub(super) fn write_file(path: impl AsRef<std::path::Path>, text: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
 }

@@ -39,6 +39,26 @@ pub(super) fn clone(flags: libc::c_int) -> io::Result<Cloned> {
     Ok(Cloned::Parent { pid: pid as libc::pid_t, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) } })
 }
 
+/// The same, and the child begins its life in the control group of version 2 that `group` has open.
+pub(super) fn clone_into(flags: libc::c_int, group: &OwnedFd) -> io::Result<Cloned> {
+    /// From <linux/sched.h>: it has no room in the flags of the older call.
+    const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+    let mut pidfd: libc::c_int = -1;
+    // SAFETY: all-zero bytes are valid: no stack of its own, no thread.
+    let mut how: libc::clone_args = unsafe { std::mem::zeroed() };
+    how.flags = (flags | libc::CLONE_PIDFD) as u64 | CLONE_INTO_CGROUP;
+    how.exit_signal = libc::SIGCHLD as u64;
+    how.pidfd = (&raw mut pidfd).addr() as u64;
+    how.cgroup = group.as_raw_fd() as u64;
+    // SAFETY: as in `clone`; `how` and `pidfd` outlive the call, and the size is that of `how`.
+    let pid = checked(unsafe { libc::syscall(libc::SYS_clone3, &raw const how, size_of::<libc::clone_args>()) })?;
+    if pid == 0 {
+        return Ok(Cloned::Child);
+    }
+    // SAFETY: CLONE_PIDFD stored a new descriptor, owned by nobody else.
+    Ok(Cloned::Parent { pid: pid as libc::pid_t, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) } })
+}
+
 /// Ends the process at once: no destructors, no exit handlers of the caller's program.
 pub(super) fn exit(code: i32) -> ! {
     // SAFETY: `_exit` has no preconditions.
@@ -161,6 +181,13 @@ pub(super) fn new_session() -> io::Result<()> {
     Ok(())
 }
 
+/// From now on the control group that this process is in looks like the top.
+pub(super) fn new_cgroup_namespace() -> io::Result<()> {
+    // SAFETY: only a number is passed.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }.into())?;
+    Ok(())
+}
+
 pub(super) fn set_hostname(name: &CStr) -> io::Result<()> {
     // SAFETY: pointer and length describe `name`.
     checked(unsafe { libc::sethostname(name.as_ptr(), name.count_bytes()) }.into())?;
@@ -241,6 +268,21 @@ pub(super) fn kill(pidfd: &OwnedFd) -> io::Result<()> {
     // SAFETY: a null info makes it an ordinary kill.
     checked(unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, info, 0) })?;
     Ok(())
+}
+
+/// Whether there is a process with this number, of whatever user.
+pub(super) fn is_alive(pid: libc::pid_t) -> bool {
+    // SAFETY: signal 0 is never delivered; only numbers are passed.
+    match checked(unsafe { libc::kill(pid, 0) }.into()) {
+        Ok(_) => true,
+        Err(e) => e.raw_os_error() != Some(libc::ESRCH),
+    }
+}
+
+/// An event descriptor, not signalled yet.
+pub(super) fn event() -> io::Result<OwnedFd> {
+    // SAFETY: only numbers are passed.
+    above_standard(owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) }.into())?)
 }
 
 /// Blocks until that child is dead and reaps it.

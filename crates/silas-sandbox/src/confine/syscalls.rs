@@ -10,6 +10,7 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::OnceLock;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
@@ -137,10 +138,20 @@ const FLAG_ARGUMENTS: &[(i64, u8)] = &[
 ];
 
 pub(crate) fn restrict_cell() -> io::Result<()> {
+    apply(cell()?)
+}
+
+/// The filters of a cell. They are the same for all, so a process makes them once, and its children find them made.
+pub(crate) fn cell() -> io::Result<&'static [BpfProgram]> {
+    static MADE: OnceLock<Vec<BpfProgram>> = OnceLock::new();
+    if let Some(made) = MADE.get() {
+        return Ok(made);
+    }
     let mut rules = shared().map_err(io::Error::other)?;
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
     only_families(&mut rules, &families).map_err(io::Error::other)?;
-    install(rules)
+    let made = compile_all(rules)?;
+    Ok(MADE.get_or_init(|| made))
 }
 
 pub(crate) fn restrict_front() -> io::Result<()> {
@@ -156,7 +167,7 @@ pub(crate) fn restrict_front() -> io::Result<()> {
         let rule = when(&[(*argument, SeccompCmpOp::MaskedEq(mask), value)]).map_err(io::Error::other)?;
         rules.entry(*call).or_default().push(rule);
     }
-    install(rules)
+    apply(&compile_all(rules)?)
 }
 
 /// What both refuse.
@@ -196,14 +207,18 @@ fn when(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompil
     SeccompRule::new(conditions)
 }
 
-fn install(refused: Rules) -> io::Result<()> {
+fn apply(programs: &[BpfProgram]) -> io::Result<()> {
+    programs.iter().try_for_each(|program| apply_filter(program).map_err(io::Error::other))
+}
+
+fn compile_all(refused: Rules) -> io::Result<Vec<BpfProgram>> {
     let missing = MISSING.iter().map(|call| (*call, Vec::new())).collect();
-    let refused = compile(refused, libc::EPERM).map_err(io::Error::other)?;
-    let missing = compile(missing, libc::ENOSYS).map_err(io::Error::other)?;
-    for program in [refused, missing].iter().chain(other_numbering().as_ref()) {
-        apply_filter(program).map_err(io::Error::other)?;
-    }
-    Ok(())
+    let mut programs = vec![
+        compile(refused, libc::EPERM).map_err(io::Error::other)?,
+        compile(missing, libc::ENOSYS).map_err(io::Error::other)?,
+    ];
+    programs.extend(other_numbering());
+    Ok(programs)
 }
 
 /// The program begins by ending any process that calls with another architecture's numbers.

@@ -8,6 +8,7 @@ mod errors;
 mod files;
 mod front;
 mod ground;
+mod groups;
 mod kernel;
 mod limits;
 mod network;
@@ -22,6 +23,7 @@ fn main() {
         ("kernel", kernel::CASES),
         ("network", network::CASES),
         ("limits", limits::CASES),
+        ("groups", groups::CASES),
         ("ordinary", ordinary::CASES),
         ("errors", errors::CASES),
         ("front", front::CASES),

@@ -21,7 +21,7 @@ pub(crate) const CASES: &[Case] = &[
     ("offers_that_do_not_fit_are_refused", offers_that_do_not_fit_are_refused),
     ("strangers_sign_nothing", strangers_sign_nothing),
     ("an_execution_runs_once", an_execution_runs_once),
-    ("two_uses_are_two_executions", two_uses_are_two_executions),
+    ("one_use_is_one_execution", one_use_is_one_execution),
     ("plans_are_what_they_were_approved_as", plans_are_what_they_were_approved_as),
     ("an_undo_is_its_own_decision", an_undo_is_its_own_decision),
     ("places_are_pinned", places_are_pinned),
@@ -121,7 +121,9 @@ fn offers_that_do_not_fit_are_refused() {
     check(&|o| o.expires_at = Timestamp::EPOCH, ok, Refusal::Expired);
     check(&|o| o.issued_at = now().plus(Duration::from_secs(120)), ok, Refusal::NotYet);
     check(&|o| o.plan_hash = Digest::of(b"something else"), ok, Refusal::Content);
-    check(&|o| o.max_executions = 0, ok, Refusal::Execution);
+    check(&|o| o.max_executions = 0, ok, Refusal::Bounds);
+    check(&|o| o.max_executions = 2, ok, Refusal::Bounds);
+    check(&|o| o.expires_at = now().plus(Duration::from_secs(30 * 86_400)), ok, Refusal::Bounds);
     check(&|o| o.v = 2, ok, Refusal::Malformed("unknown version".to_owned()));
     assert_eq!(world.works(), 0);
 }
@@ -174,18 +176,16 @@ fn an_execution_runs_once() {
     assert!(matches!(launcher.open(&evidence).map(drop), Err(Error::Damaged(_))));
 }
 
-fn two_uses_are_two_executions() {
+fn one_use_is_one_execution() {
     let world = World::new();
     let launcher = world.launcher();
-    let payload = world.one_change().canonical().unwrap();
-    let offer = Offer { max_executions: 2, ..offer(Kind::Plan, &payload) };
-    let first = signed(&offer, payload, Verdict::Approved);
+    let first = approve(&world.one_change());
     let use_number = |n| {
         let execution = ExecutionId::derive(&first.token.id().unwrap(), n);
         Evidence { execution, ..first.clone() }
     };
     launcher.open(&use_number(0)).unwrap().discard();
-    launcher.open(&use_number(1)).unwrap().discard();
+    assert_eq!(refused(&launcher, &use_number(1)), Refusal::Execution);
     assert_eq!(refused(&launcher, &use_number(2)), Refusal::Execution);
 }
 

@@ -1,14 +1,15 @@
 //! An approved plan from the opening to the undo, as it should be.
 
 use crate::runner::Case;
-use crate::world::{World, approve, approve_undo, work};
+use crate::world::{World, approve, approve_undo, key_helper, work};
 use silas_core::changeset::DiffLine;
 use silas_core::check::{Ended, Expectation};
 use silas_core::event::Phase;
 use silas_core::execution::ExecutionState;
 use silas_core::roots::Access;
 use silas_core::work::WorkItem;
-use silas_sandbox::Error;
+use silas_sandbox::cell::LimitsInForce;
+use silas_sandbox::{CellLimits, Error, Launcher, Seal};
 
 pub(crate) const CASES: &[Case] = &[
     ("every_kind_of_change_is_applied_and_undone", every_kind_of_change_is_applied_and_undone),
@@ -16,6 +17,7 @@ pub(crate) const CASES: &[Case] = &[
     ("checks_change_nothing", checks_change_nothing),
     ("checks_are_judged_by_what_they_expect", checks_are_judged_by_what_they_expect),
     ("missing_programs_are_red", missing_programs_are_red),
+    ("running_out_of_memory_is_red_and_says_so", running_out_of_memory_is_red_and_says_so),
     ("directories_to_read_can_be_read_only", directories_to_read_can_be_read_only),
     ("the_repository_can_be_read_only", the_repository_can_be_read_only),
     ("what_was_replaced_is_kept_until_forgotten", what_was_replaced_is_kept_until_forgotten),
@@ -202,4 +204,31 @@ fn what_was_replaced_is_kept_until_forgotten() {
     assert_eq!(world.stages(), [format!(".silas-{open_end}")]);
     assert_eq!(world.read("app.txt"), "newer\n");
     assert!(matches!(launcher.undo(&undo), Err(Error::UndoClosed(_))));
+}
+
+fn running_out_of_memory_is_red_and_says_so() {
+    let world = World::new();
+    let launcher = Launcher::fork(key_helper).unwrap();
+    let limits = CellLimits { memory_bytes_max: 100 << 20, ..CellLimits::default() };
+    let sealed = launcher.seal(Seal { limits, ..world.seal() }).unwrap();
+    // Scratch space is memory too. Whoever comes after hides the failure, but not from the workshop.
+    let greedy = "head -c 200000000 /dev/zero > /tmp/big; exit 0";
+    let plan = world.plan(&[greedy], &[greedy, "true"]);
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    workshop.copy().unwrap();
+    let greedy = workshop.check(Phase::Before, 0).unwrap();
+    assert!(workshop.check(Phase::Before, 1).unwrap().passed, "the next one has all of it again");
+    let step = workshop.step(0).unwrap();
+    match sealed.limits {
+        LimitsInForce::Cgroup2 | LimitsInForce::Cgroup1 => {
+            let reason = "Out of memory (limit 100 MB)";
+            assert_eq!((greedy.passed, greedy.reason.as_str(), greedy.exit_code), (false, reason, None));
+            assert_eq!((step.ended, step.output.lines().next()), (Ended::Signalled(libc::SIGKILL), Some(reason)));
+        }
+        // Nothing bounds them together, and nothing claims to.
+        LimitsInForce::PerProcess => {
+            assert!(greedy.passed && sealed.limits.to_string().contains("each process alone"));
+            assert_eq!(step.ended, Ended::Exited(0));
+        }
+    }
 }

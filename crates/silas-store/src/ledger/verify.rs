@@ -232,6 +232,7 @@ fn text_in(event: &AuditEvent) -> Option<&Text> {
         | AuditEvent::TaskCompleted { title: text, .. }
         | AuditEvent::TaskReopened { title: text, .. } => Some(text),
         AuditEvent::InstallationCreated { .. }
+        | AuditEvent::RestoredFromBackup { .. }
         | AuditEvent::StreamStarted { .. }
         | AuditEvent::StreamStopped { .. }
         | AuditEvent::HouseRulesSigned { .. }

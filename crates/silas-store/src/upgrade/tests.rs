@@ -14,7 +14,8 @@ const SECOND: Migration = Migration { number: 2, name: "second", sql: "ALTER TAB
 const FAILING: Migration = Migration { number: 2, name: "failing", sql: "DELETE FROM book; nonsense" };
 const DANGLING: Migration =
     Migration { number: 2, name: "dangling", sql: "PRAGMA defer_foreign_keys = ON; UPDATE book SET shelf = 9" };
-const THIRD: Migration = Migration { number: 3, name: "third", sql: "CREATE TABLE loan (id INTEGER PRIMARY KEY) STRICT" };
+const THIRD: Migration =
+    Migration { number: 3, name: "third", sql: "CREATE TABLE loan (id INTEGER PRIMARY KEY) STRICT" };
 
 struct Shelf {
     dir: TempDir,
@@ -49,7 +50,8 @@ impl Shelf {
     #[track_caller]
     fn assert_old(&self) {
         assert_eq!(migrations::missing(&self.connection, &[FIRST, SECOND]).unwrap().len(), 1);
-        let shelf: i64 = self.connection.query_row("SELECT shelf FROM book WHERE id = 1", [], |row| row.get(0)).unwrap();
+        let shelf: i64 =
+            self.connection.query_row("SELECT shelf FROM book WHERE id = 1", [], |row| row.get(0)).unwrap();
         assert_eq!(shelf, 1);
     }
 }

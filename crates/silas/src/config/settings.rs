@@ -134,6 +134,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         rule: range(1, 7 * 24 * 60),
         about: "How long used nonces are remembered; longer than messages stay fresh, or one could be sent twice.",
     },
+    Setting {
+        key: "retention.chronicle_days",
+        default: Default::Number(90),
+        // Longer than any undo window, which needs what it would take back.
+        rule: range(8, 36_500),
+        about: "How long what was said, answered cards and the details of finished work are kept. The ledger is kept forever.",
+    },
 ];
 
 impl Rule {

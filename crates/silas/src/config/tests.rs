@@ -48,6 +48,7 @@ fn everything_has_its_default() {
             limits: Limits { ws_messages_per_minute_per_scope: 60 },
             backpressure: Backpressure { shutdown_grace_seconds: 30 },
             nonce_store: NonceStore { freshness_seconds: 300, ttl_minutes: 40 },
+            retention: Retention { chronicle_days: 90 },
         }
     );
 }

@@ -21,8 +21,11 @@ fn the_demo_plays_and_its_ledger_can_be_checked_without_a_server() {
         assert!(text.contains(line), "{line} is missing in:\n{text}");
     }
     let data = keep.join("data");
-    let verify =
-        || Command::new(silas).args(["audit", "verify", "--data-dir"]).arg(&data).current_dir("/").output().unwrap();
+    let verify = || {
+        let state = dir.path().join("state");
+        let args = ["audit", "verify", "--data-dir"];
+        Command::new(silas).args(args).arg(&data).env("XDG_STATE_HOME", state).current_dir("/").output().unwrap()
+    };
     assert!(verify().status.success());
 
     // The same ledger with one word changed is not the same ledger.

@@ -190,6 +190,8 @@ impl Silas {
             .arg(self.data())
             .args(args)
             .current_dir("/")
+            // What this account has seen of the ledger stays in the test's own directory.
+            .env("XDG_STATE_HOME", self.outside().join("state"))
             .output()
             .unwrap();
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -219,6 +221,10 @@ impl Device {
     pub(crate) fn new() -> Self {
         let mut seed = [0; 32];
         OsRandom.fill(&mut seed);
+        Device::from_seed(seed)
+    }
+
+    pub(crate) fn from_seed(seed: [u8; 32]) -> Self {
         Device { key: SigningKey::from_bytes(&seed) }
     }
 

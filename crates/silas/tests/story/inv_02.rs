@@ -137,3 +137,43 @@ fn a_forged_database_runs_nothing() {
     let report = line.card(CardKind::Report).unwrap();
     assert!(format!("{:?}", report.face.details).contains("signature does not fit"), "{:?}", report.face);
 }
+
+/// A tampered database shows one thing and asks for another. Neither the terminal nor the server goes along.
+#[test]
+fn a_card_that_says_one_thing_and_asks_for_another() {
+    type Forge = fn(&mut Card);
+    let forgeries: [(&str, Forge); 2] = [
+        ("another command behind the same words", |card| {
+            let payload = card.payload.as_ref().unwrap().replace("sh fix.sh", "sh evil.sh");
+            card.offer.as_mut().unwrap().plan_hash = silas_core::Digest::of(payload.as_bytes());
+            card.payload = Some(payload);
+        }),
+        ("more uses and more time", |card| {
+            let offer = card.offer.as_mut().unwrap();
+            offer.max_executions = 1000;
+            offer.expires_at = offer.expires_at.plus(std::time::Duration::from_secs(365 * 86_400));
+        }),
+    ];
+    for (what, forge) in forgeries {
+        let mut silas = Silas::start();
+        let device = silas.pair();
+        let (line, mut card) = at_the_plan(&silas);
+        drop(line);
+        let original = silas.tree();
+        silas.terminate();
+        forge(&mut card);
+        let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+        let json = serde_json::to_string(&card).unwrap();
+        db.execute("UPDATE cards SET card = ?2 WHERE id = ?1", rusqlite::params![card.id.as_str(), json]).unwrap();
+        drop(db);
+        silas.up(&[]);
+        let (code, text) = silas.command(&["approve"]);
+        assert!(code != 0 && text.contains("Nothing was signed"), "{what}: {text}");
+        // A device that signs whatever it is given does not help either.
+        let mut line = silas.line();
+        let token = device.answer(card.offer.as_ref().unwrap(), Verdict::Approved);
+        let (recorded, message) = line.submit(&card, &token).unwrap();
+        assert!(!recorded, "{what}: {message}");
+        assert_eq!(silas.tree(), original, "{what}");
+    }
+}

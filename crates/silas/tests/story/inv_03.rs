@@ -43,3 +43,11 @@ fn a_check_that_leaves_a_trace_outside_the_copy() {
     let check = "test -e /tmp/ran-before || { touch /tmp/ran-before; exit 1; }";
     applies_nothing("touch /tmp/ran-before", check, "The check is still red");
 }
+
+#[test]
+fn a_check_sees_only_what_would_be_put_in_place() {
+    // Directories without files are not applied, so a check that wants one stays red.
+    applies_nothing("mkdir made; touch x", "test -d made && test -f x", "The check is still red");
+    // And a directory that the command removed stays where it is, empty.
+    applies_nothing("rm -r src; touch x", "test ! -e src && test -f x", "The check is still red");
+}

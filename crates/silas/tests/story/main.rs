@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod backup;
 mod bad_input;
 mod crash;
 mod demo;
+mod doctor;
 mod doors;
 mod harness;
 mod http;
@@ -12,7 +14,9 @@ mod inv_01;
 mod inv_02;
 mod inv_03;
 mod inv_05;
+mod known_head;
 mod queue;
 mod resting;
 mod story;
 mod tasks;
+mod upkeep;

@@ -122,3 +122,71 @@ fn what_was_open_is_open_after_a_restart() {
     assert!(line.decide(&done, Verdict::Approved).unwrap().0);
     silas.assert_ledger_holds();
 }
+
+/// Enough files that an apply takes a while.
+fn many_files(silas: &Silas) -> String {
+    for n in 0..1500 {
+        fs::write(silas.repo().join(format!("many-{n}")), "bad\n").unwrap();
+    }
+    let dir = silas.repo().display().to_string();
+    format!("run `for f in many-*; do echo good > $f; done` in `{dir}` and check with `grep -q good many-1499`")
+}
+
+#[test]
+fn a_stop_in_the_middle_of_an_apply_never_claims_that_nothing_was_touched() {
+    let silas = Silas::start();
+    let wish = many_files(&silas);
+    let mut line = silas.line();
+    line.say(&wish).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.wait(|line| line.work.values().any(|work| work["steps"][4]["state"] == "running")).unwrap();
+    line.send(&json!({ "type": "stop" })).unwrap();
+    let work = line.ended().unwrap();
+    let n_good = silas.tree().values().filter(|text| text.as_slice() == b"good\n").count();
+    match work["place"].as_str().unwrap() {
+        "Applied" => assert_eq!(n_good, 1500),
+        _ => assert_eq!(n_good, 0, "{work}"),
+    }
+}
+
+#[test]
+fn work_that_was_interrupted_by_a_shutdown_is_taken_up_again() {
+    let mut silas = Silas::start();
+    silas.pair();
+    let mut line = silas.line();
+    let wish = format!("run `sleep 3; sh fix.sh` in `{}` and check with `sh check.sh`", silas.repo().display());
+    line.say(&wish).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.wait(|line| line.work.values().any(|work| work["steps"][2]["state"] == "running")).unwrap();
+    silas.terminate();
+    silas.up(&[]);
+    let mut line = silas.line();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+}
+
+#[test]
+fn an_undo_that_was_refused_is_offered_again() {
+    let silas = Silas::start();
+    let original = silas.tree();
+    let mut line = silas.line();
+    line.run(&silas.wish()).unwrap();
+    let done = line.card(CardKind::Done).unwrap();
+    fs::write(silas.repo().join("src/b.txt"), "mine\n").unwrap();
+    assert!(!line.decide(&done, Verdict::Approved).unwrap().0);
+    fs::write(silas.repo().join("src/b.txt"), "new b\n").unwrap();
+    line.wait(|line| line.cards.iter().any(|card| card.face.kind == CardKind::Done && card.id != done.id)).unwrap();
+    line.approve(CardKind::Done).unwrap();
+    assert_eq!(silas.tree(), original);
+}
+
+#[test]
+fn an_undo_is_not_thrown_away_by_declining_it() {
+    let silas = Silas::start();
+    let mut line = silas.line();
+    line.run(&silas.wish()).unwrap();
+    let done = line.card(CardKind::Done).unwrap();
+    assert!(!line.decide(&done, Verdict::Declined).unwrap().0);
+    assert!(line.decide(&done, Verdict::Approved).unwrap().0);
+}

@@ -3,7 +3,7 @@
 use crate::format::{AT_SYNCS, Kind};
 use crate::place::Watched;
 use crate::state::{On, Syncing, state};
-use crate::system;
+use crate::system::{self, PATH_BYTES};
 use libc::{c_int, c_uint, c_void, off_t, size_t};
 
 /// `fdatasync` counts like `fsync`: what it may leave out (times) is not recorded anyway.
@@ -13,6 +13,9 @@ fn synced(fd: c_int, kind: Kind, call: impl FnOnce() -> c_int) -> c_int {
     let log = state.log.lock();
     let n = log.count(AT_SYNCS);
     if let Some(errno) = state.fault.as_ref().and_then(|fault| fault.strikes(On::Sync, n)) {
+        let mut buffer = [0; PATH_BYTES];
+        let path = system::path_of(fd, &mut buffer).unwrap_or(b"");
+        log.append(Kind::FailedSync, [inode, 0, 0], path, b"");
         system::set_errno(errno);
         return -1;
     }

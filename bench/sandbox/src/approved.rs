@@ -1,0 +1,170 @@
+//! The long way: a launcher, a device that approves plan after plan, and the workshop of the one under way.
+
+use anyhow::{Context, Result, ensure};
+use ed25519_dalek::{Signer, SigningKey};
+use silas_core::check::{Check, Command, Ended, Expectation};
+use silas_core::device::{Certificate, CertificateBody, DeviceKind};
+use silas_core::event::Phase;
+use silas_core::evidence::{Anchor, Evidence};
+use silas_core::key_service::{KeyReply, KeyRequest};
+use silas_core::roots::{Access, Place};
+use silas_core::signature::{PublicKey, Signature};
+use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
+use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use silas_core::{Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
+use silas_sandbox::{CellLimits, Launcher, Seal, Workshop};
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// As many commands as a plan may have, half of them checks and half of them steps.
+const PER_PLAN: usize = 2 * HALF;
+const HALF: usize = 50;
+
+pub(crate) struct Approved {
+    launcher: Launcher,
+    plan: WorkItem,
+    workshop: Option<Workshop>,
+    n_opened: usize,
+    /// Commands of the open workshop that have run.
+    n_run: usize,
+}
+
+impl Approved {
+    pub(crate) fn new(place: &Path, project: &Path) -> Result<Approved> {
+        let data_dir = place.join("data");
+        std::fs::create_dir(&data_dir)?;
+        let launcher = Launcher::fork(no_keys)?;
+        let anchor = Anchor { root: public(&root()), installation: installation()?, epoch: 1 };
+        launcher.seal(Seal { data_dir, anchor, undo_window_secs: 1, limits: CellLimits::default() })?;
+        Ok(Approved { launcher, plan: plan(project)?, workshop: None, n_opened: 0, n_run: PER_PLAN })
+    }
+
+    /// Whether the next command is a check. Opens the next workshop where the last one is through.
+    pub(crate) fn is_checking(&mut self) -> Result<bool> {
+        if self.n_run == PER_PLAN {
+            if let Some(last) = self.workshop.take() {
+                last.discard();
+            }
+            let mut workshop = self.launcher.open(&evidence(&self.plan, self.n_opened)?)?;
+            workshop.copy()?;
+            self.workshop = Some(workshop);
+            self.n_opened += 1;
+            self.n_run = 0;
+        }
+        Ok(self.n_run < HALF)
+    }
+
+    pub(crate) fn run_one(&mut self) -> Result<()> {
+        let workshop = self.workshop.as_mut().context("no workshop is open")?;
+        if self.n_run < HALF {
+            let result = workshop.check(Phase::Before, self.n_run)?;
+            ensure!(result.passed, "{result:?}");
+        } else {
+            let result = workshop.step(self.n_run - HALF)?;
+            ensure!(result.ended == Ended::Exited(0), "{result:?}");
+        }
+        self.n_run += 1;
+        Ok(())
+    }
+}
+
+/// Nothing here asks for keys: the root and the device are known to everybody.
+fn no_keys(_: &Path, _: &KeyRequest) -> KeyReply {
+    KeyReply::Refused { reason: "There are no keys in a benchmark.".to_owned() }
+}
+
+fn root() -> SigningKey {
+    SigningKey::from_bytes(&[1; 32])
+}
+
+fn device() -> SigningKey {
+    SigningKey::from_bytes(&[2; 32])
+}
+
+fn public(key: &SigningKey) -> PublicKey {
+    PublicKey::from_bytes(key.verifying_key().to_bytes())
+}
+
+fn sign(key: &SigningKey, message: &str) -> Signature {
+    Signature::ed25519(public(key).id(), key.sign(message.as_bytes()).to_bytes())
+}
+
+fn installation() -> Result<InstallationId> {
+    Ok(InstallationId::parse("inst-bench")?)
+}
+
+fn now() -> Result<Timestamp> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    Ok(Timestamp::from_micros(i64::try_from(since.as_micros())?))
+}
+
+fn plan(project: &Path) -> Result<WorkItem> {
+    let command = || Command::Argv(vec![super::PROGRAM.to_owned()]);
+    let status = std::fs::symlink_metadata(project)?;
+    let place = Place {
+        path: project.to_str().context("a path in UTF-8")?.to_owned(),
+        device: status.dev().to_string(),
+        inode: status.ino().to_string(),
+    };
+    let check = |n: usize| Check {
+        name: format!("check {n}"),
+        run: command(),
+        expect: Expectation::ExitCode(0),
+        timeout: 60,
+        network: false,
+    };
+    Ok(WorkItem::new(Definition {
+        id: WorkItemId::parse("task-bench")?,
+        title: "Do nothing, often".to_owned(),
+        parent: None,
+        spawned_by: None,
+        follow_up_of: None,
+        domain: None,
+        budget: Budget { max_wall_time_seconds: 3600, ..Budget::default() },
+        body: String::new(),
+        interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
+        steps: (0..HALF).map(|_| Step { run: command(), cwd: None }).collect(),
+        verify: (0..HALF).map(check).collect(),
+        directories: vec![Directory::pinned(place, Access::Write)],
+        on_failure: "report".to_owned(),
+        on_stuck: "report".to_owned(),
+        failure_context: None,
+    })?)
+}
+
+fn evidence(plan: &WorkItem, n: usize) -> Result<Evidence> {
+    let payload = plan.canonical()?;
+    let offer = Offer {
+        v: Offer::VERSION,
+        kind: Kind::Plan,
+        scope: Kind::Plan.scope(),
+        installation: installation()?,
+        epoch: 1,
+        work_item_id: "task-bench".to_owned(),
+        plan_hash: Digest::of(payload.as_bytes()),
+        shown: Digest::of(b"nobody looked"),
+        nonce: Nonce::parse(&format!("n-{n}"))?,
+        issued_at: now()?,
+        expires_at: now()?.plus(Duration::from_secs(300)),
+        max_executions: 1,
+        approval_strength: Strength::Tap,
+        conditions: BTreeMap::new(),
+    };
+    let body = offer.answered(public(&device()).id(), Verdict::Approved);
+    let signature = sign(&device(), &body.message()?);
+    let token = Token { body, signature };
+    let execution = ExecutionId::derive(&token.id()?, 0);
+    let body = CertificateBody {
+        v: 1,
+        kind: DeviceKind::Browser,
+        installation: installation()?,
+        name: "A benchmark".to_owned(),
+        key: public(&device()).id(),
+        public: public(&device()),
+        issued_at: Timestamp::EPOCH,
+    };
+    let signature = sign(&root(), &canonical::text(&body)?);
+    Ok(Evidence { token, certificate: Certificate { body, signature }, payload, execution })
+}

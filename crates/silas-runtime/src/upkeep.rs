@@ -1,0 +1,49 @@
+//! Upkeep: what is too old goes, at every start and once a day, behind everything that somebody waits for.
+
+use crate::{Stream, Trouble};
+use silas_core::Timestamp;
+use silas_store::Commit;
+use silas_store::retention::{self, Policy, Pruned};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often it is looked what is too old.
+const EVERY: Duration = Duration::from_secs(24 * 3600);
+/// How long it is remembered which messages were dealt with. Nobody delivers one again after so long.
+const PROCESSED_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+impl Stream {
+    /// Runs until it is dropped.
+    pub async fn keep_house(self: Arc<Self>) {
+        let mut every = tokio::time::interval(EVERY);
+        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            every.tick().await;
+            if let Err(trouble) = self.forget_what_is_old().await {
+                tracing::error!(%trouble, "what is too old could not be removed; tomorrow again");
+            }
+        }
+    }
+
+    /// Piece by piece, each a small transaction of its own.
+    async fn forget_what_is_old(&self) -> Result<(), Trouble> {
+        let policy = Policy {
+            chronicle_before: self.ago(self.options.chronicle_kept),
+            nonces_before: self.ago(self.options.nonce_ttl),
+            processed_before: self.ago(PROCESSED_KEPT),
+        };
+        loop {
+            let pruning = self.store.write_background(move |tx| Ok(Commit(retention::prune(tx, &policy)?)));
+            let pruned: Pruned = pruning.await?;
+            if pruned.is_nothing() {
+                return Ok(());
+            }
+            tracing::info!(?pruned, "forgot what was too old");
+        }
+    }
+
+    fn ago(&self, time: Duration) -> Timestamp {
+        let micros = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
+        Timestamp::from_micros(self.clock.now().micros().saturating_sub(micros))
+    }
+}

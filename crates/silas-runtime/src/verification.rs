@@ -1,0 +1,84 @@
+//! Keeping the ledger checkable: a signed checkpoint every so often, and the question whether it is what was written.
+
+use crate::view::LedgerReport;
+use crate::{Stream, Trouble};
+use silas_core::checkpoint::{Claim, Head};
+use silas_store::audit::{self, Audit, Extent, Keeper};
+use silas_store::{Commit, checkpoints, ledger};
+use std::sync::atomic::Ordering;
+
+/// Entries between two checkpoints; few enough that a forger who has not the key cannot rewrite much.
+const CHECKPOINT_EVERY: u64 = 256;
+
+impl Stream {
+    /// Whether the checkpoints of this database were signed with the key that is here.
+    pub(crate) async fn know_checkpoints(&self) -> Result<(), Trouble> {
+        let Some(last) = self.store.read(checkpoints::last).await? else { return Ok(()) };
+        self.checkpointed.store(last.body.head.seq, Ordering::SeqCst);
+        if last.verifies(&self.server_key.public(), Claim::Checkpoint) {
+            return Ok(());
+        }
+        Err(Trouble::new(
+            "E_DB_SERVER_KEY",
+            "The ledger's checkpoints were signed with another server key than the one in this data directory.",
+            "Put `store/server.key` back from a backup, or restore one with `silas restore`.",
+        ))
+    }
+
+    /// Signs the head if enough was written since the last time.
+    pub(crate) async fn checkpoint_if_due(&self) -> Result<(), Trouble> {
+        let since = self.store.ledger_head().saturating_sub(self.checkpointed.load(Ordering::SeqCst));
+        if since < CHECKPOINT_EVERY {
+            return Ok(());
+        }
+        self.checkpoint().await
+    }
+
+    /// Signs the head as it is now.
+    pub(crate) async fn checkpoint(&self) -> Result<(), Trouble> {
+        let Some((seq, hash)) = self.store.read(ledger::head).await? else { return Ok(()) };
+        let statement =
+            self.server_key.state(Claim::Checkpoint, self.engine.anchor(), Head { seq, hash }, self.clock.now())?;
+        let keeping = self.store.write_buffered(move |tx| Ok(Commit(checkpoints::insert(tx, &statement)?)));
+        keeping.await?;
+        self.checkpointed.store(seq, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Checks every entry of the ledger.
+    pub async fn verify_ledger(&self) -> Result<LedgerReport, Trouble> {
+        self.audit(Extent::Everything).await
+    }
+
+    /// Checks what was written since the ledger was last checked; what a start does.
+    pub async fn verify_new_entries(&self) -> Result<LedgerReport, Trouble> {
+        self.audit(Extent::New).await
+    }
+
+    async fn audit(&self, extent: Extent) -> Result<LedgerReport, Trouble> {
+        let keeper =
+            Keeper { server: self.server_key.public(), installation: self.engine.anchor().installation.clone() };
+        let found = self.store.read(move |tx| audit::audit(tx, &keeper, extent)).await?;
+        self.note_verified(&found).await?;
+        Ok(LedgerReport {
+            n_entries: found.chain.entries,
+            head: found.chain.head.map(|(_, hash)| hash.to_string()),
+            broken: found.problem(),
+        })
+    }
+
+    async fn note_verified(&self, found: &Audit) -> Result<(), Trouble> {
+        self.set_verified(found.problem().is_none());
+        if let Some(problem) = found.problem() {
+            tracing::error!(problem, "the ledger does not verify");
+        }
+        if let Some(head) = found.sound_head().filter(|head| head.seq > found.verified_before) {
+            let anchor = self.engine.anchor();
+            let statement = self.server_key.state(Claim::VerifiedPrefix, anchor, head, self.clock.now())?;
+            let keeping = self.store.write_background(move |tx| Ok(Commit(audit::keep_verified(tx, &statement)?)));
+            keeping.await?;
+        }
+        self.publish_activity().await;
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! `silas doctor`: a list of probes, each with what was found and what to do. It looks, and repairs nothing.
+
+use crate::home::Home;
+use crate::world::SystemClock;
+use crate::{known_head, start};
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use silas_approval::ServerKey;
+use silas_core::Clock;
+use silas_core::probe::{Probe, State};
+use silas_store::audit::Keeper;
+use silas_store::probes::{self, Sizes};
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    /// Everything as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Growth between two looks that is worth a word.
+const GROWTH_BYTES: u64 = 256 << 20;
+
+/// Exit code 1 if anything is bad; a warning alone is none.
+pub(crate) fn run(args: &DoctorArgs, data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
+    let loaded = start::load_config(config)?;
+    let path = crate::home::choose(data_dir, &loaded.config)?;
+    let mut found = Vec::new();
+    // First of all, while this process has one thread.
+    found.extend(sandbox(&path).unwrap_or_else(|cause| {
+        vec![Probe::bad("Sandbox", format!("It could not be tried: {cause:#}"), "Make room, or check permissions.")]
+    }));
+    match path.canonicalize() {
+        Ok(path) => found.extend(installation(&Home { path })),
+        Err(_) => found.push(Probe::warning(
+            "Data directory",
+            format!("There is none at {}.", path.display()),
+            "Start Silas once with `silas`.",
+        )),
+    }
+    let is_bad = found.iter().any(|probe| probe.state == State::Bad);
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&found)?);
+    } else {
+        print(&found);
+    }
+    Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn print(found: &[Probe]) {
+    for probe in found {
+        let mark = match probe.state {
+            State::Good => "✓",
+            State::Warning => "!",
+            State::Bad => "✗",
+        };
+        println!("{mark} {:<18} {}", probe.name, probe.sentence);
+        if let Some(fix) = &probe.fix {
+            println!("  {:<18} {fix}", "");
+        }
+    }
+    let n = |state| found.iter().filter(|probe| probe.state == state).count();
+    println!("\n{} good, {} to know, {} bad.", n(State::Good), n(State::Warning), n(State::Bad));
+}
+
+/// Tried where work is done, if there is such a place already: some file systems cannot be shown to a program under
+/// another owner. The directory is gone when the probe has ended.
+fn sandbox(data_dir: &Path) -> Result<Vec<Probe>> {
+    let place = Some(data_dir.join("run")).filter(|run| run.is_dir()).unwrap_or_else(std::env::temp_dir);
+    let dir = place.canonicalize()?.join(format!("silas-doctor-{}", std::process::id()));
+    fs::DirBuilder::new().mode(0o700).create(&dir).context("No directory can be made for a probe.")?;
+    let found = silas_sandbox::probes::probes(&dir);
+    fs::remove_dir(&dir).context("The directory of a probe cannot be removed.")?;
+    Ok(found)
+}
+
+fn installation(home: &Home) -> Vec<Probe> {
+    let mut found = vec![permissions(home), keys(home), server(home)];
+    found.push(room(home).unwrap_or_else(|e| Probe::bad("Room", format!("{e:#}."), "Look at the data directory.")));
+    match keeper(home) {
+        Ok(keeper) => found.extend(probes::probes(&home.store(), &keeper, SystemClock.now())),
+        Err(cause) => found.push(Probe::bad("Ledger", format!("{cause:#}"), "Restore a backup with `silas restore`.")),
+    }
+    found.push(match known_head::follow(home) {
+        Ok(()) => Probe::good("History", "The ledger continues what this account has seen of it."),
+        Err(cause) => Probe::bad("History", format!("{cause:#}"), "Keep everything as it is and find out."),
+    });
+    found
+}
+
+fn keeper(home: &Home) -> Result<Keeper> {
+    let server = ServerKey::load(&home.server_key()).context("The ledger's checkpoints cannot be checked.")?;
+    Ok(Keeper { server: server.public(), installation: home.installation()? })
+}
+
+/// Nobody else may enter any part of it.
+fn permissions(home: &Home) -> Probe {
+    const NAME: &str = "Data directory";
+    let is_open = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.mode() & 0o077 != 0);
+    let parts = ["", "store", "run", "keys", "launcher"].map(|part| home.path.join(part));
+    let files = ["keys/root.key", "keys/terminal.key", "store/server.key", "store/agent.sqlite", "store/db.sqlite"];
+    let files = files.map(|file| home.path.join(file));
+    match parts.iter().chain(&files).find(|path| is_open(path)) {
+        None => Probe::good(NAME, format!("{} is yours alone.", home.path.display())),
+        Some(open) => Probe::bad(
+            NAME,
+            format!("Others can get at {}.", open.display()),
+            format!("Run `chmod -R go-rwx {}`.", home.path.display()),
+        ),
+    }
+}
+
+fn keys(home: &Home) -> Probe {
+    const NAME: &str = "Keys";
+    match home.installation() {
+        Ok(_) => Probe::warning(
+            NAME,
+            "Protected by file permissions only.",
+            "Whatever runs as you can use them; keep this account to yourself, and the disk encrypted.",
+        ),
+        Err(cause) => Probe::bad(NAME, format!("{cause:#}"), "Restore a backup with `silas restore`."),
+    }
+}
+
+/// Whether it runs, and whether it is confined, as the kernel says and not as it says itself.
+fn server(home: &Home) -> Probe {
+    const NAME: &str = "Server";
+    if home.lock().is_ok() {
+        return Probe::good(NAME, "It does not run.");
+    }
+    match front_of(home).and_then(confinement) {
+        Ok(true) => Probe::good(NAME, "It runs, and may neither start programs nor touch your files."),
+        Ok(false) => Probe::bad(NAME, "It runs without its confinement.", "Stop it, and start it again with `silas`."),
+        Err(cause) => {
+            Probe::bad(NAME, format!("It runs but does not answer: {cause:#}."), "Stop it and start it again.")
+        }
+    }
+}
+
+/// The process behind the control socket.
+fn front_of(home: &Home) -> Result<i32> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let peer = runtime.block_on(async {
+        let socket = tokio::net::UnixStream::connect(silas_web::control::path(&home.path)).await?;
+        socket.peer_cred()
+    })?;
+    peer.pid().ok_or_else(|| anyhow!("the system does not say who is there"))
+}
+
+/// The file rules do not show from outside; they are put in force before the filter, and without either it does not start.
+fn confinement(pid: i32) -> Result<bool> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let says = |name: &str, value: &str| {
+        status.lines().any(|line| line.split_once(':').is_some_and(|(n, v)| n == name && v.trim() == value))
+    };
+    Ok(says("NoNewPrivs", "1") && says("Seccomp", "2"))
+}
+
+/// How much there is, and how much more than the last time. Remembers it for the next.
+fn room(home: &Home) -> Result<Probe> {
+    const NAME: &str = "Room";
+    let now = probes::sizes(&home.store());
+    let last: Option<Sizes> = known_head::exchange_note(&home.installation()?, "sizes", &now)?;
+    let total = now.agent_bytes + now.human_bytes;
+    let grown = last.map_or(0, |last| total.saturating_sub(last.agent_bytes + last.human_bytes));
+    let sentence =
+        format!("{} of memory and ledger, {} of tasks", megabytes(now.agent_bytes), megabytes(now.human_bytes));
+    Ok(match grown {
+        0..GROWTH_BYTES => Probe::good(NAME, format!("{sentence}; {} more than last time.", megabytes(grown))),
+        _ => Probe::warning(
+            NAME,
+            format!("{sentence}; {} more than last time.", megabytes(grown)),
+            "Lower `retention.chronicle_days`, or see in Activity what is so busy.",
+        ),
+    })
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000)
+}

@@ -1,0 +1,67 @@
+//! `silas doctor` on an installation that is well, and on one that is not.
+
+use crate::harness::Silas;
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+
+fn examined(silas: &Silas) -> (i32, Vec<Value>) {
+    let (code, text) = silas.command(&["doctor", "--json"]);
+    (code, serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
+}
+
+fn found<'a>(probes: &'a [Value], name: &str) -> (&'a str, &'a str) {
+    let probe = probes.iter().find(|probe| probe["name"] == name).unwrap_or_else(|| panic!("{name}: {probes:#?}"));
+    (probe["state"].as_str().unwrap(), probe["sentence"].as_str().unwrap())
+}
+
+#[test]
+fn all_is_well_with_a_running_silas() {
+    let silas = Silas::start();
+    silas.line().ask("add task water the plants");
+    let (code, probes) = examined(&silas);
+    assert_eq!(code, 0, "{probes:#?}");
+    for name in ["Sandbox", "Data directory", "Databases", "Ledger", "Changes under way", "Messages", "History", "Room"]
+    {
+        assert_eq!(found(&probes, name).0, "good", "{probes:#?}");
+    }
+    assert!(found(&probes, "Server").1.contains("may neither start programs"), "{probes:#?}");
+    assert!(found(&probes, "Keys").1.contains("file permissions only"), "{probes:#?}");
+    let (code, text) = silas.command(&["doctor"]);
+    assert!(code == 0 && text.contains("✓ Ledger") && text.contains("0 bad"), "{text}");
+}
+
+#[test]
+fn what_is_not_well_is_named_with_what_to_do() {
+    let mut silas = Silas::start();
+    silas.line().ask("hello");
+    silas.terminate();
+    std::fs::set_permissions(silas.data().join("keys"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    db.execute_batch(
+        "DROP TRIGGER ledger_is_not_edited; UPDATE ledger SET at = at + 1 WHERE seq = 2;
+         INSERT INTO queue (message_id, queue, key, kind, body, trace_id, state, attempts, available_at, fence)
+         VALUES ('msg-x', 'turns', 'owner', 'user_message', '{}', 'msg-x', 'dead', 5, 0, 0);",
+    )
+    .unwrap();
+    let (code, probes) = examined(&silas);
+    assert_eq!(code, 1);
+    assert_eq!(found(&probes, "Data directory").0, "bad", "{probes:#?}");
+    assert_eq!(found(&probes, "Ledger"), ("bad", "Entry 2 of the ledger was altered."), "{probes:#?}");
+    assert_eq!(found(&probes, "Messages").0, "warning", "{probes:#?}");
+    assert!(found(&probes, "Server").1.contains("does not run"), "{probes:#?}");
+    assert!(probes.iter().all(|probe| probe["state"] == "good" || probe["fix"].is_string()), "{probes:#?}");
+}
+
+#[test]
+fn before_the_first_start_there_is_nothing_to_be_ill() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_silas"))
+        .args(["doctor", "--data-dir"])
+        .arg(dir.path().join("none"))
+        .current_dir("/")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("Start Silas once"), "{text}");
+    assert!(!dir.path().join("none").exists());
+}
