@@ -161,3 +161,24 @@ fn the_first_run_can_be_repeated() {
     };
     assert_eq!(init(), init());
 }
+
+#[test]
+fn strangers_that_hold_connections_keep_nobody_out_and_nothing_up() {
+    use std::io::Write;
+    let mut silas = Silas::start();
+    let port = silas.port();
+    let mut held = Vec::new();
+    for _ in 0..400 {
+        let mut socket = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        // Whoever comes when all places are taken is sent away at once.
+        let _sent_away = socket.write_all(b"GET / HTTP/1.1\r\nHost: loc");
+        held.push(socket);
+    }
+    // The owner's terminal has its own door.
+    let (code, text) = silas.command(&["status"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(silas.line().ask("what did you do?").contains("so far"));
+    // And a server that is told to go does not wait for them.
+    silas.terminate();
+    drop(held);
+}

@@ -39,6 +39,7 @@ pub(crate) struct Silas {
     dir: tempfile::TempDir,
     child: Option<Child>,
     env: Vec<(String, String)>,
+    started_in: PathBuf,
 }
 
 impl Silas {
@@ -50,7 +51,17 @@ impl Silas {
     pub(crate) fn start_with(env: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let mut silas = Silas { dir, child: None, env };
+        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/") };
+        silas.write_repository();
+        silas.up(&[]);
+        silas
+    }
+
+    /// Started beside its repository, as a person would; otherwise it starts at the root and is offered no directory.
+    pub(crate) fn start_in_its_place() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let started_in = dir.path().to_owned();
+        let mut silas = Silas { dir, child: None, env: Vec::new(), started_in };
         silas.write_repository();
         silas.up(&[]);
         silas
@@ -111,11 +122,10 @@ impl Silas {
     /// Starts the server and waits until it answers; with a fail point it may be gone before that.
     pub(crate) fn up(&mut self, extra: &[(&str, &str)]) {
         assert!(self.child.is_none());
-        // The server starts elsewhere: a repository that it is started in would be offered as a first directory.
         let child = Command::new(env!("CARGO_BIN_EXE_silas"))
             .args(["start", "--port", "0", "--quiet", "--data-dir"])
             .arg(self.data())
-            .current_dir("/")
+            .current_dir(&self.started_in)
             .envs(self.env.iter().map(|(k, v)| (k, v)))
             .envs(extra.iter().copied())
             .stdin(Stdio::null())

@@ -157,3 +157,15 @@ fn wishes_for_one_directory_wait_for_one_card() {
     line.approve(CardKind::Root).unwrap();
     line.wait(|line| line.cards.iter().filter(|card| card.face.kind == CardKind::Plan).count() == 2).unwrap();
 }
+
+#[test]
+fn a_relative_directory_means_the_same_before_and_after_it_was_allowed() {
+    let silas = Silas::start_in_its_place();
+    std::fs::create_dir(silas.repo().join("repo")).unwrap();
+    let mut line = silas.line();
+    line.ask("run `sh fix.sh` in `repo` and check with `sh check.sh`");
+    line.approve(CardKind::Root).unwrap();
+    let plan = line.card(CardKind::Plan).unwrap();
+    let payload = plan.payload.unwrap();
+    assert!(payload.contains(&format!("\"path\":\"{}\"", silas.repo().display())), "{payload}");
+}
