@@ -29,7 +29,8 @@ impl RelPath {
     }
 }
 
-fn escape(bytes: &[u8]) -> String {
+/// Bytes as text that loses nothing; what a path, or the target of a link, is written as.
+pub fn escape(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {

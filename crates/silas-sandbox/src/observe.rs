@@ -4,7 +4,7 @@ use crate::dir::{Dir, Kind};
 use sha2::{Digest as _, Sha256};
 use silas_core::Digest;
 use silas_core::changeset::FileState;
-use silas_core::relpath::RelPath;
+use silas_core::relpath::{self, RelPath};
 use std::fs::File;
 use std::io::{self, Read, Write};
 
@@ -61,7 +61,7 @@ pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
 }
 
 pub(crate) fn link(target: &[u8]) -> FileState {
-    FileState::Link { target: escaped(target) }
+    FileState::Link { target: relpath::escape(target) }
 }
 
 /// Copies and hashes at once, so that the hash is of exactly the bytes that were copied.
@@ -83,23 +83,4 @@ pub(crate) fn pour(from: &mut File, to: &mut impl Write, bytes_max: u64) -> io::
         hasher.update(&buffer[..n]);
         to.write_all(&buffer[..n])?;
     }
-}
-
-/// Bytes as text that loses nothing, with the rules that paths have.
-fn escaped(bytes: &[u8]) -> String {
-    let mut out = String::new();
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match c {
-                '\\' => out.push_str("\\\\"),
-                c if c.is_control() => {
-                    let mut buffer = [0; 4];
-                    c.encode_utf8(&mut buffer).bytes().for_each(|b| out.push_str(&format!("\\x{b:02x}")));
-                }
-                c => out.push(c),
-            }
-        }
-        chunk.invalid().iter().for_each(|b| out.push_str(&format!("\\x{b:02x}")));
-    }
-    out
 }
