@@ -39,6 +39,10 @@ impl Places {
             return Err(trouble("this is a file, not a directory. Nothing ran.", "Name the directory that it is in."));
         }
         let path = real.to_str().ok_or_else(|| trouble("the name is not valid text.", "Rename the directory."))?;
+        let is_home = self.home.as_ref().and_then(|home| home.canonicalize().ok()).is_some_and(|home| home == real);
+        if is_home {
+            return Err(trouble("your whole home directory cannot be granted.", "Name a project's directory in it."));
+        }
         let data_dir = self.data_dir.to_string_lossy();
         roots::may_grant(path, &data_dir)
             .map_err(|forbidden| Trouble::new("E_WORK_DIRECTORY", &format!("{forbidden} Nothing ran."), ""))?;

@@ -208,6 +208,7 @@ pub struct ResultFacts<'a> {
     pub after: &'a [CheckResult],
     pub diffs: &'a [FileDiff],
     pub outputs: &'a [String],
+    pub last_moment: &'a [String],
     pub took_ms: u64,
 }
 
@@ -219,6 +220,10 @@ impl ResultFacts<'_> {
     fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {
         let has_checks = !self.before.is_empty();
         let mut details = Vec::new();
+        if !self.last_moment.is_empty() {
+            let lines = self.last_moment.iter().map(|line| scrub::visible(line)).collect();
+            details.push(Detail { title: "You changed this in the last moment".to_owned(), lines });
+        }
         if !self.outputs.is_empty() {
             let lines = self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(200).collect();
             details.push(Detail { title: "What the commands printed".to_owned(), lines });

@@ -20,7 +20,7 @@ use silas_core::token::Kind;
 use silas_core::work::WorkItem;
 use silas_core::{ExecutionId, Timestamp};
 use silas_gates::scrub;
-use silas_sandbox::{Canceller, Changes, Recovered, Workshop};
+use silas_sandbox::{Canceller, Changes, KeptText, Recovered, Workshop};
 use silas_store::{Abort, Commit, Tx, cards, executions, queue, tokens};
 use std::sync::Arc;
 
@@ -157,6 +157,7 @@ impl Stream {
         let files = truth.map_or(0, |truth| truth.files);
         let mut job = Job { stream: self.clone(), record, hold };
         job.record.settle_steps();
+        job.record.last_moment = truth.map_or_else(Vec::new, |truth| truth.conflicts.iter().map(kept_words).collect());
         let written = tokio::task::spawn_blocking(move || job.finish(Ending::Applied { files, undo_until })).await;
         written.unwrap_or_else(|_| Err(lost()))
     }
@@ -231,7 +232,7 @@ impl Job {
 
     /// The apply was asked for and did not answer as it should. The launcher finishes what was committed and says what
     /// is true now; nobody else may claim that nothing was touched.
-    fn truth_about_apply(&self, error: &silas_sandbox::Error) -> Option<Ending> {
+    fn truth_about_apply(&mut self, error: &silas_sandbox::Error) -> Option<Ending> {
         tracing::warn!(code = error.code(), %error, "an apply was interrupted");
         for _ in 0..TRUTH_TRIES {
             let truths = self.stream.launcher.recover().unwrap_or_default();
@@ -240,6 +241,7 @@ impl Job {
                 Some(truth) if truth.state == ExecutionState::Applied => {
                     let window_ends = self.stream.clock.now().plus(self.stream.options.undo_window);
                     let undo_until = truth.undo_until.unwrap_or(window_ends);
+                    self.record.last_moment = truth.conflicts.iter().map(kept_words).collect();
                     return Some(Ending::Applied { files: truth.files, undo_until });
                 }
                 // Not committed, and the workshop is gone: it was never begun.
@@ -410,11 +412,7 @@ impl Job {
         let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.leave(last, format!("Applied {}", count(applied.files as usize, "file")), StepState::Done, took);
         let undo_until = self.stream.clock.now().plus(self.stream.options.undo_window);
-        if !applied.conflicts.is_empty() {
-            self.record.outputs.extend(applied.conflicts.iter().map(|kept| {
-                format!("{} changed in the last moment. The other text is kept at {}.", kept.path, kept.kept_at)
-            }));
-        }
+        self.record.last_moment = applied.conflicts.iter().map(kept_words).collect();
         Ok(Ending::Applied { files: applied.files, undo_until })
     }
 
@@ -570,6 +568,10 @@ impl From<silas_store::Error> for Failure {
     fn from(error: silas_store::Error) -> Self {
         Failure::Trouble(error.into())
     }
+}
+
+fn kept_words(kept: &KeptText) -> String {
+    format!("{}: the other text is kept at {}", kept.path, kept.kept_at)
 }
 
 fn first_red(results: &[CheckResult]) -> String {

@@ -51,7 +51,7 @@ mod workspace;
 pub use error::Error;
 pub use ground::{CellLimits, Seal, Sealed};
 pub use launcher::Launcher;
-pub use plug::pull_the_plug;
+pub use plug::{end_when_nobody_reads, pull_the_plug};
 pub use protocol::{Applied, Changes, Copied, KeptText, Recovered, StepResult, Undone};
 pub use terminal::{terminal_pairing_code, terminal_sign};
 pub use workshop::{Canceller, Workshop};

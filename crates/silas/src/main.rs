@@ -123,6 +123,10 @@ enum PlanCommand {
 fn main() -> ExitCode {
     arm_fail_point();
     let args = Args::parse();
+    // A server must survive a reader that goes away; `silas activity | head` must not complain about one.
+    if !matches!(args.command, None | Some(Command::Start(_))) {
+        silas_sandbox::end_when_nobody_reads();
+    }
     let command = args.command.unwrap_or(Command::Start(start::StartArgs::default()));
     let result = match command {
         Command::Start(start) => start::run(&start, args.data_dir, args.config),

@@ -28,6 +28,9 @@ pub(crate) struct WorkRecord {
     /// What the commands printed, made visible.
     pub(crate) outputs: Vec<String>,
     pub(crate) diffs: Vec<FileDiff>,
+    /// Where the owner's text met ours while it was being put in place; both are kept.
+    #[serde(default)]
+    pub(crate) last_moment: Vec<String>,
     pub(crate) changeset: Option<Digest>,
     /// How many files were put in place; the diffs may show fewer.
     #[serde(default)]
@@ -67,6 +70,7 @@ impl WorkRecord {
             after: Vec::new(),
             outputs: Vec::new(),
             diffs: Vec::new(),
+            last_moment: Vec::new(),
             changeset: None,
             files: 0,
             took_ms: 0,
@@ -100,6 +104,7 @@ impl WorkRecord {
             after: &self.after,
             diffs: &self.diffs,
             outputs: &self.outputs,
+            last_moment: &self.last_moment,
             took_ms: self.took_ms,
         }
     }
