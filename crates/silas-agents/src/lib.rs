@@ -27,7 +27,7 @@ impl Minds {
 
     pub fn consider(&self, _wish: &Tainted<String>) -> Answer {
         let mut say = String::from(
-            "That needs a model, and this version of Silas has none. Commands and checks work without one:",
+            "That needs a model, and this version of Silas has none. Commands, checks and tasks work without one:",
         );
         for sentence in UNDERSTOOD {
             say.push_str("\n• ");

@@ -8,6 +8,7 @@ pub const SHOWN_CHARS_MAX: usize = 20_000;
 /// The text as it may be shown. Line breaks and tabs stay.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
     for (n, c) in text.chars().enumerate() {
         if n == SHOWN_CHARS_MAX {
             out.push_str("\n… the rest is not shown");
@@ -16,9 +17,11 @@ pub fn visible(text: &str) -> String {
         match c {
             '\n' | '\t' => out.push(c),
             '\r' => {}
+            JOINER | NON_JOINER if joins(before) => out.push(c),
             c if is_deceptive(c) => out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
             c => out.push(c),
         }
+        before = c;
     }
     out
 }
@@ -32,6 +35,15 @@ pub fn visible_line(text: &str, chars_max: usize) -> String {
     }
     let kept: String = line.chars().take(chars_max.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
+}
+
+const NON_JOINER: char = '\u{200C}';
+const JOINER: char = '\u{200D}';
+
+/// Whether a joiner after this character is part of honest writing: of an emoji, or of a script that shapes its letters
+/// (Arabic, Syriac, the scripts of India and its neighbours). Between Latin letters it can only hide.
+fn joins(before: char) -> bool {
+    matches!(before, '\u{FE0F}' | '\u{2600}'..='\u{27BF}' | '\u{1F000}'..='\u{1FAFF}' | '\u{0600}'..='\u{0DFF}')
 }
 
 /// Control characters, bidirectional overrides and isolates, and characters without width.

@@ -36,6 +36,6 @@ export function Welcome({ understood }) {
         <${Icon} name="chevron" size=${18} />
       </button></li>`;
     })}</ul>
-    <p class="welcome-note"><b>No model yet.</b> Commands and checks work without one. Open questions need one.</p>
+    <p class="welcome-note"><b>No model yet.</b> Tasks, commands and checks work without one. Open questions need one.</p>
   </div>`;
 }

@@ -42,3 +42,11 @@ fn a_line_is_one_line_and_says_when_it_was_cut() {
     assert_eq!(visible_line("  two\nlines ", 20), "two lines");
     assert_eq!(visible_line("abcdefghij", 5), "abcd…");
 }
+
+#[test]
+fn joiners_stay_where_writing_needs_them_and_show_where_they_hide() {
+    check("👩\u{200D}👩\u{200D}👧", "👩\u{200D}👩\u{200D}👧");
+    check("می\u{200C}خواهم", "می\u{200C}خواهم");
+    check("pass\u{200D}word", "pass⟨U+200D⟩word");
+    check("\u{200D}start", "⟨U+200D⟩start");
+}
