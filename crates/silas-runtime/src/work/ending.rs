@@ -1,0 +1,139 @@
+//! How a piece of work ends, and the one transaction that writes it down.
+
+use super::job::{Job, u32_of};
+use super::{lost, state};
+use crate::Trouble;
+use crate::consumer::WORK;
+use crate::view::Update;
+use crate::words::{count, name_of};
+use silas_core::changeset::ChangeOrder;
+use silas_core::check::Outcome;
+use silas_core::event::AuditEvent;
+use silas_core::execution::ExecutionState;
+use silas_core::fail::{self, FailPoint};
+use silas_core::token::Kind;
+use silas_core::{ExecutionId, Timestamp};
+use silas_sandbox::KeptText;
+use silas_store::{Commit, Tx, cards, executions, queue};
+
+/// How a piece of work ended, before it is written down.
+pub(super) enum Ending {
+    Applied {
+        files: u32,
+        undo_until: Timestamp,
+    },
+    /// Nothing was touched: the card's intent and, in the details, why.
+    Untouched {
+        intent: String,
+        reason: String,
+    },
+    Conflict {
+        paths: Vec<String>,
+    },
+}
+
+impl Job {
+    /// One transaction: the acknowledgement, the state, the ledger, the result card and the sentence in the Stream.
+    pub(super) fn finish(&mut self, ending: Ending) -> Result<(), Trouble> {
+        let stream = self.stream.clone();
+        let now = stream.clock.now();
+        self.record.view.running = false;
+        self.record.took_ms = u64::try_from(now.since(self.record.view.started_at).as_millis()).unwrap_or(u64::MAX);
+        let name = name_of(&self.record.directory);
+        let (reached, card, sentence, undo_until, event) = match ending {
+            Ending::Applied { files, undo_until } => {
+                self.record.view.place = "Applied".to_owned();
+                self.record.view.footer = format!("{} changed in {name}", count(files as usize, "file"));
+                self.record.view.has_proof = true;
+                self.record.files = files;
+                let changeset = self.record.changeset.ok_or_else(lost)?;
+                let outcome = self.record.view.outcome.ok_or_else(lost)?;
+                let execution = self.record.view.execution.clone();
+                let window = undo_until.since(now);
+                let face = stream.words.done(&self.record.facts(), files, window.as_secs().div_ceil(60) * 60);
+                let order = ChangeOrder { kind: Kind::Undo, execution: execution.clone(), changeset };
+                let card = stream.card(face, self.record.view.work_item.as_str(), Some(&order), window)?;
+                let checks = crate::words::turned(&self.record.before, &self.record.after);
+                let sentence = format!("{} changed in {name}. {checks}.", count(files as usize, "file"));
+                let event = Event::Applied(AuditEvent::WorkApplied { execution, changeset, files, outcome });
+                (ExecutionState::Applied, card, sentence, Some(undo_until), event)
+            }
+            Ending::Untouched { intent, reason } => {
+                self.record.view.place = "Nothing applied".to_owned();
+                self.record.view.footer = "Your files are untouched".to_owned();
+                let face = stream.words.report(&self.record.facts(), &intent, &reason);
+                let card = stream.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
+                let sentence = format!("{intent}. Your files in {name} are untouched.");
+                (ExecutionState::Ended, card, sentence, None, Event::Ended { reason: format!("{intent}. {reason}") })
+            }
+            Ending::Conflict { paths } => {
+                self.record.view.place = "Nothing applied".to_owned();
+                self.record.view.footer = "Your files are untouched".to_owned();
+                let face = stream.words.conflict(&self.record.facts(), &paths);
+                let card = stream.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
+                let sentence =
+                    format!("Nothing was applied: you changed {} in {name} meanwhile.", count(paths.len(), "file"));
+                (ExecutionState::Ended, card, sentence, None, Event::Conflicted { paths })
+            }
+        };
+        self.record.settle_steps();
+        let execution = self.record.view.execution.clone();
+        let changeset = self.record.changeset;
+        let outcome = self.record.view.outcome.unwrap_or(Outcome::Failed);
+        let mut record = self.record.clone();
+        let teller = stream.clone();
+        let lease = self.hold.lease().clone();
+        let writing = stream.store.write(move |tx| {
+            if !queue::ack(tx, &lease, WORK)? {
+                return Ok(Commit(None));
+            }
+            executions::set_state(tx, &execution, reached, now)?;
+            state::ended(tx, &record, reached, outcome, now)?;
+            record.last_entry = event.record(tx, &execution, outcome)?;
+            executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
+            cards::insert(tx, &card, execution.as_str())?;
+            let entry = teller.tell_in(tx, &sentence)?;
+            Ok(Commit(Some((entry, record.view.clone()))))
+        });
+        let Some((entry, view)) = writing.wait()? else {
+            tracing::warn!(execution = %self.record.view.execution, "somebody else has written down the end of this work");
+            return Ok(());
+        };
+        fail::point(FailPoint::ResultRecorded);
+        stream.running().remove(&view.execution);
+        stream.publish(Update::Work { work: view });
+        stream.publish_entry(entry);
+        stream.publish_soon();
+        Ok(())
+    }
+}
+
+/// The ledger's word about an ending; texts enter the ledger in its own transaction.
+#[derive(Clone)]
+enum Event {
+    Applied(AuditEvent),
+    Ended { reason: String },
+    Conflicted { paths: Vec<String> },
+}
+
+impl Event {
+    fn record(&self, tx: &mut Tx<'_>, execution: &ExecutionId, outcome: Outcome) -> Result<u64, silas_store::Error> {
+        let execution = execution.clone();
+        match self {
+            Event::Applied(event) => tx.record(event),
+            Event::Ended { reason } => {
+                let reason = tx.text(reason)?;
+                tx.record(&AuditEvent::WorkEnded { execution, outcome, reason })
+            }
+            Event::Conflicted { paths } => {
+                let files = u32_of(paths.len());
+                let paths = tx.text(&paths.join("\n"))?;
+                tx.record(&AuditEvent::ApplyConflicted { execution, files, paths })
+            }
+        }
+    }
+}
+
+pub(super) fn kept_words(kept: &KeptText) -> String {
+    format!("{}: the other text is kept at {}", kept.path, kept.kept_at)
+}

@@ -1,0 +1,303 @@
+//! One piece of work on its own thread: what is asked of the workshop, in which order, and what each answer means.
+
+use super::ending::{Ending, kept_words};
+use super::{Stop, WorkRecord};
+use crate::consumer::Hold;
+use crate::view::{StepState, Update};
+use crate::words::count;
+use crate::{Stream, Trouble};
+use silas_approval::Approved;
+use silas_core::changeset::Changeset;
+use silas_core::check::{CheckResult, Ended, Outcome};
+use silas_core::event::{AuditEvent, Phase};
+use silas_core::execution::ExecutionState;
+use silas_core::work::WorkItem;
+use silas_gates::scrub;
+use silas_sandbox::{Changes, Workshop};
+use silas_store::{Commit, executions};
+use std::sync::Arc;
+
+/// How often the launcher is asked what became of an apply, a second apart, before the next start has to find out.
+const TRUTH_TRIES: usize = 60;
+
+/// One piece of work on its own thread.
+pub(super) struct Job {
+    pub(super) stream: Arc<Stream>,
+    pub(super) record: WorkRecord,
+    pub(super) hold: Hold,
+}
+
+impl Job {
+    /// The whole story. Whatever fails before the apply leaves the owner's files alone; what the apply itself came to
+    /// is known to the launcher only. `None` means that the end is still open.
+    pub(super) fn carry_out(&mut self, approved: &Approved<WorkItem>) -> Option<Ending> {
+        let could_not = |reason: String| Ending::Untouched { intent: "Could not be done".to_owned(), reason };
+        match self.try_carry_out(approved) {
+            Ok(ending) => Some(ending),
+            Err(Failure::Hands(silas_sandbox::Error::Conflict { paths })) => Some(Ending::Conflict { paths }),
+            Err(Failure::Applying(error)) => self.truth_about_apply(&error),
+            Err(Failure::Stopped) | Err(Failure::Hands(silas_sandbox::Error::Cancelled)) => match self.stop_wanted() {
+                Stop::Leaving => None,
+                Stop::Owner | Stop::No => Some(Ending::Untouched {
+                    intent: "Stopped before it was done".to_owned(),
+                    reason: "You stopped it.".to_owned(),
+                }),
+            },
+            Err(Failure::Hands(error)) => {
+                tracing::warn!(code = error.code(), %error, "work ended early");
+                Some(could_not(error.to_string()))
+            }
+            Err(Failure::Trouble(trouble)) => Some(could_not(trouble.to_string())),
+        }
+    }
+
+    /// The apply was asked for and did not answer as it should. The launcher finishes what was committed and says what
+    /// is true now; nobody else may claim that nothing was touched.
+    fn truth_about_apply(&mut self, error: &silas_sandbox::Error) -> Option<Ending> {
+        tracing::warn!(code = error.code(), %error, "an apply was interrupted");
+        for _ in 0..TRUTH_TRIES {
+            let truths = self.stream.launcher.recover().unwrap_or_default();
+            let truth = truths.into_iter().find(|truth| truth.execution == self.record.view.execution);
+            match truth {
+                Some(truth) if truth.state == ExecutionState::Applied => {
+                    let window_ends = self.stream.clock.now().plus(self.stream.options.undo_window);
+                    let undo_until = truth.undo_until.unwrap_or(window_ends);
+                    self.record.last_moment = truth.conflicts.iter().map(kept_words).collect();
+                    return Some(Ending::Applied { files: truth.files, undo_until });
+                }
+                // Not committed, and the workshop is gone: it was never begun.
+                Some(truth) if truth.problem.is_none() => {
+                    return Some(Ending::Untouched {
+                        intent: "Could not be put in place".to_owned(),
+                        reason: error.to_string(),
+                    });
+                }
+                _ => std::thread::sleep(std::time::Duration::from_secs(1)),
+            }
+        }
+        None
+    }
+
+    fn stop_wanted(&self) -> Stop {
+        self.stream.running().get(&self.record.view.execution).map_or(Stop::No, |running| running.stop)
+    }
+
+    /// The last moment at which a stop is obeyed; from here on the work goes through.
+    fn past_stopping(&mut self) -> Result<(), Failure> {
+        let mut running = self.stream.running();
+        match running.get_mut(&self.record.view.execution) {
+            Some(running) if running.stop != Stop::No => Err(Failure::Stopped),
+            Some(running) => {
+                running.canceller = None;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn try_carry_out(&mut self, approved: &Approved<WorkItem>) -> Result<Ending, Failure> {
+        let mut shop = self.stream.launcher.open(approved.evidence())?;
+        if let Some(running) = self.stream.running().get_mut(approved.execution()) {
+            running.canceller = Some(shop.canceller());
+        }
+        // Stop may have been pressed while the workshop was being opened.
+        if self.stop_wanted() != Stop::No {
+            return Err(Failure::Stopped);
+        }
+        self.copy(&mut shop)?;
+        self.record.before = self.check(&mut shop, Phase::Before)?;
+        if !self.record.before.is_empty() && self.record.before.iter().all(|result| result.passed) {
+            shop.discard();
+            return Ok(Ending::Untouched {
+                intent: "Already passes, nothing to do".to_owned(),
+                reason: "Every check was green before anything ran, so a result could not have proved anything."
+                    .to_owned(),
+            });
+        }
+        self.steps(&mut shop, approved.item())?;
+        self.record.after = self.check(&mut shop, Phase::After)?;
+        let changes = shop.changes()?;
+        self.judge(shop, changes)
+    }
+
+    fn copy(&mut self, shop: &mut Workshop) -> Result<(), Failure> {
+        self.enter(0)?;
+        let copied = shop.copy()?;
+        let files = count(usize::try_from(copied.files).unwrap_or(usize::MAX), "file");
+        self.leave(0, format!("Copied {files}"), StepState::Done, copied.took_ms);
+        Ok(())
+    }
+
+    fn check(&mut self, shop: &mut Workshop, phase: Phase) -> Result<Vec<CheckResult>, Failure> {
+        let (step, words) = match phase {
+            Phase::Before => (1, "Ran the checks first"),
+            Phase::After => (self.record.view.steps.len() - 2, "Ran the checks again"),
+        };
+        self.enter(step)?;
+        let mut results = Vec::with_capacity(self.record.n_checks);
+        for n in 0..self.record.n_checks {
+            results.push(shop.check(phase, n)?);
+        }
+        let n_failed = results.iter().filter(|result| !result.passed).count();
+        let took = results.iter().map(|result| result.took_ms).sum();
+        let (label, state) = match (n_failed, phase) {
+            (0, _) => (format!("{words}: all green"), StepState::Done),
+            (n, Phase::Before) => (format!("{words}: {n} red"), StepState::Done),
+            (n, Phase::After) => (format!("{words}: {n} red"), StepState::Failed),
+        };
+        self.leave(step, label, state, took);
+        self.note_checks(phase, &results)?;
+        Ok(results)
+    }
+
+    fn note_checks(&self, phase: Phase, results: &[CheckResult]) -> Result<(), Failure> {
+        let execution = self.record.view.execution.clone();
+        let text = serde_json::to_string(results).map_err(silas_store::Error::from)?;
+        let failed = results.iter().filter(|result| !result.passed).count();
+        let (passed, failed) = (u32_of(results.len() - failed), u32_of(failed));
+        let noting = self.stream.store.write_buffered(move |tx| {
+            let results = tx.text(&text)?;
+            let execution = execution.clone();
+            tx.record(&AuditEvent::ChecksRun { execution, when: phase, passed, failed, results })?;
+            Ok(Commit(()))
+        });
+        Ok(noting.wait()?)
+    }
+
+    fn steps(&mut self, shop: &mut Workshop, item: &WorkItem) -> Result<(), Failure> {
+        for (n, step) in item.definition().steps.iter().enumerate() {
+            self.enter(2 + n)?;
+            let result = shop.step(n)?;
+            let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
+            let (label, state, exit_code) = match result.ended {
+                Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
+                Ended::Exited(code) => (format!("Ran {words}: exit code {code}"), StepState::Failed, Some(code)),
+                Ended::Signalled(signal) => {
+                    (format!("Ran {words}: killed by signal {signal}"), StepState::Failed, None)
+                }
+                Ended::TimedOut { after_secs } => {
+                    (format!("Ran {words}: stopped after {after_secs} s"), StepState::Failed, None)
+                }
+            };
+            self.leave(2 + n, label, state, result.took_ms);
+            let output = scrub::visible(&result.output);
+            self.record.outputs.push(output.clone());
+            let execution = self.record.view.execution.clone();
+            let noting = self.stream.store.write_buffered(move |tx| {
+                let output = tx.text(&output)?;
+                let execution = execution.clone();
+                tx.record(&AuditEvent::StepRun { execution, step: u32_of(n), exit_code, output })?;
+                Ok(Commit(()))
+            });
+            noting.wait()?;
+        }
+        Ok(())
+    }
+
+    /// The checks have spoken. Only a proof goes on to the owner's files.
+    fn judge(&mut self, mut shop: Workshop, changes: Changes) -> Result<Ending, Failure> {
+        let outcome = Outcome::of(&self.record.before, &self.record.after);
+        self.record.view.outcome = Some(outcome);
+        self.record.diffs = changes.diffs;
+        self.record.changeset = Some(changes.changeset.hash().map_err(silas_store::Error::from)?);
+        if outcome != Outcome::Proved {
+            shop.discard();
+            let n_red = self.record.after.iter().filter(|result| !result.passed).count();
+            let intent =
+                if n_red == 1 { "The check is still red".to_owned() } else { format!("{n_red} checks are still red") };
+            return Ok(Ending::Untouched { intent, reason: first_red(&self.record.after) });
+        }
+        if changes.changeset == Changeset::default() {
+            shop.discard();
+            return Ok(Ending::Untouched {
+                intent: "The check turned green, nothing changed".to_owned(),
+                reason: "The commands changed no file, so there is nothing to apply.".to_owned(),
+            });
+        }
+        // On disk before the first file moves: after a crash the proof can still be shown.
+        self.save(self.record.changeset)?;
+        let last = self.record.view.steps.len() - 1;
+        self.enter(last)?;
+        self.past_stopping()?;
+        let begun = std::time::Instant::now();
+        let applied = match shop.apply() {
+            Ok(applied) => applied,
+            // These three are answers: the workshop looked, and touched nothing.
+            Err(
+                error @ (silas_sandbox::Error::Conflict { .. }
+                | silas_sandbox::Error::NotVerified
+                | silas_sandbox::Error::NoExchange),
+            ) => return Err(error.into()),
+            Err(error) => return Err(Failure::Applying(error)),
+        };
+        let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.leave(last, format!("Applied {}", count(applied.files as usize, "file")), StepState::Done, took);
+        let undo_until = self.stream.clock.now().plus(self.stream.options.undo_window);
+        self.record.last_moment = applied.conflicts.iter().map(kept_words).collect();
+        Ok(Ending::Applied { files: applied.files, undo_until })
+    }
+
+    fn save(&self, changeset: Option<silas_core::Digest>) -> Result<(), Failure> {
+        let execution = self.record.view.execution.clone();
+        let json = self.record.to_json()?;
+        let saving = self.stream.store.write(move |tx| {
+            executions::set_result(tx, &execution, &json, changeset.as_ref(), None)?;
+            Ok(Commit(()))
+        });
+        Ok(saving.wait()?)
+    }
+
+    /// Begins a step, unless the budget is used up.
+    fn enter(&mut self, step: usize) -> Result<(), Failure> {
+        if !self.record.is_within_budget(self.stream.clock.now()) {
+            return Err(Failure::Hands(silas_sandbox::Error::TimeUp));
+        }
+        self.record.enter(step);
+        self.show();
+        Ok(())
+    }
+
+    fn leave(&mut self, step: usize, label: String, state: StepState, took_ms: u64) {
+        self.record.leave(step, label, state, took_ms);
+        self.show();
+    }
+
+    fn show(&self) {
+        if let Some(running) = self.stream.running().get_mut(&self.record.view.execution) {
+            running.view = self.record.view.clone();
+        }
+        self.stream.publish(Update::Work { work: self.record.view.clone() });
+    }
+}
+
+/// Why a piece of work could not go on.
+enum Failure {
+    Hands(silas_sandbox::Error),
+    /// After the apply was asked for.
+    Applying(silas_sandbox::Error),
+    Stopped,
+    Trouble(Trouble),
+}
+
+impl From<silas_sandbox::Error> for Failure {
+    fn from(error: silas_sandbox::Error) -> Self {
+        Failure::Hands(error)
+    }
+}
+
+impl From<silas_store::Error> for Failure {
+    fn from(error: silas_store::Error) -> Self {
+        Failure::Trouble(error.into())
+    }
+}
+
+fn first_red(results: &[CheckResult]) -> String {
+    results
+        .iter()
+        .find(|result| !result.passed)
+        .map_or_else(String::new, |result| format!("{}: {}\n{}", result.name, result.reason, result.output))
+}
+
+pub(super) fn u32_of(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
