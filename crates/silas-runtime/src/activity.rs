@@ -94,6 +94,7 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
                 Phase::Before => "on the untouched copy",
                 Phase::After => "on the finished copy",
             };
+            // A text that was forgotten names no checks; the numbers are in the entry itself.
             let results: Vec<CheckResult> = serde_json::from_str(&text(results)).unwrap_or_default();
             let names: Vec<&str> = results.iter().filter(|r| !r.passed).map(|r| r.name.as_str()).collect();
             let what = match (passed, failed) {

@@ -115,6 +115,7 @@ impl Stream {
         let stream = self.clone();
         let deciding = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
+            // Every card was kept with a subject; one without waits for nothing.
             let subject = cards::subject(tx, &id)?.unwrap_or_default();
             if !stream.words.shows_what_it_asks(&card) || !answers_what_is_asked(&card, &token) {
                 let reason = Refusal::OtherOffer.to_string();
@@ -256,6 +257,7 @@ impl Stream {
                 card.state = CardState::Closed;
                 cards::update(tx, &card)?;
                 if card.face.kind == CardKind::Root {
+                    // Every card was kept with a subject; one without waits for nothing.
                     let subject = cards::subject(tx, &id)?.unwrap_or_default();
                     queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                 }

@@ -98,26 +98,6 @@ pub fn set_result(
     Ok(())
 }
 
-/// What was under way, oldest first; a restart goes on with these.
-pub fn list_running(tx: &ReadTx<'_>) -> Result<Vec<Execution>, Error> {
-    tx.query(
-        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
-             changeset FROM executions WHERE state = 'running' ORDER BY started_at, id LIMIT ?1",
-        params![EXECUTIONS_MAX],
-        stored,
-    )
-}
-
-/// What is applied and can still be taken back at this instant, soonest to close first.
-pub fn list_undoable(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Execution>, Error> {
-    tx.query(
-        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
-             changeset FROM executions WHERE state = 'applied' AND undo_until > ?1 ORDER BY undo_until, id LIMIT ?2",
-        params![now.micros(), EXECUTIONS_MAX],
-        stored,
-    )
-}
-
 /// What is applied and whose time for taking it back is over, oldest first.
 pub fn list_past_undo(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Execution>, Error> {
     tx.query(
@@ -140,16 +120,6 @@ pub fn recent(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Execution>, Error> {
         "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
              changeset FROM executions WHERE result IS NOT NULL ORDER BY started_at DESC, id DESC LIMIT ?1",
         params![limit.min(EXECUTIONS_MAX)],
-        stored,
-    )
-}
-
-/// All executions of a work item, oldest first.
-pub fn of_work_item(tx: &ReadTx<'_>, work_item: &WorkItemId) -> Result<Vec<Execution>, Error> {
-    tx.query(
-        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
-             changeset FROM executions WHERE work_item_id = ?1 ORDER BY started_at, id LIMIT ?2",
-        params![work_item.as_str(), EXECUTIONS_MAX],
         stored,
     )
 }

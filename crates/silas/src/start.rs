@@ -132,6 +132,7 @@ fn greet(home: &Home, listeners: &Listeners, sealed: &Sealed, first_time: bool) 
         println!("  To pair another browser, within 5 minutes:  {address}\n");
     }
     println!("  Data: {}. Root key: protected by file permissions only.", home.path.display());
+    println!("  For the commands that you approve, {}.", sealed.limits);
     println!("  Stop with Ctrl-C. Anything running stops with it; nothing half done reaches your files.");
     open_browser(&address);
 }

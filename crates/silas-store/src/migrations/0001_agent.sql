@@ -147,7 +147,5 @@ CREATE TABLE executions (
     changeset    TEXT,
     UNIQUE (token_id, use_number)
 ) STRICT;
-CREATE INDEX executions_running ON executions (started_at, id) WHERE state = 'running';
 CREATE INDEX executions_undoable ON executions (undo_until, id) WHERE state = 'applied';
-CREATE INDEX executions_of_work_item ON executions (work_item_id, started_at, id);
 CREATE INDEX executions_with_result ON executions (started_at, id) WHERE result IS NOT NULL;

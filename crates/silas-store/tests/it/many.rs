@@ -38,7 +38,7 @@ fn start(tx: &ReadTx<'_>) -> Result<(), silas_store::Error> {
     checkpoints::last(tx)?;
     ledger::head(tx)?;
     devices::get(tx, &crate::world::certificate(1).body.key)?;
-    executions::list_running(tx)?;
+    executions::list_past_undo(tx, silas_core::Timestamp::EPOCH)?;
     saga::sagas_open(tx)?;
     tokens::by_kind(tx, Kind::Root)?;
     chronicle::recent(tx, 100)?;

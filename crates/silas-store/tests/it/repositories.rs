@@ -260,27 +260,22 @@ fn an_execution_ends_once() {
     };
     let ended = Execution { state: ExecutionState::Ended, ended_at: Some(at(10)), ..execution(1) };
     let read = store.read(|tx| {
-        let work_item = WorkItemId::parse("task-1").unwrap();
         Ok((
-            executions::list_running(tx)?,
-            executions::list_undoable(tx, at(59))?,
-            executions::list_undoable(tx, at(60))?,
-            executions::of_work_item(tx, &work_item)?,
-            executions::get(tx, &execution(0).id)?,
+            executions::list_past_undo(tx, at(59))?,
+            executions::list_past_undo(tx, at(60))?,
+            [0, 1, 2].map(|n| executions::get(tx, &execution(n).id)),
         ))
     });
-    let (running, undoable, too_late, all, one) = read.wait().unwrap();
-    assert_eq!(running, [execution(2)]);
-    assert_eq!((undoable, too_late), (vec![applied.clone()], vec![]));
-    assert_eq!(all, [applied.clone(), ended, execution(2)]);
-    assert_eq!(one, Some(applied));
+    let (in_time, over, all) = read.wait().unwrap();
+    assert_eq!((in_time, over), (vec![], vec![applied.clone()]));
+    assert_eq!(all.map(|one| one.unwrap().unwrap()), [applied, ended, execution(2)]);
 
     let undone = change(&store, |tx| {
         executions::set_state(tx, &execution(0).id, ExecutionState::Undone, at(20))?;
-        Ok((executions::list_undoable(tx, at(0))?.len(), executions::get(tx, &execution(0).id)?))
+        Ok((executions::list_past_undo(tx, at(60))?.len(), executions::get(tx, &execution(0).id)?))
     });
-    let (n_undoable, undone) = undone;
-    assert_eq!(n_undoable, 0);
+    let (n_over, undone) = undone;
+    assert_eq!(n_over, 0, "what was taken back keeps nothing");
     assert_eq!(undone.map(|undone| (undone.state, undone.ended_at)), Some((ExecutionState::Undone, Some(at(10)))));
 }
 

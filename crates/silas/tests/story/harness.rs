@@ -467,3 +467,14 @@ impl Line {
         self.ended()
     }
 }
+
+/// What `silas plan check` says about a plan with this line in its front matter: whether it is sound, and its words.
+pub(crate) fn plan_check(line: &str) -> (bool, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("plan.md");
+    fs::write(&file, format!("---\nid: task-1\ntype: task\ntitle: Tidy\n{line}\n---\nProse.\n")).unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_silas")).args(["plan", "check"]).arg(&file).current_dir("/").output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.success(), text)
+}
