@@ -35,6 +35,8 @@ function planDetails(plan) {
     { title: 'Checks', lines: plan.verify.map((/** @type {any} */ check) => `${check.name}: ${typed(check.run)} ${expectation(check.expect)}, within ${span(check.timeout * 1000)}${check.network ? ', with network' : ''}`) },
     { title: 'Directories', lines: plan.sandbox.directories.map((/** @type {any} */ place) => `${place.path}, ${place.access === 'write' ? 'read and change' : 'read only'}`) },
     { title: 'Network', lines: plan.sandbox.hosts.length === 0 ? ['None'] : plan.sandbox.hosts },
+    { title: 'Secrets', lines: plan.sandbox.secrets ?? [] },
+    { title: 'Opens a port', lines: plan.sandbox.callback_port ? [`Port ${plan.sandbox.callback_port} of this machine, for a login`] : [] },
     { title: 'Limits', lines: [`${span(budget.max_wall_time_seconds * 1000)} and $${dollars} at most`, `${budget.max_attempts} attempts, ${budget.max_tokens.toLocaleString('en')} tokens at most`] },
     { title: 'In full', lines: plan.body ? [plan.body] : [] },
   ];

@@ -4,7 +4,9 @@
 //! [`WorkState`], and no byte of that is hashed.
 
 use crate::check::{Check, CheckResult, Command};
+use crate::host::{HOSTS_MAX, HostGrant};
 use crate::roots::{Access, Place};
+use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::{Digest, Timestamp, TokenId, WorkItemId, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -141,6 +143,15 @@ pub struct Definition {
     pub steps: Vec<Step>,
     pub verify: Vec<Check>,
     pub directories: Vec<Directory>,
+    /// What the steps may reach; a check only if it says `network: true`.
+    #[serde(default)]
+    pub hosts: Vec<HostGrant>,
+    /// What the steps may ask for by name. Checks never get any.
+    #[serde(default)]
+    pub secrets: Vec<SecretRef>,
+    /// The one port on which a step may be called from this machine, for the end of a login in a browser.
+    #[serde(default)]
+    pub callback_port: Option<u16>,
     pub on_failure: String,
     pub on_stuck: String,
     pub failure_context: Option<String>,
@@ -194,13 +205,32 @@ impl WorkItem {
             rule(!d.verify[..n].iter().any(|c| c.name == check.name), &key("name"), "a name that no other check has")?;
             command(&check.run, &key("run"))?;
             rule((1..=TIMEOUT_SECS_MAX).contains(&check.timeout), &key("timeout"), "1 second to 24 hours")?;
-            rule(!check.network, &key("network"), "false; checks with network are not available in this version")?;
+            rule(
+                !check.network || !d.hosts.is_empty(),
+                &key("network"),
+                "false, because the plan grants no host; name one under sandbox.hosts",
+            )?;
         }
         rule(d.directories.len() <= DIRECTORIES_MAX, "sandbox.directories", "at most 16 directories")?;
         for (n, directory) in d.directories.iter().enumerate() {
             let key = format!("sandbox.directories[{n}].path");
             rule(directory.path.starts_with('/') && no_dots(&directory.path), &key, "an absolute path without `..`")?;
         }
+        rule(d.hosts.len() <= HOSTS_MAX, "sandbox.hosts", "at most 32 hosts")?;
+        rule(d.secrets.len() <= SECRETS_MAX, "sandbox.secrets", "at most 16 secrets")?;
+        for (n, host) in d.hosts.iter().enumerate() {
+            rule(!d.hosts[..n].contains(host), &format!("sandbox.hosts[{n}]"), "a host that is not listed twice")?;
+        }
+        for (n, secret) in d.secrets.iter().enumerate() {
+            rule(
+                !d.secrets[..n].contains(secret),
+                &format!("sandbox.secrets[{n}]"),
+                "a secret that is not listed twice",
+            )?;
+        }
+        // Lower ports belong to the system, and what listens there is believed.
+        let callback = d.callback_port.is_none_or(|port| port >= 1024);
+        rule(callback, "sandbox.callback_port", "a port from 1024 to 65535")?;
         rule(
             d.steps.is_empty() || d.directories.iter().any(|d| d.access == Access::Write),
             "sandbox.directories",
@@ -229,6 +259,14 @@ impl WorkItem {
 
     fn projection(&self) -> Value {
         let d = &self.0;
+        let mut sandbox = json!({ "directories": d.directories, "hosts": d.hosts, "toolchains": [] });
+        // Younger than the first plans, whose hashes stay what they were.
+        if !d.secrets.is_empty() {
+            sandbox["secrets"] = json!(d.secrets);
+        }
+        if let Some(port) = d.callback_port {
+            sandbox["callback_port"] = json!(port);
+        }
         json!({
             "id": d.id,
             "type": "task",
@@ -254,7 +292,7 @@ impl WorkItem {
             "failure_context": d.failure_context,
             "tasks": [],
             "depends_on": [],
-            "sandbox": { "directories": d.directories, "hosts": [], "toolchains": [] },
+            "sandbox": sandbox,
             "flows": [],
         })
     }
@@ -263,12 +301,16 @@ impl WorkItem {
     pub fn from_canonical(text: &str) -> Result<Self, String> {
         let value: Value = canonical::read(text).map_err(|e| e.to_string())?;
         let field = |key: &str| value.get(key).cloned().unwrap_or(Value::Null);
+        let sandbox = |key: &str| value.get("sandbox").and_then(|sandbox| sandbox.get(key)).cloned();
         let definition = json!({
             "id": field("id"), "title": field("title"), "parent": field("parent"),
             "spawned_by": field("spawned_by"), "follow_up_of": field("follow_up_of"), "domain": field("domain"),
             "budget": field("budget"), "body": field("body"), "interaction_mode": field("interaction_mode"),
             "steps": field("steps"), "verify": field("verify"),
-            "directories": value.pointer("/sandbox/directories").cloned().unwrap_or(Value::Null),
+            "directories": sandbox("directories").unwrap_or(Value::Null),
+            "hosts": sandbox("hosts").unwrap_or(Value::Null),
+            "secrets": sandbox("secrets").unwrap_or_else(|| json!([])),
+            "callback_port": sandbox("callback_port").unwrap_or(Value::Null),
             "on_failure": field("on_failure"), "on_stuck": field("on_stuck"),
             "failure_context": field("failure_context"),
         });

@@ -10,6 +10,8 @@ use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
 
+mod outside;
+
 /// Longest name of a directory in an intent.
 const NAME_CHARS_MAX: usize = 28;
 
@@ -85,7 +87,7 @@ impl Words {
             d.directories.iter().find(|d| d.access == Access::Write).map_or_else(String::new, |d| name_of(&d.path));
         let mut face = Face {
             kind: CardKind::Plan,
-            risk: Some(Risk::Medium),
+            risk: Some(outside::risk(d)),
             state: "Plan".to_owned(),
             intent: format!("Run {} in {name}", count(d.steps.len(), "command")),
             facts: Vec::new(),
@@ -102,14 +104,17 @@ impl Words {
                     lines: d
                         .verify
                         .iter()
-                        .map(|c| format!("{}: {}", scrub::visible(&c.run.words()), expected(&c.expect)))
+                        .map(|c| {
+                            let network = if c.network { ", with the plan's network" } else { "" };
+                            format!("{}: {}{network}", scrub::visible(&c.run.words()), expected(&c.expect))
+                        })
                         .collect(),
                 },
                 Detail {
                     title: "Limits".to_owned(),
                     lines: vec![
                         format!("Stops after {}", duration(d.budget.max_wall_time_seconds)),
-                        "No network".to_owned(),
+                        outside::network_limit(d),
                         "Works in a private copy; .git is read-only".to_owned(),
                         "The commands may change what the checks look at; the checks are not protected yet".to_owned(),
                     ],
@@ -128,7 +133,7 @@ impl Words {
             };
             face.add_fact(label, &text, "1 directory, listed below");
         }
-        face.facts.push(fact("May reach", "Nothing, no network"));
+        outside::add_to(&mut face, d);
         let check = d.verify.first().map_or_else(String::new, |c| scrub::visible_line(&c.run.words(), 200));
         let when_done = match d.verify.len() {
             0 => "No check, you decide".to_owned(),

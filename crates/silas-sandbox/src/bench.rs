@@ -142,7 +142,8 @@ impl Bench {
         let workspace = self.workspace()?;
         let expected = self.finished.as_ref().map_or(&workspace.original, |(manifest, _)| manifest);
         let copy = workspace.throwaway(&expected.files, Lifeline::of(&self.socket))?;
-        let run = Run { wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None) };
+        let hosts = if check.network { self.permit.plan.definition().hosts.as_slice() } else { &[] };
+        let run = Run { hosts, wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None) };
         let outcome = match workspace.run_check(&run, &copy)? {
             Ran::Ended(outcome) => outcome,
             Ran::NotStarted(reason) => {
@@ -209,7 +210,7 @@ impl Bench {
         self.must(n == self.n_steps_run && n < n_steps, "steps run once each, in their order")?;
         let step = &plan.steps[n];
         let workspace = self.workspace()?;
-        let run = Run { wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref()) };
+        let run = Run { hosts: &plan.hosts, wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref()) };
         let result = match workspace.run_step(&run)? {
             Ran::Ended(outcome) => {
                 let mut output = words(&outcome.stdout, &outcome.stderr, STEP_OUTPUT_CHARS_MAX);
@@ -306,6 +307,7 @@ impl Bench {
             cwd,
             work_in: &self.permit.work_in,
             reads: &self.permit.reads,
+            hosts: &[],
             limits: &self.ground.limits,
             wall: Duration::ZERO,
             lifeline: Lifeline::of(&self.socket),

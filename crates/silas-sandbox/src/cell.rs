@@ -34,6 +34,7 @@ pub(crate) use cgroup::settle;
 pub use cgroup::{LimitsInForce, sweep};
 pub use error::Error;
 
+use silas_core::host::HostGrant;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -49,6 +50,8 @@ pub struct CellSpec {
     pub cwd: PathBuf,
     /// Applied in this order, so a later mount may lie inside an earlier one.
     pub mounts: Vec<Mount>,
+    /// The only hosts that can be reached; without any there is no network.
+    pub hosts: Vec<HostGrant>,
     pub limits: Limits,
 }
 

@@ -47,6 +47,7 @@ fn one_cell(place: &Path) -> Probe {
         env: vec![("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())],
         cwd: PathBuf::from("/"),
         mounts: vec![Mount { source: place.to_owned(), target: place.to_owned(), access: MountAccess::ReadWrite }],
+        hosts: Vec::new(),
         limits: Limits { wall: WALL, ..Limits::default() },
     };
     match cell::run(&spec, None) {

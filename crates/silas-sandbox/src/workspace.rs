@@ -13,6 +13,7 @@ use crate::tree::{self, GIT, Git, Manifest};
 use crate::{Error, durable, removal};
 use silas_core::changeset::FileState;
 use silas_core::check::Command;
+use silas_core::host::HostGrant;
 use silas_core::relpath::RelPath;
 use std::collections::BTreeMap;
 use std::io;
@@ -134,6 +135,7 @@ impl Workspace {
             env: [("PATH", PATH_INSIDE), ("HOME", HOME_INSIDE)].map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
             cwd: run.cwd.map_or_else(|| root.to_owned(), |cwd| root.join(cwd)),
             mounts,
+            hosts: run.hosts.to_vec(),
             limits: run.limits.within(run.wall),
         };
         match cell::run(&spec, Some(run.lifeline.fd())) {
@@ -167,6 +169,7 @@ pub(crate) struct Run<'a> {
     pub(crate) cwd: Option<&'a str>,
     pub(crate) work_in: &'a Granted,
     pub(crate) reads: &'a [Granted],
+    pub(crate) hosts: &'a [HostGrant],
     pub(crate) limits: &'a CellLimits,
     pub(crate) wall: Duration,
     pub(crate) lifeline: Lifeline<'a>,

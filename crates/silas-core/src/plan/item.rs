@@ -6,7 +6,9 @@ use super::yaml::{Node, Value};
 use crate::WorkItemId;
 use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
+use crate::host::{HOSTS_MAX, HostGrant};
 use crate::roots::Access;
+use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::work::{Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, STEPS_MAX, Step};
 use serde_json::json;
 
@@ -87,6 +89,7 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
     only(&top, "agent", "ephemeral", &["stream"])?;
     // A request, never an authority: whether approval is needed is not for the plan to say.
     top.yes_no("needs_approval")?;
+    let sandbox = top.get("sandbox").map(|node| Fields::of(node, "sandbox", SANDBOX_KEYS)).transpose()?;
     let id = |key: &str| top.parsed(key, WorkItemId::parse);
     Ok(Definition {
         id: top.needed("id", id("id")?)?,
@@ -102,7 +105,10 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
             .unwrap_or(InteractionMode::ConfirmOnlyWhenRequired),
         steps: each(&top, "steps", STEPS_MAX, step)?,
         verify: each(&top, "verify", CHECKS_MAX, check)?,
-        directories: directories(&top)?,
+        directories: sandbox.as_ref().map_or(Ok(Vec::new()), directories)?,
+        hosts: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "hosts", HOSTS_MAX, HostGrant::parse))?,
+        secrets: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "secrets", SECRETS_MAX, SecretRef::parse))?,
+        callback_port: sandbox.as_ref().map_or(Ok(None), |s| s.integer("callback_port"))?,
         on_failure: top.text("on_failure")?.unwrap_or_else(|| "report".to_owned()),
         on_stuck: top.text("on_stuck")?.unwrap_or_else(|| "consult_planner".to_owned()),
         failure_context: top.text("failure_context")?,
@@ -223,12 +229,24 @@ fn short_regex_error(error: PlanError) -> PlanError {
     PlanError { problem, ..error }
 }
 
-fn directories(top: &Fields<'_>) -> Result<Vec<Directory>, PlanError> {
-    let Some(node) = top.get("sandbox") else { return Ok(Vec::new()) };
-    let sandbox = Fields::of(node, "sandbox", &["directories", "hosts", "toolchains"])?;
-    sandbox.must_be_empty("hosts", "network grants are not available in this version")?;
+const SANDBOX_KEYS: &[&str] = &["directories", "hosts", "secrets", "callback_port", "toolchains"];
+
+/// A list of texts, each with a form of its own.
+fn texts<T, E: ToString>(
+    sandbox: &Fields<'_>,
+    key: &str,
+    max: usize,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Vec<T>, PlanError> {
+    each(sandbox, key, max, |node, path| {
+        let parsed = text_of(node).and_then(|text| parse(&text).map_err(|e| e.to_string()));
+        parsed.map_err(|problem| PlanError::new(node.at, Some(path), problem))
+    })
+}
+
+fn directories(sandbox: &Fields<'_>) -> Result<Vec<Directory>, PlanError> {
     sandbox.must_be_empty("toolchains", NOT_AVAILABLE)?;
-    each(&sandbox, "directories", DIRECTORIES_MAX, |node, path| {
+    each(sandbox, "directories", DIRECTORIES_MAX, |node, path| {
         let fields = Fields::of(node, path, &["path", "access", "device", "inode"])?;
         Ok(Directory {
             path: fields.needed("path", fields.text("path")?)?,

@@ -35,9 +35,24 @@ pub fn render(item: &WorkItem) -> String {
         line(&mut out, 2, "run", &command(&check.run));
         line(&mut out, 2, "expect", &expectation(&check.expect));
         line(&mut out, 2, "timeout", &check.timeout.to_string());
+        if check.network {
+            line(&mut out, 2, "network", "true");
+        }
+    }
+    if !d.directories.is_empty() || !d.hosts.is_empty() || !d.secrets.is_empty() || d.callback_port.is_some() {
+        out.push_str("sandbox:\n");
+    }
+    if !d.hosts.is_empty() {
+        line(&mut out, 1, "hosts", &list(d.hosts.iter().map(ToString::to_string)));
+    }
+    if !d.secrets.is_empty() {
+        line(&mut out, 1, "secrets", &list(d.secrets.iter().map(ToString::to_string)));
+    }
+    if let Some(port) = d.callback_port {
+        line(&mut out, 1, "callback_port", &port.to_string());
     }
     if !d.directories.is_empty() {
-        out.push_str("sandbox:\n  directories:\n");
+        out.push_str("  directories:\n");
     }
     for directory in &d.directories {
         line(&mut out, 2, "- path", &quoted(&directory.path));
@@ -79,8 +94,12 @@ fn budget(out: &mut String, budget: &Budget) {
 fn command(run: &Command) -> String {
     match run {
         Command::Shell(script) => quoted(script),
-        Command::Argv(argv) => format!("[{}]", argv.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(", ")),
+        Command::Argv(argv) => list(argv.iter().cloned()),
     }
+}
+
+fn list(texts: impl Iterator<Item = String>) -> String {
+    format!("[{}]", texts.map(|text| quoted(&text)).collect::<Vec<_>>().join(", "))
 }
 
 fn expectation(expect: &Expectation) -> String {

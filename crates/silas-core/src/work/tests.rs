@@ -34,6 +34,9 @@ pub(crate) fn full() -> Definition {
             device: Some("2049".to_owned()),
             inode: Some("77".to_owned()),
         }],
+        hosts: vec![HostGrant::parse("example.org:443").unwrap()],
+        secrets: vec![SecretRef::parse("github").unwrap()],
+        callback_port: Some(8765),
         on_failure: "report".to_owned(),
         on_stuck: "consult_planner".to_owned(),
         failure_context: Some("see $failed_checks".to_owned()),
@@ -63,12 +66,14 @@ fn mutations() -> Vec<(&'static str, Value)> {
         ("/verify/0/run/1", json!("check2")),
         ("/verify/0/expect/exit_code", json!(1)),
         ("/verify/0/timeout", json!(61)),
-        // The only other value is refused by this version; being hashed is shown on the projection below.
         ("/verify/0/network", json!(true)),
         ("/directories/0/path", json!("/home/me/project2")),
         ("/directories/0/access", json!("read")),
         ("/directories/0/device", json!("2050")),
         ("/directories/0/inode", json!("78")),
+        ("/hosts/0", json!("example.org:444")),
+        ("/secrets/0", json!("gitlab")),
+        ("/callback_port", json!(8766)),
         ("/on_failure", json!("retry")),
         ("/on_stuck", json!("report")),
         ("/failure_context", json!("see")),
@@ -183,8 +188,8 @@ fn the_hash_of_a_known_plan_stays() {
             r#""depends_on":[],"domain":"personal","escalation":{},"failure_context":"see $failed_checks","#,
             r#""flows":[],"follow_up_of":"task-4","gates":[],"id":"task-1","input_artifacts_from":[],"#,
             r#""interaction_mode":"act_and_report","on_failure":"report","on_stuck":"consult_planner","#,
-            r#""parent":"task-2","sandbox":{"directories":[{"access":"write","device":"2049","inode":"77","#,
-            r#""path":"/home/me/project"}],"hosts":[],"toolchains":[]},"schedule":null,"skills":[],"#,
+            r#""parent":"task-2","sandbox":{"callback_port":8765,"directories":[{"access":"write","device":"2049","inode":"77","#,
+            r#""path":"/home/me/project"}],"hosts":["example.org:443"],"secrets":["github"],"toolchains":[]},"schedule":null,"skills":[],"#,
             r#""spawned_by":"task-3","steps":[{"cwd":"src","run":"make fmt"}],"tasks":[],"title":"Format the code","#,
             r#""type":"task","verify":[{"expect":{"exit_code":0},"name":"formatted","network":false,"#,
             r#""run":["make","check"],"timeout":60}]}"#
@@ -200,13 +205,13 @@ fn canonical_text_with_anything_more_or_other_is_refused() {
     let changes: [(&str, &str); 10] = [
         (r#""gates":[]"#, r#""gates":[{"name":"g"}]"#),
         (r#""skills":[]"#, r#""skills":["coding"]"#),
-        (r#""hosts":[]"#, r#""hosts":["example.org"]"#),
+        (r#""hosts":["example.org:443"]"#, r#""hosts":["Example.org:443"]"#),
         (r#""type":"task""#, r#""type":"goal""#),
         (r#""agent":"ephemeral""#, r#""agent":"stream""#),
         (r#""schedule":null"#, r#""schedule":"always_on""#),
         (r#""flows":[]"#, r#""flows":[],"zzz":1"#),
         (r#""flows":[],"#, ""),
-        (r#""network":false"#, r#""network":true"#),
+        (r#""secrets":["github"]"#, r#""secrets":[]"#),
         (r#"{"access_levels""#, r#"{ "access_levels""#),
     ];
     for (from, to) in changes {
@@ -347,7 +352,14 @@ fn each_rule_of_an_item_names_its_key() {
     case("verify[0].run", &|d| d.verify[0].run = shell(""));
     case("verify[0].timeout", &|d| d.verify[0].timeout = 0);
     case("verify[0].timeout", &|d| d.verify[0].timeout = 86_401);
-    case("verify[0].network", &|d| d.verify[0].network = true);
+    case("verify[0].network", &|d| {
+        d.verify[0].network = true;
+        d.hosts.clear();
+    });
+    case("sandbox.hosts[1]", &|d| d.hosts.push(d.hosts[0].clone()));
+    case("sandbox.hosts", &|d| d.hosts = vec![d.hosts[0].clone(); 33]);
+    case("sandbox.secrets[1]", &|d| d.secrets.push(d.secrets[0].clone()));
+    case("sandbox.callback_port", &|d| d.callback_port = Some(80));
     case("sandbox.directories", &|d| d.directories = vec![d.directories[0].clone(); 17]);
     case("sandbox.directories[0].path", &|d| d.directories[0].path = "project".to_owned());
     case("sandbox.directories[0].path", &|d| d.directories[0].path = "/a/../b".to_owned());

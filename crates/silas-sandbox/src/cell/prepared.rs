@@ -65,6 +65,9 @@ impl<'a> Prepared<'a> {
         if !spec.cwd.is_absolute() {
             return Err(Error::Spec("the working directory must be an absolute path".to_owned()));
         }
+        if !spec.hosts.is_empty() {
+            return Err(Error::Spec("hosts cannot be reached from a sandbox in this version".to_owned()));
+        }
         let mut env = Vec::with_capacity(spec.env.len());
         for (name, value) in &spec.env {
             if name.is_empty() || name.contains('=') {

@@ -108,6 +108,7 @@ impl Ground {
             env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned()), ("HOME".to_owned(), "/tmp".to_owned())],
             cwd: self.project.clone(),
             mounts: self.mounts(),
+            hosts: Vec::new(),
             limits: Limits::default(),
         }
     }

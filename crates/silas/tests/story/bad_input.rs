@@ -125,7 +125,7 @@ fn files_that_are_not_plans_are_refused_with_line_and_column() {
         ("1 MiB", vec![b'-'; 10 << 20]),
         ("UTF-8", [plan("").into_bytes(), vec![0xff, 0xfe]].concat()),
         ("not available in this version", plan("gates: [{ name: g }]\n").into_bytes()),
-        ("not available in this version", plan("sandbox: { hosts: [example.org] }\n").into_bytes()),
+        ("a port is needed", plan("sandbox: { hosts: [example.org] }\n").into_bytes()),
     ];
     for (expect, bytes) in bad {
         let (sound, text) = run(&["plan", "check"], &bytes);

@@ -118,7 +118,7 @@ fn features_of_later_versions() {
     );
     check(
         plan("sandbox:\n  hosts: [example.org]\n"),
-        "line 6, column 10, `sandbox.hosts`: network grants are not available in this version",
+        "line 6, column 11, `sandbox.hosts[0]`: `example.org` cannot be granted: a port is needed, such as example.org:443",
     );
     check(
         plan("sandbox: { toolchains: [rust] }\n"),
@@ -126,7 +126,7 @@ fn features_of_later_versions() {
     );
     check(
         plan("verify:\n  - { name: a, run: b, expect: { exit_code: 0 }, network: true }\n"),
-        "line 6, column 59, `verify[0].network`: expected false; checks with network are not available in this version",
+        "line 6, column 59, `verify[0].network`: expected false, because the plan grants no host; name one under sandbox.hosts",
     );
 }
 

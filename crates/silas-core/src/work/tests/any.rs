@@ -3,7 +3,9 @@
 use crate::WorkItemId;
 use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
+use crate::host::HostGrant;
 use crate::roots::Access;
+use crate::secret::SecretRef;
 use crate::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
 use proptest::collection::vec;
 use proptest::option;
@@ -132,13 +134,17 @@ fn budget() -> impl Strategy<Value = Budget> {
 }
 
 fn check() -> impl Strategy<Value = Check> {
-    (command(), expectation(), 1..=86_400u64, line(100)).prop_map(|(run, expect, timeout, name)| Check {
-        name,
-        run,
-        expect,
-        timeout,
-        network: false,
-    })
+    let parts = (command(), expectation(), 1..=86_400u64, line(100), any::<bool>());
+    parts.prop_map(|(run, expect, timeout, name, network)| Check { name, run, expect, timeout, network })
+}
+
+fn outside() -> impl Strategy<Value = (Vec<HostGrant>, Vec<SecretRef>, Option<u16>)> {
+    let host = prop::sample::select(vec!["example.org", "a-b.c", "localhost", "10.0.0.5", "[::1]", "no"]);
+    let host = (host, 1..=u16::MAX).prop_map(|(host, port)| HostGrant::parse(&format!("{host}:{port}")).unwrap());
+    let secret = "[a-zA-Z0-9][a-zA-Z0-9._:-]{0,20}".prop_map(|text| SecretRef::parse(&text).unwrap());
+    let hosts = prop::collection::btree_set(host, 0..4).prop_map(|set| set.into_iter().collect());
+    let secrets = prop::collection::btree_set(secret, 0..4).prop_map(|set| set.into_iter().collect());
+    (hosts, secrets, option::of(1024..=u16::MAX))
 }
 
 pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
@@ -150,12 +156,14 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
     let step = (command(), option::of(path())).prop_map(|(run, cwd)| Step { run, cwd: cwd.map(|c| format!("d{c}")) });
     let body = vec(text(), 0..6).prop_map(|lines| lines.join("\n"));
     let names = (id(), option::of(id()), option::of(id()), option::of(id()), line(200), option::of(text()));
-    let work = (vec(step, 0..4), vec(check(), 0..4), vec(directory(), 0..4));
+    let work = (vec(step, 0..4), vec(check(), 0..4), vec(directory(), 0..4), outside());
     let rest = (budget(), body, mode, text(), text(), option::of(text()));
-    (names, work, rest).prop_map(|(names, (steps, mut verify, mut directories), rest)| {
+    (names, work, rest).prop_map(|(names, (steps, mut verify, mut directories, outside), rest)| {
         let (id, parent, spawned_by, follow_up_of, title, domain) = names;
         let (budget, body, interaction_mode, on_failure, on_stuck, failure_context) = rest;
         verify.iter_mut().enumerate().for_each(|(n, check)| check.name = format!("{n} {}", check.name));
+        let (hosts, secrets, callback_port) = outside;
+        verify.iter_mut().for_each(|check| check.network &= !hosts.is_empty());
         if !steps.is_empty() {
             directories.push(Directory::unpinned("/work", Access::Write));
         }
@@ -172,6 +180,9 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             steps,
             verify,
             directories,
+            hosts,
+            secrets,
+            callback_port,
             on_failure,
             on_stuck,
             failure_context,

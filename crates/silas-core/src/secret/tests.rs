@@ -1,0 +1,11 @@
+use super::*;
+
+#[test]
+fn names_of_secrets() {
+    for good in ["github", "outlook:ref_abc123", "a.b-c_d", "7"] {
+        assert_eq!(SecretRef::parse(good).unwrap().to_string(), good);
+    }
+    for bad in ["", " a", "a b", "-a", "../x", "a/b", "é", "a\n", &"a".repeat(81)] {
+        assert!(SecretRef::parse(bad).is_err(), "{bad:?}");
+    }
+}

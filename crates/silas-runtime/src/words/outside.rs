@@ -1,0 +1,49 @@
+//! What a plan may reach beyond its directories, on its card: hosts, secrets, the port for a login.
+
+use super::{count, fact};
+use silas_core::card::{Detail, Face, Risk};
+use silas_core::host::HostGrant;
+use silas_core::work::Definition;
+
+/// What is inside a private network or behind a secret cannot be taken back by an undo.
+pub(super) fn risk(d: &Definition) -> Risk {
+    let reaches_inside = d.hosts.iter().any(|host| host.inside().is_some());
+    if reaches_inside || !d.secrets.is_empty() || d.callback_port.is_some() { Risk::High } else { Risk::Medium }
+}
+
+pub(super) fn network_limit(d: &Definition) -> String {
+    match d.hosts.len() {
+        0 => "No network".to_owned(),
+        n => format!("No network but the {} named here; every connection is logged", count(n, "host")),
+    }
+}
+
+pub(super) fn add_to(face: &mut Face, d: &Definition) {
+    match d.hosts.as_slice() {
+        [] => face.facts.push(fact("May reach", "Nothing, no network")),
+        [host] => face.add_fact("May reach", &words(host), "1 host, listed below"),
+        hosts => {
+            face.facts.push(fact("May reach", &format!("{}, listed below", count(hosts.len(), "host"))));
+            detail(face, "May reach", hosts.iter().map(words).collect());
+        }
+    }
+    if !d.secrets.is_empty() {
+        face.facts.push(fact("May use", &format!("{}, listed below", count(d.secrets.len(), "secret"))));
+        detail(face, "May use the secret", d.secrets.iter().map(ToString::to_string).collect());
+    }
+    if let Some(port) = d.callback_port {
+        let line = format!("While a command runs, programs of this machine reach it at port {port}, for a login");
+        detail(face, "Opens a port", vec![line]);
+    }
+}
+
+fn words(host: &HostGrant) -> String {
+    match host.inside() {
+        Some(inside) => format!("{host}, {inside}"),
+        None => host.to_string(),
+    }
+}
+
+fn detail(face: &mut Face, title: &str, lines: Vec<String>) {
+    face.details.push(Detail { title: title.to_owned(), lines });
+}
