@@ -127,6 +127,7 @@ fn spec(project: &Path) -> CellSpec {
         env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
         cwd: project.to_owned(),
         mounts: vec![Mount { source: project.to_owned(), target: project.to_owned(), access: MountAccess::ReadWrite }],
+        hosts: Vec::new(),
         limits: Limits::default(),
     }
 }
