@@ -25,6 +25,7 @@ mod prepared;
 mod report;
 mod rlimits;
 mod root;
+mod sockets;
 mod supervise;
 mod sys;
 #[cfg(test)]

@@ -1,16 +1,18 @@
-//! Confinement that a process puts on itself: file rules (Landlock) and a system call filter (seccomp).
+//! Confinement that a process puts on itself: file rules (Landlock), a system call filter (seccomp), and no capabilities.
 //!
-//! [`confine_front`] is for the process that talks to the network. The programs in a cell use the same two means with
+//! [`confine_front`] is for the process that talks to the network. The programs in a cell use the same means with
 //! other rules, on top of their namespaces. Nothing here can be taken back, and nothing here starts a process.
 //!
 //! What this cannot do for the front: descriptors that are already open keep their rights, so confine before opening
-//! more than is needed. Landlock does not judge `chmod` (set-id bits are refused by the filter, other modes are not),
-//! and before its ABI 9 it does not judge connecting to a Unix socket by its path.
+//! more than is needed. Landlock judges neither modes, times nor attributes; the filter refuses to change them by
+//! path. Before its ABI 9 Landlock does not judge connecting to a Unix socket by its path, which no filter can.
 
 pub(crate) mod files;
 pub(crate) mod syscalls;
 
 use crate::cell::Error;
+use crate::layers::{Layer, in_force};
+use crate::syscall;
 use std::path::PathBuf;
 
 /// What the front may touch. Whatever is beneath a directory counts.
@@ -31,7 +33,11 @@ pub struct Confinement {
 
 impl std::fmt::Display for Confinement {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "file rules (Landlock ABI {}), no program can be started, system calls filtered", self.landlock_abi)?;
+        write!(
+            f,
+            "file rules (Landlock ABI {}), no program can be started, system calls filtered, no capabilities",
+            self.landlock_abi
+        )?;
         if self.landlock_abi < 6 {
             f.write_str("; signals to other processes are not confined by this kernel")?;
         }
@@ -50,6 +56,15 @@ pub fn confine_front(rules: &FrontRules<'_>) -> Result<Confinement, Error> {
     crate::cell::refuse_threads()?;
     let landlock_abi = files::restrict_front(rules.writable, rules.readable)
         .map_err(|cause| Error::Landlock { cause: cause.to_string() })?;
+    if in_force(Layer::Capabilities) {
+        // Root's front goes on as root without root's powers; its ports are bound and its files are its own.
+        syscall::drop_capabilities().map_err(|cause| Error::Setup { step: "giving up capabilities", cause })?;
+    }
     syscalls::restrict_front().map_err(|cause| Error::Seccomp { cause: cause.to_string() })?;
+    for path in rules.writable {
+        // A directory of somebody else's, on the way or at its end, is closed to a root without its powers.
+        let step = "reaching the data directory (start Silas as the user who owns it and everything above it)";
+        std::fs::read_dir(path).map_err(|cause| Error::Setup { step, cause })?;
+    }
     Ok(Confinement { landlock_abi })
 }

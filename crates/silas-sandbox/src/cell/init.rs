@@ -8,6 +8,7 @@ use super::report::{Failure, Record, Step, at};
 use super::sys::{self, Cloned};
 use super::{MountAccess, cgroup, rlimits, root};
 use crate::confine::{files, syscalls};
+use crate::layers::{Layer, in_force};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -55,28 +56,52 @@ fn settle(
     trees: Vec<OwnedFd>,
     doors: Vec<OwnedFd>,
 ) -> Result<(), Failure> {
-    sys::close_all_but(keep).map_err(at(Step::Descriptors, 0))?;
+    if in_force(Layer::Descriptors) {
+        sys::close_all_but(keep).map_err(at(Step::Descriptors, 0))?;
+    }
     // SIGCHLD is read from a descriptor; handlers of the caller's would make PID 1 killable from inside.
     sys::reset_signals(&[libc::SIGCHLD]).map_err(at(Step::Descriptors, 0))?;
     let mut go = File::from(go);
     wait_for(&mut go, GO_SET_UP);
-    if cell.caller == Caller::Root {
+    if cell.caller == Caller::Root && in_force(Layer::User) {
         sys::become_user(INSIDE_ID, INSIDE_ID).map_err(at(Step::Identity, 0))?;
     }
     // Only now: the caller could not have written the id maps of a process that cannot be inspected.
-    sys::forbid_inspection().map_err(at(Step::Identity, 0))?;
-    sys::new_session().map_err(at(Step::Session, 0))?;
+    if in_force(Layer::Inspection) {
+        sys::forbid_inspection().map_err(at(Step::Identity, 0))?;
+    }
+    if in_force(Layer::Session) {
+        sys::new_session().map_err(at(Step::Session, 0))?;
+    }
     sys::set_umask(0o022);
-    sys::set_hostname(c"silas").map_err(at(Step::Hostname, 0))?;
-    sys::raise_loopback().map_err(at(Step::Loopback, 0))?;
-    sys::make_all_mounts_private().map_err(at(Step::PrivateMounts, 0))?;
-    root::enter(cell, trees)?;
+    if in_force(Layer::HostName) {
+        sys::set_hostname(c"silas").map_err(at(Step::Hostname, 0))?;
+    }
+    if in_force(Layer::Network) {
+        sys::raise_loopback().map_err(at(Step::Loopback, 0))?;
+    }
+    // Without a mount namespace of its own this would rebuild the caller's root.
+    if in_force(Layer::Root) {
+        sys::make_all_mounts_private().map_err(at(Step::PrivateMounts, 0))?;
+        root::enter(cell, trees)?;
+    }
     wait_for(&mut go, GO_RUN);
     cgroup::enter(doors).map_err(at(Step::Groups, 0))?;
     // Only now, so that the group is the top of what can be seen.
-    sys::new_cgroup_namespace().map_err(at(Step::Groups, 0))?;
-    sys::drop_capabilities().map_err(at(Step::Capabilities, 0))?;
-    sys::forbid_new_privileges().map_err(at(Step::Capabilities, 0))
+    if in_force(Layer::GroupView) {
+        sys::new_cgroup_namespace().map_err(at(Step::Groups, 0))?;
+    }
+    // First, because it takes a capability.
+    if in_force(Layer::BoundingSet) {
+        sys::empty_bounding_set().map_err(at(Step::Capabilities, 0))?;
+    }
+    if in_force(Layer::Capabilities) {
+        sys::drop_capabilities().map_err(at(Step::Capabilities, 0))?;
+    }
+    if in_force(Layer::NoNewPrivileges) {
+        sys::forbid_new_privileges().map_err(at(Step::Capabilities, 0))?;
+    }
+    Ok(())
 }
 
 /// Goes on when the caller says so, and ends this process when the caller gave up or is gone.
@@ -114,15 +139,21 @@ fn become_program(cell: &Prepared<'_>, stdout: &OwnedFd, stderr: &OwnedFd) -> Fa
 
 fn confine_program(cell: &Prepared<'_>, stdout: &OwnedFd, stderr: &OwnedFd) -> Result<(), Failure> {
     let streams = at(Step::Streams, 0);
-    sys::new_session().map_err(at(Step::Session, 0))?;
+    if in_force(Layer::Session) {
+        sys::new_session().map_err(at(Step::Session, 0))?;
+    }
     let null = OwnedFd::from(File::open("/dev/null").map_err(&streams)?);
     for (fd, number) in [(&null, 0), (stdout, 1), (stderr, 2)] {
         sys::duplicate_onto(fd, number).map_err(&streams)?;
     }
-    sys::close_on_exec_from_3().map_err(&streams)?;
+    if in_force(Layer::Descriptors) {
+        sys::close_on_exec_from_3().map_err(&streams)?;
+    }
     sys::reset_signals(&[]).map_err(&streams)?;
     sys::enter_dir(&cell.cwd).map_err(at(Step::Cwd, 0))?;
-    rlimits::apply(cell.limits).map_err(at(Step::ResourceLimits, 0))?;
+    if in_force(Layer::ResourceLimits) {
+        rlimits::apply(cell.limits).map_err(at(Step::ResourceLimits, 0))?;
+    }
     let writable: Vec<PathBuf> = (cell.spec.mounts.iter())
         .filter(|mount| mount.access == MountAccess::ReadWrite)
         .map(|mount| mount.target.clone())
@@ -154,9 +185,11 @@ fn exec(cell: &Prepared<'_>) -> io::Error {
 /// with PID 1 everything in the pid namespace.
 fn watch(program: Program, lifeline: &OwnedFd) -> io::Result<i32> {
     let pollfd = |fd: &OwnedFd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let nothing = libc::pollfd { fd: -1, events: 0, revents: 0 };
     let mut events = File::from(program.child_events.try_clone()?);
     loop {
-        let mut fds = [pollfd(lifeline), pollfd(&program.child_events)];
+        let caller = if in_force(Layer::Lifeline) { pollfd(lifeline) } else { nothing };
+        let mut fds = [caller, pollfd(&program.child_events)];
         sys::poll(&mut fds, None)?;
         if fds[0].revents != 0 {
             sys::exit(0);

@@ -2,7 +2,7 @@
 //!
 //! What can be said in words about a wrong spec is said here; the child only reports numbers.
 
-use super::{CellSpec, Error, Limits, Mount, MountAccess, sys};
+use super::{CellSpec, Error, Limits, Mount, MountAccess, sockets, sys};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
@@ -31,6 +31,8 @@ pub(super) struct Prepared<'a> {
     pub(super) env: Vec<CString>,
     pub(super) cwd: CString,
     pub(super) mounts: Vec<PreparedMount<'a>>,
+    /// The names from the root to each socket of others that the mounts would show.
+    pub(super) sockets: Vec<Vec<CString>>,
     pub(super) limits: &'a Limits,
     pub(super) spec: &'a CellSpec,
 }
@@ -75,6 +77,9 @@ impl<'a> Prepared<'a> {
             }
             env.push(c_string(format!("{name}={value}"))?);
         }
+        #[cfg(test)]
+        crate::layers::omission::leak_environment(&mut env);
+        let mounts = spec.mounts.iter().map(prepare_mount).collect::<Result<Vec<_>, _>>()?;
         Ok(Prepared {
             caller: match sys::user_and_group() {
                 (0, _) => Caller::Root,
@@ -84,7 +89,8 @@ impl<'a> Prepared<'a> {
             argv: spec.argv.iter().map(|word| c_string(word.as_str())).collect::<Result<_, _>>()?,
             env,
             cwd: c_string(spec.cwd.as_os_str().as_bytes())?,
-            mounts: spec.mounts.iter().map(prepare_mount).collect::<Result<_, _>>()?,
+            sockets: sockets::beneath(&mounts)?,
+            mounts,
             limits: &spec.limits,
             spec,
         })

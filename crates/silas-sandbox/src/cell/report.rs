@@ -23,6 +23,7 @@ pub(super) enum Step {
     Proc,
     /// The item is the mount's index.
     Mount,
+    Sockets,
     PivotRoot,
     Groups,
     Capabilities,
@@ -37,7 +38,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 20] = [
+    const ALL: [Step; 21] = [
         Step::Descriptors,
         Step::Identity,
         Step::Session,
@@ -47,6 +48,7 @@ impl Step {
         Step::Base,
         Step::Proc,
         Step::Mount,
+        Step::Sockets,
         Step::PivotRoot,
         Step::Groups,
         Step::Capabilities,
@@ -71,6 +73,7 @@ impl Step {
             Step::Base => "building the system directories",
             Step::Proc => "mounting /proc",
             Step::Mount => "mounting a granted directory",
+            Step::Sockets => "covering up sockets in a granted directory",
             Step::PivotRoot => "changing the root directory",
             Step::Groups => "entering its control group",
             Step::Capabilities => "giving up capabilities",

@@ -6,6 +6,7 @@
 use super::prepared::{Caller, Prepared, PreparedMount};
 use super::report::{Failure, Step, at};
 use super::sys;
+use crate::layers::{Layer, in_force};
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Write};
@@ -55,8 +56,8 @@ pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<(), Fa
     let etc = shown(&ETC_ENTRIES, "/etc").map_err(&base)?;
     let devices = DEVICES.iter().map(|name| device(name)).collect::<io::Result<Vec<_>>>().map_err(&base)?;
     let granted = match cell.caller {
-        Caller::Root => granted,
-        Caller::Ordinary { .. } => own_trees(&cell.mounts)?,
+        Caller::Root if in_force(Layer::User) => granted,
+        Caller::Root | Caller::Ordinary { .. } => own_trees(&cell.mounts)?,
     };
 
     let nosuid = sys::ATTR_NOSUID | sys::ATTR_NODEV;
@@ -64,11 +65,18 @@ pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<(), Fa
     // Any directory will do to hang the new root on, and this one is known to exist.
     sys::attach(&root, &usr_place).map_err(&base)?;
     let tmp = fill_base(&root, &usr, system, etc, &devices).map_err(&base)?;
-    attach_proc(&root).map_err(at(Step::Proc, 0))?;
+    // The kernel shows processes only to whoever has a pid namespace of their own.
+    if in_force(Layer::Processes) {
+        attach_proc(&root).map_err(at(Step::Proc, 0))?;
+    }
 
     let own = [device_of(&root).map_err(&base)?, device_of(&tmp).map_err(&base)?];
     for (index, (mount, tree)) in cell.mounts.iter().zip(&granted).enumerate() {
         attach_granted(&root, &own, mount, tree).map_err(at(Step::Mount, index))?;
+    }
+
+    for names in &cell.sockets {
+        cover_socket(&root, names).map_err(at(Step::Sockets, 0))?;
     }
 
     sys::add_attributes_here(&root, nosuid | sys::ATTR_RDONLY).map_err(at(Step::PivotRoot, 0))?;
@@ -164,6 +172,26 @@ fn attach_granted(root: &OwnedFd, own: &[u64; 2], mount: &PreparedMount<'_>, tre
         };
     }
     sys::attach(tree, &here)
+}
+
+/// Puts nothing in the place of a socket, if it is one and can be seen at all.
+fn cover_socket(root: &OwnedFd, names: &[CString]) -> io::Result<()> {
+    let mut here = root.try_clone()?;
+    for name in names {
+        here = match sys::open_child(&here, name) {
+            Ok(next) => next,
+            // Another mount lies over it, or it is gone meanwhile.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EACCES)) => {
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        };
+    }
+    if sys::status_of(&here)?.st_mode & libc::S_IFMT != libc::S_IFSOCK {
+        return Ok(());
+    }
+    let null = sys::open_child(&sys::open_child(root, c"dev")?, c"null")?;
+    sys::attach(&sys::copy_tree(&null)?, &here)
 }
 
 /// Those of the named entries that the host has.

@@ -9,6 +9,7 @@ use super::report::{Failure, RECORD_BYTES, Record, Step};
 use super::sys::{self, Cloned};
 use super::{Error, Limits, LimitsInForce, idmap, refuse_threads};
 use crate::confine::syscalls;
+use crate::layers::{Layer, in_force};
 use silas_core::check::Ended;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,12 +17,14 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 /// The cgroup namespace is not among them: the child makes it when it is in its group, which then looks like the top.
-const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
-    | libc::CLONE_NEWNS
-    | libc::CLONE_NEWPID
-    | libc::CLONE_NEWNET
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUTS;
+const NAMESPACES: [(Layer, libc::c_int); 6] = [
+    (Layer::User, libc::CLONE_NEWUSER),
+    (Layer::Root, libc::CLONE_NEWNS),
+    (Layer::Processes, libc::CLONE_NEWPID),
+    (Layer::Network, libc::CLONE_NEWNET),
+    (Layer::Ipc, libc::CLONE_NEWIPC),
+    (Layer::HostName, libc::CLONE_NEWUTS),
+];
 
 /// A pipe's usual capacity: what one read can find at most.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -70,8 +73,8 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
     // Made here, where the next run finds them, and not in the child.
     syscalls::cell().map_err(|cause| Error::Seccomp { cause: cause.to_string() })?;
     let trees = match cell.caller {
-        Caller::Root => idmap::trees(&cell.mounts)?,
-        Caller::Ordinary { .. } => Vec::new(),
+        Caller::Root if in_force(Layer::User) => idmap::trees(&cell.mounts)?,
+        Caller::Root | Caller::Ordinary { .. } => Vec::new(),
     };
     let plumbing = |cause| Error::Setup { step: "making a pipe", cause };
     let (go_read, go_write) = sys::pipe().map_err(plumbing)?;
@@ -89,7 +92,7 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
         }
     }
     // Declared before the child, so that it is removed after the child is dead.
-    let mut group = Group::make();
+    let mut group = if in_force(Layer::Group) { Group::make() } else { None };
     let ends = init::Ends {
         go: go_read,
         lifeline: lifeline_read,
@@ -99,13 +102,14 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
         trees,
         doors: group.as_mut().map_or_else(Vec::new, Group::take_doors),
     };
-    let born = group.as_ref().and_then(|group| sys::clone_into(NAMESPACES, group.birthplace()?).ok());
+    let namespaces = NAMESPACES.iter().filter(|(layer, _)| in_force(*layer)).fold(0, |all, (_, flag)| all | flag);
+    let born = group.as_ref().and_then(|group| sys::clone_into(namespaces, group.birthplace()?).ok());
     let cloned = match born {
         Some(cloned) => cloned,
         None => {
             // A group in which nobody can be born stays empty and limits nobody.
             group = group.filter(|group| group.birthplace().is_none());
-            sys::clone(NAMESPACES).map_err(Error::user_namespace)?
+            sys::clone(namespaces).map_err(Error::user_namespace)?
         }
     };
     let (pid, child) = match cloned {
@@ -113,7 +117,9 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
         Cloned::Parent { pid, pidfd } => (pid, Child { pidfd }),
     };
     drop(ends);
-    map_ids(pid, cell.caller)?;
+    if in_force(Layer::User) {
+        map_ids(pid, cell.caller)?;
+    }
     let mut go = File::from(go_write);
     go.write_all(&[init::GO_SET_UP]).map_err(|cause| Error::Setup { step: "starting the setup", cause })?;
     // Meanwhile the child has its root to build.

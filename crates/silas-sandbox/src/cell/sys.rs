@@ -150,8 +150,8 @@ pub(super) fn forbid_new_privileges() -> io::Result<()> {
     prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)
 }
 
-/// Gives up every capability for good: bounding, ambient, inheritable, permitted and effective.
-pub(super) fn drop_capabilities() -> io::Result<()> {
+/// From now on no file can give a capability.
+pub(super) fn empty_bounding_set() -> io::Result<()> {
     for capability in 0..64 {
         match prctl(libc::PR_CAPBSET_DROP, capability, 0) {
             Ok(()) => {}
@@ -160,6 +160,11 @@ pub(super) fn drop_capabilities() -> io::Result<()> {
             Err(e) => return Err(e),
         }
     }
+    Ok(())
+}
+
+/// Gives up every capability that is held: ambient, inheritable, permitted and effective.
+pub(super) fn drop_capabilities() -> io::Result<()> {
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong, 0)?;
     let header: [u32; 2] = [0x2008_0522, 0]; // version 3, this process
     let sets = [0_u32; 6];

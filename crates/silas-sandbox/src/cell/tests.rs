@@ -54,3 +54,14 @@ fn a_stream_keeps_its_beginning() {
     stream.take(b"f", 4);
     assert_eq!((stream.kept.as_slice(), stream.is_cut), (b"abcd".as_slice(), true));
 }
+
+#[test]
+fn the_kernels_list_of_sockets_gives_their_paths() {
+    let list = b"Num       RefCount Protocol Flags    Type St Inode Path\n\
+        0000000000000000: 00000002 00000000 00010000 0001 01 29087 /run/a b.sock\n\
+        0000000000000000: 00000003 00000000 00000000 0001 03 33181\n\
+        0000000000000000: 00000002 00000000 00010000 0001 01 20961 @abstract\n\
+        0000000000000000: 00000002 00000000 00010000 0001 01 20962 relative.sock\n";
+    assert_eq!(super::sockets::paths(list).collect::<Vec<_>>(), [Path::new("/run/a b.sock")]);
+    assert_eq!(super::sockets::paths(b"").count(), 0);
+}

@@ -3,6 +3,7 @@
 //! ABI 2 is the floor because before it renames between directories cannot be allowed at all. What later versions add
 //! is used where it exists.
 
+use crate::layers::{Layer, in_force};
 use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd, PathFdError,
     Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope, make_bitflags,
@@ -19,7 +20,8 @@ const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 type Rule = (PathFd, BitFlags<AccessFs>);
 
 /// For a program in a cell, inside its own root: everything that is there can be read and executed; the mounts decide
-/// what that is. Writing is granted by name, so that a mistake in a mount's attributes alone opens nothing.
+/// what that is. Writing is granted by name, so that a mistake in a mount's attributes alone opens nothing; except below
+/// `/tmp`, where these rules allow everything and the mounts decide alone.
 pub(crate) fn restrict_cell(writable: &[PathBuf], devices: &[PathBuf]) -> io::Result<()> {
     let write = AccessFs::from_all(NEWEST) & !NODES;
     let mut rules = vec![open("/", READ | AccessFs::Execute)?];
@@ -68,6 +70,9 @@ fn open(path: impl AsRef<Path>, access: BitFlags<AccessFs>) -> io::Result<Rule> 
 }
 
 fn enforce(rules: Vec<Rule>) -> io::Result<u32> {
+    if !in_force(Layer::Landlock) {
+        return Ok(0);
+    }
     let build = || {
         let mut ruleset = Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)

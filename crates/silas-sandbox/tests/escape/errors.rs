@@ -1,6 +1,7 @@
 //! What is missing is named, and nothing runs with less.
 
-use crate::ground::{Ground, Identity, refusal};
+use crate::ground::{Ground, refusal};
+use crate::identity::Identity;
 use crate::runner::{Case, Shown};
 use silas_sandbox::cell::{Mount, MountAccess};
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
 //! Reading and writing what was not given.
 
-use crate::ground::{Ground, Identity, SECRET, refusal, run, text};
+use crate::ground::{Ground, SECRET, refusal, run, text};
+use crate::identity::Identity;
 use crate::needs_python;
 use crate::runner::{Case, Shown};
 use silas_core::check::Ended;

@@ -1,55 +1,14 @@
 //! Where a case plays: a temporary directory with a project inside, a read-only directory, and a secret outside.
 
+use super::identity::{Identity, ORDINARY_ID, is_root};
 use silas_sandbox::cell::{self, CellOutcome, CellSpec, Error, Limits, Mount, MountAccess};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// An ordinary user that no file of the system belongs to.
-const ORDINARY_ID: u32 = 12345;
 pub(crate) const PYTHON: &str = "/usr/bin/python3";
 pub(crate) const SECRET: &str = "the-secret-of-the-owner";
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Identity {
-    Root,
-    Ordinary,
-}
-
-impl Identity {
-    /// Whoever started the tests, and for root also an ordinary user.
-    pub(crate) fn all() -> Vec<Identity> {
-        if is_root() { vec![Identity::Root, Identity::Ordinary] } else { vec![Identity::Ordinary] }
-    }
-
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Identity::Root => "root",
-            Identity::Ordinary => "user",
-        }
-    }
-
-    /// Becomes that user for good.
-    pub(crate) fn assume(self) {
-        if self == Identity::Ordinary && is_root() {
-            let id = ORDINARY_ID;
-            // SAFETY: only numbers and an empty list are passed. Being dumpable is what an ordinary process is, and
-            // changing the user id took it away.
-            unsafe {
-                assert_eq!(libc::setgroups(0, std::ptr::null()), 0);
-                assert_eq!(libc::setresgid(id, id, id), 0);
-                assert_eq!(libc::setresuid(id, id, id), 0);
-                assert_eq!(libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
-            }
-        }
-    }
-}
-
-fn is_root() -> bool {
-    // SAFETY: no arguments, cannot fail.
-    unsafe { libc::geteuid() == 0 }
-}
 
 pub(crate) struct Ground {
     pub(crate) identity: Identity,
@@ -62,6 +21,9 @@ pub(crate) struct Ground {
     pub(crate) secret: PathBuf,
     /// A copy of `id` with the set-user-id bit, in `library`; belongs to root where the tests were started by root.
     pub(crate) set_uid_program: PathBuf,
+    /// A copy of `cat` that gives whoever starts it CAP_NET_RAW, in `library`, where root has started the tests.
+    pub(crate) capable_program: PathBuf,
+    pub(crate) is_capable_program_made: bool,
     _dir: tempfile::TempDir,
 }
 
@@ -89,7 +51,20 @@ impl Ground {
         let set_uid_program = library.join("set-uid-id");
         fs::copy("/usr/bin/id", &set_uid_program).unwrap();
         fs::set_permissions(&set_uid_program, fs::Permissions::from_mode(0o4755)).unwrap();
-        Ground { identity, project, library, outside, secret, set_uid_program, _dir: dir }
+        let capable_program = library.join("capable-cat");
+        fs::copy("/usr/bin/cat", &capable_program).unwrap();
+        let is_capable_program_made = is_root() && give_net_raw(&capable_program);
+        Ground {
+            identity,
+            project,
+            library,
+            outside,
+            secret,
+            set_uid_program,
+            capable_program,
+            is_capable_program_made,
+            _dir: dir,
+        }
     }
 
     /// The project read-write, its `.git` read-only inside, the library read-only.
@@ -136,6 +111,18 @@ impl Ground {
     }
 }
 
+/// Version 2 of the attribute, effective: CAP_NET_RAW permitted. Not every file system keeps it.
+fn give_net_raw(program: &Path) -> bool {
+    let path = std::ffi::CString::new(program.to_str().unwrap()).unwrap();
+    let words: [u32; 5] = [0x0200_0001, 1 << 13, 0, 0, 0];
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    // SAFETY: the strings and the value outlive the call, and the length is that of the value.
+    let done = unsafe {
+        libc::setxattr(path.as_ptr(), c"security.capability".as_ptr(), bytes.as_ptr().cast(), bytes.len(), 0)
+    };
+    done == 0
+}
+
 pub(crate) fn run(spec: &CellSpec) -> CellOutcome {
     cell::run(spec, None).unwrap_or_else(|e| panic!("{}: {e}", e.code()))
 }
@@ -180,14 +167,4 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     panic!("never happened: {what}");
-}
-
-/// `return needs_python!()` where there is none.
-#[macro_export]
-macro_rules! needs_python {
-    () => {
-        if !std::path::Path::new($crate::ground::PYTHON).exists() {
-            return $crate::runner::Shown::Skipped(format!("there is no {}", $crate::ground::PYTHON));
-        }
-    };
 }

@@ -1,6 +1,7 @@
 //! The kernel's own switches, privileges, namespaces and system calls.
 
-use crate::ground::{Ground, Identity, text};
+use crate::ground::{Ground, text};
+use crate::identity::Identity;
 use crate::needs_python;
 use crate::runner::{Case, Shown};
 use silas_core::check::Ended;
@@ -9,16 +10,17 @@ use std::process::Command;
 pub(crate) const CASES: &[Case] = &[
     ("write_core_pattern", write_core_pattern),
     ("pull_the_sysrq_trigger", pull_the_sysrq_trigger),
+    ("write_any_switch_in_proc", write_any_switch_in_proc),
+    ("use_sys", use_sys),
+    ("write_control_group_files", write_control_group_files),
     ("mount_something", mount_something),
     ("make_a_user_namespace", make_a_user_namespace),
     ("make_a_user_namespace_by_clone", make_a_user_namespace_by_clone),
     ("change_the_root", change_the_root),
     ("gain_by_a_set_uid_program", gain_by_a_set_uid_program),
+    ("gain_by_a_file_capability", gain_by_a_file_capability),
     ("have_capabilities", have_capabilities),
-    ("use_io_uring", use_io_uring),
-    ("call_what_is_refused", call_what_is_refused),
-    ("call_by_x32_numbers", call_by_x32_numbers),
-    ("call_by_32_bit_entry", call_by_32_bit_entry),
+    ("run_before_everybody_else", run_before_everybody_else),
 ];
 
 /// Opening for writing, without writing: as root that would be enough, and it is harmless.
@@ -27,7 +29,10 @@ fn check_kernel_file(ground: &Ground, path: &str) -> Shown {
     let code = format!("import os; os.close(os.open('{path}', os.O_WRONLY))");
     assert_eq!(ground.python(&code).ended, Ended::Exited(1), "{path}");
     if ground.identity == Identity::Root && !ground.python_outside(&code).status.success() {
-        return Shown::Skipped(format!("refused inside, but {path} cannot be opened for writing outside either"));
+        return Shown::NoControl(format!("{path} cannot be opened for writing outside either"));
+    }
+    if ground.identity == Identity::Ordinary {
+        return Shown::NoControl("only root may write it outside".to_owned());
     }
     Shown::Held
 }
@@ -45,6 +50,60 @@ fn pull_the_sysrq_trigger(ground: &Ground) -> Shown {
         return Shown::Skipped("this kernel has no /proc/sysrq-trigger".to_owned());
     }
     check_kernel_file(ground, "/proc/sysrq-trigger")
+}
+
+/// Everything in `/proc` that is not about a process, opened for writing and closed again.
+fn write_any_switch_in_proc(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = "import os
+opened = []
+for top, dirs, files in os.walk('/proc'):
+    if top == '/proc': dirs[:] = [d for d in dirs if not d.isdigit() and d not in ('self', 'thread-self')]
+    for name in files:
+        path = os.path.join(top, name)
+        if os.path.islink(path): continue
+        try: os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK)); opened.append(path)
+        except OSError: pass
+print(len(opened), opened[:5])";
+    let inside = ground.python(code);
+    assert_eq!(text(&inside.stdout), "0 []", "{}", text(&inside.stderr));
+    let outside = text(&ground.python_outside(code).stdout);
+    if outside.starts_with("0 ") {
+        return Shown::NoControl("this user can open none outside either".to_owned());
+    }
+    Shown::Held
+}
+
+fn use_sys(ground: &Ground) -> Shown {
+    for script in ["ls /sys", "cat /sys/kernel/notes", "echo 1 > /sys/kernel/profiling", "ls /proc/1/root/sys"] {
+        let inside = ground.sh(script);
+        assert_ne!(inside.ended, Ended::Exited(0), "{script}");
+    }
+    assert!(ground.sh_outside("ls /sys").status.success());
+    Shown::Held
+}
+
+/// A release agent or a list of processes, wherever the host has its control groups.
+fn write_control_group_files(ground: &Ground) -> Shown {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let is_group = |line: &&str| line.contains(" - cgroup ") || line.contains(" - cgroup2 ");
+    let places = mounts.lines().filter(is_group).filter_map(|line| line.split(' ').nth(4));
+    let files: Vec<String> = (places
+        .flat_map(|place| [format!("{place}/cgroup.procs"), format!("{place}/release_agent")]))
+    .filter(|file| std::path::Path::new(file).exists())
+    .collect();
+    if files.is_empty() {
+        return Shown::Skipped("this system has no control groups mounted".to_owned());
+    }
+    let script = |file: &str| format!(": >> {file}");
+    for file in &files {
+        assert_ne!(ground.sh(&script(file)).ended, Ended::Exited(0), "{file}");
+        assert_ne!(ground.sh(&format!("cat {file}")).ended, Ended::Exited(0), "{file}");
+    }
+    match files.iter().any(|file| ground.sh_outside(&script(file)).status.success()) {
+        true => Shown::Held,
+        false => Shown::NoControl("this user can open none for writing outside either".to_owned()),
+    }
 }
 
 fn mount_something(ground: &Ground) -> Shown {
@@ -98,7 +157,43 @@ fn gain_by_a_set_uid_program(ground: &Ground) -> Shown {
     }
     match control.args([program, "-u"]).output() {
         Ok(output) if text(&output.stdout) == "0" => Shown::Held,
-        other => Shown::Skipped(format!("it gained nothing inside, but nothing outside either: {other:?}")),
+        other => Shown::NoControl(format!("it gains nothing outside either: {other:?}")),
+    }
+}
+
+fn gain_by_a_file_capability(ground: &Ground) -> Shown {
+    if !ground.is_capable_program_made {
+        return Shown::Skipped("only root can make such a file".to_owned());
+    }
+    let program = ground.capable_program.to_str().unwrap();
+    let held = |status: &str| !status.contains("CapEff:\t0000000000000000");
+    let inside = ground.cell(&[program, "/proc/self/status"]);
+    assert_eq!((held(&text(&inside.stdout)), inside.ended), (false, Ended::Exited(0)));
+    let mut control = Command::new("/usr/bin/setpriv");
+    if ground.identity == Identity::Root {
+        let top = ground.library.parent().unwrap();
+        std::fs::set_permissions(top, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        control.args(["--reuid", "65534", "--clear-groups"]);
+    }
+    match control.args([program, "/proc/self/status"]).output() {
+        Ok(output) if output.status.success() && held(&text(&output.stdout)) => Shown::Held,
+        other => Shown::NoControl(format!("it gains nothing outside either: {other:?}")),
+    }
+}
+
+/// Real-time scheduling and a higher priority would starve the machine.
+fn run_before_everybody_else(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = "import os
+def tried(f):
+    try: f(); return True
+    except OSError: return False
+print(tried(lambda: os.setpriority(os.PRIO_PROCESS, 0, -5)), tried(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))),
+      tried(lambda: os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))))";
+    assert_eq!(text(&ground.python(code).stdout), "False False False");
+    match text(&ground.python_outside(code).stdout).contains("True") {
+        true => Shown::Held,
+        false => Shown::NoControl("this user may not outside either".to_owned()),
     }
 }
 
@@ -151,83 +246,4 @@ fn seen_from_outside(ground: &Ground) -> String {
     let mut owner = String::new();
     std::io::Read::read_to_string(&mut answer, &mut owner).unwrap();
     owner
-}
-
-/// Prints the error number that a system call with harmless, wrong arguments gives.
-fn errno_of(call: i64, arguments: &str) -> String {
-    format!(
-        "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.syscall({call}, {arguments}); print(ctypes.get_errno())"
-    )
-}
-
-fn use_io_uring(ground: &Ground) -> Shown {
-    needs_python!();
-    let code = errno_of(libc::SYS_io_uring_setup, "0, 0");
-    assert_eq!(text(&ground.python(&code).stdout), libc::ENOSYS.to_string());
-    match text(&ground.python_outside(&code).stdout).parse::<i32>().unwrap() {
-        libc::ENOSYS | libc::EPERM => Shown::Skipped("missing inside, but this kernel has no io_uring".to_owned()),
-        _ => Shown::Held,
-    }
-}
-
-fn call_what_is_refused(ground: &Ground) -> Shown {
-    needs_python!();
-    // Arguments that the kernel itself would answer with something other than EPERM, or that an ordinary user may use.
-    let refused = [
-        (libc::SYS_keyctl, "0, -3, 0"),
-        (libc::SYS_add_key, "0, 0, 0, 0, 0"),
-        (libc::SYS_process_vm_readv, "0, 0, 0, 0, 0, 0"),
-        (libc::SYS_personality, "0x0040000"),
-        (libc::SYS_name_to_handle_at, "-100, 0, 0, 0, 0"),
-        (libc::SYS_pidfd_getfd, "-1, 0, 0"),
-        (libc::SYS_unshare, "0"),
-        (libc::SYS_setns, "-1, 0"),
-        (libc::SYS_kcmp, "0, 0, 99, 0, 0"),
-        (libc::SYS_ioctl, "-1, 0x5412, 0"),
-        (libc::SYS_ioctl, "-1, 0x700005412, 0"),
-    ];
-    for (call, arguments) in refused {
-        let code = errno_of(call, arguments);
-        let inside = text(&ground.python(&code).stdout);
-        assert_eq!(inside, libc::EPERM.to_string(), "call {call} ({arguments})");
-        let outside = text(&ground.python_outside(&code).stdout);
-        assert_ne!(outside, libc::EPERM.to_string(), "the control of call {call} ({arguments})");
-    }
-    let allowed = errno_of(libc::SYS_personality, "0");
-    assert_eq!(text(&ground.python(&allowed).stdout), "0");
-    Shown::Held
-}
-
-fn call_by_x32_numbers(ground: &Ground) -> Shown {
-    needs_python!();
-    if !cfg!(target_arch = "x86_64") {
-        return Shown::Skipped("only x86-64 has x32".to_owned());
-    }
-    // getpid; where the kernel was built without x32 it is a wrong number, which harms nobody outside.
-    let code = errno_of(0x4000_0000 + libc::SYS_getpid, "0");
-    assert_eq!(ground.python(&code).ended, Ended::Signalled(libc::SIGSYS));
-    assert!(ground.python_outside(&code).status.success());
-    assert_eq!(text(&ground.python(&errno_of(-1, "0")).stdout), libc::ENOSYS.to_string(), "-1 is no call");
-    Shown::Held
-}
-
-fn call_by_32_bit_entry(ground: &Ground) -> Shown {
-    needs_python!();
-    if !cfg!(target_arch = "x86_64") {
-        return Shown::Skipped("the machine code is that of x86-64".to_owned());
-    }
-    // mov eax, 20 (getpid); int 0x80; ret
-    let code = "import ctypes, mmap
-page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-page.write(b'\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3')
-call = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
-print('pid', call() > 0, flush=True)";
-    let inside = ground.python(code);
-    let outside = ground.python_outside(code);
-    if text(&outside.stdout) != "pid True" {
-        assert!(matches!(inside.ended, Ended::Signalled(_)), "{:?}", inside.ended);
-        return Shown::Skipped("ended inside, but this kernel has no 32-bit entry".to_owned());
-    }
-    assert_eq!(inside.ended, Ended::Signalled(libc::SIGSYS));
-    Shown::Held
 }

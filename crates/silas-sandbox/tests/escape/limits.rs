@@ -13,6 +13,10 @@ pub(crate) const CASES: &[Case] = &[
     ("flood_the_output", flood_the_output),
     ("write_a_huge_file", write_a_huge_file),
     ("fill_scratch_space", fill_scratch_space),
+    ("flood_scratch_space_with_files", flood_scratch_space_with_files),
+    ("open_too_many_files", open_too_many_files),
+    ("leave_a_core_file", leave_a_core_file),
+    ("start_with_huge_arguments", start_with_huge_arguments),
     ("take_too_much_memory", take_too_much_memory),
     ("burn_processor_time", burn_processor_time),
 ];
@@ -103,6 +107,54 @@ fn fill_scratch_space(ground: &Ground) -> Shown {
     assert_ne!(inside.ended, Ended::Exited(0));
     assert!(text(&inside.stderr).contains("No space left"), "{}", text(&inside.stderr));
     assert_eq!(ground.sh("head -c 10000000 /dev/zero > /dev/shm/small").ended, Ended::Exited(0));
+    Shown::Held
+}
+
+fn flood_scratch_space_with_files(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = |n: u32| format!("for n in range({n}): open(f'/tmp/{{n}}', 'x').close()");
+    let inside = ground.python(&code(70_000));
+    assert_eq!(inside.ended, Ended::Exited(1));
+    assert!(text(&inside.stderr).contains("No space left"), "{}", text(&inside.stderr));
+    assert_eq!(ground.python(&code(5000)).ended, Ended::Exited(0));
+    Shown::Held
+}
+
+fn open_too_many_files(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = "import os, resource
+held = []
+try:
+    while len(held) < 100000: held.append(os.open('/dev/null', os.O_RDONLY))
+except OSError: pass
+print(len(held) < 4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1] <= 4096)";
+    assert_eq!(text(&ground.python(code).stdout), "True True");
+    let raise = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (100000, 100000))";
+    assert_eq!(ground.python(raise).ended, Ended::Exited(1), "and it cannot be raised");
+    Shown::Held
+}
+
+/// A core file holds the memory of a program, and lands in the copy.
+fn leave_a_core_file(ground: &Ground) -> Shown {
+    ground.sh("ulimit -c unlimited; kill -SEGV $$");
+    assert_eq!(
+        std::fs::read_dir(&ground.project)
+            .unwrap()
+            .flatten()
+            .filter(|e| e.file_name().to_string_lossy().contains("core"))
+            .count(),
+        0
+    );
+    assert_eq!(text(&ground.sh("ulimit -H -c").stdout), "0");
+    Shown::Held
+}
+
+fn start_with_huge_arguments(ground: &Ground) -> Shown {
+    let long = "x".repeat(3 << 20);
+    let error = crate::ground::refusal(&ground.spec(&["/bin/echo", &long]));
+    assert_eq!(error.code(), "E_SANDBOX_PROGRAM", "{}", error.code());
+    let control = "x".repeat(100_000);
+    assert_eq!(run(&ground.spec(&["/bin/echo", &control])).stdout.len(), 100_001);
     Shown::Held
 }
 

@@ -4,23 +4,32 @@
 //! a process with one thread, which the usual harness is not, so this binary brings its own: it forks for each case.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
+mod calls;
 mod errors;
 mod files;
 mod front;
 mod ground;
 mod groups;
+mod home;
+#[path = "../harness/identity.rs"]
+mod identity;
 mod kernel;
 mod limits;
 mod network;
 mod ordinary;
+mod paths;
 mod processes;
 mod runner;
+mod table;
 
 fn main() {
     let groups = [
         ("files", files::CASES),
+        ("paths", paths::CASES),
+        ("home", home::CASES),
         ("processes", processes::CASES),
         ("kernel", kernel::CASES),
+        ("calls", calls::CASES),
         ("network", network::CASES),
         ("limits", limits::CASES),
         ("groups", groups::CASES),

@@ -12,6 +12,9 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 pub(crate) const CASES: &[Case] = &[
     ("connect_by_tcp", connect_by_tcp),
     ("send_by_udp", send_by_udp),
+    ("connect_by_ipv6", connect_by_ipv6),
+    ("ask_a_name_server", ask_a_name_server),
+    ("open_a_raw_socket", open_a_raw_socket),
     ("open_other_socket_families", open_other_socket_families),
     ("connect_to_an_abstract_socket", connect_to_an_abstract_socket),
     ("connect_to_a_socket_file_outside", connect_to_a_socket_file_outside),
@@ -44,6 +47,60 @@ fn send_by_udp(ground: &Ground) -> Shown {
     assert_eq!(socket.recv(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert!(ground.python_outside(&code).status.success());
     assert_eq!(socket.recv(&mut [0]).unwrap(), 1);
+    Shown::Held
+}
+
+fn connect_by_ipv6(ground: &Ground) -> Shown {
+    needs_python!();
+    let Ok(listener) = TcpListener::bind("[::1]:0") else {
+        // Without it a cell must work all the same.
+        assert_eq!(ground.cell(&["/bin/true"]).ended, Ended::Exited(0));
+        return Shown::Skipped("this machine has no IPv6".to_owned());
+    };
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let code = format!("import socket; socket.create_connection(('::1', {port}), 5)");
+    assert_eq!(ground.python(&code).ended, Ended::Exited(1));
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(ground.python_outside(&code).status.success());
+    listener.accept().unwrap();
+    Shown::Held
+}
+
+/// Names carry data out even where nothing else can. A name server of ours listens on the host.
+fn ask_a_name_server(ground: &Ground) -> Shown {
+    needs_python!();
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    server.set_nonblocking(true).unwrap();
+    let port = server.local_addr().unwrap().port();
+    let code = format!(
+        "import socket
+question = b'\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0' + b'\\6secret\\7example\\0' + b'\\0\\1\\0\\1'
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(question, ('127.0.0.1', {port}))"
+    );
+    ground.python(&code);
+    assert_eq!(server.recv(&mut [0; 64]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(ground.python_outside(&code).status.success());
+    assert!(server.recv(&mut [0; 64]).unwrap() > 20);
+    // The resolver itself knows no server and asks none.
+    let resolve = "import socket; socket.getaddrinfo('secret.example', 80)";
+    assert_eq!(ground.python(resolve).ended, Ended::Exited(1));
+    assert_ne!(ground.sh("cat /etc/resolv.conf").ended, Ended::Exited(0));
+    assert_eq!(ground.python("import socket; socket.getaddrinfo('localhost', 80)").ended, Ended::Exited(0));
+    Shown::Held
+}
+
+fn open_a_raw_socket(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = "import socket
+for family, kind, protocol in ((socket.AF_INET, socket.SOCK_RAW, 1), (socket.AF_INET6, socket.SOCK_RAW, 58), (socket.AF_PACKET, socket.SOCK_RAW, 768)):
+    try: socket.socket(family, kind, protocol); print('open')
+    except OSError: print('refused')";
+    assert_eq!(text(&ground.python(code).stdout), "refused\nrefused\nrefused");
+    // In namespaces of its own anybody may.
+    std::fs::write(ground.project.join("raw.py"), code).unwrap();
+    let control = ground.sh_outside("unshare -Urn /usr/bin/python3 raw.py");
+    assert!(text(&control.stdout).contains("open"), "{}", text(&control.stderr));
     Shown::Held
 }
 

@@ -1,6 +1,7 @@
 //! Other processes: seeing them, their descriptors, environment and memory, and outliving the run.
 
 use crate::ground::{Ground, SECRET, eventually, marker, processes_with, text};
+use crate::identity::Identity;
 use crate::needs_python;
 use crate::runner::{Case, Shown};
 use silas_core::check::Ended;
@@ -12,6 +13,9 @@ pub(crate) const CASES: &[Case] = &[
     ("read_an_inherited_descriptor", read_an_inherited_descriptor),
     ("read_the_callers_environment", read_the_callers_environment),
     ("trace_another_process", trace_another_process),
+    ("write_another_process_memory", write_another_process_memory),
+    ("write_through_proc_mem", write_through_proc_mem),
+    ("kill_a_process_of_the_host", kill_a_process_of_the_host),
     ("kill_the_init", kill_the_init),
     ("survive_by_a_double_fork", survive_by_a_double_fork),
     ("survive_the_caller", survive_the_caller),
@@ -73,6 +77,59 @@ fn trace_another_process(ground: &Ground) -> Shown {
         let code = format!("open('/proc/1/{path}', 'rb')");
         assert_eq!(ground.python(&code).ended, Ended::Exited(1), "{path}");
     }
+    Shown::Held
+}
+
+fn write_another_process_memory(ground: &Ground) -> Shown {
+    needs_python!();
+    // Into a child of its own, which nothing but the filter forbids.
+    let code = format!(
+        "import ctypes, os, signal
+c = ctypes.CDLL(None, use_errno=True); b = ctypes.create_string_buffer(b'old'); n = ctypes.create_string_buffer(b'new')
+child = os.fork()
+if child == 0: signal.pause()
+class V(ctypes.Structure): _fields_ = [('base', ctypes.c_void_p), ('len', ctypes.c_size_t)]
+local, remote = V(ctypes.addressof(n), 3), V(ctypes.addressof(b), 3)
+print(c.syscall({}, child, ctypes.byref(local), ctypes.c_ulong(1), ctypes.byref(remote), ctypes.c_ulong(1), ctypes.c_ulong(0)))
+os.kill(child, 9)",
+        libc::SYS_process_vm_writev
+    );
+    assert_eq!(text(&ground.python(&code).stdout), "-1");
+    match text(&ground.python_outside(&code).stdout).as_str() {
+        "3" => Shown::Held,
+        other => Shown::NoControl(format!("it answers {other} outside, where tracing is restricted too")),
+    }
+}
+
+fn write_through_proc_mem(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = "import os, signal
+child = os.fork()
+if child == 0: signal.pause()
+for path in (f'/proc/{child}/mem', '/proc/self/mem', '/proc/1/mem'):
+    try: os.close(os.open(path, os.O_RDWR)); print('opened')
+    except OSError: print('refused')
+os.kill(child, 9)";
+    assert_eq!(text(&ground.python(code).stdout), "refused\nrefused\nrefused");
+    let outside = text(&ground.python_outside(code).stdout);
+    assert!(outside.contains("opened"), "{outside}");
+    Shown::Held
+}
+
+/// A process under the very user id that the cell has on the host.
+fn kill_a_process_of_the_host(ground: &Ground) -> Shown {
+    let mut victim = std::process::Command::new("/bin/sleep");
+    victim.arg(marker(10));
+    if ground.identity == Identity::Root {
+        std::os::unix::process::CommandExt::uid(&mut victim, 65534);
+    }
+    let mut victim = victim.spawn().unwrap();
+    let pid = victim.id();
+    let script = format!("kill -9 {pid}; kill -9 -{pid}; kill -9 -- -1; kill -9 {}; true", std::process::id());
+    ground.sh(&script);
+    assert!(victim.try_wait().unwrap().is_none(), "it lives");
+    assert!(ground.sh_outside(&format!("kill -9 {pid}")).status.success());
+    assert!(!victim.wait().unwrap().success());
     Shown::Held
 }
 

@@ -1,6 +1,7 @@
 //! The system calls about places and mounts. All of them take descriptors, so that no path is looked up twice.
 
 use super::{above_standard, checked, owned};
+use crate::layers::{Layer, in_force};
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -104,17 +105,17 @@ pub(in crate::cell) fn make_all_mounts_private() -> io::Result<()> {
     set_attributes(libc::AT_FDCWD, c"/", libc::AT_RECURSIVE, &attr)
 }
 
+/// Everything that was asked for, as long as those layers are in force.
+fn of_layers(attributes: u64) -> u64 {
+    let without = |layer, bit: u64| if in_force(layer) { 0 } else { bit };
+    attributes & !without(Layer::ReadOnly, ATTR_RDONLY) & !without(Layer::NoSetId, ATTR_NOSUID)
+}
+
 fn set_attributes(dir: RawFd, path: &CStr, flags: libc::c_int, attr: &MountAttr) -> io::Result<()> {
+    let attr = MountAttr { attr_set: of_layers(attr.attr_set), ..*attr };
     // SAFETY: path and attributes outlive the call, and the size is theirs.
     checked(unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            dir,
-            path.as_ptr(),
-            flags,
-            std::ptr::from_ref(attr),
-            size_of::<MountAttr>(),
-        )
+        libc::syscall(libc::SYS_mount_setattr, dir, path.as_ptr(), flags, &raw const attr, size_of::<MountAttr>())
     })?;
     Ok(())
 }
@@ -134,7 +135,7 @@ pub(in crate::cell) fn new_filesystem(kind: &CStr, options: &[(&CStr, &CStr)], a
     // SAFETY: this command takes no key and no value.
     checked(unsafe { libc::syscall(libc::SYS_fsconfig, context_fd, FSCONFIG_CMD_CREATE, none, none, 0) })?;
     // SAFETY: only numbers are passed.
-    owned(unsafe { libc::syscall(libc::SYS_fsmount, context_fd, FSMOUNT_CLOEXEC, attr) })
+    owned(unsafe { libc::syscall(libc::SYS_fsmount, context_fd, FSMOUNT_CLOEXEC, of_layers(attr)) })
 }
 
 /// Attaches a detached tree on top of the place that `onto` names.
