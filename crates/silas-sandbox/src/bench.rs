@@ -173,8 +173,8 @@ impl Bench {
             Expectation::ExitCode(_) | Expectation::Contains(_) => false,
             Expectation::FileExists(_) | Expectation::NotEmpty => false,
         };
-        if outcome.is_memory_exceeded {
-            return (false, self.out_of_memory());
+        if let Some(why) = self.why_killed(outcome) {
+            return (false, why);
         }
         if needs_all && outcome.is_truncated {
             return (false, "The output is too long to be judged".to_owned());
@@ -183,8 +183,12 @@ impl Bench {
         expect.judge(&Observed { ended: outcome.ended.clone(), stdout: outcome.stdout.clone(), file_found })
     }
 
-    fn out_of_memory(&self) -> String {
-        format!("Out of memory (limit {} MB)", self.ground.limits.memory_bytes_max >> 20)
+    /// What nobody but us can know of the end of a program.
+    fn why_killed(&self, outcome: &CellOutcome) -> Option<String> {
+        if outcome.is_memory_exceeded {
+            return Some(format!("Out of memory (limit {} MB)", self.ground.limits.memory_bytes_max >> 20));
+        }
+        outcome.is_disk_nearly_full.then(|| "Stopped because the disk was nearly full".to_owned())
     }
 
     /// In the copy or in a directory that may be read; `None` anywhere else.
@@ -214,8 +218,8 @@ impl Bench {
         let result = match workspace.run_step(&run)? {
             Ran::Ended(outcome) => {
                 let mut output = words(&outcome.stdout, &outcome.stderr, STEP_OUTPUT_CHARS_MAX);
-                if outcome.is_memory_exceeded {
-                    output = format!("{}\n{output}", self.out_of_memory());
+                if let Some(why) = self.why_killed(&outcome) {
+                    output = format!("{why}\n{output}");
                 }
                 StepResult { output, took_ms: millis(outcome.took), ended: outcome.ended }
             }

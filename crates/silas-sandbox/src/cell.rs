@@ -15,9 +15,11 @@
 //! may use ten times as much. `memory_bytes_max` binds the whole cell, with its scratch space, where the caller may make
 //! control groups; when it is reached, the whole cell is killed. It binds each single process everywhere, as
 //! `RLIMIT_DATA` (private writable memory), not `RLIMIT_AS`, because runtimes such as Node, Go and Java reserve far more
-//! address space than they use. [`CellOutcome::limits`] says which of the two it was.
+//! address space than they use. [`CellOutcome::limits`] says which of the two it was. What all files together may take is
+//! bound by what is free: a cell is ended before a disk that it can write to is full.
 
 mod cgroup;
+mod disk;
 mod error;
 mod idmap;
 mod init;
@@ -110,6 +112,8 @@ pub struct CellOutcome {
     pub limits: LimitsInForce,
     /// All processes together wanted more than `memory_bytes_max`, and so all of them were killed.
     pub is_memory_exceeded: bool,
+    /// A disk that the program could write to was nearly full, and so all of it was killed.
+    pub is_disk_nearly_full: bool,
     pub took: Duration,
 }
 
@@ -129,6 +133,7 @@ pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcom
         stderr: seen.stderr.kept,
         limits: seen.limits,
         is_memory_exceeded: seen.is_memory_exceeded,
+        is_disk_nearly_full: seen.is_disk_nearly_full,
         took: started.elapsed(),
     })
 }

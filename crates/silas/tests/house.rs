@@ -52,6 +52,27 @@ fn no_behaviour_hides_behind_a_feature() {
     }
 }
 
+/// The tests of the sandbox leave out layers of isolation to show that each is needed. Nothing else can: outside of that
+/// room's own unit tests the question is answered by a constant, and the room reads no environment and no settings.
+#[test]
+fn no_layer_of_the_sandbox_can_be_left_out() {
+    let room = root().join("crates/silas-sandbox/src");
+    let layers = read(&room.join("layers.rs"));
+    assert!(layers.contains("#[cfg(not(test))]\npub(crate) const fn in_force(_: Layer) -> bool {\n    true\n}"));
+    let for_tests = |text: &str, item: &str| text.contains(&format!("#[cfg(test)]\n{item}"));
+    assert!(for_tests(&layers, "pub(crate) mod omission;") && for_tests(&layers, "pub(crate) use omission::in_force;"));
+    let tests = room.join("layers");
+    for path in files(&room, &["rs"]).into_iter().filter(|path| !path.starts_with(&tests) && !is_test(path)) {
+        let text = read(&path);
+        for line in text.lines().filter(|line| line.contains("omission::")) {
+            assert!(for_tests(&text, line), "{}: {line}", path.display());
+        }
+        for reading in ["env::var", "env::args", "getenv"] {
+            assert!(!text.contains(reading), "{}: {reading}", path.display());
+        }
+    }
+}
+
 /// The rooms; tools and benchmarks of the workspace live elsewhere and no room's product knows them.
 fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))

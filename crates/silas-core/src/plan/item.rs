@@ -192,6 +192,9 @@ fn command(fields: &Fields<'_>) -> Result<Command, PlanError> {
 
 fn check(node: &Node, path: &str) -> Result<Check, PlanError> {
     let fields = Fields::of(node, path, &["name", "run", "expect", "timeout", "network"])?;
+    if fields.integer("timeout")? == Some(0) {
+        return Err(fields.error("timeout", "a check needs at least one second"));
+    }
     Ok(Check {
         name: fields.needed("name", fields.text("name")?)?,
         run: command(&fields)?,

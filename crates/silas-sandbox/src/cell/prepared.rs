@@ -64,6 +64,9 @@ impl<'a> Prepared<'a> {
         let Some(program) = spec.argv.first().filter(|program| !program.is_empty()) else {
             return Err(Error::Spec("there is no program to run".to_owned()));
         };
+        if spec.limits.wall.is_zero() {
+            return Err(Error::Spec("its time limit is zero, so it could not even begin".to_owned()));
+        }
         if !spec.cwd.is_absolute() {
             return Err(Error::Spec("the working directory must be an absolute path".to_owned()));
         }
@@ -110,6 +113,9 @@ pub(super) fn candidates(program: &str, env: &[(String, String)]) -> Result<Vec<
 fn prepare_mount(mount: &Mount) -> Result<PreparedMount<'_>, Error> {
     if !mount.source.is_absolute() {
         return Err(mount_error(mount, "the path on the host must be absolute"));
+    }
+    if mount.source == Path::new("/") {
+        return Err(mount_error(mount, "that would be the whole machine"));
     }
     let source = c_string(mount.source.as_os_str().as_bytes())?;
     let opened = sys::open_real(&source).map_err(|e| match e.raw_os_error() {

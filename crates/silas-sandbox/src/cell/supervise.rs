@@ -7,7 +7,7 @@ use super::init::{self, INSIDE_ID};
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, RECORD_BYTES, Record, Step};
 use super::sys::{self, Cloned};
-use super::{Error, Limits, LimitsInForce, idmap, refuse_threads};
+use super::{Error, Limits, LimitsInForce, disk, idmap, refuse_threads};
 use crate::confine::syscalls;
 use crate::layers::{Layer, in_force};
 use silas_core::check::Ended;
@@ -35,6 +35,7 @@ pub(super) struct Seen {
     pub(super) stderr: Kept,
     pub(super) limits: LimitsInForce,
     pub(super) is_memory_exceeded: bool,
+    pub(super) is_disk_nearly_full: bool,
 }
 
 /// The beginning of a stream.
@@ -132,6 +133,7 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
         stdout: (File::from(stdout_read), Kept::default()),
         stderr: (File::from(stderr_read), Kept::default()),
         report: (File::from(report_read), Kept::default()),
+        disks: disk::of(&cell.mounts)?,
     };
     let alarm = group.as_ref().and_then(Group::alarm);
     let until = watch.until_over(&child, [cancel, alarm], deadline)?;
@@ -142,10 +144,12 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
     let is_memory_exceeded = until == Over::OutOfMemory || group.as_ref().is_some_and(Group::is_memory_exceeded);
     let ended = match judge(cell, &watch.report.1.kept, until, limits)? {
         // Version 1 may have killed one process only, and another that was quicker than we are told another story.
-        _ if is_memory_exceeded => Ended::Signalled(libc::SIGKILL),
+        _ if is_memory_exceeded || until == Over::DiskNearlyFull => Ended::Signalled(libc::SIGKILL),
         ended => ended,
     };
-    Ok(Seen { ended, stdout: watch.stdout.1, stderr: watch.stderr.1, limits: in_force, is_memory_exceeded })
+    let is_disk_nearly_full = until == Over::DiskNearlyFull;
+    let (stdout, stderr) = (watch.stdout.1, watch.stderr.1);
+    Ok(Seen { ended, stdout, stderr, limits: in_force, is_memory_exceeded, is_disk_nearly_full })
 }
 
 struct Watch {
@@ -153,6 +157,7 @@ struct Watch {
     stdout: (File, Kept),
     stderr: (File, Kept),
     report: (File, Kept),
+    disks: Vec<disk::Disk>,
 }
 
 /// More than any cell ever reports.
@@ -172,6 +177,10 @@ impl Watch {
             if left.is_zero() {
                 return Ok(Over::Late);
             }
+            if disk::is_nearly_full(&self.disks) {
+                return Ok(Over::DiskNearlyFull);
+            }
+            let left = if self.disks.is_empty() { left } else { left.min(disk::LOOK_EVERY) };
             // Rounded up, so that it does not spin during the last millisecond.
             let timeout_ms = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
             let sources = [self.stdout.0.as_raw_fd(), self.stderr.0.as_raw_fd(), self.report.0.as_raw_fd()];
@@ -233,6 +242,7 @@ enum Over {
     Gone,
     Late,
     OutOfMemory,
+    DiskNearlyFull,
 }
 
 #[derive(PartialEq, Eq)]

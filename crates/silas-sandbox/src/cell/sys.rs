@@ -275,13 +275,16 @@ pub(super) fn kill(pidfd: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether there is a process with this number, of whatever user.
+/// Whether a process with this number lives, of whatever user. One that is dead and not yet waited for does not.
 pub(super) fn is_alive(pid: libc::pid_t) -> bool {
     // SAFETY: signal 0 is never delivered; only numbers are passed.
     match checked(unsafe { libc::kill(pid, 0) }.into()) {
-        Ok(_) => true,
-        Err(e) => e.raw_os_error() != Some(libc::ESRCH),
+        Err(e) if e.raw_os_error() == Some(libc::ESRCH) => return false,
+        Ok(_) | Err(_) => {}
     }
+    // <number> (<name, with anything in it>) <state> …; where it cannot be read, it is left alone as if it lived.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z") || rest.starts_with(" X"))
 }
 
 /// An event descriptor, not signalled yet.

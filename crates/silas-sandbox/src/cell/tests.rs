@@ -65,3 +65,18 @@ fn the_kernels_list_of_sockets_gives_their_paths() {
     assert_eq!(super::sockets::paths(list).collect::<Vec<_>>(), [Path::new("/run/a b.sock")]);
     assert_eq!(super::sockets::paths(b"").count(), 0);
 }
+
+#[test]
+fn a_cell_leaves_a_reserve_or_half_of_what_there_was() {
+    use super::disk::Room;
+    let room = |bytes, files| Room { bytes, files };
+    let large = room(100 << 30, Some(5_000_000));
+    assert_eq!(large.floor(), room(1 << 30, Some(10_000)));
+    assert_eq!(room(64 << 20, Some(1000)).floor(), room(32 << 20, Some(500)));
+    assert!(!large.is_below(large.floor()) && !large.floor().is_below(large.floor()));
+    assert!(room((1 << 30) - 1, Some(20_000)).is_below(large.floor()));
+    assert!(room(2 << 30, Some(9_999)).is_below(large.floor()));
+    // A file system that counts no files, and one that is full already.
+    assert!(!room(2 << 30, None).is_below(room(4 << 30, None).floor()));
+    assert!(!room(0, Some(0)).is_below(room(0, Some(0)).floor()));
+}

@@ -1,6 +1,6 @@
 //! What is missing is named, and nothing runs with less.
 
-use crate::ground::{Ground, refusal};
+use crate::ground::{Ground, own_user_namespace, refusal, run, separate};
 use crate::identity::Identity;
 use crate::runner::{Case, Shown};
 use silas_sandbox::cell::{Mount, MountAccess};
@@ -9,6 +9,9 @@ use std::path::PathBuf;
 pub(crate) const CASES: &[Case] = &[
     ("a_missing_program", a_missing_program),
     ("a_wrong_spec", a_wrong_spec),
+    ("no_time_at_all", no_time_at_all),
+    ("a_directory_that_cannot_be_granted", a_directory_that_cannot_be_granted),
+    ("output_that_is_not_text", output_that_is_not_text),
     ("a_second_thread", a_second_thread),
     ("no_user_namespaces", no_user_namespaces),
     ("a_masked_proc", a_masked_proc),
@@ -42,6 +45,53 @@ fn a_wrong_spec(ground: &Ground) -> Shown {
     Shown::Held
 }
 
+fn no_time_at_all(ground: &Ground) -> Shown {
+    let mut spec = ground.spec(&["/bin/sh", "-c", "echo ran > ran"]);
+    spec.limits.wall = std::time::Duration::ZERO;
+    let error = refusal(&spec);
+    assert_eq!(error.code(), "E_SANDBOX_SPEC", "{error}");
+    assert!(error.to_string().contains("time limit is zero"), "{error}");
+    assert!(!ground.project.join("ran").exists());
+    Shown::Held
+}
+
+fn a_directory_that_cannot_be_granted(ground: &Ground) -> Shown {
+    let grant = |source: PathBuf, target: &str| {
+        let mut spec = ground.spec(&["/bin/true"]);
+        spec.mounts.push(Mount { source, target: PathBuf::from(target), access: MountAccess::ReadOnly });
+        refusal(&spec)
+    };
+    // The whole machine, in whatever place; something of the kernel's; and what is no directory.
+    for (source, target, word) in [
+        ("/", "/", "whole machine"),
+        ("/", "/srv", "whole machine"),
+        ("/usr/share", "/dev/shm", "belongs to the sandbox"),
+        ("/usr/share", "/srv/../proc", "`..`"),
+    ] {
+        let error = grant(PathBuf::from(source), target);
+        assert_eq!(error.code(), "E_SANDBOX_MOUNT", "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+    if ground.identity == Identity::Ordinary {
+        // Behind a directory that this user may not search.
+        let hidden = ground.outside.join("closed/inner");
+        std::fs::create_dir_all(&hidden).unwrap();
+        let closed = ground.outside.join("closed");
+        std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+        let error = grant(hidden, "/srv");
+        std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        assert_eq!(error.code(), "E_SANDBOX_MOUNT", "{error}");
+        assert!(error.to_string().contains("Permission denied"), "{error}");
+    }
+    Shown::Held
+}
+
+fn output_that_is_not_text(ground: &Ground) -> Shown {
+    let outcome = run(&ground.spec(&["/bin/sh", "-c", r"printf '\000\001\377\376\033[2J\r\n'"]));
+    assert_eq!(outcome.stdout, b"\0\x01\xff\xfe\x1b[2J\r\n");
+    Shown::Held
+}
+
 fn a_second_thread(ground: &Ground) -> Shown {
     let (quit, wait) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || wait.recv().is_err());
@@ -51,21 +101,8 @@ fn a_second_thread(ground: &Ground) -> Shown {
     Shown::Held
 }
 
-/// Puts this process into namespaces of its own, under the user id that it has.
-fn separate(flags: libc::c_int) {
-    // SAFETY: no arguments; this process has one thread.
-    let (uid, gid) = unsafe { (libc::getuid(), libc::getgid()) };
-    // SAFETY: only flags are passed.
-    assert_eq!(unsafe { libc::unshare(flags) }, 0);
-    if flags & libc::CLONE_NEWUSER != 0 {
-        std::fs::write("/proc/self/setgroups", "deny").unwrap();
-        std::fs::write("/proc/self/uid_map", format!("{uid} {uid} 1")).unwrap();
-        std::fs::write("/proc/self/gid_map", format!("{gid} {gid} 1")).unwrap();
-    }
-}
-
 fn no_user_namespaces(ground: &Ground) -> Shown {
-    separate(libc::CLONE_NEWUSER);
+    own_user_namespace();
     // This switch counts per user namespace, so only this process sees it.
     std::fs::write("/proc/sys/user/max_user_namespaces", "0").unwrap();
     let error = refusal(&ground.spec(&["/bin/true"]));
@@ -75,8 +112,7 @@ fn no_user_namespaces(ground: &Ground) -> Shown {
 }
 
 fn a_masked_proc(ground: &Ground) -> Shown {
-    let own_user = if ground.identity == Identity::Root { 0 } else { libc::CLONE_NEWUSER };
-    separate(own_user | libc::CLONE_NEWNS);
+    separate(ground.identity, libc::CLONE_NEWNS);
     // SAFETY: constant strings; the mounts are in this process's own namespace. This is what containers do.
     unsafe {
         let (none, root, target) = (c"none".as_ptr(), c"/".as_ptr(), c"/proc/tty".as_ptr());

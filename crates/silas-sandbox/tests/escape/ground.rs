@@ -168,3 +168,23 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
     panic!("never happened: {what}");
 }
+
+/// Puts this process into a user namespace of its own, under the user id that it has.
+pub(crate) fn own_user_namespace() {
+    // SAFETY: no arguments; this process has one thread.
+    let (uid, gid) = unsafe { (libc::getuid(), libc::getgid()) };
+    // SAFETY: only flags are passed.
+    assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWUSER) }, 0);
+    fs::write("/proc/self/setgroups", "deny").unwrap();
+    fs::write("/proc/self/uid_map", format!("{uid} {uid} 1")).unwrap();
+    fs::write("/proc/self/gid_map", format!("{gid} {gid} 1")).unwrap();
+}
+
+/// Puts this process into other namespaces of its own; an ordinary user needs one for users first.
+pub(crate) fn separate(identity: Identity, flags: libc::c_int) {
+    if identity == Identity::Ordinary {
+        own_user_namespace();
+    }
+    // SAFETY: only flags are passed.
+    assert_eq!(unsafe { libc::unshare(flags) }, 0);
+}

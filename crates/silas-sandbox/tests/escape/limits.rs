@@ -14,6 +14,8 @@ pub(crate) const CASES: &[Case] = &[
     ("write_a_huge_file", write_a_huge_file),
     ("fill_scratch_space", fill_scratch_space),
     ("flood_scratch_space_with_files", flood_scratch_space_with_files),
+    ("flood_the_disk", flood_the_disk),
+    ("flood_the_disk_with_files", flood_the_disk_with_files),
     ("open_too_many_files", open_too_many_files),
     ("leave_a_core_file", leave_a_core_file),
     ("start_with_huge_arguments", start_with_huge_arguments),
@@ -117,6 +119,40 @@ fn flood_scratch_space_with_files(ground: &Ground) -> Shown {
     assert_eq!(inside.ended, Ended::Exited(1));
     assert!(text(&inside.stderr).contains("No space left"), "{}", text(&inside.stderr));
     assert_eq!(ground.python(&code(5000)).ended, Ended::Exited(0));
+    Shown::Held
+}
+
+/// Puts a small disk under the project, for this process and nobody else.
+fn on_a_small_disk(ground: &Ground) {
+    crate::ground::separate(ground.identity, libc::CLONE_NEWNS);
+    let project = std::ffi::CString::new(ground.project.to_str().unwrap()).unwrap();
+    // SAFETY: the strings outlive the calls; the mounts are in this process's own namespace.
+    unsafe {
+        let (none, null) = (c"none".as_ptr(), std::ptr::null::<libc::c_void>());
+        assert_eq!(libc::mount(none, c"/".as_ptr(), null.cast(), libc::MS_REC | libc::MS_PRIVATE, null), 0);
+        let options = c"size=64m,nr_inodes=2000,mode=755".as_ptr().cast();
+        assert_eq!(libc::mount(none, project.as_ptr(), c"tmpfs".as_ptr(), 0, options), 0);
+    }
+    std::fs::create_dir(ground.project.join(".git")).unwrap();
+}
+
+/// Each file is small; it is their number. Half of what was free is left.
+fn flood_the_disk(ground: &Ground) -> Shown {
+    on_a_small_disk(ground);
+    let flood = "n=0; while n=$((n+1)); do head -c 1000000 /dev/zero > f$n || sleep 1000; sleep 0.02; done";
+    let inside = ground.sh(flood);
+    assert_eq!((inside.ended, inside.is_disk_nearly_full), (Ended::Signalled(libc::SIGKILL), true));
+    ground.sh_outside("rm -f f*");
+    let control = ground.sh("head -c 20000000 /dev/zero > f");
+    assert_eq!((control.ended, control.is_disk_nearly_full), (Ended::Exited(0), false), "{}", text(&control.stderr));
+    Shown::Held
+}
+
+fn flood_the_disk_with_files(ground: &Ground) -> Shown {
+    on_a_small_disk(ground);
+    let flood = "n=0; while n=$((n+1)); do : > f$n || sleep 1000; [ $((n%20)) = 0 ] && sleep 0.01; done";
+    let inside = ground.sh(flood);
+    assert_eq!((inside.ended, inside.is_disk_nearly_full), (Ended::Signalled(libc::SIGKILL), true));
     Shown::Held
 }
 

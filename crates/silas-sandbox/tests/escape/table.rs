@@ -79,6 +79,8 @@ const ROWS: &[(&str, &str)] = &[
     ("limits::write_a_huge_file",                 "ResourceLimits"),
     ("limits::fill_scratch_space",                "Root: its own file systems have a size"),
     ("limits::flood_scratch_space_with_files",    "Root: its own file systems have a number of files"),
+    ("limits::flood_the_disk",                    "the supervisor leaves a reserve"),
+    ("limits::flood_the_disk_with_files",         "the supervisor leaves a reserve"),
     ("limits::open_too_many_files",               "ResourceLimits"),
     ("limits::leave_a_core_file",                 "ResourceLimits"),
     ("limits::start_with_huge_arguments",         "the kernel's own limit, said clearly"),

@@ -121,6 +121,20 @@ impl Silas {
 
     /// Starts the server and waits until it answers; with a fail point it may be gone before that.
     pub(crate) fn up(&mut self, extra: &[(&str, &str)]) {
+        self.spawn(extra);
+        let until = Instant::now() + PATIENCE;
+        let socket = self.data().join("run/control.sock");
+        while UnixStream::connect(&socket).is_err() {
+            if self.child.as_mut().unwrap().try_wait().unwrap().is_some() {
+                return;
+            }
+            assert!(Instant::now() < until, "the server did not come up");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Starts the server and does not wait for anything. Gives its number, which is also that of its process group.
+    pub(crate) fn spawn(&mut self, extra: &[(&str, &str)]) -> u32 {
         assert!(self.child.is_none());
         let child = Command::new(env!("CARGO_BIN_EXE_silas"))
             .args(["start", "--port", "0", "--quiet", "--data-dir"])
@@ -133,16 +147,7 @@ impl Silas {
             .process_group(0)
             .spawn()
             .unwrap();
-        self.child = Some(child);
-        let until = Instant::now() + PATIENCE;
-        let socket = self.data().join("run/control.sock");
-        while UnixStream::connect(&socket).is_err() {
-            if self.child.as_mut().unwrap().try_wait().unwrap().is_some() {
-                return;
-            }
-            assert!(Instant::now() < until, "the server did not come up");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        self.child.insert(child).id()
     }
 
     /// Pulls the plug from outside.
@@ -161,6 +166,15 @@ impl Silas {
         child.wait().unwrap();
     }
 
+    /// Whether the server that was started last is still there, dead or alive, for whoever cannot wait for it.
+    pub(crate) fn is_running(&self) -> bool {
+        let state = |pid: u32| fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let is_alive = |stat: &String| {
+            stat.rsplit(')').next().is_some_and(|rest| !rest.trim().starts_with('Z') && !rest.is_empty())
+        };
+        self.child.as_ref().is_some_and(|child| is_alive(&state(child.id())))
+    }
+
     pub(crate) fn has_died(&mut self) -> bool {
         self.child.as_mut().is_none_or(|child| child.try_wait().unwrap().is_some())
     }
@@ -173,6 +187,17 @@ impl Silas {
             std::thread::sleep(Duration::from_millis(5));
         }
         self.child.take().unwrap().wait().unwrap();
+    }
+
+    #[track_caller]
+    pub(crate) fn assert_old_or_new(&self, original: &BTreeMap<PathBuf, Vec<u8>>, when: &str) {
+        let tree = self.tree();
+        if tree.get(Path::new("src/a.txt")).unwrap() == b"new a\n" {
+            assert_eq!(tree.get(Path::new("src/b.txt")).unwrap(), b"new b\n", "{when}: a mix");
+            assert!(!tree.contains_key(Path::new("gone.txt")) && tree.contains_key(Path::new("more/c.txt")), "{when}");
+        } else {
+            assert_eq!(&tree, original, "{when}: a mix");
+        }
     }
 
     pub(crate) fn line(&self) -> Line {

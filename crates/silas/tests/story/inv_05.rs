@@ -31,6 +31,28 @@ fn the_owners_files_keys_and_sockets_are_not_there() {
     assert_eq!(fs::read_to_string(silas.outside().join("secret.txt")).unwrap(), "top secret\n");
 }
 
+/// Neither by its name nor by what was inherited: the terminal's doors, and the sockets between the front, the launcher
+/// and the workshop that runs this very command.
+#[test]
+fn no_socket_of_silas_can_be_reached() {
+    let silas = Silas::start();
+    let data = silas.data().display().to_string();
+    let code = format!(
+        "import os, socket, stat
+for path in ('{data}/run/control.sock', '{data}/run/keys.sock'):
+    try: socket.socket(socket.AF_UNIX).connect(path); print('reached', path)
+    except OSError: print('closed')
+print('sockets', sum(stat.S_ISSOCK(os.stat(int(fd)).st_mode) for fd in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{{fd}}')))
+print('known', len(open('/proc/net/unix').readlines()) - 1)"
+    );
+    fs::write(silas.repo().join("reach.py"), &code).unwrap();
+    let printed = printed_by(&silas, "python3 reach.py");
+    assert!(printed.contains(r#"["closed", "closed", "sockets 0", "known 0"]"#), "{printed}");
+    let control = std::process::Command::new("python3").args(["-c", &code]).output().unwrap();
+    let control = String::from_utf8_lossy(&control.stdout);
+    assert_eq!(control.matches("reached").count(), 2, "{control}");
+}
+
 #[test]
 fn there_is_no_network() {
     let silas = Silas::start();

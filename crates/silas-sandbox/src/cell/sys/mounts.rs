@@ -1,6 +1,7 @@
 //! The system calls about places and mounts. All of them take descriptors, so that no path is looked up twice.
 
 use super::{above_standard, checked, owned};
+use crate::cell::disk::Room;
 use crate::layers::{Layer, in_force};
 use std::ffi::CStr;
 use std::io;
@@ -71,6 +72,16 @@ pub(in crate::cell) fn status_of(fd: &OwnedFd) -> io::Result<libc::stat> {
     // SAFETY: `status` outlives the call.
     checked(unsafe { libc::fstat(fd.as_raw_fd(), &raw mut status) }.into())?;
     Ok(status)
+}
+
+/// What is free in the file system that `fd` lies in.
+pub(in crate::cell) fn room(fd: &OwnedFd) -> io::Result<Room> {
+    // SAFETY: all-zero bytes are a valid `statvfs`.
+    let mut status: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `status` outlives the call.
+    checked(unsafe { libc::fstatvfs(fd.as_raw_fd(), &raw mut status) }.into())?;
+    let files = (status.f_files > 0).then_some(status.f_favail);
+    Ok(Room { bytes: status.f_bavail.saturating_mul(status.f_frsize), files })
 }
 
 /// A detached copy of the mounts at and below the place that `fd` names.
