@@ -32,7 +32,7 @@ pub(crate) enum Layer {
     Descriptors,
     /// The init's memory and environment cannot be read.
     Inspection,
-    /// A session without a terminal.
+    /// A session without a terminal and without keys.
     Session,
     /// No capability can be had from a file.
     BoundingSet,

@@ -1,3 +1,5 @@
+//! The small rules of names of secrets.
+
 use super::*;
 
 #[test]

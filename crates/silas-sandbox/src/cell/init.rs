@@ -72,6 +72,11 @@ fn settle(
     }
     if in_force(Layer::Session) {
         sys::new_session().map_err(at(Step::Session, 0))?;
+        // Where it is refused, as in containers, the filter alone keeps keys away.
+        let _ = sys::new_session_keyring();
+    }
+    if in_force(Layer::User) {
+        bound_namespace();
     }
     sys::set_umask(0o022);
     if in_force(Layer::HostName) {
@@ -102,6 +107,17 @@ fn settle(
         sys::forbid_new_privileges().map_err(at(Step::Capabilities, 0))?;
     }
     Ok(())
+}
+
+/// What the kernel counts by user namespace: what a program could otherwise use up for its owner everywhere, and further
+/// user namespaces, of which there shall be none. Where these switches cannot be written, as in containers, the filter
+/// alone keeps namespaces away, and what an owner may watch at once can be used up while the program runs.
+fn bound_namespace() {
+    const BOUNDS: [(&str, &str); 3] =
+        [("max_user_namespaces", "0"), ("max_inotify_instances", "64"), ("max_inotify_watches", "32768")];
+    for (name, most) in BOUNDS {
+        let _ = super::supervise::write_file(format!("/proc/sys/user/{name}"), most);
+    }
 }
 
 /// Goes on when the caller says so, and ends this process when the caller gave up or is gone.

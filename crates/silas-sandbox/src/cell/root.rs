@@ -39,6 +39,9 @@ const DEVICE_LINKS: [(&CStr, &CStr); 4] = [
 /// Parts of `/proc` through which the kernel itself is configured.
 const PROC_READ_ONLY: [&CStr; 4] = [c"sys", c"sysrq-trigger", c"irq", c"bus"];
 
+/// Parts of `/proc` that tell of keys, which belong to a user and to no namespace.
+const PROC_COVERED: [&CStr; 2] = [c"keys", c"key-users"];
+
 /// Something of the host that will be shown at the same name in the cell.
 enum Shown {
     Tree(OwnedFd),
@@ -136,6 +139,13 @@ fn attach_proc(root: &OwnedFd) -> io::Result<()> {
         sys::add_attributes(&tree, attributes | sys::ATTR_RDONLY)?;
         sys::attach(&tree, &place)?;
     }
+    for name in PROC_COVERED {
+        match sys::open_child(&proc, name) {
+            Ok(place) => cover(root, &place)?,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
+    }
     Ok(())
 }
 
@@ -190,8 +200,13 @@ fn cover_socket(root: &OwnedFd, names: &[CString]) -> io::Result<()> {
     if sys::status_of(&here)?.st_mode & libc::S_IFMT != libc::S_IFSOCK {
         return Ok(());
     }
+    cover(root, &here)
+}
+
+/// Puts the empty device over something that is no directory.
+fn cover(root: &OwnedFd, place: &OwnedFd) -> io::Result<()> {
     let null = sys::open_child(&sys::open_child(root, c"dev")?, c"null")?;
-    sys::attach(&sys::copy_tree(&null)?, &here)
+    sys::attach(&sys::copy_tree(&null)?, place)
 }
 
 /// Those of the named entries that the host has.

@@ -186,6 +186,14 @@ pub(super) fn new_session() -> io::Result<()> {
     Ok(())
 }
 
+/// Lets go of the keys that the caller's session holds.
+pub(super) fn new_session_keyring() -> io::Result<()> {
+    const JOIN_SESSION_KEYRING: libc::c_int = 1;
+    // SAFETY: without a name a new keyring is made; no pointer is read.
+    checked(unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, 0) })?;
+    Ok(())
+}
+
 /// From now on the control group that this process is in looks like the top.
 pub(super) fn new_cgroup_namespace() -> io::Result<()> {
     // SAFETY: only a number is passed.

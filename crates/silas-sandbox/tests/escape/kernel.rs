@@ -61,7 +61,7 @@ for top, dirs, files in os.walk('/proc'):
     if top == '/proc': dirs[:] = [d for d in dirs if not d.isdigit() and d not in ('self', 'thread-self')]
     for name in files:
         path = os.path.join(top, name)
-        if os.path.islink(path): continue
+        if not os.path.isfile(path) or os.path.islink(path): continue
         try: os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK)); opened.append(path)
         except OSError: pass
 print(len(opened), opened[:5])";

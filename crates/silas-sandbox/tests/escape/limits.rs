@@ -16,6 +16,7 @@ pub(crate) const CASES: &[Case] = &[
     ("flood_scratch_space_with_files", flood_scratch_space_with_files),
     ("flood_the_disk", flood_the_disk),
     ("flood_the_disk_with_files", flood_the_disk_with_files),
+    ("use_up_what_can_be_watched", use_up_what_can_be_watched),
     ("open_too_many_files", open_too_many_files),
     ("leave_a_core_file", leave_a_core_file),
     ("start_with_huge_arguments", start_with_huge_arguments),
@@ -154,6 +155,22 @@ fn flood_the_disk_with_files(ground: &Ground) -> Shown {
     let inside = ground.sh(flood);
     assert_eq!((inside.ended, inside.is_disk_nearly_full), (Ended::Signalled(libc::SIGKILL), true));
     Shown::Held
+}
+
+/// Counted for the owner on the whole machine: editors and desktops would go without.
+fn use_up_what_can_be_watched(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = "import ctypes; c = ctypes.CDLL(None); n = 0
+while n < 120 and c.inotify_init() >= 0: n += 1
+print(n)";
+    let count = |output: &[u8]| text(output).parse::<u32>().unwrap();
+    let inside = count(&ground.python(code).stdout);
+    let outside = count(&ground.python_outside(code).stdout);
+    match inside {
+        0..=64 if outside > inside => Shown::Held,
+        0..=64 => Shown::NoControl(format!("only {outside} are possible outside")),
+        _ => Shown::Skipped("/proc/sys/user cannot be written here".to_owned()),
+    }
 }
 
 fn open_too_many_files(ground: &Ground) -> Shown {

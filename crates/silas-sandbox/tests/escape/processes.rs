@@ -13,6 +13,7 @@ pub(crate) const CASES: &[Case] = &[
     ("read_an_inherited_descriptor", read_an_inherited_descriptor),
     ("read_the_callers_environment", read_the_callers_environment),
     ("trace_another_process", trace_another_process),
+    ("see_the_callers_keys", see_the_callers_keys),
     ("write_another_process_memory", write_another_process_memory),
     ("write_through_proc_mem", write_through_proc_mem),
     ("kill_a_process_of_the_host", kill_a_process_of_the_host),
@@ -78,6 +79,24 @@ fn trace_another_process(ground: &Ground) -> Shown {
         assert_eq!(ground.python(&code).ended, Ended::Exited(1), "{path}");
     }
     Shown::Held
+}
+
+/// The kernel lists whatever keys a process could have; a session's keys are inherited like descriptors.
+fn see_the_callers_keys(ground: &Ground) -> Shown {
+    // SAFETY: constant strings with their length; the keyring is this process's own.
+    let key = unsafe {
+        libc::syscall(libc::SYS_keyctl, 1, 0);
+        let (kind, name) = (c"user".as_ptr(), c"silas-escape-key".as_ptr());
+        libc::syscall(libc::SYS_add_key, kind, name, SECRET.as_ptr(), SECRET.len(), -3)
+    };
+    if key < 0 {
+        return Shown::Skipped(format!("no keys here: {}", std::io::Error::last_os_error()));
+    }
+    assert!(!text(&ground.sh("cat /proc/keys").stdout).contains("silas-escape-key"));
+    match text(&ground.sh_outside("cat /proc/keys").stdout).contains("silas-escape-key") {
+        true => Shown::Held,
+        false => Shown::NoControl("this kernel lists no keys".to_owned()),
+    }
 }
 
 fn write_another_process_memory(ground: &Ground) -> Shown {

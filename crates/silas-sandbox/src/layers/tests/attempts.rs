@@ -45,7 +45,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     Attempt { what: "write a larger file than allowed", stopped_by: &[ResourceLimits], prepare: nothing, run: write_a_large_file },
     Attempt { what: "leave a whiteout node in the project", stopped_by: &[Landlock], prepare: nothing, run: leave_a_node },
     Attempt { what: "leave a set-id file in the project", stopped_by: &[Seccomp], prepare: nothing, run: leave_a_set_id_file },
-    Attempt { what: "steal a key from the caller's keyring", stopped_by: &[Seccomp], prepare: nothing, run: steal_a_key },
+    Attempt { what: "steal a key from the caller's keyring", stopped_by: &[Session, Seccomp], prepare: nothing, run: steal_a_key },
     Attempt { what: "front: read a file of the owner", stopped_by: &[Landlock], prepare: nothing, run: front_reads },
     Attempt { what: "front: leave a set-id file", stopped_by: &[Seccomp], prepare: nothing, run: front_leaves_a_set_id_file },
     Attempt { what: "front: start a program", stopped_by: &[Landlock, Seccomp], prepare: nothing, run: front_starts_a_program },
