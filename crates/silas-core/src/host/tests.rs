@@ -1,3 +1,5 @@
+//! The small rules of host names.
+
 use super::*;
 
 fn read(text: &str) -> String {
