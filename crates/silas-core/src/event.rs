@@ -165,6 +165,26 @@ pub enum AuditEvent {
         version: u64,
         title: Text,
     },
+    /// A message was tried often enough and put aside.
+    MessageDeadLettered {
+        message: MessageId,
+        attempts: u32,
+        reason: Text,
+    },
+    /// The owner had it tried again.
+    DeadLetterRevived {
+        message: MessageId,
+    },
+    /// The owner had the text of an entry forgotten, by words signed with this key.
+    TextForgotten {
+        entry: u64,
+        key: KeyId,
+    },
+    /// The texts of all entries up to this one were kept for their time and are gone.
+    TextsExpired {
+        through: u64,
+        texts: u32,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -209,6 +229,10 @@ impl AuditEvent {
             AuditEvent::TaskAdded { .. } => "task_added",
             AuditEvent::TaskCompleted { .. } => "task_completed",
             AuditEvent::TaskReopened { .. } => "task_reopened",
+            AuditEvent::MessageDeadLettered { .. } => "message_dead_lettered",
+            AuditEvent::DeadLetterRevived { .. } => "dead_letter_revived",
+            AuditEvent::TextForgotten { .. } => "text_forgotten",
+            AuditEvent::TextsExpired { .. } => "texts_expired",
         }
     }
 }

@@ -28,6 +28,7 @@ pub mod reflex;
 pub mod relpath;
 pub mod roots;
 pub mod secret;
+pub mod session;
 pub mod signature;
 pub mod taint;
 pub mod task;

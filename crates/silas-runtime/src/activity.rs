@@ -130,6 +130,20 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::InstructionRefused { reason, .. } => {
             (Icon::Refused, "Did not change your tasks".to_owned(), capitalised(reason))
         }
+        AuditEvent::MessageDeadLettered { attempts, reason, .. } => {
+            (Icon::Cross, format!("Put a message aside after {attempts} attempts"), line(reason))
+        }
+        AuditEvent::DeadLetterRevived { .. } => {
+            (Icon::Pen, "You had a message tried again".to_owned(), "It had been put aside".to_owned())
+        }
+        AuditEvent::TextForgotten { entry, key } => {
+            (Icon::Pen, format!("You had the text of entry {entry} forgotten"), on(key))
+        }
+        AuditEvent::TextsExpired { texts, .. } => (
+            Icon::Tick,
+            format!("Forgot {} whose time was over", count(*texts as usize, "old text")),
+            "What happened stays in the ledger".to_owned(),
+        ),
         AuditEvent::StreamStarted { .. }
         | AuditEvent::StreamStopped {}
         | AuditEvent::ReplySent { .. }

@@ -8,15 +8,11 @@
 //! there is something to lease.
 
 use crate::turn::Turn;
-use crate::view::{DeadLetterView, Update, WorkView};
-use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
-use serde_json::Value;
 use silas_core::Timestamp;
-use silas_gates::scrub;
 use silas_sandbox::Recovered;
-use silas_store::queue::{self, ATTEMPTS_MAX, Backoff, Kind, Lease, Leased, Nacked, Name};
-use silas_store::{Commit, ReadTx, Tx, executions};
+use silas_store::queue::{self, ATTEMPTS_MAX, Backoff, Lease, Leased, Name};
+use silas_store::{Commit, Tx};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -37,7 +33,7 @@ const HOLDER: &str = "front";
 /// How long a message stays with a task that ended without a word. Longer than any pause of a living process.
 const LEASE: Duration = Duration::from_secs(60);
 /// Half a second, then one, two and four: what does not work by then will not.
-const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(4) };
+pub(crate) const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(4) };
 /// Messages that one look takes at most; the next look follows at once.
 const TAKEN_MAX: u32 = 16;
 /// The pause after the store itself has failed.
@@ -159,36 +155,6 @@ impl Stream {
         }
     }
 
-    /// A message could not be dealt with: it comes again later. If it came often enough it is put aside, and the owner
-    /// is told.
-    pub(crate) async fn give_back(self: &Arc<Self>, lease: &Lease, kind: Kind, body: &Value, trouble: &Trouble) {
-        tracing::warn!(message = %lease.message, %trouble, "a message could not be dealt with");
-        let (stream, lease, body, now) = (self.clone(), lease.clone(), body.clone(), self.clock.now());
-        let reason = trouble.message.clone();
-        let nacking = self.store.write(move |tx| {
-            let Nacked::Dead = queue::nack(tx, &lease, now, BACKOFF)? else { return Ok(Commit(None)) };
-            let what = what_it_was(tx, kind, &body)?;
-            let todo = match kind {
-                Kind::UserMessage => "Say it again to try again.",
-                Kind::ExecutionStatus => "Look at the directory before you ask for it again.",
-            };
-            let sentence = format!("Put aside after {ATTEMPTS_MAX} attempts: {what}. {reason} {todo}");
-            let work = put_aside(tx, &body)?;
-            Ok(Commit(Some((stream.tell_in(tx, &sentence)?, work))))
-        });
-        match nacking.await {
-            Ok(None) => {}
-            Ok(Some((entry, work))) => {
-                if let Some(work) = work {
-                    self.publish(Update::Work { work });
-                }
-                self.publish_entry(entry);
-            }
-            // The lease runs out by itself.
-            Err(cause) => tracing::error!(%cause, "a message could not be given back"),
-        }
-    }
-
     /// What the launcher says is true. Finishes what was committed, removes what was not.
     pub(crate) async fn recover(&self) -> Result<Vec<Recovered>, Trouble> {
         let launcher = self.launcher.clone();
@@ -222,47 +188,6 @@ fn take(tx: &mut Tx<'_>, name: Name, consumer: &str, now: Timestamp) -> Result<V
         }
     }
     Ok(taken)
-}
-
-/// What was put aside, in the words of the owner.
-pub(crate) fn dead_letters(tx: &ReadTx<'_>) -> Result<Vec<DeadLetterView>, silas_store::Error> {
-    let mut letters = Vec::new();
-    for dead in queue::dead(tx)? {
-        let text = what_it_was(tx, dead.kind, &dead.body)?;
-        // A delivery beyond the last attempt only put it aside.
-        let attempts = dead.attempts.min(ATTEMPTS_MAX);
-        letters.push(DeadLetterView { message: dead.message, text, attempts });
-    }
-    Ok(letters)
-}
-
-fn what_it_was(tx: &ReadTx<'_>, kind: Kind, body: &Value) -> Result<String, silas_store::Error> {
-    let words = match kind {
-        Kind::UserMessage => body["text"].as_str().map(str::to_owned),
-        Kind::ExecutionStatus => record_of(tx, body)?.map(|(_, record)| record.view.title),
-    };
-    Ok(match (words, kind) {
-        (Some(words), _) => format!("“{}”", scrub::visible_line(&words, 80)),
-        (None, Kind::UserMessage) => "a message".to_owned(),
-        (None, Kind::ExecutionStatus) => "a change to your files".to_owned(),
-    })
-}
-
-/// Work that was put aside does not look as if it ran.
-fn put_aside(tx: &mut Tx<'_>, body: &Value) -> Result<Option<WorkView>, silas_store::Error> {
-    let Some((execution, mut record)) = record_of(tx, body)? else { return Ok(None) };
-    record.settle_steps();
-    record.view.place = "Put aside".to_owned();
-    record.view.footer = "Unfinished. Look at the directory".to_owned();
-    executions::set_result(tx, &execution.id, &record.to_json()?, record.changeset.as_ref(), execution.undo_until)?;
-    Ok(Some(record.view))
-}
-
-fn record_of(tx: &ReadTx<'_>, body: &Value) -> Result<Option<(executions::Execution, WorkRecord)>, silas_store::Error> {
-    let Ok(status) = serde_json::from_value::<post::ExecutionStatus>(body.clone()) else { return Ok(None) };
-    let Some(execution) = executions::get(tx, &status.execution)? else { return Ok(None) };
-    let record = execution.result.clone().and_then(|result| serde_json::from_value(result).ok());
-    Ok(record.map(|record| (execution, record)))
 }
 
 fn cut_short() -> Trouble {

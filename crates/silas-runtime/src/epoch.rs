@@ -5,7 +5,7 @@ use crate::{Stream, Trouble};
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::checkpoint::Head;
 use silas_core::event::AuditEvent;
-use silas_store::{Commit, Tx, cards, ledger, settings};
+use silas_store::{Commit, Tx, cards, ledger, sessions, settings};
 
 /// The setting that remembers the epoch in which the database was last opened.
 const EPOCH: &str = "epoch";
@@ -35,6 +35,7 @@ impl Stream {
                     let old_head = ledger::head(tx)?.map(|(seq, hash)| Head { seq, hash });
                     tx.record(&AuditEvent::RestoredFromBackup { old_head, epoch })?;
                     void_offers(tx, epoch)?;
+                    sessions::void_all(tx)?;
                 }
             }
             settings::set(tx, EPOCH, &epoch)?;

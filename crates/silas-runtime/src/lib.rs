@@ -3,7 +3,7 @@
 //! A message comes in ([`turn`]), reflex or a model makes something of it, a question goes to the owner ([`review`]),
 //! and what the owner approved is carried out in a private copy ([`work`]), verified there, applied, and can be taken
 //! back ([`undo`]). Messages and work travel through the durable queue, and what was interrupted there is taken up again
-//! ([`consumer`]). Every step is in the ledger, from which [`activity`] and [`proof`] tell it.
+//! ([`consumer`]). What is said gets to whoever follows the Stream by way of the outbox ([`listeners`]). Every step is in the ledger, from which [`activity`] and [`proof`] tell it.
 //!
 //! Deliberately absent: private keys, the owner's files (the launcher's helpers touch those, never this process), and
 //! any decision of a model's.
@@ -11,6 +11,9 @@
 mod activity;
 mod consumer;
 mod epoch;
+mod forget;
+mod letters;
+mod listeners;
 mod pairing;
 mod places;
 mod proof;
@@ -27,6 +30,8 @@ pub mod view;
 mod words;
 mod work;
 
+pub use forget::words as forget_words;
+pub use listeners::{Attached, Listener, Resume};
 pub use places::Places;
 pub use stream::{Options, Parts, Stream};
 pub use trouble::Trouble;

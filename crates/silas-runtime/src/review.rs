@@ -15,7 +15,7 @@ use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::{WorkItem, WorkState};
 use silas_core::{CardId, MessageId, Timestamp, canonical};
 use silas_store::queue::{self, Lease, Leased, Name};
-use silas_store::{Abort, Commit, Tx, cards, executions, work_items};
+use silas_store::{Abort, Commit, Tx, cards, undo_records, work_items};
 use std::sync::Arc;
 
 /// What a turn may ask the owner.
@@ -304,7 +304,7 @@ impl Stream {
 
     /// The kept old versions go when their time is over, if the house rules say so; without them they stay.
     async fn close_undo_windows(self: &Arc<Self>, now: Timestamp) -> Result<(), Trouble> {
-        let over = self.store.read(move |tx| executions::list_past_undo(tx, now)).await?;
+        let over = self.store.read(move |tx| undo_records::list_over(tx, now)).await?;
         for execution in over {
             let engine = self.engine.clone();
             let asking = self.store.write(move |tx| Ok(Commit(engine.use_house_rule(tx, HouseRule::DropOldVersions)?)));

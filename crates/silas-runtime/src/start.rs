@@ -1,13 +1,14 @@
 //! Coming back to life: what was acknowledged before the last stop is taken up where it was left. The leases of the last
 //! life are void; the launcher's word comes first, then the consumer takes up what the queue holds.
 
+use crate::listeners::Posted;
 use crate::work::Stop;
 use crate::{Parts, Stream, Trouble};
 use silas_core::device::Certificate;
 use silas_core::event::AuditEvent;
 use silas_core::roots::{RootGrant, RootKind};
 use silas_core::{MessageId, Taint};
-use silas_store::{Commit, Tx, chronicle, devices, ledger, queue, settings};
+use silas_store::{Commit, Tx, chronicle, devices, ledger, queue, sessions, settings};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ impl Stream {
         stream.enter_epoch().await?;
         stream.know_checkpoints().await?;
         stream.note_start_of_stream(terminal, version).await?;
+        stream.restore_outbox().await?;
         let recovered = stream.recover().await?;
         stream.finish_operations(Duration::ZERO).await;
         stream.take_up_the_past(&recovered).await?;
@@ -43,6 +45,7 @@ impl Stream {
                 devices::insert(tx, &terminal)?;
             }
             queue::requeue_leased(tx)?;
+            sessions::restore(tx)?;
             tx.record(&AuditEvent::StreamStarted { version: version.clone() })?;
             Ok(Commit(()))
         });
@@ -73,13 +76,12 @@ impl Stream {
         let sentence = sentence.to_owned();
         let stream = self.clone();
         let telling = self.store.write(move |tx| Ok(Commit(stream.tell_in(tx, &sentence)?)));
-        let entry = telling.await?;
-        self.publish_entry(entry);
+        self.deliver(telling.await?);
         Ok(())
     }
 
-    /// The same, as part of a larger transaction; whoever commits it publishes the entry.
-    pub(crate) fn tell_in(&self, tx: &mut Tx<'_>, sentence: &str) -> Result<chronicle::Entry, silas_store::Error> {
+    /// The same, as part of a larger transaction; whoever commits it delivers the entry.
+    pub(crate) fn tell_in(&self, tx: &mut Tx<'_>, sentence: &str) -> Result<Posted, silas_store::Error> {
         let entry = chronicle::Entry {
             id: MessageId::new(self.random.as_ref()),
             sender: chronicle::Sender::Silas,
@@ -87,10 +89,10 @@ impl Stream {
             text: sentence.to_owned(),
             at: self.clock.now(),
         };
-        chronicle::append(tx, &entry)?;
+        let posted = Stream::post(tx, &entry)?;
         let text = tx.text(sentence)?;
         tx.record(&AuditEvent::ReplySent { message: entry.id.clone(), text })?;
-        Ok(entry)
+        Ok(posted)
     }
 
     /// Tells the doors from a thread that cannot wait: cards, activity and grants as they are now.

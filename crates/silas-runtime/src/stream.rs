@@ -1,8 +1,9 @@
 //! The stream: Silas's one permanent conversation with its owner, and what it holds while it runs.
 
 use crate::activity::{self, Beside};
-use crate::consumer::{self, Holds};
-use crate::view::{Entry, GrantView, Sender, Snapshot, Update, WorkView};
+use crate::consumer::Holds;
+use crate::letters;
+use crate::view::{CardsPage, Entry, GrantView, Sender, Snapshot, UndoView, Update, WorkView};
 use crate::work::{Running, Stop, WorkRecord};
 use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
@@ -15,7 +16,9 @@ use silas_core::roots::{Place, RootGrant};
 use silas_core::token::Kind;
 use silas_core::{Clock, Digest, ExecutionId, InstallationId, KeyId, Random, Timestamp, reflex};
 use silas_sandbox::Launcher;
-use silas_store::{ReadTx, Store, cards, chronicle, devices, executions, ledger, tokens};
+use silas_store::{
+    ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, tokens, undo_records,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -80,11 +83,15 @@ pub struct Stream {
     /// What the last check of the ledger said.
     verified: Mutex<Option<bool>>,
     updates: broadcast::Sender<Update>,
+    /// The last number of the channel outbox that may be given out. Moved by whoever commits an entry, read by doors.
+    pub(crate) outbox: watch::Sender<u64>,
 }
 
 /// Entries and pieces of work that the Stream shows.
 const ENTRIES_SHOWN: u32 = 100;
 const WORK_SHOWN: u32 = 20;
+/// Cards that a door is given at once; the rest is counted and can be asked for.
+const CARDS_SHOWN: usize = 200;
 /// Entries of the ledger that Activity is told from.
 const LEDGER_SHOWN: u32 = 400;
 /// Updates that a slow door may fall behind before it starts again from a snapshot.
@@ -111,6 +118,7 @@ impl Stream {
             checkpointed: AtomicU64::new(0),
             verified: Mutex::new(None),
             updates,
+            outbox: watch::Sender::new(0),
         }
     }
 
@@ -137,15 +145,14 @@ impl Stream {
 
     /// Everything that a door needs to draw itself.
     pub async fn snapshot(&self) -> Result<Snapshot, Trouble> {
-        let (entries, cards, finished, dead_letters) = self
-            .store
-            .read(|tx| {
-                let entries = chronicle::recent(tx, ENTRIES_SHOWN)?;
-                let cards = open_cards(tx)?;
-                let finished = executions::recent(tx, WORK_SHOWN)?;
-                Ok((entries, cards, finished, consumer::dead_letters(tx)?))
-            })
-            .await?;
+        let now = self.clock.now();
+        let looking = self.store.read(move |tx| {
+            let entries = (chronicle::recent(tx, ENTRIES_SHOWN)?, channel_outbox::head(tx)?);
+            let cards = open_cards(tx)?;
+            let finished = executions::recent(tx, WORK_SHOWN)?;
+            Ok((entries, cards, finished, letters::dead_letters(tx)?, undo_records::list_open(tx, now)?))
+        });
+        let ((entries, seq), cards, finished, dead_letters, undoable) = looking.await?;
         let mut work: BTreeMap<ExecutionId, WorkView> = finished
             .into_iter()
             .filter_map(|execution| serde_json::from_value::<WorkRecord>(execution.result?).ok())
@@ -159,14 +166,17 @@ impl Stream {
         let (activity, grants) = self.activity().await?;
         Ok(Snapshot {
             installation: self.installation().clone(),
-            now: self.clock.now(),
+            now,
             entries: entries.into_iter().map(entry).collect(),
-            cards,
+            seq,
+            n_more_cards: cards.len().saturating_sub(CARDS_SHOWN),
+            cards: cards.into_iter().take(CARDS_SHOWN).collect(),
             work,
             activity,
             grants,
             understood: reflex::UNDERSTOOD.iter().map(|&sentence| sentence.to_owned()).collect(),
             dead_letters,
+            undoable: undoable.into_iter().filter_map(undo).collect(),
             n_durable_commits: self.store.n_durable_commits(),
         })
     }
@@ -194,9 +204,14 @@ impl Stream {
 
     pub(crate) async fn publish_cards(&self) {
         match self.store.read(open_cards).await {
-            Ok(cards) => self.publish(Update::Cards { cards }),
+            Ok(cards) => self.publish(Update::Cards(page(cards, 0))),
             Err(cause) => tracing::error!(%cause, "cards cannot be read"),
         }
+    }
+
+    /// The cards from number `from` on, counted from 0 in the order of [`Snapshot::cards`].
+    pub async fn cards(&self, from: usize) -> Result<CardsPage, Trouble> {
+        Ok(page(self.store.read(open_cards).await?, from))
     }
 
     pub(crate) fn set_verified(&self, is_sound: bool) {
@@ -252,7 +267,22 @@ pub(crate) fn entry(stored: chronicle::Entry) -> Entry {
         chronicle::Sender::Owner => Sender::Owner,
         chronicle::Sender::Silas => Sender::Silas,
     };
-    Entry { id: stored.id, sender, text: silas_gates::scrub::visible(&stored.text), at: stored.at }
+    let text = match stored.text.as_str() {
+        "" => "(forgotten)".to_owned(),
+        text => silas_gates::scrub::visible(text),
+    };
+    Entry { id: stored.id, sender, text, at: stored.at }
+}
+
+/// Work that can still be taken back, if it has a name to show.
+fn undo(applied: executions::Execution) -> Option<UndoView> {
+    let record: WorkRecord = serde_json::from_value(applied.result?).ok()?;
+    Some(UndoView { execution: applied.id, title: record.view.title, until: applied.undo_until? })
+}
+
+fn page(cards: Vec<Card>, from: usize) -> CardsPage {
+    let n_more_cards = cards.len().saturating_sub(from.saturating_add(CARDS_SHOWN));
+    CardsPage { cards: cards.into_iter().skip(from).take(CARDS_SHOWN).collect(), n_more_cards }
 }
 
 /// What waits for an answer comes first; results, which ask nothing, never stand in its way.

@@ -7,12 +7,12 @@
 
 use crate::consumer::Hold;
 use crate::{Stream, Trouble};
-use silas_core::MessageId;
+use silas_core::{MessageId, SessionId};
 use silas_core::message::{Channel, Message, SignedMessage};
 use silas_store::queue::Kind;
 use std::sync::Arc;
 
-mod accept;
+pub(crate) mod accept;
 mod answer;
 mod route;
 mod screen;
@@ -28,10 +28,10 @@ pub(crate) struct Turn {
 impl Stream {
     /// Takes in what the owner said. Nothing is answered before it is on disk, and what is on disk will be answered.
     #[rustfmt::skip]
-    pub async fn hear(self: &Arc<Self>, heard: SignedMessage, channel: Channel) -> Result<(), Trouble> {
-        let screened = screen::input(heard)?;                   // 1      may halt
-        let accepted = self.accept(screened, channel).await?;   // 2, 3   taint, chronicle, queue
-        if let Some(turn) = accepted {                          //        else behind others: the consumer gets to it
+    pub async fn hear(self: &Arc<Self>, heard: SignedMessage, channel: Channel, session: &SessionId) -> Result<(), Trouble> {
+        let screened = screen::input(heard)?;                           // 1      may halt
+        let accepted = self.accept(screened, channel, session).await?;  // 2, 3   taint, chronicle, queue
+        if let Some(turn) = accepted {                                  //        else behind others: the consumer gets to it
             self.respond(turn).await;
         }
         Ok(())

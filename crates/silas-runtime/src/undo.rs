@@ -14,7 +14,7 @@ use silas_core::fail::{self, FailPoint};
 use silas_core::{ExecutionId, Timestamp, TokenId};
 use silas_sandbox::Recovered;
 use silas_store::queue::{self, Lease};
-use silas_store::{Commit, cards, executions, tokens};
+use silas_store::{Commit, cards, executions, tokens, undo_records};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -122,15 +122,15 @@ impl Stream {
             };
             let place = view.as_ref().map_or_else(String::new, |(_, name)| format!(" in {name}"));
             let sentence = format!("Put {} back{place}, exactly as before.", count(files as usize, "file"));
-            let entry = stream.tell_in(tx, &sentence)?;
-            Ok(Commit(Some((entry, sentence, view))))
+            let posted = stream.tell_in(tx, &sentence)?;
+            Ok(Commit(Some((posted, sentence, view))))
         });
-        let (entry, sentence, view) = noting.await?.ok_or_else(interrupted)?;
+        let (posted, sentence, view) = noting.await?.ok_or_else(interrupted)?;
         fail::point(FailPoint::UndoRecorded);
         if let Some((view, _)) = view {
             self.publish(Update::Work { work: view });
         }
-        self.publish_entry(entry);
+        self.deliver(posted);
         self.publish_cards().await;
         self.publish_activity().await;
         Ok(sentence)
@@ -206,7 +206,7 @@ impl Stream {
             tracing::warn!(code = error.code(), %error, "old versions are kept");
         }
         let noting = self.store.write_background(move |tx| {
-            executions::close_undo(tx, &execution)?;
+            undo_records::close(tx, &execution)?;
             tx.record(&AuditEvent::UndoWindowClosed { execution: execution.clone() })?;
             Ok(Commit(()))
         });

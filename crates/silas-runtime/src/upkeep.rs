@@ -12,6 +12,9 @@ const EVERY: Duration = Duration::from_secs(24 * 3600);
 /// How long it is remembered which messages were dealt with. Nobody delivers one again after so long.
 const PROCESSED_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// How long a device can be away and still be given exactly what it missed. Later it is shown the whole.
+const OUTBOX_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
 impl Stream {
     /// Runs until it is dropped.
     pub async fn keep_house(self: Arc<Self>) {
@@ -29,6 +32,7 @@ impl Stream {
     async fn forget_what_is_old(&self) -> Result<(), Trouble> {
         let policy = Policy {
             chronicle_before: self.ago(self.options.chronicle_kept),
+            outbox_before: self.ago(OUTBOX_KEPT),
             nonces_before: self.ago(self.options.nonce_ttl),
             processed_before: self.ago(PROCESSED_KEPT),
         };

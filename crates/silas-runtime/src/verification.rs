@@ -64,6 +64,7 @@ impl Stream {
             n_entries: found.chain.entries,
             head: found.chain.head.map(|(_, hash)| hash.to_string()),
             broken: found.problem(),
+            n_forgotten: found.chain.erased_texts,
         })
     }
 

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use silas_core::card::Card;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
+use silas_core::session::SessionType;
 use silas_core::task::{TaskId, TaskState};
-use silas_core::{ExecutionId, InstallationId, MessageId, Timestamp, WorkItemId};
+use silas_core::{ExecutionId, InstallationId, MessageId, SessionId, Timestamp, WorkItemId};
 
 /// Everything a door needs to draw itself after connecting; later changes come as [`Update`]s.
 #[derive(Clone, Debug, Serialize)]
@@ -13,8 +14,12 @@ pub struct Snapshot {
     pub installation: InstallationId,
     pub now: Timestamp,
     pub entries: Vec<Entry>,
-    /// Open and parked cards, the active one first.
+    /// The number in the channel outbox up to which `entries` tells; what comes later is delivered.
+    pub seq: u64,
+    /// Open and parked cards, the active one first; not more than a page of them.
     pub cards: Vec<Card>,
+    /// How many more there are.
+    pub n_more_cards: usize,
     /// The work shown in the Stream, oldest first.
     pub work: Vec<WorkView>,
     pub activity: ActivityView,
@@ -23,6 +28,8 @@ pub struct Snapshot {
     pub understood: Vec<String>,
     /// What could not be done and was put aside, oldest first.
     pub dead_letters: Vec<DeadLetterView>,
+    /// What can still be taken back, the one whose time is over first at the top.
+    pub undoable: Vec<UndoView>,
     /// Commits since the start that were synced to disk.
     pub n_durable_commits: u64,
 }
@@ -30,13 +37,7 @@ pub struct Snapshot {
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Update {
-    /// A new entry of the Stream, or a new version of one with the same id.
-    Message {
-        entry: Entry,
-    },
-    Cards {
-        cards: Vec<Card>,
-    },
+    Cards(CardsPage),
     Work {
         work: WorkView,
     },
@@ -44,6 +45,63 @@ pub enum Update {
         activity: ActivityView,
         grants: Vec<GrantView>,
     },
+}
+
+/// Cards of the review queue, in order.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CardsPage {
+    pub cards: Vec<Card>,
+    /// How many come after these.
+    pub n_more_cards: usize,
+}
+
+/// An entry of the Stream with its number in the channel outbox, by which it is acknowledged.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct DeliveryView {
+    pub seq: u64,
+    pub entry: Entry,
+}
+
+/// What a device finds that was away.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct SinceView {
+    /// When it was last here.
+    pub at: Timestamp,
+    /// Entries of the Stream that came since.
+    pub n_entries: u64,
+}
+
+/// One place at which the owner and Silas talk.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SessionView {
+    pub session: SessionId,
+    pub session_type: SessionType,
+    pub title: String,
+    pub created_at: Timestamp,
+    pub last_active: Timestamp,
+    pub turn_count: u64,
+    pub active: bool,
+    /// Entries that it has not shown yet.
+    pub n_waiting: u64,
+}
+
+/// Applied work that can still be taken back.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct UndoView {
+    pub execution: ExecutionId,
+    pub title: String,
+    pub until: Timestamp,
+}
+
+/// An entry of the ledger whose text may be forgotten.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LedgerTextView {
+    pub seq: u64,
+    pub at: Timestamp,
+    /// The event's name.
+    pub event: String,
+    /// Nothing if it has none, or it is gone already.
+    pub text: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -147,7 +205,7 @@ pub struct TaskView {
 }
 
 /// A message that was tried often enough and put aside.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DeadLetterView {
     pub message: MessageId,
     /// What could not be done: the owner's words, or the title of the work.
@@ -182,4 +240,6 @@ pub struct LedgerReport {
     pub head: Option<String>,
     /// Where and why the chain does not hold; `None` if it does.
     pub broken: Option<String>,
+    /// Texts beside the chain that were forgotten. It holds without them.
+    pub n_forgotten: u64,
 }

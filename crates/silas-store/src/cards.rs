@@ -5,7 +5,7 @@ use crate::{Error, ReadTx, Tx, params};
 use silas_core::CardId;
 use silas_core::card::Card;
 
-/// Cards that one call returns at most.
+/// Cards that one statement returns at most.
 pub const CARDS_MAX: u32 = 1000;
 
 /// `subject` is what the card is about: the id of a work item or an execution, or a path. Fails if the id is taken.
@@ -40,13 +40,29 @@ pub fn update(tx: &mut Tx<'_>, card: &Card) -> Result<(), Error> {
     Ok(())
 }
 
-/// What waits for the owner, parked cards included, oldest first.
-pub fn list_open(tx: &ReadTx<'_>) -> Result<Vec<Card>, Error> {
+/// What waits for the owner, parked cards included, oldest first: those behind `after`, at most [`CARDS_MAX`]. Begin
+/// with `None`, go on with the last of each page; an empty page is the end.
+pub fn page_open(tx: &ReadTx<'_>, after: Option<&Card>) -> Result<Vec<Card>, Error> {
+    let (created_at, id) = after.map_or((i64::MIN, ""), |card| (card.created_at.micros(), card.id.as_str()));
     tx.query(
-        "SELECT card FROM cards WHERE state IN ('open', 'parked') ORDER BY created_at, id LIMIT ?1",
-        params![CARDS_MAX],
+        "SELECT card FROM cards WHERE state IN ('open', 'parked') AND (created_at, id) > (?1, ?2)
+         ORDER BY created_at, id LIMIT ?3",
+        params![created_at, id, CARDS_MAX],
         |row| json(row, "card"),
     )
+}
+
+/// All of what waits for the owner, oldest first.
+pub fn list_open(tx: &ReadTx<'_>) -> Result<Vec<Card>, Error> {
+    let mut all = Vec::new();
+    loop {
+        let page = page_open(tx, all.last())?;
+        let is_last = page.len() < CARDS_MAX as usize;
+        all.extend(page);
+        if is_last {
+            return Ok(all);
+        }
+    }
 }
 
 /// All cards about one thing, oldest first.
@@ -65,4 +81,23 @@ fn expires_at(card: &Card) -> Option<i64> {
 /// What a card is about, as it was said when it was kept.
 pub fn subject(tx: &ReadTx<'_>, id: &CardId) -> Result<Option<String>, Error> {
     tx.query_one("SELECT subject FROM cards WHERE id = ?1", params![id.as_str()], |row| Ok(row.get(0)?))
+}
+
+/// Whether it waits for the owner.
+pub(crate) fn is_open(tx: &ReadTx<'_>, id: &CardId) -> Result<bool, Error> {
+    let sql = "SELECT 1 FROM cards WHERE id = ?1 AND state IN ('open', 'parked')";
+    Ok(tx.query_one(sql, params![id.as_str()], |_| Ok(()))?.is_some())
+}
+
+/// Whether any card about this waits for the owner.
+pub(crate) fn has_open(tx: &ReadTx<'_>, subject: &str) -> Result<bool, Error> {
+    let sql = "SELECT 1 FROM cards WHERE subject = ?1 AND state IN ('open', 'parked') LIMIT 1";
+    Ok(tx.query_one(sql, params![subject], |_| Ok(()))?.is_some())
+}
+
+/// The card goes, and what the decision about it was about. The decision itself names hashes only and stays.
+pub(crate) fn forget(tx: &mut Tx<'_>, id: &CardId) -> Result<(), Error> {
+    tx.execute("UPDATE tokens SET payload = '' WHERE card_id = ?1", params![id.as_str()])?;
+    tx.execute("DELETE FROM cards WHERE id = ?1", params![id.as_str()])?;
+    Ok(())
 }

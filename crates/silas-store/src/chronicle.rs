@@ -1,7 +1,7 @@
 //! The Stream as it was said: what the owner wrote and what Silas answered, in order.
 
 use crate::columns::{id, time, to_word, word};
-use crate::{Error, ReadTx, Tx, params};
+use crate::{Error, ReadTx, Row, Tx, params};
 use serde::{Deserialize, Serialize};
 use silas_core::{MessageId, Taint, Timestamp};
 
@@ -20,6 +20,7 @@ pub struct Entry {
     pub id: MessageId,
     pub sender: Sender,
     pub taint: Taint,
+    /// Empty once it was forgotten; nobody says nothing.
     pub text: String,
     pub at: Timestamp,
 }
@@ -38,16 +39,24 @@ pub fn recent(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Entry>, Error> {
     let mut entries = tx.query(
         "SELECT id, sender, taint, text, at FROM chronicle WHERE scope = 'owner' ORDER BY seq DESC LIMIT ?1",
         params![limit.min(RECENT_MAX)],
-        |row| {
-            Ok(Entry {
-                id: id(row, "id")?,
-                sender: word(row, "sender")?,
-                taint: word(row, "taint")?,
-                text: row.get("text")?,
-                at: time(row, "at")?,
-            })
-        },
+        stored,
     )?;
     entries.reverse();
     Ok(entries)
+}
+
+/// That something was said stays, what it was goes.
+pub(crate) fn forget(tx: &mut Tx<'_>, message: &MessageId) -> Result<(), Error> {
+    tx.execute("UPDATE chronicle SET text = '' WHERE id = ?1", params![message.as_str()])?;
+    Ok(())
+}
+
+pub(crate) fn stored(row: &Row<'_>) -> Result<Entry, Error> {
+    Ok(Entry {
+        id: id(row, "id")?,
+        sender: word(row, "sender")?,
+        taint: word(row, "taint")?,
+        text: row.get("text")?,
+        at: time(row, "at")?,
+    })
 }

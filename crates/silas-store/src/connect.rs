@@ -30,6 +30,8 @@ pub(crate) fn for_writing(path: &Path) -> Result<Connection, Error> {
     if !mode.eq_ignore_ascii_case("wal") {
         return Err(Error::NotWritten { reason: format!("it stays in the journal mode {mode} instead of WAL") });
     }
+    // What is deleted is overwritten, so that forgetting is not only not finding it any more.
+    connection.pragma_update(None, "secure_delete", true)?;
     // The checkpointer does this on its own thread, so that no answer waits for it.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     sync_on_commit(&connection, Durability::Durable)?;

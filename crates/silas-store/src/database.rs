@@ -1,6 +1,6 @@
 //! One database file with its writer and its readers. Both domains are kept by this same code.
 
-use crate::checkpoint::Checkpointer;
+use crate::checkpoint::{Checkpointer, Waker};
 use crate::lanes::{Lane, Queue};
 use crate::migrations::Migration;
 use crate::reader::Reader;
@@ -36,6 +36,8 @@ pub struct Database<D: 'static> {
     jobs: Arc<Queue<Job<D>>>,
     head: watch::Receiver<u64>,
     queue_changes: watch::Receiver<u64>,
+    /// Let go of before the writer ends, which waits for the checkpointer.
+    waker: Waker,
     _writer: WriterThread<D>,
 }
 
@@ -59,6 +61,8 @@ impl<D: 'static> Database<D> {
         let (queue_moved, queue_changes) = watch::channel(0);
         let jobs = Arc::new(Queue::new());
         let reader = Reader::start(path, connect::for_reading(path)?)?;
+        let checkpointer = Checkpointer::start(path)?;
+        let waker = checkpointer.waker();
         let writer = Writer {
             connection,
             synced: Durability::Durable,
@@ -68,11 +72,11 @@ impl<D: 'static> Database<D> {
             head: sender,
             queue_changes: queue_moved,
             n_durable_commits: shared.n_durable_commits.clone(),
-            checkpointer: Checkpointer::start(path)?,
+            checkpointer,
             lock: shared.lock.clone(),
         };
         let writer = WriterThread::start(writer).map_err(|source| Error::File { path: path.to_owned(), source })?;
-        Ok(Database { reader, jobs, head, queue_changes, _writer: writer })
+        Ok(Database { reader, jobs, head, queue_changes, waker, _writer: writer })
     }
 
     /// Changes something that must survive a loss of power, while somebody waits for it.
@@ -116,6 +120,11 @@ impl<D: 'static> Database<D> {
         F: FnOnce(&ReadTx<'_, D>) -> Result<T, Error> + Send + 'static,
     {
         self.reader.read(look)
+    }
+
+    /// Empties the write-ahead log, making others wait; see [`Waker::scrub`].
+    pub(crate) fn empty_log(&self) -> Pending<bool> {
+        self.waker.scrub()
     }
 
     pub(crate) fn head(&self) -> &watch::Receiver<u64> {

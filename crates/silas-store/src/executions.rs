@@ -98,22 +98,6 @@ pub fn set_result(
     Ok(())
 }
 
-/// What is applied and whose time for taking it back is over, oldest first.
-pub fn list_past_undo(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Execution>, Error> {
-    tx.query(
-        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
-             changeset FROM executions WHERE state = 'applied' AND undo_until <= ?1 ORDER BY undo_until, id LIMIT ?2",
-        params![now.micros(), EXECUTIONS_MAX],
-        stored,
-    )
-}
-
-/// The window is dealt with: nothing is kept for it any more.
-pub fn close_undo(tx: &mut Tx<'_>, execution: &ExecutionId) -> Result<(), Error> {
-    tx.execute("UPDATE executions SET undo_until = NULL WHERE id = ?1", params![execution.as_str()])?;
-    Ok(())
-}
-
 /// The last executions that have something to show, newest first.
 pub fn recent(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Execution>, Error> {
     tx.query(
@@ -124,7 +108,7 @@ pub fn recent(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Execution>, Error> {
     )
 }
 
-fn stored(row: &Row<'_>) -> Result<Execution, Error> {
+pub(crate) fn stored(row: &Row<'_>) -> Result<Execution, Error> {
     let result: Option<String> = row.get("result")?;
     let result = result.map(|text| serde_json::from_str(&text)).transpose();
     Ok(Execution {

@@ -39,3 +39,9 @@ pub fn get(tx: &ReadTx<'_>, message: &MessageId) -> Result<Option<Instruction>, 
         },
     )
 }
+
+/// Fails while an operation refers to it.
+pub(crate) fn forget(tx: &mut Tx<'_>, message: &MessageId) -> Result<(), Error> {
+    tx.execute("DELETE FROM instructions WHERE message_id = ?1", params![message.as_str()])?;
+    Ok(())
+}

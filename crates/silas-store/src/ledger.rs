@@ -9,7 +9,7 @@
 
 mod verify;
 
-pub(crate) use verify::check_tail;
+pub(crate) use verify::{check_tail, text_in};
 pub use verify::{Broken, Reason, Verification, verify, verify_after};
 
 use crate::columns::{id, time};
@@ -86,6 +86,16 @@ impl Tx<'_> {
             params![text.digest.to_string(), text.salt, text.text],
         )?;
         Ok(())
+    }
+
+    /// Erases a text, and its salt with it. False if it was erased before.
+    pub(crate) fn erase(&mut self, text: &Text) -> Result<bool, Error> {
+        let now = self.clock.now();
+        let n_erased = self.execute(
+            "UPDATE texts SET text = NULL, salt = NULL, erased_at = ?2 WHERE digest = ?1 AND text IS NOT NULL",
+            params![text.0.to_string(), now.micros()],
+        )?;
+        Ok(n_erased == 1)
     }
 
     /// Appends an event, in the same transaction as the fact that it records. Gives the entry's number.

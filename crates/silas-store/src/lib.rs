@@ -8,14 +8,15 @@
 //! No transaction spans the two files. What happens in the human's reaches the ledger by the [`outbox`], a change that
 //! crosses both is a [`saga`]. `tasks` is the human's; everything else is the agent's.
 //!
-//! The files `settings`, `devices`, `nonces`, `chronicle`, `queue`, `work_items`, `cards`, `tokens` and `executions` are
-//! one table each. Their functions that look take a [`ReadTx`], their functions that change take a [`Tx`].
+//! The files `settings`, `devices`, `sessions`, `nonces`, `chronicle`, `channel_outbox`, `queue`, `work_items`, `cards`,
+//! `tokens` and `executions` are one table each; `undo_records` is a part of the last. Their functions that look take a [`ReadTx`], their functions that change take a [`Tx`].
 //!
 //! Deliberately absent: decisions. Whether a signature is good, a card is expired or a plan may run is asked elsewhere; the
 //! store keeps counts honest and forgets nothing that it acknowledged.
 
 pub mod audit;
 pub mod cards;
+pub mod channel_outbox;
 mod checkpoint;
 pub mod checkpoints;
 pub mod chronicle;
@@ -25,6 +26,7 @@ mod database;
 pub mod devices;
 mod error;
 pub mod executions;
+pub mod forgetting;
 pub mod instructions;
 mod lanes;
 pub mod ledger;
@@ -37,12 +39,14 @@ pub mod queue;
 mod reader;
 pub mod retention;
 pub mod saga;
+pub mod sessions;
 pub mod settings;
 pub mod snapshot;
 mod store;
 pub mod tasks;
 pub mod tokens;
 mod tx;
+pub mod undo_records;
 mod upgrade;
 pub mod work_items;
 mod write;

@@ -4,7 +4,7 @@
 
 use crate::audit::{self, Extent, Keeper};
 use crate::store::{AGENT_FILE, HUMAN_FILE};
-use crate::{Error, Reader, Store, connect, queue, saga, upgrade};
+use crate::{Error, Reader, Store, channel_outbox, connect, queue, saga, upgrade};
 use serde::{Deserialize, Serialize};
 use silas_core::Timestamp;
 use silas_core::probe::Probe;
@@ -13,6 +13,10 @@ use std::time::Duration;
 
 /// An operation that is older than this should have been finished or refused.
 const OPERATION_SECS_MAX: u64 = 60;
+/// A page that is connected has taken in and acknowledged what it was sent by then.
+const DELIVERY_SECS_MAX: i64 = 60;
+/// Dead letters that are named in one line.
+const DEAD_NAMED_MAX: usize = 5;
 const RESTORE: &str = "Keep the data directory as it is, and restore a backup with `silas restore`.";
 
 /// Bytes on disk, the logs beside the files included.
@@ -32,7 +36,12 @@ pub fn sizes(dir: &Path) -> Sizes {
 pub fn probes(dir: &Path, keeper: &Keeper, now: Timestamp) -> Vec<Probe> {
     let mut found = vec![integrity(dir)];
     match Store::open_read_only(dir) {
-        Ok(reader) => found.extend([ledger(&reader, keeper), operations(&reader, now), dead_letters(&reader)]),
+        Ok(reader) => found.extend([
+            ledger(&reader, keeper),
+            operations(&reader, now),
+            dead_letters(&reader),
+            replies(&reader, now),
+        ]),
         Err(error) => found.push(Probe::bad("Ledger", error.to_string(), RESTORE)),
     }
     found
@@ -75,13 +84,30 @@ fn operations(reader: &Reader, now: Timestamp) -> Probe {
 
 fn dead_letters(reader: &Reader) -> Probe {
     const NAME: &str = "Messages";
-    match reader.read(queue::dead).wait() {
-        Ok(dead) if dead.is_empty() => Probe::good(NAME, "None was put aside."),
-        Ok(dead) => Probe::warning(
-            NAME,
-            format!("{} could not be dealt with and were put aside.", dead.len()),
-            "Say what you wanted once more; the log says what went wrong.",
-        ),
+    let dead = match reader.read(queue::dead).wait() {
+        Ok(dead) if dead.is_empty() => return Probe::good(NAME, "None was put aside."),
+        Ok(dead) => dead,
+        Err(error) => return unreadable(NAME, &error),
+    };
+    let names: Vec<String> = dead.iter().take(DEAD_NAMED_MAX).map(|one| one.message.to_string()).collect();
+    let more = if dead.len() > names.len() { " and more" } else { "" };
+    Probe::warning(
+        NAME,
+        format!("{} could not be dealt with and were put aside: {}{more}.", dead.len(), names.join(", ")),
+        "`silas queue list` says what they were, `silas queue revive NUMBER` has one tried again.",
+    )
+}
+
+fn replies(reader: &Reader, now: Timestamp) -> Probe {
+    const NAME: &str = "Replies";
+    let late = Timestamp::from_micros(now.micros() - DELIVERY_SECS_MAX * 1_000_000);
+    match reader.read(move |tx| channel_outbox::stuck(tx, late)).wait() {
+        Ok(stuck) if stuck.is_empty() => Probe::good(NAME, "Whoever is connected has them."),
+        Ok(stuck) => {
+            let names: Vec<String> = stuck.into_iter().map(|(_, title)| title).collect();
+            let sentence = format!("Connected, but does not take them in: {}.", names.join(", "));
+            Probe::warning(NAME, sentence, "Reload the page there. Nothing is lost; what is missing comes with it.")
+        }
         Err(error) => unreadable(NAME, &error),
     }
 }

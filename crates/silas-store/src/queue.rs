@@ -18,6 +18,7 @@ mod dead;
 mod processed;
 
 pub use dead::{DEAD_MAX, Dead, dead, revive};
+pub(crate) use dead::{forget, is_open};
 pub use processed::{FORGOTTEN_MAX, forget_processed, has_processed, mark_processed};
 
 /// Messages of one key that may wait. A person who is that far ahead of Silas is told to come back; more would only

@@ -1,9 +1,12 @@
 //! What is forgotten when its time is over, a bounded piece at a time, so that upkeep never holds up anybody.
 //!
-//! Architecture invariant: no statement here names the ledger, its texts, its checkpoints, a token or an execution's row.
-//! What an execution had to show goes; that it was, under which approval, and how it ended, stays.
+//! Architecture invariant: no statement here names the ledger or its checkpoints. The ledger's texts go by way of
+//! [`crate::forgetting`], which says so in the ledger; its entries never do. What something open still needs stays,
+//! however old it is: an unanswered card and its plan, a running execution, an undo window and everything behind them.
 
-use crate::{Error, Tx, nonces, params, queue};
+mod settled;
+
+use crate::{Error, Tx, channel_outbox, forgetting, nonces, params, queue, sessions};
 use silas_core::Timestamp;
 
 /// Rows of one kind that one call forgets at most.
@@ -12,8 +15,11 @@ pub const ROWS_MAX: u32 = 500;
 /// Everything older than these instants may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    /// What was said, answered cards, and what ended executions had to show.
+    /// What was said, and everything that is settled: cards, results, plans, approvals with their executions, operations
+    /// with their instructions, the ledger's texts. Devices that were not here since.
     pub chronicle_before: Timestamp,
+    /// What is on its way to the channels. Who was away for longer is shown the whole.
+    pub outbox_before: Timestamp,
     /// Safe only before the oldest instant at which a signed message is still fresh.
     pub nonces_before: Timestamp,
     /// Which messages were dealt with.
@@ -24,8 +30,16 @@ pub struct Policy {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Pruned {
     pub entries: usize,
+    pub outbox: usize,
+    pub sessions: usize,
     pub cards: usize,
     pub results: usize,
+    pub tokens: usize,
+    pub work_items: usize,
+    pub operations: usize,
+    pub instructions: usize,
+    /// Entries of the ledger whose texts are past their time.
+    pub texts: usize,
     pub nonces: usize,
     pub processed: usize,
     /// Pages that went back to the disk.
@@ -40,23 +54,26 @@ impl Pruned {
 
 /// Forgets one piece and gives some of its room back to the disk. Call it again until there is nothing.
 pub fn prune(tx: &mut Tx<'_>, policy: &Policy) -> Result<Pruned, Error> {
-    let before = policy.chronicle_before.micros();
+    let before = policy.chronicle_before;
+    let outbox = channel_outbox::prune(tx, policy.outbox_before.max(before), ROWS_MAX)?;
     let entries = tx.execute(
         "DELETE FROM chronicle WHERE seq IN (SELECT seq FROM chronicle WHERE at < ?1 ORDER BY at, seq LIMIT ?2)",
-        params![before, ROWS_MAX],
+        params![before.micros(), ROWS_MAX],
     )?;
-    let cards = tx.execute(
-        "DELETE FROM cards WHERE id IN (SELECT id FROM cards WHERE state IN ('answered', 'closed') AND created_at < ?1
-             ORDER BY created_at, id LIMIT ?2)",
-        params![before, ROWS_MAX],
-    )?;
-    let results = tx.execute(
-        "UPDATE executions SET result = NULL WHERE id IN (SELECT id FROM executions
-             WHERE result IS NOT NULL AND ended_at IS NOT NULL AND ended_at < ?1 ORDER BY ended_at, id LIMIT ?2)",
-        params![before, ROWS_MAX],
-    )?;
-    let nonces = nonces::prune(tx, policy.nonces_before)?;
-    let processed = queue::forget_processed(tx, policy.processed_before)?;
-    let pages = tx.give_back_room()?;
-    Ok(Pruned { entries, cards, results, nonces, processed, pages })
+    Ok(Pruned {
+        entries,
+        outbox,
+        sessions: sessions::prune(tx, before, ROWS_MAX)?,
+        // In this order: what refers to something goes before it.
+        cards: settled::cards(tx, before)?,
+        results: settled::results(tx, before)?,
+        tokens: settled::tokens(tx, before)?,
+        work_items: settled::work_items(tx, before)?,
+        operations: settled::operations(tx, before)?,
+        instructions: settled::instructions(tx, before)?,
+        texts: forgetting::expire(tx, before)?,
+        nonces: nonces::prune(tx, policy.nonces_before)?,
+        processed: queue::forget_processed(tx, policy.processed_before)?,
+        pages: tx.give_back_room()?,
+    })
 }

@@ -120,6 +120,12 @@ pub fn sagas_open(tx: &ReadTx<'_>) -> Result<Vec<Saga>, Error> {
     )
 }
 
+/// Only for one that is finished: its ending is in the human's file.
+pub(crate) fn forget(tx: &mut Tx<'_>, operation: &OperationId) -> Result<(), Error> {
+    tx.execute("DELETE FROM sagas WHERE operation = ?1 AND phase = 'finished'", params![operation.to_string()])?;
+    Ok(())
+}
+
 fn saga(row: &Row<'_>) -> Result<Saga, Error> {
     let ending: Option<String> = row.get("ending")?;
     Ok(Saga {

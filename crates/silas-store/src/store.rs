@@ -8,11 +8,11 @@ use crate::lanes::Lane;
 use crate::reader::Reader;
 use crate::tx::{ReadTx, Tx};
 use crate::write::{Abort, Commit, Durability};
-use crate::{Error, Pending, connect, ledger, migrations};
+use crate::{Error, Pending, connect, ledger, migrations, upgrade};
 use silas_core::{Clock, Random};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::watch;
@@ -28,6 +28,7 @@ pub struct Store {
 }
 
 struct Inner {
+    dir: PathBuf,
     agent: Database<Agent>,
     human: Database<Human>,
     n_durable_commits: Arc<AtomicU64>,
@@ -45,7 +46,7 @@ impl Store {
             Ok(ledger::last(tx)?.map_or(0, |last| last.seq))
         })?;
         let human = Database::open(&dir.join(HUMAN_FILE), migrations::HUMAN, &shared, |_| Ok(()), |_| Ok(0))?;
-        Ok(Store { inner: Arc::new(Inner { agent, human, n_durable_commits }) })
+        Ok(Store { inner: Arc::new(Inner { dir: dir.to_owned(), agent, human, n_durable_commits }) })
     }
 
     /// Opens the agent's file to look only: no lock, no migration, nothing is written to the database. Works beside a
@@ -119,6 +120,15 @@ impl Store {
     /// Moves after every commit that changed the durable queue, before the answer of that change leaves.
     pub fn queue_changed(&self) -> watch::Receiver<u64> {
         self.inner.agent.queue_changes().clone()
+    }
+
+    pub(crate) fn empty_log(&self) -> Pending<bool> {
+        self.inner.agent.empty_log()
+    }
+
+    /// Removes what was kept of the agent's file before an upgrade.
+    pub(crate) fn remove_copies(&self) -> Result<(), Error> {
+        upgrade::remove_copies(&self.inner.dir.join(AGENT_FILE), None)
     }
 
     /// Commits since the store was opened that were synced to disk, in both files. Durability is counted, not timed.

@@ -33,7 +33,8 @@ pub(crate) fn upgrade(
     };
     migrations::apply(connection, known, now, checked)
         .map_err(|cause| Error::MigrationFailed { kept: kept.clone(), cause: Box::new(cause) })?;
-    remove_older_copies(path, &kept)
+    // Only the last one stays: each is as large as the database.
+    remove_copies(path, Some(&kept))
 }
 
 /// Whether the database is sound by itself: its pages, its indexes, its references.
@@ -65,15 +66,15 @@ fn keep_copy(connection: &Connection, path: &Path, number: i64) -> Result<PathBu
     Ok(kept)
 }
 
-/// Only the last one stays: each is as large as the database.
-fn remove_older_copies(path: &Path, kept: &Path) -> Result<(), Error> {
+/// Removes all copies of a database but this one.
+pub(crate) fn remove_copies(path: &Path, kept: Option<&Path>) -> Result<(), Error> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let in_dir = |source| Error::File { path: dir.to_owned(), source };
     for entry in std::fs::read_dir(dir).map_err(in_dir)? {
         let entry = entry.map_err(in_dir)?;
         let name = entry.file_name();
         let is_copy = name.to_str().is_some_and(|name| name.starts_with(&copies_of(path)) && name.ends_with(".sqlite"));
-        if is_copy && entry.path() != kept {
+        if is_copy && Some(entry.path().as_path()) != kept {
             remove(&entry.path())?;
         }
     }

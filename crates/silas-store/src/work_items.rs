@@ -5,6 +5,9 @@ use crate::{Error, ReadTx, Tx, params};
 use silas_core::work::{WorkItem, WorkState};
 use silas_core::{MessageId, Timestamp, WorkItemId};
 
+/// Work items that one message can have led to.
+const OF_TRACE_MAX: u32 = 1000;
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stored {
     pub item: WorkItem,
@@ -49,5 +52,16 @@ pub fn set_state(tx: &mut Tx<'_>, id: &WorkItemId, state: &WorkState, at: Timest
     if n_changed == 0 {
         return Err(Error::Missing { what: "work item", id: id.to_string() });
     }
+    Ok(())
+}
+
+/// The items that began with a message.
+pub(crate) fn of_trace(tx: &ReadTx<'_>, trace: &MessageId) -> Result<Vec<WorkItemId>, Error> {
+    let sql = "SELECT id FROM work_items WHERE trace_id = ?1 ORDER BY id LIMIT ?2";
+    tx.query(sql, params![trace.as_str(), OF_TRACE_MAX], |row| id(row, "id"))
+}
+
+pub(crate) fn forget(tx: &mut Tx<'_>, item: &WorkItemId) -> Result<(), Error> {
+    tx.execute("DELETE FROM work_items WHERE id = ?1", params![item.as_str()])?;
     Ok(())
 }

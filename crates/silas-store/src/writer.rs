@@ -85,7 +85,9 @@ impl<D: 'static> Writer<D> {
                 }
             }
             Err(lost) => {
-                // Either this member lost its transaction all by itself, or there was none to be had for anybody.
+                // Either this member lost its transaction all by itself, or there was none to be had for anybody. Most
+                // likely the disk is full, and an emptied log is room.
+                self.checkpointer.wake_because_full();
                 if lost.n_run == 1 {
                     self.queue.put_back(group.split_off(1));
                 }

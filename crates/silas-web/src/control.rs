@@ -3,10 +3,11 @@
 //! It speaks the page's protocol, one JSON message a line, without a challenge: the kernel tells whose process is on
 //! the other side. What the terminal decides is signed all the same, with a key that this process does not have.
 
-use crate::http::{ACCEPT_PAUSE, Door};
+use crate::http::{ACCEPT_PAUSE, Door, session_span};
 use crate::protocol::ServerMessage;
 use crate::session::{OUTGOING_MAX, Session};
 use silas_core::message::Channel;
+use silas_runtime::Listener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,8 +59,7 @@ pub(crate) async fn serve(door: Arc<Door>, listener: UnixListener, owner_uid: u3
         };
         let is_owner = socket.peer_cred().is_ok_and(|peer| peer.uid() == owner_uid);
         if is_owner {
-            let span = door.session_span(TERMINAL);
-            tokio::spawn(serve_one(door.clone(), socket).instrument(span));
+            tokio::spawn(serve_one(door.clone(), socket).in_current_span());
         }
     }
 }
@@ -68,14 +68,9 @@ async fn serve_one(door: Arc<Door>, socket: UnixStream) {
     let (reader, mut writer) = socket.into_split();
     let (out, mut outgoing) = mpsc::channel::<ServerMessage>(OUTGOING_MAX);
     let (lines, incoming) = mpsc::channel(1);
-    let session = Session::new(
-        door.stream.clone(),
-        door.clock.clone(),
-        Channel::Cli,
-        TERMINAL.to_owned(),
-        door.options.messages_per_minute,
-        out,
-    );
+    let attached = door.stream.attach(Listener::Terminal, None).await;
+    let (span, id) = (session_span(&attached, TERMINAL), attached.session.clone());
+    let session = Session::new(&door, Channel::Cli, TERMINAL.to_owned(), attached, out);
     let read = async move {
         let mut reader = BufReader::new(reader);
         let mut line = String::new();
@@ -101,5 +96,6 @@ async fn serve_one(door: Arc<Door>, socket: UnixStream) {
         }
     };
     // A terminal may end its side and still wait for the last answers.
-    let ((), (), ()) = tokio::join!(read, write, session.serve(incoming));
+    let ((), (), ()) = tokio::join!(read, write, session.serve(incoming).instrument(span));
+    door.stream.detach(&id).await;
 }

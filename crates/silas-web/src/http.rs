@@ -16,8 +16,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use silas_core::device::Certificate;
 use silas_core::message::Channel;
-use silas_core::{Clock, Nonce, Random, SessionId, canonical};
-use silas_runtime::{Stream, Trouble};
+use silas_core::{Clock, Nonce, Random, canonical};
+use silas_runtime::{Attached, Listener, Resume, Stream, Trouble};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -260,45 +260,36 @@ impl Door {
             return;
         }
         let answer = tokio::time::timeout(Duration::from_secs(AUTH_SECS), socket.recv()).await;
-        let device = match answer {
+        let known = match answer {
             Ok(Some(Ok(Message::Text(text)))) => self.authenticate(&challenge, &text).await,
             _ => None,
         };
-        match device {
-            Some(device) => {
-                let span = self.session_span(&device.body.name);
-                self.converse(socket, device.body.name).instrument(span).await;
+        match known {
+            Some((device, resume)) => {
+                let (key, name) = (device.body.key, device.body.name);
+                let attached = self.stream.attach(Listener::Device { key, name: name.clone() }, resume).await;
+                let (span, session) = (session_span(&attached, &name), attached.session.clone());
+                self.clone().converse(socket, name, attached).instrument(span).await;
+                self.stream.detach(&session).await;
             }
             None => close(&mut socket, CLOSE_AUTH, "this device is not paired").await,
         }
     }
 
-    /// Everything that is logged about one connection carries its id.
-    pub(crate) fn session_span(&self, device: &str) -> tracing::Span {
-        tracing::info_span!("session", id = %SessionId::new(self.random.as_ref()), device)
-    }
-
-    /// The device that signed our challenge, if it is one of ours.
-    async fn authenticate(&self, challenge: &Nonce, text: &str) -> Option<Certificate> {
-        let Ok(ClientMessage::Auth { key, signature }) = serde_json::from_str(text) else { return None };
+    /// The device that signed our challenge, if it is one of ours, and what it says it has.
+    async fn authenticate(&self, challenge: &Nonce, text: &str) -> Option<(Certificate, Option<Resume>)> {
+        let Ok(ClientMessage::Auth { key, signature, resume }) = serde_json::from_str(text) else { return None };
         let device = self.stream.device(&key).await.ok()??;
         let proof = SessionProof { kind: "session", challenge, installation: self.stream.installation(), key: &key };
         let message = canonical::text(&proof).ok()?;
-        device.body.public.verifies(message.as_bytes(), &signature).then_some(device)
+        device.body.public.verifies(message.as_bytes(), &signature).then_some((device, resume))
     }
 
-    async fn converse(self: Arc<Self>, socket: WebSocket, device: String) {
+    async fn converse(self: Arc<Self>, socket: WebSocket, device: String, attached: Attached) {
         let (mut sink, mut source) = socket.split();
         let (out, mut outgoing) = mpsc::channel(OUTGOING_MAX);
         let (texts, incoming) = mpsc::channel(1);
-        let session = Session::new(
-            self.stream.clone(),
-            self.clock.clone(),
-            Channel::Web,
-            device,
-            self.options.messages_per_minute,
-            out,
-        );
+        let session = Session::new(&self, Channel::Web, device, attached, out);
         let read = async move {
             while let Some(Ok(message)) = source.next().await {
                 if let Message::Text(text) = message
@@ -334,6 +325,11 @@ impl Door {
             () = session.serve(incoming) => {},
         }
     }
+}
+
+/// Everything that is logged about one connection carries the id of its session.
+pub(crate) fn session_span(attached: &Attached, device: &str) -> tracing::Span {
+    tracing::info_span!("session", id = %attached.session, device)
 }
 
 /// Resolves when the server is going away; a sender that is gone means the same.

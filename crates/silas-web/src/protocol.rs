@@ -1,7 +1,8 @@
 //! The messages of the WebSocket, in the order in which a page meets them. `web/protocol.js` mirrors this file.
 //!
-//! A connection is a challenge, an answer signed by a paired device, and then a snapshot; after a reconnect the same
-//! three, so nothing has to be resumed message by message.
+//! A connection is a challenge, an answer signed by a paired device, and then a welcome with a snapshot. What is said
+//! comes numbered, in order, and is acknowledged; a page that reconnects names the last number that it has, and is given
+//! exactly the rest.
 
 use serde::{Deserialize, Serialize};
 use silas_core::card::Face;
@@ -9,8 +10,12 @@ use silas_core::device::Certificate;
 use silas_core::message::SignedMessage;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token};
-use silas_core::{CardId, ExecutionId, InstallationId, KeyId, Nonce};
-use silas_runtime::view::{LedgerReport, ProofView, Snapshot, TaskView, Update};
+use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId};
+use silas_runtime::Resume;
+use silas_runtime::view::{
+    CardsPage, DeadLetterView, DeliveryView, LedgerReport, LedgerTextView, ProofView, SessionView, SinceView, Snapshot,
+    TaskView, Update,
+};
 
 /// From the page.
 #[derive(Debug, Deserialize)]
@@ -20,6 +25,12 @@ pub enum ClientMessage {
     Auth {
         key: KeyId,
         signature: Signature,
+        /// What a page that lost its connection already has.
+        resume: Option<Resume>,
+    },
+    /// Everything up to this number was shown.
+    Ack {
+        seq: u64,
     },
     /// What the owner said.
     Message {
@@ -47,6 +58,27 @@ pub enum ClientMessage {
     Verify {},
     /// Asks for the owner's tasks; changing them is a `message`.
     Tasks {},
+    /// Asks for the cards from this one on, counted from 0.
+    Cards {
+        from: usize,
+    },
+    /// Asks who follows the Stream.
+    Sessions {},
+    /// Asks for what was put aside.
+    DeadLetters {},
+    /// Has a message that was put aside tried again.
+    Revive {
+        message: MessageId,
+    },
+    /// Asks for the text of a ledger entry.
+    LedgerText {
+        seq: u64,
+    },
+    /// Has it forgotten. The message says exactly that, signed by the terminal.
+    Forget {
+        seq: u64,
+        message: SignedMessage,
+    },
 }
 
 /// To the page.
@@ -60,7 +92,21 @@ pub enum ServerMessage {
     },
     Welcome {
         device: String,
+        session: SessionId,
+        /// The page has everything up to this number; what comes after it is delivered now.
+        seq: u64,
+        /// The last number there is. The page is up to date when it has got there.
+        head: u64,
+        /// Whether the page goes on from what it has; the snapshot then has no entries.
+        resumed: bool,
+        /// What came while this device was away.
+        since: Option<SinceView>,
         snapshot: Box<Snapshot>,
+    },
+    /// A new entry of the Stream, or a new version of one with the same id.
+    Message {
+        #[serde(flatten)]
+        delivery: DeliveryView,
     },
     /// The answer to `approval_response`, `renew` and `dismiss`.
     Decided {
@@ -76,6 +122,24 @@ pub enum ServerMessage {
     },
     Tasks {
         tasks: Vec<TaskView>,
+    },
+    CardsPage {
+        from: usize,
+        #[serde(flatten)]
+        page: CardsPage,
+    },
+    Sessions {
+        sessions: Vec<SessionView>,
+    },
+    DeadLetters {
+        dead_letters: Vec<DeadLetterView>,
+    },
+    LedgerText {
+        entry: LedgerTextView,
+    },
+    /// The answer to `revive` and `forget`.
+    Done {
+        message: String,
     },
     /// Three parts: what happened, what it means or what to do, and a stable code.
     Error {

@@ -2,12 +2,13 @@
 //!
 //! The WebSocket and the control socket both end here, so the terminal can do what the page can, and nothing else.
 
+use crate::http::Door;
 use crate::limiter::Limiter;
 use crate::protocol::{ClientMessage, ServerMessage};
 use silas_core::Clock;
 use silas_core::message::Channel;
 use silas_runtime::view::Update;
-use silas_runtime::{Stream, Trouble};
+use silas_runtime::{Attached, Stream, Trouble};
 use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc};
 
@@ -21,35 +22,46 @@ pub(crate) struct Session {
     /// What this device is called.
     device: String,
     limiter: Limiter,
+    attached: Attached,
+    /// The last number of the outbox that was sent here, and the last that was acknowledged.
+    sent: u64,
+    acknowledged: u64,
     out: mpsc::Sender<ServerMessage>,
 }
 
 impl Session {
     pub(crate) fn new(
-        stream: Arc<Stream>,
-        clock: Arc<dyn Clock>,
+        door: &Door,
         channel: Channel,
         device: String,
-        messages_per_minute: u32,
+        attached: Attached,
         out: mpsc::Sender<ServerMessage>,
     ) -> Self {
-        let limiter = Limiter::per_minute(messages_per_minute, clock.now());
-        Session { stream, clock, channel, device, limiter, out }
+        let limiter = Limiter::per_minute(door.options.messages_per_minute, door.clock.now());
+        let (stream, clock) = (door.stream.clone(), door.clock.clone());
+        Session { stream, clock, channel, device, limiter, attached, sent: 0, acknowledged: 0, out }
     }
 
     /// Serves until `incoming` ends or the reader is gone. Each text is one [`ClientMessage`].
     pub(crate) async fn serve(mut self, mut incoming: mpsc::Receiver<String>) {
         let mut updates = self.stream.updates();
+        let mut outbox = self.stream.outbox();
         if self.welcome().await.is_none() {
             return;
         }
         loop {
             let alive = tokio::select! {
+                // In this order: a card is there before the sentence that speaks of it.
+                biased;
+                update = updates.recv() => self.pass_on(update).await,
+                changed = outbox.changed() => match changed {
+                    Ok(()) => self.deliver().await,
+                    Err(_) => return,
+                },
                 text = incoming.recv() => match text {
                     Some(text) => self.answer(&text).await,
                     None => return,
                 },
-                update = updates.recv() => self.pass_on(update).await,
             };
             if alive.is_none() {
                 return;
@@ -57,15 +69,61 @@ impl Session {
         }
     }
 
-    async fn welcome(&self) -> Option<()> {
-        let message = match self.stream.snapshot().await {
-            Ok(snapshot) => ServerMessage::Welcome { device: self.device.clone(), snapshot: Box::new(snapshot) },
-            Err(trouble) => error(trouble),
+    /// The whole, or what a page that was here before needs beside what it has.
+    async fn welcome(&mut self) -> Option<()> {
+        let mut snapshot = match self.stream.snapshot().await {
+            Ok(snapshot) => snapshot,
+            Err(trouble) => return self.out.send(error(trouble)).await.ok(),
         };
-        self.out.send(message).await.ok()
+        let head = snapshot.seq;
+        let resumes_after = self.attached.resumes_after;
+        if resumes_after.is_some() {
+            snapshot.entries.clear();
+        }
+        self.sent = resumes_after.unwrap_or(head);
+        self.acknowledged = self.acknowledged.min(self.sent);
+        // From now on this connection itself knows where it is.
+        self.attached.resumes_after = Some(self.sent);
+        let message = ServerMessage::Welcome {
+            device: self.device.clone(),
+            session: self.attached.session.clone(),
+            seq: self.sent,
+            head,
+            resumed: resumes_after.is_some(),
+            since: self.attached.since.take(),
+            snapshot: Box::new(snapshot),
+        };
+        self.out.send(message).await.ok()?;
+        self.deliver().await
     }
 
-    async fn pass_on(&self, update: Result<Update, broadcast::error::RecvError>) -> Option<()> {
+    /// Everything of the outbox that is ready and was not sent here yet.
+    async fn deliver(&mut self) -> Option<()> {
+        loop {
+            let ready = match self.stream.deliveries(self.sent).await {
+                Ok(ready) => ready,
+                Err(trouble) => return self.out.send(error(trouble)).await.ok(),
+            };
+            if ready.is_empty() {
+                return Some(());
+            }
+            for delivery in ready {
+                self.sent = delivery.seq;
+                self.attached.resumes_after = Some(self.sent);
+                self.out.send(ServerMessage::Message { delivery }).await.ok()?;
+            }
+        }
+    }
+
+    /// Only what was sent can be acknowledged, and only once; so this needs no limit of its own.
+    async fn acknowledge(&mut self, seq: u64) {
+        if seq > self.acknowledged && seq <= self.sent {
+            self.acknowledged = seq;
+            self.stream.acknowledge(&self.attached.session, seq).await;
+        }
+    }
+
+    async fn pass_on(&mut self, update: Result<Update, broadcast::error::RecvError>) -> Option<()> {
         match update {
             Ok(update) => self.out.send(ServerMessage::Update(update)).await.ok(),
             // Too slow to follow every change: start again from the whole.
@@ -75,12 +133,17 @@ impl Session {
     }
 
     async fn answer(&mut self, text: &str) -> Option<()> {
+        let message = serde_json::from_str(text);
+        if let Ok(ClientMessage::Ack { seq }) = message {
+            self.acknowledge(seq).await;
+            return Some(());
+        }
         if !self.limiter.allows(self.clock.now()) {
             let trouble =
                 Trouble::new("E_CHANNEL_BUSY", "Too many messages in a minute.", "Wait a moment, then try again.");
             return self.out.send(error(trouble)).await.ok();
         }
-        let message: ClientMessage = match serde_json::from_str(text) {
+        let message: ClientMessage = match message {
             Ok(message) => message,
             Err(cause) => {
                 let trouble = Trouble::new(
@@ -100,8 +163,10 @@ impl Session {
 
     async fn act(&self, message: ClientMessage) -> Option<ServerMessage> {
         match message {
-            ClientMessage::Auth { .. } => None,
-            ClientMessage::Message { message } => self.stream.hear(message, self.channel).await.err().map(error),
+            ClientMessage::Auth { .. } | ClientMessage::Ack { .. } => None,
+            ClientMessage::Message { message } => {
+                self.stream.hear(message, self.channel, &self.attached.session).await.err().map(error)
+            }
             ClientMessage::ApprovalResponse { request_id, token } => {
                 let outcome = self.stream.decide(&request_id, token).await;
                 Some(decided(request_id, outcome))
@@ -130,7 +195,32 @@ impl Session {
                 Ok(tasks) => ServerMessage::Tasks { tasks },
                 Err(trouble) => error(trouble),
             }),
+            ClientMessage::Cards { from } => Some(match self.stream.cards(from).await {
+                Ok(page) => ServerMessage::CardsPage { from, page },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::Sessions {} => Some(match self.stream.sessions().await {
+                Ok(sessions) => ServerMessage::Sessions { sessions },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::DeadLetters {} => Some(match self.stream.dead_letters().await {
+                Ok(dead_letters) => ServerMessage::DeadLetters { dead_letters },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::Revive { message } => Some(done(self.stream.revive(&message).await)),
+            ClientMessage::LedgerText { seq } => Some(match self.stream.ledger_text(seq).await {
+                Ok(entry) => ServerMessage::LedgerText { entry },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::Forget { seq, message } => Some(done(self.stream.forget_text(seq, message).await)),
         }
+    }
+}
+
+fn done(outcome: Result<String, Trouble>) -> ServerMessage {
+    match outcome {
+        Ok(message) => ServerMessage::Done { message },
+        Err(trouble) => error(trouble),
     }
 }
 

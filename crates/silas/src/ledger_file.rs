@@ -1,5 +1,5 @@
-//! `silas audit verify`: checks a ledger as it lies on disk, whether a server runs or not, and against what was seen of
-//! it before.
+//! `silas audit verify` and `list`: a ledger as it lies on disk, whether a server runs or not; checked, also against what
+//! was seen of it before, or listed.
 
 use crate::home::{self, Home};
 use crate::known_head::{self, KnownHead};
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use silas_approval::ServerKey;
 use silas_store::audit::{self, Extent, Keeper};
-use silas_store::{Reader, Store};
+use silas_store::{Reader, Store, forgetting, ledger};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -38,11 +38,44 @@ pub(crate) fn verify(args: &VerifyArgs, data_dir: Option<PathBuf>, config: Optio
         check_witness(&home, &store, witness)?;
     }
     println!("Ledger verified: {} entries, unbroken.", found.chain.entries);
+    match found.chain.erased_texts {
+        0 => {}
+        1 => println!("1 text was forgotten, as the ledger says. The chain holds without it."),
+        n => println!("{n} texts were forgotten, as the ledger says. The chain holds without them."),
+    }
     if found.verified_before > 0 {
         println!("Entries 1 to {} were verified before and not read again.", found.verified_before);
     }
     if let Some((seq, hash)) = found.chain.head {
         println!("Head: entry {seq}, {hash}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    /// How many entries.
+    #[arg(long, default_value_t = 30, value_name = "N")]
+    last: u32,
+}
+
+/// Longest piece of a text in a line.
+const TEXT_SHOWN_MAX: usize = 80;
+
+pub(crate) fn list(args: &ListArgs, data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
+    let home = home::find(data_dir, config)?;
+    let last = args.last;
+    let store = Store::open_read_only(&home.store())?;
+    let listing = store.read(move |tx| {
+        let entries = ledger::latest(tx, last)?;
+        entries.into_iter().map(|entry| Ok((forgetting::look(tx, entry.seq)?, entry))).collect::<Result<Vec<_>, _>>()
+    });
+    for (looked, entry) in listing.wait()? {
+        let text = looked.and_then(|(_, text)| text);
+        let text = text.map_or_else(String::new, |text| {
+            format!("  {}", silas_gates::scrub::visible_line(&text, TEXT_SHOWN_MAX))
+        });
+        println!("{:>6}  {}  {}{text}", entry.seq, entry.at, entry.name);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,11 +7,14 @@ mod backup;
 mod config;
 mod demo;
 mod doctor;
+mod forget_command;
 mod home;
 mod known_head;
 mod ledger_file;
 mod plan_file;
+mod queue_commands;
 mod restore;
+mod session_commands;
 mod start;
 mod task_commands;
 mod terminal;
@@ -63,6 +66,8 @@ enum Command {
     Activity,
     /// Say whether Silas runs, and what it is doing.
     Status,
+    /// Say who follows the Stream, and what waits for whom.
+    Sessions,
     /// Print a new address for pairing a browser.
     Pair,
     /// End all running work now.
@@ -85,6 +90,9 @@ enum Command {
     /// Keep your tasks.
     #[command(subcommand)]
     Task(task_commands::TaskCommand),
+    /// See what could not be done and was put aside, and have it tried again.
+    #[command(subcommand)]
+    Queue(queue_commands::QueueCommand),
     /// Look at the ledger.
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -100,6 +108,10 @@ enum Command {
 enum AuditCommand {
     /// Check the ledger, and that it continues what was seen of it. Needs no running server.
     Verify(ledger_file::VerifyArgs),
+    /// List its last entries with their numbers and texts. Needs no running server.
+    List(ledger_file::ListArgs),
+    /// Show the text of an entry, and have it forgotten. The entry stays.
+    Forget(forget_command::ForgetArgs),
 }
 
 #[derive(Subcommand)]
@@ -139,6 +151,16 @@ fn main() -> ExitCode {
         Command::Plan(PlanCommand::Show { file }) => plan_file::show(&file),
         Command::Audit(AuditCommand::Verify(verify)) => {
             ledger_file::verify(&verify, args.data_dir, args.config.as_deref())
+        }
+        Command::Audit(AuditCommand::List(list)) => ledger_file::list(&list, args.data_dir, args.config.as_deref()),
+        Command::Audit(AuditCommand::Forget(forget)) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| forget_command::run(&home, &forget))
+        }
+        Command::Sessions => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| session_commands::run(&home))
+        }
+        Command::Queue(queue) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| queue_commands::run(&home, queue))
         }
         Command::Backup { file } => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| backup::run(&home, &file))

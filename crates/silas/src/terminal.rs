@@ -5,12 +5,14 @@
 use crate::Command;
 use crate::home::Home;
 use crate::known_head;
+use crate::session_commands;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Risk};
 use silas_core::key_service::SignBody;
 use silas_core::message::{MessageBody, SignedMessage};
+use silas_core::session::SessionType;
 use silas_core::signature::Signature;
 use silas_core::token::{Token, Verdict};
 use silas_core::{Clock, InstallationId, KeyId, Nonce};
@@ -27,12 +29,12 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
     match command {
         Command::Say { text } => say(&mut line, &text),
         Command::Review => {
-            print_cards(&line.cards);
+            print_cards(&line.all_cards()?);
             Ok(ExitCode::SUCCESS)
         }
         Command::Approve { number } => decide(&mut line, number, Verdict::Approved),
         Command::Decline { number } => decide(&mut line, number, Verdict::Declined),
-        Command::Show { number } => show(&line, number),
+        Command::Show { number } => show(&mut line, number),
         Command::Renew { number } => put(&mut line, number, "renew"),
         Command::Dismiss { number } => put(&mut line, number, "dismiss"),
         Command::Undo => undo(&mut line),
@@ -43,7 +45,7 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         }
         Command::Status => {
             known_head::follow(home)?;
-            print_status(home, &line);
+            print_status(home, &mut line)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Stop { .. } => {
@@ -73,7 +75,9 @@ pub(crate) struct Line<'h> {
     writer: UnixStream,
     reader: BufReader<UnixStream>,
     pub snapshot: Value,
+    /// The first page of what waits; [`Line::all_cards`] has the rest.
     pub cards: Vec<Card>,
+    n_more_cards: u64,
 }
 
 impl<'h> Line<'h> {
@@ -81,7 +85,7 @@ impl<'h> Line<'h> {
         let path = silas_web::control::path(&home.path);
         let writer = UnixStream::connect(path).context("Silas does not run. Start it with `silas`.")?;
         let reader = BufReader::new(writer.try_clone()?);
-        let mut line = Line { home, writer, reader, snapshot: Value::Null, cards: Vec::new() };
+        let mut line = Line { home, writer, reader, snapshot: Value::Null, cards: Vec::new(), n_more_cards: 0 };
         line.wait_for(|message| message["type"] == "welcome")?;
         Ok(line)
     }
@@ -101,9 +105,9 @@ impl<'h> Line<'h> {
             match message["type"].as_str() {
                 Some("welcome") => {
                     self.snapshot = message["snapshot"].clone();
-                    self.cards = serde_json::from_value(message["snapshot"]["cards"].clone())?;
+                    self.take_cards(&message["snapshot"])?;
                 }
-                Some("cards") => self.cards = serde_json::from_value(message["cards"].clone())?,
+                Some("cards") => self.take_cards(&message)?,
                 Some("error") => bail!(
                     "{} {}",
                     message["message"].as_str().unwrap_or_default(),
@@ -115,6 +119,31 @@ impl<'h> Line<'h> {
                 return Ok(message);
             }
         }
+    }
+
+    fn take_cards(&mut self, page: &Value) -> Result<()> {
+        self.cards = serde_json::from_value(page["cards"].clone())?;
+        self.n_more_cards = page["n_more_cards"].as_u64().unwrap_or(0);
+        Ok(())
+    }
+
+    /// Everything that waits, however much it is. Numbers of `silas review` count in here.
+    fn all_cards(&mut self) -> Result<Vec<Card>> {
+        let mut all = self.cards.clone();
+        let mut n_more = self.n_more_cards;
+        while n_more > 0 {
+            self.send(&json!({ "type": "cards", "from": all.len() }))?;
+            let from = json!(all.len());
+            let page = self.wait_for(|message| message["type"] == "cards_page" && message["from"] == from)?;
+            let cards: Vec<Card> = serde_json::from_value(page["cards"].clone())?;
+            // Answered meanwhile by somebody else.
+            if cards.is_empty() {
+                break;
+            }
+            all.extend(cards);
+            n_more = page["n_more_cards"].as_u64().unwrap_or(0);
+        }
+        Ok(all)
     }
 
     fn sign(&self, body: SignBody) -> Result<Signature> {
@@ -133,9 +162,15 @@ impl<'h> Line<'h> {
     }
 
     pub(crate) fn say(&mut self, text: &str) -> Result<()> {
+        let message = self.signed(text)?;
+        self.send(&json!({ "type": "message", "message": message }))
+    }
+
+    /// The words with the terminal's signature.
+    pub(crate) fn signed(&self, text: &str) -> Result<SignedMessage> {
         let body = message_body(text, self.installation()?);
         let signature = self.sign(SignBody::Message(body.clone()))?;
-        self.send(&json!({ "type": "message", "message": SignedMessage { body, signature } }))
+        Ok(SignedMessage { body, signature })
     }
 
     /// Says something and gives the answer: what Silas says next after taking exactly that in.
@@ -218,16 +253,17 @@ fn say(line: &mut Line<'_>, text: &str) -> Result<ExitCode> {
 }
 
 /// The card that is meant: the numbered one of `silas review`, or the only one for which `fits` holds.
-fn pick(line: &Line<'_>, number: Option<usize>, fits: impl Fn(&Card) -> bool) -> Result<Card> {
+fn pick(line: &mut Line<'_>, number: Option<usize>, fits: impl Fn(&Card) -> bool) -> Result<Card> {
+    let cards = line.all_cards()?;
     if let Some(n) = number {
-        return line.cards.get(n.wrapping_sub(1)).cloned().with_context(|| format!("There is no card {n}."));
+        return cards.get(n.wrapping_sub(1)).cloned().with_context(|| format!("There is no card {n}."));
     }
-    let fitting: Vec<&Card> = line.cards.iter().filter(|card| fits(card)).collect();
+    let fitting: Vec<&Card> = cards.iter().filter(|card| fits(card)).collect();
     match fitting.as_slice() {
         [] => bail!("Nothing waits for a decision."),
         [card] => Ok((*card).clone()),
         _ => {
-            print_cards(&line.cards);
+            print_cards(&cards);
             bail!("More than one card waits. Name its number, as in `silas approve 1`.")
         }
     }
@@ -269,7 +305,7 @@ fn decide(line: &mut Line<'_>, number: Option<usize>, verdict: Verdict) -> Resul
     Ok(ExitCode::FAILURE)
 }
 
-fn show(line: &Line<'_>, number: Option<usize>) -> Result<ExitCode> {
+fn show(line: &mut Line<'_>, number: Option<usize>) -> Result<ExitCode> {
     print_card(&pick(line, number, asks)?);
     Ok(ExitCode::SUCCESS)
 }
@@ -286,7 +322,7 @@ fn put(line: &mut Line<'_>, number: Option<usize>, verb: &str) -> Result<ExitCod
 
 fn undo(line: &mut Line<'_>) -> Result<ExitCode> {
     let undoable = |card: &&Card| card.face.kind == CardKind::Done && card.offer.is_some();
-    let newest = line.cards.iter().filter(undoable).max_by_key(|card| card.created_at).cloned();
+    let newest = line.all_cards()?.iter().filter(undoable).max_by_key(|card| card.created_at).cloned();
     let card = newest.context("Nothing can be undone: no undo window is open.")?;
     println!("{}", card.face.intent);
     let (recorded, message) = line.decide(&card, Verdict::Approved)?;
@@ -349,14 +385,24 @@ fn print_activity(snapshot: &Value) {
     }
 }
 
-fn print_status(home: &Home, line: &Line<'_>) {
+fn print_status(home: &Home, line: &mut Line<'_>) -> Result<()> {
+    let sessions = session_commands::sessions(line)?;
+    let n_cards = line.all_cards()?.len();
     let running = line.snapshot["work"].as_array().into_iter().flatten().filter(|w| w["running"] == true).count();
     println!("Silas runs on {}.", home.path.display());
-    println!("{running} active, {} in review.", line.cards.len());
+    println!("{running} active, {n_cards} in review.");
     println!("Root key: protected by file permissions only.");
     println!("Saved to disk {} times since the start.", line.snapshot["n_durable_commits"]);
     for letter in line.snapshot["dead_letters"].as_array().into_iter().flatten() {
         println!("Put aside after {} attempts: {}", letter["attempts"], letter["text"].as_str().unwrap_or_default());
+    }
+    for undo in line.snapshot["undoable"].as_array().into_iter().flatten() {
+        let until = undo["until"].as_str().unwrap_or_default();
+        let until = until.get(..16).unwrap_or(until).replace('T', " ");
+        println!("Can be undone until {until}: {}", undo["title"].as_str().unwrap_or_default());
+    }
+    for session in sessions.iter().filter(|session| session.session_type == SessionType::Stream) {
+        println!("{}", session_commands::describe(session));
     }
     for grant in line.snapshot["grants"].as_array().into_iter().flatten() {
         println!(
@@ -365,4 +411,5 @@ fn print_status(home: &Home, line: &Line<'_>) {
             grant["text"].as_str().unwrap_or_default()
         );
     }
+    Ok(())
 }

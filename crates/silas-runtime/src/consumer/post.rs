@@ -14,15 +14,15 @@ const SCOPE: &str = "owner";
 /// The body of an `execution_status`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ExecutionStatus {
-    pub(super) execution: ExecutionId,
-    pub(super) status: Status,
+pub(crate) struct ExecutionStatus {
+    pub(crate) execution: ExecutionId,
+    pub(crate) status: Status,
 }
 
 /// In what state an execution is that somebody has to deal with.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Status {
+pub(crate) enum Status {
     Running,
 }
 

@@ -8,14 +8,20 @@ use crate::{Stream, Trouble};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::message::{Channel, Message, SignedMessage};
-use silas_core::{MessageId, Nonce, Taint, Timestamp, reflex};
+use silas_core::{MessageId, Nonce, SessionId, Taint, Timestamp, reflex};
 use silas_store::queue::Entered;
-use silas_store::{Commit, Tx, chronicle, devices, instructions, nonces};
+use silas_store::{Commit, Tx, chronicle, devices, instructions, nonces, sessions};
 use std::time::Duration;
 
 impl Stream {
     /// Nothing is given if earlier messages come first.
-    pub(super) async fn accept(&self, screened: Screened, channel: Channel) -> Result<Option<Turn>, Trouble> {
+    pub(super) async fn accept(
+        &self,
+        screened: Screened,
+        channel: Channel,
+        session: &SessionId,
+    ) -> Result<Option<Turn>, Trouble> {
+        let session = session.clone();
         let heard = screened.into_message();
         let other_id = MessageId::new(self.random.as_ref());
         let at = self.clock.now();
@@ -39,7 +45,8 @@ impl Stream {
                 text: message.text.clone(),
                 at,
             };
-            chronicle::append(tx, &entry)?;
+            let posted = Stream::post(tx, &entry)?;
+            sessions::count_turn(tx, &session, at)?;
             let entered = post::user_message(tx, &message, at)?;
             // Words that will be an approval are kept exactly as they were signed.
             if taint == Taint::Owner && reflex::decide(&message.text).is_instruction() {
@@ -47,11 +54,11 @@ impl Stream {
             }
             let text = tx.text(&message.text)?;
             tx.record(&AuditEvent::MessageReceived { message: id.clone(), taint, text })?;
-            Ok(Commit((message, entry, entered)))
+            Ok(Commit((message, posted, entered)))
         });
-        let (message, entry, entered) = accepting.await?;
+        let (message, posted, entered) = accepting.await?;
         fail::point(FailPoint::MessageAccepted);
-        self.publish_entry(entry);
+        self.deliver(posted);
         Ok(match entered {
             Entered::Held(lease) => Some(Turn { trace: message.id.clone(), message, hold: self.holds.take(lease) }),
             Entered::Behind | Entered::Known => None,
@@ -60,7 +67,7 @@ impl Stream {
 }
 
 /// Signed by a paired device, fresh, and heard for the first time: the owner. Anything less is a stranger's word.
-fn classify(
+pub(crate) fn classify(
     tx: &mut Tx<'_>,
     heard: &SignedMessage,
     id: &MessageId,

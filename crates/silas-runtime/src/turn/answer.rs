@@ -1,4 +1,5 @@
-//! Steps 11 to 13: the reply, the card and the acknowledgement, in one transaction, and only then sent.
+//! Steps 11 to 13: the reply, its place in the outbox, the card and the acknowledgement, in one transaction, and only
+//! then sent.
 
 use super::Turn;
 use super::screen::Cleared;
@@ -25,37 +26,32 @@ impl Stream {
             text: say,
             at: self.clock.now(),
         };
-        let entry = reply.clone();
         let answering = self.store.write(move |tx| {
             let is_ours = match &waiting {
                 Some(waiting) => queue::ack_and_enqueue(tx, &lease, TURN, waiting)?,
                 None => queue::ack(tx, &lease, TURN)?,
             };
             if !is_ours {
-                return Ok(Commit(false));
+                return Ok(Commit(None));
             }
-            chronicle::append(tx, &reply)?;
+            let posted = Stream::post(tx, &reply)?;
             let text = tx.text(&reply.text)?;
             tx.record(&AuditEvent::ReplySent { message: reply.id.clone(), text })?;
             if let Some(question) = &question {
                 question.ask(tx)?;
             }
-            Ok(Commit(true))
+            Ok(Commit(Some(posted)))
         });
-        if !answering.await? {
+        let Some(posted) = answering.await? else {
             tracing::warn!(message = %turn.message.id, "somebody else has answered this message");
             return Ok(());
-        }
+        };
         if offers_card {
             fail::point(FailPoint::CardOffered);
             self.publish_cards().await;
         }
-        self.publish_entry(entry);
+        self.deliver(posted);
         self.publish_activity().await;
         Ok(())
-    }
-
-    pub(crate) fn publish_entry(&self, stored: chronicle::Entry) {
-        self.publish(crate::view::Update::Message { entry: crate::stream::entry(stored) });
     }
 }

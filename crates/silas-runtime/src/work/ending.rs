@@ -92,17 +92,17 @@ impl Job {
             record.last_entry = event.record(tx, &execution, outcome)?;
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
             cards::insert(tx, &card, execution.as_str())?;
-            let entry = teller.tell_in(tx, &sentence)?;
-            Ok(Commit(Some((entry, record.view.clone()))))
+            let posted = teller.tell_in(tx, &sentence)?;
+            Ok(Commit(Some((posted, record.view.clone()))))
         });
-        let Some((entry, view)) = writing.wait()? else {
+        let Some((posted, view)) = writing.wait()? else {
             tracing::warn!(execution = %self.record.view.execution, "somebody else has written down the end of this work");
             return Ok(());
         };
         fail::point(FailPoint::ResultRecorded);
         stream.running().remove(&view.execution);
         stream.publish(Update::Work { work: view });
-        stream.publish_entry(entry);
+        stream.deliver(posted);
         stream.publish_soon();
         Ok(())
     }

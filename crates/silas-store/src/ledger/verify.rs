@@ -10,6 +10,7 @@ use serde_json::Value;
 use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Text};
 use silas_core::{Digest, Timestamp, canonical};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Entries held in memory at a time.
@@ -53,6 +54,8 @@ pub enum Reason {
     TextAltered,
     /// The text beside it is gone, and was not erased.
     TextMissing,
+    /// The text beside it was erased, and no later entry says so.
+    TextTakenAway,
 }
 
 impl fmt::Display for Broken {
@@ -66,6 +69,7 @@ impl fmt::Display for Broken {
             Reason::BackInTime => "is older than the entry before it",
             Reason::TextAltered => "has a text that was altered",
             Reason::TextMissing => "has lost its text",
+            Reason::TextTakenAway => "has lost its text, and the ledger does not say that it was forgotten",
         };
         write!(f, "Entry {} of the ledger {what}", self.seq)
     }
@@ -73,7 +77,7 @@ impl fmt::Display for Broken {
 
 /// Recomputes the chain from its first entry, and the digest of every text that it names and that was not erased.
 pub fn verify(tx: &ReadTx<'_>) -> Result<Verification, Error> {
-    extend(tx, Chain { entries: 0, erased_texts: 0, at: Timestamp::EPOCH, hash: first_prev() })
+    extend(tx, Chain::after(0, Timestamp::EPOCH, first_prev()))
 }
 
 /// The same from an entry on that is known to be good. If that entry is not what it was, nothing after it counts.
@@ -87,7 +91,7 @@ pub fn verify_after(tx: &ReadTx<'_>, known: Head) -> Result<Verification, Error>
     if entry.hash != known.hash || hash(entry.seq, entry.at, &entry.body, &entry.prev)? != known.hash {
         return broken(Reason::Altered);
     }
-    extend(tx, Chain { entries: known.seq, erased_texts: 0, at: entry.at, hash: known.hash })
+    extend(tx, Chain::after(known.seq, entry.at, known.hash))
 }
 
 /// After an upgrade: the last entries still follow one another.
@@ -120,15 +124,20 @@ fn extend(tx: &ReadTx<'_>, mut so_far: Chain) -> Result<Verification, Error> {
         }
     };
     let head = (so_far.entries > 0).then_some((so_far.entries, so_far.hash));
-    Ok(Verification { entries: so_far.entries, erased_texts: so_far.erased_texts, head, broken })
+    let taken_away = || so_far.taken_away().map(|seq| Broken { seq, reason: Reason::TextTakenAway });
+    let erased_texts = so_far.erased.len() as u64;
+    Ok(Verification { entries: so_far.entries, erased_texts, head, broken: broken.or_else(taken_away) })
 }
 
 /// The good part of the chain. Numbers start at 1 without a gap, so the count is also the last number.
 struct Chain {
     entries: u64,
-    erased_texts: u64,
     at: Timestamp,
     hash: Digest,
+    /// Entries whose text was erased, and what the entries after them say about that.
+    erased: Vec<u64>,
+    forgotten: BTreeSet<u64>,
+    expired_through: u64,
 }
 
 /// A row as it lies there, before anything about it is believed.
@@ -147,6 +156,16 @@ struct Said {
 }
 
 impl Chain {
+    fn after(entries: u64, at: Timestamp, hash: Digest) -> Self {
+        Chain { entries, at, hash, erased: Vec::new(), forgotten: BTreeSet::new(), expired_through: 0 }
+    }
+
+    /// The first entry whose text was erased without a word. Who erases says so later, so an entry that was read has
+    /// everything that is said about it behind it.
+    fn taken_away(&self) -> Option<u64> {
+        self.erased.iter().copied().find(|seq| *seq > self.expired_through && !self.forgotten.contains(seq))
+    }
+
     fn extend(&mut self, tx: &ReadTx<'_>, batch: Vec<Raw>) -> Result<Option<Broken>, Error> {
         for raw in batch {
             let seq = self.entries + 1;
@@ -175,23 +194,34 @@ impl Chain {
         if body.get("event").and_then(Value::as_str) != Some(said.name.as_str()) {
             return Ok(Err(Reason::Misnamed));
         }
-        if let Err(reason) = self.check_texts(tx, &body)? {
+        if let Err(reason) = self.check_texts(tx, seq, &body)? {
             return Ok(Err(reason));
         }
         (self.entries, self.at, self.hash) = (seq, said.at, said.hash);
         Ok(Ok(()))
     }
 
-    fn check_texts(&mut self, tx: &ReadTx<'_>, body: &Value) -> Result<Result<(), Reason>, Error> {
+    fn check_texts(&mut self, tx: &ReadTx<'_>, seq: u64, body: &Value) -> Result<Result<(), Reason>, Error> {
         // Of another version's event we do not know which hashes name texts; those that do must fit.
         let (named, must_exist) = match serde_json::from_value::<AuditEvent>(body.clone()) {
-            Ok(event) => (text_in(&event).map(|text| text.0).into_iter().collect(), true),
+            Ok(event) => {
+                match event {
+                    AuditEvent::TextForgotten { entry, .. } if entry < seq => {
+                        self.forgotten.insert(entry);
+                    }
+                    AuditEvent::TextsExpired { through, .. } if through < seq => {
+                        self.expired_through = self.expired_through.max(through);
+                    }
+                    _ => {}
+                }
+                (text_in(&event).map(|text| text.0).into_iter().collect(), true)
+            }
             Err(_) => (digests_in(body), false),
         };
         for digest in named {
             match look_up(tx, &digest)? {
                 Kept::Text(_) => {}
-                Kept::Erased => self.erased_texts += 1,
+                Kept::Erased => self.erased.push(seq),
                 Kept::Altered => return Ok(Err(Reason::TextAltered)),
                 Kept::Missing if must_exist => return Ok(Err(Reason::TextMissing)),
                 Kept::Missing => {}
@@ -216,7 +246,7 @@ fn raw(row: &Row<'_>) -> Raw {
 }
 
 /// The text that an event names, if it names one.
-fn text_in(event: &AuditEvent) -> Option<&Text> {
+pub(crate) fn text_in(event: &AuditEvent) -> Option<&Text> {
     match event {
         AuditEvent::DevicePaired { name: text, .. }
         | AuditEvent::MessageReceived { text, .. }
@@ -230,7 +260,8 @@ fn text_in(event: &AuditEvent) -> Option<&Text> {
         | AuditEvent::ApplyConflicted { paths: text, .. }
         | AuditEvent::TaskAdded { title: text, .. }
         | AuditEvent::TaskCompleted { title: text, .. }
-        | AuditEvent::TaskReopened { title: text, .. } => Some(text),
+        | AuditEvent::TaskReopened { title: text, .. }
+        | AuditEvent::MessageDeadLettered { reason: text, .. } => Some(text),
         AuditEvent::InstallationCreated { .. }
         | AuditEvent::RestoredFromBackup { .. }
         | AuditEvent::StreamStarted { .. }
@@ -248,7 +279,10 @@ fn text_in(event: &AuditEvent) -> Option<&Text> {
         | AuditEvent::WorkUndone { .. }
         | AuditEvent::UndoWindowClosed { .. }
         | AuditEvent::InstructionTaken { .. }
-        | AuditEvent::InstructionRefused { .. } => None,
+        | AuditEvent::InstructionRefused { .. }
+        | AuditEvent::DeadLetterRevived { .. }
+        | AuditEvent::TextForgotten { .. }
+        | AuditEvent::TextsExpired { .. } => None,
     }
 }
 

@@ -44,6 +44,22 @@ pub fn revive(tx: &mut Tx<'_>, message: &MessageId) -> Result<bool, Error> {
     Ok(n_revived == 1)
 }
 
+/// Whether a message is still to be dealt with that this one began, itself included. Only what waits is looked at, and
+/// that is little.
+pub(crate) fn is_open(tx: &ReadTx<'_>, trace: &MessageId) -> Result<bool, Error> {
+    let found = tx.query_one(
+        "SELECT 1 FROM queue WHERE queue IN ('turns', 'work', 'waiting') AND state <> 'dead' AND trace_id = ?1 LIMIT 1",
+        params![trace.as_str()],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
+}
+
+/// What was put aside and began with this message is given up.
+pub(crate) fn forget(tx: &mut Tx<'_>, trace: &MessageId) -> Result<usize, Error> {
+    tx.execute("DELETE FROM queue WHERE state = 'dead' AND trace_id = ?1", params![trace.as_str()])
+}
+
 fn dead_letter(row: &Row<'_>) -> Result<Dead, Error> {
     Ok(Dead {
         message: id(row, "message_id")?,

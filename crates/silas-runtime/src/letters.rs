@@ -1,0 +1,118 @@
+//! Messages of the durable queue that could not be dealt with: given back, put aside after enough attempts, listed, and
+//! tried again if the owner says so.
+
+use crate::consumer::{BACKOFF, post};
+use crate::view::{DeadLetterView, Update, WorkView};
+use crate::work::WorkRecord;
+use crate::{Stream, Trouble};
+use serde_json::Value;
+use silas_core::MessageId;
+use silas_core::event::AuditEvent;
+use silas_gates::scrub;
+use silas_store::queue::{self, ATTEMPTS_MAX, Kind, Lease, Nacked};
+use silas_store::{Commit, ReadTx, Tx, executions};
+use std::sync::Arc;
+
+impl Stream {
+    /// A message could not be dealt with: it comes again later. If it came often enough it is put aside, and the owner
+    /// is told.
+    pub(crate) async fn give_back(self: &Arc<Self>, lease: &Lease, kind: Kind, body: &Value, trouble: &Trouble) {
+        tracing::warn!(message = %lease.message, %trouble, "a message could not be dealt with");
+        let (stream, lease, body, now) = (self.clone(), lease.clone(), body.clone(), self.clock.now());
+        let reason = trouble.message.clone();
+        let nacking = self.store.write(move |tx| {
+            let Nacked::Dead = queue::nack(tx, &lease, now, BACKOFF)? else { return Ok(Commit(None)) };
+            let message = lease.message.clone();
+            let why = tx.text(&reason)?;
+            tx.record(&AuditEvent::MessageDeadLettered { message, attempts: ATTEMPTS_MAX, reason: why })?;
+            let what = what_it_was(tx, kind, &body)?;
+            let todo = match kind {
+                Kind::UserMessage => "Say it again, or have it tried again with `silas queue revive`.",
+                Kind::ExecutionStatus => "Look at the directory before you have it tried again.",
+            };
+            let sentence = format!("Put aside after {ATTEMPTS_MAX} attempts: {what}. {reason} {todo}");
+            let work = put_aside(tx, &body)?;
+            Ok(Commit(Some((stream.tell_in(tx, &sentence)?, work))))
+        });
+        match nacking.await {
+            Ok(None) => {}
+            Ok(Some((posted, work))) => {
+                if let Some(work) = work {
+                    self.publish(Update::Work { work });
+                }
+                self.deliver(posted);
+                self.publish_activity().await;
+            }
+            // The lease runs out by itself.
+            Err(cause) => tracing::error!(%cause, "a message could not be given back"),
+        }
+    }
+
+    /// What was put aside, oldest first.
+    pub async fn dead_letters(&self) -> Result<Vec<DeadLetterView>, Trouble> {
+        Ok(self.store.read(dead_letters).await?)
+    }
+
+    /// Has a message that was put aside delivered once more, with all its attempts before it. Nothing new is allowed by
+    /// that: a message is answered as it came, and work needs the approval that it had.
+    pub async fn revive(&self, message: &MessageId) -> Result<String, Trouble> {
+        let id = message.clone();
+        let reviving = self.store.write(move |tx| {
+            let is_revived = queue::revive(tx, &id)?;
+            if is_revived {
+                tx.record(&AuditEvent::DeadLetterRevived { message: id.clone() })?;
+            }
+            Ok(Commit(is_revived))
+        });
+        if !reviving.await? {
+            return Err(Trouble::new(
+                "E_QUEUE_MESSAGE",
+                "That message is not among those that were put aside. Nothing was changed.",
+                "`silas queue list` shows them.",
+            ));
+        }
+        self.publish_activity().await;
+        Ok("It is tried again.".to_owned())
+    }
+}
+
+/// What was put aside, in the words of the owner.
+pub(crate) fn dead_letters(tx: &ReadTx<'_>) -> Result<Vec<DeadLetterView>, silas_store::Error> {
+    let mut letters = Vec::new();
+    for dead in queue::dead(tx)? {
+        let text = what_it_was(tx, dead.kind, &dead.body)?;
+        // A delivery beyond the last attempt only put it aside.
+        let attempts = dead.attempts.min(ATTEMPTS_MAX);
+        letters.push(DeadLetterView { message: dead.message, text, attempts });
+    }
+    Ok(letters)
+}
+
+fn what_it_was(tx: &ReadTx<'_>, kind: Kind, body: &Value) -> Result<String, silas_store::Error> {
+    let words = match kind {
+        Kind::UserMessage => body["text"].as_str().map(str::to_owned),
+        Kind::ExecutionStatus => record_of(tx, body)?.map(|(_, record)| record.view.title),
+    };
+    Ok(match (words, kind) {
+        (Some(words), _) => format!("“{}”", scrub::visible_line(&words, 80)),
+        (None, Kind::UserMessage) => "a message".to_owned(),
+        (None, Kind::ExecutionStatus) => "a change to your files".to_owned(),
+    })
+}
+
+/// Work that was put aside does not look as if it ran.
+fn put_aside(tx: &mut Tx<'_>, body: &Value) -> Result<Option<WorkView>, silas_store::Error> {
+    let Some((execution, mut record)) = record_of(tx, body)? else { return Ok(None) };
+    record.settle_steps();
+    record.view.place = "Put aside".to_owned();
+    record.view.footer = "Unfinished. Look at the directory".to_owned();
+    executions::set_result(tx, &execution.id, &record.to_json()?, record.changeset.as_ref(), execution.undo_until)?;
+    Ok(Some(record.view))
+}
+
+fn record_of(tx: &ReadTx<'_>, body: &Value) -> Result<Option<(executions::Execution, WorkRecord)>, silas_store::Error> {
+    let Ok(status) = serde_json::from_value::<post::ExecutionStatus>(body.clone()) else { return Ok(None) };
+    let Some(execution) = executions::get(tx, &status.execution)? else { return Ok(None) };
+    let record = execution.result.clone().and_then(|result| serde_json::from_value(result).ok());
+    Ok(record.map(|record| (execution, record)))
+}
