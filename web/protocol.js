@@ -5,7 +5,9 @@
 
 /**
  * From the page.
- * @typedef {{ type: 'auth', key: string, signature: Signature }} Auth
+ * @typedef {{ type: 'auth', key: string, signature: Signature, resume: Resume | null }} Auth
+ * @typedef {{ session: string, seen: number }} Resume
+ * @typedef {{ type: 'ack', seq: number }} Ack
  * @typedef {{ type: 'message', message: SignedMessage }} Message
  * @typedef {{ type: 'approval_response', request_id: string, token: Token }} ApprovalResponse
  * @typedef {{ type: 'renew', request_id: string }} Renew
@@ -14,19 +16,31 @@
  * @typedef {{ type: 'stop' }} Stop
  * @typedef {{ type: 'verify' }} Verify
  * @typedef {{ type: 'tasks' }} TasksQuestion
- * @typedef {Auth | Message | ApprovalResponse | Renew | Dismiss | Proof | Stop | Verify | TasksQuestion} ClientMessage
+ * @typedef {{ type: 'cards', from: number }} CardsQuestion
+ * @typedef {{ type: 'sessions' }} SessionsQuestion
+ * @typedef {{ type: 'dead_letters' }} DeadLettersQuestion
+ * @typedef {{ type: 'revive', message: string }} Revive
+ * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
+ * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Proof | Stop | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | Revive | LedgerTextQuestion | Forget} ClientMessage
  */
 
 /**
  * To the page.
  * @typedef {{ type: 'challenge', challenge: string, installation: string }} Challenge
- * @typedef {{ type: 'welcome', device: string, snapshot: Snapshot }} Welcome
+ * @typedef {{ type: 'welcome', device: string, session: string, seq: number, head: number, resumed: boolean, since: SinceView | null, snapshot: Snapshot }} Welcome
+ * @typedef {{ type: 'message', seq: number, entry: Entry }} Delivered
  * @typedef {{ type: 'decided', request_id: string, recorded: boolean, message: string }} Decided
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
  * @typedef {{ type: 'verified', report: LedgerReport }} Verified
  * @typedef {{ type: 'tasks', tasks: TaskView[] }} TasksAnswer
+ * @typedef {{ type: 'cards_page', from: number, cards: Card[], n_more_cards: number }} CardsAnswer
+ * @typedef {{ type: 'sessions', sessions: SessionView[] }} SessionsAnswer
+ * @typedef {{ type: 'dead_letters', dead_letters: DeadLetterView[] }} DeadLettersAnswer
+ * @typedef {{ type: 'ledger_text', entry: LedgerTextView }} LedgerTextAnswer
+ * @typedef {{ type: 'done', message: string }} Done
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Decided | ProofAnswer | Verified | TasksAnswer | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | ProofAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | LedgerTextAnswer | Done | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -40,12 +54,15 @@
 
 /**
  * What the runtime shows.
- * @typedef {{ installation: string, now: string, entries: Entry[], cards: Card[], work: WorkView[], activity: ActivityView, grants: GrantView[], understood: string[], dead_letters: DeadLetterView[], n_durable_commits: number }} Snapshot
- * @typedef {{ type: 'message', entry: Entry }} MessageUpdate
- * @typedef {{ type: 'cards', cards: Card[] }} CardsUpdate
+ * @typedef {{ installation: string, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], activity: ActivityView, grants: GrantView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], n_durable_commits: number }} Snapshot
+ * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
  * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[] }} ActivityUpdate
- * @typedef {MessageUpdate | CardsUpdate | WorkUpdate | ActivityUpdate} Update
+ * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate} Update
+ * @typedef {{ at: string, n_entries: number }} SinceView
+ * @typedef {{ session: string, session_type: 'stream' | 'side', title: string, created_at: string, last_active: string, turn_count: number, active: boolean, n_waiting: number }} SessionView
+ * @typedef {{ execution: string, title: string, until: string }} UndoView
+ * @typedef {{ seq: number, at: string, event: string, text: string | null }} LedgerTextView
  * @typedef {'owner' | 'silas'} Sender
  * @typedef {{ id: string, sender: Sender, text: string, at: string }} Entry
  * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
@@ -59,7 +76,7 @@
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
  * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
  * @typedef {{ title: string, note: string }} ProofStep
- * @typedef {{ n_entries: number, head: string | null, broken: string | null }} LedgerReport
+ * @typedef {{ n_entries: number, head: string | null, broken: string | null, n_forgotten: number }} LedgerReport
  */
 
 /**

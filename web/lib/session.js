@@ -16,6 +16,10 @@ import { learnServerTime } from './time.js';
 let socket = null;
 /** @type {import('./keys.js').Device | null} */
 let device = null;
+/** What this page has of the Stream; it goes on from here after a loss. @type {import('../protocol.js').Resume | null} */
+let resume = null;
+/** The number at which this page is up to date with what was said before it connected. */
+let upToDate = 0;
 
 export async function start() {
   set({ outbox: await outbox.load() });
@@ -44,9 +48,9 @@ async function receive(message) {
     case 'message': {
       set({ entries: upsert(state.entries, message.entry, ({ id }) => id), outbox: outbox.arrived(state.outbox, message.entry) });
       if (message.entry.sender === 'silas') announce(message.entry.text);
-      return undefined;
+      return has(message.seq);
     }
-    case 'cards': return receiveCards(message.cards);
+    case 'cards': return receiveCards(message);
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
     case 'activity': return set({ activity: message.activity, grants: message.grants });
     case 'decided': return decided(message);
@@ -68,17 +72,30 @@ async function open({ challenge, installation }) {
   }
   /** @type {import('../protocol.js').SessionProof} */
   const proof = { kind: 'session', challenge, installation, key: device.key };
-  socket?.send({ type: 'auth', key: device.key, signature: await sign(device, proof) });
+  socket?.send({ type: 'auth', key: device.key, signature: await sign(device, proof), resume });
+}
+
+/** Everything up to here is shown: says so, and once nothing older is missing, sends again what may not have arrived. @param {number} seq */
+async function has(seq) {
+  if (!resume) return;
+  const wasBehind = resume.seen < upToDate;
+  resume = { ...resume, seen: Math.max(resume.seen, seq) };
+  socket?.send({ type: 'ack', seq });
+  if (wasBehind && resume.seen >= upToDate) await postAll();
 }
 
 /** @param {import('../protocol.js').Welcome} message */
-async function welcome({ device: name, snapshot }) {
-  const { now, ...shown } = snapshot;
+async function welcome({ device: name, session, seq, head, resumed, since, snapshot }) {
+  const { now, entries, ...shown } = snapshot;
   learnServerTime(now);
   socket?.settled();
-  const waiting = snapshot.entries.reduce(outbox.arrived, state.outbox);
+  const waiting = entries.reduce(outbox.arrived, state.outbox);
+  resume = { session, seen: seq };
+  upToDate = head;
   set({
     ...shown,
+    entries: resumed ? state.entries : entries,
+    since: since ?? state.since,
     device: name,
     loaded: true,
     decisions: {},
@@ -87,16 +104,22 @@ async function welcome({ device: name, snapshot }) {
     outbox: waiting,
     link: { status: 'open', retryAt: 0, lastSeen: Date.now() },
   });
-  for (const message of waiting.filter((kept) => kept.state !== 'refused')) await post(message);
+  socket?.send({ type: 'ack', seq });
+  if (seq >= head) await postAll();
 }
 
-/** @param {Card[]} cards */
-function receiveCards(cards) {
+/** What was said while there was no connection, or was on its way when it broke. */
+async function postAll() {
+  for (const message of state.outbox.filter((kept) => kept.state !== 'refused')) await post(message);
+}
+
+/** @param {import('../protocol.js').CardsUpdate} update */
+function receiveCards({ cards, n_more_cards }) {
   const known = new Set(state.cards.map(({ id }) => id));
   const fresh = cards.filter(({ id, state: s }) => s === 'open' && !known.has(id));
   const kept = Object.entries(state.decisions).filter(([id]) => cards.some((card) => card.id === id && !isNew(card)));
   const holding = cards.some(({ id }) => id === state.holding) ? state.holding : null;
-  set({ cards, holding, decisions: Object.fromEntries(kept) });
+  set({ cards, n_more_cards, holding, decisions: Object.fromEntries(kept) });
   if (fresh.length > 0) announce(`New in Review: ${fresh.map(({ face }) => face.intent).join('; ')}`);
 }
 

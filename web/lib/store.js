@@ -17,7 +17,9 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {string} installation
  * @property {boolean} loaded Whether a snapshot has ever arrived.
  * @property {import('../protocol.js').Entry[]} entries
+ * @property {import('../protocol.js').SinceView | null} since What came while this device was away.
  * @property {Card[]} cards
+ * @property {number} n_more_cards How many wait beyond these.
  * @property {import('../protocol.js').WorkView[]} work
  * @property {import('../protocol.js').ActivityView} activity
  * @property {import('../protocol.js').GrantView[]} grants
@@ -41,7 +43,9 @@ export let state = {
   installation: '',
   loaded: false,
   entries: [],
+  since: null,
   cards: [],
+  n_more_cards: 0,
   work: [],
   activity: { summary: '', rows: [], n_entries: 0, verified: null },
   grants: [],

@@ -27,7 +27,7 @@ function holds(key, body, signature) {
 export async function startFake({ port = 0 } = {}) {
   const devices = new Map();
   const received = [];
-  const fake = { shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false };
+  const fake = { shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null };
 
   const http = createServer(async (request, response) => {
     response.setHeader('content-security-policy', POLICY);
@@ -78,8 +78,9 @@ export async function startFake({ port = 0 } = {}) {
         if (!known || !holds(known.public, { kind: 'session', challenge, installation: INSTALLATION, key: message.key }, message.signature)) return ws.close(4001);
         device = known;
         fake.sockets.add(ws);
-        return send({ type: 'welcome', device: known.name, snapshot: { ...fake.shown, now: at(Date.now()) } });
+        return send({ type: 'welcome', device: known.name, session: 'sess-1', seq: fake.seq, head: fake.seq, resumed: false, since: fake.since, snapshot: { ...fake.shown, now: at(Date.now()) } });
       }
+      if (message.type === 'ack') return void fake.acks.push(message.seq);
       received.push(message);
       if (fake.silent) return undefined;
       if (message.type === 'message') return said(message.message, device, send);
@@ -95,7 +96,8 @@ export async function startFake({ port = 0 } = {}) {
     if (!shape || !holds(device.public, body, signature)) return send({ type: 'error', code: 'bad_signature', message: 'The message was not signed by this device.', todo: 'Pair it again.' });
     const entry = { id: `msg-${body.nonce.slice(2)}`, sender: 'owner', text: body.text, at: body.timestamp };
     fake.shown = { ...fake.shown, entries: [...fake.shown.entries, entry] };
-    return send({ type: 'message', entry });
+    fake.seq += 1;
+    return send({ type: 'message', seq: fake.seq, entry });
   }
 
   function decided({ request_id, token }, device, send) {
@@ -109,7 +111,7 @@ export async function startFake({ port = 0 } = {}) {
   fake.tell = tell;
   fake.cards = (cards) => {
     fake.shown = { ...fake.shown, cards };
-    tell({ type: 'cards', cards });
+    tell({ type: 'cards', cards, n_more_cards: 0 });
   };
   fake.drop = (code) => fake.sockets.forEach((ws) => (code ? ws.close(code) : ws.terminate()));
   fake.close = () => new Promise((resolve) => {

@@ -182,7 +182,7 @@ export const PROOF = {
 
 export function snapshot(change = {}) {
   return {
-    installation: INSTALLATION, now: at(Date.now()), entries: [], cards: [], work: [], activity: ACTIVITY, grants: GRANTS,
+    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS,
     understood: ['run `COMMAND` in `DIRECTORY` and check with `COMMAND`', 'what did you do?'], ...change,
   };
 }

@@ -27,7 +27,7 @@ export function Review({ state, wide }) {
     ${active && html`<${Many} cards=${waiting} />
       <${CardView} key=${active.id} card=${active} asked=${asked} focus=${focus} />
       <${Dock} card=${active} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} />
-      <${UpNext} cards=${rest} />`}
+      <${UpNext} cards=${rest} beyond=${state.n_more_cards} />`}
     ${!active && (state.loaded ? html`<${Nothing} />` : html`<${Loading} />`)}
   </section>`;
 }
@@ -51,8 +51,8 @@ function Many({ cards }) {
     <p><b>${careful > 0 ? `${careful} of these need care.` : `${cards.length} cards wait.`}</b> They keep until you are ready. Nothing runs meanwhile.</p></div>`;
 }
 
-/** @param {{ cards: Card[] }} props */
-function UpNext({ cards }) {
+/** @param {{ cards: Card[], beyond: number }} props */
+function UpNext({ cards, beyond }) {
   const [all, setAll] = useState(false);
   if (cards.length === 0) return null;
   const shown = all || cards.length <= QUEUE_CALM ? cards : cards.slice(0, 1);
@@ -62,6 +62,7 @@ function UpNext({ cards }) {
       ${shown.map((card, at) => html`<li key=${card.id}><span class="number">${at + 2}</span><bdi class="next-intent">${strict(card.face.intent)}</bdi><${Next} card=${card} /></li>`)}
       ${shown.length < cards.length && html`<li><span class="number">${shown.length + 2}</span><button type="button" class="link-button" onClick=${() => setAll(true)}>Show ${cards.length - shown.length} more</button></li>`}
     </ol>
+    ${beyond > 0 && html`<p class="next-beyond">And ${beyond} more behind these. They move up as you decide.</p>`}
   </div>`;
 }
 

@@ -4,6 +4,7 @@ use crate::world::{NOON, World, started};
 use proptest::prelude::*;
 use silas_core::event::{AuditEvent, Text};
 use silas_core::{Digest, MessageId, Taint, Timestamp, canonical};
+use silas_store::ledger::Reason;
 use silas_store::{Commit, Error, Store, ledger};
 
 fn record(store: &Store, event: AuditEvent) -> u64 {
@@ -107,7 +108,12 @@ fn erased_texts_leave_the_chain_whole() {
 
     assert_eq!(store.read(move |tx| ledger::text_of(tx, &text)).wait().unwrap(), None);
     let verified = store.read(ledger::verify).wait().unwrap();
-    assert_eq!((verified.entries, verified.erased_texts, verified.broken), (1, 1, None));
+    assert_eq!((verified.entries, verified.erased_texts), (1, 1));
+    // Whoever erases says so in the ledger; without that word it is somebody else's work.
+    assert_eq!(verified.broken.map(|broken| (broken.seq, broken.reason)), Some((1, Reason::TextTakenAway)));
+    record(&store, AuditEvent::TextForgotten { entry: 1, key: crate::world::certificate(1).body.key });
+    let verified = store.read(ledger::verify).wait().unwrap();
+    assert_eq!((verified.entries, verified.erased_texts, verified.broken), (2, 1, None));
 }
 
 #[test]

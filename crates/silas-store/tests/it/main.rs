@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod audit;
+mod backend;
 mod crash;
+mod dialect;
+mod forgetting;
 mod ledger;
 mod many;
 mod opening;

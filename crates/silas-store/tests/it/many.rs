@@ -7,8 +7,8 @@ use silas_core::token::{Kind, Verdict};
 use silas_core::{MessageId, Taint, Timestamp};
 use silas_store::retention::{self, Policy};
 use silas_store::{
-    Commit, ReadTx, Store, Tx, audit, cards, checkpoints, chronicle, devices, executions, ledger, nonces, queue, saga,
-    settings, tokens,
+    Commit, ReadTx, Store, Tx, audit, cards, channel_outbox, checkpoints, chronicle, devices, executions, ledger, nonces,
+    queue, saga, sessions, settings, tokens, undo_records,
 };
 
 const FEW: u32 = 10_000;
@@ -27,6 +27,8 @@ fn filled(n_entries: u32) -> (World, Store) {
         rusqlite::params![n_entries, NOON],
     );
     assert_eq!(inserting.unwrap(), n_entries as usize);
+    let putting = db.execute("INSERT INTO channel_outbox (seq, message_id, at) SELECT seq, id, at FROM chronicle", []);
+    assert_eq!(putting.unwrap(), n_entries as usize);
     drop(db);
     let store = world.open();
     (world, store)
@@ -38,7 +40,10 @@ fn start(tx: &ReadTx<'_>) -> Result<(), silas_store::Error> {
     checkpoints::last(tx)?;
     ledger::head(tx)?;
     devices::get(tx, &crate::world::certificate(1).body.key)?;
-    executions::list_past_undo(tx, silas_core::Timestamp::EPOCH)?;
+    undo_records::list_over(tx, silas_core::Timestamp::EPOCH)?;
+    undo_records::list_open(tx, Timestamp::EPOCH)?;
+    sessions::list(tx)?;
+    channel_outbox::head(tx)?;
     saga::sagas_open(tx)?;
     tokens::by_kind(tx, Kind::Root)?;
     chronicle::recent(tx, 100)?;
@@ -61,11 +66,14 @@ fn turn(tx: &mut Tx<'_>) -> Result<(), silas_store::Error> {
         at: now,
     };
     chronicle::append(tx, &entry("msg-asked", chronicle::Sender::Owner, "hello"))?;
+    let asked = channel_outbox::put(tx, &MessageId::parse("msg-asked").unwrap(), now)?;
     tx.record(&crate::world::started("1"))?;
     tokens::get(tx, &token(Kind::Plan, "n-1", 1, Verdict::Approved).id().unwrap())?;
     chronicle::append(tx, &entry("msg-answered", chronicle::Sender::Silas, "hello"))?;
     tx.record(&crate::world::started("2"))?;
-    retention::prune(tx, &Policy { chronicle_before: now, nonces_before: now, processed_before: now })?;
+    channel_outbox::put(tx, &MessageId::parse("msg-answered").unwrap(), now)?;
+    channel_outbox::after(tx, asked, 100)?;
+    retention::prune(tx, &Policy { chronicle_before: now, outbox_before: now, nonces_before: now, processed_before: now })?;
     Ok(())
 }
 

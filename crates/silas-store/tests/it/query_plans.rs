@@ -34,7 +34,7 @@ fn no_statement_reads_a_whole_table() {
     assert!(n_statements >= 30, "only {n_statements} statements were found");
 }
 
-fn sources(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -48,7 +48,7 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// String literals that are SQL. No statement of the store contains a double quote.
-fn statements(source: &str) -> Vec<&str> {
+pub(crate) fn statements(source: &str) -> Vec<&str> {
     let verbs = ["SELECT ", "INSERT ", "UPDATE ", "DELETE "];
     source.split('"').filter(|literal| verbs.iter().any(|verb| literal.starts_with(verb))).collect()
 }

@@ -1,7 +1,11 @@
-//! One table each: what goes in comes out, in the promised order.
+//! One table each: what goes in comes out, in the promised order, whatever the store lies on.
 
-use crate::world::{NOON, World, certificate, offer, token};
+mod channels;
+
+use crate::backend::{Backend, on_every_backend};
+use crate::world::{NOON, certificate, offer, token};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use silas_core::card::{Card, CardKind, CardState, Cta, Face, Press, Risk};
 use silas_core::execution::ExecutionState;
 use silas_core::roots::Access;
@@ -9,21 +13,36 @@ use silas_core::token::{Kind, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Status, WorkItem, WorkState};
 use silas_core::{CardId, Digest, ExecutionId, MessageId, Taint, Timestamp, WorkItemId};
 use silas_store::executions::{self, Execution};
-use silas_store::{Abort, Commit, Error, Store, Tx, cards, chronicle, devices, nonces, settings, tokens, work_items};
+use silas_store::{
+    Abort, Commit, Error, Store, Tx, cards, chronicle, devices, nonces, settings, tokens, undo_records, work_items,
+};
+use std::cell::Cell;
 
-fn at(seconds: i64) -> Timestamp {
+on_every_backend! {
+    settings_keep_the_last_value,
+    devices_are_listed_by_age,
+    a_nonce_is_used_once_in_its_domain,
+    the_chronicle_gives_the_last_entries_oldest_first,
+    a_work_items_definition_stays_while_its_state_moves,
+    open_and_parked_cards_wait_in_order,
+    tokens_come_back_as_they_were_signed,
+    an_execution_ends_once,
+    an_execution_needs_its_token_and_is_made_once,
+    any_words_come_back,
+    more_cards_than_a_page_are_all_listed,
+}
+
+pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(NOON + seconds * 1_000_000)
 }
 
 /// Runs the closure as one change and gives its answer.
-fn change<T: Send + 'static>(store: &Store, mut f: impl FnMut(&mut Tx<'_>) -> Result<T, Error> + Send + 'static) -> T {
+pub(crate) fn change<T: Send + 'static>(store: &Store, mut f: impl FnMut(&mut Tx<'_>) -> Result<T, Error> + Send + 'static) -> T {
     store.write(move |tx| f(tx).map(Commit).map_err(Abort)).wait().unwrap()
 }
 
-#[test]
-fn settings_keep_the_last_value() {
-    let world = World::new();
-    let store = world.open();
+fn settings_keep_the_last_value(backend: &impl Backend) {
+    let store = backend.open();
     let read = change(&store, |tx| {
         settings::set(tx, "zone", "UTC")?;
         settings::set(tx, "zone", &["Europe", "Berlin"])?;
@@ -34,10 +53,8 @@ fn settings_keep_the_last_value() {
     assert!(matches!(wrong, Err(Error::Damaged { .. })));
 }
 
-#[test]
-fn devices_are_listed_by_age() {
-    let world = World::new();
-    let store = world.open();
+fn devices_are_listed_by_age(backend: &impl Backend) {
+    let store = backend.open();
     let (list, one) = change(&store, |tx| {
         for n in [3, 1, 2] {
             devices::insert(tx, &certificate(n))?;
@@ -49,10 +66,8 @@ fn devices_are_listed_by_age() {
     assert!(store.write(|tx| Ok(Commit(devices::insert(tx, &certificate(1))?))).wait().is_err());
 }
 
-#[test]
-fn a_nonce_is_used_once_in_its_domain() {
-    let world = World::new();
-    let store = world.open();
+fn a_nonce_is_used_once_in_its_domain(backend: &impl Backend) {
+    let store = backend.open();
     let (used, n_pruned, again) = change(&store, |tx| {
         let used = [
             nonces::use_once(tx, "message", "n-1", at(0))?,
@@ -71,16 +86,14 @@ fn a_nonce_is_used_once_in_its_domain() {
     assert_eq!((n_pruned, again), (1, [true, false]));
 }
 
-fn said(n: u32, text: &str) -> chronicle::Entry {
+pub(crate) fn said(n: u32, text: &str) -> chronicle::Entry {
     let sender = if n.is_multiple_of(2) { chronicle::Sender::Owner } else { chronicle::Sender::Silas };
     let id = MessageId::parse(&format!("msg-{n}")).unwrap();
     chronicle::Entry { id, sender, taint: Taint::Owner, text: text.to_owned(), at: at(0) }
 }
 
-#[test]
-fn the_chronicle_gives_the_last_entries_oldest_first() {
-    let world = World::new();
-    let store = world.open();
+fn the_chronicle_gives_the_last_entries_oldest_first(backend: &impl Backend) {
+    let store = backend.open();
     // The same instant and falling ids: the order is that of appending.
     let recent = change(&store, |tx| {
         for n in [9, 8, 7, 6] {
@@ -91,7 +104,7 @@ fn the_chronicle_gives_the_last_entries_oldest_first() {
     assert_eq!(recent, [8, 7, 6].map(|n| said(n, "hello")));
 }
 
-fn work_item(title: &str) -> WorkItem {
+pub(crate) fn work_item(title: &str) -> WorkItem {
     WorkItem::new(Definition {
         id: WorkItemId::parse("task-1").unwrap(),
         title: title.to_owned(),
@@ -115,14 +128,12 @@ fn work_item(title: &str) -> WorkItem {
     .unwrap()
 }
 
-fn trace() -> MessageId {
+pub(crate) fn trace() -> MessageId {
     MessageId::parse("msg-1").unwrap()
 }
 
-#[test]
-fn a_work_items_definition_stays_while_its_state_moves() {
-    let world = World::new();
-    let store = world.open();
+fn a_work_items_definition_stays_while_its_state_moves(backend: &impl Backend) {
+    let store = backend.open();
     let item = work_item("Fix the parser");
     let expected = item.clone();
     let stored = change(&store, move |tx| {
@@ -141,7 +152,7 @@ fn a_work_items_definition_stays_while_its_state_moves() {
     assert!(matches!(missing.wait(), Err(Error::Missing { .. })));
 }
 
-fn card(n: u32, state: CardState) -> Card {
+pub(crate) fn card(n: u32, state: CardState) -> Card {
     let face = Face {
         kind: CardKind::Plan,
         risk: Some(Risk::Medium),
@@ -165,10 +176,8 @@ fn card(n: u32, state: CardState) -> Card {
     }
 }
 
-#[test]
-fn open_and_parked_cards_wait_in_order() {
-    let world = World::new();
-    let store = world.open();
+fn open_and_parked_cards_wait_in_order(backend: &impl Backend) {
+    let store = backend.open();
     let (open, about, one) = change(&store, |tx| {
         for (n, subject) in [(4, "task-1"), (2, "/srv/project"), (3, "task-1"), (1, "task-1")] {
             cards::insert(tx, &card(n, CardState::Open), subject)?;
@@ -186,10 +195,24 @@ fn open_and_parked_cards_wait_in_order() {
     assert!(matches!(missing.wait(), Err(Error::Missing { .. })));
 }
 
-#[test]
-fn tokens_come_back_as_they_were_signed() {
-    let world = World::new();
-    let store = world.open();
+fn more_cards_than_a_page_are_all_listed(backend: &impl Backend) {
+    let store = backend.open();
+    let n_cards = cards::CARDS_MAX + 2;
+    let open = change(&store, move |tx| {
+        // Some at the same instant, so that a page ends between two of them.
+        for n in 0..n_cards {
+            let card = Card { created_at: at(i64::from(n / 7)), ..card(n, CardState::Open) };
+            cards::insert(tx, &card, "task-1")?;
+        }
+        cards::list_open(tx)
+    });
+    let ids: std::collections::BTreeSet<String> = open.iter().map(|card| card.id.to_string()).collect();
+    assert_eq!((open.len(), ids.len()), (n_cards as usize, n_cards as usize));
+    assert!(open.is_sorted_by_key(|card| (card.created_at, card.id.clone())));
+}
+
+fn tokens_come_back_as_they_were_signed(backend: &impl Backend) {
+    let store = backend.open();
     let (one, roots) = change(&store, |tx| {
         let root = token(Kind::Root, "n-1", 1, Verdict::Approved);
         let card = CardId::parse("card-1").unwrap();
@@ -208,7 +231,7 @@ fn tokens_come_back_as_they_were_signed() {
     assert_eq!(roots, [one]);
 }
 
-fn execution(n: u32) -> Execution {
+pub(crate) fn execution(n: u32) -> Execution {
     let token = token(Kind::Plan, "n-1", 9, Verdict::Approved).id().unwrap();
     Execution {
         id: ExecutionId::derive(&token, n),
@@ -225,10 +248,8 @@ fn execution(n: u32) -> Execution {
     }
 }
 
-#[test]
-fn an_execution_ends_once() {
-    let world = World::new();
-    let store = world.open();
+fn an_execution_ends_once(backend: &impl Backend) {
+    let store = backend.open();
     let moves = change(&store, |tx| {
         let token = token(Kind::Plan, "n-1", 9, Verdict::Approved);
         tokens::insert(tx, &token, &certificate(1), "payload", None)?;
@@ -264,8 +285,8 @@ fn an_execution_ends_once() {
     let ended = Execution { state: ExecutionState::Ended, ended_at: Some(at(10)), ..execution(1) };
     let read = store.read(|tx| {
         Ok((
-            executions::list_past_undo(tx, at(59))?,
-            executions::list_past_undo(tx, at(60))?,
+            undo_records::list_over(tx, at(59))?,
+            undo_records::list_over(tx, at(60))?,
             [0, 1, 2].map(|n| executions::get(tx, &execution(n).id)),
         ))
     });
@@ -275,17 +296,15 @@ fn an_execution_ends_once() {
 
     let undone = change(&store, |tx| {
         executions::set_state(tx, &execution(0).id, ExecutionState::Undone, at(20))?;
-        Ok((executions::list_past_undo(tx, at(60))?.len(), executions::get(tx, &execution(0).id)?))
+        Ok((undo_records::list_over(tx, at(60))?.len(), executions::get(tx, &execution(0).id)?))
     });
     let (n_over, undone) = undone;
     assert_eq!(n_over, 0, "what was taken back keeps nothing");
     assert_eq!(undone.map(|undone| (undone.state, undone.ended_at)), Some((ExecutionState::Undone, Some(at(10)))));
 }
 
-#[test]
-fn an_execution_needs_its_token_and_is_made_once() {
-    let world = World::new();
-    let store = world.open();
+fn an_execution_needs_its_token_and_is_made_once(backend: &impl Backend) {
+    let store = backend.open();
     assert!(store.write(|tx| Ok(Commit(executions::insert(tx, &execution(0))?))).wait().is_err());
     change(&store, |tx| {
         tokens::insert(tx, &token(Kind::Plan, "n-1", 9, Verdict::Approved), &certificate(1), "payload", None)?;
@@ -294,22 +313,25 @@ fn an_execution_needs_its_token_and_is_made_once() {
     assert!(store.write(|tx| Ok(Commit(executions::insert(tx, &execution(0))?))).wait().is_err());
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_words_come_back(texts in prop::collection::vec(any::<String>(), 1..12)) {
-        let world = World::new();
-        let store = world.open();
-        let entries: Vec<_> = texts.iter().zip(0..).map(|(text, n)| said(n, text)).collect();
+fn any_words_come_back(backend: &impl Backend) {
+    let store = backend.open();
+    let mut runner = TestRunner::new(ProptestConfig { cases: 8, ..ProptestConfig::default() });
+    let n_said = Cell::new(0);
+    let words = prop::collection::vec(any::<String>(), 1..12);
+    let running = runner.run(&words, |texts| {
+        let entries: Vec<_> = texts.iter().zip(n_said.get()..).map(|(text, n)| said(n, text)).collect();
+        let n_entries = u32::try_from(entries.len()).unwrap();
+        n_said.set(n_said.get() + n_entries);
         let (written, setting) = (entries.clone(), texts.clone());
         let read = change(&store, move |tx| {
             for entry in &written {
                 chronicle::append(tx, entry)?;
             }
             settings::set(tx, "texts", &setting)?;
-            Ok((chronicle::recent(tx, 100)?, settings::get::<Vec<String>>(tx, "texts")?))
+            Ok((chronicle::recent(tx, n_entries)?, settings::get::<Vec<String>>(tx, "texts")?))
         });
         prop_assert_eq!(read, (entries, Some(texts)));
-    }
+        Ok(())
+    });
+    running.unwrap();
 }

@@ -14,7 +14,7 @@ fn at(day: i64) -> Timestamp {
 }
 
 fn policy(day: i64) -> Policy {
-    Policy { chronicle_before: at(day), nonces_before: at(day), processed_before: at(day) }
+    Policy { chronicle_before: at(day), outbox_before: at(day), nonces_before: at(day), processed_before: at(day) }
 }
 
 fn prune(store: &Store, day: i64) -> Pruned {

@@ -1,22 +1,38 @@
 //! A database of an earlier version, opened by this one.
 
 use crate::world::{World, started};
+use silas_core::Digest;
 use silas_store::{Commit, Error, ledger, snapshot};
 
-/// Takes the last migration back, as if it had never been, in a database that has been used.
+/// A database that has been used, as the version made it that knew the first two migrations.
 fn earlier() -> World {
-    let world = World::new();
-    let store = world.open();
+    let made = World::new();
+    let store = made.open();
     for n in 0..30 {
         store.write(move |tx| Ok(Commit(tx.record(&started(&n.to_string()))?))).wait().unwrap();
     }
     drop(store);
+    let world = World::new();
+    std::fs::copy(made.dir.path().join("db.sqlite"), world.dir.path().join("db.sqlite")).unwrap();
     let db = world.forger();
     db.execute_batch(
-        "DROP TABLE checkpoints; DROP INDEX chronicle_by_age; DROP INDEX cards_settled; DROP INDEX executions_settled;
-         DELETE FROM migrations WHERE number = 3;",
+        "CREATE TABLE migrations (
+            number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
+        ) STRICT",
     )
     .unwrap();
+    let first_two = [
+        (1, "agent", include_str!("../../src/migrations/0001_agent.sql")),
+        (2, "operations", include_str!("../../src/migrations/0002_operations.sql")),
+    ];
+    for (number, name, sql) in first_two {
+        db.execute_batch(sql).unwrap();
+        let checksum = Digest::of(sql.as_bytes()).to_string();
+        db.execute("INSERT INTO migrations VALUES (?1, ?2, ?3, 0)", rusqlite::params![number, name, checksum]).unwrap();
+    }
+    db.execute("ATTACH ?1 AS made", [made.dir.path().join("agent.sqlite").to_str().unwrap()]).unwrap();
+    db.execute("INSERT INTO ledger SELECT * FROM made.ledger ORDER BY seq", []).unwrap();
+    drop(db);
     world
 }
 

@@ -111,7 +111,7 @@ fn a_message_that_ends_silas_every_time_is_put_aside() {
     let mut line = silas.line();
     let told = sentences(&line);
     let expected = "Put aside after 5 attempts: “the end of me”. Each time, Silas ended before it was done. \
-                    Say it again to try again.";
+                    Say it again, or have it tried again with `silas queue revive`.";
     assert_eq!(told.iter().filter(|text| *text == expected).count(), 1, "{told:?}");
     assert!(line.ask("please write me a poem").contains("needs a model"), "it holds up nobody");
     silas.terminate();
@@ -120,6 +120,39 @@ fn a_message_that_ends_silas_every_time_is_put_aside() {
     assert!(code == 0 && text.contains("Put aside after 5 attempts: “the end of me”"), "{text}");
     let told = sentences(&silas.line());
     assert_eq!(told.iter().filter(|text| text.starts_with("Put aside")).count(), 1, "it is told once: {told:?}");
+    silas.assert_ledger_holds();
+}
+
+#[test]
+fn what_was_put_aside_is_listed_and_can_be_tried_again() {
+    let mut silas = Silas::start();
+    drop(silas.line());
+    silas.terminate();
+    let body = r#"{"id":"msg-left","channel":"cli","text":"write me a poem","at":"2026-01-01T00:00:00.000000Z","taint":"owner"}"#;
+    leave_behind(&silas, body, 5);
+    silas.up(&[]);
+    let mut line = silas.line();
+    let (code, text) = silas.command(&["queue", "list"]);
+    assert!(code == 0 && text.contains("1  “write me a poem”  (5 attempts, msg-left)"), "{text}");
+    let (_, text) = silas.command(&["doctor"]);
+    assert!(text.contains("put aside: msg-left.") && text.contains("`silas queue revive NUMBER`"), "{text}");
+    for bad in ["0", "2", "msg-other", "-"] {
+        let (code, text) = silas.command(&["queue", "revive", bad]);
+        assert!(code == 1 && text.contains("`silas queue list` shows"), "{bad}: {text}");
+    }
+    let (code, text) = silas.command(&["queue", "revive", "1"]);
+    assert!(code == 0 && text.contains("It is tried again."), "{text}");
+    let reply = loop {
+        let message = line.next().unwrap();
+        if message["type"] == "message" {
+            break message["entry"]["text"].as_str().unwrap().to_owned();
+        }
+    };
+    assert!(reply.contains("needs a model"), "{reply}");
+    let (_, text) = silas.command(&["queue", "list"]);
+    assert!(text.contains("Nothing was put aside."), "{text}");
+    let (_, text) = silas.command(&["activity"]);
+    assert!(text.contains("Put a message aside after 5 attempts") && text.contains("You had a message tried again"), "{text}");
     silas.assert_ledger_holds();
 }
 

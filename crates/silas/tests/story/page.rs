@@ -1,0 +1,60 @@
+//! The page as the server sees it: a WebSocket of a paired device that resumes and acknowledges.
+
+use crate::harness::{Device, Silas};
+use crate::http;
+use serde_json::{Value, json};
+use std::net::TcpStream;
+
+pub(crate) struct Page {
+    socket: TcpStream,
+    pub welcome: Value,
+}
+
+impl Page {
+    /// Connects, naming what it has if it was here before.
+    pub(crate) fn open(silas: &Silas, device: &Device, resume: Option<&Value>) -> Page {
+        let port = silas.port();
+        let mut socket = http::upgrade(port, &format!("localhost:{port}"), &format!("http://localhost:{port}")).1;
+        let hello = next(&mut socket);
+        let (challenge, installation, key) = (&hello["challenge"], &hello["installation"], device.id());
+        let proof = json!({ "kind": "session", "challenge": challenge, "installation": installation, "key": key });
+        let signature = device.sign(&silas_core::canonical::text(&proof).unwrap());
+        let auth = json!({ "type": "auth", "key": key, "signature": signature, "resume": resume });
+        http::write_text(&mut socket, &auth.to_string());
+        let welcome = next(&mut socket);
+        assert_eq!(welcome["type"], "welcome", "{welcome}");
+        Page { socket, welcome }
+    }
+
+    /// What it has after showing everything up to `seq`.
+    pub(crate) fn has(&self, seq: u64) -> Value {
+        json!({ "session": self.welcome["session"], "seen": seq })
+    }
+
+    /// The entries that come, up to and with this number.
+    pub(crate) fn read_until(&mut self, seq: u64) -> Vec<(u64, String)> {
+        let mut entries = Vec::new();
+        while entries.last().is_none_or(|(last, _)| *last < seq) {
+            let message = next(&mut self.socket);
+            if message["type"] == "message" {
+                entries.push((message["seq"].as_u64().unwrap(), message["entry"]["text"].as_str().unwrap().to_owned()));
+            }
+        }
+        entries
+    }
+
+    pub(crate) fn acknowledge(&mut self, seq: u64) {
+        http::write_text(&mut self.socket, &json!({ "type": "ack", "seq": seq }).to_string());
+    }
+
+    /// Waits until everything sent before was dealt with, by asking something behind it.
+    pub(crate) fn settle(&mut self) {
+        http::write_text(&mut self.socket, &json!({ "type": "sessions" }).to_string());
+        while next(&mut self.socket)["type"] != "sessions" {}
+    }
+}
+
+fn next(socket: &mut TcpStream) -> Value {
+    let (1, text) = http::read_frame(socket).expect("Silas has gone away") else { panic!("that was no text") };
+    serde_json::from_slice(&text).unwrap()
+}
