@@ -1,11 +1,11 @@
 //! What is too old goes in bounded pieces; what must stay, stays.
 
-use crate::world::{NOON, World, certificate, started, token};
-use silas_core::execution::ExecutionState;
-use silas_core::token::{Kind, Verdict};
-use silas_core::{Digest, ExecutionId, MessageId, Taint, Timestamp, WorkItemId};
+mod settled;
+
+use crate::world::{NOON, World, started};
+use silas_core::{MessageId, Taint, Timestamp};
 use silas_store::retention::{self, Policy, Pruned, ROWS_MAX};
-use silas_store::{Commit, Store, chronicle, executions, ledger, nonces, tokens};
+use silas_store::{Commit, Store, chronicle, ledger, nonces};
 
 const DAY: i64 = 24 * 3600 * 1_000_000;
 
@@ -59,48 +59,6 @@ fn a_piece_is_bounded() {
     }
     assert_eq!(prune(&store, 1).entries, ROWS_MAX as usize);
     assert_eq!(prune(&store, 1).entries, 1);
-}
-
-#[test]
-fn the_details_of_an_execution_go_and_its_row_and_token_stay() {
-    let world = World::new();
-    let store = world.open();
-    let signed = token(Kind::Plan, "n-1", 2, Verdict::Approved);
-    let id = signed.id().unwrap();
-    let execution = |use_number: u32, state, ended_at| executions::Execution {
-        id: ExecutionId::derive(&id, use_number),
-        token: id.clone(),
-        work_item: WorkItemId::parse("task-1").unwrap(),
-        plan_hash: Digest::of(b"plan"),
-        state,
-        use_number,
-        started_at: at(0),
-        ended_at,
-        undo_until: None,
-        result: Some(serde_json::json!({ "shown": true })),
-        changeset: None,
-    };
-    let (ended, running) =
-        (execution(0, ExecutionState::Ended, Some(at(0))), execution(1, ExecutionState::Running, None));
-    let (old, new) = (ended.id.clone(), running.id.clone());
-    store
-        .write(move |tx| {
-            tokens::insert(tx, &signed, &certificate(1), "plan", None)?;
-            executions::insert(tx, &ended)?;
-            executions::insert(tx, &running)?;
-            Ok(Commit(()))
-        })
-        .wait()
-        .unwrap();
-    assert_eq!(prune(&store, 1).results, 1);
-    let (old, new, kept) = store
-        .read(move |tx| {
-            Ok((executions::get(tx, &old)?.unwrap(), executions::get(tx, &new)?.unwrap(), tokens::get(tx, &id)?))
-        })
-        .wait()
-        .unwrap();
-    assert_eq!((old.state, old.result), (ExecutionState::Ended, None));
-    assert!(new.result.is_some() && kept.is_some());
 }
 
 #[test]

@@ -15,7 +15,8 @@ struct Size {
 }
 
 const USUAL: Size = Size { logs: 20, images: 15 };
-const SOAK: Size = Size { logs: 200, images: 25 };
+/// What a person can wait for: some ten minutes for all workloads together.
+const SOAK: Size = Size { logs: 100, images: 20 };
 /// After so many a campaign has said what it has to say.
 const FAILURES_MAX: usize = 5;
 /// One run in so many goes on where a crash left the directory, so that recovery itself is interrupted too.

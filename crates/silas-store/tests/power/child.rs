@@ -41,6 +41,7 @@ fn child() {
     let seed = std::env::var(SEED).unwrap().parse().unwrap();
     match deed.as_str() {
         "fill the disk" => crate::full_disk::fill(&dir, &marks),
+        "fill the disk with the log" => crate::full_disk::fill_with_log(&dir, &marks),
         "write through a full disk" => crate::full_disk::write_through(&dir, seed, &marks),
         "look at a read-only directory" => crate::full_disk::look_read_only(&dir),
         name => workload::ALL.iter().find(|workload| workload.name() == name).unwrap().run(&dir, seed, &marks),

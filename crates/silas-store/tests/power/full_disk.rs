@@ -6,15 +6,18 @@ use crate::survey;
 use crate::workload::{Marks, Promise, Strength, promise_in};
 use crate::world::{open, place, seed};
 use power_loss::{Fault, Log, On, Recording, Syncing};
-use silas_store::{Error, Store, ledger};
+use silas_store::{Commit, Error, Store, ledger, settings};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 const ENOSPC: i32 = 28;
 /// Enough to fill the small disk below several times over.
 const CHANGES_MAX: usize = 2000;
 const CHANGES_AFTER: usize = 20;
+/// Far longer than emptying a log of some megabytes takes.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Each try to open takes a few of the writes that fail.
 const OPENINGS_MAX: usize = 100;
 
@@ -95,6 +98,44 @@ pub(crate) fn fill(dir: &Path, marks: &Marks) {
     drop(store);
     survey::check(&dir, &promises).map(|_| ()).unwrap();
     marks.promise(Strength::Durable, "done");
+}
+
+/// Fills a disk of four megabytes with nothing but the log: the same small row, again and again. When nothing fits any
+/// more, emptying the log is room enough, and nobody has to do it.
+pub(crate) fn fill_with_log(dir: &Path, marks: &Marks) {
+    let (ballast, dir) = (dir.join("ballast"), dir.join("data"));
+    fs::write(&ballast, vec![1; 1_500_000]).unwrap();
+    let first = open(&dir, 1).unwrap();
+    let making_room = first.write(|tx| {
+        (0..50).try_for_each(|n| settings::set(tx, &format!("room-{n}"), &"x".repeat(8000)))?;
+        Ok(Commit(tx.execute("DELETE FROM settings WHERE key >= 'room'", [])?))
+    });
+    assert_eq!(making_room.wait().unwrap(), 50);
+    // Closing brings everything into the file itself; what is written below finds its pages there.
+    drop(first);
+    let store = open(&dir, 1).unwrap();
+    let write = |n: usize| {
+        let text = "x".repeat(8000);
+        store.write(move |tx| Ok(Commit(settings::set(tx, "the same", &(n, text.clone()))?))).wait()
+    };
+    let refusal = (0..CHANGES_MAX).find_map(|n| write(n).err()).expect("a small disk gets full");
+    assert!(matches!(&refusal, Error::NotWritten { reason } if reason.contains("full")), "{refusal}");
+    // The checkpointer was woken by that, and is at it.
+    let until = Instant::now() + PATIENCE;
+    while let Err(refused) = write(CHANGES_MAX) {
+        assert!(Instant::now() < until, "there is still no room: {refused}");
+        std::thread::yield_now();
+    }
+    for n in 0..CHANGES_AFTER {
+        write(n).unwrap();
+    }
+    marks.promise(Strength::Durable, "done");
+}
+
+#[test]
+fn a_disk_that_is_full_of_the_log_gets_room_by_itself() {
+    let script = "mount -t tmpfs -o size=4m silas-test \"$SILAS_POWER_DIR\" && exec \"$0\" \"$@\"";
+    in_own_mounts("fill the disk with the log", script);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The store's own rows under load: settings, messages, tokens, spendings and executions, each with its ledger entry, from
+//! The store's own rows under load: settings, messages, forgetting, tokens, spendings and executions, each with its ledger entry, from
 //! several threads, durable and buffered mixed, with answers that are waited for in groups.
 
 use crate::survey;
@@ -10,8 +10,10 @@ use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::token::Verdict;
 use silas_core::{CardId, Digest, ExecutionId, MessageId, Taint, Timestamp, TokenId, WorkItemId};
+use silas_store::forgetting::{self, Forgotten};
 use silas_store::{
-    Abort, Commit, Durability, Error, Lane, Pending, Store, Tx, chronicle, executions, settings, tokens,
+    Abort, Commit, Durability, Error, Lane, Pending, Store, Tx, channel_outbox, chronicle, executions, ledger, settings,
+    tokens,
 };
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -71,6 +73,8 @@ impl Workload for Records {
 struct Known {
     tokens: Vec<TokenId>,
     running: Vec<ExecutionId>,
+    /// Entries that have words.
+    said: Vec<u64>,
 }
 
 struct Worker<'s> {
@@ -122,6 +126,7 @@ impl Worker<'_> {
         let known = self.known.lock().unwrap();
         let some_token = known.tokens.get(chosen % known.tokens.len().max(1)).cloned();
         let some_running = known.running.get(chosen % known.running.len().max(1)).cloned();
+        let some_said = known.said.get(chosen % known.said.len().max(1)).copied();
         drop(known);
         match (self.chance.below(20), some_token, some_running) {
             (0, ..) | (_, None, _) => {
@@ -131,6 +136,10 @@ impl Worker<'_> {
             (1..=4, Some(token), _) => self.write(durability, move |tx| spend(tx, &token)),
             (5..=7, _, Some(execution)) => self.write(durability, move |tx| end(tx, &execution)),
             (8, ..) => self.write(durability, move |tx| give_up(tx, &name)),
+            (9, ..) if some_said.is_some() => {
+                let entry = some_said.unwrap_or_default();
+                self.write(durability, move |tx| forget(tx, entry))
+            }
             (9..=13, ..) => {
                 let n_bytes = chosen % VALUE_BYTES_MAX;
                 self.write(durability, move |tx| say(tx, &name, n_bytes))
@@ -152,6 +161,7 @@ impl Worker<'_> {
         let mut known = self.known.lock().unwrap();
         match kind {
             "token" => known.tokens.push(TokenId::parse(subject).unwrap()),
+            "message" => known.said.push(words.next().unwrap().parse().unwrap()),
             "spent" => known.running.push(ExecutionId::parse(subject).unwrap()),
             _ => {}
         }
@@ -182,7 +192,20 @@ fn say(tx: &mut Tx<'_>, name: &str, n_bytes: usize) -> Result<Commit<Said>, Abor
     let seq = tx.record(&AuditEvent::MessageReceived { message: id.clone(), taint, text: kept })?;
     let at = Timestamp::EPOCH;
     chronicle::append(tx, &chronicle::Entry { id: id.clone(), sender: chronicle::Sender::Owner, taint, text, at })?;
+    channel_outbox::put(tx, &id, at)?;
     Ok(Commit(Some(format!("message {id} {seq}"))))
+}
+
+/// The words of an entry go, there and where they were said; that they went is an entry.
+fn forget(tx: &mut Tx<'_>, entry: u64) -> Result<Commit<Said>, Abort> {
+    match forgetting::forget(tx, entry, &certificate().body.key)? {
+        Forgotten::Done => {
+            let seq = ledger::head(tx)?.map_or(0, |(seq, _)| seq);
+            Ok(Commit(Some(format!("forgot {entry} {seq}"))))
+        }
+        Forgotten::NothingToForget => Ok(Commit(None)),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Changes something and then does not want it: nothing of it may ever be seen.

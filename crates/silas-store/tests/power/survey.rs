@@ -75,6 +75,7 @@ fn is_kept(promise: &Promise, entries: &[ledger::Entry]) -> Result<bool, String>
     let found = match &entry.event {
         Some(AuditEvent::StreamStarted { version }) => ("put", version.as_str()),
         Some(AuditEvent::MessageReceived { message, .. }) => ("message", message.as_str()),
+        Some(AuditEvent::TextForgotten { entry, .. }) if entry.to_string() == subject => ("forgot", subject),
         Some(AuditEvent::DecisionRecorded { token, .. }) => ("token", token.as_str()),
         Some(AuditEvent::TokenSpent { execution, .. }) => ("spent", execution.as_str()),
         Some(AuditEvent::WorkApplied { execution, .. }) => ("applied", execution.as_str()),
@@ -112,7 +113,13 @@ fn rows_fit(tx: &ReadTx<'_>, entries: &[ledger::Entry]) -> Result<(), String> {
     let n_rows: u64 = settings::get(tx, COUNTER).map_err(text)?.unwrap_or(0);
     same("the count of settings", n_rows, expected.keys.len() as u64)?;
     let messages = tx.query("SELECT id, text FROM chronicle", [], |row| Ok((row.get(0)?, row.get(1)?)));
-    same("messages", messages.map_err(text)?.into_iter().collect(), expected.messages)?;
+    same("messages", messages.map_err(text)?.into_iter().collect(), expected.messages.clone())?;
+    let outbox = tx.query("SELECT message_id, seq FROM channel_outbox ORDER BY seq", [], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?))
+    });
+    let (on_their_way, numbers): (BTreeSet<String>, Vec<u32>) = outbox.map_err(text)?.into_iter().unzip();
+    same("what is on its way", on_their_way, expected.messages.into_keys().collect())?;
+    same("the numbers of the outbox", numbers.clone(), (1..=numbers.len() as u32).collect())?;
     let tokens = tx.query("SELECT token_id, executions_used, max_executions FROM tokens", [], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?, row.get::<_, u32>(2)?))
     });
@@ -137,8 +144,16 @@ fn expect(tx: &ReadTx<'_>, entries: &[ledger::Entry]) -> Result<Expected, String
                 }
             }
             Some(AuditEvent::MessageReceived { message, text, .. }) => {
+                // That a text which is gone was forgotten is what verifying the ledger has shown.
                 let text = ledger::text_of(tx, text).map_err(|error| error.to_string())?;
-                expected.messages.insert(message.to_string(), text.ok_or("a text is gone")?);
+                expected.messages.insert(message.to_string(), text.unwrap_or_default());
+            }
+            Some(AuditEvent::TextForgotten { entry, .. }) => {
+                let forgotten = entries.get(*entry as usize - 1).and_then(|entry| entry.event.as_ref());
+                let Some(AuditEvent::MessageReceived { message, .. }) = forgotten else {
+                    return Err(format!("entry {entry} was forgotten and had no words"));
+                };
+                same("a forgotten text", expected.messages.get(message.as_str()), Some(&String::new()))?;
             }
             Some(AuditEvent::DecisionRecorded { token, .. }) => {
                 expected.tokens.insert(token.to_string(), 0);
