@@ -65,9 +65,6 @@ fn what_a_plan_says_is_kept_while_its_card_is_open_and_goes_with_it() {
     assert!(line.decide(&plan, silas_core::token::Verdict::Declined).unwrap().0);
     let (code, text) = silas.command(&["audit", "forget", &number, "--yes"]);
     assert!(code == 0, "{text}");
-    // What the ledger says of the card is an entry of its own.
-    let number = number_of(&silas, "card_offered", "");
-    let _ = silas.command(&["audit", "forget", &number, "--yes"]);
     let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
     let n: i64 = db.query_row("SELECT count(*) FROM work_items", [], |row| row.get(0)).unwrap();
     assert_eq!(n, 0, "the plan is gone");

@@ -190,3 +190,45 @@ fn an_undo_is_not_thrown_away_by_declining_it() {
     assert!(!line.decide(&done, Verdict::Declined).unwrap().0);
     assert!(line.decide(&done, Verdict::Approved).unwrap().0);
 }
+
+/// However many cards wait, none is out of reach: a door is given a page of them, and asks for the rest.
+#[test]
+fn every_one_of_very_many_cards_can_be_seen_and_answered() {
+    const N: usize = 1205;
+    let mut silas = Silas::start();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.card(CardKind::Root).unwrap();
+    drop(line);
+    silas.terminate();
+    let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    let (report, created): (String, i64) =
+        db.query_row("SELECT card, created_at FROM cards", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    for n in 0..N {
+        let mut card: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let at = silas_core::Timestamp::from_micros(created + 1 + n as i64);
+        card["id"] = json!(format!("card-{n}"));
+        card["created_at"] = json!(at);
+        (card["offer"], card["payload"]) = (json!(null), json!(null));
+        card["face"]["kind"] = json!("report");
+        card["face"]["intent"] = json!(format!("Report {n}"));
+        db.execute(
+            "INSERT INTO cards (id, state, created_at, subject, card) VALUES (?1, 'open', ?2, 'exec-1', ?3)",
+            rusqlite::params![format!("card-{n}"), at.micros(), card.to_string()],
+        )
+        .unwrap();
+    }
+    drop(db);
+    silas.up(&[]);
+    let line = silas.line();
+    assert!(line.cards.len() < N, "a page is a page");
+    assert_eq!(line.cards.len() + line.snapshot["n_more_cards"].as_u64().unwrap() as usize, N + 1);
+    assert_eq!(line.cards[0].face.kind, CardKind::Root, "what asks comes first");
+    let (_, text) = silas.command(&["review"]);
+    assert_eq!(text.lines().count(), N + 1, "{text}");
+    assert!(text.contains(&format!("{}  Report {}", N + 1, N - 1)), "{text}");
+    let (code, text) = silas.command(&["dismiss", &(N + 1).to_string()]);
+    assert!(code == 0 && text.contains("Put away."), "{text}");
+    let (_, text) = silas.command(&["status"]);
+    assert!(text.contains(&format!("{N} in review.")), "{text}");
+}
