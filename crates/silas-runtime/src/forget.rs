@@ -78,16 +78,14 @@ impl Stream {
 }
 
 fn no_such_entry(seq: u64) -> Trouble {
-    Trouble::new(
-        "E_LEDGER_ENTRY",
-        &format!("The ledger has no entry {seq}."),
-        "`silas audit list` shows the numbers.",
-    )
+    Trouble::new("E_LEDGER_ENTRY", &format!("The ledger has no entry {seq}."), "`silas audit list` shows the numbers.")
 }
 
 fn still_needed(need: Need) -> Trouble {
     let (what, todo) = match need {
-        Need::UnderWay => ("Silas is still at what this asks for", "Wait until it is done, or end it with `silas stop`."),
+        Need::UnderWay => {
+            ("Silas is still at what this asks for", "Wait until it is done, or end it with `silas stop`.")
+        }
         Need::Card => ("a card about it is in Review", "Answer it or put it away, then try again."),
         Need::Undo => ("what came of it can still be undone", "Try again when the undo time is over."),
     };

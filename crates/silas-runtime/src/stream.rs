@@ -16,9 +16,7 @@ use silas_core::roots::{Place, RootGrant};
 use silas_core::token::Kind;
 use silas_core::{Clock, Digest, ExecutionId, InstallationId, KeyId, Random, Timestamp, reflex};
 use silas_sandbox::Launcher;
-use silas_store::{
-    ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, tokens, undo_records,
-};
+use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, tokens, undo_records};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;

@@ -7,8 +7,8 @@
 
 use crate::consumer::Hold;
 use crate::{Stream, Trouble};
-use silas_core::{MessageId, SessionId};
 use silas_core::message::{Channel, Message, SignedMessage};
+use silas_core::{MessageId, SessionId};
 use silas_store::queue::Kind;
 use std::sync::Arc;
 

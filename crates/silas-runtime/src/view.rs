@@ -38,13 +38,8 @@ pub struct Snapshot {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Update {
     Cards(CardsPage),
-    Work {
-        work: WorkView,
-    },
-    Activity {
-        activity: ActivityView,
-        grants: Vec<GrantView>,
-    },
+    Work { work: WorkView },
+    Activity { activity: ActivityView, grants: Vec<GrantView> },
 }
 
 /// Cards of the review queue, in order.

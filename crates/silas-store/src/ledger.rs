@@ -9,8 +9,8 @@
 
 mod verify;
 
-pub(crate) use verify::{check_tail, text_in};
 pub use verify::{Broken, Reason, Verification, verify, verify_after};
+pub(crate) use verify::{check_tail, text_in};
 
 use crate::columns::{id, time};
 use crate::{Error, ReadTx, Row, Tx, params};

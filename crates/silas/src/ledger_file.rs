@@ -72,9 +72,8 @@ pub(crate) fn list(args: &ListArgs, data_dir: Option<PathBuf>, config: Option<&P
     });
     for (looked, entry) in listing.wait()? {
         let text = looked.and_then(|(_, text)| text);
-        let text = text.map_or_else(String::new, |text| {
-            format!("  {}", silas_gates::scrub::visible_line(&text, TEXT_SHOWN_MAX))
-        });
+        let text = text
+            .map_or_else(String::new, |text| format!("  {}", silas_gates::scrub::visible_line(&text, TEXT_SHOWN_MAX)));
         println!("{:>6}  {}  {}{text}", entry.seq, entry.at, entry.name);
     }
     Ok(ExitCode::SUCCESS)

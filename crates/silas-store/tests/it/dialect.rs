@@ -8,8 +8,24 @@ const ABOUT_SQLITE: [&str; 6] = ["connect.rs", "checkpoint.rs", "migrations.rs",
 /// Words that PostgreSQL does not know, or knows otherwise. `max` and `min` of several values are `GREATEST` and `LEAST`
 /// there, and are worked out in Rust instead.
 const ONLY_SQLITE: [&str; 18] = [
-    "PRAGMA", "ROWID", "OR REPLACE", "OR IGNORE", "OR ABORT", "AUTOINCREMENT", "STRFTIME", "JULIANDAY", "DATETIME(",
-    "JSON_EXTRACT", "JSON_EACH", "GLOB ", "IFNULL", "GROUP_CONCAT", "PRINTF(", "TYPEOF(", "LAST_INSERT", "INDEXED BY",
+    "PRAGMA",
+    "ROWID",
+    "OR REPLACE",
+    "OR IGNORE",
+    "OR ABORT",
+    "AUTOINCREMENT",
+    "STRFTIME",
+    "JULIANDAY",
+    "DATETIME(",
+    "JSON_EXTRACT",
+    "JSON_EACH",
+    "GLOB ",
+    "IFNULL",
+    "GROUP_CONCAT",
+    "PRINTF(",
+    "TYPEOF(",
+    "LAST_INSERT",
+    "INDEXED BY",
 ];
 
 #[test]
@@ -25,7 +41,8 @@ fn no_repository_speaks_sqlite_only() {
             let found = ONLY_SQLITE.iter().find(|word| shouted.contains(*word));
             assert_eq!(found, None, "{}: {sql}", file.display());
             // Placeholders are numbered, so that they can be translated one by one.
-            let unnumbered = sql.match_indices('?').any(|(at, _)| !sql[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+            let unnumbered =
+                sql.match_indices('?').any(|(at, _)| !sql[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
             assert!(!unnumbered && !sql.contains('`'), "{}: {sql}", file.display());
         }
     }

@@ -99,7 +99,9 @@ fn a_message_that_is_not_answered_yet_is_still_needed() {
         let body = serde_json::json!({ "text": SECRET });
         let kind = queue::Kind::UserMessage;
         let new = NewMessage { id: trace(), queue: Name::Turns, key: "owner".to_owned(), kind, body, trace: trace() };
-        let Entered::Held(lease) = queue::enqueue_leased(tx, &new, "test", at(60))? else { panic!("nobody is before it") };
+        let Entered::Held(lease) = queue::enqueue_leased(tx, &new, "test", at(60))? else {
+            panic!("nobody is before it")
+        };
         Ok((seq, lease))
     });
     assert_eq!(forget(&store, seq), Forgotten::StillNeeded(Need::UnderWay));

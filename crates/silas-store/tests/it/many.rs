@@ -7,8 +7,8 @@ use silas_core::token::{Kind, Verdict};
 use silas_core::{MessageId, Taint, Timestamp};
 use silas_store::retention::{self, Policy};
 use silas_store::{
-    Commit, ReadTx, Store, Tx, audit, cards, channel_outbox, checkpoints, chronicle, devices, executions, ledger, nonces,
-    queue, saga, sessions, settings, tokens, undo_records,
+    Commit, ReadTx, Store, Tx, audit, cards, channel_outbox, checkpoints, chronicle, devices, executions, ledger,
+    nonces, queue, saga, sessions, settings, tokens, undo_records,
 };
 
 const FEW: u32 = 10_000;
@@ -73,7 +73,10 @@ fn turn(tx: &mut Tx<'_>) -> Result<(), silas_store::Error> {
     tx.record(&crate::world::started("2"))?;
     channel_outbox::put(tx, &MessageId::parse("msg-answered").unwrap(), now)?;
     channel_outbox::after(tx, asked, 100)?;
-    retention::prune(tx, &Policy { chronicle_before: now, outbox_before: now, nonces_before: now, processed_before: now })?;
+    retention::prune(
+        tx,
+        &Policy { chronicle_before: now, outbox_before: now, nonces_before: now, processed_before: now },
+    )?;
     Ok(())
 }
 

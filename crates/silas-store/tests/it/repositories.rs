@@ -37,7 +37,10 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 }
 
 /// Runs the closure as one change and gives its answer.
-pub(crate) fn change<T: Send + 'static>(store: &Store, mut f: impl FnMut(&mut Tx<'_>) -> Result<T, Error> + Send + 'static) -> T {
+pub(crate) fn change<T: Send + 'static>(
+    store: &Store,
+    mut f: impl FnMut(&mut Tx<'_>) -> Result<T, Error> + Send + 'static,
+) -> T {
     store.write(move |tx| f(tx).map(Commit).map_err(Abort)).wait().unwrap()
 }
 

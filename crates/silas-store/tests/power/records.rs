@@ -12,8 +12,8 @@ use silas_core::token::Verdict;
 use silas_core::{CardId, Digest, ExecutionId, MessageId, Taint, Timestamp, TokenId, WorkItemId};
 use silas_store::forgetting::{self, Forgotten};
 use silas_store::{
-    Abort, Commit, Durability, Error, Lane, Pending, Store, Tx, channel_outbox, chronicle, executions, ledger, settings,
-    tokens,
+    Abort, Commit, Durability, Error, Lane, Pending, Store, Tx, channel_outbox, chronicle, executions, ledger,
+    settings, tokens,
 };
 use std::path::Path;
 use std::sync::{Arc, Mutex};

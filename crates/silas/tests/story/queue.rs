@@ -152,7 +152,10 @@ fn what_was_put_aside_is_listed_and_can_be_tried_again() {
     let (_, text) = silas.command(&["queue", "list"]);
     assert!(text.contains("Nothing was put aside."), "{text}");
     let (_, text) = silas.command(&["activity"]);
-    assert!(text.contains("Put a message aside after 5 attempts") && text.contains("You had a message tried again"), "{text}");
+    assert!(
+        text.contains("Put a message aside after 5 attempts") && text.contains("You had a message tried again"),
+        "{text}"
+    );
     silas.assert_ledger_holds();
 }
 

@@ -99,9 +99,8 @@ fn a_device_that_was_away_gets_exactly_the_rest(backend: &impl Backend) {
     let session = change(&store, |tx| sessions::attach(tx, &id(1), &key(1), "Laptop", at(0)));
     assert_eq!(session.acknowledged, 3, "a new device is shown the whole");
     let head = say_many(&store, 3..250);
-    let (waiting, is_resumable) = change(&store, |tx| {
-        Ok((channel_outbox::backlog(tx, 3)?, channel_outbox::reaches_back_to(tx, 3)?))
-    });
+    let (waiting, is_resumable) =
+        change(&store, |tx| Ok((channel_outbox::backlog(tx, 3)?, channel_outbox::reaches_back_to(tx, 3)?)));
     assert_eq!((waiting, is_resumable), (Backlog { n_entries: 247, since: Some(at(3)) }, true));
     let mut seen = session.acknowledged;
     let mut got = Vec::new();
