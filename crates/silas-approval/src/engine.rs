@@ -158,18 +158,20 @@ impl Engine {
         if let Err(refusal) = evidence::verify_signature(token, &certificate, &self.anchor) {
             return Ok(Err(refusal.into()));
         }
-        if self.now(tx)? >= offer.expires_at {
+        let now = self.now(tx)?;
+        if now >= offer.expires_at {
             return Ok(Err(evidence::Refusal::Expired.into()));
         }
         let id = token.id()?;
         tokens::insert(tx, token, &certificate, payload, Some(&card.id))?;
-        tx.record(&AuditEvent::DecisionRecorded {
+        let event = AuditEvent::DecisionRecorded {
             card: card.id.clone(),
             token: id.clone(),
             kind: offer.kind,
             verdict: token.body.verdict,
             key: token.body.key.clone(),
-        })?;
+        };
+        tx.record_at(&event, now)?;
         Ok(Ok(Recorded { token: id, verdict: token.body.verdict }))
     }
 
@@ -181,19 +183,19 @@ impl Engine {
         token: &Token,
     ) -> Result<Result<TokenId, Refusal>, Error> {
         let payload = canonical::text(&HouseRules::current())?;
-        let when = When::At(self.now(tx)?);
+        let now = self.now(tx)?;
         let fits = token.body.offer.plan_hash == Digest::of(payload.as_bytes())
             && token.body.offer.shown == HouseRules::current().face().hash()?
             && token.body.offer.max_executions == HOUSE_RULE_USES;
         if !fits {
             return Ok(Err(Refusal::OtherOffer));
         }
-        let id = match evidence::verify_token(token, certificate, Kind::HouseRules, &self.anchor, when) {
+        let id = match evidence::verify_token(token, certificate, Kind::HouseRules, &self.anchor, When::At(now)) {
             Ok(id) => id,
             Err(refusal) => return Ok(Err(refusal.into())),
         };
         tokens::insert(tx, token, certificate, &payload, None)?;
-        tx.record(&AuditEvent::HouseRulesSigned { token: id.clone(), key: token.body.key.clone() })?;
+        tx.record_at(&AuditEvent::HouseRulesSigned { token: id.clone(), key: token.body.key.clone() }, now)?;
         Ok(Ok(id))
     }
 
@@ -236,12 +238,8 @@ impl Engine {
             };
             executions::insert(tx, &execution)?;
         }
-        tx.record(&AuditEvent::TokenSpent {
-            token: token.clone(),
-            execution: evidence.execution.clone(),
-            plan_hash,
-            use_number,
-        })?;
+        let execution = evidence.execution.clone();
+        tx.record_at(&AuditEvent::TokenSpent { token: token.clone(), execution, plan_hash, use_number }, now)?;
         Ok(Ok(Approved::new(item, evidence, now)))
     }
 
@@ -277,7 +275,8 @@ impl Engine {
 
     /// Uses the house rules once for `rule`, if the owner signed them and they name it.
     pub fn use_house_rule(&self, tx: &mut Tx<'_>, rule: HouseRule) -> Result<bool, Error> {
-        let when = When::At(self.now(tx)?);
+        let now = self.now(tx)?;
+        let when = When::At(now);
         for stored in tokens::by_kind(tx, Kind::HouseRules)? {
             let holds =
                 evidence::verify_token(&stored.token, &stored.certificate, Kind::HouseRules, &self.anchor, when)
@@ -289,12 +288,9 @@ impl Engine {
             }
             let id = stored.token.id()?;
             if let Some(use_number) = tokens::spend(tx, &id)? {
-                tx.record(&AuditEvent::TokenSpent {
-                    execution: ExecutionId::derive(&id, use_number),
-                    token: id,
-                    plan_hash: stored.token.body.offer.plan_hash,
-                    use_number,
-                })?;
+                let execution = ExecutionId::derive(&id, use_number);
+                let plan_hash = stored.token.body.offer.plan_hash;
+                tx.record_at(&AuditEvent::TokenSpent { token: id, execution, plan_hash, use_number }, now)?;
                 return Ok(true);
             }
         }

@@ -194,7 +194,71 @@ pub enum Phase {
     After,
 }
 
+/// The salt of a text: enough that equal texts cannot be recognised and short ones cannot be guessed.
+pub const SALT_BYTES: usize = 16;
+
+impl Text {
+    /// The digest by which an entry names a text. The salt's length is fixed, or its end could pass for the text's
+    /// beginning.
+    pub fn of(salt: &[u8; SALT_BYTES], text: &str) -> Self {
+        Text(Digest::of(&[salt, text.as_bytes()].concat()))
+    }
+
+    /// The salt as it is written: hexadecimal digits of exactly its length.
+    pub fn read_salt(hex: &str) -> Option<[u8; SALT_BYTES]> {
+        if hex.len() != 2 * SALT_BYTES || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut salt = [0u8; SALT_BYTES];
+        for (n, byte) in salt.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).ok()?;
+        }
+        Some(salt)
+    }
+}
+
 impl AuditEvent {
+    /// The text that the event names, if it names one.
+    pub fn text(&self) -> Option<&Text> {
+        match self {
+            AuditEvent::DevicePaired { name: text, .. }
+            | AuditEvent::MessageReceived { text, .. }
+            | AuditEvent::ReplySent { text, .. }
+            | AuditEvent::CardOffered { intent: text, .. }
+            | AuditEvent::RootGranted { place: text, .. }
+            | AuditEvent::WorkStarted { title: text, .. }
+            | AuditEvent::ChecksRun { results: text, .. }
+            | AuditEvent::StepRun { output: text, .. }
+            | AuditEvent::WorkEnded { reason: text, .. }
+            | AuditEvent::ApplyConflicted { paths: text, .. }
+            | AuditEvent::TaskAdded { title: text, .. }
+            | AuditEvent::TaskCompleted { title: text, .. }
+            | AuditEvent::TaskReopened { title: text, .. }
+            | AuditEvent::MessageDeadLettered { reason: text, .. } => Some(text),
+            AuditEvent::InstallationCreated { .. }
+            | AuditEvent::RestoredFromBackup { .. }
+            | AuditEvent::StreamStarted { .. }
+            | AuditEvent::StreamStopped { .. }
+            | AuditEvent::HouseRulesSigned { .. }
+            | AuditEvent::MessageReplayed { .. }
+            | AuditEvent::CardParked { .. }
+            | AuditEvent::CardRenewed { .. }
+            | AuditEvent::DecisionRecorded { .. }
+            | AuditEvent::DecisionRefused { .. }
+            | AuditEvent::TokenSpent { .. }
+            | AuditEvent::ExecutionBlockedNoApproval { .. }
+            | AuditEvent::ExecutionResumed { .. }
+            | AuditEvent::WorkApplied { .. }
+            | AuditEvent::WorkUndone { .. }
+            | AuditEvent::UndoWindowClosed { .. }
+            | AuditEvent::InstructionTaken { .. }
+            | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::DeadLetterRevived { .. }
+            | AuditEvent::TextForgotten { .. }
+            | AuditEvent::TextsExpired { .. } => None,
+        }
+    }
+
     /// The event's name on disk.
     pub fn name(&self) -> &'static str {
         match self {

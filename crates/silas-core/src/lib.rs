@@ -7,8 +7,10 @@
 //! Deliberately absent: files, sockets, threads, clocks, randomness, async. Time and random bytes are parameters
 //! ([`Clock`], [`Random`]), so a crash can be replayed and a test can stop time.
 
+pub mod books;
 pub mod canonical;
 pub mod card;
+pub mod chain;
 pub mod changeset;
 pub mod check;
 pub mod checkpoint;
@@ -17,9 +19,11 @@ pub mod device;
 pub mod event;
 pub mod evidence;
 pub mod execution;
+pub mod export;
 pub mod fail;
 pub mod host;
 pub mod ids;
+pub mod instruction;
 pub mod key_service;
 pub mod message;
 pub mod plan;

@@ -56,8 +56,9 @@ impl Stream {
     }
 
     async fn audit(&self, extent: Extent) -> Result<LedgerReport, Trouble> {
-        let keeper =
-            Keeper { server: self.server_key.public(), installation: self.engine.anchor().installation.clone() };
+        let anchor = self.engine.anchor();
+        let (root, installation) = (anchor.root, anchor.installation.clone());
+        let keeper = Keeper { root, server: self.server_key.public(), installation };
         let found = self.store.read(move |tx| audit::audit(tx, &keeper, extent)).await?;
         self.note_verified(&found).await?;
         Ok(LedgerReport {

@@ -1,5 +1,5 @@
-//! The whole question "is the ledger what was written?": the chain, its texts, its checkpoints, and what was verified
-//! before.
+//! The whole question "is the ledger what was written, and does it add up?": the chain, its texts, its checkpoints, what
+//! was verified before, and the books: that every approval it tells of holds and every effect had one.
 //!
 //! Reading a million entries again at every start would take long, so whoever has verified a prefix says so, signed by
 //! the server key, and the next one may go on from there. That saves work and proves little: whoever can write the
@@ -7,8 +7,9 @@
 
 use crate::checkpoints::{self, Fault};
 use crate::ledger::{self, Verification};
-use crate::{Error, ReadTx, Tx, settings};
+use crate::{Error, ReadTx, Tx, books, settings};
 use silas_core::InstallationId;
+use silas_core::books::{Books, Summary};
 use silas_core::checkpoint::{Claim, Head, Statement};
 use silas_core::signature::PublicKey;
 
@@ -18,6 +19,7 @@ const VERIFIED_PREFIX: &str = "verified_prefix";
 /// Whose ledger it should be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keeper {
+    pub root: PublicKey,
     pub server: PublicKey,
     pub installation: InstallationId,
 }
@@ -25,7 +27,7 @@ pub struct Keeper {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extent {
     Everything,
-    /// Only what came after the last verification, if there was one.
+    /// Only what came after the last verification, if there was one. The books need all of it and stay closed.
     New,
 }
 
@@ -36,13 +38,16 @@ pub struct Audit {
     pub verified_before: u64,
     pub n_checkpoints: u64,
     pub fault: Option<Fault>,
+    /// `None` where they were not looked at.
+    pub books: Option<Result<Summary, books::Wrong>>,
 }
 
 impl Audit {
-    /// What is wrong, in a sentence without its full stop.
+    /// What is wrong, in a sentence without its full stop. What is wrong with the chain comes first.
     pub fn problem(&self) -> Option<String> {
         let broken = self.chain.broken.as_ref().map(ToString::to_string);
-        broken.or_else(|| self.fault.map(|fault| fault.to_string()))
+        let broken = broken.or_else(|| self.fault.map(|fault| fault.to_string()));
+        broken.or_else(|| self.books.as_ref()?.as_ref().err().map(ToString::to_string))
     }
 
     /// The last entry, if nothing is wrong.
@@ -54,9 +59,9 @@ impl Audit {
 pub fn audit(tx: &ReadTx<'_>, keeper: &Keeper, extent: Extent) -> Result<Audit, Error> {
     let known = verified(tx, keeper)?;
     let from = known.filter(|_| extent == Extent::New);
-    let chain = match from {
-        Some(head) => ledger::verify_after(tx, head)?,
-        None => ledger::verify(tx)?,
+    let (chain, books) = match from {
+        Some(head) => (ledger::verify_after(tx, head)?, None),
+        None => whole(tx, keeper)?,
     };
     let verified_before = from.map_or(0, |head| head.seq);
     let (n_checkpoints, fault) = checkpoints::verify(tx, &keeper.server, &keeper.installation, verified_before)?;
@@ -65,7 +70,29 @@ pub fn audit(tx: &ReadTx<'_>, keeper: &Keeper, extent: Extent) -> Result<Audit, 
         (None, Some(head)) => checkpoints::fault(tx, head)?.map(|reason| Fault { seq: head.seq, reason }),
         (fault, _) => fault,
     };
-    Ok(Audit { chain, verified_before, n_checkpoints, fault })
+    Ok(Audit { chain, verified_before, n_checkpoints, fault, books })
+}
+
+type Looked = (Verification, Option<Result<Summary, books::Wrong>>);
+
+/// Chain and books in one reading. The books close at the first thing that is wrong; the chain is read to its end.
+fn whole(tx: &ReadTx<'_>, keeper: &Keeper) -> Result<Looked, Error> {
+    let mut read = Ok(Books::open(keeper.root, keeper.installation.clone()));
+    let chain = ledger::verify_and(tx, |link, event| {
+        let Ok(books) = &mut read else { return Ok(()) };
+        let beside = event.map_or(Ok(None), |event| books::beside(tx, event))?;
+        if let Err(fault) = books.enter(link.seq, link.at, event, beside.as_ref()) {
+            read = Err(books::Wrong::Entry(fault));
+        }
+        Ok(())
+    })?;
+    let books = match read {
+        Ok(read) if chain.broken.is_none() => Some(books::close(tx, read, chain.entries)?),
+        // Half a ledger cannot add up, and what broke it is said already.
+        Ok(_) => None,
+        Err(wrong) => Some(Err(wrong)),
+    };
+    Ok((chain, books))
 }
 
 /// Remembers that everything up to a head was verified.

@@ -56,6 +56,15 @@ pub fn last(tx: &ReadTx<'_>) -> Result<Option<Statement>, Error> {
     })
 }
 
+/// The checkpoints after an entry, each with the number under which it lies.
+pub(crate) fn after(tx: &ReadTx<'_>, seq: u64, limit: u32) -> Result<Vec<(u64, Statement)>, Error> {
+    tx.query(
+        "SELECT seq, statement FROM checkpoints WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+        params![ledger::to_column(seq), limit],
+        |row| Ok((row.get::<_, i64>("seq")?.unsigned_abs(), json(row, "statement")?)),
+    )
+}
+
 /// Checks every checkpoint after an entry; 0 checks them all. The first fault, if there is one, and how many were checked.
 pub fn verify(
     tx: &ReadTx<'_>,
@@ -65,11 +74,7 @@ pub fn verify(
 ) -> Result<(u64, Option<Fault>), Error> {
     let (mut after, mut n_checked) = (after, 0);
     loop {
-        let batch = tx.query(
-            "SELECT seq, statement FROM checkpoints WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-            params![ledger::to_column(after), BATCH],
-            |row| Ok((row.get::<_, i64>("seq")?, json::<Statement>(row, "statement")?)),
-        )?;
+        let batch = self::after(tx, after, BATCH)?;
         if batch.is_empty() {
             return Ok((n_checked, None));
         }
@@ -77,9 +82,9 @@ pub fn verify(
             let head = statement.body.head;
             let is_ours = statement.verifies(server, Claim::Checkpoint)
                 && statement.body.installation == *installation
-                && ledger::to_column(head.seq) == seq;
+                && head.seq == seq;
             let reason = if is_ours { fault(tx, head)? } else { Some(FaultReason::NotOurs) };
-            after = u64::try_from(seq).unwrap_or(after);
+            after = seq;
             if let Some(reason) = reason {
                 return Ok((n_checked, Some(Fault { seq: after, reason })));
             }

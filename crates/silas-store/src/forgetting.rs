@@ -43,7 +43,7 @@ pub fn look(tx: &ReadTx<'_>, seq: u64) -> Result<Option<(Entry, Option<String>)>
     let Some(entry) = ledger::entries(tx, seq, 1)?.into_iter().next().filter(|entry| entry.seq == seq) else {
         return Ok(None);
     };
-    let text = entry.event.as_ref().and_then(ledger::text_in);
+    let text = entry.event.as_ref().and_then(AuditEvent::text);
     let text = text.map(|text| ledger::text_of(tx, text)).transpose()?.flatten();
     Ok(Some((entry, text)))
 }
@@ -56,7 +56,7 @@ pub fn forget(tx: &mut Tx<'_>, seq: u64, key: &KeyId) -> Result<Forgotten, Error
     if let Some(need) = forget_copies(tx, event)? {
         return Ok(Forgotten::StillNeeded(need));
     }
-    if let Some(text) = ledger::text_in(event) {
+    if let Some(text) = event.text() {
         tx.erase(text)?;
     }
     tx.record(&AuditEvent::TextForgotten { entry: seq, key: key.clone() })?;
@@ -70,7 +70,7 @@ pub(crate) fn expire(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error>
     let (mut n_entries, mut n_erased) = (0, 0);
     let mut last = None;
     for entry in old.into_iter().take_while(|entry| entry.at < before) {
-        if let Some(text) = entry.event.as_ref().and_then(ledger::text_in) {
+        if let Some(text) = entry.event.as_ref().and_then(AuditEvent::text) {
             n_erased += usize::from(tx.erase(text)?);
         }
         n_entries += 1;

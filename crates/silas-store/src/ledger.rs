@@ -1,29 +1,29 @@
 //! The ledger: what happened, in order, each entry bound to the one before by its hash.
 //!
-//! The hash of an entry is SHA-256 of the canonical JSON array `["v1", "ledger", seq, at, body, prev]`, where `at` is the
-//! instant as it is written on the wire and `body` is the event's canonical JSON as a string. Words of people and programs
-//! are not in it: they lie beside the chain under a salted digest and can be forgotten without breaking it.
+//! What an entry's hash covers is [`silas_core::chain`]'s matter. Words of people and programs are not in it: they lie
+//! beside the chain under a salted digest and can be forgotten without breaking it.
 //!
 //! A chain by itself cannot show that its tail was cut. Signed heads lie beside it ([`crate::checkpoints`]); whoever keeps
 //! a head elsewhere knows more than both.
 
 mod verify;
 
-pub use verify::{Broken, Reason, Verification, verify, verify_after};
-pub(crate) use verify::{check_tail, text_in};
+pub use silas_core::chain::{Broken, Reason};
+pub(crate) use verify::{check_tail, verify_and};
+pub use verify::{Verification, verify, verify_after};
 
 use crate::columns::{id, time};
 use crate::{Error, ReadTx, Row, Tx, params};
 use serde::{Deserialize, Serialize};
-use silas_core::event::{AuditEvent, Text};
+use silas_core::chain::{self, Link};
+use silas_core::event::{AuditEvent, SALT_BYTES, Text};
+use silas_core::export::SaltedText;
 use silas_core::{Digest, Random, Timestamp, canonical};
 
 /// Entries that one call returns at most; a page of Activity has far fewer.
 pub const ENTRIES_MAX: u32 = 1000;
 /// Longest text beside the chain, in bytes. Outputs are cut to size long before they come here.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
-/// Enough that equal texts cannot be recognised and short ones cannot be guessed.
-const SALT_BYTES: usize = 16;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
@@ -37,6 +37,12 @@ pub struct Entry {
     pub body: String,
     pub prev: Digest,
     pub hash: Digest,
+}
+
+impl Entry {
+    pub(crate) fn into_link(self) -> Link {
+        Link { seq: self.seq, at: self.at, event: self.name, body: self.body, prev: self.prev, hash: self.hash }
+    }
 }
 
 /// A text with the salt that its digest was taken with; what lies beside the chain, or is on its way there.
@@ -55,7 +61,7 @@ impl Salted {
         }
         let mut salt = [0u8; SALT_BYTES];
         random.fill(&mut salt);
-        let digest = salted(&salt, text);
+        let Text(digest) = Text::of(&salt, text);
         let salt: String = salt.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Salted { digest, salt, text: text.to_owned() })
     }
@@ -76,7 +82,7 @@ impl Tx<'_> {
 
     /// Keeps a text that was salted elsewhere. One that does not fit its digest was damaged on its way.
     pub(crate) fn keep(&mut self, text: &Salted) -> Result<(), Error> {
-        let fits = read_salt(&text.salt).is_some_and(|salt| salted(&salt, &text.text) == text.digest);
+        let fits = Text::read_salt(&text.salt).is_some_and(|salt| Text::of(&salt, &text.text) == text.name());
         if !fits {
             return Err(Error::Damaged { what: "text", reason: "it is not the text that was recorded".to_owned() });
         }
@@ -102,14 +108,19 @@ impl Tx<'_> {
     ///
     /// Its time is never before that of the entry above it, whatever the clock says.
     pub fn record(&mut self, event: &AuditEvent) -> Result<u64, Error> {
-        let last = last(self)?;
         let now = self.clock.now();
+        self.record_at(event, now)
+    }
+
+    /// The same for a fact that was judged by an instant: the entry carries it, and whoever checks later judges alike.
+    pub fn record_at(&mut self, event: &AuditEvent, now: Timestamp) -> Result<u64, Error> {
+        let last = last(self)?;
         let (seq, at, prev) = match last {
             Some(last) => (last.seq + 1, now.max(last.at), last.hash),
-            None => (1, now, first_prev()),
+            None => (1, now, chain::first_prev()),
         };
         let body = canonical::text(event)?;
-        let hash = hash(seq, at, &body, &prev)?;
+        let hash = chain::hash(seq, at, &body, &prev)?;
         self.execute(
             "INSERT INTO ledger (seq, at, event, body, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![to_column(seq), at.micros(), event.name(), body, prev.to_string(), hash.to_string()],
@@ -139,10 +150,24 @@ pub fn latest(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Entry>, Error> {
     Ok(entries)
 }
 
+/// The part of the chain after an entry, oldest first: what somebody needs who knows that entry and not the rest.
+pub fn links_after(tx: &ReadTx<'_>, seq: u64, limit: u32) -> Result<Vec<Link>, Error> {
+    let entries = entries(tx, seq.saturating_add(1), limit)?;
+    Ok(entries.into_iter().map(Entry::into_link).collect())
+}
+
+/// The text beside the chain with its salt, for an export. `None` if it was erased or does not fit.
+pub(crate) fn salted_text(tx: &ReadTx<'_>, text: &Text) -> Result<Option<SaltedText>, Error> {
+    Ok(match look_up(tx, &text.0)? {
+        Kept::Text(salt, text) => Some(SaltedText { salt, text }),
+        Kept::Erased | Kept::Altered | Kept::Missing => None,
+    })
+}
+
 /// The text beside the chain. `None` if it was erased; a text that does not fit its digest is not shown at all.
 pub fn text_of(tx: &ReadTx<'_>, text: &Text) -> Result<Option<String>, Error> {
     match look_up(tx, &text.0)? {
-        Kept::Text(text) => Ok(Some(text)),
+        Kept::Text(_, text) => Ok(Some(text)),
         Kept::Erased => Ok(None),
         Kept::Altered | Kept::Missing => {
             Err(Error::Damaged { what: "text", reason: "it is not the text that was recorded".to_owned() })
@@ -173,18 +198,10 @@ pub(crate) fn last(tx: &ReadTx<'_>) -> Result<Option<Last>, Error> {
     })
 }
 
-/// What stands before the first entry.
-fn first_prev() -> Digest {
-    Digest::from_bytes([0; 32])
-}
-
-fn hash(seq: u64, at: Timestamp, body: &str, prev: &Digest) -> Result<Digest, canonical::Error> {
-    canonical::digest(&("v1", "ledger", seq, at, body, prev))
-}
-
 /// What became of a text.
 enum Kept {
-    Text(String),
+    /// With its salt.
+    Text(String, String),
     Erased,
     Altered,
     Missing,
@@ -195,29 +212,14 @@ fn look_up(tx: &ReadTx<'_>, digest: &Digest) -> Result<Kept, Error> {
     let kept = tx.query_one(sql, params![digest.to_string()], |row| {
         let (salt, text): (Option<String>, Option<String>) = (row.get("salt")?, row.get("text")?);
         let erased_at: Option<i64> = row.get("erased_at")?;
-        Ok(match (salt.as_deref().and_then(read_salt), text) {
-            (Some(salt), Some(text)) if salted(&salt, &text) == *digest => Kept::Text(text),
+        let fits = |salt: &str, text: &str| Text::read_salt(salt).is_some_and(|salt| Text::of(&salt, text).0 == *digest);
+        Ok(match (salt, text) {
+            (Some(salt), Some(text)) if fits(&salt, &text) => Kept::Text(salt, text),
             (None, None) if erased_at.is_some() => Kept::Erased,
             _ => Kept::Altered,
         })
     })?;
     Ok(kept.unwrap_or(Kept::Missing))
-}
-
-/// The digest by which an entry names a text. The salt's length is fixed, or its end could pass for the text's beginning.
-fn salted(salt: &[u8; SALT_BYTES], text: &str) -> Digest {
-    Digest::of(&[salt, text.as_bytes()].concat())
-}
-
-fn read_salt(hex: &str) -> Option<[u8; SALT_BYTES]> {
-    if hex.len() != 2 * SALT_BYTES || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut salt = [0u8; SALT_BYTES];
-    for (n, byte) in salt.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).ok()?;
-    }
-    Some(salt)
 }
 
 fn entry(row: &Row<'_>) -> Result<Entry, Error> {

@@ -15,6 +15,7 @@
 //! store keeps counts honest and forgets nothing that it acknowledged.
 
 pub mod audit;
+pub mod books;
 pub mod cards;
 pub mod channel_outbox;
 mod checkpoint;
@@ -26,6 +27,7 @@ mod database;
 pub mod devices;
 mod error;
 pub mod executions;
+pub mod export;
 pub mod forgetting;
 pub mod instructions;
 mod lanes;

@@ -94,7 +94,7 @@ fn installation(home: &Home) -> Vec<Probe> {
 
 fn keeper(home: &Home) -> Result<Keeper> {
     let server = ServerKey::load(&home.server_key()).context("The ledger's checkpoints cannot be checked.")?;
-    Ok(Keeper { server: server.public(), installation: home.installation()? })
+    Ok(Keeper { root: home.root()?, server: server.public(), installation: home.installation()? })
 }
 
 /// Nobody else may enter any part of it.

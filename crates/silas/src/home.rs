@@ -2,7 +2,9 @@
 
 use crate::config::Config;
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 use silas_core::InstallationId;
+use silas_core::signature::PublicKey;
 use std::fs::{self, File};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -15,6 +17,13 @@ pub(crate) struct Home {
 /// Parts that the front may write. `keys/` and `launcher/` belong to the launcher alone.
 const FRONT_PARTS: [&str; 2] = ["store", "run"];
 const LAUNCHER_PARTS: [&str; 2] = ["keys", "launcher"];
+
+/// What `keys/installation.json` says, as far as commands need it.
+#[derive(Deserialize)]
+struct Known {
+    installation: InstallationId,
+    root: PublicKey,
+}
 
 impl Home {
     pub(crate) fn store(&self) -> PathBuf {
@@ -41,10 +50,18 @@ impl Home {
 
     /// Whose data this is, as the keys say.
     pub(crate) fn installation(&self) -> Result<InstallationId> {
+        Ok(self.known()?.installation)
+    }
+
+    /// The public half of the key that vouches for the devices.
+    pub(crate) fn root(&self) -> Result<PublicKey> {
+        Ok(self.known()?.root)
+    }
+
+    fn known(&self) -> Result<Known> {
         let text = fs::read_to_string(self.path.join("keys/installation.json"))
             .context("This data directory has no keys yet. Start Silas once with `silas`.")?;
-        let known: serde_json::Value = serde_json::from_str(&text)?;
-        serde_json::from_value(known["installation"].clone()).context("keys/installation.json is damaged.")
+        serde_json::from_str(&text).context("keys/installation.json is damaged.")
     }
 
     /// Held for the life of the server. A second one on the same directory is refused.

@@ -1,11 +1,13 @@
 //! `silas audit verify` and `list`: a ledger as it lies on disk, whether a server runs or not; checked, also against what
-//! was seen of it before, or listed.
+//! was seen of it before, or listed. A ledger that was exported is checked by itself.
 
 use crate::home::{self, Home};
 use crate::known_head::{self, KnownHead};
+use crate::ledger_export;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use silas_approval::ServerKey;
+use silas_core::books::Summary;
 use silas_store::audit::{self, Extent, Keeper};
 use silas_store::{Reader, Store, forgetting, ledger};
 use std::path::{Path, PathBuf};
@@ -13,20 +15,29 @@ use std::process::ExitCode;
 
 #[derive(Args)]
 pub(crate) struct VerifyArgs {
-    /// Read only what came since the last verification; quick on a long ledger.
+    /// Read only what came since the last verification; quick on a long ledger. Approvals are not counted again.
     #[arg(long)]
     new: bool,
     /// A head of this ledger that was kept elsewhere: a copy of a file in ~/.local/state/silas.
     #[arg(long, value_name = "FILE")]
     witness: Option<PathBuf>,
+    /// Check a file of `silas audit export` instead; needs nothing else of the Silas that it came from.
+    #[arg(long, value_name = "FILE", conflicts_with = "new")]
+    export: Option<PathBuf>,
+    /// The public root key that the export must be judged by; `silas audit export` prints it.
+    #[arg(long, value_name = "KEY", requires = "export")]
+    root: Option<String>,
 }
 
 pub(crate) fn verify(args: &VerifyArgs, data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
+    if let Some(file) = &args.export {
+        return ledger_export::verify(file, args.root.as_deref(), args.witness.as_deref());
+    }
     let home = home::find(data_dir, config)?;
     let store = Store::open_read_only(&home.store())?;
     let extent = if args.new { Extent::New } else { Extent::Everything };
     let server = ServerKey::load(&home.server_key()).context("The checkpoints of the ledger cannot be checked.")?;
-    let keeper = Keeper { server: server.public(), installation: home.installation()? };
+    let keeper = Keeper { root: home.root()?, server: server.public(), installation: home.installation()? };
     let found = store.read(move |tx| audit::audit(tx, &keeper, extent)).wait()?;
     if let Some(problem) = found.problem() {
         println!("{problem}.");
@@ -42,6 +53,9 @@ pub(crate) fn verify(args: &VerifyArgs, data_dir: Option<PathBuf>, config: Optio
         0 => {}
         1 => println!("1 text was forgotten, as the ledger says. The chain holds without it."),
         n => println!("{n} texts were forgotten, as the ledger says. The chain holds without them."),
+    }
+    if let Some(Ok(books)) = &found.books {
+        println!("{}", books_in_words(books));
     }
     if found.verified_before > 0 {
         println!("Entries 1 to {} were verified before and not read again.", found.verified_before);
@@ -77,6 +91,21 @@ pub(crate) fn list(args: &ListArgs, data_dir: Option<PathBuf>, config: Option<&P
         println!("{:>6}  {}  {}{text}", entry.seq, entry.at, entry.name);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was checked besides the chain.
+pub(crate) fn books_in_words(books: &Summary) -> String {
+    let mut words = format!(
+        "Every effect was allowed: {} decisions with good signatures, spent {} times in all; {} signed instructions.",
+        books.n_decisions, books.n_spent, books.n_instructions
+    );
+    if books.n_unknown > 0 {
+        words.push_str(&format!(
+            "\n{} entries are of another version of Silas. They are in their place; what they mean was not checked.",
+            books.n_unknown
+        ));
+    }
+    words
 }
 
 fn check_witness(home: &Home, store: &Reader, path: &Path) -> Result<()> {

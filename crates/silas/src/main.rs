@@ -10,6 +10,7 @@ mod doctor;
 mod forget_command;
 mod home;
 mod known_head;
+mod ledger_export;
 mod ledger_file;
 mod plan_file;
 mod queue_commands;
@@ -106,12 +107,14 @@ enum Command {
 
 #[derive(Subcommand)]
 enum AuditCommand {
-    /// Check the ledger, and that it continues what was seen of it. Needs no running server.
+    /// Check the ledger, every approval and effect in it, and that it continues what was seen. Needs no running server.
     Verify(ledger_file::VerifyArgs),
     /// List its last entries with their numbers and texts. Needs no running server.
     List(ledger_file::ListArgs),
     /// Show the text of an entry, and have it forgotten. The entry stays.
     Forget(forget_command::ForgetArgs),
+    /// Write the ledger into a file that can be checked on any machine.
+    Export(ledger_export::ExportArgs),
 }
 
 #[derive(Subcommand)]
@@ -161,6 +164,9 @@ fn main() -> ExitCode {
         }
         Command::Queue(queue) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| queue_commands::run(&home, queue))
+        }
+        Command::Audit(AuditCommand::Export(export)) => {
+            ledger_export::export(&export, args.data_dir, args.config.as_deref())
         }
         Command::Backup { file } => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| backup::run(&home, &file))

@@ -6,7 +6,6 @@
 
 use silas_core::MessageId;
 use silas_core::evidence::Anchor;
-use silas_core::reflex;
 use silas_core::task::{OperationId, TaskCall};
 use silas_store::instructions::Instruction;
 
@@ -25,14 +24,14 @@ impl Instructed {
         call: &TaskCall,
         anchor: &Anchor,
     ) -> Option<Instructed> {
-        let Instruction { signed, certificate, .. } = instruction;
-        let operation = OperationId::derive(message);
-        let words = signed.body.message().ok()?;
-        let is_owners = certificate.verifies(&anchor.root, &anchor.installation)
-            && certificate.body.public.verifies(words.as_bytes(), &signed.signature)
-            && signed.body.installation == anchor.installation;
-        let asks_for_it = call.fits(&operation, &reflex::decide(&signed.body.text));
-        (is_owners && asks_for_it).then(|| Instructed { operation, call: call.clone() })
+        let words = silas_core::instruction::Instruction {
+            message: message.clone(),
+            signed: instruction.signed.clone(),
+            certificate: instruction.certificate.clone(),
+            call: call.clone(),
+        };
+        let operation = words.operation();
+        words.verifies(anchor).then(|| Instructed { operation, call: words.call })
     }
 
     pub(super) fn into_parts(self) -> (OperationId, TaskCall) {

@@ -15,7 +15,7 @@ fn key(n: u8) -> SigningKey {
 
 fn keeper() -> Keeper {
     let server = PublicKey::from_bytes(key(1).verifying_key().to_bytes());
-    Keeper { server, installation: InstallationId::parse("inst-1").unwrap() }
+    Keeper { root: server, server, installation: InstallationId::parse("inst-1").unwrap() }
 }
 
 fn state(key: &SigningKey, claim: Claim, head: Head) -> Statement {

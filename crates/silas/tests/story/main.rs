@@ -19,6 +19,7 @@ mod inv_05;
 mod inv_06;
 mod kills;
 mod known_head;
+mod ledger;
 mod listeners;
 mod page;
 mod queue;

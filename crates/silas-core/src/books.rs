@@ -1,0 +1,411 @@
+//! The books of the ledger: whether everything that it says was done had been allowed, as often and as long as it was.
+//!
+//! Reads the events in order, each with the decision or the instruction that it names, and believes neither: signature,
+//! hash, count and expiry of every approval are held against the events that spent it, and every effect must name an
+//! approval that was spent for it. Deliberately absent: the chain ([`crate::chain`]), files, and any clock; time is what
+//! the entries say.
+
+mod fault;
+
+pub use fault::{Fault, Reason};
+
+use crate::canonical;
+use crate::changeset::ChangeOrder;
+use crate::device::{Certificate, DeviceKind};
+use crate::event::AuditEvent;
+use crate::evidence::{self, Anchor, When};
+use crate::instruction::Instruction;
+use crate::signature::PublicKey;
+use crate::task::{OperationId, TaskCall, TaskId};
+use crate::token::{Kind, Token, Verdict};
+use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Timestamp, TokenId, WorkItemId};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A decision as it lies beside the chain, before anything about it is believed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decision {
+    pub token: Token,
+    pub certificate: Certificate,
+    /// The canonical text whose hash was signed.
+    pub payload: String,
+    /// The card that was answered; decisions taken while pairing have none.
+    pub card: Option<CardId>,
+    /// How often it was spent, as the store counts.
+    pub executions_used: u32,
+}
+
+/// What an event needs beside it to be checked.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    Decision(Box<Decision>),
+    Instruction(Box<Instruction>),
+}
+
+/// What of that an event names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wanted<'a> {
+    Decision(&'a TokenId),
+    Instruction(&'a MessageId),
+}
+
+/// The first mention of a decision or an instruction is the one that must bring it along.
+pub fn wanted(event: &AuditEvent) -> Option<Wanted<'_>> {
+    match event {
+        AuditEvent::DecisionRecorded { token, .. } | AuditEvent::HouseRulesSigned { token, .. } => {
+            Some(Wanted::Decision(token))
+        }
+        AuditEvent::InstructionTaken { message, .. } => Some(Wanted::Instruction(message)),
+        _ => None,
+    }
+}
+
+/// What remains of a decision once it was checked. A ledger of a million entries has perhaps a hundred thousand.
+struct Account {
+    kind: Kind,
+    plan_hash: Digest,
+    epoch: u64,
+    expires_at: Timestamp,
+    is_approved: bool,
+    max_executions: u32,
+    n_spent: u32,
+    executions_used: u32,
+    subject: String,
+    /// What an approved undo is about.
+    order: Option<ChangeOrder>,
+}
+
+/// One spending, and how far it came.
+struct Spent {
+    kind: Kind,
+    subject: String,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Spent,
+    Started,
+    Applied,
+    Ended,
+    Undone,
+}
+
+/// Everything read so far.
+pub struct Books {
+    anchor: Anchor,
+    /// `false` until an entry has said which epoch this is.
+    is_epoch_known: bool,
+    devices: BTreeSet<KeyId>,
+    accounts: BTreeMap<TokenId, Account>,
+    executions: BTreeMap<ExecutionId, Spent>,
+    operations: BTreeMap<OperationId, (&'static str, TaskId)>,
+    n_unknown: u64,
+}
+
+/// What the books come to.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Summary {
+    pub n_decisions: u64,
+    pub n_spent: u64,
+    pub n_instructions: u64,
+    /// Entries of another version: part of the chain, but what they mean is not known here.
+    pub n_unknown: u64,
+}
+
+impl Books {
+    pub fn open(root: PublicKey, installation: InstallationId) -> Self {
+        Books {
+            anchor: Anchor { root, installation, epoch: 0 },
+            is_epoch_known: false,
+            devices: BTreeSet::new(),
+            accounts: BTreeMap::new(),
+            executions: BTreeMap::new(),
+            operations: BTreeMap::new(),
+            n_unknown: 0,
+        }
+    }
+
+    /// Reads the next entry: when it was written, its event if this version knows it, and what lies beside it.
+    pub fn enter(
+        &mut self,
+        seq: u64,
+        at: Timestamp,
+        event: Option<&AuditEvent>,
+        beside: Option<&Beside>,
+    ) -> Result<(), Fault> {
+        let Some(event) = event else {
+            self.n_unknown += 1;
+            return Ok(());
+        };
+        self.read(at, event, beside).map_err(|reason| Fault { seq, reason })
+    }
+
+    fn read(&mut self, at: Timestamp, event: &AuditEvent, beside: Option<&Beside>) -> Result<(), Reason> {
+        match event {
+            AuditEvent::InstallationCreated { installation, root } => {
+                let is_ours = *installation == self.anchor.installation && *root == self.anchor.root.id();
+                if is_ours { Ok(()) } else { Err(Reason::OtherInstallation) }
+            }
+            AuditEvent::RestoredFromBackup { epoch, .. } => self.begin_epoch(*epoch),
+            AuditEvent::DevicePaired { key, .. } => {
+                self.devices.insert(key.clone());
+                Ok(())
+            }
+            AuditEvent::HouseRulesSigned { token, key } => {
+                let claimed = Claimed { token, key, kind: Kind::HouseRules, verdict: Verdict::Approved, card: None };
+                self.decide(at, &claimed, beside)
+            }
+            AuditEvent::DecisionRecorded { card, token, kind, verdict, key } => {
+                let claimed = Claimed { token, key, kind: *kind, verdict: *verdict, card: Some(card) };
+                self.decide(at, &claimed, beside)
+            }
+            AuditEvent::TokenSpent { token, execution, plan_hash, use_number } => {
+                self.spend(at, token, execution, plan_hash, *use_number)
+            }
+            AuditEvent::RootGranted { token, .. } => {
+                let account = self.accounts.get(token).filter(|account| account.n_spent > 0).ok_or(Reason::NotSpent)?;
+                if account.kind == Kind::Root { Ok(()) } else { Err(Reason::OtherKind) }
+            }
+            AuditEvent::WorkStarted { work_item, execution, .. } => self.start(work_item, execution),
+            AuditEvent::ChecksRun { execution, .. }
+            | AuditEvent::StepRun { execution, .. }
+            | AuditEvent::ExecutionResumed { execution } => self.plan(execution).map(drop),
+            AuditEvent::WorkApplied { execution, .. } => self.end(execution, Stage::Applied),
+            AuditEvent::WorkEnded { execution, .. } | AuditEvent::ApplyConflicted { execution, .. } => {
+                self.end(execution, Stage::Ended)
+            }
+            AuditEvent::WorkUndone { execution, changeset, token, .. } => self.undo(execution, changeset, token),
+            AuditEvent::UndoWindowClosed { execution } => {
+                let stage = self.plan(execution)?.stage;
+                if matches!(stage, Stage::Applied | Stage::Undone) { Ok(()) } else { Err(Reason::OtherChange) }
+            }
+            AuditEvent::InstructionTaken { message, operation, key, call } => {
+                self.instruct(message, operation, key, call, beside)
+            }
+            AuditEvent::TaskAdded { task, operation, .. } => self.task(operation, "add_task", task),
+            AuditEvent::TaskCompleted { task, operation, .. } => self.task(operation, "complete_task", task),
+            AuditEvent::TaskReopened { task, operation, .. } => self.task(operation, "reopen_task", task),
+            // These say what was heard, shown or refused; none of them is an effect.
+            AuditEvent::StreamStarted { .. }
+            | AuditEvent::StreamStopped {}
+            | AuditEvent::MessageReceived { .. }
+            | AuditEvent::MessageReplayed { .. }
+            | AuditEvent::ReplySent { .. }
+            | AuditEvent::CardOffered { .. }
+            | AuditEvent::CardParked { .. }
+            | AuditEvent::CardRenewed { .. }
+            | AuditEvent::DecisionRefused { .. }
+            | AuditEvent::ExecutionBlockedNoApproval { .. }
+            | AuditEvent::InstructionRefused { .. } => Ok(()),
+        }
+    }
+
+    fn begin_epoch(&mut self, epoch: u64) -> Result<(), Reason> {
+        if self.is_epoch_known && epoch <= self.anchor.epoch {
+            return Err(Reason::EpochBack);
+        }
+        (self.anchor.epoch, self.is_epoch_known) = (epoch, true);
+        Ok(())
+    }
+
+    /// A decision is checked when it is recorded: who signed, for whom, what, and whether it came in time.
+    fn decide(&mut self, at: Timestamp, claimed: &Claimed<'_>, beside: Option<&Beside>) -> Result<(), Reason> {
+        let Some(Beside::Decision(kept)) = beside else { return Err(Reason::NoDecision) };
+        let Decision { token, certificate, payload, card, executions_used } = kept.as_ref();
+        let offer = &token.body.offer;
+        let is_the_one = token.id().is_ok_and(|id| id == *claimed.token)
+            && token.body.key == *claimed.key
+            && token.body.verdict == claimed.verdict
+            && offer.kind == claimed.kind
+            && card.as_ref() == claimed.card;
+        if !is_the_one {
+            return Err(Reason::OtherDecision);
+        }
+        if !self.is_epoch_known {
+            (self.anchor.epoch, self.is_epoch_known) = (offer.epoch, true);
+        }
+        let is_approved = token.body.verdict == Verdict::Approved;
+        if is_approved {
+            evidence::verify_token(token, certificate, offer.kind, &self.anchor, When::At(at))?;
+        } else {
+            evidence::verify_signature(token, certificate, &self.anchor)?;
+        }
+        if Digest::of(payload.as_bytes()) != offer.plan_hash {
+            return Err(evidence::Refusal::Content.into());
+        }
+        // A browser signs the house rules in the moment in which it is paired; everything else comes after.
+        let is_pairing = offer.kind == Kind::HouseRules;
+        if certificate.body.kind == DeviceKind::Browser && !is_pairing && !self.devices.contains(claimed.key) {
+            return Err(Reason::Unpaired);
+        }
+        let account = Account {
+            kind: offer.kind,
+            plan_hash: offer.plan_hash,
+            epoch: offer.epoch,
+            expires_at: offer.expires_at,
+            is_approved,
+            max_executions: offer.max_executions,
+            n_spent: 0,
+            executions_used: *executions_used,
+            subject: offer.work_item_id.clone(),
+            order: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Undo),
+        };
+        match self.accounts.insert(claimed.token.clone(), account) {
+            None => Ok(()),
+            Some(_) => Err(Reason::DecidedTwice),
+        }
+    }
+
+    /// A spending is checked against what was signed and against every spending before it.
+    fn spend(
+        &mut self,
+        at: Timestamp,
+        token: &TokenId,
+        execution: &ExecutionId,
+        plan_hash: &Digest,
+        use_number: u32,
+    ) -> Result<(), Reason> {
+        let account = self.accounts.get_mut(token).ok_or(Reason::NoDecision)?;
+        if !account.is_approved {
+            return Err(evidence::Refusal::Verdict.into());
+        }
+        if account.epoch != self.anchor.epoch {
+            return Err(evidence::Refusal::Epoch.into());
+        }
+        if at >= account.expires_at {
+            return Err(evidence::Refusal::Expired.into());
+        }
+        if *plan_hash != account.plan_hash {
+            return Err(evidence::Refusal::Content.into());
+        }
+        if account.n_spent >= account.max_executions {
+            return Err(Reason::Overspent { max: account.max_executions });
+        }
+        if use_number != account.n_spent || *execution != ExecutionId::derive(token, use_number) {
+            return Err(evidence::Refusal::Execution.into());
+        }
+        account.n_spent += 1;
+        let spent = Spent { kind: account.kind, subject: account.subject.clone(), stage: Stage::Spent };
+        self.executions.insert(execution.clone(), spent);
+        Ok(())
+    }
+
+    /// The spending of an approved plan that an effect names.
+    fn plan(&mut self, execution: &ExecutionId) -> Result<&mut Spent, Reason> {
+        let spent = self.executions.get_mut(execution).ok_or(Reason::NotSpent)?;
+        if spent.kind == Kind::Plan { Ok(spent) } else { Err(Reason::OtherKind) }
+    }
+
+    fn start(&mut self, work_item: &WorkItemId, execution: &ExecutionId) -> Result<(), Reason> {
+        let spent = self.plan(execution)?;
+        if spent.subject != work_item.as_str() {
+            return Err(Reason::OtherWork);
+        }
+        if spent.stage != Stage::Spent {
+            return Err(Reason::Twice);
+        }
+        spent.stage = Stage::Started;
+        Ok(())
+    }
+
+    fn end(&mut self, execution: &ExecutionId, stage: Stage) -> Result<(), Reason> {
+        let spent = self.plan(execution)?;
+        if spent.stage != Stage::Started {
+            return Err(Reason::Twice);
+        }
+        spent.stage = stage;
+        Ok(())
+    }
+
+    fn undo(&mut self, execution: &ExecutionId, changeset: &Digest, token: &TokenId) -> Result<(), Reason> {
+        let account = self.accounts.get(token).filter(|account| account.n_spent > 0).ok_or(Reason::NotSpent)?;
+        let order = account.order.as_ref().ok_or(Reason::OtherKind)?;
+        if order.execution != *execution || order.changeset != *changeset {
+            return Err(Reason::OtherChange);
+        }
+        let spent = self.plan(execution)?;
+        if spent.stage != Stage::Applied {
+            return Err(Reason::Twice);
+        }
+        spent.stage = Stage::Undone;
+        Ok(())
+    }
+
+    fn instruct(
+        &mut self,
+        message: &MessageId,
+        operation: &OperationId,
+        key: &KeyId,
+        call: &Digest,
+        beside: Option<&Beside>,
+    ) -> Result<(), Reason> {
+        let Some(Beside::Instruction(kept)) = beside else { return Err(Reason::NoInstruction) };
+        let is_the_one = kept.message == *message
+            && kept.operation() == *operation
+            && kept.signed.signature.key == *key
+            && canonical::digest(&kept.call).is_ok_and(|digest| digest == *call);
+        if !is_the_one || !kept.verifies(&self.anchor) {
+            return Err(Reason::Instruction);
+        }
+        let (tool, task) = match &kept.call {
+            TaskCall::AddTask { task, .. } => ("add_task", task),
+            TaskCall::CompleteTask { task, .. } => ("complete_task", task),
+            TaskCall::ReopenTask { task, .. } => ("reopen_task", task),
+        };
+        match self.operations.insert(*operation, (tool, task.clone())) {
+            None => Ok(()),
+            Some(_) => Err(Reason::Twice),
+        }
+    }
+
+    fn task(&mut self, operation: &OperationId, tool: &str, task: &TaskId) -> Result<(), Reason> {
+        let (asked, about) = self.operations.get(operation).ok_or(Reason::NotInstructed)?;
+        if *asked == tool && about == task { Ok(()) } else { Err(Reason::NotInstructed) }
+    }
+
+    /// Whether some entries are of another version. Then what is not known here need not be wrong.
+    pub fn has_unknown(&self) -> bool {
+        self.n_unknown > 0
+    }
+
+    pub fn knows_token(&self, token: &TokenId) -> bool {
+        self.accounts.contains_key(token)
+    }
+
+    pub fn knows_execution(&self, execution: &ExecutionId) -> bool {
+        self.executions.contains_key(execution)
+    }
+
+    /// After the last entry: what the store counts must be what the ledger says.
+    pub fn close(self, last: u64) -> Result<Summary, Fault> {
+        // What another version spent is not known here, so its count cannot be held against anything.
+        if self.n_unknown == 0 {
+            let off = self.accounts.iter().find(|(_, account)| account.n_spent != account.executions_used);
+            if let Some((token, account)) = off {
+                let (ledger, kept) = (account.n_spent, account.executions_used);
+                return Err(Fault { seq: last, reason: Reason::Count { token: token.clone(), ledger, kept } });
+            }
+        }
+        Ok(Summary {
+            n_decisions: self.accounts.len() as u64,
+            n_spent: self.accounts.values().map(|account| u64::from(account.n_spent)).sum(),
+            n_instructions: self.operations.len() as u64,
+            n_unknown: self.n_unknown,
+        })
+    }
+}
+
+/// What an entry says of a decision.
+struct Claimed<'a> {
+    token: &'a TokenId,
+    key: &'a KeyId,
+    kind: Kind,
+    verdict: Verdict,
+    card: Option<&'a CardId>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! What the books can find, and the sentence for each.
+
+use crate::{TokenId, evidence};
+use std::fmt;
+
+/// The first entry whose meaning does not hold, though the chain may.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    pub seq: u64,
+    pub reason: Reason,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Reason {
+    #[error("names another installation than the one whose keys are here")]
+    OtherInstallation,
+    #[error("begins an epoch that is not a later one")]
+    EpochBack,
+    #[error("names a decision that is not there")]
+    NoDecision,
+    #[error("says something else than the decision that it names")]
+    OtherDecision,
+    #[error("names a decision that does not hold: {0}")]
+    Decision(#[from] evidence::Refusal),
+    #[error("records a decision for the second time")]
+    DecidedTwice,
+    #[error("records a decision of a browser that was not paired")]
+    Unpaired,
+    #[error("spends an approval more than the {max} times that were allowed")]
+    Overspent { max: u32 },
+    #[error("tells of an effect for which no approval was spent")]
+    NotSpent,
+    #[error("tells of an effect under an approval of another kind")]
+    OtherKind,
+    #[error("tells of other work than was approved")]
+    OtherWork,
+    #[error("tells of another change than was approved")]
+    OtherChange,
+    #[error("tells for the second time of what one approval allows once")]
+    Twice,
+    #[error("names an instruction that is not there")]
+    NoInstruction,
+    #[error("names an instruction that the owner did not sign like this")]
+    Instruction,
+    #[error("changes a task without an instruction for it")]
+    NotInstructed,
+    #[error("is the last, and by it approval {token} was spent {ledger} times; the database counts {kept}")]
+    Count { token: TokenId, ledger: u32, kept: u32 },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Entry {} of the ledger {}", self.seq, self.reason)
+    }
+}

@@ -1,0 +1,236 @@
+//! A ledger that left its machine: a file of lines that anybody can check with nothing but the public root key.
+//!
+//! ```text
+//! header       whose ledger it is, by which keys it is to be judged
+//! checkpoint   each signed head, before the entries
+//! entry        each entry, with the decision or instruction that it names, and perhaps its text
+//! end          how many of each: a file that was cut short has none
+//! ```
+//!
+//! Words of people and programs are left out unless they are asked for; the chain holds without them. Payloads of
+//! decisions are in, because their hashes are what was signed. Nothing here reads files: lines come in, a report or the
+//! first thing that is wrong comes out.
+
+use crate::books::{self, Beside, Books, Summary};
+use crate::chain::{self, Broken, Chain, Link};
+use crate::checkpoint::{Claim, Head, Statement};
+use crate::event::{AuditEvent, Text};
+use crate::signature::PublicKey;
+use crate::{Digest, InstallationId, Timestamp, canonical};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub const FORMAT: &str = "silas-ledger";
+pub const VERSION: u32 = 1;
+/// Longest line: a plan and a text at their largest, with room for escapes.
+pub const LINE_BYTES_MAX: usize = 16 << 20;
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    pub format: String,
+    pub v: u32,
+    pub installation: InstallationId,
+    pub epoch: u64,
+    /// Vouches for the devices whose decisions are here. Whoever checks the file must know it from elsewhere.
+    pub root: PublicKey,
+    /// Signed the checkpoints.
+    pub server: PublicKey,
+    pub exported_at: Timestamp,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Line {
+    Header(Header),
+    Checkpoint(Statement),
+    Entry(Box<Entry>),
+    End(End),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    pub link: Link,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<SaltedText>,
+}
+
+/// A text with the salt of its digest.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SaltedText {
+    pub salt: String,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    pub entries: u64,
+    pub checkpoints: u64,
+}
+
+/// The first thing that is wrong with the file.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Problem {
+    #[error("The file is not a ledger that this version of Silas can read")]
+    NotALedger,
+    #[error("Line {0} of the file cannot be read")]
+    Line(u64),
+    #[error("Line {0} of the file is not where it belongs")]
+    Order(u64),
+    #[error("The file was cut short: it has no end")]
+    NoEnd,
+    #[error("The file says how much is in it, and that is not what is in it")]
+    Counts,
+    #[error("The ledger was signed for by root key {found}, not by the one that was asked for")]
+    OtherRoot { found: String },
+    #[error("{0}")]
+    Chain(String),
+    #[error("The checkpoint at entry {0} was not signed by this installation")]
+    Checkpoint(u64),
+    #[error("Entry {0} of the ledger is not the one that was signed")]
+    OtherEntry(u64),
+    #[error("The ledger ends before entry {0}, which was there: its end was cut off")]
+    Cut(u64),
+    #[error("{0}")]
+    Books(String),
+}
+
+impl From<Broken> for Problem {
+    fn from(broken: Broken) -> Self {
+        Problem::Chain(broken.to_string())
+    }
+}
+
+impl From<books::Fault> for Problem {
+    fn from(fault: books::Fault) -> Self {
+        Problem::Books(fault.to_string())
+    }
+}
+
+/// What a sound file comes to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    pub header: Header,
+    pub head: Option<Head>,
+    pub n_checkpoints: u64,
+    pub n_texts: u64,
+    pub books: Summary,
+}
+
+/// Reads an export line by line. What it holds on to grows with decisions and checkpoints, not with entries.
+pub struct Reader {
+    header: Header,
+    chain: Chain,
+    books: Books,
+    /// Heads that must turn up: of the checkpoints, and any that were kept elsewhere.
+    expected: BTreeMap<u64, Digest>,
+    n_lines: u64,
+    n_checkpoints: u64,
+    n_texts: u64,
+    end: Option<End>,
+}
+
+impl Reader {
+    /// Reads the first line. `root` is the key that the reader trusts; without one the file's own is taken at its word.
+    pub fn open(first_line: &str, root: Option<&PublicKey>) -> Result<Self, Problem> {
+        let Ok(Line::Header(header)) = canonical::read::<Line>(first_line) else { return Err(Problem::NotALedger) };
+        if header.format != FORMAT || header.v != VERSION {
+            return Err(Problem::NotALedger);
+        }
+        if root.is_some_and(|root| *root != header.root) {
+            return Err(Problem::OtherRoot { found: header.root.id().to_string() });
+        }
+        Ok(Reader {
+            chain: Chain::start(),
+            books: Books::open(header.root, header.installation.clone()),
+            header,
+            expected: BTreeMap::new(),
+            n_lines: 1,
+            n_checkpoints: 0,
+            n_texts: 0,
+            end: None,
+        })
+    }
+
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// A head that was seen earlier: the ledger must hold exactly this entry.
+    pub fn expect(&mut self, head: Head) -> Result<(), Problem> {
+        match self.expected.insert(head.seq, head.hash) {
+            Some(other) if other != head.hash => Err(Problem::OtherEntry(head.seq)),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn read(&mut self, line: &str) -> Result<(), Problem> {
+        self.n_lines += 1;
+        let out_of_order = Problem::Order(self.n_lines);
+        if self.end.is_some() {
+            return Err(out_of_order);
+        }
+        match canonical::read::<Line>(line).map_err(|_| Problem::Line(self.n_lines))? {
+            Line::Header(_) => Err(out_of_order),
+            Line::Checkpoint(_) if self.chain.entries() > 0 => Err(out_of_order),
+            Line::Checkpoint(statement) => self.checkpoint(&statement),
+            Line::Entry(entry) => self.entry(&entry),
+            Line::End(end) => {
+                self.end = Some(end);
+                Ok(())
+            }
+        }
+    }
+
+    fn checkpoint(&mut self, statement: &Statement) -> Result<(), Problem> {
+        let head = statement.body.head;
+        let is_ours = statement.verifies(&self.header.server, Claim::Checkpoint)
+            && statement.body.installation == self.header.installation;
+        if !is_ours {
+            return Err(Problem::Checkpoint(head.seq));
+        }
+        self.n_checkpoints += 1;
+        self.expect(head)
+    }
+
+    fn entry(&mut self, entry: &Entry) -> Result<(), Problem> {
+        let Entry { link, beside, text } = entry;
+        let body = self.chain.extend(link)?;
+        if self.expected.remove(&link.seq).is_some_and(|hash| hash != link.hash) {
+            return Err(Problem::OtherEntry(link.seq));
+        }
+        let event: Option<AuditEvent> = serde_json::from_value(body).ok();
+        if let Some(SaltedText { salt, text }) = text {
+            let named = event.as_ref().and_then(AuditEvent::text);
+            let fits = Text::read_salt(salt).is_some_and(|salt| Some(&Text::of(&salt, text)) == named);
+            if !fits {
+                return Err(Broken { seq: link.seq, reason: chain::Reason::TextAltered }.into());
+            }
+            self.n_texts += 1;
+        }
+        Ok(self.books.enter(link.seq, link.at, event.as_ref(), beside.as_ref())?)
+    }
+
+    /// After the last line.
+    pub fn close(self) -> Result<Report, Problem> {
+        let end = self.end.ok_or(Problem::NoEnd)?;
+        if let Some((seq, _)) = self.expected.first_key_value() {
+            return Err(Problem::Cut(*seq));
+        }
+        if (end.entries, end.checkpoints) != (self.chain.entries(), self.n_checkpoints) {
+            return Err(Problem::Counts);
+        }
+        Ok(Report {
+            head: self.chain.head(),
+            n_checkpoints: self.n_checkpoints,
+            n_texts: self.n_texts,
+            books: self.books.close(self.chain.entries())?,
+            header: self.header,
+        })
+    }
+}
