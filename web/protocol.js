@@ -22,7 +22,8 @@
  * @typedef {{ type: 'revive', message: string }} Revive
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Proof | Stop | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | Revive | LedgerTextQuestion | Forget} ClientMessage
+ * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Proof | Stop | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -39,8 +40,9 @@
  * @typedef {{ type: 'dead_letters', dead_letters: DeadLetterView[] }} DeadLettersAnswer
  * @typedef {{ type: 'ledger_text', entry: LedgerTextView }} LedgerTextAnswer
  * @typedef {{ type: 'done', message: string }} Done
+ * @typedef {{ type: 'ledger', part: LedgerPart }} LedgerAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Delivered | Decided | ProofAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | LedgerTextAnswer | Done | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | ProofAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | LedgerTextAnswer | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -68,7 +70,7 @@
  * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
  * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
  * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState
- * @typedef {{ summary: string, rows: Row[], n_entries: number, verified: boolean | null }} ActivityView
+ * @typedef {{ summary: string, rows: Row[], n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
  * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string }} Row
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
  * @typedef {{ title: string, text: string, since: string }} GrantView
@@ -76,6 +78,9 @@
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
  * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
  * @typedef {{ title: string, note: string }} ProofStep
+ * @typedef {{ after: number, links: Link[], head: Head | null }} LedgerPart
+ * @typedef {{ seq: number, hash: string }} Head
+ * @typedef {{ seq: number, at: string, event: string, body: string, prev: string, hash: string }} Link
  * @typedef {{ n_entries: number, head: string | null, broken: string | null, n_forgotten: number }} LedgerReport
  */
 

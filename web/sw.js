@@ -36,6 +36,7 @@ const SHELL = [
   '/lib/store.js',
   '/lib/text.js',
   '/lib/time.js',
+  '/lib/witness.js',
   '/manifest.webmanifest',
   '/styles/base.css',
   '/styles/reset.css',

@@ -1,13 +1,15 @@
 // @ts-check
-// IndexedDB, as far as this page needs it: the device key of each installation, and messages not yet sent.
+// IndexedDB, as far as this page needs it: the device key of each installation, messages not yet sent, and the last head
+// of each ledger that was seen here.
 
 /** @returns {Promise<IDBDatabase>} */
 function open() {
   return new Promise((resolve, reject) => {
-    const request = indexedDB.open('silas', 1);
+    const request = indexedDB.open('silas', 2);
     request.onupgradeneeded = () => {
-      request.result.createObjectStore('devices', { keyPath: 'installation' });
-      request.result.createObjectStore('outbox', { keyPath: 'id' });
+      for (const [name, keyPath] of [['devices', 'installation'], ['outbox', 'id'], ['heads', 'installation']]) {
+        if (!request.result.objectStoreNames.contains(name)) request.result.createObjectStore(name, { keyPath });
+      }
     };
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
@@ -16,7 +18,7 @@ function open() {
 
 /**
  * @template T
- * @param {'devices' | 'outbox'} name
+ * @param {'devices' | 'outbox' | 'heads'} name
  * @param {IDBTransactionMode} mode
  * @param {(store: IDBObjectStore) => IDBRequest<T>} act
  * @returns {Promise<T>}
@@ -36,9 +38,9 @@ async function run(name, mode, act) {
   }
 }
 
-/** @param {'devices' | 'outbox'} store */
+/** @param {'devices' | 'outbox' | 'heads'} store */
 export const all = (store) => run(store, 'readonly', (s) => s.getAll());
-/** @param {'devices' | 'outbox'} store @param {object} value */
+/** @param {'devices' | 'outbox' | 'heads'} store @param {object} value */
 export const put = (store, value) => run(store, 'readwrite', (s) => s.put(value));
-/** @param {'devices' | 'outbox'} store @param {string} key */
+/** @param {'devices' | 'outbox' | 'heads'} store @param {string} key */
 export const remove = (store, key) => run(store, 'readwrite', (s) => s.delete(key));

@@ -8,6 +8,7 @@ import * as outbox from './outbox.js';
 import { openSocket } from './socket.js';
 import { announce, set, state, upsert } from './store.js';
 import { learnServerTime } from './time.js';
+import * as witness from './witness.js';
 
 /** @typedef {import('../protocol.js').ServerMessage} ServerMessage */
 /** @typedef {import('../protocol.js').Card} Card */
@@ -52,7 +53,11 @@ async function receive(message) {
     }
     case 'cards': return receiveCards(message);
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
-    case 'activity': return set({ activity: message.activity, grants: message.grants });
+    case 'activity': {
+      set({ activity: message.activity, grants: message.grants });
+      return witness.see(message.activity, askLedger);
+    }
+    case 'ledger': return witness.read(message.part, askLedger);
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? set({ proofs: { ...state.proofs, [message.proof.execution]: message.proof } }) : undefined;
     case 'error': return refused(message);
@@ -105,6 +110,7 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     link: { status: 'open', retryAt: 0, lastSeen: Date.now() },
   });
   socket?.send({ type: 'ack', seq });
+  await witness.meet(snapshot.installation, snapshot.activity, askLedger);
   if (seq >= head) await postAll();
 }
 
@@ -172,6 +178,9 @@ export function handle(card, type) {
   const sent = socket?.send({ type, request_id: card.id });
   mark(card, type, sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
+
+/** @param {number} after */
+const askLedger = (after) => socket?.send({ type: 'ledger', after }) ?? false;
 
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });

@@ -30,6 +30,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {Outgoing[]} outbox
  * @property {string} draft
  * @property {{ code: string, message: string, todo: string } | null} problem
+ * @property {import('./witness.js').Doubt | null} doubt That the ledger does not continue what this browser has seen.
  * @property {'stop' | 'more' | null} sheet
  * @property {string} said What the polite live region says.
  */
@@ -47,7 +48,7 @@ export let state = {
   cards: [],
   n_more_cards: 0,
   work: [],
-  activity: { summary: '', rows: [], n_entries: 0, verified: null },
+  activity: { summary: '', rows: [], n_entries: 0, head: null, epoch: 0, verified: null },
   grants: [],
   understood: [],
   decisions: {},
@@ -56,6 +57,7 @@ export let state = {
   outbox: [],
   draft: '',
   problem: null,
+  doubt: null,
   sheet: null,
   said: '',
 };

@@ -74,8 +74,10 @@ test('protocol.js names what the Rust types name, in their order', () => {
   const core = (name) => text(join(CRATES, `silas-core/src/${name}.rs`));
   const pairs = [
     [protocol, ['SessionProof', 'PairingScreen', 'HouseRules', 'PairRequest']],
-    [view, ['Snapshot', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'Icon', 'GrantView', 'ProofView', 'ProofStep', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView']],
+    [view, ['Snapshot', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'Icon', 'GrantView', 'ProofView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView']],
     [text(join(CRATES, 'silas-runtime/src/listeners.rs')), ['Resume']],
+    [core('checkpoint'), ['Head']],
+    [core('chain'), ['Link']],
     [core('card'), ['Risk', 'CardKind', 'Press', 'Cta', 'Fact', 'Detail', 'EvidenceBlock', 'Face', 'CardState', 'Card']],
     [core('token'), ['Kind', 'Verdict', 'Offer', 'TokenBody', 'Token']],
     [core('signature'), ['Signature']],

@@ -159,7 +159,7 @@ export function finishedWork(started = Date.now() - 600_000) {
 }
 
 export const ACTIVITY = {
-  summary: '6 things today. 1 waits for you, 1 was refused.', n_entries: 1284, verified: true,
+  summary: '6 things today. 1 waits for you, 1 was refused.', n_entries: 1284, head: null, epoch: 1, verified: true,
   rows: [
     ['undo', 'You took back 2 files in tidepool', 'Signed on Chromium on Linux'], ['refused', 'Refused to work in `/etc`', 'A system directory cannot be granted. Nothing happened.'],
     ['seal', 'Proved a fix for the hour shift', '2 files, applied'], ['shield', 'Used “Work in tidepool”', 'Signed on Chromium on Linux'],

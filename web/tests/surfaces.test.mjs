@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
 import { launch, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
-import { CODE, startFake } from './fake-server.mjs';
+import { CODE, sha256, startFake } from './fake-server.mjs';
 import * as sample from './sample-cards.mjs';
 
 let browser;
@@ -464,4 +464,81 @@ test('the shell opens without a server, from the worker’s cache; nothing that 
   await fake.close();
   await page.reload();
   await page.getByText('Silas is not answering.').waitFor();
+});
+
+/** A chain of entries as the server would write it. */
+function chain(n, version = '1') {
+  const links = [];
+  for (let seq = 1; seq <= n; seq++) {
+    const prev = links.at(-1)?.hash ?? '0'.repeat(64);
+    const link = { seq, at: `2026-01-01T00:00:${String(seq).padStart(2, '0')}.000000Z`, event: 'stream_started', body: canonical({ event: 'stream_started', version }), prev };
+    links.push({ ...link, hash: sha256(canonical(['v1', 'ledger', seq, link.at, link.body, prev])) });
+  }
+  return links;
+}
+
+const upTo = (links, epoch = 1) => ({ ...sample.ACTIVITY, n_entries: links.length, head: { seq: links.length, hash: links.at(-1).hash }, epoch });
+const doubt = (page) => page.locator('.notice', { hasText: 'does not continue what this browser has seen' });
+
+/** Waits until this browser has kept the head with this number. */
+const kept = (page, seq) => page.waitForFunction((wanted) => new Promise((resolve) => {
+  const request = indexedDB.open('silas');
+  request.onsuccess = () => {
+    const heads = request.result.transaction('heads').objectStore('heads').getAll();
+    heads.onsuccess = () => {
+      request.result.close();
+      resolve(heads.result[0]?.seq === wanted);
+    };
+  };
+}), seq);
+
+/** The page leaves and comes back to a server that shows this. */
+async function back(page, links, epoch = 1) {
+  fake.links = links;
+  fake.shown = sample.snapshot({ activity: upTo(links, epoch) });
+  fake.received.length = 0;
+  await page.goto('about:blank');
+  await page.goto(fake.url);
+  await page.locator('.ambient', { hasText: 'quiet' }).waitFor();
+}
+
+test('the page keeps the head of the log and sees for itself that a later one extends it', async (t) => {
+  const links = chain(12);
+  const page = await open(t, { activity: upTo(links.slice(0, 4)) });
+  await kept(page, 4);
+  await back(page, links);
+  await received('ledger');
+  assert.deepEqual(sent('ledger')[0], { type: 'ledger', after: 4 });
+  await kept(page, 12);
+  assert.equal(await doubt(page).count(), 0);
+  await back(page, links);
+  assert.deepEqual(sent('ledger'), [], 'it has been there already');
+});
+
+test('a log that was cut, written anew or forged on the way is refused, and the refusal stays', async (t) => {
+  const links = chain(12);
+  const page = await open(t, { activity: upTo(links.slice(0, 8)) });
+  await kept(page, 8);
+  await back(page, links.slice(0, 5));
+  await doubt(page).filter({ hasText: 'ends at entry 5' }).waitFor();
+  await back(page, chain(12, '2'));
+  await doubt(page).filter({ hasText: 'written anew' }).waitFor();
+  await back(page, links.with(9, { ...links[9], body: '{}' }));
+  await doubt(page).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'I restored it' }).count(), 0);
+  await back(page, links);
+  await kept(page, 12);
+  assert.equal(await doubt(page).count(), 0, 'the honest one still counts');
+});
+
+test('after a restore the owner says that it was theirs, once', async (t) => {
+  const page = await open(t, { activity: upTo(chain(8)) });
+  await kept(page, 8);
+  await back(page, chain(6, 'restored'), 2);
+  await doubt(page).filter({ hasText: 'restored from a backup' }).waitFor();
+  await page.getByRole('button', { name: 'I restored it' }).click();
+  await doubt(page).waitFor({ state: 'detached' });
+  await kept(page, 6);
+  await back(page, chain(6, 'restored'), 2);
+  assert.equal(await doubt(page).count(), 0);
 });

@@ -3,6 +3,7 @@
 use crate::view::{ActivityView, Icon, Row};
 use crate::words::{Words, count};
 use silas_core::check::{CheckResult, Outcome};
+use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Phase, Text};
 use silas_core::token::{Kind, Verdict};
 use silas_core::{KeyId, Taint};
@@ -26,8 +27,9 @@ pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> 
     rows
 }
 
-pub(crate) fn view(rows: Vec<Row>, n_entries: u64, verified: Option<bool>) -> ActivityView {
-    ActivityView { summary: summary(&rows), rows, n_entries, verified }
+pub(crate) fn view(rows: Vec<Row>, head: Option<Head>, epoch: u64, verified: Option<bool>) -> ActivityView {
+    let n_entries = head.map_or(0, |head| head.seq);
+    ActivityView { summary: summary(&rows), rows, n_entries, head, epoch, verified }
 }
 
 fn summary(rows: &[Row]) -> String {

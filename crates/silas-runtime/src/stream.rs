@@ -9,6 +9,7 @@ use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
 use silas_approval::{Engine, ServerKey};
 use silas_core::card::{Card, CardKind};
+use silas_core::checkpoint::Head;
 use silas_core::device::Certificate;
 use silas_core::event::Text;
 use silas_core::evidence::{self, When};
@@ -185,9 +186,9 @@ impl Stream {
         let anchor = self.engine.anchor().clone();
         let told = self.store.read(move |tx| {
             let entries = ledger::latest(tx, LEDGER_SHOWN)?;
-            let n_entries = ledger::head(tx)?.map_or(0, |(seq, _)| seq);
+            let head = ledger::head(tx)?.map(|(seq, hash)| Head { seq, hash });
             let rows = activity::narrate(&entries, &Lookup(tx), &words);
-            Ok((activity::view(rows, n_entries, verified), grants(tx, &anchor, &words)?))
+            Ok((activity::view(rows, head, anchor.epoch, verified), grants(tx, &anchor, &words)?))
         });
         Ok(told.await?)
     }

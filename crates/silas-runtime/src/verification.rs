@@ -1,6 +1,6 @@
 //! Keeping the ledger checkable: a signed checkpoint every so often, and the question whether it is what was written.
 
-use crate::view::LedgerReport;
+use crate::view::{LedgerPart, LedgerReport};
 use crate::{Stream, Trouble};
 use silas_core::checkpoint::{Claim, Head};
 use silas_store::audit::{self, Audit, Extent, Keeper};
@@ -9,6 +9,8 @@ use std::sync::atomic::Ordering;
 
 /// Entries between two checkpoints; few enough that a forger who has not the key cannot rewrite much.
 const CHECKPOINT_EVERY: u64 = 256;
+/// Entries that are sent at once; whoever is further behind asks again.
+const LINKS_MAX: u32 = 500;
 
 impl Stream {
     /// Whether the checkpoints of this database were signed with the key that is here.
@@ -43,6 +45,15 @@ impl Stream {
         keeping.await?;
         self.checkpointed.store(seq, Ordering::SeqCst);
         Ok(())
+    }
+
+    /// What a device needs to see for itself that the ledger extends the entry that it knows.
+    pub async fn ledger_after(&self, seq: u64) -> Result<LedgerPart, Trouble> {
+        let reading = self.store.read(move |tx| {
+            let head = ledger::head(tx)?.map(|(seq, hash)| Head { seq, hash });
+            Ok(LedgerPart { after: seq, links: ledger::links_after(tx, seq, LINKS_MAX)?, head })
+        });
+        Ok(reading.await?)
     }
 
     /// Checks every entry of the ledger.

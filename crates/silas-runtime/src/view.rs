@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use silas_core::card::Card;
+use silas_core::chain::Link;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
+use silas_core::checkpoint::Head;
 use silas_core::session::SessionType;
 use silas_core::task::{TaskId, TaskState};
 use silas_core::{ExecutionId, InstallationId, MessageId, SessionId, Timestamp, WorkItemId};
@@ -155,6 +157,10 @@ pub struct ActivityView {
     pub summary: String,
     pub rows: Vec<Row>,
     pub n_entries: u64,
+    /// The last entry. A device keeps it, and refuses one that does not extend what it has kept.
+    pub head: Option<Head>,
+    /// Counts restores: after one, the ledger need not extend what was seen before.
+    pub epoch: u64,
     /// Whether the chain holds; `None` until it was checked.
     pub verified: Option<bool>,
 }
@@ -225,6 +231,15 @@ pub struct ProofView {
 pub struct ProofStep {
     pub title: String,
     pub note: String,
+}
+
+/// The part of the chain between what somebody has seen and now: whoever computes its hashes needs to believe nobody.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LedgerPart {
+    pub after: u64,
+    /// The next entries; not all of them, if there are many.
+    pub links: Vec<Link>,
+    pub head: Option<Head>,
 }
 
 /// What checking the whole ledger showed.

@@ -65,11 +65,12 @@ pub fn audit(tx: &ReadTx<'_>, keeper: &Keeper, extent: Extent) -> Result<Audit, 
     };
     let verified_before = from.map_or(0, |head| head.seq);
     let (n_checkpoints, fault) = checkpoints::verify(tx, &keeper.server, &keeper.installation, verified_before)?;
-    // What was verified once must still be there, also where everything is read.
-    let fault = match (fault, known) {
-        (None, Some(head)) => checkpoints::fault(tx, head)?.map(|reason| Fault { seq: head.seq, reason }),
-        (fault, _) => fault,
+    // What was verified once must still be there, also where everything is read. The first place counts.
+    let gone = match known {
+        Some(head) => checkpoints::fault(tx, head)?.map(|reason| Fault { seq: head.seq, reason }),
+        None => None,
     };
+    let fault = fault.into_iter().chain(gone).min_by_key(|fault| fault.seq);
     Ok(Audit { chain, verified_before, n_checkpoints, fault, books })
 }
 

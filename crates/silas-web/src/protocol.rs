@@ -13,7 +13,7 @@ use silas_core::token::{Offer, Token};
 use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId};
 use silas_runtime::Resume;
 use silas_runtime::view::{
-    CardsPage, DeadLetterView, DeliveryView, LedgerReport, LedgerTextView, ProofView, SessionView, SinceView, Snapshot,
+    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, ProofView, SessionView, SinceView, Snapshot,
     TaskView, Update,
 };
 
@@ -79,6 +79,10 @@ pub enum ClientMessage {
         seq: u64,
         message: SignedMessage,
     },
+    /// Asks for the entries after the last one that this device knows.
+    Ledger {
+        after: u64,
+    },
 }
 
 /// To the page.
@@ -140,6 +144,9 @@ pub enum ServerMessage {
     /// The answer to `revive` and `forget`.
     Done {
         message: String,
+    },
+    Ledger {
+        part: LedgerPart,
     },
     /// Three parts: what happened, what it means or what to do, and a stable code.
     Error {

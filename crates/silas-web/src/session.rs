@@ -213,6 +213,10 @@ impl Session {
                 Err(trouble) => error(trouble),
             }),
             ClientMessage::Forget { seq, message } => Some(done(self.stream.forget_text(seq, message).await)),
+            ClientMessage::Ledger { after } => Some(match self.stream.ledger_after(after).await {
+                Ok(part) => ServerMessage::Ledger { part },
+                Err(trouble) => error(trouble),
+            }),
         }
     }
 }

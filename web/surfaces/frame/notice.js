@@ -6,12 +6,14 @@ import { Icon } from '../../lib/icons.js';
 import { retry } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
 import { clock, serverNow, serverTime, useNow } from '../../lib/time.js';
+import { acceptRestore } from '../../lib/witness.js';
 import { isOffline } from './header.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 
 /** @param {{ state: State }} props */
 export function Notice({ state }) {
+  if (state.doubt) return html`<${Doubted} doubt=${state.doubt} />`;
   if (state.link.status !== 'open') return html`<${Reconnecting} link=${state.link} />`;
   if (!state.problem) return null;
   const { message, todo } = state.problem;
@@ -19,6 +21,21 @@ export function Notice({ state }) {
     <${Icon} name="refused" size=${20} />
     <p><b>${message}</b> ${todo}</p>
     <button type="button" class="notice-act" onClick=${() => set({ problem: null })}>Close</button>
+  </div>`;
+}
+
+/** Stays until somebody has found out; only a restore can be said to be one's own. @param {{ doubt: import('../../lib/witness.js').Doubt }} props */
+function Doubted({ doubt }) {
+  const { kind, seq, seenAt, head } = doubt;
+  const what = {
+    cut: `The log now ends at entry ${head?.seq ?? 0}. Its end was cut off, or this is an old copy.`,
+    other: 'The log was written anew.',
+    restored: 'Silas was restored from a backup, and what came after that backup is not in its log.',
+  }[kind];
+  return html`<div class="notice" role="alert">
+    <${Icon} name="refused" size=${20} />
+    <p><b>The log does not continue what this browser has seen.</b> Entry ${seq} was seen here at ${clock(seenAt)}. ${what} ${kind === 'restored' ? 'If that was not you, find out before you approve anything.' : 'Approve nothing, keep everything as it is, and find out.'}</p>
+    ${kind === 'restored' && html`<button type="button" class="notice-act" onClick=${() => void acceptRestore()}>I restored it</button>`}
   </div>`;
 }
 

@@ -105,6 +105,38 @@ fn an_edit_at_or_after_what_was_verified_is_seen_by_both() {
     }
 }
 
+/// A forger without the server key computes the chain anew from an entry on. The chain holds; what was signed does not.
+#[test]
+fn a_chain_that_was_hashed_anew_is_seen_by_what_was_signed() {
+    for (from, seen_at) in [(3u64, 10), (11, 12), (15, 20)] {
+        let (world, store) = kept();
+        let db = world.forger();
+        db.execute_batch("DROP TRIGGER ledger_is_not_edited").unwrap();
+        let mut prev: String =
+            db.query_row("SELECT hash FROM ledger WHERE seq = ?1", [from as i64 - 1], |row| row.get(0)).unwrap();
+        for seq in from..=20 {
+            let (at, body): (i64, String) = db
+                .query_row("SELECT at, body FROM ledger WHERE seq = ?1", [seq as i64], |row| {
+                    Ok((row.get(0)?, row.get(1)?))
+                })
+                .unwrap();
+            let body = if seq == from { body.replace("\"version\":\"", "\"version\":\"x") } else { body };
+            let before = silas_core::Digest::try_from(prev.clone()).unwrap();
+            let hash = silas_core::chain::hash(seq, Timestamp::from_micros(at), &body, &before).unwrap().to_string();
+            db.execute(
+                "UPDATE ledger SET body = ?2, prev = ?3, hash = ?4 WHERE seq = ?1",
+                rusqlite::params![seq as i64, body, prev, hash],
+            )
+            .unwrap();
+            prev = hash;
+        }
+        let found = look(&store, Extent::Everything);
+        assert_eq!(found.chain.broken, None, "the chain by itself holds");
+        let fault = found.fault.unwrap();
+        assert_eq!((fault.seq, fault.reason), (seen_at, FaultReason::OtherEntry), "from entry {from}");
+    }
+}
+
 #[test]
 fn an_end_that_was_cut_is_seen_by_the_checkpoint_after_it() {
     let (world, store) = kept();

@@ -155,6 +155,31 @@ fn an_inserted_entry() {
     );
 }
 
+/// The rest comes from another installation's ledger: every one of its entries is sound, but not here.
+#[test]
+fn two_ledgers_spliced() {
+    let other = World::new();
+    let store = other.open();
+    for n in 1..=ENTRIES {
+        store.write(move |tx| Ok(Commit(tx.record(&started(&format!("elsewhere {n}")))?))).wait().unwrap();
+    }
+    drop(store);
+    let path = other.dir.path().join("agent.sqlite");
+    check(
+        |forger| {
+            forger.execute("ATTACH ?1 AS other", [path.to_str().unwrap()]).unwrap();
+            forger
+                .execute_batch(
+                    "DELETE FROM ledger WHERE seq > 3;
+                     INSERT INTO ledger SELECT * FROM other.ledger WHERE seq > 3",
+                )
+                .unwrap();
+        },
+        4,
+        Reason::Unbound,
+    );
+}
+
 #[test]
 fn an_edited_text() {
     check(sql("UPDATE texts SET text = 'reply 5' WHERE text = 'reply 4'"), 4, Reason::TextAltered);

@@ -5,7 +5,9 @@ use crate::harness::Silas;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use silas_core::card::CardKind;
-use silas_core::{Digest, Timestamp, chain};
+use silas_core::chain::{self, Chain, Link};
+use silas_core::checkpoint::Head;
+use silas_core::{Digest, Timestamp};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -254,4 +256,43 @@ fn approvals_that_were_tampered_with_in_the_database_are_found() {
         let (code, text) = silas.command(&["audit", "verify"]);
         assert!(code == 1 && text.contains(expect), "{sql}: {text}");
     }
+}
+
+/// What the page does: it keeps the last head and computes for itself that the next one extends it.
+#[test]
+fn a_device_sees_for_itself_that_the_ledger_extends_what_it_knows() {
+    let mut silas = Silas::start();
+    let mut line = silas.line();
+    let known: Head = serde_json::from_value(line.snapshot["activity"]["head"].clone()).unwrap();
+    line.ask("hello");
+    let ask = |line: &mut crate::harness::Line, known: Head| -> (Vec<Link>, Option<Head>) {
+        line.send(&json!({ "type": "ledger", "after": known.seq })).unwrap();
+        let part = line.wait_for("ledger").unwrap()["part"].clone();
+        (serde_json::from_value(part["links"].clone()).unwrap(), serde_json::from_value(part["head"].clone()).unwrap())
+    };
+    let follow = |known: Head, links: &[Link]| -> Option<Head> {
+        let mut chain = Chain::after(known, Timestamp::EPOCH);
+        links.iter().try_for_each(|link| chain.extend(link).map(drop)).ok()?;
+        chain.head()
+    };
+    let (links, head) = ask(&mut line, known);
+    assert!(!links.is_empty());
+    let reached = follow(known, &links);
+    assert_eq!(reached, head, "the segment leads from what was known to the head");
+    drop(line);
+    silas.terminate();
+    let db = Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    db.execute_batch(
+        "DROP TRIGGER ledger_is_not_cut; DROP TRIGGER checkpoints_are_not_deleted; DELETE FROM ledger WHERE seq > 3;
+         DELETE FROM checkpoints; DELETE FROM settings WHERE key = 'verified_prefix'",
+    )
+    .unwrap();
+    drop(db);
+    silas.up(&[]);
+    let mut line = silas.line();
+    for _ in 0..10 {
+        line.ask("hello");
+    }
+    let (links, _) = ask(&mut line, reached.unwrap());
+    assert_eq!(follow(reached.unwrap(), &links), None, "longer than before, and still not the same line");
 }
