@@ -193,6 +193,7 @@ impl Books {
             | AuditEvent::StreamStopped {}
             | AuditEvent::MessageReceived { .. }
             | AuditEvent::MessageReplayed { .. }
+            | AuditEvent::ExternalTextScrubbed { .. }
             | AuditEvent::ReplySent { .. }
             | AuditEvent::CardOffered { .. }
             | AuditEvent::CardParked { .. }

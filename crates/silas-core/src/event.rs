@@ -5,10 +5,12 @@
 
 use crate::check::Outcome;
 use crate::checkpoint::Head;
+use crate::taint::{Origin, Suspicion};
 use crate::task::{OperationId, TaskId};
 use crate::token::{Kind, Verdict};
 use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Taint, TokenId, WorkItemId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A text kept beside the chain; the entry holds only its salted digest.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -48,6 +50,12 @@ pub enum AuditEvent {
     MessageReplayed {
         message: MessageId,
         key: KeyId,
+    },
+    /// A text from outside held something that looks meant for an assistant. `of` is the message or the execution.
+    ExternalTextScrubbed {
+        origin: Origin,
+        of: String,
+        found: BTreeMap<Suspicion, u32>,
     },
     ReplySent {
         message: MessageId,
@@ -241,6 +249,7 @@ impl AuditEvent {
             | AuditEvent::StreamStopped { .. }
             | AuditEvent::HouseRulesSigned { .. }
             | AuditEvent::MessageReplayed { .. }
+            | AuditEvent::ExternalTextScrubbed { .. }
             | AuditEvent::CardParked { .. }
             | AuditEvent::CardRenewed { .. }
             | AuditEvent::DecisionRecorded { .. }
@@ -270,6 +279,7 @@ impl AuditEvent {
             AuditEvent::HouseRulesSigned { .. } => "house_rules_signed",
             AuditEvent::MessageReceived { .. } => "message_received",
             AuditEvent::MessageReplayed { .. } => "message_replayed",
+            AuditEvent::ExternalTextScrubbed { .. } => "external_text_scrubbed",
             AuditEvent::ReplySent { .. } => "reply_sent",
             AuditEvent::CardOffered { .. } => "card_offered",
             AuditEvent::CardParked { .. } => "card_parked",

@@ -24,6 +24,20 @@ pub struct SignedMessage {
     pub signature: Signature,
 }
 
+/// A message as a door hands it in. Without a signature it is at most a known channel's word.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeardMessage {
+    pub body: MessageBody,
+    pub signature: Option<Signature>,
+}
+
+impl HeardMessage {
+    pub fn signed(&self) -> Option<SignedMessage> {
+        Some(SignedMessage { body: self.body.clone(), signature: self.signature.clone()? })
+    }
+}
+
 /// A message that has arrived. Its taint was decided when it did, and has no default.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Message {

@@ -42,12 +42,12 @@ const JOINER: char = '\u{200D}';
 
 /// Whether a joiner after this character is part of honest writing: of an emoji, or of a script that shapes its letters
 /// (Arabic, Syriac, the scripts of India and its neighbours). Between Latin letters it can only hide.
-fn joins(before: char) -> bool {
+pub(crate) fn joins(before: char) -> bool {
     matches!(before, '\u{FE0F}' | '\u{2600}'..='\u{27BF}' | '\u{1F000}'..='\u{1FAFF}' | '\u{0600}'..='\u{0DFF}')
 }
 
 /// Control characters, bidirectional overrides and isolates, and characters without width.
-fn is_deceptive(c: char) -> bool {
+pub(crate) fn is_deceptive(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'

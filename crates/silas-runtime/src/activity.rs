@@ -6,6 +6,7 @@ use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Phase, Text};
 use silas_core::token::{Kind, Verdict};
+use silas_core::taint::{Origin, Source};
 use silas_core::{KeyId, Taint};
 use silas_gates::scrub;
 use silas_store::ledger::Entry;
@@ -19,24 +20,43 @@ pub(crate) trait Beside {
     fn device(&self, key: &KeyId) -> Option<String>;
 }
 
+/// A row, and whose words are in it.
+pub(crate) struct Told {
+    pub(crate) row: Row,
+    pub(crate) taint: Taint,
+}
+
 /// Newest first. Entries that are only of use to a machine have no row.
-pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> Vec<Row> {
-    let mut rows: Vec<Row> = entries.iter().filter_map(|entry| row(entry, beside, words)).collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.seq));
+pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> Vec<Told> {
+    let told = |entry: &Entry| Some(Told { row: row(entry, beside, words)?, taint: lineage(entry.event.as_ref()?) });
+    let mut rows: Vec<Told> = entries.iter().filter_map(told).collect();
+    rows.sort_by_key(|told| std::cmp::Reverse(told.row.seq));
     rows.truncate(ROWS_MAX);
     rows
 }
 
-pub(crate) fn view(rows: Vec<Row>, head: Option<Head>, epoch: u64, verified: Option<bool>) -> ActivityView {
-    let n_entries = head.map_or(0, |head| head.seq);
-    ActivityView { summary: summary(&rows), rows, n_entries, head, epoch, verified }
+/// What a row about this event is made of. Names that browsers give themselves, what commands print and what strangers
+/// say is from outside; what the owner signed is not.
+fn lineage(event: &AuditEvent) -> Taint {
+    match event {
+        AuditEvent::MessageReceived { taint, .. } => *taint,
+        AuditEvent::DevicePaired { .. } | AuditEvent::WorkEnded { .. } => Source::Elsewhere.taint(),
+        _ => Source::Own.taint(),
+    }
 }
 
-fn summary(rows: &[Row]) -> String {
+pub(crate) fn view(told: Vec<Told>, head: Option<Head>, epoch: u64, verified: Option<bool>) -> ActivityView {
+    let n_entries = head.map_or(0, |head| head.seq);
+    let summary = summary(&told);
+    let rows = told.into_iter().map(|told| told.row).collect();
+    ActivityView { summary, rows, n_entries, head, epoch, verified }
+}
+
+pub(crate) fn summary(rows: &[Told]) -> String {
     if rows.is_empty() {
         return "Nothing yet. Everything Silas does will be listed here.".to_owned();
     }
-    let n = |icon: Icon| rows.iter().filter(|row| row.icon == icon).count();
+    let n = |icon: Icon| rows.iter().filter(|told| told.row.icon == icon).count();
     let mut parts = vec![format!("{} so far", count(rows.len(), "thing"))];
     for (icon, word) in [(Icon::Seal, "proved"), (Icon::Refused, "refused"), (Icon::Undo, "undone")] {
         if n(icon) > 0 {
@@ -74,6 +94,17 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
             (Icon::Refused, "Took a message as a stranger's".to_owned(), line(text))
         }
         AuditEvent::MessageReplayed { key, .. } => (Icon::Refused, "Refused a repeated message".to_owned(), on(key)),
+        AuditEvent::ExternalTextScrubbed { origin, found, .. } => {
+            let where_ = match origin {
+                Origin::Message => "In a message that nobody signed",
+                Origin::StepOutput => "In what a command printed",
+                Origin::CheckOutput => "In what a check printed",
+                Origin::FileName => "In the name of a file",
+                Origin::FileContent => "In a changed file",
+            };
+            let n = found.values().sum::<u32>() as usize;
+            (Icon::Refused, format!("Found {} for an assistant", count(n, "hidden order")), where_.to_owned())
+        }
         AuditEvent::DecisionRecorded { kind, verdict, key, .. } => (Icon::Pen, decided(*kind, *verdict), on(key)),
         AuditEvent::DecisionRefused { reason, .. } => {
             (Icon::Refused, "Refused a decision".to_owned(), format!("{reason}. Nothing ran."))

@@ -7,7 +7,8 @@ use crate::{Parts, Stream, Trouble};
 use silas_core::device::Certificate;
 use silas_core::event::AuditEvent;
 use silas_core::roots::{RootGrant, RootKind};
-use silas_core::{MessageId, Taint};
+use silas_core::taint::Source;
+use silas_core::{MessageId, Tainted};
 use silas_store::{Commit, Tx, chronicle, devices, ledger, queue, sessions, settings};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +74,7 @@ impl Stream {
 
     /// A sentence of Silas's own in the Stream.
     pub(crate) async fn tell(self: &Arc<Self>, sentence: &str) -> Result<(), Trouble> {
-        let sentence = sentence.to_owned();
+        let sentence = Tainted::new(sentence.to_owned(), Source::Own.taint());
         let stream = self.clone();
         let telling = self.store.write(move |tx| Ok(Commit(stream.tell_in(tx, &sentence)?)));
         self.deliver(telling.await?);
@@ -81,16 +82,16 @@ impl Stream {
     }
 
     /// The same, as part of a larger transaction; whoever commits it delivers the entry.
-    pub(crate) fn tell_in(&self, tx: &mut Tx<'_>, sentence: &str) -> Result<Posted, silas_store::Error> {
+    pub(crate) fn tell_in(&self, tx: &mut Tx<'_>, sentence: &Tainted<String>) -> Result<Posted, silas_store::Error> {
         let entry = chronicle::Entry {
             id: MessageId::new(self.random.as_ref()),
             sender: chronicle::Sender::Silas,
-            taint: Taint::Auth,
-            text: sentence.to_owned(),
+            taint: sentence.taint().join(Source::Own.taint()),
+            text: sentence.peek().clone(),
             at: self.clock.now(),
         };
         let posted = Stream::post(tx, &entry)?;
-        let text = tx.text(sentence)?;
+        let text = tx.text(sentence.peek())?;
         tx.record(&AuditEvent::ReplySent { message: entry.id.clone(), text })?;
         Ok(posted)
     }

@@ -193,6 +193,18 @@ impl Stream {
         Ok(told.await?)
     }
 
+    /// The newest rows for a reply, each with whose words are in it.
+    pub(crate) async fn tell_activity(&self, n_max: usize) -> Result<(String, Vec<activity::Told>), Trouble> {
+        let words = self.words.clone();
+        let telling = self.store.read(move |tx| {
+            let mut told = activity::narrate(&ledger::latest(tx, LEDGER_SHOWN)?, &Lookup(tx), &words);
+            let summary = activity::summary(&told);
+            told.truncate(n_max);
+            Ok((summary, told))
+        });
+        Ok(telling.await?)
+    }
+
     /// Tells the doors that the ledger has grown.
     pub(crate) async fn publish_activity(&self) {
         match self.activity().await {

@@ -7,7 +7,7 @@
 
 use crate::consumer::Hold;
 use crate::{Stream, Trouble};
-use silas_core::message::{Channel, Message, SignedMessage};
+use silas_core::message::{Channel, HeardMessage, Message};
 use silas_core::{MessageId, SessionId};
 use silas_store::queue::Kind;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct Turn {
 impl Stream {
     /// Takes in what the owner said. Nothing is answered before it is on disk, and what is on disk will be answered.
     #[rustfmt::skip]
-    pub async fn hear(self: &Arc<Self>, heard: SignedMessage, channel: Channel, session: &SessionId) -> Result<(), Trouble> {
+    pub async fn hear(self: &Arc<Self>, heard: HeardMessage, channel: Channel, session: &SessionId) -> Result<(), Trouble> {
         let screened = screen::input(heard)?;                           // 1      may halt
         let accepted = self.accept(screened, channel, session).await?;  // 2, 3   taint, chronicle, queue
         if let Some(turn) = accepted {                                  //        else behind others: the consumer gets to it

@@ -11,7 +11,8 @@ use silas_core::changeset::ChangeOrder;
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
-use silas_core::{ExecutionId, Timestamp, TokenId};
+use silas_core::taint::Source;
+use silas_core::{ExecutionId, Tainted, Timestamp, TokenId};
 use silas_sandbox::Recovered;
 use silas_store::queue::{self, Lease};
 use silas_store::{Commit, cards, executions, tokens, undo_records};
@@ -122,7 +123,8 @@ impl Stream {
             };
             let place = view.as_ref().map_or_else(String::new, |(_, name)| format!(" in {name}"));
             let sentence = format!("Put {} back{place}, exactly as before.", count(files as usize, "file"));
-            let posted = stream.tell_in(tx, &sentence)?;
+            // The directory's name is in what the owner signed.
+            let posted = stream.tell_in(tx, &Tainted::new(sentence.clone(), Source::Own.taint()))?;
             Ok(Commit(Some((posted, sentence, view))))
         });
         let (posted, sentence, view) = noting.await?.ok_or_else(interrupted)?;

@@ -7,6 +7,7 @@ use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MA
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::roots::{Access, Place, RootGrant};
+use silas_core::taint::Taint;
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
 
@@ -213,6 +214,10 @@ pub struct ResultFacts<'a> {
     pub after: &'a [CheckResult],
     pub diffs: &'a [FileDiff],
     pub outputs: &'a [String],
+    /// Whose words outputs and changes are.
+    pub taint: Taint,
+    /// Places in them that read like orders to an assistant.
+    pub orders_found: u32,
     pub last_moment: &'a [String],
     pub took_ms: u64,
 }
@@ -229,9 +234,19 @@ impl ResultFacts<'_> {
             let lines = self.last_moment.iter().map(|line| scrub::visible(line)).collect();
             details.push(Detail { title: "You changed this in the last moment".to_owned(), lines });
         }
+        if self.orders_found > 0 {
+            let n = count(self.orders_found as usize, "place");
+            let lines = vec![format!("{n} in the output or the changed files read like orders to an assistant. Silas follows none.")];
+            details.push(Detail { title: "Text from outside".to_owned(), lines });
+        }
         if !self.outputs.is_empty() {
             let lines = self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(200).collect();
-            details.push(Detail { title: "What the commands printed".to_owned(), lines });
+            // A person must see whose words these are before reading them.
+            let title = match self.taint {
+                Taint::Owner | Taint::Auth => "What the commands printed",
+                Taint::External => "What the commands printed, not Silas's words",
+            };
+            details.push(Detail { title: title.to_owned(), lines });
         }
         let mut face = Face {
             kind,

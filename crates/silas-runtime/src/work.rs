@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 mod ending;
 mod job;
+mod outside;
 mod record;
 mod state;
 use ending::{Ending, kept_words};

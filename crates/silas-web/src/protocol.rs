@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use silas_core::card::Face;
 use silas_core::device::Certificate;
-use silas_core::message::SignedMessage;
+use silas_core::message::HeardMessage;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token};
 use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId};
@@ -34,7 +34,7 @@ pub enum ClientMessage {
     },
     /// What the owner said.
     Message {
-        message: SignedMessage,
+        message: HeardMessage,
     },
     /// A decision: the card's own offer, answered and signed.
     ApprovalResponse {

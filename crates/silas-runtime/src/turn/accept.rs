@@ -7,8 +7,10 @@ use crate::consumer::post;
 use crate::{Stream, Trouble};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
-use silas_core::message::{Channel, Message, SignedMessage};
+use silas_core::message::{Channel, HeardMessage, Message};
+use silas_core::taint::{Origin, Source};
 use silas_core::{MessageId, Nonce, SessionId, Taint, Timestamp, reflex};
+use silas_gates::injection;
 use silas_store::queue::Entered;
 use silas_store::{Commit, Tx, chronicle, devices, instructions, nonces, sessions};
 use std::time::Duration;
@@ -28,16 +30,20 @@ impl Stream {
         let installation = self.installation().clone();
         let freshness = self.options.message_freshness;
         let accepting = self.store.write(move |tx| {
-            let taint = if heard.body.installation == installation {
+            let source = if heard.body.installation == installation {
                 classify(tx, &heard, &other_id, at, freshness)?
             } else {
-                Taint::External
+                Source::Elsewhere
             };
+            let taint = source.taint();
             // The owner's device knows the id of what it said, and so when it has arrived: it is the nonce's.
             let own_id = heard.body.nonce.as_str().strip_prefix(Nonce::PREFIX).map(|rest| format!("msg-{rest}"));
             let own_id = own_id.and_then(|id| MessageId::parse(&id).ok()).filter(|_| taint == Taint::Owner);
             let id = own_id.unwrap_or_else(|| other_id.clone());
-            let message = Message { id: id.clone(), channel, text: heard.body.text.clone(), at, taint };
+            // From here on nobody sees a stranger's words as they came; the ledger keeps them, as evidence.
+            let scrubbed = (taint == Taint::External).then(|| injection::scrub(&heard.body.text));
+            let kept = scrubbed.as_ref().map_or(&heard.body.text, |scrubbed| &scrubbed.text);
+            let message = Message { id: id.clone(), channel, text: kept.clone(), at, taint };
             let entry = chronicle::Entry {
                 id: id.clone(),
                 sender: chronicle::Sender::Owner,
@@ -49,11 +55,17 @@ impl Stream {
             sessions::count_turn(tx, &session, at)?;
             let entered = post::user_message(tx, &message, at)?;
             // Words that will be an approval are kept exactly as they were signed.
-            if taint == Taint::Owner && reflex::decide(&message.text).is_instruction() {
-                instructions::keep(tx, &id, &heard, at)?;
+            if let Some(signed) = heard.signed().filter(|_| taint.may_ask())
+                && reflex::decide(&message.text).is_instruction()
+            {
+                instructions::keep(tx, &id, &signed, at)?;
             }
-            let text = tx.text(&message.text)?;
+            let text = tx.text(&heard.body.text)?;
             tx.record(&AuditEvent::MessageReceived { message: id.clone(), taint, text })?;
+            if let Some(found) = scrubbed.map(|scrubbed| scrubbed.found).filter(|found| !found.is_empty()) {
+                let (origin, of) = (Origin::Message, id.to_string());
+                tx.record(&AuditEvent::ExternalTextScrubbed { origin, of, found })?;
+            }
             Ok(Commit((message, posted, entered)))
         });
         let (message, posted, entered) = accepting.await?;
@@ -66,24 +78,27 @@ impl Stream {
     }
 }
 
-/// Signed by a paired device, fresh, and heard for the first time: the owner. Anything less is a stranger's word.
+/// Signed by a paired device, fresh, and heard for the first time: the owner. Unsigned, over a door that knows who
+/// speaks: that channel's word. Anything less is a stranger's.
 pub(crate) fn classify(
     tx: &mut Tx<'_>,
-    heard: &SignedMessage,
+    heard: &HeardMessage,
     id: &MessageId,
     now: Timestamp,
     freshness: Duration,
-) -> Result<Taint, silas_store::Error> {
-    let Some(device) = devices::get(tx, &heard.signature.key)? else { return Ok(Taint::External) };
-    let signed = heard.body.message().is_ok_and(|m| device.body.public.verifies(m.as_bytes(), &heard.signature));
+) -> Result<Source, silas_store::Error> {
+    // Every door has authenticated whoever speaks before a message gets here.
+    let Some(signature) = &heard.signature else { return Ok(Source::Channel) };
+    let Some(device) = devices::get(tx, &signature.key)? else { return Ok(Source::Elsewhere) };
+    let signed = heard.body.message().is_ok_and(|m| device.body.public.verifies(m.as_bytes(), signature));
     if !signed {
-        return Ok(Taint::External);
+        return Ok(Source::Elsewhere);
     }
     let age = now.since(heard.body.timestamp).max(heard.body.timestamp.since(now));
     let is_new = nonces::use_once(tx, "msg", heard.body.nonce.as_str(), now)?;
     if is_new && age <= freshness {
-        return Ok(Taint::Owner);
+        return Ok(Source::Signed);
     }
-    tx.record(&AuditEvent::MessageReplayed { message: id.clone(), key: heard.signature.key.clone() })?;
-    Ok(Taint::External)
+    tx.record(&AuditEvent::MessageReplayed { message: id.clone(), key: signature.key.clone() })?;
+    Ok(Source::Elsewhere)
 }

@@ -7,7 +7,8 @@ use crate::consumer::TURN;
 use crate::{Stream, Trouble};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
-use silas_core::{MessageId, Taint};
+use silas_core::MessageId;
+use silas_core::taint::Source;
 use silas_store::{Commit, chronicle, queue};
 
 impl Stream {
@@ -21,9 +22,9 @@ impl Stream {
         let reply = chronicle::Entry {
             id: MessageId::new(self.random.as_ref()),
             sender: chronicle::Sender::Silas,
-            // Computed from the owner's own words and from names on disk; a model's reply will carry its own taint.
-            taint: turn.message.taint.join(Taint::Auth),
-            text: say,
+            // What went into the sentence, and never better than Silas's own words.
+            taint: say.taint().join(Source::Own.taint()),
+            text: say.peek().clone(),
             at: self.clock.now(),
         };
         let answering = self.store.write(move |tx| {

@@ -1,5 +1,6 @@
 //! Step 7: what to make of a message. Reflex answers what it is sure of; the rest is for a model.
 
+use crate::activity::Told;
 use crate::review::Proposal;
 use crate::words::name_of;
 use crate::{Stream, Trouble};
@@ -9,44 +10,55 @@ use silas_core::message::Message;
 use silas_core::reflex::{self, Decision};
 use silas_core::roots::{self, Access, Place, RootGrant, RootKind};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use silas_core::taint::{Lineage, Source};
 use silas_core::{Taint, Tainted, WorkItemId};
-use silas_gates::scrub;
+use silas_gates::{injection, scrub};
 use std::path::PathBuf;
 
 /// A sentence, and perhaps a question.
 pub(super) struct Route {
-    pub(super) say: String,
+    pub(super) say: Tainted<String>,
     pub(super) proposal: Option<Proposal>,
 }
 
 impl Route {
+    /// Silas's own words, with at most the owner's in them.
     fn say(text: impl Into<String>) -> Route {
-        Route { say: text.into(), proposal: None }
+        Route::tell(Tainted::new(text.into(), Source::Own.taint()))
     }
 
+    fn tell(say: Tainted<String>) -> Route {
+        Route { say, proposal: None }
+    }
+
+    /// A name on disk is what somebody called it: a sentence with one in it is no better than that.
     fn propose(text: impl Into<String>, proposal: Proposal) -> Route {
-        Route { say: text.into(), proposal: Some(proposal) }
+        Route { say: Tainted::new(text.into(), Source::Elsewhere.taint()), proposal: Some(proposal) }
     }
 }
 
 /// Longest name of a check or title; the command itself stands in full in the details.
 const NAME_CHARS_MAX: usize = 60;
+/// Rows of Activity that are told in one reply.
+const TOLD_MAX: usize = 12;
 
 impl Stream {
     /// Trouble on this road is an answer to the owner, not a failure of the turn.
     pub(super) async fn route(&self, message: &Message) -> Route {
-        self.try_route(message).await.unwrap_or_else(|trouble| Route::say(trouble.to_string()))
+        // What went wrong may quote a name on disk.
+        let told = |trouble: Trouble| Route::tell(Tainted::new(trouble.to_string(), Source::Elsewhere.taint()));
+        self.try_route(message).await.unwrap_or_else(told)
     }
 
     async fn try_route(&self, message: &Message) -> Result<Route, Trouble> {
-        if message.taint != Taint::Owner {
+        if !message.taint.may_ask() {
             return Ok(Route::say(
                 "This message was not freshly signed by one of your devices, so nothing was made of it. Send it again.",
             ));
         }
         match reflex::decide(&message.text) {
             Decision::RunAndCheck { run, directory, check } => self.run_and_check(message, run, directory, check).await,
-            Decision::WhatHappened => self.what_happened().await.map(Route::say),
+            Decision::WhatHappened => self.what_happened().await.map(Route::tell),
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => {
                 self.change_tasks(message).await.map(Route::say)
             }
@@ -122,12 +134,16 @@ impl Stream {
         })
     }
 
-    async fn what_happened(&self) -> Result<String, Trouble> {
-        let (activity, _) = self.activity().await?;
-        let mut text = activity.summary;
-        for row in activity.rows.iter().take(12) {
-            text.push_str(&format!("\n• {}. {}", row.text, row.note));
+    /// What the ledger tells, with words from outside marked as such.
+    async fn what_happened(&self) -> Result<Tainted<String>, Trouble> {
+        let (summary, told) = self.tell_activity(TOLD_MAX).await?;
+        let mut lineage: Lineage = [Source::Own.taint()].into_iter().collect();
+        let mut text = summary;
+        for Told { row, taint } in told {
+            lineage.add(taint);
+            let note = if taint == Taint::External { injection::fenced(&row.note) } else { row.note };
+            text.push_str(&format!("\n• {}. {note}", row.text));
         }
-        Ok(text)
+        Ok(Tainted::new(text, lineage.taint()))
     }
 }

@@ -3,21 +3,22 @@
 use super::route::Route;
 use crate::Trouble;
 use crate::review::Proposal;
-use silas_core::message::{MESSAGE_BYTES_MAX, SignedMessage};
+use silas_core::Tainted;
+use silas_core::message::{HeardMessage, MESSAGE_BYTES_MAX};
 use silas_gates::scrub;
 
 /// A message that may be taken in.
 pub(super) struct Screened {
-    message: SignedMessage,
+    message: HeardMessage,
 }
 
 impl Screened {
-    pub(super) fn into_message(self) -> SignedMessage {
+    pub(super) fn into_message(self) -> HeardMessage {
         self.message
     }
 }
 
-pub(super) fn input(message: SignedMessage) -> Result<Screened, Trouble> {
+pub(super) fn input(message: HeardMessage) -> Result<Screened, Trouble> {
     let text = &message.body.text;
     if text.trim().is_empty() {
         return Err(Trouble::new("E_CHANNEL_EMPTY", "The message is empty.", "Write what you want done."));
@@ -34,16 +35,16 @@ pub(super) fn input(message: SignedMessage) -> Result<Screened, Trouble> {
 
 /// A reply that may be sent.
 pub(super) struct Cleared {
-    say: String,
+    say: Tainted<String>,
     proposal: Option<Proposal>,
 }
 
 impl Cleared {
-    pub(super) fn into_parts(self) -> (String, Option<Proposal>) {
+    pub(super) fn into_parts(self) -> (Tainted<String>, Option<Proposal>) {
         (self.say, self.proposal)
     }
 }
 
 pub(super) fn output(route: Route) -> Cleared {
-    Cleared { say: scrub::visible(&route.say), proposal: route.proposal }
+    Cleared { say: route.say.map(|say| scrub::visible(&say)), proposal: route.proposal }
 }

@@ -12,7 +12,8 @@ use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
 use silas_core::token::Kind;
-use silas_core::{ExecutionId, Timestamp};
+use silas_core::taint::Source;
+use silas_core::{ExecutionId, Tainted, Timestamp};
 use silas_sandbox::KeptText;
 use silas_store::{Commit, Tx, cards, executions, queue};
 
@@ -77,6 +78,8 @@ impl Job {
             }
         };
         self.record.settle_steps();
+        // Counts, and a name that is in what the owner signed; what was printed stays on the card.
+        let sentence = Tainted::new(sentence, Source::Own.taint());
         let execution = self.record.view.execution.clone();
         let changeset = self.record.changeset;
         let outcome = self.record.view.outcome.unwrap_or(Outcome::Failed);

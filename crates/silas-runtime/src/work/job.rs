@@ -11,6 +11,7 @@ use silas_core::changeset::Changeset;
 use silas_core::check::{CheckResult, Ended, Outcome};
 use silas_core::event::{AuditEvent, Phase};
 use silas_core::execution::ExecutionState;
+use silas_core::taint::Origin;
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
 use silas_sandbox::{Changes, Workshop};
@@ -146,6 +147,7 @@ impl Job {
             (n, Phase::After) => (format!("{words}: {n} red"), StepState::Failed),
         };
         self.leave(step, label, state, took);
+        self.note_outside(Origin::CheckOutput, results.iter().map(|result| result.output.as_str()))?;
         self.note_checks(phase, &results)?;
         Ok(results)
     }
@@ -180,6 +182,7 @@ impl Job {
                 }
             };
             self.leave(2 + n, label, state, result.took_ms);
+            self.note_outside(Origin::StepOutput, [result.output.as_str()])?;
             let output = scrub::visible(&result.output);
             self.record.outputs.push(output.clone());
             let execution = self.record.view.execution.clone();
@@ -199,6 +202,7 @@ impl Job {
         let outcome = Outcome::of(&self.record.before, &self.record.after);
         self.record.view.outcome = Some(outcome);
         self.record.diffs = changes.diffs;
+        self.note_changes()?;
         self.record.changeset = Some(changes.changeset.hash().map_err(silas_store::Error::from)?);
         if outcome != Outcome::Proved {
             shop.discard();
@@ -271,7 +275,7 @@ impl Job {
 }
 
 /// Why a piece of work could not go on.
-enum Failure {
+pub(super) enum Failure {
     Hands(silas_sandbox::Error),
     /// After the apply was asked for.
     Applying(silas_sandbox::Error),

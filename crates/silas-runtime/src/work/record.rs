@@ -7,6 +7,7 @@ use silas_approval::Approved;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::roots::Access;
+use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::work::{Budget, BudgetUsed, WorkItem};
 use silas_core::{Digest, Timestamp};
 use silas_gates::scrub;
@@ -27,6 +28,13 @@ pub(crate) struct WorkRecord {
     pub(crate) after: Vec<CheckResult>,
     /// What the commands printed, made visible.
     pub(crate) outputs: Vec<String>,
+    /// How far outputs and changes can be trusted: no further than what the commands could read. Records of earlier
+    /// versions do not say, and what is not said is external.
+    #[serde(default = "unknown")]
+    pub(crate) taint: Taint,
+    /// How many places in them read like orders to an assistant.
+    #[serde(default)]
+    pub(crate) orders_found: u32,
     pub(crate) diffs: Vec<FileDiff>,
     /// Where the owner's text met ours while it was being put in place; both are kept.
     #[serde(default)]
@@ -69,6 +77,8 @@ impl WorkRecord {
             before: Vec::new(),
             after: Vec::new(),
             outputs: Vec::new(),
+            taint: Source::Own.taint(),
+            orders_found: 0,
             diffs: Vec::new(),
             last_moment: Vec::new(),
             changeset: None,
@@ -88,6 +98,7 @@ impl WorkRecord {
             before: Vec::new(),
             after: Vec::new(),
             outputs: Vec::new(),
+            orders_found: 0,
             diffs: Vec::new(),
             changeset: None,
             ..self
@@ -104,6 +115,8 @@ impl WorkRecord {
             after: &self.after,
             diffs: &self.diffs,
             outputs: &self.outputs,
+            taint: self.taint,
+            orders_found: self.orders_found,
             last_moment: &self.last_moment,
             took_ms: self.took_ms,
         }
@@ -141,6 +154,10 @@ impl WorkRecord {
             }
         }
     }
+}
+
+fn unknown() -> Taint {
+    Lineage::default().taint()
 }
 
 fn waiting(label: String) -> StepView {

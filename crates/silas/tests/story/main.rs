@@ -21,6 +21,7 @@ mod kills;
 mod known_head;
 mod ledger;
 mod listeners;
+mod outside;
 mod page;
 mod queue;
 mod resting;
