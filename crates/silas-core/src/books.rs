@@ -102,6 +102,7 @@ pub struct Books {
     accounts: BTreeMap<TokenId, Account>,
     executions: BTreeMap<ExecutionId, Spent>,
     operations: BTreeMap<OperationId, (&'static str, TaskId)>,
+    restored_at: Option<Timestamp>,
     n_unknown: u64,
 }
 
@@ -111,6 +112,8 @@ pub struct Summary {
     pub n_decisions: u64,
     pub n_spent: u64,
     pub n_instructions: u64,
+    /// When the ledger was last restored from a backup.
+    pub restored_at: Option<Timestamp>,
     /// Entries of another version: part of the chain, but what they mean is not known here.
     pub n_unknown: u64,
 }
@@ -124,6 +127,7 @@ impl Books {
             accounts: BTreeMap::new(),
             executions: BTreeMap::new(),
             operations: BTreeMap::new(),
+            restored_at: None,
             n_unknown: 0,
         }
     }
@@ -149,7 +153,10 @@ impl Books {
                 let is_ours = *installation == self.anchor.installation && *root == self.anchor.root.id();
                 if is_ours { Ok(()) } else { Err(Reason::OtherInstallation) }
             }
-            AuditEvent::RestoredFromBackup { epoch, .. } => self.begin_epoch(*epoch),
+            AuditEvent::RestoredFromBackup { epoch, .. } => {
+                self.restored_at = Some(at);
+                self.begin_epoch(*epoch)
+            }
             AuditEvent::DevicePaired { key, .. } => {
                 self.devices.insert(key.clone());
                 Ok(())
@@ -394,6 +401,7 @@ impl Books {
             n_decisions: self.accounts.len() as u64,
             n_spent: self.accounts.values().map(|account| u64::from(account.n_spent)).sum(),
             n_instructions: self.operations.len() as u64,
+            restored_at: self.restored_at,
             n_unknown: self.n_unknown,
         })
     }

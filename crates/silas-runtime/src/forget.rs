@@ -7,8 +7,9 @@ use crate::turn::accept::classify;
 use crate::view::LedgerTextView;
 use crate::{Stream, Trouble};
 use silas_core::device::DeviceKind;
-use silas_core::message::SignedMessage;
-use silas_core::{MessageId, Taint};
+use silas_core::MessageId;
+use silas_core::message::{HeardMessage, SignedMessage};
+use silas_core::taint::Source;
 use silas_gates::scrub;
 use silas_store::forgetting::{self, Forgotten, Need};
 use silas_store::{Commit, devices};
@@ -44,10 +45,12 @@ impl Stream {
                 device.body.kind == DeviceKind::Terminal && device.verifies(&anchor.root, &anchor.installation)
             });
             let says_so = signed.body.text == words(seq) && signed.body.installation == anchor.installation;
-            if !is_terminal || !says_so || classify(tx, &signed, &id, now, freshness)? != Taint::Owner {
+            let key = signed.signature.key.clone();
+            let heard = HeardMessage { body: signed.body.clone(), signature: Some(signed.signature.clone()) };
+            if !is_terminal || !says_so || classify(tx, &heard, &id, now, freshness)? != Source::Signed {
                 return Ok(Commit(Wish::NotTheOwners));
             }
-            Ok(Commit(Wish::Was(forgetting::forget(tx, seq, &signed.signature.key)?)))
+            Ok(Commit(Wish::Was(forgetting::forget(tx, seq, &key)?)))
         });
         match forgetting.await? {
             Wish::NotTheOwners => Err(Trouble::new(

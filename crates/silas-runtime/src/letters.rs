@@ -32,6 +32,8 @@ impl Stream {
             };
             let sentence = format!("Put aside after {ATTEMPTS_MAX} attempts: {what}. {reason} {todo}");
             let work = put_aside(tx, &body)?;
+            // The reason may quote a name on disk.
+            let sentence = Tainted::new(sentence, Source::Elsewhere.taint());
             Ok(Commit(Some((stream.tell_in(tx, &sentence)?, work))))
         });
         match nacking.await {

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::ground;
 use crate::memory::Memory;
 use silas_core::execution::ExecutionState;
+use silas_core::{ExecutionId, Timestamp};
 use std::path::Path;
 
 /// Whether an apply or an undo was cut off in this data directory and waits for the next start to finish it.
@@ -33,6 +34,13 @@ pub fn settle_restored(data_dir: &Path) -> Result<(), Error> {
         memory.update(&execution, &record)?;
     }
     Ok(())
+}
+
+/// Every approval that was used here, and when, as the launcher remembers it. The front cannot write this memory, so a
+/// ledger that knows less than this was cut.
+pub fn spent(data_dir: &Path) -> Result<Vec<(ExecutionId, Timestamp)>, Error> {
+    let memory = Memory::open(&ground::launcher(data_dir))?;
+    Ok(memory.all()?.into_iter().map(|(execution, record)| (execution, record.first_spent_at)).collect())
 }
 
 /// The files of the launcher's memory that a backup needs: one for each approval that was used.

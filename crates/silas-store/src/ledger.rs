@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 use silas_core::chain::{self, Link};
 use silas_core::event::{AuditEvent, SALT_BYTES, Text};
 use silas_core::export::SaltedText;
-use silas_core::{Digest, Random, Timestamp, canonical};
+use silas_core::{Digest, ExecutionId, Random, Timestamp, canonical};
+use std::collections::BTreeSet;
 
 /// Entries that one call returns at most; a page of Activity has far fewer.
 pub const ENTRIES_MAX: u32 = 1000;
@@ -154,6 +155,17 @@ pub fn latest(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Entry>, Error> {
 pub fn links_after(tx: &ReadTx<'_>, seq: u64, limit: u32) -> Result<Vec<Link>, Error> {
     let entries = entries(tx, seq.saturating_add(1), limit)?;
     Ok(entries.into_iter().map(Entry::into_link).collect())
+}
+
+/// Every execution that an entry says was spent for. Rows of executions go with their time; entries stay.
+pub fn spent_executions(tx: &ReadTx<'_>) -> Result<BTreeSet<ExecutionId>, Error> {
+    let bodies: Vec<String> =
+        tx.query("SELECT body FROM ledger WHERE event = 'token_spent' ORDER BY seq", [], |row| Ok(row.get("body")?))?;
+    let spent = bodies.iter().filter_map(|body| match canonical::read::<AuditEvent>(body) {
+        Ok(AuditEvent::TokenSpent { execution, .. }) => Some(execution),
+        _ => None,
+    });
+    Ok(spent.collect())
 }
 
 /// The text beside the chain with its salt, for an export. `None` if it was erased or does not fit.

@@ -44,6 +44,9 @@ pub(crate) fn verify(args: &VerifyArgs, data_dir: Option<PathBuf>, config: Optio
         println!("Keep the data directory as it is, and restore a backup from before.");
         return Ok(ExitCode::FAILURE);
     }
+    if let Some(Ok(books)) = &found.books {
+        check_launcher(&home, &store, books)?;
+    }
     known_head::follow(&home)?;
     if let Some(witness) = &args.witness {
         check_witness(&home, &store, witness)?;
@@ -91,6 +94,22 @@ pub(crate) fn list(args: &ListArgs, data_dir: Option<PathBuf>, config: Option<&P
         println!("{:>6}  {}  {}{text}", entry.seq, entry.at, entry.name);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the launcher remembers as used must be in the ledger: the server can write the one and not the other. A restore
+/// brings back an older ledger, so only what was used since counts.
+fn check_launcher(home: &Home, store: &Reader, books: &Summary) -> Result<()> {
+    let since = books.restored_at;
+    let spent = silas_sandbox::restored::spent(&home.path).context("The launcher's memory cannot be read.")?;
+    let told = store.read(ledger::spent_executions).wait()?;
+    for (execution, at) in spent.into_iter().filter(|(_, at)| since.is_none_or(|since| *at > since)) {
+        ensure!(
+            told.contains(&execution),
+            "THE LEDGER DOES NOT TELL EVERYTHING. An approval was used on {at} ({execution}), and the ledger knows nothing \
+             of it. Its end was cut off, or the database is an old copy. Keep everything as it is and find out."
+        );
+    }
+    Ok(())
 }
 
 /// What was checked besides the chain.

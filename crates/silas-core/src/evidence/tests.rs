@@ -1,5 +1,7 @@
 //! Every road around the signature: each field changed by itself, with and without a fresh signature over the change.
 
+mod bits;
+
 use super::*;
 use crate::device::{CertificateBody, DeviceKind};
 use crate::signature::Signature;

@@ -96,3 +96,26 @@ fn keys_and_signatures_have_one_spelling() {
     let foreign = r#"{"alg":"es256","key":"key-0","sig":""}"#;
     assert!(serde_json::from_str::<Signature>(foreign).is_err());
 }
+
+/// Project Wycheproof's Ed25519 vectors: every signature that is not exactly right is refused, and the right ones pass.
+#[test]
+fn wycheproof() {
+    use wycheproof::{TestResult, eddsa};
+    let set = eddsa::TestSet::load(eddsa::TestName::Ed25519).unwrap();
+    let (mut n_valid, mut n_invalid) = (0, 0);
+    for group in set.test_groups {
+        let public = PublicKey::from_bytes(group.key.pk[..].try_into().unwrap());
+        for test in group.tests {
+            // A signature of another length cannot be written in our types at all.
+            let bytes: Result<[u8; 64], _> = test.sig[..].try_into();
+            let verified = bytes.is_ok_and(|sig| public.verifies(&test.msg, &Signature::ed25519(public.id(), sig)));
+            match test.result {
+                TestResult::Valid => n_valid += 1,
+                TestResult::Invalid => n_invalid += 1,
+                TestResult::Acceptable => panic!("strict checking accepts nothing half-right: {}", test.tc_id),
+            }
+            assert_eq!(verified, test.result == TestResult::Valid, "case {}: {}", test.tc_id, test.comment);
+        }
+    }
+    assert!(n_valid > 50 && n_invalid > 50, "{n_valid} valid, {n_invalid} invalid");
+}

@@ -1,4 +1,7 @@
 //! INV-01: nothing executes without a verified approval. Every road we know to break it, and the refusal it meets.
+//!
+//! The same roads inside the engine are in `silas-approval/tests/it/roads.rs`, those past it in
+//! `silas-sandbox/tests/it/evidence.rs`.
 
 use crate::harness::{Device, Silas};
 use silas_core::card::CardKind;
@@ -93,4 +96,55 @@ fn an_unsigned_or_replayed_message_makes_no_plan() {
     assert_eq!(line.cards.len(), n_cards);
     let told = line.ask("what did you do?");
     assert!(told.contains("Refused a repeated message"), "{told}");
+}
+
+/// A database that says that work runs, with no approval behind it: a restart takes up nothing.
+#[test]
+fn an_execution_without_any_token() {
+    let mut silas = Silas::start();
+    silas.pair();
+    let original = silas.tree();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let card = line.card(CardKind::Plan).unwrap();
+    drop(line);
+    silas.terminate();
+    let offer = card.offer.unwrap();
+    let execution = "exec-00000000000000000000000000000000";
+    let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    db.execute_batch("PRAGMA foreign_keys = 0").unwrap();
+    db.execute(
+        "INSERT INTO executions (id, token_id, work_item_id, plan_hash, state, use_number, started_at)
+         VALUES (?1, ?2, ?3, ?4, 'running', 0, ?5)",
+        rusqlite::params![
+            execution,
+            silas_core::TokenId::of(&offer.shown).as_str(),
+            offer.work_item_id,
+            offer.plan_hash.to_string(),
+            crate::harness::now().micros()
+        ],
+    )
+    .unwrap();
+    db.execute(
+        "INSERT INTO queue (message_id, queue, key, kind, body, trace_id, state, attempts, available_at, lease_holder,
+             lease_until, fence)
+         VALUES (?1, 'work', ?2, 'execution_status', ?3, ?1, 'leased', 1, 0, 'front', 0, 1)",
+        rusqlite::params![
+            format!("msg-{execution}"),
+            execution,
+            serde_json::json!({ "execution": execution, "status": "running" }).to_string()
+        ],
+    )
+    .unwrap();
+    drop(db);
+    silas.up(&[]);
+    let mut line = silas.line();
+    line.ask("hello");
+    assert!(line.work.is_empty());
+    assert_eq!(silas.tree(), original);
+    drop(line);
+    silas.terminate();
+    let (code, text) = silas.command(&["audit", "verify"]);
+    assert!(code == 1 && text.contains("of which the ledger knows nothing"), "{text}");
 }

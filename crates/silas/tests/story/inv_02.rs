@@ -1,4 +1,8 @@
 //! INV-02: an approval fits one content, one card text, one installation, and is used once.
+//!
+//! Roads that need a clock or the engine's inside are in `silas-approval/tests/it/roads.rs` (expired, clock set back,
+//! restored, second installation) and `mutations.rs` (every bit of what was shown); those that go past the engine, straight
+//! to the launcher, in `silas-sandbox/tests/it/evidence.rs`; a restored backup in `backup.rs`.
 
 use crate::harness::{Line, Silas};
 use silas_core::card::{Card, CardKind};
@@ -176,4 +180,87 @@ fn a_card_that_says_one_thing_and_asks_for_another() {
         assert!(!recorded, "{what}: {message}");
         assert_eq!(silas.tree(), original, "{what}");
     }
+}
+
+/// The database is put back to before the decision; the signed decision is then handed in a second time. The engine has
+/// forgotten that it was spent. The launcher has not, and so has not the audit.
+#[test]
+fn a_replay_against_a_database_that_was_put_back() {
+    let mut silas = Silas::start();
+    let original = silas.tree();
+    let (line, card) = at_the_plan(&silas);
+    let token = line.token(&card, Verdict::Approved).unwrap();
+    drop(line);
+    silas.terminate();
+    let before = silas.outside().join("before");
+    let copy = |from: &std::path::Path, to: &std::path::Path| {
+        assert!(std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
+    };
+    copy(&silas.data().join("store"), &before);
+    silas.up(&[]);
+    let mut line = silas.line();
+    assert!(line.submit(&card, &token).unwrap().0);
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+    drop(line);
+    silas.terminate();
+
+    std::fs::remove_dir_all(silas.data().join("store")).unwrap();
+    copy(&before, &silas.data().join("store"));
+    for (path, bytes) in &original {
+        std::fs::write(silas.repo().join(path), bytes).unwrap();
+    }
+    let (code, text) = silas.command(&["audit", "verify"]);
+    assert!(code == 1 && text.contains("DOES NOT TELL EVERYTHING"), "{text}");
+    silas.up(&[]);
+    let mut line = silas.line();
+    assert!(line.submit(&card, &token).unwrap().0, "the engine cannot know");
+    line.wait(|line| line.work.values().any(|work| work["running"] == false)).unwrap();
+    let report = line.card(CardKind::Report).unwrap();
+    assert!(format!("{:?}", report.face.details).contains("used"), "{:?}", report.face.details);
+    for (path, bytes) in &original {
+        assert_eq!(&std::fs::read(silas.repo().join(path)).unwrap(), bytes, "{path:?}");
+    }
+}
+
+/// Somebody sets the clock back to bring an old offer to life. The ledger remembers that it was later.
+#[test]
+fn a_clock_that_was_set_back() {
+    struct Later;
+    impl silas_core::Clock for Later {
+        fn now(&self) -> silas_core::Timestamp {
+            crate::harness::now().plus(std::time::Duration::from_secs(3600))
+        }
+    }
+    let mut silas = Silas::start();
+    let original = silas.tree();
+    let (line, card) = at_the_plan(&silas);
+    let token = line.token(&card, Verdict::Approved).unwrap();
+    drop(line);
+    silas.terminate();
+    let random = std::sync::Arc::new(crate::harness::OsRandom);
+    let store = silas_store::Store::open(&silas.data().join("store"), random, std::sync::Arc::new(Later)).unwrap();
+    let noting = store.write(|tx| {
+        tx.record(&silas_core::event::AuditEvent::StreamStopped {})?;
+        Ok(silas_store::Commit(()))
+    });
+    noting.wait().unwrap();
+    drop(store);
+    silas.up(&[]);
+    let mut line = silas.line();
+    let (recorded, message) = line.submit(&card, &token).unwrap();
+    assert!(!recorded && message.contains("expired"), "{message}");
+    assert_eq!(silas.tree(), original);
+}
+
+#[test]
+fn a_decision_that_comes_too_late() {
+    let silas = Silas::start_with(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "2")]);
+    let device = silas.pair();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    let card = line.card(CardKind::Root).unwrap();
+    let token = device.answer(card.offer.as_ref().unwrap(), Verdict::Approved);
+    line.wait(|line| line.cards.iter().any(|card| card.state == silas_core::card::CardState::Parked)).unwrap();
+    let (recorded, message) = line.submit(&card, &token).unwrap();
+    assert!(!recorded && message.contains("expired"), "{message}");
 }

@@ -25,6 +25,7 @@ mod outside;
 mod page;
 mod queue;
 mod resting;
+mod secrets;
 mod story;
 mod tasks;
 mod traces;

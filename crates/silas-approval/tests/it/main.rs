@@ -1,0 +1,8 @@
+//! The engine against a real store: what is spent, how often, and what nobody gets past.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod mutations;
+mod roads;
+mod spending;
+mod world;
