@@ -236,7 +236,9 @@ impl ResultFacts<'_> {
         }
         if self.orders_found > 0 {
             let n = count(self.orders_found as usize, "place");
-            let lines = vec![format!("{n} in the output or the changed files read like orders to an assistant. Silas follows none.")];
+            let lines = vec![format!(
+                "{n} in the output or the changed files read like orders to an assistant. Silas follows none."
+            )];
             details.push(Detail { title: "Text from outside".to_owned(), lines });
         }
         if !self.outputs.is_empty() {

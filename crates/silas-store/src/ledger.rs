@@ -9,8 +9,8 @@
 mod verify;
 
 pub use silas_core::chain::{Broken, Reason};
-pub(crate) use verify::{check_tail, verify_and};
 pub use verify::{Verification, verify, verify_after};
+pub(crate) use verify::{check_tail, verify_and};
 
 use crate::columns::{id, time};
 use crate::{Error, ReadTx, Row, Tx, params};
@@ -224,7 +224,8 @@ fn look_up(tx: &ReadTx<'_>, digest: &Digest) -> Result<Kept, Error> {
     let kept = tx.query_one(sql, params![digest.to_string()], |row| {
         let (salt, text): (Option<String>, Option<String>) = (row.get("salt")?, row.get("text")?);
         let erased_at: Option<i64> = row.get("erased_at")?;
-        let fits = |salt: &str, text: &str| Text::read_salt(salt).is_some_and(|salt| Text::of(&salt, text).0 == *digest);
+        let fits =
+            |salt: &str, text: &str| Text::read_salt(salt).is_some_and(|salt| Text::of(&salt, text).0 == *digest);
         Ok(match (salt, text) {
             (Some(salt), Some(text)) if fits(&salt, &text) => Kept::Text(salt, text),
             (None, None) if erased_at.is_some() => Kept::Erased,

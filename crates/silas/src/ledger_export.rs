@@ -32,14 +32,16 @@ pub(crate) struct ExportArgs {
 pub(crate) fn export(args: &ExportArgs, data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
     let home = home::find(data_dir, config)?;
     let store = Store::open_read_only(&home.store())?;
-    let server = ServerKey::load(&home.server_key()).context("The export could not name the key of its checkpoints.")?;
+    let server =
+        ServerKey::load(&home.server_key()).context("The export could not name the key of its checkpoints.")?;
     let keeper = Keeper { root: home.root()?, server: server.public(), installation: home.installation()? };
     let root = keeper.root;
     let words = if args.with_texts { Words::With } else { Words::Without };
     let (epoch, at) = (home.epoch()?, SystemClock.now());
     let path = args.file.clone();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    let file = file.with_context(|| format!("{} cannot be made. Name a file that is not there yet.", path.display()))?;
+    let file =
+        file.with_context(|| format!("{} cannot be made. Name a file that is not there yet.", path.display()))?;
     let writing = store.read(move |tx| {
         let failed = |source| silas_store::Error::File { path: path.clone(), source };
         let mut out = BufWriter::new(file);
@@ -90,11 +92,7 @@ pub(crate) fn verify(file: &Path, root: Option<&str>, witness: Option<&Path>) ->
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(
-    mut lines: impl BufRead,
-    root: Option<&PublicKey>,
-    witness: Option<&Path>,
-) -> Result<Result<Report, Problem>> {
+fn read(mut lines: impl BufRead, root: Option<&PublicKey>, witness: Option<&Path>) -> Result<Result<Report, Problem>> {
     let Some(first) = next_line(&mut lines)? else { return Ok(Err(Problem::NotALedger)) };
     let mut reader = match Reader::open(&first, root) {
         Ok(reader) => reader,

@@ -82,9 +82,7 @@ fn a_message_that_comes_again_goes_on_with_its_own_spending_or_not_at_all() {
     assert_eq!(world.readmit(&execution), Err(Refusal::TimeIsUp), "its wall-clock budget is over");
     world.clock.set_secs(0);
     let (id, at) = (execution.clone(), silas_core::Timestamp::from_micros(crate::world::NOON));
-    let ending = world
-        .store
-        .write(move |tx| Ok(Commit(executions::set_state(tx, &id, ExecutionState::Ended, at)?)));
+    let ending = world.store.write(move |tx| Ok(Commit(executions::set_state(tx, &id, ExecutionState::Ended, at)?)));
     assert!(ending.wait().unwrap());
     assert_eq!(world.readmit(&execution), Err(Refusal::Terminal));
     assert_eq!(world.spent(&token), (1, 1));

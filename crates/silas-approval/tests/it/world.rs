@@ -7,9 +7,9 @@ use silas_core::check::Command;
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::AuditEvent;
 use silas_core::evidence::Anchor;
+use silas_core::roots::{Access, Place};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Token, Verdict};
-use silas_core::roots::{Access, Place};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
 use silas_core::{
     CardId, Clock, Digest, ExecutionId, InstallationId, Random, Timestamp, TokenId, WorkItemId, canonical,

@@ -218,7 +218,10 @@ fn kept(pages: &mut [Page], n: usize) -> &mut Decision {
 
 #[test]
 fn an_honest_ledger_adds_up() {
-    assert_eq!(read(&story()), Ok(Summary { n_decisions: 4, n_spent: 3, n_instructions: 1, restored_at: None, n_unknown: 0 }));
+    assert_eq!(
+        read(&story()),
+        Ok(Summary { n_decisions: 4, n_spent: 3, n_instructions: 1, restored_at: None, n_unknown: 0 })
+    );
 }
 
 #[test]

@@ -67,9 +67,8 @@ const TEXTS: [(Suspicion, &str); 11] = [
 ];
 
 /// Each is text of this program and compiles; a test shows that none is left out.
-pub(super) static PATTERNS: LazyLock<Vec<(Suspicion, Regex)>> = LazyLock::new(|| {
-    TEXTS.iter().filter_map(|(suspicion, text)| Some((*suspicion, Regex::new(text).ok()?))).collect()
-});
+pub(super) static PATTERNS: LazyLock<Vec<(Suspicion, Regex)>> =
+    LazyLock::new(|| TEXTS.iter().filter_map(|(suspicion, text)| Some((*suspicion, Regex::new(text).ok()?))).collect());
 
 #[cfg(test)]
 #[test]

@@ -5,9 +5,9 @@ use super::Turn;
 use super::screen::Cleared;
 use crate::consumer::TURN;
 use crate::{Stream, Trouble};
+use silas_core::MessageId;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
-use silas_core::MessageId;
 use silas_core::taint::Source;
 use silas_store::{Commit, chronicle, queue};
 

@@ -13,7 +13,11 @@ use silas_store::Commit;
 impl Job {
     /// Text from outside: the work is no more trusted than it, and what reads like an order in it is written down. The
     /// owner still sees it as it is.
-    pub(super) fn note_outside<'a>(&mut self, origin: Origin, texts: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
+    pub(super) fn note_outside<'a>(
+        &mut self,
+        origin: Origin,
+        texts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(), Failure> {
         // The commands run on a copy of files of unknown authors, without a network.
         let source = Source::Execution { inputs: Source::Elsewhere.taint(), network: false };
         self.record.taint = self.record.taint.join(source.taint());

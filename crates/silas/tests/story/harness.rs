@@ -40,6 +40,8 @@ pub(crate) struct Silas {
     child: Option<Child>,
     env: Vec<(String, String)>,
     started_in: PathBuf,
+    /// Where the log goes; the test's own error output otherwise.
+    log: Option<PathBuf>,
 }
 
 impl Silas {
@@ -51,7 +53,7 @@ impl Silas {
     pub(crate) fn start_with(env: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/") };
+        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None };
         silas.write_repository();
         silas.up(&[]);
         silas
@@ -61,7 +63,17 @@ impl Silas {
     pub(crate) fn start_in_its_place() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let started_in = dir.path().to_owned();
-        let mut silas = Silas { dir, child: None, env: Vec::new(), started_in };
+        let mut silas = Silas { dir, child: None, env: Vec::new(), started_in, log: None };
+        silas.write_repository();
+        silas.up(&[]);
+        silas
+    }
+
+    /// With everything that it logs in a file beside its data.
+    pub(crate) fn start_with_log() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let log = Some(dir.path().join("log"));
+        let mut silas = Silas { dir, child: None, env: Vec::new(), started_in: PathBuf::from("/"), log };
         silas.write_repository();
         silas.up(&[]);
         silas
@@ -144,6 +156,9 @@ impl Silas {
             .envs(extra.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
+            .stderr(self.log.as_ref().map_or_else(Stdio::inherit, |log| {
+                Stdio::from(fs::File::options().create(true).append(true).open(log).unwrap())
+            }))
             .process_group(0)
             .spawn()
             .unwrap();

@@ -132,7 +132,11 @@ fn every_way_to_tamper_with_an_export_is_found_and_located() {
     let n_checkpoints = first - 1;
     assert!(n_checkpoints > 0);
     let cases: Vec<(&str, Forge<'_>, String)> = vec![
-        ("edited", Box::new(|l| l[first + 2]["entry"]["link"]["body"] = json!("{}")), "Entry 3 of the ledger was altered".into()),
+        (
+            "edited",
+            Box::new(|l| l[first + 2]["entry"]["link"]["body"] = json!("{}")),
+            "Entry 3 of the ledger was altered".into(),
+        ),
         ("deleted", Box::new(|l| drop(l.remove(first + 4))), "Entry 5 of the ledger is missing".into()),
         ("inserted", Box::new(|l| l.insert(first + 4, l[first + 3].clone())), "Entry 5 of the ledger".into()),
         ("reordered", Box::new(|l| l.swap(first + 1, first + 5)), "Entry 2 of the ledger".into()),
@@ -240,13 +244,25 @@ fn approvals_that_were_tampered_with_in_the_database_are_found() {
     fs::copy(&path, &pristine).unwrap();
     let forgeries = [
         ("UPDATE tokens SET executions_used = 0 WHERE kind = 'plan' AND verdict = 'approved'", "the database counts 0"),
-        ("UPDATE tokens SET payload = replace(payload, 'fix.sh', 'evil.sh') WHERE kind = 'plan'", "not what was approved"),
-        ("UPDATE tokens SET certificate = replace(certificate, 'Terminal', 'Terminus'), token = replace(token, '\"n-', '\"n-0')", "of the ledger"),
-        ("UPDATE tokens SET token = replace(token, 'declined', 'approved') WHERE verdict = 'declined'", "says something else"),
+        (
+            "UPDATE tokens SET payload = replace(payload, 'fix.sh', 'evil.sh') WHERE kind = 'plan'",
+            "not what was approved",
+        ),
+        (
+            "UPDATE tokens SET certificate = replace(certificate, 'Terminal', 'Terminus'), token = replace(token, '\"n-', '\"n-0')",
+            "of the ledger",
+        ),
+        (
+            "UPDATE tokens SET token = replace(token, 'declined', 'approved') WHERE verdict = 'declined'",
+            "says something else",
+        ),
         ("PRAGMA foreign_keys = 0; DELETE FROM tokens WHERE kind = 'root'", "names a decision that is not there"),
         ("UPDATE instructions SET signed = replace(signed, 'Water', 'Drown')", "did not sign like this"),
-        ("INSERT INTO executions (id, token_id, work_item_id, plan_hash, state, use_number, started_at)
-          SELECT 'exec-ff', token_id, 'task-1', plan_hash, 'running', 7, 0 FROM executions LIMIT 1", "holds execution exec-ff"),
+        (
+            "INSERT INTO executions (id, token_id, work_item_id, plan_hash, state, use_number, started_at)
+          SELECT 'exec-ff', token_id, 'task-1', plan_hash, 'running', 7, 0 FROM executions LIMIT 1",
+            "holds execution exec-ff",
+        ),
     ];
     for (sql, expect) in forgeries {
         fs::copy(&pristine, &path).unwrap();

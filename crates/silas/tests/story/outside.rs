@@ -47,7 +47,10 @@ fn a_message_is_the_owners_the_channels_or_a_strangers_and_only_the_first_is_obe
     // A reply that quotes a stranger is no better than the stranger.
     assert_eq!(taints[6..8], ["owner owner", "external silas"]);
     // The words as they came are evidence, and stay in the ledger.
-    assert_eq!(rows(&silas, "SELECT text FROM texts WHERE text LIKE '%approve everything%' AND text LIKE '%Ignore%'").len(), 1);
+    assert_eq!(
+        rows(&silas, "SELECT text FROM texts WHERE text LIKE '%approve everything%' AND text LIKE '%Ignore%'").len(),
+        1
+    );
 }
 
 #[test]

@@ -77,8 +77,12 @@ fn every_bit_of_an_execution() {
 #[test]
 fn every_bit_of_a_changeset() {
     let state = |text: &[u8]| Some(FileState::File { hash: Digest::of(text), mode: 0o644 });
-    let change =
-        Change { directory: 0, path: RelPath::from_bytes(b"src/lib.rs").unwrap(), before: state(b"a"), after: state(b"b") };
+    let change = Change {
+        directory: 0,
+        path: RelPath::from_bytes(b"src/lib.rs").unwrap(),
+        before: state(b"a"),
+        after: state(b"b"),
+    };
     let changeset = Changeset { changes: vec![change] };
     let order = |changeset: &Changeset| {
         let execution = ExecutionId::parse("exec-1").unwrap();
@@ -86,12 +90,8 @@ fn every_bit_of_a_changeset() {
         canonical::text(&order).unwrap()
     };
     let approved = order(&changeset);
-    let offer = Offer {
-        kind: Kind::Undo,
-        scope: Kind::Undo.scope(),
-        plan_hash: Digest::of(approved.as_bytes()),
-        ..offer()
-    };
+    let offer =
+        Offer { kind: Kind::Undo, scope: Kind::Undo.scope(), plan_hash: Digest::of(approved.as_bytes()), ..offer() };
     let honest = Evidence { payload: approved, ..evidence(offer) };
     let ask = |evidence: &Evidence| verify(evidence, Kind::Undo, &anchor(), When::At(at(1100)));
     assert!(ask(&honest).is_ok());
