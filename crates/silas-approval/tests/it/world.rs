@@ -49,7 +49,7 @@ impl Random for TestRandom {
 }
 
 pub(crate) struct World {
-    pub(crate) dir: tempfile::TempDir,
+    _dir: tempfile::TempDir,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) store: Store,
     pub(crate) engine: Engine,
@@ -99,7 +99,7 @@ impl World {
         let random = Arc::new(TestRandom(AtomicU64::new(0)));
         let store = Store::open(dir.path(), random.clone(), clock.clone()).unwrap();
         let engine = Engine::new(anchor(1), clock.clone(), random);
-        let world = World { dir, clock, store, engine };
+        let world = World { _dir: dir, clock, store, engine };
         world.pair(2);
         world
     }
