@@ -31,7 +31,7 @@ impl Instructed {
             call: call.clone(),
         };
         let operation = words.operation();
-        words.verifies(anchor).then(|| Instructed { operation, call: words.call })
+        words.verifies(anchor).then_some(Instructed { operation, call: words.call })
     }
 
     pub(super) fn into_parts(self) -> (OperationId, TaskCall) {
