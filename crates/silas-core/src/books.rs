@@ -65,22 +65,37 @@ pub fn wanted(event: &AuditEvent) -> Option<Wanted<'_>> {
 /// What remains of a decision once it was checked. A ledger of a million entries has perhaps a hundred thousand.
 struct Account {
     kind: Kind,
+    is_approved: bool,
+    n_spent: u32,
+    /// `None` for a decision that is gone, as old ones go: then only the entries speak of it.
+    terms: Option<Terms>,
+}
+
+/// What was signed.
+struct Terms {
     plan_hash: Digest,
     epoch: u64,
     expires_at: Timestamp,
-    is_approved: bool,
     max_executions: u32,
-    n_spent: u32,
     executions_used: u32,
     subject: String,
-    /// What an approved undo is about.
+    /// What an approved undo is about, unless its text was forgotten.
     order: Option<ChangeOrder>,
+}
+
+/// An entry that needs something which is not there any more. A later entry must say that it was forgotten.
+struct Gone {
+    seq: u64,
+    at: Timestamp,
+    reason: Reason,
+    /// Whether the owner can have had it forgotten; whole decisions only go with their time.
+    by_owner: bool,
 }
 
 /// One spending, and how far it came.
 struct Spent {
     kind: Kind,
-    subject: String,
+    subject: Option<String>,
     stage: Stage,
 }
 
@@ -101,7 +116,13 @@ pub struct Books {
     devices: BTreeSet<KeyId>,
     accounts: BTreeMap<TokenId, Account>,
     executions: BTreeMap<ExecutionId, Spent>,
-    operations: BTreeMap<OperationId, (&'static str, TaskId)>,
+    /// What was asked; `None` where the instruction is gone.
+    operations: BTreeMap<OperationId, Option<(&'static str, TaskId)>>,
+    gone: Vec<Gone>,
+    /// The last entry that says that the owner had something forgotten.
+    forgotten_at: u64,
+    /// Decisions and instructions from before this instant may be gone.
+    expired_before: Timestamp,
     restored_at: Option<Timestamp>,
     n_unknown: u64,
 }
@@ -112,6 +133,8 @@ pub struct Summary {
     pub n_decisions: u64,
     pub n_spent: u64,
     pub n_instructions: u64,
+    /// Decisions and instructions of which something was forgotten, as the ledger says.
+    pub n_forgotten: u64,
     /// When the ledger was last restored from a backup.
     pub restored_at: Option<Timestamp>,
     /// Entries of another version: part of the chain, but what they mean is not known here.
@@ -127,6 +150,9 @@ impl Books {
             accounts: BTreeMap::new(),
             executions: BTreeMap::new(),
             operations: BTreeMap::new(),
+            gone: Vec::new(),
+            forgotten_at: 0,
+            expired_before: Timestamp::EPOCH,
             restored_at: None,
             n_unknown: 0,
         }
@@ -144,11 +170,19 @@ impl Books {
             self.n_unknown += 1;
             return Ok(());
         };
-        self.read(at, event, beside).map_err(|reason| Fault { seq, reason })
+        self.read(seq, at, event, beside).map_err(|reason| Fault { seq, reason })
     }
 
-    fn read(&mut self, at: Timestamp, event: &AuditEvent, beside: Option<&Beside>) -> Result<(), Reason> {
+    fn read(&mut self, seq: u64, at: Timestamp, event: &AuditEvent, beside: Option<&Beside>) -> Result<(), Reason> {
         match event {
+            AuditEvent::TextForgotten { .. } => {
+                self.forgotten_at = seq;
+                Ok(())
+            }
+            AuditEvent::RecordsExpired { before, .. } => {
+                self.expired_before = self.expired_before.max(*before);
+                Ok(())
+            }
             AuditEvent::InstallationCreated { installation, root } => {
                 let is_ours = *installation == self.anchor.installation && *root == self.anchor.root.id();
                 if is_ours { Ok(()) } else { Err(Reason::OtherInstallation) }
@@ -163,11 +197,11 @@ impl Books {
             }
             AuditEvent::HouseRulesSigned { token, key } => {
                 let claimed = Claimed { token, key, kind: Kind::HouseRules, verdict: Verdict::Approved, card: None };
-                self.decide(at, &claimed, beside)
+                self.decide(seq, at, &claimed, beside)
             }
             AuditEvent::DecisionRecorded { card, token, kind, verdict, key } => {
                 let claimed = Claimed { token, key, kind: *kind, verdict: *verdict, card: Some(card) };
-                self.decide(at, &claimed, beside)
+                self.decide(seq, at, &claimed, beside)
             }
             AuditEvent::TokenSpent { token, execution, plan_hash, use_number } => {
                 self.spend(at, token, execution, plan_hash, *use_number)
@@ -190,6 +224,13 @@ impl Books {
                 if matches!(stage, Stage::Applied | Stage::Undone) { Ok(()) } else { Err(Reason::OtherChange) }
             }
             AuditEvent::InstructionTaken { message, operation, key, call } => {
+                let beside = match beside {
+                    Some(Beside::Instruction(kept)) => Some(kept.as_ref()),
+                    _ => {
+                        self.gone.push(Gone { seq, at, reason: Reason::NoInstruction, by_owner: true });
+                        None
+                    }
+                };
                 self.instruct(message, operation, key, call, beside)
             }
             AuditEvent::TaskAdded { task, operation, .. } => self.task(operation, "add_task", task),
@@ -207,7 +248,10 @@ impl Books {
             | AuditEvent::CardRenewed { .. }
             | AuditEvent::DecisionRefused { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
-            | AuditEvent::InstructionRefused { .. } => Ok(()),
+            | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::MessageDeadLettered { .. }
+            | AuditEvent::DeadLetterRevived { .. }
+            | AuditEvent::TextsExpired { .. } => Ok(()),
         }
     }
 
@@ -220,8 +264,17 @@ impl Books {
     }
 
     /// A decision is checked when it is recorded: who signed, for whom, what, and whether it came in time.
-    fn decide(&mut self, at: Timestamp, claimed: &Claimed<'_>, beside: Option<&Beside>) -> Result<(), Reason> {
-        let Some(Beside::Decision(kept)) = beside else { return Err(Reason::NoDecision) };
+    fn decide(
+        &mut self,
+        seq: u64,
+        at: Timestamp,
+        claimed: &Claimed<'_>,
+        beside: Option<&Beside>,
+    ) -> Result<(), Reason> {
+        let Some(Beside::Decision(kept)) = beside else {
+            self.gone.push(Gone { seq, at, reason: Reason::NoDecision, by_owner: false });
+            return self.open_account(claimed, None);
+        };
         let Decision { token, certificate, payload, card, executions_used } = kept.as_ref();
         let offer = &token.body.offer;
         let is_the_one = token.id().is_ok_and(|id| id == *claimed.token)
@@ -241,7 +294,9 @@ impl Books {
         } else {
             evidence::verify_signature(token, certificate, &self.anchor)?;
         }
-        if Digest::of(payload.as_bytes()) != offer.plan_hash {
+        if payload.is_empty() {
+            self.gone.push(Gone { seq, at, reason: evidence::Refusal::Content.into(), by_owner: true });
+        } else if Digest::of(payload.as_bytes()) != offer.plan_hash {
             return Err(evidence::Refusal::Content.into());
         }
         // A browser signs the house rules in the moment in which it is paired; everything else comes after.
@@ -249,18 +304,21 @@ impl Books {
         if certificate.body.kind == DeviceKind::Browser && !is_pairing && !self.devices.contains(claimed.key) {
             return Err(Reason::Unpaired);
         }
-        let account = Account {
-            kind: offer.kind,
+        let terms = Terms {
             plan_hash: offer.plan_hash,
             epoch: offer.epoch,
             expires_at: offer.expires_at,
-            is_approved,
             max_executions: offer.max_executions,
-            n_spent: 0,
             executions_used: *executions_used,
             subject: offer.work_item_id.clone(),
             order: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Undo),
         };
+        self.open_account(claimed, Some(terms))
+    }
+
+    fn open_account(&mut self, claimed: &Claimed<'_>, terms: Option<Terms>) -> Result<(), Reason> {
+        let is_approved = claimed.verdict == Verdict::Approved;
+        let account = Account { kind: claimed.kind, is_approved, n_spent: 0, terms };
         match self.accounts.insert(claimed.token.clone(), account) {
             None => Ok(()),
             Some(_) => Err(Reason::DecidedTwice),
@@ -280,23 +338,28 @@ impl Books {
         if !account.is_approved {
             return Err(evidence::Refusal::Verdict.into());
         }
-        if account.epoch != self.anchor.epoch {
-            return Err(evidence::Refusal::Epoch.into());
+        if let Some(terms) = &account.terms {
+            if terms.epoch != self.anchor.epoch {
+                return Err(evidence::Refusal::Epoch.into());
+            }
+            if at >= terms.expires_at {
+                return Err(evidence::Refusal::Expired.into());
+            }
+            if *plan_hash != terms.plan_hash {
+                return Err(evidence::Refusal::Content.into());
+            }
         }
-        if at >= account.expires_at {
-            return Err(evidence::Refusal::Expired.into());
-        }
-        if *plan_hash != account.plan_hash {
-            return Err(evidence::Refusal::Content.into());
-        }
-        if account.n_spent >= account.max_executions {
-            return Err(Reason::Overspent { max: account.max_executions });
+        // Of a decision that is gone it is known how often its kind can be used at all.
+        let max = account.terms.as_ref().map_or(account.kind.uses_max(), |terms| terms.max_executions);
+        if account.n_spent >= max {
+            return Err(Reason::Overspent { max });
         }
         if use_number != account.n_spent || *execution != ExecutionId::derive(token, use_number) {
             return Err(evidence::Refusal::Execution.into());
         }
         account.n_spent += 1;
-        let spent = Spent { kind: account.kind, subject: account.subject.clone(), stage: Stage::Spent };
+        let subject = account.terms.as_ref().map(|terms| terms.subject.clone());
+        let spent = Spent { kind: account.kind, subject, stage: Stage::Spent };
         self.executions.insert(execution.clone(), spent);
         Ok(())
     }
@@ -309,7 +372,7 @@ impl Books {
 
     fn start(&mut self, work_item: &WorkItemId, execution: &ExecutionId) -> Result<(), Reason> {
         let spent = self.plan(execution)?;
-        if spent.subject != work_item.as_str() {
+        if spent.subject.as_ref().is_some_and(|subject| subject != work_item.as_str()) {
             return Err(Reason::OtherWork);
         }
         if spent.stage != Stage::Spent {
@@ -330,8 +393,11 @@ impl Books {
 
     fn undo(&mut self, execution: &ExecutionId, changeset: &Digest, token: &TokenId) -> Result<(), Reason> {
         let account = self.accounts.get(token).filter(|account| account.n_spent > 0).ok_or(Reason::NotSpent)?;
-        let order = account.order.as_ref().ok_or(Reason::OtherKind)?;
-        if order.execution != *execution || order.changeset != *changeset {
+        if account.kind != Kind::Undo {
+            return Err(Reason::OtherKind);
+        }
+        let order = account.terms.as_ref().and_then(|terms| terms.order.as_ref());
+        if order.is_some_and(|order| order.execution != *execution || order.changeset != *changeset) {
             return Err(Reason::OtherChange);
         }
         let spent = self.plan(execution)?;
@@ -348,30 +414,34 @@ impl Books {
         operation: &OperationId,
         key: &KeyId,
         call: &Digest,
-        beside: Option<&Beside>,
+        kept: Option<&Instruction>,
     ) -> Result<(), Reason> {
-        let Some(Beside::Instruction(kept)) = beside else { return Err(Reason::NoInstruction) };
-        let is_the_one = kept.message == *message
-            && kept.operation() == *operation
-            && kept.signed.signature.key == *key
-            && canonical::digest(&kept.call).is_ok_and(|digest| digest == *call);
-        if !is_the_one || !kept.verifies(&self.anchor) {
+        let holds = |kept: &Instruction| {
+            kept.message == *message
+                && kept.operation() == *operation
+                && kept.signed.signature.key == *key
+                && canonical::digest(&kept.call).is_ok_and(|digest| digest == *call)
+                && kept.verifies(&self.anchor)
+        };
+        if kept.is_some_and(|kept| !holds(kept)) {
             return Err(Reason::Instruction);
         }
-        let (tool, task) = match &kept.call {
-            TaskCall::AddTask { task, .. } => ("add_task", task),
-            TaskCall::CompleteTask { task, .. } => ("complete_task", task),
-            TaskCall::ReopenTask { task, .. } => ("reopen_task", task),
-        };
-        match self.operations.insert(*operation, (tool, task.clone())) {
+        let asked = kept.map(|kept| match &kept.call {
+            TaskCall::AddTask { task, .. } => ("add_task", task.clone()),
+            TaskCall::CompleteTask { task, .. } => ("complete_task", task.clone()),
+            TaskCall::ReopenTask { task, .. } => ("reopen_task", task.clone()),
+        });
+        match self.operations.insert(*operation, asked) {
             None => Ok(()),
             Some(_) => Err(Reason::Twice),
         }
     }
 
     fn task(&mut self, operation: &OperationId, tool: &str, task: &TaskId) -> Result<(), Reason> {
-        let (asked, about) = self.operations.get(operation).ok_or(Reason::NotInstructed)?;
-        if *asked == tool && about == task { Ok(()) } else { Err(Reason::NotInstructed) }
+        match self.operations.get(operation).ok_or(Reason::NotInstructed)? {
+            Some((asked, about)) if *asked != tool || about != task => Err(Reason::NotInstructed),
+            _ => Ok(()),
+        }
     }
 
     /// Whether some entries are of another version. Then what is not known here need not be wrong.
@@ -389,11 +459,18 @@ impl Books {
 
     /// After the last entry: what the store counts must be what the ledger says.
     pub fn close(self, last: u64) -> Result<Summary, Fault> {
+        let is_told = |gone: &Gone| gone.at < self.expired_before || gone.by_owner && gone.seq < self.forgotten_at;
+        if let Some(gone) = self.gone.iter().find(|gone| !is_told(gone)) {
+            return Err(Fault { seq: gone.seq, reason: gone.reason.clone() });
+        }
         // What another version spent is not known here, so its count cannot be held against anything.
         if self.n_unknown == 0 {
-            let off = self.accounts.iter().find(|(_, account)| account.n_spent != account.executions_used);
-            if let Some((token, account)) = off {
-                let (ledger, kept) = (account.n_spent, account.executions_used);
+            let off = |account: &Account| {
+                account.terms.as_ref().map(|terms| terms.executions_used).filter(|kept| *kept != account.n_spent)
+            };
+            let mut counts = self.accounts.iter().filter_map(|(token, account)| Some((token, account, off(account)?)));
+            if let Some((token, account, kept)) = counts.next() {
+                let ledger = account.n_spent;
                 return Err(Fault { seq: last, reason: Reason::Count { token: token.clone(), ledger, kept } });
             }
         }
@@ -401,6 +478,7 @@ impl Books {
             n_decisions: self.accounts.len() as u64,
             n_spent: self.accounts.values().map(|account| u64::from(account.n_spent)).sum(),
             n_instructions: self.operations.len() as u64,
+            n_forgotten: self.gone.len() as u64,
             restored_at: self.restored_at,
             n_unknown: self.n_unknown,
         })

@@ -8,7 +8,7 @@ use crate::checkpoint::Head;
 use crate::taint::{Origin, Suspicion};
 use crate::task::{OperationId, TaskId};
 use crate::token::{Kind, Verdict};
-use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Taint, TokenId, WorkItemId};
+use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Taint, Timestamp, TokenId, WorkItemId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -188,6 +188,12 @@ pub enum AuditEvent {
         entry: u64,
         key: KeyId,
     },
+    /// Settled decisions and instructions from before this instant were kept for their time and are gone.
+    RecordsExpired {
+        before: Timestamp,
+        decisions: u32,
+        instructions: u32,
+    },
     /// The texts of all entries up to this one were kept for their time and are gone.
     TextsExpired {
         through: u64,
@@ -264,6 +270,7 @@ impl AuditEvent {
             | AuditEvent::InstructionRefused { .. }
             | AuditEvent::DeadLetterRevived { .. }
             | AuditEvent::TextForgotten { .. }
+            | AuditEvent::RecordsExpired { .. }
             | AuditEvent::TextsExpired { .. } => None,
         }
     }
@@ -306,6 +313,7 @@ impl AuditEvent {
             AuditEvent::MessageDeadLettered { .. } => "message_dead_lettered",
             AuditEvent::DeadLetterRevived { .. } => "dead_letter_revived",
             AuditEvent::TextForgotten { .. } => "text_forgotten",
+            AuditEvent::RecordsExpired { .. } => "records_expired",
             AuditEvent::TextsExpired { .. } => "texts_expired",
         }
     }

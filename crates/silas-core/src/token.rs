@@ -53,6 +53,11 @@ impl Kind {
 }
 
 impl Kind {
+    /// How often a token of this kind can be used at all.
+    pub fn uses_max(self) -> u32 {
+        self.bounds().0
+    }
+
     /// How often a token of this kind may be used at most, and how long it may last, whatever its offer says. An offer
     /// that was tampered with before it was shown is refused by everyone who checks it, the key that would sign it too.
     fn bounds(self) -> (u32, Duration) {

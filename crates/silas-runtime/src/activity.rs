@@ -185,7 +185,8 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         | AuditEvent::CardRenewed { .. }
         | AuditEvent::TokenSpent { .. }
         | AuditEvent::StepRun { .. }
-        | AuditEvent::InstructionTaken { .. } => return None,
+        | AuditEvent::InstructionTaken { .. }
+        | AuditEvent::RecordsExpired { .. } => return None,
     };
     Some(Row { seq: entry.seq, at: entry.at, icon, text: what, note })
 }

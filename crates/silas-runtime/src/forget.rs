@@ -6,8 +6,8 @@
 use crate::turn::accept::classify;
 use crate::view::LedgerTextView;
 use crate::{Stream, Trouble};
-use silas_core::device::DeviceKind;
 use silas_core::MessageId;
+use silas_core::device::DeviceKind;
 use silas_core::message::{HeardMessage, SignedMessage};
 use silas_core::taint::Source;
 use silas_gates::scrub;

@@ -8,6 +8,7 @@ mod settled;
 
 use crate::{Error, Tx, channel_outbox, forgetting, nonces, params, queue, sessions};
 use silas_core::Timestamp;
+use silas_core::event::AuditEvent;
 
 /// Rows of one kind that one call forgets at most.
 pub const ROWS_MAX: u32 = 500;
@@ -60,7 +61,7 @@ pub fn prune(tx: &mut Tx<'_>, policy: &Policy) -> Result<Pruned, Error> {
         "DELETE FROM chronicle WHERE seq IN (SELECT seq FROM chronicle WHERE at < ?1 ORDER BY at, seq LIMIT ?2)",
         params![before.micros(), ROWS_MAX],
     )?;
-    Ok(Pruned {
+    let pruned = Pruned {
         entries,
         outbox,
         sessions: sessions::prune(tx, before, ROWS_MAX)?,
@@ -75,5 +76,12 @@ pub fn prune(tx: &mut Tx<'_>, policy: &Policy) -> Result<Pruned, Error> {
         nonces: nonces::prune(tx, policy.nonces_before)?,
         processed: queue::forget_processed(tx, policy.processed_before)?,
         pages: tx.give_back_room()?,
-    })
+    };
+    // Whoever checks the ledger later asks where the decisions are that it names.
+    if pruned.tokens + pruned.operations + pruned.instructions > 0 {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let (decisions, instructions) = (count(pruned.tokens), count(pruned.operations + pruned.instructions));
+        tx.record(&AuditEvent::RecordsExpired { before, decisions, instructions })?;
+    }
+    Ok(pruned)
 }

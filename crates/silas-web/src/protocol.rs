@@ -7,14 +7,14 @@
 use serde::{Deserialize, Serialize};
 use silas_core::card::Face;
 use silas_core::device::Certificate;
-use silas_core::message::HeardMessage;
+use silas_core::message::{HeardMessage, SignedMessage};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token};
 use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId};
 use silas_runtime::Resume;
 use silas_runtime::view::{
-    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, ProofView, SessionView, SinceView, Snapshot,
-    TaskView, Update,
+    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, ProofView, SessionView,
+    SinceView, Snapshot, TaskView, Update,
 };
 
 /// From the page.

@@ -118,6 +118,12 @@ pub(crate) fn books_in_words(books: &Summary) -> String {
         "Every effect was allowed: {} decisions with good signatures, spent {} times in all; {} signed instructions.",
         books.n_decisions, books.n_spent, books.n_instructions
     );
+    if books.n_forgotten > 0 {
+        words.push_str(&format!(
+            "\nOf {} of them something was forgotten since, as the ledger says; what is left of them holds.",
+            books.n_forgotten
+        ));
+    }
     if books.n_unknown > 0 {
         words.push_str(&format!(
             "\n{} entries are of another version of Silas. They are in their place; what they mean was not checked.",

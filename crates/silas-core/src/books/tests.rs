@@ -218,10 +218,7 @@ fn kept(pages: &mut [Page], n: usize) -> &mut Decision {
 
 #[test]
 fn an_honest_ledger_adds_up() {
-    assert_eq!(
-        read(&story()),
-        Ok(Summary { n_decisions: 4, n_spent: 3, n_instructions: 1, restored_at: None, n_unknown: 0 })
-    );
+    assert_eq!(read(&story()), Ok(Summary { n_decisions: 4, n_spent: 3, n_instructions: 1, ..Summary::default() }));
 }
 
 #[test]
@@ -342,4 +339,41 @@ fn what_another_version_wrote_is_counted_and_not_judged() {
     books.enter(5, at(120), None, None).unwrap();
     let summary = books.close(5).unwrap();
     assert_eq!((summary.n_unknown, summary.n_spent), (1, 0));
+}
+
+/// What was forgotten is told later in the ledger: whole decisions and instructions with their time, texts by the owner.
+#[test]
+fn what_is_gone_must_have_been_forgotten() {
+    let expired = |secs| page(900, AuditEvent::RecordsExpired { before: at(secs), decisions: 1, instructions: 1 });
+    let forgotten = || page(900, AuditEvent::TextForgotten { entry: 4, key: public(&secret(2)).id() });
+    let take_away = |n: usize, told: Option<Page>| {
+        let mut pages = story();
+        pages[n].beside = None;
+        pages.extend(told);
+        read(&pages)
+    };
+    for n in [3, 11] {
+        let fault = |reason| Err(Fault { seq: n as u64 + 1, reason });
+        assert_eq!(take_away(n, None), fault(Reason::NoDecision));
+        assert_eq!(take_away(n, Some(forgotten())), fault(Reason::NoDecision), "a decision is more than its text");
+        assert_eq!(take_away(n, Some(expired(100))), fault(Reason::NoDecision), "it was not old enough");
+        assert_eq!(take_away(n, Some(expired(800))).map(|summary| summary.n_forgotten), Ok(1));
+    }
+    assert_eq!(take_away(14, None), Err(Fault { seq: 15, reason: Reason::NoInstruction }));
+    assert!(take_away(14, Some(forgotten())).is_ok() && take_away(14, Some(expired(800))).is_ok());
+
+    let erase = |told: Option<Page>| {
+        let mut pages = story();
+        kept(&mut pages, 3).payload = String::new();
+        pages.extend(told);
+        read(&pages)
+    };
+    assert_eq!(erase(None), Err(Fault { seq: 4, reason: evidence::Refusal::Content.into() }));
+    assert!(erase(Some(forgotten())).is_ok());
+    // What is left of it is checked all the same.
+    let mut pages = story();
+    pages[3].beside = None;
+    pages.push(expired(800));
+    pages.insert(5, spent(120, &plan(), 1));
+    assert_eq!(read(&pages), Err(Fault { seq: 6, reason: Reason::Overspent { max: 1 } }));
 }

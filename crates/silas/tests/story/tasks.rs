@@ -141,7 +141,7 @@ fn a_prepared_call_that_was_tampered_with_is_called_off() {
         silas.up(&[]);
         assert_eq!(titles(&mut silas.line()), []);
         // Nobody put it right again, and the books say where.
-    let (code, text) = silas.command(&["audit", "verify"]);
-    assert!(code == 1 && text.contains("names an instruction that the owner did not sign like this"), "{text}");
+        let (code, text) = silas.command(&["audit", "verify"]);
+        assert!(code == 1 && text.contains("names an instruction that the owner did not sign like this"), "{text}");
     }
 }
