@@ -159,13 +159,16 @@ pub fn links_after(tx: &ReadTx<'_>, seq: u64, limit: u32) -> Result<Vec<Link>, E
 
 /// Every execution that an entry says was spent for. Rows of executions go with their time; entries stay.
 pub fn spent_executions(tx: &ReadTx<'_>) -> Result<BTreeSet<ExecutionId>, Error> {
-    let bodies: Vec<String> =
-        tx.query("SELECT body FROM ledger WHERE event = 'token_spent' ORDER BY seq", [], |row| Ok(row.get("body")?))?;
-    let spent = bodies.iter().filter_map(|body| match canonical::read::<AuditEvent>(body) {
-        Ok(AuditEvent::TokenSpent { execution, .. }) => Some(execution),
-        _ => None,
-    });
-    Ok(spent.collect())
+    let (mut spent, mut after) = (BTreeSet::new(), 0);
+    loop {
+        let batch = entries(tx, after + 1, ENTRIES_MAX)?;
+        let Some(last) = batch.last() else { return Ok(spent) };
+        after = last.seq;
+        spent.extend(batch.into_iter().filter_map(|entry| match entry.event {
+            Some(AuditEvent::TokenSpent { execution, .. }) => Some(execution),
+            _ => None,
+        }));
+    }
 }
 
 /// The text beside the chain with its salt, for an export. `None` if it was erased or does not fit.

@@ -87,3 +87,34 @@ fn a_message_that_comes_again_goes_on_with_its_own_spending_or_not_at_all() {
     assert_eq!(world.readmit(&execution), Err(Refusal::Terminal));
     assert_eq!(world.spent(&token), (1, 1));
 }
+
+/// Old decisions go with their time. The ledger says so, and what is left of them still adds up.
+#[test]
+fn what_was_forgotten_with_its_time_is_told() {
+    use silas_store::retention::{Policy, prune};
+    let world = World::new();
+    let card = world.ask(&plan("true"));
+    let token = world.record(&card, &answer(2, card.offer.as_ref().unwrap(), Verdict::Approved)).unwrap();
+    let execution = world.authorize(&token, plan("true")).unwrap();
+    let at = silas_core::Timestamp::from_micros(crate::world::NOON);
+    let ending =
+        world.store.write(move |tx| Ok(Commit(executions::set_state(tx, &execution, ExecutionState::Ended, at)?)));
+    assert!(ending.wait().unwrap());
+    world.clock.set_secs(100 * 24 * 3600);
+    let before = at.plus(std::time::Duration::from_secs(24 * 3600));
+    let policy =
+        Policy { chronicle_before: before, outbox_before: before, nonces_before: before, processed_before: before };
+    let mut n_tokens = 0;
+    loop {
+        let pruned = world.store.write(move |tx| Ok(Commit(prune(tx, &policy)?))).wait().unwrap();
+        n_tokens += pruned.tokens;
+        if pruned.is_nothing() {
+            break;
+        }
+    }
+    assert_eq!(n_tokens, 1);
+    let audit = world.audit();
+    assert_eq!(audit.problem(), None);
+    let books = audit.books.unwrap().unwrap();
+    assert_eq!((books.n_decisions, books.n_spent, books.n_forgotten), (1, 1, 1));
+}
