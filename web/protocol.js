@@ -114,7 +114,7 @@
  * Checks and changes.
  * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number }} CheckResult
  * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
- * @typedef {{ path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
+ * @typedef {{ directory?: string, path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
  * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine
  */
 

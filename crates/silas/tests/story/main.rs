@@ -30,3 +30,4 @@ mod story;
 mod tasks;
 mod traces;
 mod upkeep;
+mod workspace;
