@@ -30,7 +30,7 @@ fn main() -> Result<()> {
     println!("{:<34} {:>9} {:>14}", "", "seconds", "bytes written");
 
     let copy = place.join("cp");
-    let took = timed(|| {
+    let took = timed(|| -> Result<()> {
         let status = Command::new("cp").arg("-r").arg(&project).arg(&copy).status()?;
         ensure!(status.success(), "cp: {status}");
         Ok(())
@@ -57,7 +57,7 @@ fn measure(name: &str, place: &Path, project: &Path, copies: Copies, n_files: us
         return Ok(());
     }
     line(&format!("{name}: make the copy"), started.elapsed(), Some(written(&data.join("launcher/work"))?));
-    line(&format!("{name}: one check"), timed(|| Ok(drop(workshop.check(Phase::Before, 0)?)))?, None);
+    line(&format!("{name}: one check"), timed(|| workshop.check(Phase::Before, 0))?, None);
     workshop.step(0)?;
     workshop.check(Phase::After, 0)?;
     let started = Instant::now();
@@ -65,7 +65,7 @@ fn measure(name: &str, place: &Path, project: &Path, copies: Copies, n_files: us
     ensure!(applied.files as usize == n_files / 10, "{applied:?}");
     line(&format!("{name}: apply {} files", applied.files), started.elapsed(), None);
     let undo = approved::approve_undo(&evidence.execution, applied.changeset)?;
-    line(&format!("{name}: undo them"), timed(|| Ok(drop(launcher.undo(&undo)?)))?, None);
+    line(&format!("{name}: undo them"), timed(|| launcher.undo(&undo))?, None);
     Ok(())
 }
 
@@ -80,9 +80,9 @@ fn fill(project: &Path, n_files: usize, file_bytes: usize) -> Result<()> {
     Ok(())
 }
 
-fn timed(once: impl FnOnce() -> Result<()>) -> Result<Duration> {
+fn timed<T, E: Into<anyhow::Error>>(once: impl FnOnce() -> Result<T, E>) -> Result<Duration> {
     let started = Instant::now();
-    once()?;
+    once().map_err(Into::into)?;
     Ok(started.elapsed())
 }
 
