@@ -1,7 +1,7 @@
 //! Plans over several directories, and owners who go on working while a plan runs.
 
 use crate::harness::{Line, Silas};
-use silas_core::card::{Card, CardKind};
+use silas_core::card::{Card, CardKind, CardState};
 use silas_core::token::Verdict;
 use std::fs;
 use std::path::PathBuf;
@@ -179,7 +179,11 @@ fn the_last_change_can_be_put_back_when_its_undo_is_over() {
     line.run(&silas.wish()).unwrap();
     let changed = silas.tree();
     assert_ne!(changed, original);
-    // Each answer takes its time, and so the window passes.
+    // The offer to undo goes when its time is over.
+    line.card(CardKind::Done).unwrap();
+    let is_offered =
+        |line: &Line| line.cards.iter().any(|c| c.face.kind == CardKind::Done && c.state == CardState::Open);
+    line.wait(|line| !is_offered(line)).unwrap();
     let mut reply = line.ask("put back the last change");
     while reply.contains("can still be undone") {
         reply = line.ask("put back the last change");
