@@ -128,6 +128,8 @@ fn spec(project: &Path) -> CellSpec {
         cwd: project.to_owned(),
         mounts: vec![Mount { source: project.to_owned(), target: project.to_owned(), access: MountAccess::ReadWrite }],
         hosts: Vec::new(),
+        secrets: Vec::new(),
+        callback_port: None,
         limits: Limits::default(),
     }
 }

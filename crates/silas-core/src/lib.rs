@@ -26,6 +26,7 @@ pub mod ids;
 pub mod instruction;
 pub mod key_service;
 pub mod message;
+pub mod outside;
 pub mod plan;
 pub mod probe;
 pub mod reflex;

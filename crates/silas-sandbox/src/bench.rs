@@ -11,9 +11,10 @@ use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::lifeline::Lifeline;
 use crate::permit::Permit;
-use crate::protocol::WorkshopAsk;
+use crate::protocol::{WorkshopAsk, WorkshopSays};
+use crate::relay::Relay;
 use crate::tree::{self, Manifest};
-use crate::workspace::{self, Ran, Run, Throwaway, Workspace};
+use crate::workspace::{self, Ran, Reach, Run, Throwaway, Workspace};
 use crate::{Applied, Changes, Copied, Error, StepResult, diff, frame};
 use serde::Serialize;
 use silas_core::changeset::Changeset;
@@ -79,7 +80,7 @@ impl Bench {
                 // Whoever hears the answer may go on with this execution at once.
                 self.leave();
             }
-            let bytes = answered.or_else(|e| frame::encode(&Err::<(), Error>(e)));
+            let bytes = answered.or_else(|e| frame::encode(&WorkshopSays::<()>::Answer(Err(e))));
             let sent = bytes.and_then(|bytes| frame::send_bytes(&mut self.socket, &bytes));
             if sent.is_err() || self.is_over {
                 break;
@@ -143,8 +144,10 @@ impl Bench {
         let expected = self.finished.as_ref().map_or(&workspace.original, |(manifest, _)| manifest);
         let copy = workspace.throwaway(&expected.files, Lifeline::of(&self.socket))?;
         let hosts = if check.network { self.permit.plan.definition().hosts.as_slice() } else { &[] };
-        let run = Run { hosts, wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None) };
-        let outcome = match workspace.run_check(&run, &copy)? {
+        let mut relay = Relay(&self.socket);
+        let reach = Reach { hosts, ..Reach::default() };
+        let run = Run { reach, wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None, &mut relay) };
+        let outcome = match workspace.run_check(run, &copy)? {
             Ran::Ended(outcome) => outcome,
             Ran::NotStarted(reason) => {
                 let name = check.name.clone();
@@ -214,8 +217,10 @@ impl Bench {
         self.must(n == self.n_steps_run && n < n_steps, "steps run once each, in their order")?;
         let step = &plan.steps[n];
         let workspace = self.workspace()?;
-        let run = Run { hosts: &plan.hosts, wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref()) };
-        let result = match workspace.run_step(&run)? {
+        let mut relay = Relay(&self.socket);
+        let reach = Reach { hosts: &plan.hosts, secrets: &plan.secrets, callback_port: plan.callback_port };
+        let run = Run { reach, wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref(), &mut relay) };
+        let result = match workspace.run_step(run)? {
             Ran::Ended(outcome) => {
                 let mut output = words(&outcome.stdout, &outcome.stderr, STEP_OUTPUT_CHARS_MAX);
                 if let Some(why) = self.why_killed(&outcome) {
@@ -305,16 +310,22 @@ impl Bench {
         self.workspace.as_ref().ok_or_else(|| Error::Order("the copy is made first".to_owned()))
     }
 
-    fn run<'a>(&'a self, command: &'a silas_core::check::Command, cwd: Option<&'a str>) -> Run<'a> {
+    fn run<'a>(
+        &'a self,
+        command: &'a silas_core::check::Command,
+        cwd: Option<&'a str>,
+        outside: &'a mut Relay<'_>,
+    ) -> Run<'a> {
         Run {
             command,
             cwd,
             work_in: &self.permit.work_in,
             reads: &self.permit.reads,
-            hosts: &[],
+            reach: Reach::default(),
             limits: &self.ground.limits,
             wall: Duration::ZERO,
             lifeline: Lifeline::of(&self.socket),
+            outside,
         }
     }
 
@@ -333,7 +344,7 @@ impl Bench {
 }
 
 fn reply<T: Serialize>(done: &T) -> Result<Vec<u8>, Error> {
-    frame::encode(&Ok::<&T, Error>(done))
+    frame::encode(&WorkshopSays::Answer(Ok::<&T, Error>(done)))
 }
 
 fn millis(took: Duration) -> u64 {

@@ -23,6 +23,7 @@ mod disk;
 mod error;
 mod idmap;
 mod init;
+mod outlets;
 mod prepared;
 mod report;
 mod rlimits;
@@ -33,11 +34,14 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
+pub use crate::broker::{Resolver, system_resolver};
 pub(crate) use cgroup::settle;
 pub use cgroup::{LimitsInForce, sweep};
 pub use error::Error;
 
 use silas_core::host::HostGrant;
+use silas_core::outside::{Nobody, Outside};
+use silas_core::secret::SecretRef;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -55,6 +59,10 @@ pub struct CellSpec {
     pub mounts: Vec<Mount>,
     /// The only hosts that can be reached; without any there is no network.
     pub hosts: Vec<HostGrant>,
+    /// What `silas-secret get NAME` answers inside, in [`SECRET_PROGRAM_DIR`].
+    pub secrets: Vec<SecretRef>,
+    /// A port on which the program may listen, and on which programs of this machine reach it at 127.0.0.1.
+    pub callback_port: Option<u16>,
     pub limits: Limits,
 }
 
@@ -117,15 +125,30 @@ pub struct CellOutcome {
     pub took: Duration,
 }
 
+/// Who is told of connections and asked for secrets, and who knows addresses.
+pub struct Brokers<'a> {
+    pub outside: &'a mut dyn Outside,
+    pub resolver: Resolver<'a>,
+}
+
+/// The directory for `PATH` in which a cell with secrets has `silas-secret`.
+pub const SECRET_PROGRAM_DIR: &str = outlets::OWN_DIR;
+pub(crate) use outlets::{SECRET_PROGRAM, SECRET_SOCKET};
+
+/// [`run_with`], and nobody outside: nothing can be reached even if it was granted.
+pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcome, Error> {
+    run_with(spec, cancel, Brokers { outside: &mut Nobody, resolver: &crate::broker::system_resolver })
+}
+
 /// Runs the program and waits until nothing of it is left.
 ///
 /// Must be called from a single-threaded process: the child goes on running our code after `clone`, and another thread
 /// might have held the allocator's lock at that moment. When `cancel` becomes readable or hangs up, the cell is killed
 /// and [`Error::Cancelled`] is returned.
-pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcome, Error> {
+pub fn run_with(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>, brokers: Brokers<'_>) -> Result<CellOutcome, Error> {
     let started = Instant::now();
     let prepared = prepared::Prepared::new(spec)?;
-    let seen = supervise::run(&prepared, &spec.limits, cancel)?;
+    let seen = supervise::run(&prepared, &spec.limits, cancel, brokers)?;
     Ok(CellOutcome {
         ended: seen.ended,
         is_truncated: seen.stdout.is_cut || seen.stderr.is_cut,

@@ -38,6 +38,8 @@ pub enum Error {
     NotVerified,
     #[error("The work was stopped. Nothing was applied.")]
     Cancelled,
+    #[error("What the work reached could not be written down, so it was stopped. Nothing was applied.")]
+    Unrecorded,
     #[error("This file system cannot exchange two files in one step, so changes cannot be applied safely here.")]
     NoExchange,
     #[error("{path} is {kind}, which cannot be worked with. Remove it or choose another directory.")]
@@ -84,6 +86,7 @@ impl Error {
             Error::Conflict { .. } => "E_SANDBOX_CONFLICT",
             Error::NotVerified => "E_SANDBOX_NOT_VERIFIED",
             Error::Cancelled => "E_SANDBOX_CANCELLED",
+            Error::Unrecorded => "E_SANDBOX_UNRECORDED",
             Error::NoExchange => "E_SANDBOX_EXCHANGE",
             Error::Unsupported { .. } => "E_SANDBOX_UNSUPPORTED",
             Error::TooLarge(_) => "E_SANDBOX_LIMIT",

@@ -95,11 +95,15 @@ impl Launcher {
 }
 
 pub(crate) fn exchange<T: DeserializeOwned>(socket: &mut UnixStream, ask: &impl serde::Serialize) -> Result<T, Error> {
-    frame::send(socket, ask).map_err(|e| match e {
+    send(socket, ask)?;
+    frame::receive::<Result<T, Error>>(socket)?.unwrap_or(Err(Error::Lost))
+}
+
+pub(crate) fn send(socket: &mut UnixStream, what: &impl serde::Serialize) -> Result<(), Error> {
+    frame::send(socket, what).map_err(|e| match e {
         Error::Io { .. } => Error::Lost,
         other => other,
-    })?;
-    frame::receive::<Result<T, Error>>(socket)?.unwrap_or(Err(Error::Lost))
+    })
 }
 
 impl Drop for Launcher {

@@ -7,7 +7,10 @@
 //! exactly one approved execution: it copies the directory, runs checks and steps in cells ([`cell`]), and puts the
 //! result in place only if the checks went from red to green.
 //!
-//! Deliberately absent: models, databases, networks, threads. Nothing here decides what is worth doing.
+//! A granted host, secret or port leads out of a cell through a *broker*, one process for one run, which decides where
+//! each connection may go and reports it.
+//!
+//! Deliberately absent: models, databases, threads. Nothing here decides what is worth doing.
 
 // The ground of the escape suite names this crate as every test of it does.
 #[cfg(test)]
@@ -15,6 +18,7 @@ extern crate self as silas_sandbox;
 
 mod apply;
 mod bench;
+mod broker;
 pub mod cell;
 mod changes;
 pub mod confine;
@@ -41,8 +45,10 @@ pub mod probes;
 mod process;
 mod protocol;
 mod recover;
+mod relay;
 mod removal;
 pub mod restored;
+mod secret_client;
 mod serve;
 mod stage;
 mod syscall;
@@ -58,5 +64,6 @@ pub use ground::{CellLimits, Seal, Sealed};
 pub use launcher::Launcher;
 pub use plug::{end_when_nobody_reads, pull_the_plug};
 pub use protocol::{Applied, Changes, Copied, KeptText, Recovered, StepResult, Undone};
+pub use secret_client::secret_client;
 pub use terminal::{terminal_pairing_code, terminal_sign};
 pub use workshop::{Canceller, Workshop};

@@ -48,6 +48,8 @@ fn one_cell(place: &Path) -> Probe {
         cwd: PathBuf::from("/"),
         mounts: vec![Mount { source: place.to_owned(), target: place.to_owned(), access: MountAccess::ReadWrite }],
         hosts: Vec::new(),
+        secrets: Vec::new(),
+        callback_port: None,
         limits: Limits { wall: WALL, ..Limits::default() },
     };
     match cell::run(&spec, None) {

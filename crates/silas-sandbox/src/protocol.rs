@@ -10,6 +10,8 @@ use silas_core::event::Phase;
 use silas_core::evidence::Evidence;
 use silas_core::execution::ExecutionState;
 use silas_core::key_service::SignBody;
+use silas_core::outside::Connection;
+use silas_core::secret::SecretRef;
 use silas_core::{Digest, ExecutionId, Timestamp};
 use std::path::PathBuf;
 
@@ -25,7 +27,7 @@ pub(crate) enum LauncherAsk {
     Forget(ExecutionId),
 }
 
-/// From the front to a workshop. Each is answered by one `Result`.
+/// From the front to a workshop. Each is answered by one [`WorkshopSays::Answer`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum WorkshopAsk {
     Copy,
@@ -34,6 +36,15 @@ pub(crate) enum WorkshopAsk {
     Changes,
     Apply,
     Discard,
+}
+
+/// From a workshop to the front: the answer, and before it whatever a command reaches while it runs.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum WorkshopSays<T> {
+    Answer(Result<T, Error>),
+    Connected(Connection),
+    /// The only thing that the front must answer: with one [`crate::broker::Answer`].
+    Wanted(SecretRef),
 }
 
 /// From a terminal of the owner to the launcher.

@@ -3,7 +3,7 @@
 //! Inside a cell the copy lies at the original's path, so that commands work as if they ran there. The owner's `.git` is
 //! shown at its place, read-only. Nothing here touches the original.
 
-use crate::cell::{self, CellOutcome, CellSpec, Mount, MountAccess};
+use crate::cell::{self, Brokers, CellOutcome, CellSpec, Mount, MountAccess};
 use crate::dir::{Dir, Kind};
 use crate::error::Doing;
 use crate::ground::CellLimits;
@@ -14,7 +14,9 @@ use crate::{Error, durable, removal};
 use silas_core::changeset::FileState;
 use silas_core::check::Command;
 use silas_core::host::HostGrant;
+use silas_core::outside::Outside;
 use silas_core::relpath::RelPath;
+use silas_core::secret::SecretRef;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -104,16 +106,16 @@ impl Workspace {
     }
 
     /// Runs a command of the plan in the copy itself.
-    pub(crate) fn run_step(&self, run: &Run<'_>) -> Result<Ran, Error> {
+    pub(crate) fn run_step(&self, run: Run<'_>) -> Result<Ran, Error> {
         self.run(run, COPY)
     }
 
     /// Runs a check in the throwaway copy that was just made.
-    pub(crate) fn run_check(&self, run: &Run<'_>, _in: &Throwaway<'_>) -> Result<Ran, Error> {
+    pub(crate) fn run_check(&self, run: Run<'_>, _in: &Throwaway<'_>) -> Result<Ran, Error> {
         self.run(run, THROWAWAY)
     }
 
-    fn run(&self, run: &Run<'_>, copy: &str) -> Result<Ran, Error> {
+    fn run(&self, run: Run<'_>, copy: &str) -> Result<Ran, Error> {
         let root = Path::new(&run.work_in.place.path);
         let mut mounts =
             vec![Mount { source: self.home.join(copy), target: root.to_owned(), access: MountAccess::ReadWrite }];
@@ -130,17 +132,25 @@ impl Workspace {
         mounts.push(self.fresh_home()?);
         // Parents first, so that one directory inside another is seen.
         mounts.sort_by(|a, b| a.target.cmp(&b.target));
+        let path = match run.reach.secrets {
+            [] => PATH_INSIDE.to_owned(),
+            _ => format!("{PATH_INSIDE}:{}", cell::SECRET_PROGRAM_DIR),
+        };
         let spec = CellSpec {
             argv: run.command.argv(),
-            env: [("PATH", PATH_INSIDE), ("HOME", HOME_INSIDE)].map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
+            env: [("PATH", path.as_str()), ("HOME", HOME_INSIDE)].map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
             cwd: run.cwd.map_or_else(|| root.to_owned(), |cwd| root.join(cwd)),
             mounts,
-            hosts: run.hosts.to_vec(),
+            hosts: run.reach.hosts.to_vec(),
+            secrets: run.reach.secrets.to_vec(),
+            callback_port: run.reach.callback_port,
             limits: run.limits.within(run.wall),
         };
-        match cell::run(&spec, Some(run.lifeline.fd())) {
+        let brokers = Brokers { outside: run.outside, resolver: &cell::system_resolver };
+        match cell::run_with(&spec, Some(run.lifeline.fd()), brokers) {
             Ok(outcome) => Ok(Ran::Ended(outcome)),
             Err(cell::Error::Cancelled) => Err(Error::Cancelled),
+            Err(cell::Error::Unrecorded) => Err(Error::Unrecorded),
             Err(e @ (cell::Error::Program { .. } | cell::Error::Cwd { .. })) => Ok(Ran::NotStarted(e.to_string())),
             Err(e) => Err(Error::Isolation { code: e.code().to_owned(), cause: e.to_string() }),
         }
@@ -162,6 +172,14 @@ pub(crate) enum Ran {
     NotStarted(String),
 }
 
+/// What a command may reach beyond its directories.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reach<'a> {
+    pub(crate) hosts: &'a [HostGrant],
+    pub(crate) secrets: &'a [SecretRef],
+    pub(crate) callback_port: Option<u16>,
+}
+
 /// One command and where it may look.
 pub(crate) struct Run<'a> {
     pub(crate) command: &'a Command,
@@ -169,10 +187,12 @@ pub(crate) struct Run<'a> {
     pub(crate) cwd: Option<&'a str>,
     pub(crate) work_in: &'a Granted,
     pub(crate) reads: &'a [Granted],
-    pub(crate) hosts: &'a [HostGrant],
+    pub(crate) reach: Reach<'a>,
     pub(crate) limits: &'a CellLimits,
     pub(crate) wall: Duration,
     pub(crate) lifeline: Lifeline<'a>,
+    /// Who hears what it reaches.
+    pub(crate) outside: &'a mut dyn Outside,
 }
 
 /// An empty directory with the mode of another, and a place for the repository to be shown at.

@@ -7,12 +7,15 @@ use super::init::{self, INSIDE_ID};
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, RECORD_BYTES, Record, Step};
 use super::sys::{self, Cloned};
-use super::{Error, Limits, LimitsInForce, disk, idmap, refuse_threads};
+use super::{Brokers, Error, Limits, LimitsInForce, disk, idmap, outlets, refuse_threads};
+use crate::broker::{Callback, Handle, Setup};
 use crate::confine::syscalls;
 use crate::layers::{Layer, in_force};
 use silas_core::check::Ended;
+use silas_core::outside::Outside;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
@@ -66,7 +69,12 @@ impl Drop for Child {
     }
 }
 
-pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedFd<'_>>) -> Result<Seen, Error> {
+pub(super) fn run(
+    cell: &Prepared<'_>,
+    limits: &Limits,
+    cancel: Option<BorrowedFd<'_>>,
+    brokers: Brokers<'_>,
+) -> Result<Seen, Error> {
     refuse_threads()?;
     let Some(deadline) = Instant::now().checked_add(limits.wall) else {
         return Err(Error::Spec("the time limit lies beyond the end of time".to_owned()));
@@ -92,6 +100,12 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
             std::os::unix::fs::fchown(fd, Some(idmap::UNPRIVILEGED), Some(idmap::UNPRIVILEGED)).map_err(plumbing)?;
         }
     }
+    let port = cell.outlets.callback_port;
+    let callers = port.map_or(Ok(Vec::new()), open_callback_port)?;
+    let (handover, handed_over) = match cell.outlets.is_empty() {
+        true => (None, None),
+        false => sys::socket_pair().map(|(ours, theirs)| (Some(ours), Some(theirs))).map_err(plumbing)?,
+    };
     // Declared before the child, so that it is removed after the child is dead.
     let mut group = if in_force(Layer::Group) { Group::make() } else { None };
     let ends = init::Ends {
@@ -102,6 +116,7 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
         stderr: stderr_write,
         trees,
         doors: group.as_mut().map_or_else(Vec::new, Group::take_doors),
+        handover: handed_over,
     };
     let namespaces = NAMESPACES.iter().filter(|(layer, _)| in_force(*layer)).fold(0, |all, (_, flag)| all | flag);
     let born = group.as_ref().and_then(|group| sys::clone_into(namespaces, group.birthplace()?).ok());
@@ -125,6 +140,13 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
     go.write_all(&[init::GO_SET_UP]).map_err(|cause| Error::Setup { step: "starting the setup", cause })?;
     // Meanwhile the child has its root to build.
     let in_force = group.as_mut().map_or(LimitsInForce::PerProcess, |group| group.enforce(limits));
+    let mut broker = match handover {
+        Some(from) => {
+            let made = outlets::take_over(from).map_err(|cause| Error::Setup { step: "taking over sockets", cause })?;
+            Some(Handle::start(setup(cell, made, callers), brokers.resolver)?)
+        }
+        None => None,
+    };
     // A child that has failed meanwhile does not listen any more; its report says why.
     let _ = go.write_all(&[init::GO_RUN]);
 
@@ -136,11 +158,14 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
         disks: disk::of(&cell.mounts)?,
     };
     let alarm = group.as_ref().and_then(Group::alarm);
-    let until = watch.until_over(&child, [cancel, alarm], deadline)?;
+    let until = watch.until_over(&child, [cancel, alarm], deadline, broker.as_mut(), brokers.outside)?;
     // Kills what is left and waits. After that every writer is gone and the rest can be read without waiting.
     drop(child);
     drop(lifeline_write);
     watch.read_rest()?;
+    if let Some(broker) = broker {
+        broker.finish(brokers.outside)?;
+    }
     let is_memory_exceeded = until == Over::OutOfMemory || group.as_ref().is_some_and(Group::is_memory_exceeded);
     let ended = match judge(cell, &watch.report.1.kept, until, limits)? {
         // Version 1 may have killed one process only, and another that was quicker than we are told another story.
@@ -150,6 +175,27 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
     let is_disk_nearly_full = until == Over::DiskNearlyFull;
     let (stdout, stderr) = (watch.stdout.1, watch.stderr.1);
     Ok(Seen { ended, stdout, stderr, limits: in_force, is_memory_exceeded, is_disk_nearly_full })
+}
+
+/// What the child has made, put together with what was granted.
+fn setup(cell: &Prepared<'_>, made: outlets::Made, callers: Vec<TcpListener>) -> Setup {
+    let granted = |(n, listener): (usize, TcpListener)| Some((cell.outlets.listeners.get(n)?.grant.clone(), listener));
+    Setup {
+        hosts: made.hosts.into_iter().filter_map(granted).collect(),
+        secrets: made.secrets.map(|listener| (listener, cell.spec.secrets.clone())),
+        callback: cell.outlets.callback_port.map(|port| Callback { port, listeners: callers, calls: made.calls }),
+    }
+}
+
+/// The port on this machine's loopback; on its IPv6 half too where there is one.
+fn open_callback_port(port: u16) -> Result<Vec<TcpListener>, Error> {
+    let first = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|cause| Error::CallbackPort { port, cause })?;
+    let second = match TcpListener::bind((Ipv6Addr::LOCALHOST, port)) {
+        Ok(listener) => Some(listener),
+        Err(e) if e.kind() == io::ErrorKind::AddrInUse => return Err(Error::CallbackPort { port, cause: e }),
+        Err(_) => None,
+    };
+    Ok(std::iter::once(first).chain(second).collect())
 }
 
 struct Watch {
@@ -170,6 +216,8 @@ impl Watch {
         child: &Child,
         signs: [Option<BorrowedFd<'_>>; 2],
         deadline: Instant,
+        mut broker: Option<&mut Handle>,
+        outside: &mut dyn Outside,
     ) -> Result<Over, Error> {
         let mut is_open = [true; 3];
         loop {
@@ -186,7 +234,8 @@ impl Watch {
             let sources = [self.stdout.0.as_raw_fd(), self.stderr.0.as_raw_fd(), self.report.0.as_raw_fd()];
             let streams = sources.iter().zip(is_open).map(|(fd, open)| if open { *fd } else { -1 });
             let [cancel, alarm] = signs.map(|sign| sign.map_or(-1, |fd| fd.as_raw_fd()));
-            let rest = [child.pidfd.as_raw_fd(), cancel, alarm];
+            let says = broker.as_ref().map_or(-1, |broker| broker.fd().as_raw_fd());
+            let rest = [child.pidfd.as_raw_fd(), cancel, alarm, says];
             let mut fds: Vec<libc::pollfd> =
                 streams.chain(rest).map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
             sys::poll(&mut fds, Some(timeout_ms))
@@ -198,6 +247,13 @@ impl Watch {
                 if fds[index].revents != 0 {
                     *open = self.read_once(index)? != Progress::Ended;
                 }
+            }
+            if let Some(broker) = &mut broker
+                && fds[6].revents != 0
+                && !broker.hear(outside)?
+            {
+                let cause = io::Error::from(io::ErrorKind::BrokenPipe);
+                return Err(Error::Supervise { step: "the broker of its connections", cause });
             }
             if fds[5].revents != 0 {
                 return Ok(Over::OutOfMemory);
