@@ -6,10 +6,12 @@
 /// What a sentence asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// "run `C` [in `DIR`] and check with `K`"
+    /// "run `C` [in `DIR`] [reaching `HOST:PORT` [and `HOST:PORT`]] and check with `K`"
     RunAndCheck {
         run: String,
         directory: Option<String>,
+        /// As they were typed.
+        hosts: Vec<String>,
         check: String,
     },
     /// "what did you do?"
@@ -45,8 +47,9 @@ impl Decision {
 }
 
 /// The sentences that are understood, in the words that are shown to people.
-pub const UNDERSTOOD: [&str; 6] = [
+pub const UNDERSTOOD: [&str; 7] = [
     "run `COMMAND` in `DIRECTORY` and check with `COMMAND`",
+    "run `COMMAND` in `DIRECTORY` reaching `HOST:PORT` and check with `COMMAND`",
     "add task `TITLE`",
     "tasks",
     "done with `TITLE`",
@@ -91,9 +94,24 @@ fn run_and_check(text: &str) -> Option<Decision> {
         }
         None => (None, rest),
     };
+    let (hosts, rest) = match word(rest, &["reaching"]) {
+        Some(rest) => hosts(rest)?,
+        None => (Vec::new(), rest),
+    };
     let rest = word(rest, &["and check with", "then check with", "and check it with", "check with"])?;
     let (check, rest) = quoted(rest)?;
-    is_end(rest).then_some(Decision::RunAndCheck { run, directory, check })
+    is_end(rest).then_some(Decision::RunAndCheck { run, directory, hosts, check })
+}
+
+/// One or more texts in backticks with "and" between them.
+fn hosts(text: &str) -> Option<(Vec<String>, &str)> {
+    let (first, mut rest) = quoted(text)?;
+    let mut hosts = vec![first];
+    while let Some((host, after)) = word(rest, &["and"]).and_then(quoted) {
+        hosts.push(host);
+        rest = after;
+    }
+    Some((hosts, rest))
 }
 
 fn change_tasks(text: &str) -> Option<Decision> {

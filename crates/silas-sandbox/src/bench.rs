@@ -144,7 +144,7 @@ impl Bench {
         let expected = self.finished.as_ref().map_or(&workspace.original, |(manifest, _)| manifest);
         let copy = workspace.throwaway(&expected.files, Lifeline::of(&self.socket))?;
         let hosts = if check.network { self.permit.plan.definition().hosts.as_slice() } else { &[] };
-        let mut relay = Relay(&self.socket);
+        let mut relay = Relay::new(&self.socket);
         let reach = Reach { hosts, ..Reach::default() };
         let run = Run { reach, wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None, &mut relay) };
         let outcome = match workspace.run_check(run, &copy)? {
@@ -217,14 +217,16 @@ impl Bench {
         self.must(n == self.n_steps_run && n < n_steps, "steps run once each, in their order")?;
         let step = &plan.steps[n];
         let workspace = self.workspace()?;
-        let mut relay = Relay(&self.socket);
+        let mut relay = Relay::new(&self.socket);
         let reach = Reach { hosts: &plan.hosts, secrets: &plan.secrets, callback_port: plan.callback_port };
         let run = Run { reach, wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref(), &mut relay) };
         let result = match workspace.run_step(run)? {
             Ran::Ended(outcome) => {
-                let mut output = words(&outcome.stdout, &outcome.stderr, STEP_OUTPUT_CHARS_MAX);
+                let [stdout, stderr] = [&outcome.stdout, &outcome.stderr].map(|stream| relay.hide_given(stream));
+                let mut output = words(&stdout, &stderr, STEP_OUTPUT_CHARS_MAX);
                 if let Some(why) = self.why_killed(&outcome) {
-                    output = format!("{why}\n{output}");
+                    output = format!("{why}
+{output}");
                 }
                 StepResult { output, took_ms: millis(outcome.took), ended: outcome.ended }
             }

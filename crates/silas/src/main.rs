@@ -136,6 +136,10 @@ enum PlanCommand {
 }
 
 fn main() -> ExitCode {
+    // Inside a sandbox this program is also the one that asks for secrets.
+    if let Some(code) = silas_sandbox::secret_client() {
+        return ExitCode::from(code);
+    }
     arm_fail_point();
     let args = Args::parse();
     // A server must survive a reader that goes away; `silas activity | head` must not complain about one.

@@ -3,7 +3,8 @@
 use super::*;
 
 fn run(run: &str, directory: Option<&str>, check: &str) -> Decision {
-    Decision::RunAndCheck { run: run.to_owned(), directory: directory.map(str::to_owned), check: check.to_owned() }
+    let (run, directory, check) = (run.to_owned(), directory.map(str::to_owned), check.to_owned());
+    Decision::RunAndCheck { run, directory, hosts: Vec::new(), check }
 }
 
 #[test]
@@ -196,4 +197,18 @@ fn no_prefix_of_a_sentence_panics() {
             decide(&String::from_iter(&all[from..to]));
         }
     }
+}
+
+#[test]
+fn hosts_are_named_one_by_one() {
+    let decided = |text: &str| match decide(text) {
+        Decision::RunAndCheck { hosts, check, .. } => Some((hosts.join(" "), check)),
+        _ => None,
+    };
+    let found = |hosts: &str| Some((hosts.to_owned(), "k".to_owned()));
+    assert_eq!(decided("run `c` in `d` reaching `example.org:443` and check with `k`"), found("example.org:443"));
+    assert_eq!(decided("run `c` reaching `a:1` and `b:2` and check with `k`"), found("a:1 b:2"));
+    assert_eq!(decided("run `c` in d and check with `k`"), found(""));
+    assert_eq!(decided("run `c` reaching a:1 and check with `k`"), None);
+    assert_eq!(decided("run `c` reaching and check with `k`"), None);
 }

@@ -6,6 +6,7 @@ use crate::words::name_of;
 use crate::{Stream, Trouble};
 use silas_agents::Answer;
 use silas_core::check::{Check, Command, Expectation};
+use silas_core::host::HostGrant;
 use silas_core::message::Message;
 use silas_core::reflex::{self, Decision};
 use silas_core::roots::{self, Access, Place, RootGrant, RootKind};
@@ -42,6 +43,21 @@ const NAME_CHARS_MAX: usize = 60;
 /// Rows of Activity that are told in one reply.
 const TOLD_MAX: usize = 12;
 
+/// What "run … and check with …" names besides its directory.
+struct Wish {
+    run: String,
+    hosts: Vec<HostGrant>,
+    check: String,
+}
+
+fn hosts_of(typed: &[String]) -> Result<Vec<HostGrant>, Trouble> {
+    let hosts: Result<Vec<_>, _> = typed.iter().map(|host| HostGrant::parse(host)).collect();
+    hosts.map_err(|bad| {
+        let what = scrub::visible(&format!("{bad}."));
+        Trouble::new("E_WORK_HOST", &what, "Say it again with that changed; nothing was planned.")
+    })
+}
+
 impl Stream {
     /// Trouble on this road is an answer to the owner, not a failure of the turn.
     pub(super) async fn route(&self, message: &Message) -> Route {
@@ -57,7 +73,9 @@ impl Stream {
             ));
         }
         match reflex::decide(&message.text) {
-            Decision::RunAndCheck { run, directory, check } => self.run_and_check(message, run, directory, check).await,
+            Decision::RunAndCheck { run, directory, hosts, check } => {
+                self.run_and_check(message, Wish { run, hosts: hosts_of(&hosts)?, check }, directory).await
+            }
             Decision::WhatHappened => self.what_happened().await.map(Route::tell),
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => {
                 self.change_tasks(message).await.map(Route::say)
@@ -71,13 +89,7 @@ impl Stream {
         }
     }
 
-    async fn run_and_check(
-        &self,
-        message: &Message,
-        run: String,
-        directory: Option<String>,
-        check: String,
-    ) -> Result<Route, Trouble> {
+    async fn run_and_check(&self, message: &Message, wish: Wish, directory: Option<String>) -> Result<Route, Trouble> {
         let granted = self.roots().await?;
         // A relative name means the same before and after its directory was allowed: it is seen from where Silas was
         // started. With no name at all, the first allowed directory is meant.
@@ -93,12 +105,13 @@ impl Stream {
             return Ok(Route::propose(say, Proposal::Root(RootGrant { kind: RootKind::Root, place })));
         }
         let name = name_of(&place.path);
-        let item = self.plan(message, run, place, check)?;
+        let item = self.plan(message, wish, place)?;
         let say = format!("A plan for {name} is in Review. Nothing runs before you approve it.");
         Ok(Route::propose(say, Proposal::Plan(Box::new(item))))
     }
 
-    fn plan(&self, message: &Message, run: String, place: Place, check: String) -> Result<WorkItem, Trouble> {
+    fn plan(&self, message: &Message, wish: Wish, place: Place) -> Result<WorkItem, Trouble> {
+        let Wish { run, hosts, check } = wish;
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&format!("Run {run}"), NAME_CHARS_MAX),
@@ -118,7 +131,7 @@ impl Stream {
                 network: false,
             }],
             directories: vec![Directory::pinned(place, Access::Write)],
-            hosts: Vec::new(),
+            hosts,
             secrets: Vec::new(),
             callback_port: None,
             on_failure: "report".to_owned(),

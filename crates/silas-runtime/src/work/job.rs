@@ -1,6 +1,7 @@
 //! One piece of work on its own thread: what is asked of the workshop, in which order, and what each answer means.
 
 use super::ending::{Ending, kept_words};
+use super::reach::{Reach, Recorder};
 use super::{Stop, WorkRecord};
 use crate::consumer::Hold;
 use crate::view::{StepState, Update};
@@ -16,7 +17,7 @@ use silas_core::work::WorkItem;
 use silas_gates::scrub;
 use silas_sandbox::{Changes, Workshop};
 use silas_store::{Commit, executions};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// How often the launcher is asked what became of an apply, a second apart, before the next start has to find out.
 const TRUTH_TRIES: usize = 60;
@@ -26,9 +27,16 @@ pub(super) struct Job {
     pub(super) stream: Arc<Stream>,
     pub(super) record: WorkRecord,
     pub(super) hold: Hold,
+    /// What the commands have reached; written while they run.
+    reach: Arc<Mutex<Reach>>,
 }
 
 impl Job {
+    pub(super) fn new(stream: Arc<Stream>, record: WorkRecord, hold: Hold) -> Self {
+        let reach = Arc::new(Mutex::new(record.reach.clone()));
+        Job { stream, record, hold, reach }
+    }
+
     /// The whole story. Whatever fails before the apply leaves the owner's files alone; what the apply itself came to
     /// is known to the launcher only. `None` means that the end is still open.
     pub(super) fn carry_out(&mut self, approved: &Approved<WorkItem>) -> Option<Ending> {
@@ -97,7 +105,12 @@ impl Job {
     }
 
     fn try_carry_out(&mut self, approved: &Approved<WorkItem>) -> Result<Ending, Failure> {
-        let mut shop = self.stream.launcher.open(approved.evidence())?;
+        let recorder = Recorder {
+            stream: self.stream.clone(),
+            execution: approved.execution().clone(),
+            so_far: self.reach.clone(),
+        };
+        let mut shop = self.stream.launcher.open(approved.evidence())?.telling(Box::new(recorder));
         if let Some(running) = self.stream.running().get_mut(approved.execution()) {
             running.canceller = Some(shop.canceller());
         }
@@ -262,6 +275,7 @@ impl Job {
     }
 
     fn leave(&mut self, step: usize, label: String, state: StepState, took_ms: u64) {
+        self.record.reach = self.reach.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         self.record.leave(step, label, state, took_ms);
         self.show();
     }

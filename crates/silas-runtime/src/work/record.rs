@@ -2,6 +2,7 @@
 
 use crate::view::{StepState, StepView, WorkView};
 use crate::words::ResultFacts;
+use crate::work::reach::Reach;
 use serde::{Deserialize, Serialize};
 use silas_approval::Approved;
 use silas_core::changeset::FileDiff;
@@ -39,6 +40,8 @@ pub(crate) struct WorkRecord {
     /// Where the owner's text met ours while it was being put in place; both are kept.
     #[serde(default)]
     pub(crate) last_moment: Vec<String>,
+    #[serde(default)]
+    pub(crate) reach: Reach,
     pub(crate) changeset: Option<Digest>,
     /// How many files were put in place; the diffs may show fewer.
     #[serde(default)]
@@ -81,6 +84,7 @@ impl WorkRecord {
             orders_found: 0,
             diffs: Vec::new(),
             last_moment: Vec::new(),
+            reach: Reach::default(),
             changeset: None,
             files: 0,
             took_ms: 0,

@@ -24,6 +24,7 @@ mod listeners;
 mod outside;
 mod page;
 mod queue;
+mod reach;
 mod resting;
 mod secrets;
 mod story;
