@@ -225,8 +225,10 @@ impl Bench {
                 let [stdout, stderr] = [&outcome.stdout, &outcome.stderr].map(|stream| relay.hide_given(stream));
                 let mut output = words(&stdout, &stderr, STEP_OUTPUT_CHARS_MAX);
                 if let Some(why) = self.why_killed(&outcome) {
-                    output = format!("{why}
-{output}");
+                    output = format!(
+                        "{why}
+{output}"
+                    );
                 }
                 StepResult { output, took_ms: millis(outcome.took), ended: outcome.ended }
             }

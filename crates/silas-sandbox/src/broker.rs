@@ -11,10 +11,10 @@ mod handle;
 mod names;
 mod secrets;
 mod socket;
+mod ways;
 
 use crate::confine::{self, FrontRules};
 use crate::{Error, frame, syscall};
-use carry::Carried;
 pub(crate) use handle::Handle;
 use names::Names;
 pub(crate) use secrets::Answer;
@@ -24,11 +24,12 @@ use silas_core::host::HostGrant;
 use silas_core::outside::{Connection, Reached};
 use silas_core::secret::SecretRef;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use ways::{State, Stream, Way};
 
 /// The addresses of a name. Runs in a process of its own, so it may wait.
 pub type Resolver<'a> = &'a dyn Fn(&str) -> io::Result<Vec<IpAddr>>;
@@ -41,12 +42,6 @@ pub fn system_resolver(name: &str) -> io::Result<Vec<IpAddr>> {
 
 /// Streams at once; a package manager opens a few dozen.
 const STREAMS_MAX: usize = 64;
-/// Streams in one run, each of which is an entry of the ledger.
-const CONNECTIONS_MAX: usize = 1000;
-/// A stream on which nothing moves is closed, so that forgotten ones do not use up the places of others.
-const IDLE_MAX: Duration = Duration::from_secs(300);
-/// For one address to answer.
-const DIAL_MAX: Duration = Duration::from_secs(15);
 /// For what a program sent right before its end to get through.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
 
@@ -100,41 +95,6 @@ struct Broker<'a> {
     n_made: usize,
     /// Set when the program is over.
     drains_until: Option<Instant>,
-}
-
-struct Stream {
-    state: State,
-    /// When something last moved.
-    moved: Instant,
-}
-
-enum State {
-    /// Waits for the name's addresses.
-    Naming {
-        client: TcpStream,
-        grant: HostGrant,
-    },
-    Dialling(Dial),
-    Open(Carried),
-    Over,
-}
-
-struct Dial {
-    client: TcpStream,
-    server: TcpStream,
-    grant: HostGrant,
-    /// Where `server` is going.
-    address: IpAddr,
-    /// To be tried if it does not get there.
-    rest: Vec<IpAddr>,
-    way: Way,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Out,
-    /// From this machine into the cell.
-    In,
 }
 
 /// The broker's whole life.
@@ -269,129 +229,6 @@ impl Broker<'_> {
         Ok(())
     }
 
-    /// A program in the cell has connected to an outlet.
-    fn let_out(&mut self, n: usize) -> io::Result<()> {
-        let Some((grant, listener)) = self.hosts.get(n) else { return Ok(()) };
-        let Some(client) = socket::accept(listener)? else { return Ok(()) };
-        let grant = grant.clone();
-        self.n_made += 1;
-        if self.n_made > CONNECTIONS_MAX {
-            socket::reset(client);
-            // Said once; after that nobody listens any more, and programs are told by the kernel.
-            self.hosts.clear();
-            self.callback = None;
-            return self.report(grant, None, Reached::TooMany);
-        }
-        let known = match grant.address() {
-            Some(address) => Some(vec![address]),
-            // Never asked of anyone: this machine is this machine.
-            None if grant.is_localhost() => Some(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]),
-            None => self.names.known(grant.host()),
-        };
-        let state = match known {
-            Some(addresses) => self.dial_out(client, grant, &addresses)?,
-            None => {
-                self.names.ask(grant.host())?;
-                State::Naming { client, grant }
-            }
-        };
-        self.streams.push(Stream { state, moved: Instant::now() });
-        Ok(())
-    }
-
-    /// A program of this machine has called the port.
-    fn let_in(&mut self, n: usize) -> io::Result<()> {
-        let Some(callback) = &mut self.callback else { return Ok(()) };
-        let Some(client) = callback.listeners.get(n).map(socket::accept).transpose()?.flatten() else { return Ok(()) };
-        let (address, port) = (IpAddr::from(Ipv4Addr::LOCALHOST), callback.port);
-        let (Some(call), Ok(grant)) = (callback.calls.pop(), HostGrant::parse(&format!("localhost:{port}"))) else {
-            socket::reset(client);
-            callback.listeners.clear();
-            return Ok(());
-        };
-        let state = match socket::dial_with(call, SocketAddr::new(address, port)) {
-            Ok(server) => State::Dialling(Dial { client, server, grant, address, rest: Vec::new(), way: Way::In }),
-            // Nobody listens inside yet.
-            Err(_) => State::Over,
-        };
-        self.streams.push(Stream { state, moved: Instant::now() });
-        Ok(())
-    }
-
-    fn dial_out(&mut self, client: TcpStream, grant: HostGrant, addresses: &[IpAddr]) -> io::Result<State> {
-        let mut refused = None;
-        let mut admitted = Vec::new();
-        for address in addresses {
-            match grant.admits(*address) {
-                Ok(()) => admitted.push(*address),
-                Err(why) => refused = refused.or(Some(why)),
-            }
-        }
-        if let (Some(why), []) = (refused, admitted.as_slice()) {
-            socket::reset(client);
-            self.report(grant, None, Reached::Refused(why))?;
-            return Ok(State::Over);
-        }
-        admitted.reverse();
-        self.dial_next(client, grant, admitted)
-    }
-
-    /// Tries the last of `rest`, and the ones before it if that cannot even be begun.
-    fn dial_next(&mut self, client: TcpStream, grant: HostGrant, mut rest: Vec<IpAddr>) -> io::Result<State> {
-        let mut last = None;
-        while let Some(address) = rest.pop() {
-            if let Ok(server) = socket::dial(SocketAddr::new(address, grant.port())) {
-                return Ok(State::Dialling(Dial { client, server, grant, address, rest, way: Way::Out }));
-            }
-            last = Some(address);
-        }
-        self.give_up(client, grant, last)
-    }
-
-    fn give_up(&mut self, client: TcpStream, grant: HostGrant, address: Option<IpAddr>) -> io::Result<State> {
-        socket::reset(client);
-        self.report(grant, address, Reached::Unanswered)?;
-        Ok(State::Over)
-    }
-
-    fn advance(&mut self, n: usize, event: i16) -> io::Result<()> {
-        let Some(stream) = self.streams.get_mut(n) else { return Ok(()) };
-        let state = match std::mem::replace(&mut stream.state, State::Over) {
-            State::Open(mut carried) => {
-                if carried.go_on() {
-                    stream.moved = Instant::now();
-                }
-                if carried.is_over() { State::Over } else { State::Open(carried) }
-            }
-            State::Dialling(dial) if event & (libc::POLLOUT | libc::POLLERR | libc::POLLHUP) != 0 => {
-                stream.moved = Instant::now();
-                self.connected(dial)?
-            }
-            other => other,
-        };
-        if let Some(stream) = self.streams.get_mut(n) {
-            stream.state = state;
-        }
-        Ok(())
-    }
-
-    fn connected(&mut self, dial: Dial) -> io::Result<State> {
-        let Dial { client, server, grant, address, rest, way } = dial;
-        match (server.take_error(), way) {
-            (Ok(None), _) => {
-                let outcome = if way == Way::Out { Reached::Opened } else { Reached::Called };
-                self.report(grant, Some(address), outcome)?;
-                Ok(State::Open(Carried::new(client, server)))
-            }
-            (_, Way::In) => {
-                socket::reset(client);
-                Ok(State::Over)
-            }
-            (_, Way::Out) if rest.is_empty() => self.give_up(client, grant, Some(address)),
-            (_, Way::Out) => self.dial_next(client, grant, rest),
-        }
-    }
-
     /// Names that are known by now, and streams that have waited too long.
     fn settle(&mut self) -> io::Result<()> {
         for name in self.names.answered() {
@@ -442,16 +279,5 @@ impl Broker<'_> {
 
     fn say(&mut self, what: &Says) -> Result<(), Error> {
         frame::send(&mut self.watcher, what)
-    }
-}
-
-impl State {
-    fn patience(&self) -> Duration {
-        match self {
-            State::Naming { .. } => names::ASK_MAX + DIAL_MAX,
-            State::Dialling(_) => DIAL_MAX,
-            State::Open(_) => IDLE_MAX,
-            State::Over => Duration::ZERO,
-        }
     }
 }

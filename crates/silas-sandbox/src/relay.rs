@@ -29,7 +29,9 @@ impl<'a> Relay<'a> {
     /// The output of a command without the secrets that it was given. Whoever disguises a value can still print it.
     pub(crate) fn hide_given(&self, output: &[u8]) -> Vec<u8> {
         let values = self.given.iter().flat_map(|secret| [secret.expose(), secret.expose().trim_ascii()]);
-        values.filter(|value| value.len() >= HIDDEN_BYTES_MIN).fold(output.to_vec(), |output, value| hide(&output, value))
+        values
+            .filter(|value| value.len() >= HIDDEN_BYTES_MIN)
+            .fold(output.to_vec(), |output, value| hide(&output, value))
     }
 }
 

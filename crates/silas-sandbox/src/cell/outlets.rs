@@ -6,9 +6,11 @@
 //! Every granted name has an address of its own on the cell's loopback, which `/etc/hosts` tells; an address that was
 //! granted literally is put on the cell's loopback itself. Clients need not know of any of this.
 
-use super::CellSpec;
+use super::prepared::Prepared;
 use super::report::{Failure, Step, at};
 use super::sys;
+use super::{CellSpec, Error};
+use crate::broker::{Callback, Setup};
 use crate::fd_passing;
 use silas_core::host::HostGrant;
 use std::collections::BTreeMap;
@@ -31,7 +33,7 @@ const TAG_CALL: u8 = 255;
 
 #[derive(Default)]
 pub(super) struct Outlets {
-    pub(super) listeners: Vec<Listening>,
+    listeners: Vec<Listening>,
     /// Addresses that the cell's loopback must get.
     addresses: Vec<IpAddr>,
     /// What `/etc/hosts` says besides the usual.
@@ -40,8 +42,8 @@ pub(super) struct Outlets {
     pub(super) callback_port: Option<u16>,
 }
 
-pub(super) struct Listening {
-    pub(super) grant: HostGrant,
+struct Listening {
+    grant: HostGrant,
     at: SocketAddr,
     /// The other half of `localhost` does without where a system has no IPv6.
     is_needed: bool,
@@ -50,9 +52,9 @@ pub(super) struct Listening {
 /// What the child has made.
 #[derive(Default)]
 pub(super) struct Made {
-    pub(super) hosts: Vec<(usize, TcpListener)>,
-    pub(super) secrets: Option<UnixListener>,
-    pub(super) calls: Vec<OwnedFd>,
+    hosts: Vec<(usize, TcpListener)>,
+    secrets: Option<UnixListener>,
+    calls: Vec<OwnedFd>,
 }
 
 impl Outlets {
@@ -154,6 +156,30 @@ pub(super) fn take_over(mut from: UnixStream) -> io::Result<Made> {
         }
     }
     Ok(made)
+}
+
+impl Made {
+    /// What the child has made, put together with what was granted.
+    pub(super) fn setup(self, cell: &Prepared<'_>, callers: Vec<TcpListener>) -> Setup {
+        let granted =
+            |(n, listener): (usize, TcpListener)| Some((cell.outlets.listeners.get(n)?.grant.clone(), listener));
+        Setup {
+            hosts: self.hosts.into_iter().filter_map(granted).collect(),
+            secrets: self.secrets.map(|listener| (listener, cell.spec.secrets.clone())),
+            callback: cell.outlets.callback_port.map(|port| Callback { port, listeners: callers, calls: self.calls }),
+        }
+    }
+}
+
+/// The port on this machine's loopback; on its IPv6 half too where there is one.
+pub(super) fn open_callback_port(port: u16) -> Result<Vec<TcpListener>, Error> {
+    let first = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|cause| Error::CallbackPort { port, cause })?;
+    let second = match TcpListener::bind((Ipv6Addr::LOCALHOST, port)) {
+        Ok(listener) => Some(listener),
+        Err(cause) if cause.kind() == io::ErrorKind::AddrInUse => return Err(Error::CallbackPort { port, cause }),
+        Err(_) => None,
+    };
+    Ok(std::iter::once(first).chain(second).collect())
 }
 
 #[cfg(test)]

@@ -8,14 +8,13 @@ use super::prepared::{Caller, Prepared};
 use super::report::{Failure, RECORD_BYTES, Record, Step};
 use super::sys::{self, Cloned};
 use super::{Brokers, Error, Limits, LimitsInForce, disk, idmap, outlets, refuse_threads};
-use crate::broker::{Callback, Handle, Setup};
+use crate::broker::Handle;
 use crate::confine::syscalls;
 use crate::layers::{Layer, in_force};
 use silas_core::check::Ended;
 use silas_core::outside::Outside;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
@@ -101,7 +100,7 @@ pub(super) fn run(
         }
     }
     let port = cell.outlets.callback_port;
-    let callers = port.map_or(Ok(Vec::new()), open_callback_port)?;
+    let callers = port.map_or(Ok(Vec::new()), outlets::open_callback_port)?;
     let (handover, handed_over) = match cell.outlets.is_empty() {
         true => (None, None),
         false => sys::socket_pair().map(|(ours, theirs)| (Some(ours), Some(theirs))).map_err(plumbing)?,
@@ -143,7 +142,7 @@ pub(super) fn run(
     let mut broker = match handover {
         Some(from) => {
             let made = outlets::take_over(from).map_err(|cause| Error::Setup { step: "taking over sockets", cause })?;
-            Some(Handle::start(setup(cell, made, callers), brokers.resolver)?)
+            Some(Handle::start(made.setup(cell, callers), brokers.resolver)?)
         }
         None => None,
     };
@@ -175,27 +174,6 @@ pub(super) fn run(
     let is_disk_nearly_full = until == Over::DiskNearlyFull;
     let (stdout, stderr) = (watch.stdout.1, watch.stderr.1);
     Ok(Seen { ended, stdout, stderr, limits: in_force, is_memory_exceeded, is_disk_nearly_full })
-}
-
-/// What the child has made, put together with what was granted.
-fn setup(cell: &Prepared<'_>, made: outlets::Made, callers: Vec<TcpListener>) -> Setup {
-    let granted = |(n, listener): (usize, TcpListener)| Some((cell.outlets.listeners.get(n)?.grant.clone(), listener));
-    Setup {
-        hosts: made.hosts.into_iter().filter_map(granted).collect(),
-        secrets: made.secrets.map(|listener| (listener, cell.spec.secrets.clone())),
-        callback: cell.outlets.callback_port.map(|port| Callback { port, listeners: callers, calls: made.calls }),
-    }
-}
-
-/// The port on this machine's loopback; on its IPv6 half too where there is one.
-fn open_callback_port(port: u16) -> Result<Vec<TcpListener>, Error> {
-    let first = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|cause| Error::CallbackPort { port, cause })?;
-    let second = match TcpListener::bind((Ipv6Addr::LOCALHOST, port)) {
-        Ok(listener) => Some(listener),
-        Err(e) if e.kind() == io::ErrorKind::AddrInUse => return Err(Error::CallbackPort { port, cause: e }),
-        Err(_) => None,
-    };
-    Ok(std::iter::once(first).chain(second).collect())
 }
 
 struct Watch {

@@ -45,6 +45,9 @@ fn a_named_host_is_on_the_card_in_the_proof_and_in_the_log() {
     assert_eq!(work["outcome"], "proved", "{work}");
     assert_eq!(std::fs::read_to_string(repo.join("greeting.txt")).unwrap(), "hello from outside\n");
 
+    line.send(&serde_json::json!({ "type": "proof", "execution": work["execution"] })).unwrap();
+    let proof = line.wait_for("proof").unwrap()["proof"]["steps"].to_string();
+    assert!(proof.contains(&format!("127.0.0.1:{port} 2 times")) && !proof.contains("no network"), "{proof}");
     let (code, told) = silas.command(&["activity"]);
     assert_eq!(code, 0);
     assert!(told.contains(&format!("Reached 127.0.0.1:{port} at 127.0.0.1")), "{told}");
