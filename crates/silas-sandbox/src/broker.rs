@@ -100,6 +100,7 @@ struct Broker<'a> {
 /// The broker's whole life.
 fn live(setup: Setup, watcher: UnixStream, resolver: Resolver<'_>) -> Result<(), Error> {
     syscall::name_process(c"silas-broker");
+    socket::survive_broken_pipes();
     let readable = READABLE.map(PathBuf::from);
     let rules = FrontRules { writable: &[], readable: &readable };
     confine::confine_front(&rules).map_err(|e| Error::Isolation { code: e.code().to_owned(), cause: e.to_string() })?;

@@ -151,7 +151,9 @@ impl Workspace {
             Ok(outcome) => Ok(Ran::Ended(outcome)),
             Err(cell::Error::Cancelled) => Err(Error::Cancelled),
             Err(cell::Error::Unrecorded) => Err(Error::Unrecorded),
-            Err(e @ (cell::Error::Program { .. } | cell::Error::Cwd { .. })) => Ok(Ran::NotStarted(e.to_string())),
+            Err(e @ (cell::Error::Program { .. } | cell::Error::Cwd { .. } | cell::Error::CallbackPort { .. })) => {
+                Ok(Ran::NotStarted(e.to_string()))
+            }
             Err(e) => Err(Error::Isolation { code: e.code().to_owned(), cause: e.to_string() }),
         }
     }
@@ -168,7 +170,7 @@ impl Workspace {
 /// What became of a command. Isolation that is missing is an [`Error`] and never one of these.
 pub(crate) enum Ran {
     Ended(CellOutcome),
-    /// Its program or its directory is not there; the plan is wrong about that, not the sandbox.
+    /// Its program, its directory or its port is not there; the plan is wrong about that, not the sandbox.
     NotStarted(String),
 }
 

@@ -208,7 +208,7 @@ fn hosts_are_named_one_by_one() {
     let found = |hosts: &str| Some((hosts.to_owned(), "k".to_owned()));
     assert_eq!(decided("run `c` in `d` reaching `example.org:443` and check with `k`"), found("example.org:443"));
     assert_eq!(decided("run `c` reaching `a:1` and `b:2` and check with `k`"), found("a:1 b:2"));
-    assert_eq!(decided("run `c` in d and check with `k`"), found(""));
+    assert_eq!(decided("run `c` in `d` and check with `k`"), found(""));
     assert_eq!(decided("run `c` reaching a:1 and check with `k`"), None);
     assert_eq!(decided("run `c` reaching and check with `k`"), None);
 }

@@ -1,4 +1,4 @@
-//! The small rules of names of secrets.
+//! Names of secrets, and values that are not printed.
 
 use super::*;
 

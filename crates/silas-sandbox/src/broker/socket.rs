@@ -78,6 +78,12 @@ pub(super) fn reset(stream: TcpStream) {
     };
 }
 
+/// A peer that is gone is an error to be dealt with, whatever the process that we are forked from thinks of it.
+pub(super) fn survive_broken_pipes() {
+    // SAFETY: only numbers are passed. Nothing is executed from here, so nobody inherits it.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+}
+
 /// Ends this process if it takes longer.
 pub(super) fn end_after(secs: u32) {
     // SAFETY: only a number is passed; the signal's default is to end the process.

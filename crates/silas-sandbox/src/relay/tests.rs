@@ -1,3 +1,5 @@
+//! What is told about a command without the secrets that it was given.
+
 use super::*;
 
 #[test]

@@ -10,7 +10,7 @@ use silas_core::outside::{Connection, Reached};
 use silas_sandbox::cell::{self, Brokers, CellOutcome, CellSpec, Error};
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -22,6 +22,7 @@ pub(crate) const CASES: &[Case] = &[
     ("reached_by_python", reached_by_python),
     ("reached_by_a_static_program", reached_by_a_static_program),
     ("reached_by_address_and_localhost", reached_by_address_and_localhost),
+    ("reached_by_ipv6", reached_by_ipv6),
     ("much_in_both_directions", much_in_both_directions),
     ("more_streams_than_places", more_streams_than_places),
     ("nothing_without_a_grant", nothing_without_a_grant),
@@ -171,6 +172,24 @@ fn reached_by_address_and_localhost(ground: &Ground) -> Shown {
         assert_eq!(text(&outcome.stdout), "hello", "{grant}: {}", text(&outcome.stderr));
         assert_eq!(connections, [opened(grant, at.into())]);
     }
+    Shown::Held
+}
+
+fn reached_by_ipv6(ground: &Ground) -> Shown {
+    needs_python!();
+    needs!("/proc/net/if_inet6");
+    let local = Server::http(&ground.outside, (Ipv6Addr::LOCALHOST.into(), 4446), "200 OK", "hello");
+    for (grant, host) in [("[::1]:4446", "::1"), ("localhost:4446", "::1")] {
+        let (outcome, connections) = python(ground, &[grant], &ask(host, 4446));
+        assert_eq!(text(&outcome.stdout), "hello", "{grant}: {}", text(&outcome.stderr));
+        assert_eq!(connections, [opened(grant, Ipv6Addr::LOCALHOST.into())]);
+    }
+    assert_eq!(local.hits(), 2);
+    // An address that only the cell's loopback has: the program gets to the broker, and the broker nowhere.
+    let (outcome, connections) = python(ground, &["[2606:4700::1111]:443"], &ask("2606:4700::1111", 443));
+    assert_eq!(text(&outcome.stdout), "failed");
+    let to = HostGrant::parse("[2606:4700::1111]:443").unwrap();
+    assert_eq!(connections, [Connection { address: to.address(), to, outcome: Reached::Unanswered }]);
     Shown::Held
 }
 

@@ -1,3 +1,5 @@
+//! Where each grant is found inside a cell.
+
 use super::*;
 use crate::cell::Limits;
 
