@@ -3,7 +3,7 @@
 use crate::ground::{Ground, PYTHON, eventually, refusal, text};
 use crate::internet::{FILES, Log, OTHER, PRIVATE, Server};
 use crate::runner::{Case, Shown};
-use crate::{needs, needs_python};
+use crate::{enter_the_internet, needs, needs_python};
 use silas_core::check::Ended;
 use silas_core::host::{HostGrant, NotThere};
 use silas_core::outside::{Connection, Reached};
@@ -12,8 +12,9 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) const CASES: &[Case] = &[
@@ -94,6 +95,7 @@ except OSError as e: print('failed')
 }
 
 fn reached_by_curl(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs!("/usr/bin/curl");
     let _server = server(ground, FILES, 80);
     let argv = ["/usr/bin/curl", "-sS", "--noproxy", "*", "http://files.example/"];
@@ -104,6 +106,7 @@ fn reached_by_curl(ground: &Ground) -> Shown {
 }
 
 fn reached_by_node(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs!("/usr/bin/node");
     let _server = server(ground, FILES, 80);
     let code = "fetch('http://files.example/').then(r => r.text()).then(t => console.log(t))";
@@ -115,6 +118,7 @@ fn reached_by_node(ground: &Ground) -> Shown {
 }
 
 fn reached_by_python(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let _server = server(ground, FILES, 80);
     let (outcome, connections) = python(ground, &["files.example:80"], &ask("files.example", 80));
@@ -123,9 +127,23 @@ fn reached_by_python(ground: &Ground) -> Shown {
     Shown::Held
 }
 
-/// Built before the case takes on its user, who may not have a compiler.
-pub(crate) fn build_static_client(to: &Path) {
-    let source = "use std::io::{Read, Write};
+/// A program without any library, built before a case takes on its user, who may not have a compiler.
+pub(crate) struct StaticClient {
+    _dir: tempfile::TempDir,
+}
+
+static CLIENT: OnceLock<PathBuf> = OnceLock::new();
+
+impl StaticClient {
+    pub(crate) fn build() -> Option<StaticClient> {
+        const CASE: &str = "broker::reached_by_a_static_program";
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let mut filters = words.iter().filter(|word| !word.starts_with('-')).peekable();
+        let is_meant = |word: &String| CASE.contains(word.trim_start_matches("root::").trim_start_matches("user::"));
+        if words.iter().any(|word| word == "--list") || (filters.peek().is_some() && !filters.any(is_meant)) {
+            return None;
+        }
+        let source = "use std::io::{Read, Write};
 fn main() {
     let mut stream = std::net::TcpStream::connect((\"files.example\", 80)).unwrap();
     stream.write_all(b\"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n\").unwrap();
@@ -133,20 +151,27 @@ fn main() {
     stream.read_to_string(&mut answer).unwrap();
     println!(\"{}\", answer.lines().last().unwrap());
 }";
-    let file = to.with_extension("rs");
-    fs::write(&file, source).unwrap();
-    let mut rustc = Command::new("rustc");
-    rustc.args(["--edition=2024", "-Ctarget-feature=+crt-static", "-o"]).arg(to).arg(&file);
-    if rustc.output().is_ok_and(|built| built.status.success()) {
-        fs::set_permissions(to, fs::Permissions::from_mode(0o755)).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let (file, program) = (dir.path().join("client.rs"), dir.path().join("client"));
+        fs::write(&file, source).unwrap();
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--edition=2024", "-Ctarget-feature=+crt-static", "-o"]).arg(&program).arg(&file);
+        if rustc.output().is_ok_and(|built| built.status.success()) {
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            CLIENT.get_or_init(|| program);
+        }
+        Some(StaticClient { _dir: dir })
     }
 }
 
 fn reached_by_a_static_program(ground: &Ground) -> Shown {
-    let client = ground.library.join("client");
-    if !client.exists() {
+    enter_the_internet!(ground);
+    let Some(built) = CLIENT.get() else {
         return Shown::Skipped("no static program can be built here".to_owned());
-    }
+    };
+    let client = ground.project.join("client");
+    fs::copy(built, &client).unwrap();
     let _server = server(ground, FILES, 80);
     let (outcome, connections) = run(&spec(ground, &["files.example:80"], &[client.to_str().unwrap()]), &files);
     assert_eq!(text(&outcome.stdout), "hello", "{}", text(&outcome.stderr));
@@ -156,6 +181,7 @@ fn reached_by_a_static_program(ground: &Ground) -> Shown {
 
 /// Addresses that were named literally, private ones too, and this machine by its name.
 fn reached_by_address_and_localhost(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let never = |_: &str| -> std::io::Result<Vec<IpAddr>> { panic!("nobody needs to be asked") };
     for (grant, host, port, at) in [
@@ -176,6 +202,7 @@ fn reached_by_address_and_localhost(ground: &Ground) -> Shown {
 }
 
 fn reached_by_ipv6(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     needs!("/proc/net/if_inet6");
     let local = Server::http(&ground.outside, (Ipv6Addr::LOCALHOST.into(), 4446), "200 OK", "hello");
@@ -194,6 +221,7 @@ fn reached_by_ipv6(ground: &Ground) -> Shown {
 }
 
 fn much_in_both_directions(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     // Says how much it got only when the client has said that there is no more.
     let _server = Server::start(&ground.outside, (ADDRESS, 80), |stream| {
@@ -231,6 +259,7 @@ print(got == data)
 }
 
 fn more_streams_than_places(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let server = server(ground, FILES, 80);
     let code = "import socket
@@ -254,6 +283,7 @@ print(n)
 }
 
 fn nothing_without_a_grant(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let server = server(ground, FILES, 80);
     for host in ["files.example", "93.184.216.34"] {
@@ -267,6 +297,7 @@ fn nothing_without_a_grant(ground: &Ground) -> Shown {
 
 /// The name is granted; its address is not.
 fn by_the_address_behind_a_name(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let server = server(ground, FILES, 80);
     let (outcome, connections) = python(ground, &["files.example:80"], &ask("93.184.216.34", 80));
@@ -276,6 +307,7 @@ fn by_the_address_behind_a_name(ground: &Ground) -> Shown {
 }
 
 fn by_odd_spellings(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let server = server(ground, FILES, 80);
     // One number, hexadecimal, octal, short, and as an IPv6 address.
@@ -292,6 +324,7 @@ fn by_odd_spellings(ground: &Ground) -> Shown {
 }
 
 fn by_a_redirect(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs!("/usr/bin/curl");
     let away = "302 Found\r\nLocation: http://93.184.216.35/";
     let first = Server::http(&ground.outside, (ADDRESS, 80), away, "");
@@ -308,6 +341,7 @@ fn by_a_redirect(ground: &Ground) -> Shown {
 }
 
 fn by_another_port(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let server = server(ground, FILES, 81);
     let (outcome, connections) = python(ground, &["files.example:80"], &ask("files.example", 81));
@@ -317,6 +351,7 @@ fn by_another_port(ground: &Ground) -> Shown {
 }
 
 fn by_another_hosts_port(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let servers = [80, 81].map(|port| server(ground, FILES, port));
     let hosts = ["a.example:80", "b.example:81"];
@@ -335,6 +370,7 @@ fn by_another_hosts_port(ground: &Ground) -> Shown {
 
 /// The first answer counts until the run is over, even if another public host is named later.
 fn by_a_name_that_changes_its_mind(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let first = server(ground, FILES, 80);
     let second = server(ground, OTHER, 80);
@@ -367,6 +403,7 @@ fn shared_counter() -> &'static AtomicU32 {
 }
 
 fn by_a_name_of_something_private(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     for address in PRIVATE {
         let server = server(ground, address, 80);
@@ -383,6 +420,7 @@ fn by_a_name_of_something_private(ground: &Ground) -> Shown {
 
 /// A private address among public ones is passed over.
 fn by_a_name_of_both(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let private = server(ground, PRIVATE[1], 80);
     let public = server(ground, FILES, 80);
@@ -397,6 +435,7 @@ fn by_a_name_of_both(ground: &Ground) -> Shown {
 }
 
 fn by_dns_and_udp(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let sockets = [FILES, PRIVATE[0]].map(|address| UdpSocket::bind((address, 53)).unwrap());
     sockets.iter().for_each(|socket| socket.set_nonblocking(true).unwrap());
@@ -421,6 +460,7 @@ print(socket.getaddrinfo('files.example', 80)[0][4][0])
 
 /// With nobody to write it down, the first connection ends the run.
 fn without_being_written_down(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let code = format!("{}\nimport time; time.sleep(60)", ask("127.0.0.1", 4443));
     let _server = server(ground, PRIVATE[0], 4443);
@@ -430,6 +470,7 @@ fn without_being_written_down(ground: &Ground) -> Shown {
 }
 
 fn failures_are_reported(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let argv = [PYTHON, "-c", &ask("files.example", 80)];
     let granted = spec(ground, &["files.example:80"], &argv);
@@ -450,6 +491,7 @@ fn failures_are_reported(ground: &Ground) -> Shown {
 }
 
 fn too_often(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     let _server = server(ground, FILES, 80);
     let code = "import socket
@@ -470,6 +512,7 @@ print(n)
 }
 
 fn a_port_for_a_login(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     needs_python!();
     // The browser: asks again until the program listens.
     let port = 8765;
@@ -511,6 +554,7 @@ c.sendall(b'thanks'); c.shutdown(socket.SHUT_WR); c.recv(1)
 }
 
 fn a_port_that_is_taken(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
     let _server = server(ground, PRIVATE[0], 8766);
     let error = refusal(&CellSpec { callback_port: Some(8766), ..ground.spec(&["true"]) });
     assert_eq!(error.code(), "E_SANDBOX_PORT");

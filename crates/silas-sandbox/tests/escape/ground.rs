@@ -190,13 +190,3 @@ pub(crate) fn separate(identity: Identity, flags: libc::c_int) {
     // SAFETY: only flags are passed.
     assert_eq!(unsafe { libc::unshare(flags) }, 0);
 }
-
-/// The same for any other program of the system.
-#[macro_export]
-macro_rules! needs {
-    ($program:literal) => {
-        if !std::path::Path::new($program).exists() {
-            return $crate::runner::Shown::Skipped(concat!("there is no ", $program).to_owned());
-        }
-    };
-}

@@ -1,6 +1,8 @@
 //! A small internet of its own for a case: a network namespace whose loopback has public, private and metadata
 //! addresses, servers on them, and a name server that says what the case wants. No packet leaves the machine.
 
+use crate::ground::separate;
+use crate::identity::Identity;
 use silas_core::outside::{Connection, NotRecorded, Outside};
 use silas_core::secret::{Secret, SecretRef};
 use std::fs;
@@ -20,20 +22,9 @@ pub(crate) const PRIVATE: [Ipv4Addr; 5] = [
     Ipv4Addr::new(100, 100, 100, 200),
 ];
 
-/// Leaves the machine's network for one with those addresses. Before the case takes on its user.
-pub(crate) fn enter() -> Result<(), String> {
-    // SAFETY: no arguments; only numbers are passed below.
-    let (uid, gid, is_root) = unsafe { (libc::geteuid(), libc::getegid(), libc::geteuid() == 0) };
-    let flags = if is_root { libc::CLONE_NEWNET } else { libc::CLONE_NEWUSER | libc::CLONE_NEWNET };
-    // SAFETY: as above; this process has one thread.
-    if unsafe { libc::unshare(flags) } != 0 {
-        return Err(format!("no network namespace: {}", std::io::Error::last_os_error()));
-    }
-    if !is_root {
-        fs::write("/proc/self/setgroups", "deny").map_err(|e| e.to_string())?;
-        fs::write("/proc/self/uid_map", format!("{uid} {uid} 1")).map_err(|e| e.to_string())?;
-        fs::write("/proc/self/gid_map", format!("{gid} {gid} 1")).map_err(|e| e.to_string())?;
-    }
+/// Leaves the machine's network for one with those addresses.
+pub(crate) fn enter(identity: Identity) -> Result<(), String> {
+    separate(identity, libc::CLONE_NEWNET);
     // Servers of an ordinary user too may have the ports that clients expect.
     fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0").map_err(|e| format!("low ports: {e}"))?;
     interface("lo", None).map_err(|e| format!("loopback: {e}"))?;

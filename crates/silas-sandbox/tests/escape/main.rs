@@ -45,5 +45,8 @@ fn main() {
         ("errors", errors::CASES),
         ("front", front::CASES),
     ];
-    std::process::exit(runner::run(&groups));
+    let client = broker::StaticClient::build();
+    let code = runner::run(&groups);
+    drop(client);
+    std::process::exit(code);
 }
