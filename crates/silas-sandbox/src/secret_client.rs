@@ -11,9 +11,9 @@ use std::path::Path;
 const FAILED: u8 = 1;
 const MISUSED: u8 = 2;
 
-/// The exit code, if this process was started as `silas-secret`; the caller ends with it at once.
-pub fn secret_client() -> Option<u8> {
-    let mut arguments = std::env::args();
+/// The exit code, if these arguments say that this process was started as `silas-secret`; the caller ends with it at
+/// once.
+pub fn secret_client(mut arguments: impl Iterator<Item = String>) -> Option<u8> {
     let name = arguments.next()?;
     if Path::new(&name).file_name()? != SECRET_PROGRAM {
         return None;

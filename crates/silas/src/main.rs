@@ -137,7 +137,7 @@ enum PlanCommand {
 
 fn main() -> ExitCode {
     // Inside a sandbox this program is also the one that asks for secrets.
-    if let Some(code) = silas_sandbox::secret_client() {
+    if let Some(code) = silas_sandbox::secret_client(std::env::args()) {
         return ExitCode::from(code);
     }
     arm_fail_point();

@@ -26,7 +26,7 @@ mod secrets;
 mod table;
 
 fn main() {
-    if let Some(code) = silas_sandbox::secret_client() {
+    if let Some(code) = silas_sandbox::secret_client(std::env::args()) {
         std::process::exit(code.into());
     }
     let groups = [

@@ -17,7 +17,7 @@ mod whole_path;
 mod world;
 
 fn main() {
-    if let Some(code) = silas_sandbox::secret_client() {
+    if let Some(code) = silas_sandbox::secret_client(std::env::args()) {
         std::process::exit(code.into());
     }
     let groups = [
