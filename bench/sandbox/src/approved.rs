@@ -131,6 +131,7 @@ fn plan(project: &Path) -> Result<WorkItem> {
         hosts: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
+        toolchains: Vec::new(),
         on_failure: "report".to_owned(),
         on_stuck: "report".to_owned(),
         failure_context: None,

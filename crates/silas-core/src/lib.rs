@@ -14,6 +14,7 @@ pub mod check;
 pub mod checkpoint;
 pub mod decimal;
 pub mod device;
+pub mod envelope;
 pub mod event;
 pub mod evidence;
 pub mod execution;
@@ -34,6 +35,7 @@ pub mod taint;
 pub mod task;
 pub mod time;
 pub mod token;
+pub mod toolchain;
 pub mod work;
 
 pub use canonical::Digest;

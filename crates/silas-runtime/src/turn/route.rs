@@ -109,6 +109,7 @@ impl Stream {
             hosts: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
+            toolchains: Vec::new(),
             on_failure: "report".to_owned(),
             on_stuck: "consult_planner".to_owned(),
             failure_context: None,

@@ -213,6 +213,7 @@ impl World {
             hosts: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
+            toolchains: Vec::new(),
             on_failure: "report".to_owned(),
             on_stuck: "report".to_owned(),
             failure_context: None,
