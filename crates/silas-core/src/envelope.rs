@@ -184,6 +184,9 @@ pub struct Metadata {
     pub is_truncated: bool,
     /// All processes together wanted more memory than allowed.
     pub is_memory_exceeded: bool,
+    /// It was ended before it had filled the disk.
+    #[serde(default)]
+    pub is_disk_nearly_full: bool,
 }
 
 /// Characters of each stream that a result keeps.
@@ -217,7 +220,14 @@ impl ExecutionResult {
     /// It could not even be started.
     pub fn not_started(execution_id: ExecutionId, step_index: u32, executor: Executor, why: &str) -> Self {
         let ended = Ended::Exited(NOT_STARTED);
-        let metadata = Metadata { executor, ended, took_ms: 0, is_truncated: false, is_memory_exceeded: false };
+        let metadata = Metadata {
+            executor,
+            ended,
+            took_ms: 0,
+            is_truncated: false,
+            is_memory_exceeded: false,
+            is_disk_nearly_full: false,
+        };
         let result = ExecutionResult::new(execution_id, step_index, metadata, b"", why.as_bytes());
         ExecutionResult { error: Some(why.to_owned()), ..result }
     }
@@ -225,8 +235,9 @@ impl ExecutionResult {
     /// Standard output, then standard error: what a person would have seen.
     pub fn output(&self) -> String {
         let content = self.for_model.peek();
-        let memory = self.metadata.is_memory_exceeded.then_some("Out of memory\n");
-        [memory.unwrap_or_default(), &content.return_value]
+        let is_killed = self.metadata.is_memory_exceeded || self.metadata.is_disk_nearly_full;
+        let why = is_killed.then(|| self.error.clone().unwrap_or_default() + "\n");
+        [why.as_deref().unwrap_or_default(), &content.return_value]
             .into_iter()
             .chain(content.artifacts.values().map(String::as_str))
             .collect()

@@ -67,6 +67,11 @@ impl Kind {
             Kind::Step => (1, Duration::from_secs(60)),
         }
     }
+
+    /// How long a token of this kind may be used at most.
+    pub fn lasts(self) -> Duration {
+        self.bounds().1
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub enum Family {
     /// `bin`, `registry` and `git` of Cargo's home.
     Cargo,
-    /// `toolchains` and `settings.toml` of rustup's home.
+    /// One toolchain below `toolchains`. Its programs are used directly: rustup's own stand-ins want to write.
     Rustup,
     /// One version of Python below `versions`.
     Pyenv,
@@ -64,8 +64,7 @@ impl Toolchain {
         let is_bin = self.path.ends_with("/bin");
         match self.family {
             Family::Cargo => is_bin.then(|| self.path.clone()),
-            Family::Rustup => None,
-            Family::Pyenv | Family::Nvm => Some(format!("{}/bin", self.path)),
+            Family::Rustup | Family::Pyenv | Family::Nvm => Some(format!("{}/bin", self.path)),
             Family::Uv if self.path.ends_with("/uv") => parent(&self.path, "/uv"),
             Family::Uv => Some(format!("{}/bin", self.path)),
         }
@@ -75,8 +74,7 @@ impl Toolchain {
     fn variable(&self) -> Option<(&'static str, String)> {
         match self.family {
             Family::Cargo => Some(("CARGO_HOME", parent(&self.path, "/bin")?)),
-            Family::Rustup => Some(("RUSTUP_HOME", parent(&self.path, "/toolchains")?)),
-            Family::Pyenv | Family::Nvm | Family::Uv => None,
+            Family::Rustup | Family::Pyenv | Family::Nvm | Family::Uv => None,
         }
     }
 }
@@ -100,8 +98,8 @@ pub fn words(toolchains: &[Toolchain]) -> String {
     for toolchain in toolchains {
         let last = toolchain.path.rsplit('/').next().unwrap_or_default();
         let name = match toolchain.family {
-            Family::Cargo | Family::Rustup => toolchain.family.name().to_owned(),
-            Family::Pyenv | Family::Nvm => format!("{} ({last})", toolchain.family.name()),
+            Family::Cargo => toolchain.family.name().to_owned(),
+            Family::Rustup | Family::Pyenv | Family::Nvm => format!("{} ({last})", toolchain.family.name()),
             Family::Uv if last == "uv" => "uv".to_owned(),
             Family::Uv => format!("uv ({last})"),
         };

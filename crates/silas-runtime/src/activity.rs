@@ -163,6 +163,7 @@ fn decided(kind: Kind, verdict: Verdict) -> String {
         Kind::HouseRules => "the house rules",
         Kind::Undo => "an undo",
         Kind::Root => "a directory",
+        Kind::Step => "a command",
     };
     let did = match verdict {
         Verdict::Approved => "approved",

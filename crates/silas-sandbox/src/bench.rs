@@ -14,10 +14,11 @@ use crate::permit::Permit;
 use crate::protocol::WorkshopAsk;
 use crate::tree::{self, Manifest};
 use crate::workspace::{self, Ran, Run, Throwaway, Workspace};
-use crate::{Applied, Changes, Copied, Error, StepResult, diff, frame};
+use crate::{Applied, Changes, Copied, Error, diff, frame};
 use serde::Serialize;
 use silas_core::changeset::Changeset;
 use silas_core::check::{CheckResult, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed, Outcome};
+use silas_core::envelope::{ExecutionResult, Executor, Metadata};
 use silas_core::event::Phase;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -40,12 +41,6 @@ pub(crate) struct Bench {
     after: Vec<CheckResult>,
     is_over: bool,
 }
-
-/// Characters of a step's output that are passed on.
-const STEP_OUTPUT_CHARS_MAX: usize = 20_000;
-
-/// What a shell says of a program that it cannot find.
-const NOT_STARTED: i32 = 127;
 
 impl Bench {
     pub(crate) fn new(ground: Ground, permit: Permit, socket: UnixStream) -> Self {
@@ -206,7 +201,7 @@ impl Bench {
         innermost.max_by_key(|(place, _)| place.path.len()).map(|(place, dir)| below(dir, &path[place.path.len()..]))
     }
 
-    fn step(&mut self, n: usize) -> Result<StepResult, Error> {
+    fn step(&mut self, n: usize) -> Result<ExecutionResult, Error> {
         let plan = self.permit.plan.definition();
         let n_steps = plan.steps.len();
         self.must(self.before.len() == plan.verify.len(), "every check runs before the first step")?;
@@ -215,15 +210,23 @@ impl Bench {
         let step = &plan.steps[n];
         let workspace = self.workspace()?;
         let run = Run { hosts: &plan.hosts, wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref()) };
+        let (execution, executor) = (self.permit.evidence.execution.clone(), Executor::of(&step.run));
+        let index = u32::try_from(n).unwrap_or(u32::MAX);
         let result = match workspace.run_step(&run)? {
             Ran::Ended(outcome) => {
-                let mut output = words(&outcome.stdout, &outcome.stderr, STEP_OUTPUT_CHARS_MAX);
-                if let Some(why) = self.why_killed(&outcome) {
-                    output = format!("{why}\n{output}");
-                }
-                StepResult { output, took_ms: millis(outcome.took), ended: outcome.ended }
+                let why = self.why_killed(&outcome);
+                let metadata = Metadata {
+                    executor,
+                    took_ms: millis(outcome.took),
+                    is_truncated: outcome.is_truncated,
+                    is_memory_exceeded: outcome.is_memory_exceeded,
+                    is_disk_nearly_full: outcome.is_disk_nearly_full,
+                    ended: outcome.ended,
+                };
+                let result = ExecutionResult::new(execution, index, metadata, &outcome.stdout, &outcome.stderr);
+                ExecutionResult { error: why.or(result.error), ..result }
             }
-            Ran::NotStarted(why) => StepResult { ended: Ended::Exited(NOT_STARTED), output: why, took_ms: 0 },
+            Ran::NotStarted(why) => ExecutionResult::not_started(execution, index, executor, &why),
         };
         self.n_steps_run += 1;
         if self.n_steps_run == n_steps {
@@ -311,6 +314,7 @@ impl Bench {
             cwd,
             work_in: &self.permit.work_in,
             reads: &self.permit.reads,
+            toolchains: &self.permit.plan.definition().toolchains,
             hosts: &[],
             limits: &self.ground.limits,
             wall: Duration::ZERO,

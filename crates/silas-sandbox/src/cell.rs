@@ -38,7 +38,7 @@ pub use cgroup::{LimitsInForce, sweep};
 pub use error::Error;
 
 use silas_core::host::HostGrant;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -71,6 +71,8 @@ pub struct Mount {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MountAccess {
     ReadOnly,
+    /// Read-only, with its owners as they are on disk: for tools that everybody may read, wherever they lie.
+    Tools,
     ReadWrite,
 }
 
@@ -123,9 +125,23 @@ pub struct CellOutcome {
 /// might have held the allocator's lock at that moment. When `cancel` becomes readable or hangs up, the cell is killed
 /// and [`Error::Cancelled`] is returned.
 pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcome, Error> {
+    run_with(spec, Streams::Kept, cancel)
+}
+
+/// Where a program reads from and writes to.
+#[derive(Debug)]
+pub enum Streams {
+    /// Nothing to read; what it writes is in the outcome, up to the limit.
+    Kept,
+    /// Somebody else holds the other ends of these pipes, and bounds what passes. The outcome has no output then.
+    Piped { stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd },
+}
+
+/// Like [`run`], with the program's streams led elsewhere.
+pub fn run_with(spec: &CellSpec, streams: Streams, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcome, Error> {
     let started = Instant::now();
     let prepared = prepared::Prepared::new(spec)?;
-    let seen = supervise::run(&prepared, &spec.limits, cancel)?;
+    let seen = supervise::run(&prepared, &spec.limits, streams, cancel)?;
     Ok(CellOutcome {
         ended: seen.ended,
         is_truncated: seen.stdout.is_cut || seen.stderr.is_cut,

@@ -2,9 +2,10 @@
 
 use crate::launcher::exchange;
 use crate::protocol::WorkshopAsk;
-use crate::{Applied, Changes, Copied, Error, StepResult};
+use crate::{Applied, Changes, Copied, Error};
 use serde::de::DeserializeOwned;
 use silas_core::check::CheckResult;
+use silas_core::envelope::ExecutionResult;
 use silas_core::event::Phase;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -45,7 +46,7 @@ impl Workshop {
     }
 
     /// Runs one step in the copy.
-    pub fn step(&mut self, n: usize) -> Result<StepResult, Error> {
+    pub fn step(&mut self, n: usize) -> Result<ExecutionResult, Error> {
         self.ask(&WorkshopAsk::Step { n })
     }
 

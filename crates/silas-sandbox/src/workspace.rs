@@ -15,6 +15,7 @@ use silas_core::changeset::FileState;
 use silas_core::check::Command;
 use silas_core::host::HostGrant;
 use silas_core::relpath::RelPath;
+use silas_core::toolchain::{self, Toolchain};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -41,10 +42,8 @@ const THROWAWAY: &str = "check";
 
 const HOME: &str = "home";
 
-/// Where programs find their tools.
-const PATH_INSIDE: &str = "/usr/local/bin:/usr/bin:/bin";
 /// A home that is empty at the start of every command and gone after it.
-const HOME_INSIDE: &str = "/tmp/home";
+pub(crate) const HOME_INSIDE: &str = "/tmp/home";
 
 impl Workspace {
     pub(crate) fn make(home: &Path, original: &Granted, lifeline: Lifeline<'_>) -> Result<Self, Error> {
@@ -113,15 +112,31 @@ impl Workspace {
         self.run(run, THROWAWAY)
     }
 
-    fn run(&self, run: &Run<'_>, copy: &str) -> Result<Ran, Error> {
-        let root = Path::new(&run.work_in.place.path);
+    /// The copy itself, at the original's path.
+    pub(crate) fn shown(&self, original: &Granted) -> Result<Vec<Mount>, Error> {
+        self.shown_as(original, COPY)
+    }
+
+    fn shown_as(&self, original: &Granted, copy: &str) -> Result<Vec<Mount>, Error> {
+        let root = Path::new(&original.place.path);
         let mut mounts =
             vec![Mount { source: self.home.join(copy), target: root.to_owned(), access: MountAccess::ReadWrite }];
         if self.git == Git::PassOver {
-            run.work_in.is_still_there()?;
+            original.is_still_there()?;
             let git = root.join(std::ffi::OsStr::from_bytes(GIT));
             mounts.push(Mount { source: git.clone(), target: git, access: MountAccess::ReadOnly });
         }
+        Ok(mounts)
+    }
+
+    fn run(&self, run: &Run<'_>, copy: &str) -> Result<Ran, Error> {
+        let root = Path::new(&run.work_in.place.path);
+        let mut mounts = self.shown_as(run.work_in, copy)?;
+        mounts.extend(run.toolchains.iter().map(|tool| Mount {
+            source: PathBuf::from(&tool.path),
+            target: PathBuf::from(&tool.path),
+            access: MountAccess::Tools,
+        }));
         for read in run.reads {
             read.is_still_there()?;
             let path = PathBuf::from(&read.place.path);
@@ -132,7 +147,7 @@ impl Workspace {
         mounts.sort_by(|a, b| a.target.cmp(&b.target));
         let spec = CellSpec {
             argv: run.command.argv(),
-            env: [("PATH", PATH_INSIDE), ("HOME", HOME_INSIDE)].map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
+            env: toolchain::environment(run.toolchains, HOME_INSIDE),
             cwd: run.cwd.map_or_else(|| root.to_owned(), |cwd| root.join(cwd)),
             mounts,
             hosts: run.hosts.to_vec(),
@@ -169,6 +184,7 @@ pub(crate) struct Run<'a> {
     pub(crate) cwd: Option<&'a str>,
     pub(crate) work_in: &'a Granted,
     pub(crate) reads: &'a [Granted],
+    pub(crate) toolchains: &'a [Toolchain],
     pub(crate) hosts: &'a [HostGrant],
     pub(crate) limits: &'a CellLimits,
     pub(crate) wall: Duration,

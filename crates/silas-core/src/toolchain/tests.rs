@@ -16,10 +16,9 @@ fn without_toolchains_there_is_path_and_home_only() {
 #[test]
 fn programs_of_toolchains_come_first_and_find_the_rest_of_themselves() {
     let tools = [
+        tool(Family::Rustup, "/h/.rustup/toolchains/stable"),
         tool(Family::Cargo, "/h/.cargo/bin"),
         tool(Family::Cargo, "/h/.cargo/registry"),
-        tool(Family::Rustup, "/h/.rustup/toolchains"),
-        tool(Family::Rustup, "/h/.rustup/settings.toml"),
         tool(Family::Pyenv, "/h/.pyenv/versions/3.11.7"),
         tool(Family::Uv, "/h/.local/bin/uv"),
     ];
@@ -27,9 +26,11 @@ fn programs_of_toolchains_come_first_and_find_the_rest_of_themselves() {
     let of = |name: &str| env.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
     assert_eq!(
         of("PATH"),
-        Some("/h/.cargo/bin:/h/.pyenv/versions/3.11.7/bin:/h/.local/bin:/usr/local/bin:/usr/bin:/bin")
+        Some(
+            "/h/.rustup/toolchains/stable/bin:/h/.cargo/bin:/h/.pyenv/versions/3.11.7/bin:/h/.local/bin:/usr/local/bin:/usr/bin:/bin"
+        )
     );
-    assert_eq!((of("CARGO_HOME"), of("RUSTUP_HOME")), (Some("/h/.cargo"), Some("/h/.rustup")));
-    assert_eq!(env.len(), 4, "nothing else: {env:?}");
-    assert_eq!(words(&tools), "cargo, rustup, pyenv (3.11.7), uv");
+    assert_eq!(of("CARGO_HOME"), Some("/h/.cargo"));
+    assert_eq!(env.len(), 3, "nothing else: {env:?}");
+    assert_eq!(words(&tools), "rustup (stable), cargo, pyenv (3.11.7), uv");
 }

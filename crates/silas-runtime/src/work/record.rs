@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use silas_approval::Approved;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
+use silas_core::envelope::ExecutionResult;
 use silas_core::roots::Access;
 use silas_core::work::{Budget, BudgetUsed, WorkItem};
 use silas_core::{Digest, Timestamp};
@@ -27,6 +28,9 @@ pub(crate) struct WorkRecord {
     pub(crate) after: Vec<CheckResult>,
     /// What the commands printed, made visible.
     pub(crate) outputs: Vec<String>,
+    /// What each step gave back, as its executor said it; what is for a model and what is for the record kept apart.
+    #[serde(default)]
+    pub(crate) results: Vec<ExecutionResult>,
     pub(crate) diffs: Vec<FileDiff>,
     /// Where the owner's text met ours while it was being put in place; both are kept.
     #[serde(default)]
@@ -69,6 +73,7 @@ impl WorkRecord {
             before: Vec::new(),
             after: Vec::new(),
             outputs: Vec::new(),
+            results: Vec::new(),
             diffs: Vec::new(),
             last_moment: Vec::new(),
             changeset: None,
@@ -88,6 +93,7 @@ impl WorkRecord {
             before: Vec::new(),
             after: Vec::new(),
             outputs: Vec::new(),
+            results: Vec::new(),
             diffs: Vec::new(),
             changeset: None,
             ..self
