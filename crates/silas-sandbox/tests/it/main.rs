@@ -12,6 +12,7 @@ mod order;
 mod pairing;
 mod processes;
 mod runner;
+mod step;
 mod whole_path;
 mod world;
 
@@ -25,6 +26,7 @@ fn main() {
         ("crashes", crashes::CASES),
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),
+        ("step", step::CASES),
     ];
     std::process::exit(runner::run(&groups));
 }
