@@ -58,11 +58,9 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     if !args.quiet {
         greet(&ready.home, &listeners, &sealed, first_time);
     }
-    let confinement = confine_front(&FrontRules {
-        writable: &[ready.home.store(), ready.home.run()],
-        readable: &["/etc", "/usr", "/lib", "/lib64", "/proc", "/dev/urandom"].map(PathBuf::from),
-    })
-    .map_err(|e| anyhow!("{e}"))?;
+    let confinement =
+        confine_front(&FrontRules { writable: &[ready.home.store(), ready.home.run()], readable: &front_reads() })
+            .map_err(|e| anyhow!("{e}"))?;
     tracing::debug!(%confinement, "the front is confined");
     let owner_uid = std::fs::metadata("/proc/self")?.uid();
     let front = wire::Front {
@@ -100,8 +98,13 @@ pub(crate) fn ready_for_command(launcher: &Launcher, data_dir: Option<PathBuf>, 
     let config = load_config(file)?.config;
     let home = home::prepare(&home::choose(data_dir, &config)?)?;
     // Two that start for the first time at once must not both make keys. Whoever runs a server has made them.
-    let _lock = if home.installation().is_err() { Some(home.lock()?) } else { None };
+    let lock = if home.installation().is_err() { Some(home.lock()?) } else { None };
     let ready = first_run(launcher, home, &config)?;
+    if lock.is_some() {
+        // The whole of a first run, so that nothing looks lost later.
+        server_key(&ready.home)?;
+        wire::open_store(&ready.home)?;
+    }
     launcher.seal_for_command(seal(&ready, &config)).map_err(|e| anyhow!("{e}"))?;
     Ok(ready)
 }
@@ -137,6 +140,11 @@ fn seal(ready: &Ready, config: &Config) -> Seal {
         },
         tools: tool_places(),
     }
+}
+
+/// What the front reads besides its own data.
+pub(crate) fn front_reads() -> Vec<PathBuf> {
+    ["/etc", "/usr", "/lib", "/lib64", "/proc", "/dev/urandom"].map(PathBuf::from).to_vec()
 }
 
 /// Where the owner's own tools are, as the environment says. Only names are read here.
