@@ -14,11 +14,11 @@ use crate::permit::Permit;
 use crate::protocol::WorkshopAsk;
 use crate::tree::{self, Manifest};
 use crate::workspace::{self, Ran, Run, Throwaway, Workspace};
-use crate::{Applied, Changes, Copied, Error, diff, frame};
+use crate::{Applied, Changes, Copied, Error, diff, frame, step};
 use serde::Serialize;
 use silas_core::changeset::Changeset;
 use silas_core::check::{CheckResult, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed, Outcome};
-use silas_core::envelope::{ExecutionResult, Executor, Metadata};
+use silas_core::envelope::{ExecutionResult, Metadata};
 use silas_core::event::Phase;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -207,16 +207,21 @@ impl Bench {
         self.must(self.before.len() == plan.verify.len(), "every check runs before the first step")?;
         self.must(self.finished.is_none(), "the steps are over")?;
         self.must(n == self.n_steps_run && n < n_steps, "steps run once each, in their order")?;
-        let step = &plan.steps[n];
+        let envelope = step::of_plan(&self.permit.plan, n, &self.ground.limits);
+        let (config, cwd) = (&envelope.sandbox_config, plan.steps[n].cwd.as_deref());
         let workspace = self.workspace()?;
-        let run = Run { hosts: &plan.hosts, wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref()) };
-        let (execution, executor) = (self.permit.evidence.execution.clone(), Executor::of(&step.run));
-        let index = u32::try_from(n).unwrap_or(u32::MAX);
+        let run = Run {
+            hosts: &config.hosts,
+            toolchains: &config.toolchains,
+            wall: self.wall(None)?,
+            ..self.run(&envelope.args, cwd)
+        };
+        let (execution, index) = (self.permit.evidence.execution.clone(), envelope.step_index);
         let result = match workspace.run_step(&run)? {
             Ran::Ended(outcome) => {
                 let why = self.why_killed(&outcome);
                 let metadata = Metadata {
-                    executor,
+                    executor: envelope.action,
                     took_ms: millis(outcome.took),
                     is_truncated: outcome.is_truncated,
                     is_memory_exceeded: outcome.is_memory_exceeded,
@@ -226,7 +231,7 @@ impl Bench {
                 let result = ExecutionResult::new(execution, index, metadata, &outcome.stdout, &outcome.stderr);
                 ExecutionResult { error: why.or(result.error), ..result }
             }
-            Ran::NotStarted(why) => ExecutionResult::not_started(execution, index, executor, &why),
+            Ran::NotStarted(why) => ExecutionResult::not_started(execution, index, envelope.action, &why),
         };
         self.n_steps_run += 1;
         if self.n_steps_run == n_steps {

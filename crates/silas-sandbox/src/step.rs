@@ -12,15 +12,16 @@ use crate::lifeline::Lifeline;
 use crate::permit::Granted;
 use crate::protocol::{ChangedDirectory, Changes, Finished};
 use crate::workspace::{self, HOME_INSIDE, Workspace};
-use crate::{Error, diff, durable, fd_passing, frame, syscall, toolchains, tree};
+use crate::{CellLimits, Error, diff, durable, fd_passing, frame, syscall, toolchains, tree};
 use silas_core::ExecutionId;
-use silas_core::envelope::{Envelope, Life};
+use silas_core::envelope::{Envelope, EnvelopeKind, Executor, Life, SandboxConfig};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::relpath::RelPath;
 use silas_core::roots::{self, Access, Place};
 use silas_core::token::Kind;
 use silas_core::toolchain;
-use silas_core::work::Directory;
+use silas_core::work::{Directory, WorkItem};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -183,6 +184,40 @@ impl Solo {
         let changeset = changes::between(&copy.original, &finished, &links)?;
         let diffs = diff::of(&changeset, &granted.dir, &copy.copy)?;
         Ok(ChangedDirectory { path: granted.place.path.clone(), changes: Changes { changeset, diffs } })
+    }
+}
+
+/// What the executor of a plan's step receives: the step, and of its plan only what it may touch.
+pub(crate) fn of_plan(plan: &WorkItem, n: usize, limits: &CellLimits) -> Envelope {
+    let d = plan.definition();
+    let step = &d.steps[n];
+    let places = |access| {
+        d.directories.iter().filter(move |directory| directory.access == access).filter_map(Directory::place).collect()
+    };
+    let writes: Vec<Place> = places(Access::Write);
+    let root = writes.first().map(|place| place.path.clone()).unwrap_or_default();
+    Envelope {
+        kind: EnvelopeKind::Step,
+        step_index: u32::try_from(n).unwrap_or(u32::MAX),
+        task_description: d.body.clone(),
+        action: Executor::of(&step.run),
+        args: step.run.clone(),
+        life: Life::Run,
+        timeout_seconds: d.budget.max_wall_time_seconds,
+        max_output_bytes: limits.output_bytes_max as u64,
+        sandbox_config: SandboxConfig {
+            work_dir: Some(step.cwd.as_ref().map_or_else(|| root.clone(), |cwd| format!("{root}/{cwd}"))),
+            filesystem_read: places(Access::Read),
+            filesystem_write: writes,
+            hosts: d.hosts.clone(),
+            toolchains: d.toolchains.clone(),
+            max_memory_mb: limits.memory_bytes_max >> 20,
+            max_cpu_seconds: limits.cpu_secs_max,
+            max_processes: limits.processes_max,
+            max_file_mb: limits.file_bytes_max >> 20,
+            env: BTreeMap::new(),
+            state: None,
+        },
     }
 }
 

@@ -50,7 +50,7 @@ fn attempt(writable: &Path, readable: &[PathBuf], home: Option<&Path>, sockets: 
             Ok(confinement) => Ok(Tried {
                 confinement: confinement.to_string(),
                 can_read_home: home.is_some_and(|home| std::fs::read_dir(home).is_ok()),
-                can_write_home: home.is_some_and(|home| can_write(home)),
+                can_write_home: home.is_some_and(can_write),
                 // Replaces this process if it works, and then nobody answers.
                 can_start_programs: !is_refused(&std::process::Command::new("/bin/true").exec()),
                 reached: (0..sockets.len()).filter(|n| UnixStream::connect(&sockets[*n].path).is_ok()).collect(),
