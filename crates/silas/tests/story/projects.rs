@@ -1,5 +1,6 @@
 //! Real projects inside the sandbox, with the tools that this machine has. What is missing is said and skipped.
 
+use silas_core::card::CardKind;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -144,7 +145,13 @@ fn a_plan_is_proved_by_cargo_in_the_owners_home() {
     fs::write(repo.join("src/lib.rs"), "#[test]\nfn holds() {\n    assert_eq!(1 + 1, 3);\n}\n").unwrap();
     let mut line = silas.line();
     let wish = format!("run `sed -i s/3/2/ src/lib.rs` in `{}` and check with `cargo test --offline`", repo.display());
-    let work = line.run(&wish).unwrap();
+    line.say(&wish).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let plan = line.approve(CardKind::Plan).unwrap();
+    let tools = plan.face.details.iter().find(|detail| detail.title == "Tools, to read").expect("the card names them");
+    assert!(tools.lines.iter().any(|line| line.starts_with("cargo: ") && line.ends_with("/bin")), "{tools:?}");
+    assert!(!tools.lines.iter().any(|line| line.ends_with("/.cargo")), "{tools:?}");
+    let work = line.ended().unwrap();
     assert_eq!(work["outcome"], "proved", "{work}");
     assert!(fs::read_to_string(Path::new(&repo).join("src/lib.rs")).unwrap().contains("1 + 1, 2"));
 }
