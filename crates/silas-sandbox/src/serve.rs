@@ -22,7 +22,7 @@ use silas_core::signature::Signature;
 use silas_core::token::{Kind, TokenBody};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) struct Serve {
     front: UnixStream,
@@ -131,9 +131,7 @@ impl Serve {
             LauncherAsk::Certify { body, proof } => self.certify(body, &proof),
             LauncherAsk::SealForCommand(seal) => self.seal_for_command(seal).and_then(|()| now(&())),
             LauncherAsk::SignStep(body) => self.sign_step(*body),
-            LauncherAsk::Toolchains { project } => {
-                self.later(move |ground| Ok(toolchains::find(ground, project.as_deref())))
-            }
+            LauncherAsk::Toolchains { project } => self.toolchains(project),
             LauncherAsk::Open(evidence) => self.open(*evidence),
             LauncherAsk::Begin(evidence) => self.begin(&evidence),
             LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),
@@ -205,6 +203,14 @@ impl Serve {
         }
         let (key_helper, keys) = (self.key_helper, ground.keys());
         self.start(Asker::Front, move || signature(key_helper, &keys, SignBody::Token(body)))
+    }
+
+    /// A slow disk must not hold up a server; a command waits for the answer either way.
+    fn toolchains(&mut self, project: Option<PathBuf>) -> Result<Answer, Error> {
+        match &self.ground {
+            Some(ground) if self.is_for_command => now(&toolchains::find(ground, project.as_deref())),
+            _ => self.later(move |ground| Ok(toolchains::find(ground, project.as_deref()))),
+        }
     }
 
     fn begin(&mut self, evidence: &Evidence) -> Result<Answer, Error> {

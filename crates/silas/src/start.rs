@@ -97,14 +97,21 @@ pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result
 pub(crate) fn ready_for_command(launcher: &Launcher, data_dir: Option<PathBuf>, file: Option<&Path>) -> Result<Ready> {
     let config = load_config(file)?.config;
     let home = home::prepare(&home::choose(data_dir, &config)?)?;
-    // Two that start for the first time at once must not both make keys. Whoever runs a server has made them.
-    let lock = if home.installation().is_err() { Some(home.lock()?) } else { None };
-    let ready = first_run(launcher, home, &config)?;
-    if lock.is_some() {
-        // The whole of a first run, so that nothing looks lost later.
-        server_key(&ready.home)?;
-        wire::open_store(&ready.home)?;
-    }
+    let ready = match home.known() {
+        Ok(known) => {
+            let anchor = Anchor { root: known.root, installation: known.installation, epoch: home.epoch()? };
+            Ready { home, anchor, terminal: known.terminal }
+        }
+        Err(_) => {
+            // Two that start for the first time at once must not both make keys, and damaged ones are found out here.
+            let _lock = home.lock()?;
+            let ready = first_run(launcher, home, &config)?;
+            // The whole of a first run, so that nothing looks lost later.
+            server_key(&ready.home)?;
+            wire::open_store(&ready.home)?;
+            ready
+        }
+    };
     launcher.seal_for_command(seal(&ready, &config)).map_err(|e| anyhow!("{e}"))?;
     Ok(ready)
 }
