@@ -79,6 +79,8 @@ pub struct Finished {
     pub took_ms: u64,
     /// All processes together wanted more memory than allowed, and so all of them were killed.
     pub is_memory_exceeded: bool,
+    /// It was ended before it had filled a disk.
+    pub is_disk_nearly_full: bool,
     /// What memory and processes were limited by.
     pub limits: LimitsInForce,
     /// One for each directory that was granted for writing.

@@ -133,6 +133,7 @@ impl Solo {
             ended: outcome.ended,
             took_ms: u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX),
             is_memory_exceeded: outcome.is_memory_exceeded,
+            is_disk_nearly_full: outcome.is_disk_nearly_full,
             limits: outcome.limits,
             changed: changed.collect::<Result<_, _>>()?,
         })

@@ -102,6 +102,9 @@ impl Explanation {
                 config.max_memory_mb
             ));
         }
+        if finished.is_disk_nearly_full {
+            said.push("The disk was nearly full, so the command was killed.".to_owned());
+        }
         match &finished.ended {
             Ended::TimedOut { after_secs } => {
                 said.push(format!("Time was up after {after_secs} s, so the command was killed. More: --limit time=…"));
