@@ -2,7 +2,7 @@
 
 use super::*;
 use silas_core::{Clock, MessageId, Random};
-use silas_store::queue::{Entered, NewMessage};
+use silas_store::queue::{Entered, Kind, NewMessage};
 use silas_store::{Abort, Store};
 
 struct Noon;

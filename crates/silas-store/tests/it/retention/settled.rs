@@ -64,7 +64,8 @@ fn a_settled_plan_goes_with_its_card_its_approval_and_its_execution() {
 
 #[test]
 fn what_is_open_keeps_everything_behind_it() {
-    let open: [(&str, fn(&mut Execution, &mut Card)); 4] = [
+    type Change = fn(&mut Execution, &mut Card);
+    let open: [(&str, Change); 4] = [
         ("running", |run, _| (run.state, run.ended_at) = (ExecutionState::Running, None)),
         ("can be undone", |run, _| (run.state, run.undo_until) = (ExecutionState::Applied, Some(at(1)))),
         ("ended just now", |run, _| run.ended_at = Some(at(LATER))),
