@@ -16,6 +16,7 @@ pub mod check;
 pub mod checkpoint;
 pub mod decimal;
 pub mod device;
+pub mod envelope;
 pub mod event;
 pub mod evidence;
 pub mod execution;
@@ -39,6 +40,7 @@ pub mod taint;
 pub mod task;
 pub mod time;
 pub mod token;
+pub mod toolchain;
 pub mod work;
 
 pub use canonical::Digest;

@@ -59,7 +59,9 @@ fn told_once(rows: Vec<(Told, bool)>) -> Vec<Told> {
     let mut once: Vec<(Told, usize)> = Vec::with_capacity(rows.len());
     for (told, may_repeat) in rows {
         match once.last_mut() {
-            Some((last, n)) if may_repeat && last.row.text == told.row.text && last.row.note == told.row.note => *n += 1,
+            Some((last, n)) if may_repeat && last.row.text == told.row.text && last.row.note == told.row.note => {
+                *n += 1
+            }
             _ => once.push((told, 1)),
         }
     }
@@ -249,6 +251,7 @@ fn decided(kind: Kind, verdict: Verdict) -> String {
         Kind::HouseRules => "the house rules",
         Kind::Undo => "an undo",
         Kind::Root => "a directory",
+        Kind::Step => "a command",
     };
     let did = match verdict {
         Verdict::Approved => "approved",

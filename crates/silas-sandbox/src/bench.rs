@@ -15,10 +15,11 @@ use crate::protocol::{WorkshopAsk, WorkshopSays};
 use crate::relay::Relay;
 use crate::tree::{self, Manifest};
 use crate::workspace::{self, Ran, Reach, Run, Throwaway, Workspace};
-use crate::{Applied, Changes, Copied, Error, StepResult, diff, frame};
+use crate::{Applied, Changes, Copied, Error, diff, frame, step};
 use serde::Serialize;
 use silas_core::changeset::Changeset;
 use silas_core::check::{CheckResult, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed, Outcome};
+use silas_core::envelope::{ExecutionResult, Metadata};
 use silas_core::event::Phase;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -41,12 +42,6 @@ pub(crate) struct Bench {
     after: Vec<CheckResult>,
     is_over: bool,
 }
-
-/// Characters of a step's output that are passed on.
-const STEP_OUTPUT_CHARS_MAX: usize = 20_000;
-
-/// What a shell says of a program that it cannot find.
-const NOT_STARTED: i32 = 127;
 
 impl Bench {
     pub(crate) fn new(ground: Ground, permit: Permit, socket: UnixStream) -> Self {
@@ -209,30 +204,40 @@ impl Bench {
         innermost.max_by_key(|(place, _)| place.path.len()).map(|(place, dir)| below(dir, &path[place.path.len()..]))
     }
 
-    fn step(&mut self, n: usize) -> Result<StepResult, Error> {
+    fn step(&mut self, n: usize) -> Result<ExecutionResult, Error> {
         let plan = self.permit.plan.definition();
         let n_steps = plan.steps.len();
         self.must(self.before.len() == plan.verify.len(), "every check runs before the first step")?;
         self.must(self.finished.is_none(), "the steps are over")?;
         self.must(n == self.n_steps_run && n < n_steps, "steps run once each, in their order")?;
-        let step = &plan.steps[n];
+        let envelope = step::of_plan(&self.permit.plan, n, &self.ground.limits);
+        let (config, cwd) = (&envelope.sandbox_config, plan.steps[n].cwd.as_deref());
         let workspace = self.workspace()?;
         let mut relay = Relay::new(&self.socket);
-        let reach = Reach { hosts: &plan.hosts, secrets: &plan.secrets, callback_port: plan.callback_port };
-        let run = Run { reach, wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref(), &mut relay) };
+        let reach = Reach { hosts: &config.hosts, secrets: &plan.secrets, callback_port: plan.callback_port };
+        let run = Run {
+            reach,
+            toolchains: &config.toolchains,
+            wall: self.wall(None)?,
+            ..self.run(&envelope.args, cwd, &mut relay)
+        };
+        let (execution, index) = (self.permit.evidence.execution.clone(), envelope.step_index);
         let result = match workspace.run_step(run)? {
             Ran::Ended(outcome) => {
+                let why = self.why_killed(&outcome);
                 let [stdout, stderr] = [&outcome.stdout, &outcome.stderr].map(|stream| relay.hide_given(stream));
-                let mut output = words(&stdout, &stderr, STEP_OUTPUT_CHARS_MAX);
-                if let Some(why) = self.why_killed(&outcome) {
-                    output = format!(
-                        "{why}
-{output}"
-                    );
-                }
-                StepResult { output, took_ms: millis(outcome.took), ended: outcome.ended }
+                let metadata = Metadata {
+                    executor: envelope.action,
+                    took_ms: millis(outcome.took),
+                    is_truncated: outcome.is_truncated,
+                    is_memory_exceeded: outcome.is_memory_exceeded,
+                    is_disk_nearly_full: outcome.is_disk_nearly_full,
+                    ended: outcome.ended,
+                };
+                let result = ExecutionResult::new(execution, index, metadata, &stdout, &stderr);
+                ExecutionResult { error: why.or(result.error), ..result }
             }
-            Ran::NotStarted(why) => StepResult { ended: Ended::Exited(NOT_STARTED), output: why, took_ms: 0 },
+            Ran::NotStarted(why) => ExecutionResult::not_started(execution, index, envelope.action, &why),
         };
         self.n_steps_run += 1;
         if self.n_steps_run == n_steps {
@@ -326,6 +331,7 @@ impl Bench {
             work_in: &self.permit.work_in,
             reads: &self.permit.reads,
             reach: Reach::default(),
+            toolchains: &self.permit.plan.definition().toolchains,
             limits: &self.ground.limits,
             wall: Duration::ZERO,
             lifeline: Lifeline::of(&self.socket),

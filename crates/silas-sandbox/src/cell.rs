@@ -42,7 +42,7 @@ pub use error::Error;
 use silas_core::host::HostGrant;
 use silas_core::outside::{Nobody, Outside};
 use silas_core::secret::SecretRef;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -79,6 +79,8 @@ pub struct Mount {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MountAccess {
     ReadOnly,
+    /// Read-only, with its owners as they are on disk: for tools that everybody may read, wherever they lie.
+    Tools,
     ReadWrite,
 }
 
@@ -125,6 +127,15 @@ pub struct CellOutcome {
     pub took: Duration,
 }
 
+/// Where a program reads from and writes to.
+#[derive(Debug)]
+pub enum Streams {
+    /// Nothing to read; what it writes is in the outcome, up to the limit.
+    Kept,
+    /// Somebody else holds the other ends of these pipes, and bounds what passes. The outcome has no output then.
+    Piped { stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd },
+}
+
 /// Who is told of connections and asked for secrets, and who knows addresses.
 pub struct Brokers<'a> {
     pub outside: &'a mut dyn Outside,
@@ -137,7 +148,7 @@ pub(crate) use outlets::{SECRET_PROGRAM, SECRET_SOCKET};
 
 /// [`run_with`], and nobody outside: nothing can be reached even if it was granted.
 pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcome, Error> {
-    run_with(spec, cancel, Brokers { outside: &mut Nobody, resolver: &crate::broker::system_resolver })
+    run_with(spec, Streams::Kept, cancel, Brokers { outside: &mut Nobody, resolver: &crate::broker::system_resolver })
 }
 
 /// Runs the program and waits until nothing of it is left.
@@ -145,10 +156,15 @@ pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcom
 /// Must be called from a single-threaded process: the child goes on running our code after `clone`, and another thread
 /// might have held the allocator's lock at that moment. When `cancel` becomes readable or hangs up, the cell is killed
 /// and [`Error::Cancelled`] is returned.
-pub fn run_with(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>, brokers: Brokers<'_>) -> Result<CellOutcome, Error> {
+pub fn run_with(
+    spec: &CellSpec,
+    streams: Streams,
+    cancel: Option<BorrowedFd<'_>>,
+    brokers: Brokers<'_>,
+) -> Result<CellOutcome, Error> {
     let started = Instant::now();
     let prepared = prepared::Prepared::new(spec)?;
-    let seen = supervise::run(&prepared, &spec.limits, cancel, brokers)?;
+    let seen = supervise::run(&prepared, &spec.limits, streams, cancel, brokers)?;
     Ok(CellOutcome {
         ended: seen.ended,
         is_truncated: seen.stdout.is_cut || seen.stderr.is_cut,

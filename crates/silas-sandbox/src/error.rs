@@ -54,6 +54,8 @@ pub enum Error {
     UndoClosed(String),
     #[error("This can still be undone, so what it replaced is kept.")]
     UndoOpen,
+    #[error("{cause}")]
+    NotStarted { code: String, cause: String },
     #[error("The work cannot be isolated here: {cause}")]
     Isolation { code: String, cause: String },
     #[error(
@@ -94,7 +96,7 @@ impl Error {
             Error::LaterEdit { .. } => "E_SANDBOX_LATER_EDIT",
             Error::UndoClosed(_) => "E_SANDBOX_UNDO_CLOSED",
             Error::UndoOpen => "E_SANDBOX_UNDO_OPEN",
-            Error::Isolation { code, .. } => code,
+            Error::NotStarted { code, .. } | Error::Isolation { code, .. } => code,
             Error::Unfinished { .. } => "E_SANDBOX_UNFINISHED",
             Error::Lost => "E_SANDBOX_LOST",
             Error::Damaged(_) => "E_SANDBOX_RECORD",

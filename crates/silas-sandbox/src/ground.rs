@@ -3,7 +3,7 @@
 use crate::cell::{Limits, LimitsInForce};
 use crate::error::Doing;
 use crate::memory::Memory;
-use crate::{Error, durable};
+use crate::{Error, ToolPlaces, durable};
 use serde::{Deserialize, Serialize};
 use silas_core::Timestamp;
 use silas_core::evidence::Anchor;
@@ -18,6 +18,8 @@ pub struct Seal {
     /// How long what an apply replaced is kept.
     pub undo_window_secs: u64,
     pub limits: CellLimits,
+    /// Where tools outside `/usr` are looked for.
+    pub tools: ToolPlaces,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -67,6 +69,7 @@ pub(crate) struct Ground {
     pub(crate) anchor: Anchor,
     pub(crate) undo_window: Duration,
     pub(crate) limits: CellLimits,
+    pub(crate) tools: ToolPlaces,
     pub(crate) memory: Memory,
 }
 
@@ -82,6 +85,7 @@ impl Ground {
             anchor: seal.anchor,
             undo_window: Duration::from_secs(seal.undo_window_secs),
             limits: seal.limits,
+            tools: seal.tools,
         })
     }
 

@@ -3,11 +3,11 @@
 //! Architecture invariant (INV-01): a permit exists only for evidence that [`silas_core::evidence::verify`] accepted here,
 //! by the launcher's own clock and against its own memory of what was spent. What the front believes plays no part.
 
-use crate::Error;
 use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::memory::Record;
+use crate::{Error, toolchains};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -48,6 +48,7 @@ impl Permit {
         let work_in = Granted::pinned(work_in(&plan)?, &ground.data_dir)?;
         let reads = plan.definition().directories.iter().filter(|d| d.access == Access::Read);
         let reads = reads.map(|d| Granted::pinned(d, &ground.data_dir)).collect::<Result<Vec<_>, _>>()?;
+        toolchains::admit(ground, &plan.definition().toolchains)?;
         let lock = memory.lock(&evidence.execution)?;
         let plan_hash = evidence.token.body.offer.plan_hash;
         let record = match known {

@@ -3,9 +3,10 @@
 use crate::broker::Answer;
 use crate::launcher::send;
 use crate::protocol::{WorkshopAsk, WorkshopSays};
-use crate::{Applied, Changes, Copied, Error, StepResult, frame};
+use crate::{Applied, Changes, Copied, Error, frame};
 use serde::de::DeserializeOwned;
 use silas_core::check::CheckResult;
+use silas_core::envelope::ExecutionResult;
 use silas_core::event::Phase;
 use silas_core::outside::{Nobody, Outside};
 use std::net::Shutdown;
@@ -57,7 +58,7 @@ impl Workshop {
     }
 
     /// Runs one step in the copy.
-    pub fn step(&mut self, n: usize) -> Result<StepResult, Error> {
+    pub fn step(&mut self, n: usize) -> Result<ExecutionResult, Error> {
         self.ask(&WorkshopAsk::Step { n })
     }
 

@@ -3,7 +3,7 @@
 //! Inside a cell the copy lies at the original's path, so that commands work as if they ran there. The owner's `.git` is
 //! shown at its place, read-only. Nothing here touches the original.
 
-use crate::cell::{self, Brokers, CellOutcome, CellSpec, Mount, MountAccess};
+use crate::cell::{self, Brokers, CellOutcome, CellSpec, Mount, MountAccess, Streams};
 use crate::dir::{Dir, Kind};
 use crate::error::Doing;
 use crate::ground::CellLimits;
@@ -17,6 +17,7 @@ use silas_core::host::HostGrant;
 use silas_core::outside::Outside;
 use silas_core::relpath::RelPath;
 use silas_core::secret::SecretRef;
+use silas_core::toolchain::{self, Toolchain};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -43,10 +44,8 @@ const THROWAWAY: &str = "check";
 
 const HOME: &str = "home";
 
-/// Where programs find their tools.
-const PATH_INSIDE: &str = "/usr/local/bin:/usr/bin:/bin";
 /// A home that is empty at the start of every command and gone after it.
-const HOME_INSIDE: &str = "/tmp/home";
+pub(crate) const HOME_INSIDE: &str = "/tmp/home";
 
 impl Workspace {
     pub(crate) fn make(home: &Path, original: &Granted, lifeline: Lifeline<'_>) -> Result<Self, Error> {
@@ -115,15 +114,31 @@ impl Workspace {
         self.run(run, THROWAWAY)
     }
 
-    fn run(&self, run: Run<'_>, copy: &str) -> Result<Ran, Error> {
-        let root = Path::new(&run.work_in.place.path);
+    /// The copy itself, at the original's path.
+    pub(crate) fn shown(&self, original: &Granted) -> Result<Vec<Mount>, Error> {
+        self.shown_as(original, COPY)
+    }
+
+    fn shown_as(&self, original: &Granted, copy: &str) -> Result<Vec<Mount>, Error> {
+        let root = Path::new(&original.place.path);
         let mut mounts =
             vec![Mount { source: self.home.join(copy), target: root.to_owned(), access: MountAccess::ReadWrite }];
         if self.git == Git::PassOver {
-            run.work_in.is_still_there()?;
+            original.is_still_there()?;
             let git = root.join(std::ffi::OsStr::from_bytes(GIT));
             mounts.push(Mount { source: git.clone(), target: git, access: MountAccess::ReadOnly });
         }
+        Ok(mounts)
+    }
+
+    fn run(&self, run: Run<'_>, copy: &str) -> Result<Ran, Error> {
+        let root = Path::new(&run.work_in.place.path);
+        let mut mounts = self.shown_as(run.work_in, copy)?;
+        mounts.extend(run.toolchains.iter().map(|tool| Mount {
+            source: PathBuf::from(&tool.path),
+            target: PathBuf::from(&tool.path),
+            access: MountAccess::Tools,
+        }));
         for read in run.reads {
             read.is_still_there()?;
             let path = PathBuf::from(&read.place.path);
@@ -132,13 +147,15 @@ impl Workspace {
         mounts.push(self.fresh_home()?);
         // Parents first, so that one directory inside another is seen.
         mounts.sort_by(|a, b| a.target.cmp(&b.target));
-        let path = match run.reach.secrets {
-            [] => PATH_INSIDE.to_owned(),
-            _ => format!("{PATH_INSIDE}:{}", cell::SECRET_PROGRAM_DIR),
-        };
+        let mut env = toolchain::environment(run.toolchains, HOME_INSIDE);
+        if !run.reach.secrets.is_empty() {
+            for (_, path) in env.iter_mut().filter(|(name, _)| name == "PATH") {
+                *path = format!("{path}:{}", cell::SECRET_PROGRAM_DIR);
+            }
+        }
         let spec = CellSpec {
             argv: run.command.argv(),
-            env: [("PATH", path.as_str()), ("HOME", HOME_INSIDE)].map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
+            env,
             cwd: run.cwd.map_or_else(|| root.to_owned(), |cwd| root.join(cwd)),
             mounts,
             hosts: run.reach.hosts.to_vec(),
@@ -147,7 +164,7 @@ impl Workspace {
             limits: run.limits.within(run.wall),
         };
         let brokers = Brokers { outside: run.outside, resolver: &cell::system_resolver };
-        match cell::run_with(&spec, Some(run.lifeline.fd()), brokers) {
+        match cell::run_with(&spec, Streams::Kept, Some(run.lifeline.fd()), brokers) {
             Ok(outcome) => Ok(Ran::Ended(outcome)),
             Err(cell::Error::Cancelled) => Err(Error::Cancelled),
             Err(cell::Error::Unrecorded) => Err(Error::Unrecorded),
@@ -189,6 +206,7 @@ pub(crate) struct Run<'a> {
     pub(crate) cwd: Option<&'a str>,
     pub(crate) work_in: &'a Granted,
     pub(crate) reads: &'a [Granted],
+    pub(crate) toolchains: &'a [Toolchain],
     pub(crate) reach: Reach<'a>,
     pub(crate) limits: &'a CellLimits,
     pub(crate) wall: Duration,

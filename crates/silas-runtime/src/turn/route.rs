@@ -11,6 +11,7 @@ use silas_core::message::Message;
 use silas_core::reflex::{self, Decision};
 use silas_core::roots::{self, Access, Place, RootGrant, RootKind};
 use silas_core::taint::{Lineage, Source};
+use silas_core::toolchain::Toolchain;
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
 use silas_core::{Taint, Tainted, WorkItemId};
 use silas_gates::{injection, scrub};
@@ -105,12 +106,29 @@ impl Stream {
             return Ok(Route::propose(say, Proposal::Root(RootGrant { kind: RootKind::Root, place })));
         }
         let name = name_of(&place.path);
-        let item = self.plan(message, wish, place)?;
+        let toolchains = self.toolchains(&place).await?;
+        let item = self.plan(message, wish, place, toolchains)?;
         let say = format!("A plan for {name} is in Review. Nothing runs before you approve it.");
         Ok(Route::propose(say, Proposal::Plan(Box::new(item))))
     }
 
-    fn plan(&self, message: &Message, wish: Wish, place: Place) -> Result<WorkItem, Trouble> {
+    /// Found by the launcher, which can look into a home; named on the card and pinned in the plan.
+    async fn toolchains(&self, place: &Place) -> Result<Vec<Toolchain>, Trouble> {
+        let (launcher, project) = (self.launcher.clone(), PathBuf::from(&place.path));
+        match tokio::task::spawn_blocking(move || launcher.toolchains(Some(&project))).await {
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(error)) => Err(Trouble::new(error.code(), &error.to_string(), "Say it again.")),
+            Err(_) => Err(Trouble::new("E_SANDBOX_LOST", "Looking for tools was interrupted.", "Say it again.")),
+        }
+    }
+
+    fn plan(
+        &self,
+        message: &Message,
+        wish: Wish,
+        place: Place,
+        toolchains: Vec<Toolchain>,
+    ) -> Result<WorkItem, Trouble> {
         let Wish { run, hosts, check } = wish;
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),
@@ -134,6 +152,7 @@ impl Stream {
             hosts,
             secrets: Vec::new(),
             callback_port: None,
+            toolchains,
             on_failure: "report".to_owned(),
             on_stuck: "consult_planner".to_owned(),
             failure_context: None,

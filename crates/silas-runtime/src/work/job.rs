@@ -184,7 +184,7 @@ impl Job {
             self.enter(2 + n)?;
             let result = shop.step(n)?;
             let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
-            let (label, state, exit_code) = match result.ended {
+            let (label, state, exit_code) = match result.metadata.ended {
                 Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
                 Ended::Exited(code) => (format!("Ran {words}: exit code {code}"), StepState::Failed, Some(code)),
                 Ended::Signalled(signal) => {
@@ -194,10 +194,12 @@ impl Job {
                     (format!("Ran {words}: stopped after {after_secs} s"), StepState::Failed, None)
                 }
             };
-            self.leave(2 + n, label, state, result.took_ms);
-            self.note_outside(Origin::StepOutput, [result.output.as_str()])?;
-            let output = scrub::visible(&result.output);
+            self.leave(2 + n, label, state, result.metadata.took_ms);
+            let printed = result.output();
+            self.note_outside(Origin::StepOutput, [printed.as_str()])?;
+            let output = scrub::visible(&printed);
             self.record.outputs.push(output.clone());
+            self.record.results.push(result);
             let execution = self.record.view.execution.clone();
             let noting = self.stream.store.write_buffered(move |tx| {
                 let output = tx.text(&output)?;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use silas_approval::Approved;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
+use silas_core::envelope::ExecutionResult;
 use silas_core::roots::Access;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::work::{Budget, BudgetUsed, WorkItem};
@@ -36,6 +37,9 @@ pub(crate) struct WorkRecord {
     /// How many places in them read like orders to an assistant.
     #[serde(default)]
     pub(crate) orders_found: u32,
+    /// What each step gave back, as its executor said it; what is for a model and what is for the record kept apart.
+    #[serde(default)]
+    pub(crate) results: Vec<ExecutionResult>,
     pub(crate) diffs: Vec<FileDiff>,
     /// Where the owner's text met ours while it was being put in place; both are kept.
     #[serde(default)]
@@ -82,6 +86,7 @@ impl WorkRecord {
             outputs: Vec::new(),
             taint: Source::Own.taint(),
             orders_found: 0,
+            results: Vec::new(),
             diffs: Vec::new(),
             last_moment: Vec::new(),
             reach: Reach::default(),
@@ -103,6 +108,7 @@ impl WorkRecord {
             after: Vec::new(),
             outputs: Vec::new(),
             orders_found: 0,
+            results: Vec::new(),
             diffs: Vec::new(),
             changeset: None,
             ..self

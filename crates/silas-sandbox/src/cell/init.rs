@@ -29,6 +29,8 @@ pub(super) struct Ends {
     /// Hangs up when the caller is gone.
     pub(super) lifeline: OwnedFd,
     pub(super) report: OwnedFd,
+    /// Nothing to read if absent.
+    pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
     pub(super) trees: Vec<OwnedFd>,
@@ -39,11 +41,12 @@ pub(super) struct Ends {
 
 /// The child's whole life. It never returns into the caller's code.
 pub(super) fn live(cell: &Prepared<'_>, ends: Ends) -> ! {
-    let Ends { go, lifeline, report, stdout, stderr, trees, doors, handover } = ends;
+    let Ends { go, lifeline, report, stdin, stdout, stderr, trees, doors, handover } = ends;
     let mut keep: Vec<i32> = [&go, &lifeline, &report, &stdout, &stderr].map(AsRawFd::as_raw_fd).to_vec();
-    keep.extend(trees.iter().chain(&doors).map(AsRawFd::as_raw_fd));
+    keep.extend(trees.iter().chain(&doors).chain(&stdin).map(AsRawFd::as_raw_fd));
     keep.extend(handover.iter().map(AsRawFd::as_raw_fd));
-    let done = settle(cell, &keep, go, trees, doors, handover).and_then(|()| start(cell, &report, stdout, stderr));
+    let done =
+        settle(cell, &keep, go, trees, doors, handover).and_then(|()| start(cell, &report, stdin, stdout, stderr));
     let result = done.and_then(|program| watch(program, &lifeline).map_err(at(Step::Init, 0)));
     match result {
         Ok(status) => Record::Ended(status).send(&report),
@@ -145,11 +148,17 @@ struct Program {
     child_events: OwnedFd,
 }
 
-fn start(cell: &Prepared<'_>, report: &OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> Result<Program, Failure> {
+fn start(
+    cell: &Prepared<'_>,
+    report: &OwnedFd,
+    stdin: Option<OwnedFd>,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+) -> Result<Program, Failure> {
     let child_events = sys::child_events().map_err(at(Step::Init, 0))?;
     match sys::clone(0).map_err(at(Step::Fork, 0))? {
         Cloned::Child => {
-            let failure = become_program(cell, &stdout, &stderr);
+            let failure = become_program(cell, stdin.as_ref(), &stdout, &stderr);
             Record::Failed(failure).send(report);
             sys::exit(127)
         }
@@ -158,20 +167,25 @@ fn start(cell: &Prepared<'_>, report: &OwnedFd, stdout: OwnedFd, stderr: OwnedFd
 }
 
 /// Returns only if it fails.
-fn become_program(cell: &Prepared<'_>, stdout: &OwnedFd, stderr: &OwnedFd) -> Failure {
-    match confine_program(cell, stdout, stderr) {
+fn become_program(cell: &Prepared<'_>, stdin: Option<&OwnedFd>, stdout: &OwnedFd, stderr: &OwnedFd) -> Failure {
+    match confine_program(cell, stdin, stdout, stderr) {
         Err(failure) => failure,
         Ok(()) => Failure::new(Step::Exec, 0, &exec(cell)),
     }
 }
 
-fn confine_program(cell: &Prepared<'_>, stdout: &OwnedFd, stderr: &OwnedFd) -> Result<(), Failure> {
+fn confine_program(
+    cell: &Prepared<'_>,
+    stdin: Option<&OwnedFd>,
+    stdout: &OwnedFd,
+    stderr: &OwnedFd,
+) -> Result<(), Failure> {
     let streams = at(Step::Streams, 0);
     if in_force(Layer::Session) {
         sys::new_session().map_err(at(Step::Session, 0))?;
     }
     let null = OwnedFd::from(File::open("/dev/null").map_err(&streams)?);
-    for (fd, number) in [(&null, 0), (stdout, 1), (stderr, 2)] {
+    for (fd, number) in [(stdin.unwrap_or(&null), 0), (stdout, 1), (stderr, 2)] {
         sys::duplicate_onto(fd, number).map_err(&streams)?;
     }
     if in_force(Layer::Descriptors) {

@@ -53,7 +53,7 @@ impl PreparedMount<'_> {
     pub(super) fn attributes(&self) -> u64 {
         let always = sys::ATTR_NOSUID | sys::ATTR_NODEV;
         match self.mount.access {
-            MountAccess::ReadOnly => always | sys::ATTR_RDONLY,
+            MountAccess::ReadOnly | MountAccess::Tools => always | sys::ATTR_RDONLY,
             MountAccess::ReadWrite => always,
         }
     }

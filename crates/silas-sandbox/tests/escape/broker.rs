@@ -55,7 +55,7 @@ fn spec(ground: &Ground, hosts: &[&str], argv: &[&str]) -> CellSpec {
 
 fn run(spec: &CellSpec, resolver: cell::Resolver<'_>) -> (CellOutcome, Vec<Connection>) {
     let mut log = Log::default();
-    let outcome = cell::run_with(spec, None, Brokers { outside: &mut log, resolver });
+    let outcome = cell::run_with(spec, cell::Streams::Kept, None, Brokers { outside: &mut log, resolver });
     (outcome.unwrap_or_else(|e| panic!("{}: {e}", e.code())), log.connections)
 }
 

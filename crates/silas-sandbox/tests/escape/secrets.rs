@@ -27,7 +27,12 @@ fn spec(ground: &Ground, secrets: &[&str], argv: &[&str]) -> CellSpec {
 
 fn run(spec: &CellSpec) -> (CellOutcome, Vec<String>) {
     let mut log = Log::default();
-    let outcome = cell::run_with(spec, None, Brokers { outside: &mut log, resolver: &cell::system_resolver });
+    let outcome = cell::run_with(
+        spec,
+        cell::Streams::Kept,
+        None,
+        Brokers { outside: &mut log, resolver: &cell::system_resolver },
+    );
     (outcome.unwrap_or_else(|e| panic!("{}: {e}", e.code())), log.asked)
 }
 

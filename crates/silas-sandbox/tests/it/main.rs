@@ -13,6 +13,7 @@ mod pairing;
 mod processes;
 mod reach;
 mod runner;
+mod step;
 mod whole_path;
 mod world;
 
@@ -30,6 +31,7 @@ fn main() {
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),
         ("reach", reach::CASES),
+        ("step", step::CASES),
     ];
     std::process::exit(runner::run(&groups));
 }
