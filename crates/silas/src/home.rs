@@ -15,22 +15,16 @@ pub(crate) struct Home {
     pub path: PathBuf,
 }
 
-#[derive(Deserialize)]
-pub(crate) struct Known {
-    pub(crate) installation: InstallationId,
-    pub(crate) root: PublicKey,
-    pub(crate) terminal: Certificate,
-}
-
 /// Parts that the front may write. `keys/` and `launcher/` belong to the launcher alone.
 const FRONT_PARTS: [&str; 2] = ["store", "run"];
 const LAUNCHER_PARTS: [&str; 2] = ["keys", "launcher"];
 
 /// What `keys/installation.json` says, as far as commands need it.
 #[derive(Deserialize)]
-struct Known {
-    installation: InstallationId,
-    root: PublicKey,
+pub(crate) struct Known {
+    pub(crate) installation: InstallationId,
+    pub(crate) root: PublicKey,
+    pub(crate) terminal: Certificate,
 }
 
 impl Home {

@@ -93,7 +93,7 @@ fn to_port(port: u16) -> Vec<HostGrant> {
 fn begin(workshop: &mut Workshop, n_steps: usize) -> (String, Vec<String>) {
     workshop.copy().unwrap();
     let check = workshop.check(Phase::Before, 0).unwrap();
-    let steps = (0..n_steps).map(|n| workshop.step(n).unwrap().output).collect();
+    let steps = (0..n_steps).map(|n| workshop.step(n).unwrap().output()).collect();
     (check.output, steps)
 }
 
@@ -169,6 +169,6 @@ fn nobody_listens() {
     let mut workshop = launcher.open(&evidence).unwrap();
     workshop.copy().unwrap();
     workshop.check(Phase::Before, 0).unwrap();
-    let ended = workshop.step(0).map(|step| step.ended);
+    let ended = workshop.step(0).map(|step| step.metadata.ended);
     assert_eq!(ended, Err::<Ended, _>(Error::Unrecorded));
 }
