@@ -23,7 +23,14 @@ pub(crate) fn launcher(data_dir: &Path, copies: Copies) -> Result<Launcher> {
     let launcher = Launcher::fork(no_keys)?;
     let anchor = Anchor { root: public(&root()), installation: installation()?, epoch: 1 };
     let limits = CellLimits::default();
-    launcher.seal(Seal { data_dir: data_dir.to_owned(), anchor, undo_window_secs: 3600, limits, copies })?;
+    launcher.seal(Seal {
+        data_dir: data_dir.to_owned(),
+        anchor,
+        undo_window_secs: 3600,
+        limits,
+        copies,
+        tools: silas_sandbox::ToolPlaces::default(),
+    })?;
     Ok(launcher)
 }
 
@@ -57,6 +64,7 @@ pub(crate) fn plan(project: &Path, step: &str, check: &str) -> Result<WorkItem> 
         hosts: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
+        toolchains: Vec::new(),
         commits: false,
         restores: None,
         on_failure: "report".to_owned(),

@@ -6,7 +6,8 @@
 /// What a sentence asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// "run `C` [in `DIR` [and `DIR` ...]] [reading `DIR` [and `DIR` ...]] [with commits] and check with `K`"
+    /// "run `C` [in `DIR` [and `DIR` ...]] [reading `DIR` [and `DIR` ...]] [with commits] [reaching `HOST:PORT` [and
+    /// `HOST:PORT`]] and check with `K`"
     RunAndCheck {
         run: String,
         /// The directories that may change; with none, the one that is meant anyway.
@@ -15,6 +16,8 @@ pub enum Decision {
         reads: Vec<String>,
         /// Whether the command may commit.
         commits: bool,
+        /// As they were typed.
+        hosts: Vec<String>,
         check: String,
     },
     /// "put back the last change", also when its time for undoing is over
@@ -54,9 +57,10 @@ impl Decision {
 }
 
 /// The sentences that are understood, in the words that are shown to people.
-pub const UNDERSTOOD: [&str; 7] = [
+pub const UNDERSTOOD: [&str; 8] = [
     "run `COMMAND` in `DIRECTORY` and check with `COMMAND`",
     "put back the last change",
+    "run `COMMAND` in `DIRECTORY` reaching `HOST:PORT` and check with `COMMAND`",
     "add task `TITLE`",
     "tasks",
     "done with `TITLE`",
@@ -101,9 +105,13 @@ fn run_and_check(text: &str) -> Option<Decision> {
         Some(rest) => (true, rest),
         None => (false, rest),
     };
+    let (hosts, rest) = match word(rest, &["reaching"]) {
+        Some(rest) => hosts(rest)?,
+        None => (Vec::new(), rest),
+    };
     let rest = word(rest, &["and check with", "then check with", "and check it with", "check with"])?;
     let (check, rest) = quoted(rest)?;
-    is_end(rest).then_some(Decision::RunAndCheck { run, directories, reads, commits, check })
+    is_end(rest).then_some(Decision::RunAndCheck { run, directories, reads, commits, hosts, check })
 }
 
 /// The directories that are named after one of `words`, joined by commas or "and".
@@ -120,6 +128,17 @@ fn places<'a>(text: &'a str, words: &[&str]) -> Option<(Vec<String>, &'a str)> {
         rest = after;
     }
     Some((places, rest))
+}
+
+/// One or more texts in backticks with "and" between them.
+fn hosts(text: &str) -> Option<(Vec<String>, &str)> {
+    let (first, mut rest) = quoted(text)?;
+    let mut hosts = vec![first];
+    while let Some((host, after)) = word(rest, &["and"]).and_then(quoted) {
+        hosts.push(host);
+        rest = after;
+    }
+    Some((hosts, rest))
 }
 
 fn change_tasks(text: &str) -> Option<Decision> {

@@ -20,6 +20,8 @@ pub enum Kind {
     Undo,
     /// A directory in which plans may be granted.
     Root,
+    /// One command with everything that it may touch: an [`crate::envelope::Envelope`].
+    Step,
 }
 
 /// The twelve scopes of the approval model.
@@ -46,7 +48,7 @@ impl Kind {
         match self {
             Kind::Plan => Scope::FullPlan,
             Kind::HouseRules => Scope::Standing,
-            Kind::Undo => Scope::SingleStep,
+            Kind::Undo | Kind::Step => Scope::SingleStep,
             Kind::Root => Scope::ToolType,
         }
     }
@@ -66,7 +68,14 @@ impl Kind {
             Kind::Plan | Kind::Root => (1, Duration::from_secs(DAY)),
             Kind::Undo => (1, Duration::from_secs(7 * DAY)),
             Kind::HouseRules => (1000, Duration::from_secs(366 * DAY)),
+            // Signed on the spot by whoever waits for it.
+            Kind::Step => (1, Duration::from_secs(60)),
         }
+    }
+
+    /// How long a token of this kind may be used at most.
+    pub fn lasts(self) -> Duration {
+        self.bounds().1
     }
 }
 

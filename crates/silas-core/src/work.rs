@@ -7,6 +7,7 @@ use crate::check::{Check, CheckResult, Command};
 use crate::host::{HOSTS_MAX, HostGrant};
 use crate::roots::{Access, Place, contains};
 use crate::secret::{SECRETS_MAX, SecretRef};
+use crate::toolchain::{TOOLCHAINS_MAX, Toolchain};
 use crate::{Digest, ExecutionId, Timestamp, TokenId, WorkItemId, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -159,6 +160,9 @@ pub struct Definition {
     /// The earlier execution whose replaced files this plan puts back; the steps find them at [`KEPT_INSIDE`].
     #[serde(default)]
     pub restores: Option<ExecutionId>,
+    /// Tools outside `/usr` that were found when the card was made; to read only.
+    #[serde(default)]
+    pub toolchains: Vec<Toolchain>,
     pub on_failure: String,
     pub on_stuck: String,
     pub failure_context: Option<String>,
@@ -218,6 +222,8 @@ impl WorkItem {
             rule(named && !check.name.chars().any(char::is_control), &key("name"), "1 to 200 characters on one line")?;
             rule(!d.verify[..n].iter().any(|c| c.name == check.name), &key("name"), "a name that no other check has")?;
             command(&check.run, &key("run"))?;
+            let is_plain = !matches!(check.run, Command::Python(_));
+            rule(is_plain, &key("run"), "a command or a list of its words; `python` is for steps")?;
             rule((1..=TIMEOUT_SECS_MAX).contains(&check.timeout), &key("timeout"), "1 second to 24 hours")?;
             rule(
                 !check.network || !d.hosts.is_empty(),
@@ -252,6 +258,11 @@ impl WorkItem {
         // Lower ports belong to the system, and what listens there is believed.
         let callback = d.callback_port.is_none_or(|port| port >= 1024);
         rule(callback, "sandbox.callback_port", "a port from 1024 to 65535")?;
+        rule(d.toolchains.len() <= TOOLCHAINS_MAX, "sandbox.toolchains", "at most 16 toolchains")?;
+        for (n, toolchain) in d.toolchains.iter().enumerate() {
+            let key = format!("sandbox.toolchains[{n}].path");
+            rule(toolchain.path.starts_with('/') && no_dots(&toolchain.path), &key, "an absolute path without `..`")?;
+        }
         rule(
             d.steps.is_empty() || d.directories.iter().any(|d| d.access == Access::Write),
             "sandbox.directories",
@@ -280,7 +291,7 @@ impl WorkItem {
 
     fn projection(&self) -> Value {
         let d = &self.0;
-        let mut sandbox = json!({ "directories": d.directories, "hosts": d.hosts, "toolchains": [] });
+        let mut sandbox = json!({ "directories": d.directories, "hosts": d.hosts, "toolchains": d.toolchains });
         // Younger than the first plans, whose hashes stay what they were.
         if !d.secrets.is_empty() {
             sandbox["secrets"] = json!(d.secrets);
@@ -340,6 +351,7 @@ impl WorkItem {
             "callback_port": sandbox("callback_port").unwrap_or(Value::Null),
             "commits": sandbox("commits").unwrap_or(Value::Bool(false)),
             "restores": sandbox("restores").unwrap_or(Value::Null),
+            "toolchains": sandbox("toolchains").unwrap_or(Value::Null),
             "on_failure": field("on_failure"), "on_stuck": field("on_stuck"),
             "failure_context": field("failure_context"),
         });
@@ -365,6 +377,7 @@ fn command(run: &Command, key: &str) -> Result<(), RuleBroken> {
     let given = match run {
         Command::Shell(script) => !script.trim().is_empty(),
         Command::Argv(argv) => argv.first().is_some_and(|program| !program.is_empty()),
+        Command::Python(script) => !script.python.trim().is_empty(),
     };
     rule(given && size <= COMMAND_BYTES_MAX, key, "a command of at most 16 KiB")?;
     rule(!run.argv().iter().any(|arg| arg.contains('\0')), key, "a command without NUL characters")

@@ -195,7 +195,7 @@ impl Stream {
                     Err(refusal) => Ok(Err(refusal)),
                 }
             }
-            Some(Kind::HouseRules) | None => Ok(Err(Refusal::NothingAsked)),
+            Some(Kind::HouseRules | Kind::Step) | None => Ok(Err(Refusal::NothingAsked)),
         }
     }
 

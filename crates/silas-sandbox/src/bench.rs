@@ -13,13 +13,15 @@ use crate::ground::{self, Ground};
 use crate::lifeline::Lifeline;
 use crate::permit::{self, Permit};
 use crate::private_copy::Throwaway;
-use crate::protocol::WorkshopAsk;
+use crate::protocol::{WorkshopAsk, WorkshopSays};
+use crate::relay::Relay;
 use crate::tree::{self, Manifest};
-use crate::workspace::{self, Ran, Run, Wanted, Workspace};
-use crate::{Applied, Changes, Copied, Error, StepResult, frame};
+use crate::workspace::{self, Ran, Reach, Run, Wanted, Workspace};
+use crate::{Applied, Changes, Copied, Error, frame, step};
 use serde::Serialize;
 use silas_core::changeset::Changeset;
 use silas_core::check::{CheckResult, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed, Outcome};
+use silas_core::envelope::{ExecutionResult, Metadata};
 use silas_core::event::Phase;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -55,12 +57,6 @@ struct Finished {
 /// Somebody who changes files all the time keeps an apply from happening; then it is better to say so.
 const ROUNDS_MAX: usize = 4;
 
-/// Characters of a step's output that are passed on.
-const STEP_OUTPUT_CHARS_MAX: usize = 20_000;
-
-/// What a shell says of a program that it cannot find.
-const NOT_STARTED: i32 = 127;
-
 impl Bench {
     pub(crate) fn new(ground: Ground, permit: Permit, socket: UnixStream) -> Self {
         let left = permit.record.deadline().since(ground::now());
@@ -93,7 +89,7 @@ impl Bench {
                 // Whoever hears the answer may go on with this execution at once.
                 self.leave();
             }
-            let bytes = answered.or_else(|e| frame::encode(&Err::<(), Error>(e)));
+            let bytes = answered.or_else(|e| frame::encode(&WorkshopSays::<()>::Answer(Err(e))));
             let sent = bytes.and_then(|bytes| frame::send_bytes(&mut self.socket, &bytes));
             if sent.is_err() || self.is_over {
                 break;
@@ -168,8 +164,10 @@ impl Bench {
             None => workspace.throwaways(roots, &workspace.originals(), &workspace.seen(roots, lifeline)?, lifeline)?,
         };
         let hosts = if check.network { self.permit.plan.definition().hosts.as_slice() } else { &[] };
-        let run = Run { hosts, wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None) };
-        let outcome = match workspace.run_check(&run, &copies)? {
+        let mut relay = Relay::new(&self.socket);
+        let reach = Reach { hosts, ..Reach::default() };
+        let run = Run { reach, wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None, &mut relay) };
+        let outcome = match workspace.run_check(run, &copies)? {
             Ran::Ended(outcome) => outcome,
             Ran::NotStarted(reason) => {
                 let name = check.name.clone();
@@ -241,24 +239,40 @@ impl Bench {
         }
     }
 
-    fn step(&mut self, n: usize) -> Result<StepResult, Error> {
+    fn step(&mut self, n: usize) -> Result<ExecutionResult, Error> {
         let plan = self.permit.plan.definition();
         let n_steps = plan.steps.len();
         self.must(self.before.len() == plan.verify.len(), "every check runs before the first step")?;
         self.must(self.finished.is_none(), "the steps are over")?;
         self.must(n == self.n_steps_run && n < n_steps, "steps run once each, in their order")?;
-        let step = &plan.steps[n];
+        let envelope = step::of_plan(&self.permit.plan, n, &self.ground.limits);
+        let (config, cwd) = (&envelope.sandbox_config, plan.steps[n].cwd.as_deref());
         let workspace = self.workspace()?;
-        let run = Run { hosts: &plan.hosts, wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref()) };
-        let result = match workspace.run_step(&run)? {
+        let mut relay = Relay::new(&self.socket);
+        let reach = Reach { hosts: &config.hosts, secrets: &plan.secrets, callback_port: plan.callback_port };
+        let run = Run {
+            reach,
+            toolchains: &config.toolchains,
+            wall: self.wall(None)?,
+            ..self.run(&envelope.args, cwd, &mut relay)
+        };
+        let (execution, index) = (self.permit.evidence.execution.clone(), envelope.step_index);
+        let result = match workspace.run_step(run)? {
             Ran::Ended(outcome) => {
-                let mut output = words(&outcome.stdout, &outcome.stderr, STEP_OUTPUT_CHARS_MAX);
-                if let Some(why) = self.why_killed(&outcome) {
-                    output = format!("{why}\n{output}");
-                }
-                StepResult { output, took_ms: millis(outcome.took), ended: outcome.ended }
+                let why = self.why_killed(&outcome);
+                let [stdout, stderr] = [&outcome.stdout, &outcome.stderr].map(|stream| relay.hide_given(stream));
+                let metadata = Metadata {
+                    executor: envelope.action,
+                    took_ms: millis(outcome.took),
+                    is_truncated: outcome.is_truncated,
+                    is_memory_exceeded: outcome.is_memory_exceeded,
+                    is_disk_nearly_full: outcome.is_disk_nearly_full,
+                    ended: outcome.ended,
+                };
+                let result = ExecutionResult::new(execution, index, metadata, &stdout, &stderr);
+                ExecutionResult { error: why.or(result.error), ..result }
             }
-            Ran::NotStarted(why) => StepResult { ended: Ended::Exited(NOT_STARTED), output: why, took_ms: 0 },
+            Ran::NotStarted(why) => ExecutionResult::not_started(execution, index, envelope.action, &why),
         };
         self.n_steps_run += 1;
         if self.n_steps_run == n_steps {
@@ -364,7 +378,8 @@ impl Bench {
             each.push(changes::between(copy.nth, &copy.original, finished, &links)?);
         }
         let git = silas_core::check::Command::Argv(Vec::new());
-        let run = Run { wall: self.wall(None)?, ..self.run(&git, None) };
+        let mut relay = Relay::new(&self.socket);
+        let run = Run { wall: self.wall(None)?, ..self.run(&git, None, &mut relay) };
         for (changes, committed) in each.iter_mut().zip(workspace.committed(&run)?) {
             changes.extend(committed);
             changes.sort_by(|a, b| a.path.cmp(&b.path));
@@ -383,17 +398,24 @@ impl Bench {
         self.workspace.as_ref().ok_or_else(|| Error::Order("the copy is made first".to_owned()))
     }
 
-    fn run<'a>(&'a self, command: &'a silas_core::check::Command, cwd: Option<&'a str>) -> Run<'a> {
+    fn run<'a>(
+        &'a self,
+        command: &'a silas_core::check::Command,
+        cwd: Option<&'a str>,
+        outside: &'a mut Relay<'_>,
+    ) -> Run<'a> {
         Run {
             command,
             cwd,
             roots: &self.permit.roots,
             reads: &self.permit.reads,
             kept: self.permit.kept.as_deref(),
-            hosts: &[],
+            reach: Reach::default(),
+            toolchains: &self.permit.plan.definition().toolchains,
             limits: &self.ground.limits,
             wall: Duration::ZERO,
             lifeline: Lifeline::of(&self.socket),
+            outside,
         }
     }
 
@@ -412,7 +434,7 @@ impl Bench {
 }
 
 fn reply<T: Serialize>(done: &T) -> Result<Vec<u8>, Error> {
-    frame::encode(&Ok::<&T, Error>(done))
+    frame::encode(&WorkshopSays::Answer(Ok::<&T, Error>(done)))
 }
 
 fn millis(took: Duration) -> u64 {

@@ -38,6 +38,8 @@ pub enum Error {
     NotVerified,
     #[error("The work was stopped. Nothing was applied.")]
     Cancelled,
+    #[error("What the work reached could not be written down, so it was stopped. Nothing was applied.")]
+    Unrecorded,
     #[error("This file system cannot exchange two files in one step, so changes cannot be applied safely here.")]
     NoExchange,
     #[error(
@@ -61,6 +63,8 @@ pub enum Error {
     UndoClosed(String),
     #[error("This can still be undone, so what it replaced is kept.")]
     UndoOpen,
+    #[error("{cause}")]
+    NotStarted { code: String, cause: String },
     #[error("The work cannot be isolated here: {cause}")]
     Isolation { code: String, cause: String },
     #[error(
@@ -93,6 +97,7 @@ impl Error {
             Error::Conflict { .. } => "E_SANDBOX_CONFLICT",
             Error::NotVerified => "E_SANDBOX_NOT_VERIFIED",
             Error::Cancelled => "E_SANDBOX_CANCELLED",
+            Error::Unrecorded => "E_SANDBOX_UNRECORDED",
             Error::NoExchange => "E_SANDBOX_EXCHANGE",
             Error::ReadOnly { .. } => "E_SANDBOX_READ_ONLY",
             Error::MovedOn { .. } => "E_SANDBOX_MOVED_ON",
@@ -102,7 +107,7 @@ impl Error {
             Error::LaterEdit { .. } => "E_SANDBOX_LATER_EDIT",
             Error::UndoClosed(_) => "E_SANDBOX_UNDO_CLOSED",
             Error::UndoOpen => "E_SANDBOX_UNDO_OPEN",
-            Error::Isolation { code, .. } => code,
+            Error::NotStarted { code, .. } | Error::Isolation { code, .. } => code,
             Error::Unfinished { .. } => "E_SANDBOX_UNFINISHED",
             Error::Lost => "E_SANDBOX_LOST",
             Error::Damaged(_) => "E_SANDBOX_RECORD",

@@ -3,7 +3,7 @@
 use crate::cell::{Limits, LimitsInForce};
 use crate::error::Doing;
 use crate::memory::Memory;
-use crate::{Error, durable};
+use crate::{Error, ToolPlaces, durable};
 use serde::{Deserialize, Serialize};
 use silas_core::Timestamp;
 use silas_core::evidence::Anchor;
@@ -19,6 +19,8 @@ pub struct Seal {
     pub undo_window_secs: u64,
     pub limits: CellLimits,
     pub copies: Copies,
+    /// Where tools outside `/usr` are looked for.
+    pub tools: ToolPlaces,
 }
 
 /// How the private copies of directories are made.
@@ -80,6 +82,7 @@ pub(crate) struct Ground {
     pub(crate) undo_window: Duration,
     pub(crate) limits: CellLimits,
     pub(crate) copies: Copies,
+    pub(crate) tools: ToolPlaces,
     pub(crate) memory: Memory,
 }
 
@@ -96,6 +99,7 @@ impl Ground {
             undo_window: Duration::from_secs(seal.undo_window_secs),
             limits: seal.limits,
             copies: seal.copies,
+            tools: seal.tools,
         })
     }
 

@@ -7,7 +7,7 @@ use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::memory::Record;
-use crate::{Error, kept};
+use crate::{Error, kept, toolchains};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -61,6 +61,7 @@ impl Permit {
         let kept = restores.map(|execution| kept::find(ground, execution, &roots)).transpose()?;
         let reads = plan.definition().directories.iter().filter(|d| d.access == Access::Read);
         let reads = reads.map(|d| Granted::pinned(d, &ground.data_dir)).collect::<Result<Vec<_>, _>>()?;
+        toolchains::admit(ground, &plan.definition().toolchains)?;
         let lock = memory.lock(&evidence.execution)?;
         let plan_hash = evidence.token.body.offer.plan_hash;
         let record = match known {

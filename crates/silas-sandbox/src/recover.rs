@@ -37,6 +37,8 @@ pub(crate) fn recover(ground: &Ground) -> Result<Vec<Recovered>, Error> {
         told.push(tell(execution, &record, result));
     }
     remove_orphans(ground)?;
+    ground.memory.forget_settled(ground::now())?;
+    ground.memory.forget_steps(ground::now());
     Ok(told)
 }
 

@@ -197,6 +197,14 @@ pub(crate) fn poll(fds: &[(BorrowedFd<'_>, i16)], timeout: Option<Duration>) -> 
     }
 }
 
+/// Kills the process that a descriptor of it names.
+pub(crate) fn kill(pidfd: BorrowedFd<'_>) -> io::Result<()> {
+    let info = std::ptr::null::<libc::siginfo_t>();
+    // SAFETY: a null info makes it an ordinary kill; only a descriptor that is held is passed besides.
+    let done = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, info, 0) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 pub(crate) fn effective_uid() -> u32 {
     // SAFETY: has no arguments and cannot fail.
     unsafe { libc::geteuid() }

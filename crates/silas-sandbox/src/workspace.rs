@@ -3,7 +3,7 @@
 //! Inside a cell each copy lies at its original's path, so that commands work as if they ran there. The owner's `.git` is
 //! shown at its place, read-only. Nothing here touches the originals.
 
-use crate::cell::{self, CellOutcome, CellSpec, Mount, MountAccess};
+use crate::cell::{self, Brokers, CellOutcome, CellSpec, Mount, MountAccess, Streams};
 use crate::commits::{self, Errand, Repository};
 use crate::dir::Dir;
 use crate::error::Doing;
@@ -16,7 +16,10 @@ use crate::{Error, durable, removal};
 use silas_core::changeset::Change;
 use silas_core::check::{Command, Ended};
 use silas_core::host::HostGrant;
+use silas_core::outside::{Nobody, Outside};
 use silas_core::relpath::RelPath;
+use silas_core::secret::SecretRef;
+use silas_core::toolchain::{self, Toolchain};
 use silas_core::work::KEPT_INSIDE;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -33,10 +36,8 @@ pub(crate) struct Workspace {
 
 const HOME: &str = "home";
 
-/// Where programs find their tools.
-const PATH_INSIDE: &str = "/usr/local/bin:/usr/bin:/bin";
 /// A home that is empty at the start of every command and gone after it.
-const HOME_INSIDE: &str = "/tmp/home";
+pub(crate) const HOME_INSIDE: &str = "/tmp/home";
 /// A program that only ends should not take this long anywhere.
 const PROBE_WALL: Duration = Duration::from_secs(20);
 
@@ -79,10 +80,12 @@ impl Workspace {
     fn can_mount(&self, name: &str, root: &Root, lifeline: Lifeline<'_>) -> Result<bool, Error> {
         let probe = CellSpec {
             argv: vec!["true".to_owned()],
-            env: vec![("PATH".to_owned(), PATH_INSIDE.to_owned())],
+            env: toolchain::environment(&[], HOME_INSIDE),
             cwd: PathBuf::from("/"),
             mounts: vec![layered_mount(root, vec![self.home.join(name)])],
             hosts: Vec::new(),
+            secrets: Vec::new(),
+            callback_port: None,
             limits: CellLimits::default().within(PROBE_WALL),
         };
         match cell::run(&probe, Some(lifeline.fd())) {
@@ -139,13 +142,13 @@ impl Workspace {
     }
 
     /// Runs a command of the plan in the copies themselves.
-    pub(crate) fn run_step(&self, run: &Run<'_>) -> Result<Ran, Error> {
+    pub(crate) fn run_step(&self, run: Run<'_>) -> Result<Ran, Error> {
         let mounts = self.copies.iter().zip(run.roots).map(|(copy, root)| self.mount(copy, root, None)).collect();
         self.run(run, mounts, MountAccess::ReadWrite)
     }
 
     /// Runs a check on what was just made for it.
-    pub(crate) fn run_check(&self, run: &Run<'_>, on: &[Throwaway<'_>]) -> Result<Ran, Error> {
+    pub(crate) fn run_check(&self, run: Run<'_>, on: &[Throwaway<'_>]) -> Result<Ran, Error> {
         let each = self.copies.iter().zip(run.roots).zip(on);
         let mounts = each.map(|((copy, root), on)| self.mount(copy, root, Some(on))).collect();
         self.run(run, mounts, MountAccess::ReadOnly)
@@ -161,9 +164,18 @@ impl Workspace {
         }
     }
 
-    /// `clones` is what may be done with the clones of repositories.
-    fn run(&self, run: &Run<'_>, mut mounts: Vec<Mount>, clones: MountAccess) -> Result<Ran, Error> {
-        for (n, (copy, root)) in self.copies.iter().zip(run.roots).enumerate() {
+    /// The copies themselves, each at its original's path.
+    pub(crate) fn shown(&self, roots: &[Root]) -> Result<Vec<Mount>, Error> {
+        let mut mounts: Vec<Mount> =
+            self.copies.iter().zip(roots).map(|(copy, root)| self.mount(copy, root, None)).collect();
+        mounts.extend(self.repositories(roots, MountAccess::ReadOnly)?);
+        Ok(mounts)
+    }
+
+    /// The repositories of the originals, to look at, or their clones.
+    fn repositories(&self, roots: &[Root], clones: MountAccess) -> Result<Vec<Mount>, Error> {
+        let mut mounts = Vec::new();
+        for (n, (copy, root)) in self.copies.iter().zip(roots).enumerate() {
             root.granted.is_still_there()?;
             if let Some(clone) = self.clones.get(n) {
                 mounts.extend(clone.mounts(&self.home, root, clones.clone()));
@@ -172,6 +184,17 @@ impl Workspace {
                 mounts.push(Mount { source: git.clone(), target: git, access: MountAccess::ReadOnly });
             }
         }
+        Ok(mounts)
+    }
+
+    /// `clones` is what may be done with the clones of repositories.
+    fn run(&self, run: Run<'_>, mut mounts: Vec<Mount>, clones: MountAccess) -> Result<Ran, Error> {
+        mounts.extend(self.repositories(run.roots, clones)?);
+        mounts.extend(run.toolchains.iter().map(|tool| Mount {
+            source: PathBuf::from(&tool.path),
+            target: PathBuf::from(&tool.path),
+            access: MountAccess::Tools,
+        }));
         for read in run.reads {
             read.is_still_there()?;
             let path = PathBuf::from(&read.place.path);
@@ -187,21 +210,33 @@ impl Workspace {
         self.run_in(run, mounts, cwd)
     }
 
-    fn run_in(&self, run: &Run<'_>, mut mounts: Vec<Mount>, cwd: PathBuf) -> Result<Ran, Error> {
+    fn run_in(&self, run: Run<'_>, mut mounts: Vec<Mount>, cwd: PathBuf) -> Result<Ran, Error> {
         // Parents first, so that one directory inside another is seen.
         mounts.sort_by(|a, b| a.target.cmp(&b.target));
+        let mut env = toolchain::environment(run.toolchains, HOME_INSIDE);
+        if !run.reach.secrets.is_empty() {
+            for (_, path) in env.iter_mut().filter(|(name, _)| name == "PATH") {
+                *path = format!("{path}:{}", cell::SECRET_PROGRAM_DIR);
+            }
+        }
         let spec = CellSpec {
             argv: run.command.argv(),
-            env: [("PATH", PATH_INSIDE), ("HOME", HOME_INSIDE)].map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
+            env,
             cwd,
             mounts,
-            hosts: run.hosts.to_vec(),
+            hosts: run.reach.hosts.to_vec(),
+            secrets: run.reach.secrets.to_vec(),
+            callback_port: run.reach.callback_port,
             limits: run.limits.within(run.wall),
         };
-        match cell::run(&spec, Some(run.lifeline.fd())) {
+        let brokers = Brokers { outside: run.outside, resolver: &cell::system_resolver };
+        match cell::run_with(&spec, Streams::Kept, Some(run.lifeline.fd()), brokers) {
             Ok(outcome) => Ok(Ran::Ended(outcome)),
             Err(cell::Error::Cancelled) => Err(Error::Cancelled),
-            Err(e @ (cell::Error::Program { .. } | cell::Error::Cwd { .. })) => Ok(Ran::NotStarted(e.to_string())),
+            Err(cell::Error::Unrecorded) => Err(Error::Unrecorded),
+            Err(e @ (cell::Error::Program { .. } | cell::Error::Cwd { .. } | cell::Error::CallbackPort { .. })) => {
+                Ok(Ran::NotStarted(e.to_string()))
+            }
             Err(e) => Err(Error::Isolation { code: e.code().to_owned(), cause: e.to_string() }),
         }
     }
@@ -212,8 +247,16 @@ impl Workspace {
             let command = Command::Shell(errand.script);
             let mut mounts = errand.mounts;
             mounts.push(self.fresh_home()?);
-            let run = Run { command: &command, cwd: None, hosts: &[], ..*run };
-            match self.run_in(&run, mounts, PathBuf::from("/tmp"))? {
+            let run = Run {
+                command: &command,
+                cwd: None,
+                reach: Reach::default(),
+                toolchains: &[],
+                kept: None,
+                outside: &mut Nobody,
+                ..*run
+            };
+            match self.run_in(run, mounts, PathBuf::from("/tmp"))? {
                 Ran::Ended(outcome) if outcome.ended == Ended::Exited(0) => Ok(()),
                 Ran::Ended(outcome) => Err(Error::NotAvailable(format!(
                     "What was committed cannot be brought over: {}",
@@ -258,8 +301,16 @@ pub(crate) struct Wanted {
 /// What became of a command. Isolation that is missing is an [`Error`] and never one of these.
 pub(crate) enum Ran {
     Ended(CellOutcome),
-    /// Its program or its directory is not there; the plan is wrong about that, not the sandbox.
+    /// Its program, its directory or its port is not there; the plan is wrong about that, not the sandbox.
     NotStarted(String),
+}
+
+/// What a command may reach beyond its directories.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reach<'a> {
+    pub(crate) hosts: &'a [HostGrant],
+    pub(crate) secrets: &'a [SecretRef],
+    pub(crate) callback_port: Option<u16>,
 }
 
 /// One command and where it may look.
@@ -271,10 +322,13 @@ pub(crate) struct Run<'a> {
     pub(crate) reads: &'a [Granted],
     /// What an earlier execution replaced, for a plan that puts it back.
     pub(crate) kept: Option<&'a Path>,
-    pub(crate) hosts: &'a [HostGrant],
+    pub(crate) toolchains: &'a [Toolchain],
+    pub(crate) reach: Reach<'a>,
     pub(crate) limits: &'a CellLimits,
     pub(crate) wall: Duration,
     pub(crate) lifeline: Lifeline<'a>,
+    /// Who hears what it reaches.
+    pub(crate) outside: &'a mut dyn Outside,
 }
 
 /// Removes the copies of an execution.

@@ -223,6 +223,7 @@ pub(crate) fn plan(run: &str) -> WorkItem {
         verify: Vec::new(),
         directories: vec![Directory::pinned(place, Access::Write)],
         hosts: Vec::new(),
+        toolchains: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
         commits: false,

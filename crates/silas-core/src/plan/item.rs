@@ -8,6 +8,7 @@ use crate::decimal::Decimal;
 use crate::host::{HOSTS_MAX, HostGrant};
 use crate::roots::Access;
 use crate::secret::{SECRETS_MAX, SecretRef};
+use crate::toolchain::{Family, TOOLCHAINS_MAX, Toolchain};
 use crate::work::{Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, STEPS_MAX, Step};
 use crate::{ExecutionId, WorkItemId};
 use serde_json::json;
@@ -111,6 +112,7 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
         callback_port: sandbox.as_ref().map_or(Ok(None), |s| s.integer("callback_port"))?,
         commits: sandbox.as_ref().map_or(Ok(None), |s| s.yes_no("commits"))?.unwrap_or(false),
         restores: sandbox.as_ref().map_or(Ok(None), |s| s.parsed("restores", ExecutionId::parse))?,
+        toolchains: sandbox.as_ref().map_or(Ok(Vec::new()), toolchains)?,
         on_failure: top.text("on_failure")?.unwrap_or_else(|| "report".to_owned()),
         on_stuck: top.text("on_stuck")?.unwrap_or_else(|| "consult_planner".to_owned()),
         failure_context: top.text("failure_context")?,
@@ -171,8 +173,13 @@ fn microdollars(text: &str) -> Result<u64, String> {
 }
 
 fn step(node: &Node, path: &str) -> Result<Step, PlanError> {
-    let fields = Fields::of(node, path, &["run", "cwd"])?;
-    Ok(Step { run: command(&fields)?, cwd: fields.text("cwd")? })
+    let fields = Fields::of(node, path, &["run", "python", "cwd"])?;
+    let run = match (fields.text("python")?, fields.get("run")) {
+        (None, _) => command(&fields)?,
+        (Some(script), None) => Command::python(script),
+        (Some(_), Some(_)) => return Err(fields.error("python", "a step has `run` or `python`, not both")),
+    };
+    Ok(Step { run, cwd: fields.text("cwd")? })
 }
 
 /// A text is for the shell, a list is executed as it is.
@@ -251,7 +258,6 @@ fn texts<T, E: ToString>(
 }
 
 fn directories(sandbox: &Fields<'_>) -> Result<Vec<Directory>, PlanError> {
-    sandbox.must_be_empty("toolchains", NOT_AVAILABLE)?;
     each(sandbox, "directories", DIRECTORIES_MAX, |node, path| {
         let fields = Fields::of(node, path, &["path", "access", "device", "inode"])?;
         Ok(Directory {
@@ -259,6 +265,19 @@ fn directories(sandbox: &Fields<'_>) -> Result<Vec<Directory>, PlanError> {
             access: fields.needed("access", fields.choice("access", ACCESS, access_name)?)?,
             device: fields.text("device")?,
             inode: fields.text("inode")?,
+        })
+    })
+}
+
+/// They are found and pinned when a card is made; a plan that was rendered names them in full.
+fn toolchains(sandbox: &Fields<'_>) -> Result<Vec<Toolchain>, PlanError> {
+    each(sandbox, "toolchains", TOOLCHAINS_MAX, |node, path| {
+        let fields = Fields::of(node, path, &["family", "path", "device", "inode"])?;
+        Ok(Toolchain {
+            family: fields.needed("family", fields.choice("family", &Family::ALL, Family::name)?)?,
+            path: fields.needed("path", fields.text("path")?)?,
+            device: fields.needed("device", fields.text("device")?)?,
+            inode: fields.needed("inode", fields.text("inode")?)?,
         })
     })
 }

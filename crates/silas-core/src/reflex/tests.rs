@@ -13,6 +13,7 @@ fn several(run: &str, directories: &[&str], reads: &[&str], check: &str) -> Deci
         directories: owned(directories),
         reads: owned(reads),
         commits: false,
+        hosts: Vec::new(),
         check: check.to_owned(),
     }
 }
@@ -238,4 +239,18 @@ fn no_prefix_of_a_sentence_panics() {
             decide(&String::from_iter(&all[from..to]));
         }
     }
+}
+
+#[test]
+fn hosts_are_named_one_by_one() {
+    let decided = |text: &str| match decide(text) {
+        Decision::RunAndCheck { hosts, check, .. } => Some((hosts.join(" "), check)),
+        _ => None,
+    };
+    let found = |hosts: &str| Some((hosts.to_owned(), "k".to_owned()));
+    assert_eq!(decided("run `c` in `d` reaching `example.org:443` and check with `k`"), found("example.org:443"));
+    assert_eq!(decided("run `c` reaching `a:1` and `b:2` and check with `k`"), found("a:1 b:2"));
+    assert_eq!(decided("run `c` in `d` and check with `k`"), found(""));
+    assert_eq!(decided("run `c` reaching a:1 and check with `k`"), None);
+    assert_eq!(decided("run `c` reaching and check with `k`"), None);
 }

@@ -6,10 +6,12 @@ use crate::words::changed_name;
 use crate::{Stream, Trouble};
 use silas_agents::Answer;
 use silas_core::check::{Check, Command, Expectation};
+use silas_core::host::HostGrant;
 use silas_core::message::Message;
 use silas_core::reflex::{self, Decision};
 use silas_core::roots::{self, Access, RootGrant, RootKind};
 use silas_core::taint::{Lineage, Source};
+use silas_core::toolchain::Toolchain;
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, RuleBroken, Step, WorkItem};
 use silas_core::{Taint, Tainted, WorkItemId};
 use silas_gates::{injection, scrub};
@@ -58,6 +60,21 @@ const NAME_CHARS_MAX: usize = 60;
 /// Rows of Activity that are told in one reply.
 const TOLD_MAX: usize = 12;
 
+/// What "run … and check with …" names besides its directory.
+struct Wish {
+    run: String,
+    hosts: Vec<HostGrant>,
+    check: String,
+}
+
+fn hosts_of(typed: &[String]) -> Result<Vec<HostGrant>, Trouble> {
+    let hosts: Result<Vec<_>, _> = typed.iter().map(|host| HostGrant::parse(host)).collect();
+    hosts.map_err(|bad| {
+        let what = scrub::visible(&format!("{bad}."));
+        Trouble::new("E_WORK_HOST", &what, "Say it again with that changed; nothing was planned.")
+    })
+}
+
 impl Stream {
     /// Trouble on this road is an answer to the owner, not a failure of the turn.
     pub(super) async fn route(&self, message: &Message) -> Route {
@@ -73,8 +90,9 @@ impl Stream {
             ));
         }
         match reflex::decide(&message.text) {
-            Decision::RunAndCheck { run, directories, reads, commits, check } => {
-                let plan = self.run_and_check(message, run, (directories, reads), check).await?;
+            Decision::RunAndCheck { run, directories, reads, commits, hosts, check } => {
+                let wish = Wish { run, hosts: hosts_of(&hosts)?, check };
+                let plan = self.run_and_check(message, wish, (directories, reads)).await?;
                 Ok(if commits { plan.with_commits()? } else { plan })
             }
             Decision::PutBack => self.put_back(message).await,
@@ -94,9 +112,8 @@ impl Stream {
     async fn run_and_check(
         &self,
         message: &Message,
-        run: String,
+        wish: Wish,
         (written, read): (Vec<String>, Vec<String>),
-        check: String,
     ) -> Result<Route, Trouble> {
         let granted = self.roots().await?;
         // A relative name means the same before and after its directory was allowed: it is seen from where Silas was
@@ -120,18 +137,31 @@ impl Stream {
             directories.push(Directory::pinned(place, access));
         }
         let name = changed_name(&directories);
-        let item = self.plan(message, run, directories, check)?;
+        let toolchains = self.toolchains(&directories).await?;
+        let item = self.plan(message, wish, directories, toolchains)?;
         let say = format!("A plan for {name} is in Review. Nothing runs before you approve it.");
         Ok(Route::propose(say, Proposal::Plan(Box::new(item))))
+    }
+
+    /// Found by the launcher, which can look into a home; named on the card and pinned in the plan.
+    async fn toolchains(&self, directories: &[Directory]) -> Result<Vec<Toolchain>, Trouble> {
+        let launcher = self.launcher.clone();
+        let project = directories.first().map(|directory| PathBuf::from(&directory.path));
+        match tokio::task::spawn_blocking(move || launcher.toolchains(project.as_deref())).await {
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(error)) => Err(Trouble::new(error.code(), &error.to_string(), "Say it again.")),
+            Err(_) => Err(Trouble::new("E_SANDBOX_LOST", "Looking for tools was interrupted.", "Say it again.")),
+        }
     }
 
     fn plan(
         &self,
         message: &Message,
-        run: String,
+        wish: Wish,
         directories: Vec<Directory>,
-        check: String,
+        toolchains: Vec<Toolchain>,
     ) -> Result<WorkItem, Trouble> {
+        let Wish { run, hosts, check } = wish;
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&format!("Run {run}"), NAME_CHARS_MAX),
@@ -151,9 +181,10 @@ impl Stream {
                 network: false,
             }],
             directories,
-            hosts: Vec::new(),
+            hosts,
             secrets: Vec::new(),
             callback_port: None,
+            toolchains,
             commits: false,
             restores: None,
             on_failure: "report".to_owned(),

@@ -1,6 +1,7 @@
 //! One piece of work on its own thread: what is asked of the workshop, in which order, and what each answer means.
 
 use super::ending::{Ending, kept_words};
+use super::reach::{Reach, Recorder};
 use super::{Stop, WorkRecord};
 use crate::consumer::Hold;
 use crate::view::{StepState, Update};
@@ -16,7 +17,7 @@ use silas_core::work::WorkItem;
 use silas_gates::scrub;
 use silas_sandbox::{Changes, Workshop};
 use silas_store::{Commit, executions};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// How often the launcher is asked what became of an apply, a second apart, before the next start has to find out.
 const TRUTH_TRIES: usize = 60;
@@ -26,9 +27,16 @@ pub(super) struct Job {
     pub(super) stream: Arc<Stream>,
     pub(super) record: WorkRecord,
     pub(super) hold: Hold,
+    /// What the commands have reached; written while they run.
+    reach: Arc<Mutex<Reach>>,
 }
 
 impl Job {
+    pub(super) fn new(stream: Arc<Stream>, record: WorkRecord, hold: Hold) -> Self {
+        let reach = Arc::new(Mutex::new(record.reach.clone()));
+        Job { stream, record, hold, reach }
+    }
+
     /// The whole story. Whatever fails before the apply leaves the owner's files alone; what the apply itself came to
     /// is known to the launcher only. `None` means that the end is still open.
     pub(super) fn carry_out(&mut self, approved: &Approved<WorkItem>) -> Option<Ending> {
@@ -103,7 +111,12 @@ impl Job {
     }
 
     fn try_carry_out(&mut self, approved: &Approved<WorkItem>) -> Result<Ending, Failure> {
-        let mut shop = self.stream.launcher.open(approved.evidence())?;
+        let recorder = Recorder {
+            stream: self.stream.clone(),
+            execution: approved.execution().clone(),
+            so_far: self.reach.clone(),
+        };
+        let mut shop = self.stream.launcher.open(approved.evidence())?.telling(Box::new(recorder));
         self.let_be_stopped(&shop);
         // Stop may have been pressed while the workshop was being opened.
         if self.stop_wanted() != Stop::No {
@@ -175,7 +188,7 @@ impl Job {
             self.enter(2 + n)?;
             let result = shop.step(n)?;
             let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
-            let (label, state, exit_code) = match result.ended {
+            let (label, state, exit_code) = match result.metadata.ended {
                 Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
                 Ended::Exited(code) => (format!("Ran {words}: exit code {code}"), StepState::Failed, Some(code)),
                 Ended::Signalled(signal) => {
@@ -185,10 +198,12 @@ impl Job {
                     (format!("Ran {words}: stopped after {after_secs} s"), StepState::Failed, None)
                 }
             };
-            self.leave(2 + n, label, state, result.took_ms);
-            self.note_outside(Origin::StepOutput, [result.output.as_str()])?;
-            let output = scrub::visible(&result.output);
+            self.leave(2 + n, label, state, result.metadata.took_ms);
+            let printed = result.output();
+            self.note_outside(Origin::StepOutput, [printed.as_str()])?;
+            let output = scrub::visible(&printed);
             self.record.outputs.push(output.clone());
+            self.record.results.push(result);
             let execution = self.record.view.execution.clone();
             let noting = self.stream.store.write_buffered(move |tx| {
                 let output = tx.text(&output)?;
@@ -284,6 +299,7 @@ impl Job {
     }
 
     fn leave(&mut self, step: usize, label: String, state: StepState, took_ms: u64) {
+        self.record.reach = self.reach.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         self.record.leave(step, label, state, took_ms);
         self.show();
     }

@@ -2,10 +2,12 @@
 
 use crate::view::{StepState, StepView, WorkView};
 use crate::words::{ResultFacts, changed_name};
+use crate::work::reach::Reach;
 use serde::{Deserialize, Serialize};
 use silas_approval::Approved;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
+use silas_core::envelope::ExecutionResult;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::work::{Budget, BudgetUsed, WorkItem};
 use silas_core::{Digest, Timestamp};
@@ -35,6 +37,9 @@ pub(crate) struct WorkRecord {
     /// How many places in them read like orders to an assistant.
     #[serde(default)]
     pub(crate) orders_found: u32,
+    /// What each step gave back, as its executor said it; what is for a model and what is for the record kept apart.
+    #[serde(default)]
+    pub(crate) results: Vec<ExecutionResult>,
     pub(crate) diffs: Vec<FileDiff>,
     /// Where the owner's text met ours while it was being put in place; both are kept.
     #[serde(default)]
@@ -42,6 +47,8 @@ pub(crate) struct WorkRecord {
     /// What the owner changed elsewhere meanwhile; the checks ran again with it.
     #[serde(default)]
     pub(crate) moved_on: Vec<String>,
+    #[serde(default)]
+    pub(crate) reach: Reach,
     pub(crate) changeset: Option<Digest>,
     /// How many files were put in place; the diffs may show fewer.
     #[serde(default)]
@@ -82,9 +89,11 @@ impl WorkRecord {
             outputs: Vec::new(),
             taint: Source::Own.taint(),
             orders_found: 0,
+            results: Vec::new(),
             diffs: Vec::new(),
             last_moment: Vec::new(),
             moved_on: Vec::new(),
+            reach: Reach::default(),
             changeset: None,
             files: 0,
             took_ms: 0,
@@ -103,6 +112,7 @@ impl WorkRecord {
             after: Vec::new(),
             outputs: Vec::new(),
             orders_found: 0,
+            results: Vec::new(),
             diffs: Vec::new(),
             moved_on: Vec::new(),
             changeset: None,

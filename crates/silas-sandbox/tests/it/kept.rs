@@ -71,7 +71,7 @@ fn what_was_changed_since_is_not_put_back() {
     workshop.copy().unwrap();
     workshop.check(silas_core::event::Phase::Before, 0).unwrap();
     let step = workshop.step(0).unwrap();
-    assert!(step.output.contains("changed since: ") && step.output.contains("app.txt"), "{step:?}");
+    assert!(step.output().contains("changed since: ") && step.output().contains("app.txt"), "{step:?}");
     workshop.check(silas_core::event::Phase::After, 0).unwrap();
     assert_eq!(workshop.apply(), Err(Error::NotVerified));
     assert_eq!(world.tree(), edited);

@@ -14,7 +14,7 @@ use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
 use silas_core::{Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
-use silas_sandbox::{CellLimits, Error, Launcher, Seal, Workshop};
+use silas_sandbox::{CellLimits, Error, Launcher, Seal, ToolPlaces, Workshop};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -187,6 +187,7 @@ impl World {
             undo_window_secs: self.undo_window_secs,
             limits: CellLimits::default(),
             copies: runner::copies(),
+            tools: ToolPlaces::default(),
         }
     }
 
@@ -232,6 +233,7 @@ impl World {
             callback_port: None,
             commits: false,
             restores: None,
+            toolchains: Vec::new(),
             on_failure: "report".to_owned(),
             on_stuck: "report".to_owned(),
             failure_context: None,

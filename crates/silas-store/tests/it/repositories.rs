@@ -126,6 +126,7 @@ pub(crate) fn work_item(title: &str) -> WorkItem {
         callback_port: None,
         commits: false,
         restores: None,
+        toolchains: Vec::new(),
         on_failure: String::new(),
         on_stuck: String::new(),
         failure_context: None,
