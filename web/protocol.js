@@ -100,7 +100,7 @@
 
 /**
  * What is signed.
- * @typedef {'plan' | 'house_rules' | 'undo' | 'root'} Kind
+ * @typedef {'plan' | 'house_rules' | 'undo' | 'root' | 'step'} Kind
  * @typedef {'approved' | 'declined' | 'edit_requested' | 'conditional'} Verdict
  * @typedef {{ v: number, kind: Kind, scope: string, installation: string, epoch: number, work_item_id: string, plan_hash: string, shown: string, nonce: string, issued_at: string, expires_at: string, max_executions: number, approval_strength: string, conditions: Record<string, string> }} Offer
  * @typedef {{ offer: Offer, key: string, verdict: Verdict }} TokenBody
