@@ -64,7 +64,7 @@ class Producer(threading.Thread):
             once = self.make()
             while self.go.wait():
                 self.go.clear()
-                while time.monotonic() < self.until:
+                while self.count == 0 or time.monotonic() < self.until:
                     once()
                     self.count += 1
                 self.done.set()

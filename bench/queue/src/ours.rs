@@ -38,14 +38,16 @@ pub(crate) fn contenders(dir: &Path, n_producers: usize) -> Result<[Contender; 2
             .map(|_| {
                 let (store, ids) = (store.clone(), ids.clone());
                 runtime.spawn(async move {
-                    while started.elapsed() < span {
+                    loop {
                         let message = message(ids.fetch_add(1, Ordering::Relaxed))?;
                         store.write(move |tx| put(tx, &message)).await?;
                         let lease = store.write(lease).await?.context("a message that was put can be leased")?;
                         let acknowledged = store.write(move |tx| acknowledge(tx, &lease)).await?;
                         ensure!(acknowledged, "a lease that nobody took is ours");
+                        if started.elapsed() >= span {
+                            return Ok(());
+                        }
                     }
-                    Ok(())
                 })
             })
             .collect();
