@@ -22,10 +22,7 @@ pub(crate) fn contenders(dir: &Path, n_producers: usize) -> Result<[Contender; 2
             ensure!(store.write_and_wait(move |tx| acknowledge(tx, &lease))?, "a lease that nobody took is ours");
             Ok(())
         })?;
-        let n_commits = store.n_durable_commits() - known.0;
-        let n_messages = ids.load(Ordering::Relaxed) - known.1;
-        // With one producer there is nobody to share a sync with.
-        ensure!(n_producers > 1 || n_commits == 3 * n_messages, "{n_commits} commits for {n_messages} messages");
+        ensure_synced(n_producers, store.n_durable_commits() - known.0, ids.load(Ordering::Relaxed) - known.1)?;
         Ok(rate)
     });
     let store = Store::open(&dir.join("awaited"), Arc::new(NoRandom), Arc::new(SystemClock))?;
@@ -33,7 +30,7 @@ pub(crate) fn contenders(dir: &Path, n_producers: usize) -> Result<[Contender; 2
     let ids = Arc::new(AtomicU64::new(0));
     let awaited = Contender::new("silas, durable, awaited", move |span| {
         let started = Instant::now();
-        let before = ids.load(Ordering::Relaxed);
+        let known = (store.n_durable_commits(), ids.load(Ordering::Relaxed));
         let tasks: Vec<_> = (0..n_producers)
             .map(|_| {
                 let (store, ids) = (store.clone(), ids.clone());
@@ -52,9 +49,18 @@ pub(crate) fn contenders(dir: &Path, n_producers: usize) -> Result<[Contender; 2
             })
             .collect();
         tasks.into_iter().try_for_each(|task| runtime.block_on(task)?)?;
-        Ok((ids.load(Ordering::Relaxed) - before) as f64 / started.elapsed().as_secs_f64())
+        let n_messages = ids.load(Ordering::Relaxed) - known.1;
+        let rate = n_messages as f64 / started.elapsed().as_secs_f64();
+        ensure_synced(n_producers, store.n_durable_commits() - known.0, n_messages)?;
+        Ok(rate)
     });
     Ok([waited, awaited])
+}
+
+/// With one producer there is nobody to share a sync with.
+fn ensure_synced(n_producers: usize, n_commits: u64, n_messages: u64) -> Result<()> {
+    ensure!(n_producers > 1 || n_commits == 3 * n_messages, "{n_commits} commits for {n_messages} messages");
+    Ok(())
 }
 
 /// A key of its own for each, so that none has to wait for another.

@@ -6,7 +6,7 @@
 use anyhow::{Context, Result};
 use rusqlite::Connection;
 use silas_core::{Clock, Random, Timestamp};
-use silas_store::{Commit, Durability, Lane, Store, settings};
+use silas_store::{Commit, Durability, Store, Tx, settings};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -185,14 +185,12 @@ fn store_lines(store: &Store) -> Vec<Line> {
             let (before, started) = (store.n_durable_commits(), Instant::now());
             let rate = clients(n_clients, &n_written, |n| {
                 let (key, value) = (key(n), value(n));
-                Ok(match durability {
-                    Durability::Durable => {
-                        store.write_and_wait(move |tx| Ok(Commit(settings::set(tx, &key, &value)?)))?
-                    }
-                    Durability::Buffered => store
-                        .write_in(durability, Lane::Interactive, move |tx| Ok(Commit(settings::set(tx, &key, &value)?)))
-                        .wait()?,
-                })
+                let change = move |tx: &mut Tx<'_>| Ok(Commit(settings::set(tx, &key, &value)?));
+                match durability {
+                    Durability::Durable => store.write_and_wait(change)?,
+                    Durability::Buffered => store.write_buffered(change).wait()?,
+                }
+                Ok(())
             })?;
             let n_commits = (store.n_durable_commits() - before) as f64 / started.elapsed().as_secs_f64();
             n_syncs.store(n_commits as u64, Ordering::Relaxed);
