@@ -1,5 +1,5 @@
 """One peer of bench/queue at full durability (synchronous=FULL): put, take and acknowledge, for as many seconds as each
-line of the input says, from as many threads. Answers with the messages a second of that turn."""
+line of the input says, from as many threads. Answers with how many there were, and in how many seconds."""
 import sys, threading, time
 
 name, path, n_threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -90,4 +90,4 @@ for line in sys.stdin:
         producer.done.wait()
         if producer.failure is not None:
             sys.exit(f"{name}: {producer.failure!r}")
-    print(sum(producer.count for producer in producers) / (time.monotonic() - started), flush=True)
+    print(sum(producer.count for producer in producers), time.monotonic() - started, flush=True)

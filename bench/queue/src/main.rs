@@ -21,16 +21,46 @@ const ALONE: (usize, Duration) = (200, Duration::from_millis(20));
 const TOGETHER: (usize, Duration) = (20, Duration::from_millis(250));
 const BODY: &str = "about a hundred bytes, which is what a message or a small row of the product has, more or less";
 
-/// One line of the table. Gives the messages a second of one turn.
+/// What came of one turn.
+struct Turn {
+    n_messages: u64,
+    secs: f64,
+    /// How much of it the producer stood in line for a processor. Known where all the work is done on its own thread.
+    secs_in_line: Option<f64>,
+}
+
+/// One line of the table.
 struct Contender {
     name: String,
-    turn: Box<dyn FnMut(Duration) -> Result<f64>>,
-    rates: Vec<f64>,
+    turn: Box<dyn FnMut(Duration) -> Result<Turn>>,
+    turns: Vec<Turn>,
 }
 
 impl Contender {
-    fn new(name: impl Into<String>, turn: impl FnMut(Duration) -> Result<f64> + 'static) -> Self {
-        Contender { name: name.into(), turn: Box::new(turn), rates: Vec::new() }
+    fn new(name: impl Into<String>, turn: impl FnMut(Duration) -> Result<Turn> + 'static) -> Self {
+        Contender { name: name.into(), turn: Box::new(turn), turns: Vec::new() }
+    }
+
+    /// Messages a second over all turns.
+    fn overall(&self) -> f64 {
+        self.n_messages() / self.turns.iter().map(|turn| turn.secs).sum::<f64>()
+    }
+
+    /// The same without the time in line, which neighbours on the machine cause and which makes all contenders alike.
+    fn at_work(&self) -> Option<f64> {
+        let secs = self.turns.iter().map(|turn| Some(turn.secs - turn.secs_in_line?)).sum::<Option<f64>>()?;
+        Some(self.n_messages() / secs)
+    }
+
+    fn n_messages(&self) -> f64 {
+        self.turns.iter().map(|turn| turn.n_messages as f64).sum()
+    }
+
+    /// Messages a second of single turns: of the slow ones, of most, of the fast ones.
+    fn percentiles(&self) -> [f64; 3] {
+        let mut rates: Vec<f64> = self.turns.iter().map(|turn| turn.n_messages as f64 / turn.secs).collect();
+        rates.sort_by(f64::total_cmp);
+        [10, 50, 90].map(|percent| rates[rates.len() * percent / 100])
     }
 }
 
@@ -51,29 +81,32 @@ fn main() -> Result<()> {
         }
         for _ in 0..n_rounds {
             for contender in &mut contenders {
-                contender.rates.push((contender.turn)(turn)?);
+                let done = (contender.turn)(turn)?;
+                contender.turns.push(done);
             }
         }
-        print(n_producers, contenders);
+        print(n_producers, &contenders);
     }
     Ok(())
 }
 
-/// The first line is what the others are compared with, turn by turn.
-fn print(n_producers: usize, contenders: Vec<Contender>) {
-    let (what, beside) = (format!("{n_producers} at once, messages a second"), "of the first");
-    println!("\n{what:<50} {:>8} {:>8} {:>8} {beside:>14}", "p10", "median", "p90");
-    let first = contenders[0].rates.clone();
-    for Contender { name, rates, .. } in contenders {
-        let ratio = percentile(rates.iter().zip(&first).map(|(own, first)| own / first).collect(), 50);
-        let (low, high) = (percentile(rates.clone(), 10), percentile(rates.clone(), 90));
-        println!("{name:<50} {low:>8.0} {:>8.0} {high:>8.0} {ratio:>14.2}", percentile(rates, 50));
+/// The first line is what the others are compared with, over all their turns.
+fn print(n_producers: usize, contenders: &[Contender]) {
+    let what = format!("{n_producers} at once, messages a second");
+    println!(
+        "\n{what:<50} {:>7} {:>7} {:>7} {:>7} {:>6} {:>8} {:>6}",
+        "p10", "p50", "p90", "all", "ratio", "at work", "ratio"
+    );
+    let first = &contenders[0];
+    for contender in contenders {
+        let ([low, middle, high], all) = (contender.percentiles(), contender.overall());
+        print!("{:<50} {low:>7.0} {middle:>7.0} {high:>7.0} {all:>7.0}", contender.name);
+        print!(" {:>6.2}", all / first.overall());
+        match (contender.at_work(), first.at_work()) {
+            (Some(own), Some(first)) => println!(" {own:>8.0} {:>6.2}", own / first),
+            _ => println!(" {:>8} {:>6}", "-", "-"),
+        }
     }
-}
-
-fn percentile(mut values: Vec<f64>, percent: usize) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() * percent / 100]
 }
 
 /// What one who syncs three times for a message can reach at most: blocks of a file that exists are written over, as in a
@@ -84,41 +117,54 @@ fn floor(dir: &Path) -> Result<Contender> {
     let mut file = std::fs::File::create(dir.join("floor"))?;
     file.write_all(&vec![0; 4096 * BLOCKS as usize])?;
     file.sync_all()?;
-    let mut n_syncs = 0;
+    let file = std::sync::Mutex::new((file, 0));
     Ok(Contender::new("disk: three times 4 KiB and fdatasync, one thread", move |span| {
-        let started = Instant::now();
-        let mut n_messages = 0;
-        while started.elapsed() < span {
+        send(1, span, |_| {
+            let mut file = file.lock().map_err(|_| anyhow::anyhow!("a producer panicked"))?;
+            let (file, n_syncs) = &mut *file;
             for _ in 0..3 {
-                file.seek(SeekFrom::Start(n_syncs % BLOCKS * 4096))?;
-                file.write_all(&[n_syncs as u8; 4096])?;
+                file.seek(SeekFrom::Start(*n_syncs % BLOCKS * 4096))?;
+                file.write_all(&[*n_syncs as u8; 4096])?;
                 file.sync_data()?;
-                n_syncs += 1;
+                *n_syncs += 1;
             }
-            n_messages += 1;
-        }
-        Ok(n_messages as f64 / started.elapsed().as_secs_f64())
+            Ok(())
+        })
     }))
 }
 
-/// Sends messages for the span, from as many threads, each with its number. Gives how many there were a second.
-fn send(n_threads: usize, span: Duration, one: impl Fn(usize) -> Result<()> + Sync) -> Result<f64> {
+/// Sends messages for the span, from as many threads, each with its number; one at least, also where a thread came late to
+/// its turn.
+fn send(n_threads: usize, span: Duration, one: impl Fn(usize) -> Result<()> + Sync) -> Result<Turn> {
     let n_sent = AtomicU64::new(0);
     let started = Instant::now();
-    let producer = |thread| -> Result<()> {
-        // One at least, also where the thread came late to its turn.
+    let producer = |thread| -> Result<(f64, f64)> {
+        let (begun, in_line) = (Instant::now(), secs_in_line()?);
         loop {
             one(thread)?;
             n_sent.fetch_add(1, Ordering::Relaxed);
             if started.elapsed() >= span {
-                return Ok(());
+                return Ok((begun.elapsed().as_secs_f64(), secs_in_line()? - in_line));
             }
         }
     };
-    std::thread::scope(|scope| {
+    let spent: Vec<(f64, f64)> = std::thread::scope(|scope| {
         let producer = &producer;
         let threads: Vec<_> = (0..n_threads).map(|thread| scope.spawn(move || producer(thread))).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| anyhow::anyhow!("a producer panicked"))?)
+        let joined =
+            threads.into_iter().map(|thread| thread.join().map_err(|_| anyhow::anyhow!("a producer panicked"))?);
+        joined.collect::<Result<_>>()
     })?;
-    Ok(n_sent.into_inner() as f64 / started.elapsed().as_secs_f64())
+    let n_messages = n_sent.into_inner();
+    Ok(match spent[..] {
+        [(secs, in_line)] => Turn { n_messages, secs, secs_in_line: Some(in_line) },
+        _ => Turn { n_messages, secs: started.elapsed().as_secs_f64(), secs_in_line: None },
+    })
+}
+
+/// How long this thread could have run and was not let to, ever since, as the kernel counts it.
+fn secs_in_line() -> Result<f64> {
+    let counted = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    let nanos: u64 = counted.split_whitespace().nth(1).unwrap_or_default().parse()?;
+    Ok(nanos as f64 / 1e9)
 }

@@ -1,6 +1,6 @@
 //! Our queue, waited for on plain threads and awaited in async tasks.
 
-use crate::{BODY, Contender, send};
+use crate::{BODY, Contender, Turn, send};
 use anyhow::{Context, Result, ensure};
 use silas_core::{Clock, MessageId, Random, Timestamp};
 use silas_store::queue::{self, Kind, Lease, Name, NewMessage};
@@ -15,7 +15,7 @@ pub(crate) fn contenders(dir: &Path, n_producers: usize) -> Result<[Contender; 2
     let ids = AtomicU64::new(0);
     let waited = Contender::new("silas, durable", move |span| {
         let known = (store.n_durable_commits(), ids.load(Ordering::Relaxed));
-        let rate = send(n_producers, span, |_| {
+        let turn = send(n_producers, span, |_| {
             let message = message(ids.fetch_add(1, Ordering::Relaxed))?;
             store.write_and_wait(move |tx| put(tx, &message))?;
             let lease = store.write_and_wait(lease)?.context("a message that was put can be leased")?;
@@ -23,7 +23,7 @@ pub(crate) fn contenders(dir: &Path, n_producers: usize) -> Result<[Contender; 2
             Ok(())
         })?;
         ensure_synced(n_producers, store.n_durable_commits() - known.0, ids.load(Ordering::Relaxed) - known.1)?;
-        Ok(rate)
+        Ok(turn)
     });
     let store = Store::open(&dir.join("awaited"), Arc::new(NoRandom), Arc::new(SystemClock))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
@@ -50,9 +50,9 @@ pub(crate) fn contenders(dir: &Path, n_producers: usize) -> Result<[Contender; 2
             .collect();
         tasks.into_iter().try_for_each(|task| runtime.block_on(task)?)?;
         let n_messages = ids.load(Ordering::Relaxed) - known.1;
-        let rate = n_messages as f64 / started.elapsed().as_secs_f64();
+        let turn = Turn { n_messages, secs: started.elapsed().as_secs_f64(), secs_in_line: None };
         ensure_synced(n_producers, store.n_durable_commits() - known.0, n_messages)?;
-        Ok(rate)
+        Ok(turn)
     });
     Ok([waited, awaited])
 }

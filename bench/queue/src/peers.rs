@@ -1,6 +1,6 @@
 //! The Python peers, each in an interpreter of its own that lives through all rounds and works when it is told to.
 
-use crate::Contender;
+use crate::{Contender, Turn};
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -46,11 +46,14 @@ impl Peer {
         Ok(Peer { name: module.to_owned(), process, orders, answers })
     }
 
-    fn turn(&mut self, secs: f64) -> Result<f64> {
+    fn turn(&mut self, secs: f64) -> Result<Turn> {
         writeln!(self.orders.as_mut().context("it has not been told to end")?, "{secs}")?;
         let mut answer = String::new();
         self.answers.read_line(&mut answer)?;
-        answer.trim().parse().with_context(|| format!("{}: {answer:?} is no number; is it installed?", self.name))
+        let counted = answer.trim().split_once(' ').and_then(|(n, secs)| Some((n.parse().ok()?, secs.parse().ok()?)));
+        let (n_messages, secs) =
+            counted.with_context(|| format!("{}: {answer:?} is no count; is it installed?", self.name))?;
+        Ok(Turn { n_messages, secs, secs_in_line: None })
     }
 }
 
