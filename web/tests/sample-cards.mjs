@@ -65,6 +65,7 @@ export function planCard(options) {
     details: [{ title: 'Steps', lines: ['`sh fix.sh`'] }, { title: 'Checks', lines: ['Clock-change tests: `sh check.sh` ends with code 0'] }],
     ctas: [
       { press: 'approve', label: 'Do it, apply when green', consequence: 'Changes up to 4 files when the checks are green.' },
+      { press: 'change', label: 'Ask for a change', consequence: '' },
       { press: 'decline', label: 'Decline', consequence: '' },
     ] };
   return card('plan', face, planPayload(), options);
@@ -168,8 +169,14 @@ export const ACTIVITY = {
 };
 
 export const GRANTS = [
-  { title: 'Work in tidepool', text: 'Plans may ask to work in `/home/mira/code/tidepool`.', since: at(Date.now() - 3 * 86_400_000) },
-  { title: 'House rules', text: 'May answer from its own log and keep it.', since: at(Date.now() - 4 * 86_400_000) },
+  { token: 'tok-rules', title: 'House rules', text: 'Begin an approved task again if it was interrupted. Drop the old versions of changed files.', uses: { left: 700, of: 1000 }, since: at(Date.now() - 4 * 86_400_000), until: at(Date.now() + 3 * 86_400_000), signed_on: 'Chromium on Linux' },
+  { token: 'tok-root', title: 'Work in tidepool', text: 'Plans may be offered for `/home/mira/code/tidepool`. Each one still asks you.', uses: null, since: at(Date.now() - 3 * 86_400_000), until: null, signed_on: 'Chromium on Linux' },
+];
+
+export const DEVICES = [
+  { key: 'key-terminal', name: 'mira’s terminal', kind: 'terminal', since: at(Date.now() - 9 * 86_400_000), is_revoked: false, n_grants: 0 },
+  { key: 'key-phone', name: 'Safari on iPhone', kind: 'browser', since: at(Date.now() - 4 * 86_400_000), is_revoked: false, n_grants: 2 },
+  { key: 'key-lost', name: 'Firefox on a lost laptop', kind: 'browser', since: at(Date.now() - 5 * 86_400_000), is_revoked: true, n_grants: 0 },
 ];
 
 export const PROOF = {
@@ -182,7 +189,7 @@ export const PROOF = {
 
 export function snapshot(change = {}) {
   return {
-    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS,
+    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, devices: DEVICES, epoch: 3,
     understood: ['run `COMMAND` in `DIRECTORY` and check with `COMMAND`', 'what did you do?'], ...change,
   };
 }

@@ -5,9 +5,9 @@ use ed25519_dalek::{Signer, SigningKey};
 use silas_core::check::{Check, Command, Ended, Expectation};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::Phase;
-use silas_core::evidence::{Anchor, Evidence};
+use silas_core::evidence::{Allowance, Anchor, Evidence};
 use silas_core::key_service::{KeyReply, KeyRequest};
-use silas_core::roots::{Access, Place};
+use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
@@ -137,12 +137,24 @@ fn plan(project: &Path) -> Result<WorkItem> {
     })?)
 }
 
+/// The plan, approved, and its one directory, allowed.
 fn evidence(plan: &WorkItem, n: usize) -> Result<Evidence> {
-    let payload = plan.canonical()?;
+    let directory = plan.definition().directories.first().context("the plan has a directory")?;
+    let place = Place {
+        path: directory.path.clone(),
+        device: directory.device.clone().unwrap_or_default(),
+        inode: directory.inode.clone().unwrap_or_default(),
+    };
+    let root = signed(Kind::Root, canonical::text(&RootGrant { kind: RootKind::Root, place })?, n)?;
+    let roots = vec![Allowance { token: root.token, certificate: root.certificate, payload: root.payload }];
+    Ok(Evidence { roots, ..signed(Kind::Plan, plan.canonical()?, n)? })
+}
+
+fn signed(kind: Kind, payload: String, n: usize) -> Result<Evidence> {
     let offer = Offer {
         v: Offer::VERSION,
-        kind: Kind::Plan,
-        scope: Kind::Plan.scope(),
+        kind,
+        scope: kind.scope(),
         installation: installation()?,
         epoch: 1,
         work_item_id: "task-bench".to_owned(),
@@ -169,5 +181,5 @@ fn evidence(plan: &WorkItem, n: usize) -> Result<Evidence> {
         issued_at: Timestamp::EPOCH,
     };
     let signature = sign(&root(), &canonical::text(&body)?);
-    Ok(Evidence { token, certificate: Certificate { body, signature }, payload, execution })
+    Ok(Evidence { token, certificate: Certificate { body, signature }, payload, execution, roots: Vec::new() })
 }

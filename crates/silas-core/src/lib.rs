@@ -30,6 +30,7 @@ pub mod plan;
 pub mod probe;
 pub mod reflex;
 pub mod relpath;
+pub mod revocation;
 pub mod roots;
 pub mod secret;
 pub mod session;

@@ -2,6 +2,7 @@
 //!
 //! Verbs first, numbers exact, no jargon. A door shows these texts and adds none.
 
+use silas_approval::house_rules::HouseRules;
 use silas_core::canonical;
 use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
 use silas_core::changeset::FileDiff;
@@ -46,6 +47,8 @@ impl Words {
             CardKind::Root => {
                 canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
             }
+            CardKind::HouseRules => canonical::read::<HouseRules>(payload)
+                .is_ok_and(|rules| rules == HouseRules::current() && rules.card_face() == card.face),
             CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
         }
     }
@@ -124,6 +127,7 @@ impl Words {
             diffs: Vec::new(),
             ctas: vec![
                 approve("Do it, apply when green", &format!("Changes files in {name} when the checks turn green.")),
+                Cta { press: Press::Change, label: "Ask for a change".to_owned(), consequence: String::new() },
                 decline("Decline"),
             ],
         };

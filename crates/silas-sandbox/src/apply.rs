@@ -18,6 +18,7 @@ use silas_core::evidence::{self, Evidence, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
+use silas_core::revocation::Revocations;
 use silas_core::token::Kind;
 use silas_core::work::WorkItem;
 use std::collections::BTreeSet;
@@ -87,6 +88,7 @@ impl Work<'_> {
         stage.dir.sync().and_then(|()| root.sync()).doing(doing)?;
         fail::point(FailPoint::ApplyStaged);
         lifeline.holds()?;
+        self.still_counts()?;
         let journal = Journal {
             execution: execution.clone(),
             evidence: self.evidence.clone(),
@@ -98,6 +100,17 @@ impl Work<'_> {
         };
         journal.save(&self.ground.memory.journal(execution))?;
         Ok(journal)
+    }
+
+    /// Asked again at the last moment in which nothing is in place: what was revoked while the work was under way is not
+    /// applied.
+    fn still_counts(&self) -> Result<(), Error> {
+        let revocations = self.ground.memory.revocations(&self.ground.anchor)?;
+        let tokens = self.evidence.roots.iter().map(|root| &root.token).chain([&self.evidence.token]);
+        for token in tokens {
+            revocations.allow(token)?;
+        }
+        Ok(())
     }
 
     /// The directories of new files that the original does not have, parents first.
@@ -147,7 +160,8 @@ fn go_forward(ground: &Ground, mut journal: Journal, root: &Dir) -> Result<Appli
 /// Whether a committed journal is really what was approved: who and what, not when.
 pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<Granted, Error> {
     let evidence = &journal.evidence;
-    evidence::verify(evidence, Kind::Plan, &ground.anchor, When::AlreadyCommitted)?;
+    // What is committed is finished, whoever was revoked since: half of it in place would be worse.
+    evidence::verify(evidence, Kind::Plan, &ground.anchor, &Revocations::default(), When::AlreadyCommitted)?;
     let plan = WorkItem::from_canonical(&evidence.payload).map_err(Error::Damaged)?;
     let work_in = permit::work_in(&plan)?;
     let granted = Granted::pinned(work_in, &ground.data_dir)?;

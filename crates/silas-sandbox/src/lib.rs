@@ -43,6 +43,7 @@ mod protocol;
 mod recover;
 mod removal;
 pub mod restored;
+mod revoke;
 mod serve;
 mod stage;
 mod syscall;

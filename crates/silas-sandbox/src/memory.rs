@@ -4,7 +4,9 @@
 use crate::error::Doing;
 use crate::{Error, durable};
 use serde::{Deserialize, Serialize};
+use silas_core::evidence::{Anchor, Refusal};
 use silas_core::execution::ExecutionState;
+use silas_core::revocation::{RevocationList, Revocations};
 use silas_core::roots::Place;
 use silas_core::token::Kind;
 use silas_core::{Digest, ExecutionId, Timestamp, TokenId};
@@ -106,6 +108,31 @@ impl Memory {
         Ok(records)
     }
 
+    /// The highest list of revocations that this launcher or an earlier one has seen. One that is there and does not
+    /// count is a reason to stop: without it, what was revoked would come to life again.
+    pub(crate) fn revocations(&self, anchor: &Anchor) -> Result<Revocations, Error> {
+        match read::<RevocationList>(&self.dir.join(REVOCATIONS))? {
+            None => Ok(Revocations::default()),
+            Some(list) => Revocations::checked(list, anchor).map_err(|e| Error::Damaged(format!("{REVOCATIONS}: {e}"))),
+        }
+    }
+
+    /// Remembers a list if it is newer, and says what is in force then. An older one is refused.
+    pub(crate) fn adopt(&self, list: RevocationList, anchor: &Anchor) -> Result<Revocations, Error> {
+        let known = self.revocations(anchor)?;
+        if known.list() == Some(&list) {
+            return Ok(known);
+        }
+        let next = known.followed_by(list, anchor)?;
+        // Two lists of one number would mean that the root key was used behind this memory's back.
+        if next.number() == known.number() {
+            return Err(Refusal::Revocations(silas_core::device::Mismatch::Number).into());
+        }
+        let bytes = serde_json::to_vec(&next.list()).map_err(|e| Error::Damaged(e.to_string()))?;
+        durable::replace(&self.dir.join(REVOCATIONS), &bytes).doing(|| "Recording what is revoked".to_owned())?;
+        Ok(next)
+    }
+
     pub(crate) fn journal(&self, execution: &ExecutionId) -> PathBuf {
         self.dir.join("journals").join(format!("{execution}.json"))
     }
@@ -165,6 +192,9 @@ impl Memory {
         self.dir.join("spent").join(format!("{execution}.json"))
     }
 }
+
+/// The list of what is revoked, as the root key signed it.
+pub(crate) const REVOCATIONS: &str = "revocations.json";
 
 /// Together ten seconds: a workshop whose front is gone needs less to stop its cell and leave.
 const LOCK_TRIES: u32 = 200;

@@ -5,20 +5,34 @@ use crate::{Error, Seal};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::Ended;
-use silas_core::device::CertificateBody;
+use silas_core::device::{Certificate, CertificateBody};
 use silas_core::event::Phase;
 use silas_core::evidence::Evidence;
 use silas_core::execution::ExecutionState;
 use silas_core::key_service::SignBody;
+use silas_core::revocation::{RevocationList, Withdrawal};
 use silas_core::{Digest, ExecutionId, Timestamp};
 use std::path::PathBuf;
 
 /// From the front to the launcher. Each is answered by one `Result`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum LauncherAsk {
-    InitKeys { data_dir: PathBuf, at: Timestamp, terminal_name: String },
+    InitKeys {
+        data_dir: PathBuf,
+        at: Timestamp,
+        terminal_name: String,
+    },
     Seal(Seal),
-    Certify { body: CertificateBody, proof: String },
+    Certify {
+        body: CertificateBody,
+        proof: String,
+    },
+    Withdraw {
+        withdrawal: Withdrawal,
+        certificate: Certificate,
+    },
+    /// The list that the front knows, for the one that is in force.
+    Revocations(Option<RevocationList>),
     Open(Box<Evidence>),
     Undo(Box<Evidence>),
     Recover,

@@ -12,11 +12,12 @@ use crate::pairing::{self, PairingCode};
 use crate::permit::Permit;
 use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, TerminalAsk};
-use crate::{Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, syscall, undo};
+use crate::{Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, revoke, syscall, undo};
 use serde::Serialize;
 use silas_core::device::Certificate;
 use silas_core::evidence::Evidence;
 use silas_core::key_service::{KeyHelper, KeyReply, KeyRequest, SignBody};
+use silas_core::revocation::{RevocationList, Withdrawal};
 use silas_core::signature::Signature;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -116,6 +117,8 @@ impl Serve {
             LauncherAsk::InitKeys { data_dir, at, terminal_name } => self.init_keys(&data_dir, at, terminal_name),
             LauncherAsk::Seal(seal) => self.seal(seal).and_then(|sealed| now(&sealed)),
             LauncherAsk::Certify { body, proof } => self.certify(body, &proof),
+            LauncherAsk::Withdraw { withdrawal, certificate } => self.withdraw(withdrawal, certificate),
+            LauncherAsk::Revocations(known) => self.later(move |ground| revoke::compare(ground, known)),
             LauncherAsk::Open(evidence) => self.open(*evidence),
             LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),
             LauncherAsk::Recover => self.later(recover::recover),
@@ -148,7 +151,10 @@ impl Serve {
         self.start(Asker::Front, move || {
             use_key(key_helper, &keys, &KeyRequest::Init { at, terminal_name }, |reply| match reply {
                 KeyReply::Ready { .. } => Some(reply),
-                KeyReply::Certified { .. } | KeyReply::Signed { .. } | KeyReply::Refused { .. } => None,
+                KeyReply::Certified { .. }
+                | KeyReply::Revoked { .. }
+                | KeyReply::Signed { .. }
+                | KeyReply::Refused { .. } => None,
             })
         })
     }
@@ -158,6 +164,7 @@ impl Serve {
             return Err(Error::AlreadySealed);
         }
         let ground = Ground::new(seal)?;
+        ground.memory.revocations(&ground.anchor)?;
         let door = door::open(&ground.data_dir)?;
         let code = PairingCode::new()?;
         let sealed = Sealed { pairing_code: code.text().to_owned(), limits: cell::settle() };
@@ -169,12 +176,34 @@ impl Serve {
 
     fn certify(&mut self, body: silas_core::device::CertificateBody, proof: &str) -> Result<Answer, Error> {
         let ground = self.ground.as_ref().ok_or(Error::NotSealed)?;
+        if ground.memory.revocations(&ground.anchor)?.has_device(&body.key) {
+            return Err(Error::Pairing("this key was revoked. Make a new one".to_owned()));
+        }
         pairing::take(&mut self.pairing, &body, proof, &ground.anchor)?;
         let (key_helper, keys) = (self.key_helper, ground.keys());
         self.start(Asker::Front, move || {
             use_key(key_helper, &keys, &KeyRequest::Certify { body }, |reply| match reply {
                 KeyReply::Certified { certificate } => Some::<Certificate>(certificate),
-                KeyReply::Ready { .. } | KeyReply::Signed { .. } | KeyReply::Refused { .. } => None,
+                KeyReply::Ready { .. }
+                | KeyReply::Revoked { .. }
+                | KeyReply::Signed { .. }
+                | KeyReply::Refused { .. } => None,
+            })
+        })
+    }
+
+    fn withdraw(&mut self, withdrawal: Withdrawal, certificate: Certificate) -> Result<Answer, Error> {
+        let ground = self.ground.clone().ok_or(Error::NotSealed)?;
+        let key_helper = self.key_helper;
+        self.start(Asker::Front, move || {
+            revoke::withdraw(&ground, &withdrawal, &certificate, |body| {
+                use_key(key_helper, &ground.keys(), &KeyRequest::Revoke { body }, |reply| match reply {
+                    KeyReply::Revoked { list } => Some::<RevocationList>(list),
+                    KeyReply::Ready { .. }
+                    | KeyReply::Certified { .. }
+                    | KeyReply::Signed { .. }
+                    | KeyReply::Refused { .. } => None,
+                })
             })
         })
     }
@@ -232,7 +261,10 @@ impl Serve {
         self.start(Asker::Terminal(client), move || {
             use_key(key_helper, &keys, &KeyRequest::Sign { body }, |reply| match reply {
                 KeyReply::Signed { signature } => Some::<Signature>(signature),
-                KeyReply::Ready { .. } | KeyReply::Certified { .. } | KeyReply::Refused { .. } => None,
+                KeyReply::Ready { .. }
+                | KeyReply::Certified { .. }
+                | KeyReply::Revoked { .. }
+                | KeyReply::Refused { .. } => None,
             })
         })
     }

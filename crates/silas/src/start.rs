@@ -101,7 +101,9 @@ fn first_run(launcher: &Launcher, data_dir: Option<PathBuf>, config: &Config) ->
     let (installation, root, terminal) = match reply {
         KeyReply::Ready { installation, root, terminal, .. } => (installation, root, terminal),
         KeyReply::Refused { reason } => bail!("The keys could not be made ready: {reason}"),
-        KeyReply::Certified { .. } | KeyReply::Signed { .. } => bail!("The key helper answered something else."),
+        KeyReply::Certified { .. } | KeyReply::Revoked { .. } | KeyReply::Signed { .. } => {
+            bail!("The key helper answered something else.")
+        }
     };
     let anchor = Anchor { root, installation, epoch: home.epoch()? };
     let server_key = ServerKey::load_or_make(&home.server_key()).context("The server key could not be made ready.")?;

@@ -11,6 +11,7 @@ mod files;
 mod order;
 mod pairing;
 mod processes;
+mod revocation;
 mod runner;
 mod whole_path;
 mod world;
@@ -25,6 +26,7 @@ fn main() {
         ("crashes", crashes::CASES),
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),
+        ("revocation", revocation::CASES),
     ];
     std::process::exit(runner::run(&groups));
 }

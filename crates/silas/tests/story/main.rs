@@ -25,6 +25,7 @@ mod outside;
 mod page;
 mod queue;
 mod resting;
+mod revocation;
 mod secrets;
 mod story;
 mod tasks;
