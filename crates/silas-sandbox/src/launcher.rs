@@ -57,7 +57,7 @@ impl Launcher {
     /// Has something taken back that a device withdrew: the root key signs the next list, and this launcher and every
     /// later one refuses what is in it. Gives the list that is in force.
     pub fn withdraw(&self, withdrawal: &Withdrawal, certificate: &Certificate) -> Result<RevocationList, Error> {
-        let (withdrawal, certificate) = (withdrawal.clone(), certificate.clone());
+        let (withdrawal, certificate) = (Box::new(withdrawal.clone()), Box::new(certificate.clone()));
         self.ask(&LauncherAsk::Withdraw { withdrawal, certificate })
     }
 

@@ -28,8 +28,8 @@ pub(crate) enum LauncherAsk {
         proof: String,
     },
     Withdraw {
-        withdrawal: Withdrawal,
-        certificate: Certificate,
+        withdrawal: Box<Withdrawal>,
+        certificate: Box<Certificate>,
     },
     /// The list that the front knows, for the one that is in force.
     Revocations(Option<RevocationList>),

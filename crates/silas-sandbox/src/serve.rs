@@ -117,7 +117,7 @@ impl Serve {
             LauncherAsk::InitKeys { data_dir, at, terminal_name } => self.init_keys(&data_dir, at, terminal_name),
             LauncherAsk::Seal(seal) => self.seal(seal).and_then(|sealed| now(&sealed)),
             LauncherAsk::Certify { body, proof } => self.certify(body, &proof),
-            LauncherAsk::Withdraw { withdrawal, certificate } => self.withdraw(withdrawal, certificate),
+            LauncherAsk::Withdraw { withdrawal, certificate } => self.withdraw(*withdrawal, *certificate),
             LauncherAsk::Revocations(known) => self.later(move |ground| revoke::compare(ground, known)),
             LauncherAsk::Open(evidence) => self.open(*evidence),
             LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),
