@@ -203,7 +203,9 @@ pub(crate) fn face(intent: &str) -> Face {
         details_title: "Steps".to_owned(),
         details: Vec::new(),
         diffs: Vec::new(),
-        ctas: Vec::new(),
+        ctas: [silas_core::card::Press::Approve, silas_core::card::Press::Decline, silas_core::card::Press::Change]
+            .map(|press| silas_core::card::Cta { press, label: String::new(), consequence: String::new() })
+            .into(),
     }
 }
 
