@@ -105,7 +105,7 @@
 
 /**
  * What is signed.
- * @typedef {'plan' | 'house_rules' | 'undo' | 'root'} Kind
+ * @typedef {'plan' | 'house_rules' | 'undo' | 'root' | 'step'} Kind
  * @typedef {'approved' | 'declined' | 'edit_requested' | 'conditional'} Verdict
  * @typedef {{ v: number, kind: Kind, scope: string, installation: string, epoch: number, work_item_id: string, plan_hash: string, shown: string, nonce: string, issued_at: string, expires_at: string, max_executions: number, approval_strength: string, conditions: Record<string, string> }} Offer
  * @typedef {{ offer: Offer, key: string, verdict: Verdict }} TokenBody
@@ -122,7 +122,7 @@
  * Checks and changes.
  * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number }} CheckResult
  * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
- * @typedef {{ path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
+ * @typedef {{ directory?: string, path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
  * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine
  */
 

@@ -6,8 +6,8 @@ import { span } from '../lib/time.js';
 
 /** @typedef {import('../protocol.js').Detail} Detail */
 
-/** A command as a person would type it. @param {string | string[]} run */
-const typed = (run) => (Array.isArray(run) ? run.join(' ') : run);
+/** A command as a person would type it. @param {string | string[] | { python: string }} run */
+const typed = (run) => (Array.isArray(run) ? run.join(' ') : typeof run === 'string' ? run : `python: ${run.python}`);
 
 /** @param {Record<string, unknown>} expect */
 function expectation(expect) {
@@ -36,7 +36,10 @@ function planDetails(plan) {
     { title: 'Directories', lines: plan.sandbox.directories.map((/** @type {any} */ place) => `${place.path}, ${place.access === 'write' ? 'read and change' : 'read only'}`) },
     { title: 'Network', lines: plan.sandbox.hosts.length === 0 ? ['None'] : plan.sandbox.hosts },
     { title: 'Secrets', lines: plan.sandbox.secrets ?? [] },
+    { title: 'Tools, to read', lines: plan.sandbox.toolchains.map((/** @type {any} */ tool) => `${tool.family}: ${tool.path}`) },
     { title: 'Opens a port', lines: plan.sandbox.callback_port ? [`Port ${plan.sandbox.callback_port} of this machine, for a login`] : [] },
+    { title: 'Commits', lines: plan.sandbox.commits ? ['In a private clone; branches and tags that moved are brought over with the files'] : [] },
+    { title: 'Puts back', lines: plan.sandbox.restores ? ['The files that an earlier plan replaced, unless they were changed since'] : [] },
     { title: 'Limits', lines: [`${span(budget.max_wall_time_seconds * 1000)} and $${dollars} at most`, `${budget.max_attempts} attempts, ${budget.max_tokens.toLocaleString('en')} tokens at most`] },
     { title: 'In full', lines: plan.body ? [plan.body] : [] },
   ];

@@ -56,7 +56,7 @@ function js(name) {
   const body = new RegExp(`@typedef \\{(.*)\\} ${name}$`, 'm').exec(source)?.[1];
   assert.ok(body, `${name} was not found`);
   if (body.startsWith("'")) return [...body.matchAll(/'(\w+)'/g)].map(([, part]) => part);
-  return [...body.replace(/<[^>]*>/g, '').matchAll(/(\w+): /g)].map(([, part]) => part);
+  return [...body.replace(/<[^>]*>/g, '').matchAll(/(\w+)\??: /g)].map(([, part]) => part);
 }
 
 test('protocol.js names what the Rust types name, in their order', () => {

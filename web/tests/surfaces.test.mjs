@@ -614,3 +614,13 @@ test('after a restore the owner says that it was theirs, once', async (t) => {
   await back(page, chain(6, 'restored'), 2);
   assert.equal(await doubt(page).count(), 0);
 });
+
+test('what came while this device was away is told, and what is shown is acknowledged', async (t) => {
+  fake.since = { at: sample.at(Date.now() - 3_600_000), n_entries: 3 };
+  const page = await open(t, {}, { at: 'activity' });
+  await page.getByText('3 messages since this device was last here').waitFor();
+  fake.seq += 1;
+  fake.tell({ type: 'message', seq: fake.seq, entry: sample.entry('silas', 'hello from the outbox') });
+  await page.waitForFunction(() => document.querySelector('[role=status]')?.textContent === 'hello from the outbox');
+  assert.equal(fake.acks.at(-1), fake.seq);
+});

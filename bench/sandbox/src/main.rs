@@ -1,5 +1,6 @@
 //! What starting a program costs on this machine, all in one run and interleaved so that the lines can be compared: bare,
-//! in bubblewrap, in a cell, and in a cell through launcher and workshop.
+//! in bubblewrap, in a cell, in a cell through launcher and workshop, and by the command `silas sandbox`, with everything
+//! that comes with that: configuration, keys, a signature, its verification, and a record on disk that it was spent.
 //!
 //! Prints numbers and judges none; machines differ, and the same one differs from hour to hour.
 
@@ -10,7 +11,7 @@ use approved::Approved;
 use silas_core::check::Ended;
 use silas_sandbox::cell::{self, CellSpec, Limits, Mount, MountAccess};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -91,6 +92,8 @@ fn measure(rounds: u32, pause_ms: u32, who: &str) -> Result<()> {
     let mut direct = line("cell");
     let mut step = line("cell through launcher and workshop: a step");
     let mut check = line("… a check: the same in a throwaway copy");
+    let mut alone = line("silas sandbox, the whole command");
+    let silas = Silas::beside_this_program(&place);
     for _ in 0..rounds {
         bare.time(|| succeeds(&mut Command::new(PROGRAM)))?;
         if has_bubblewrap {
@@ -104,15 +107,43 @@ fn measure(rounds: u32, pause_ms: u32, who: &str) -> Result<()> {
         // A plan has all its checks before its steps, so these two take turns by the plan and not by the round.
         let line = if approved.is_checking()? { &mut check } else { &mut step };
         line.time(|| approved.run_one())?;
+        if let Some(silas) = &silas {
+            alone.time(|| succeeds(&mut silas.command()))?;
+        }
     }
 
     println!("{PROGRAM} {who}, {rounds} rounds, {pause_ms} ms between; in the cell {limits}");
     println!("{:<46} {:>8} {:>8} {:>8}", "milliseconds", "min", "p50", "p95");
-    [&mut bare, &mut bubblewrap, &mut direct, &mut step, &mut check].into_iter().for_each(Line::print);
+    let lines = [&mut bare, &mut bubblewrap, &mut direct, &mut step, &mut check, &mut alone];
+    lines.into_iter().for_each(Line::print);
+    if silas.is_none() {
+        println!("`silas` is not built beside this program and was left out");
+    }
     if !has_bubblewrap {
         println!("bubblewrap is not installed and was left out");
     }
     Ok(())
+}
+
+/// The program itself, on a data directory that is made ready before anything is measured.
+struct Silas {
+    program: PathBuf,
+    data_dir: PathBuf,
+    home: PathBuf,
+}
+
+impl Silas {
+    fn beside_this_program(place: &Path) -> Option<Silas> {
+        let program = std::env::current_exe().ok()?.with_file_name("silas");
+        let silas = Silas { program, data_dir: place.join("own"), home: place.to_owned() };
+        succeeds(&mut silas.command()).ok().map(|()| silas)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.env("HOME", &self.home).arg("--data-dir").arg(&self.data_dir).args(["sandbox", "--", PROGRAM]);
+        command
+    }
 }
 
 fn succeeds(command: &mut Command) -> Result<()> {
@@ -128,6 +159,8 @@ fn spec(project: &Path) -> CellSpec {
         cwd: project.to_owned(),
         mounts: vec![Mount { source: project.to_owned(), target: project.to_owned(), access: MountAccess::ReadWrite }],
         hosts: Vec::new(),
+        secrets: Vec::new(),
+        callback_port: None,
         limits: Limits::default(),
     }
 }

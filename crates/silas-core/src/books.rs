@@ -219,6 +219,10 @@ impl Books {
             AuditEvent::WorkStarted { work_item, execution, .. } => self.start(work_item, execution),
             AuditEvent::ChecksRun { execution, .. }
             | AuditEvent::StepRun { execution, .. }
+            | AuditEvent::ConnectionMade { execution, .. }
+            | AuditEvent::ConnectionRefused { execution, .. }
+            | AuditEvent::CredentialUsed { execution, .. }
+            | AuditEvent::CredentialRefused { execution, .. }
             | AuditEvent::ExecutionResumed { execution } => self.plan(execution).map(drop),
             AuditEvent::WorkApplied { execution, .. } => self.end(execution, Stage::Applied),
             AuditEvent::WorkEnded { execution, .. } | AuditEvent::ApplyConflicted { execution, .. } => {

@@ -6,19 +6,34 @@
 use crate::decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-/// What is run: a list executed as it is, or one string given to `sh -c`. Nothing is ever put into it.
+/// What is run: a list executed as it is, one string given to `sh -c`, or the text of a Python program. Nothing is ever put
+/// into it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Command {
     Shell(String),
     Argv(Vec<String>),
+    Python(Script),
+}
+
+/// The text of a program in Python. It is one key in a plan, and so one here.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    pub python: String,
 }
 
 impl Command {
+    pub fn python(script: impl Into<String>) -> Command {
+        Command::Python(Script { python: script.into() })
+    }
+
+    /// `python3` is looked up where the command runs: a granted toolchain's own interpreter, never a version manager's shim.
     pub fn argv(&self) -> Vec<String> {
         match self {
             Command::Shell(script) => vec!["/bin/sh".to_owned(), "-c".to_owned(), script.clone()],
             Command::Argv(argv) => argv.clone(),
+            Command::Python(script) => vec!["python3".to_owned(), "-c".to_owned(), script.python.clone()],
         }
     }
 
@@ -27,6 +42,7 @@ impl Command {
         match self {
             Command::Shell(script) => script.clone(),
             Command::Argv(argv) => argv.join(" "),
+            Command::Python(script) => format!("python: {}", script.python),
         }
     }
 }

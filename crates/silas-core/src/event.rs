@@ -138,6 +138,25 @@ pub enum AuditEvent {
         exit_code: Option<i32>,
         output: Text,
     },
+    /// A command reached a host that its plan names, or was reached at the port for a login.
+    ConnectionMade {
+        execution: ExecutionId,
+        to: Text,
+    },
+    ConnectionRefused {
+        execution: ExecutionId,
+        to: Text,
+        reason: String,
+    },
+    CredentialUsed {
+        execution: ExecutionId,
+        reference: Text,
+    },
+    CredentialRefused {
+        execution: ExecutionId,
+        reference: Text,
+        reason: String,
+    },
     WorkApplied {
         execution: ExecutionId,
         changeset: Digest,
@@ -261,6 +280,10 @@ impl AuditEvent {
             | AuditEvent::WorkStarted { title: text, .. }
             | AuditEvent::ChecksRun { results: text, .. }
             | AuditEvent::StepRun { output: text, .. }
+            | AuditEvent::ConnectionMade { to: text, .. }
+            | AuditEvent::ConnectionRefused { to: text, .. }
+            | AuditEvent::CredentialUsed { reference: text, .. }
+            | AuditEvent::CredentialRefused { reference: text, .. }
             | AuditEvent::WorkEnded { reason: text, .. }
             | AuditEvent::ApplyConflicted { paths: text, .. }
             | AuditEvent::TaskAdded { title: text, .. }
@@ -324,6 +347,10 @@ impl AuditEvent {
             AuditEvent::WorkStarted { .. } => "work_started",
             AuditEvent::ChecksRun { .. } => "checks_run",
             AuditEvent::StepRun { .. } => "step_run",
+            AuditEvent::ConnectionMade { .. } => "connection_made",
+            AuditEvent::ConnectionRefused { .. } => "connection_refused",
+            AuditEvent::CredentialUsed { .. } => "credential_used",
+            AuditEvent::CredentialRefused { .. } => "credential_refused",
             AuditEvent::WorkApplied { .. } => "work_applied",
             AuditEvent::WorkEnded { .. } => "work_ended",
             AuditEvent::WorkUndone { .. } => "work_undone",

@@ -6,12 +6,22 @@
 /// What a sentence asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// "run `C` [in `DIR`] and check with `K`"
+    /// "run `C` [in `DIR` [and `DIR` ...]] [reading `DIR` [and `DIR` ...]] [with commits] [reaching `HOST:PORT` [and
+    /// `HOST:PORT`]] and check with `K`"
     RunAndCheck {
         run: String,
-        directory: Option<String>,
+        /// The directories that may change; with none, the one that is meant anyway.
+        directories: Vec<String>,
+        /// Directories that may be read besides.
+        reads: Vec<String>,
+        /// Whether the command may commit.
+        commits: bool,
+        /// As they were typed.
+        hosts: Vec<String>,
         check: String,
     },
+    /// "put back the last change", also when its time for undoing is over
+    PutBack,
     /// "what did you do?"
     WhatHappened,
     /// "add task `T`", "add T to tasks"
@@ -37,16 +47,20 @@ impl Decision {
     pub fn is_instruction(&self) -> bool {
         match self {
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => true,
-            Decision::RunAndCheck { .. } | Decision::WhatHappened | Decision::ListTasks | Decision::NotUnderstood => {
-                false
-            }
+            Decision::RunAndCheck { .. }
+            | Decision::PutBack
+            | Decision::WhatHappened
+            | Decision::ListTasks
+            | Decision::NotUnderstood => false,
         }
     }
 }
 
 /// The sentences that are understood, in the words that are shown to people.
-pub const UNDERSTOOD: [&str; 6] = [
+pub const UNDERSTOOD: [&str; 8] = [
     "run `COMMAND` in `DIRECTORY` and check with `COMMAND`",
+    "put back the last change",
+    "run `COMMAND` in `DIRECTORY` reaching `HOST:PORT` and check with `COMMAND`",
     "add task `TITLE`",
     "tasks",
     "done with `TITLE`",
@@ -65,6 +79,7 @@ pub fn decide(text: &str) -> Decision {
         ["what", "did" | "have", "you", "do" | "done", ..] | ["what", "happened", ..] | ["activity"] => {
             Decision::WhatHappened
         }
+        ["put", "back", "the", "last", "change"] | ["put", "the", "last", "change", "back"] => Decision::PutBack,
         ["tasks"]
         | ["my", "tasks"]
         | ["list" | "show", "tasks"]
@@ -84,16 +99,46 @@ pub fn quote(text: &str) -> String {
 
 fn run_and_check(text: &str) -> Option<Decision> {
     let (run, rest) = quoted(word(text, &["run", "please run"])?)?;
-    let (directory, rest) = match word(rest, &["in", "inside"]) {
-        Some(rest) => {
-            let (directory, rest) = quoted(rest).or_else(|| bare(rest))?;
-            (Some(directory), rest)
-        }
-        None => (None, rest),
+    let (directories, rest) = places(rest, &["in", "inside"])?;
+    let (reads, rest) = places(rest, &["reading", "and reading"])?;
+    let (commits, rest) = match word(rest, &["with commits", "and commit"]) {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let (hosts, rest) = match word(rest, &["reaching"]) {
+        Some(rest) => hosts(rest)?,
+        None => (Vec::new(), rest),
     };
     let rest = word(rest, &["and check with", "then check with", "and check it with", "check with"])?;
     let (check, rest) = quoted(rest)?;
-    is_end(rest).then_some(Decision::RunAndCheck { run, directory, check })
+    is_end(rest).then_some(Decision::RunAndCheck { run, directories, reads, commits, hosts, check })
+}
+
+/// The directories that are named after one of `words`, joined by commas or "and".
+fn places<'a>(text: &'a str, words: &[&str]) -> Option<(Vec<String>, &'a str)> {
+    let Some(rest) = word(text, words) else { return Some((Vec::new(), text)) };
+    let one = |text: &'a str| quoted(text).or_else(|| bare(text));
+    let (first, mut rest) = one(rest)?;
+    let mut places = vec![first];
+    // "and check with" goes on with a word that is no directory, and so ends the list.
+    while let Some((next, after)) =
+        word(rest, &["and in", "and"]).or_else(|| rest.trim_start().strip_prefix(',')).and_then(one)
+    {
+        places.push(next);
+        rest = after;
+    }
+    Some((places, rest))
+}
+
+/// One or more texts in backticks with "and" between them.
+fn hosts(text: &str) -> Option<(Vec<String>, &str)> {
+    let (first, mut rest) = quoted(text)?;
+    let mut hosts = vec![first];
+    while let Some((host, after)) = word(rest, &["and"]).and_then(quoted) {
+        hosts.push(host);
+        rest = after;
+    }
+    Some((hosts, rest))
 }
 
 fn change_tasks(text: &str) -> Option<Decision> {

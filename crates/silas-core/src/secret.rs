@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// Secrets that one plan may name.
 pub const SECRETS_MAX: usize = 16;
@@ -21,6 +22,27 @@ pub struct SecretRef(String);
 )]
 pub struct BadSecretRef {
     given: String,
+}
+
+/// The value of a secret. It prints as `[secret]`, is not serialised by itself and is wiped when it goes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Zeroizing<Vec<u8>>);
+
+impl Secret {
+    pub fn new(value: Vec<u8>) -> Self {
+        Secret(Zeroizing::new(value))
+    }
+
+    /// The value itself. Every caller of this is a place to look at.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
 }
 
 impl SecretRef {

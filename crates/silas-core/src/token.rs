@@ -20,6 +20,8 @@ pub enum Kind {
     Undo,
     /// A directory in which plans may be granted.
     Root,
+    /// One command with everything that it may touch: an [`crate::envelope::Envelope`].
+    Step,
 }
 
 /// The twelve scopes of the approval model.
@@ -40,6 +42,8 @@ pub enum Scope {
     Standing,
 }
 
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
 /// Everything that the kind of an approval decides. `docs/approvals.md` shows the same table, and a test compares them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Terms {
@@ -55,11 +59,11 @@ pub struct Terms {
     /// How often a token may be used at most, and in what time, whatever its offer says. An offer that was tampered
     /// with before it was shown is refused by everyone who checks it, the key that would sign it too.
     pub uses_max: u32,
-    pub days_max: u64,
+    pub lasts_max: Duration,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Plan, Kind::HouseRules, Kind::Undo, Kind::Root];
+    pub const ALL: [Kind; 5] = [Kind::Plan, Kind::HouseRules, Kind::Undo, Kind::Root, Kind::Step];
 
     /// How often a token of this kind can be used at all.
     pub fn uses_max(self) -> u32 {
@@ -75,7 +79,7 @@ impl Kind {
                 risk: "medium; high if it reaches into a private network or uses a secret",
                 usually: "once, within the plan timeout",
                 uses_max: 1,
-                days_max: 1,
+                lasts_max: DAY,
             },
             Kind::HouseRules => Terms {
                 hashed: "the list of rules",
@@ -84,7 +88,7 @@ impl Kind {
                 risk: "low",
                 usually: "1000 times, within a year",
                 uses_max: 1000,
-                days_max: 366,
+                lasts_max: DAY.saturating_mul(366),
             },
             Kind::Undo => Terms {
                 hashed: "the execution and the hash of its changes",
@@ -93,7 +97,7 @@ impl Kind {
                 risk: "low",
                 usually: "once, within the undo window",
                 uses_max: 1,
-                days_max: 7,
+                lasts_max: DAY.saturating_mul(7),
             },
             Kind::Root => Terms {
                 hashed: "path, device and inode of a directory",
@@ -102,13 +106,28 @@ impl Kind {
                 risk: "medium",
                 usually: "once, within the plan timeout; the directory stays allowed until it is revoked",
                 uses_max: 1,
-                days_max: 1,
+                lasts_max: DAY,
+            },
+            Kind::Step => Terms {
+                hashed: "the envelope of one command",
+                scope: Scope::SingleStep,
+                asked_by: "`silas sandbox`, on the spot",
+                risk: "low; nothing that it changes is applied",
+                usually: "once, at once",
+                uses_max: 1,
+                // Signed on the spot by whoever waits for it.
+                lasts_max: Duration::from_secs(60),
             },
         }
     }
 
     pub fn scope(self) -> Scope {
         self.terms().scope
+    }
+
+    /// How long a token of this kind may be used at most.
+    pub fn lasts(self) -> Duration {
+        self.terms().lasts_max
     }
 }
 
@@ -177,8 +196,7 @@ impl Offer {
     /// Whether this asks for no more uses and no more time than its kind may.
     pub fn is_within_bounds(&self) -> bool {
         let terms = self.kind.terms();
-        let lasts = Duration::from_secs(terms.days_max * 24 * 3600);
-        (1..=terms.uses_max).contains(&self.max_executions) && self.expires_at.since(self.issued_at) <= lasts
+        (1..=terms.uses_max).contains(&self.max_executions) && self.expires_at.since(self.issued_at) <= terms.lasts_max
     }
 
     pub fn answered(&self, key: KeyId, verdict: Verdict) -> TokenBody {

@@ -28,9 +28,13 @@ pub(crate) struct Told {
 
 /// Newest first. Entries that are only of use to a machine have no row.
 pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> Vec<Told> {
-    let told = |entry: &Entry| Some(Told { row: row(entry, beside, words)?, taint: lineage(entry.event.as_ref()?) });
-    let mut rows: Vec<Told> = entries.iter().filter_map(told).collect();
-    rows.sort_by_key(|told| std::cmp::Reverse(told.row.seq));
+    let told = |entry: &Entry| {
+        let told = Told { row: row(entry, beside, words)?, taint: lineage(entry.event.as_ref()?) };
+        Some((told, may_repeat(entry)))
+    };
+    let mut rows: Vec<(Told, bool)> = entries.iter().filter_map(told).collect();
+    rows.sort_by_key(|(told, _)| std::cmp::Reverse(told.row.seq));
+    let mut rows = told_once(rows);
     rows.truncate(ROWS_MAX);
     rows
 }
@@ -43,6 +47,31 @@ fn lineage(event: &AuditEvent) -> Taint {
         AuditEvent::DevicePaired { .. } | AuditEvent::WorkEnded { .. } => Source::Elsewhere.taint(),
         _ => Source::Own.taint(),
     }
+}
+
+/// A download in many connections is one thing.
+fn may_repeat(entry: &Entry) -> bool {
+    matches!(entry.event, Some(AuditEvent::ConnectionMade { .. } | AuditEvent::ConnectionRefused { .. }))
+}
+
+/// What repeats itself without anything between is one row, that of the last time.
+fn told_once(rows: Vec<(Told, bool)>) -> Vec<Told> {
+    let mut once: Vec<(Told, usize)> = Vec::with_capacity(rows.len());
+    for (told, may_repeat) in rows {
+        match once.last_mut() {
+            Some((last, n)) if may_repeat && last.row.text == told.row.text && last.row.note == told.row.note => {
+                *n += 1
+            }
+            _ => once.push((told, 1)),
+        }
+    }
+    let counted = |(mut told, n): (Told, usize)| {
+        if n > 1 {
+            told.row.note = format!("{}, {n} times", told.row.note);
+        }
+        told
+    };
+    once.into_iter().map(counted).collect()
 }
 
 pub(crate) fn view(told: Vec<Told>, head: Option<Head>, epoch: u64, verified: Option<bool>) -> ActivityView {
@@ -151,6 +180,20 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
             let note = if names.is_empty() { when.to_owned() } else { format!("{when}: {}", names.join(", ")) };
             (icon, what, scrub::visible_line(&capitalised(&note), 100))
         }
+        AuditEvent::ConnectionMade { to, .. } => {
+            (Icon::Tick, format!("Reached {}", line(to)), "The plan names this host".to_owned())
+        }
+        AuditEvent::ConnectionRefused { to, reason, .. } => {
+            (Icon::Refused, format!("Did not reach {}", line(to)), unreached(reason).to_owned())
+        }
+        AuditEvent::CredentialUsed { reference, .. } => {
+            (Icon::Tick, format!("Used the secret {}", line(reference)), "The plan names it".to_owned())
+        }
+        AuditEvent::CredentialRefused { reference, .. } => (
+            Icon::Refused,
+            format!("Did not give the secret {}", line(reference)),
+            "There is no such secret".to_owned(),
+        ),
         AuditEvent::WorkApplied { files, outcome, .. } => {
             let icon = if *outcome == Outcome::Proved { Icon::Seal } else { Icon::Tick };
             let what = if *outcome == Outcome::Proved { "Proved and applied" } else { "Applied" };
@@ -204,12 +247,24 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
     Some(Row { seq: entry.seq, at: entry.at, icon, text: what, note })
 }
 
+fn unreached(reason: &str) -> &'static str {
+    match reason {
+        "not_public" => "The name stands for a private address",
+        "not_this_machine" => "The name stands for an address outside this machine",
+        "other_address" => "That is not the address that was granted",
+        "unresolved" => "Nobody knows its address",
+        "too_many" => "Too many connections in one run",
+        _ => "Nobody answered there",
+    }
+}
+
 fn decided(kind: Kind, verdict: Verdict) -> String {
     let what = match kind {
         Kind::Plan => "a plan",
         Kind::HouseRules => "the house rules",
         Kind::Undo => "an undo",
         Kind::Root => "a directory",
+        Kind::Step => "a command",
     };
     let did = match verdict {
         Verdict::Approved => "approved",

@@ -61,6 +61,8 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
         Kind::Undo => {
             ("Undo".to_owned(), "Puts the old versions of one piece of work back.".to_owned(), Some(uses), until)
         }
+        // Used in the moment in which it is signed, so it never stands.
+        Kind::Step => return None,
     };
     let signed_on = scrub::visible_line(&grant.signed_on, 60);
     Some(GrantView { token: grant.id, title, text, uses, since: offer.issued_at, until, signed_on })

@@ -38,3 +38,4 @@ pub use places::Places;
 pub use stream::{Options, Parts, Stream};
 pub use trouble::Trouble;
 pub use words::Words;
+pub use work::SecretSource;

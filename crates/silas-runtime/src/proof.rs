@@ -55,7 +55,11 @@ fn steps(record: &WorkRecord, device: &str, item: &Stored) -> Vec<ProofStep> {
     ];
     let used = took(item.state.budget_used.wall_time_micros / 1000);
     let limit = duration(item.item.definition().budget.max_wall_time_seconds);
-    steps.push(step("It kept to its limits", format!("{used} of {limit}, no network")));
+    steps.push(step(
+        "It kept to its limits",
+        format!("{used} of {limit}{}", if item.item.definition().hosts.is_empty() { ", no network" } else { "" }),
+    ));
+    steps.extend(reached(record));
     if record.view.has_proof {
         steps.push(step(
             &format!("{} applied, all or none", count(record.diffs.len(), "file")),
@@ -63,6 +67,26 @@ fn steps(record: &WorkRecord, device: &str, item: &Stored) -> Vec<ProofStep> {
         ));
     }
     steps.push(step("Written to the log", format!("Entries {} to {}", record.first_entry, record.last_entry)));
+    steps
+}
+
+/// What the commands reached beyond their directory, if they reached for anything.
+fn reached(record: &WorkRecord) -> Vec<ProofStep> {
+    let times = |(name, n): (&String, &u32)| if *n == 1 { name.clone() } else { format!("{name} {n} times") };
+    let list =
+        |counted: &std::collections::BTreeMap<String, u32>| counted.iter().map(times).collect::<Vec<_>>().join(", ");
+    let reach = &record.reach;
+    let mut steps = Vec::new();
+    if !reach.hosts.is_empty() {
+        steps.push(ProofStep { title: "It reached".to_owned(), note: list(&reach.hosts) });
+    }
+    if reach.refused > 0 {
+        let note = count(reach.refused as usize, "connection");
+        steps.push(ProofStep { title: "It could not reach".to_owned(), note: format!("{note}, listed in Activity") });
+    }
+    if !reach.secrets.is_empty() {
+        steps.push(ProofStep { title: "It used the secrets".to_owned(), note: list(&reach.secrets) });
+    }
     steps
 }
 

@@ -202,7 +202,8 @@ impl Stream {
                 // Nothing is spent: the decision itself, on record by now, is what counts.
                 Ok(Ok(Granted::HouseRules))
             }
-            None => Ok(Err(Refusal::NothingAsked)),
+            // A command is signed and used on the spot; no card asks for one.
+            Some(Kind::Step) | None => Ok(Err(Refusal::NothingAsked)),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::letters;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, Entry, GrantView, Sender, Snapshot, UndoView, Update, WorkView,
 };
+use crate::work::SecretSource;
 use crate::work::{Running, Stop, WorkRecord};
 use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
@@ -58,6 +59,8 @@ pub struct Parts {
     pub random: Arc<dyn Random>,
     pub words: Words,
     pub places: Places,
+    /// Asked when a command wants a secret that its plan names.
+    pub secrets: SecretSource,
     pub options: Options,
 }
 
@@ -71,6 +74,7 @@ pub struct Stream {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) words: Words,
     pub(crate) places: Places,
+    pub(crate) secrets: SecretSource,
     pub(crate) options: Options,
     /// The leases that turns and workers of this process hold. Written by them, read by the consumer.
     pub(crate) holds: Holds,
@@ -120,6 +124,7 @@ impl Stream {
             random: parts.random,
             words: parts.words,
             places: parts.places,
+            secrets: parts.secrets,
             options: parts.options,
             holds: Holds::default(),
             consumer: Mutex::new(None),

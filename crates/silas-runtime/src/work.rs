@@ -22,10 +22,12 @@ use std::sync::Arc;
 mod ending;
 mod job;
 mod outside;
+mod reach;
 mod record;
 mod state;
 use ending::{Ending, kept_words};
 use job::Job;
+pub use reach::SecretSource;
 pub(crate) use record::WorkRecord;
 
 /// Work under way: what it shows, and how to stop it.
@@ -82,7 +84,7 @@ impl Stream {
             .insert(execution.clone(), Running { view: record.view.clone(), canceller: None, stop: Stop::No });
         self.publish(Update::Work { work: record.view.clone() });
         tokio::task::spawn_blocking(move || {
-            let mut job = Job { stream: stream.clone(), record, hold };
+            let mut job = Job::new(stream.clone(), record, hold);
             // Work that has no end yet stays with its message of the queue, and is taken up again from there.
             let written = job.carry_out(&approved).map_or(Ok(()), |ending| job.finish(ending));
             stream.running().remove(&execution);
@@ -139,7 +141,7 @@ impl Stream {
         let window_ends = self.clock.now().plus(self.options.undo_window);
         let undo_until = truth.and_then(|truth| truth.undo_until).unwrap_or(window_ends);
         let files = truth.map_or(0, |truth| truth.files);
-        let mut job = Job { stream: self.clone(), record, hold };
+        let mut job = Job::new(self.clone(), record, hold);
         job.record.settle_steps();
         job.record.last_moment = truth.map_or_else(Vec::new, |truth| truth.conflicts.iter().map(kept_words).collect());
         let written = tokio::task::spawn_blocking(move || job.finish(Ending::Applied { files, undo_until })).await;
@@ -169,7 +171,7 @@ impl Stream {
             }
             (Err(refusal), _) => refused(&refusal).to_string(),
         };
-        let mut job = Job { stream: self.clone(), record, hold };
+        let mut job = Job::new(self.clone(), record, hold);
         job.record.settle_steps();
         let ending = Ending::Untouched { intent: "Interrupted before it was done".to_owned(), reason };
         tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))

@@ -4,20 +4,24 @@
 //! Architecture invariant (INV-03): changes leave the copy only through [`Bench::apply`], and that asks the results of
 //! checks that this process ran itself, on the very bytes that it then puts in place.
 
-use crate::apply::Work;
+use crate::apply::{self, Work};
 use crate::cell::CellOutcome;
 use crate::changes::{self, Links};
+use crate::diff::{self, Sides};
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::lifeline::Lifeline;
-use crate::permit::Permit;
-use crate::protocol::WorkshopAsk;
+use crate::permit::{self, Permit};
+use crate::private_copy::Throwaway;
+use crate::protocol::{WorkshopAsk, WorkshopSays};
+use crate::relay::Relay;
 use crate::tree::{self, Manifest};
-use crate::workspace::{self, Ran, Run, Throwaway, Workspace};
-use crate::{Applied, Changes, Copied, Error, StepResult, diff, frame};
+use crate::workspace::{self, Ran, Reach, Run, Wanted, Workspace};
+use crate::{Applied, Changes, Copied, Error, frame, step};
 use serde::Serialize;
 use silas_core::changeset::Changeset;
 use silas_core::check::{CheckResult, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed, Outcome};
+use silas_core::envelope::{ExecutionResult, Metadata};
 use silas_core::event::Phase;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -35,17 +39,23 @@ pub(crate) struct Bench {
     workspace: Option<Workspace>,
     before: Vec<CheckResult>,
     n_steps_run: usize,
-    /// What the copy is once all steps have run. Everything after works with this.
-    finished: Option<(Manifest, Changeset)>,
+    /// What the copies are once all steps have run. Everything after works with this.
+    finished: Option<Finished>,
     after: Vec<CheckResult>,
     is_over: bool,
 }
 
-/// Characters of a step's output that are passed on.
-const STEP_OUTPUT_CHARS_MAX: usize = 20_000;
+/// The result of the steps, and what the checks of this round see of the owner's directories besides.
+struct Finished {
+    trees: Vec<Manifest>,
+    changeset: Changeset,
+    base: Vec<Manifest>,
+    /// How often the owner changed something between the checks and the apply.
+    n_moved_on: usize,
+}
 
-/// What a shell says of a program that it cannot find.
-const NOT_STARTED: i32 = 127;
+/// Somebody who changes files all the time keeps an apply from happening; then it is better to say so.
+const ROUNDS_MAX: usize = 4;
 
 impl Bench {
     pub(crate) fn new(ground: Ground, permit: Permit, socket: UnixStream) -> Self {
@@ -79,7 +89,7 @@ impl Bench {
                 // Whoever hears the answer may go on with this execution at once.
                 self.leave();
             }
-            let bytes = answered.or_else(|e| frame::encode(&Err::<(), Error>(e)));
+            let bytes = answered.or_else(|e| frame::encode(&WorkshopSays::<()>::Answer(Err(e))));
             let sent = bytes.and_then(|bytes| frame::send_bytes(&mut self.socket, &bytes));
             if sent.is_err() || self.is_over {
                 break;
@@ -101,9 +111,17 @@ impl Bench {
         self.must(self.workspace.is_none(), "the copy is made once")?;
         let started = Instant::now();
         let home = self.ground.memory.work(&self.permit.evidence.execution);
-        let workspace = Workspace::make(&home, &self.permit.work_in, Lifeline::of(&self.socket))?;
-        let files = u64::try_from(workspace.original.files.len()).unwrap_or(u64::MAX);
-        let copied = Copied { files, bytes: workspace.original.bytes, took_ms: millis(started.elapsed()) };
+        let lifeline = Lifeline::of(&self.socket);
+        let commits = self.permit.plan.definition().commits;
+        let wanted = Wanted { copies: self.ground.copies, commits };
+        let workspace = Workspace::make(&home, &self.permit.roots, &wanted, lifeline)?;
+        let originals = || workspace.copies.iter().map(|copy| &copy.original);
+        let copied = Copied {
+            files: originals().map(|original| u64::try_from(original.files.len()).unwrap_or(u64::MAX)).sum(),
+            bytes: originals().map(|original| original.bytes).sum(),
+            layered: workspace.n_layered(),
+            took_ms: millis(started.elapsed()),
+        };
         self.workspace = Some(workspace);
         fail::point(FailPoint::CopyMade);
         Ok(copied)
@@ -140,11 +158,16 @@ impl Bench {
     fn run_check(&self, n: usize) -> Result<CheckResult, Error> {
         let check = &self.permit.plan.definition().verify[n];
         let workspace = self.workspace()?;
-        let expected = self.finished.as_ref().map_or(&workspace.original, |(manifest, _)| manifest);
-        let copy = workspace.throwaway(&expected.files, Lifeline::of(&self.socket))?;
+        let (roots, lifeline) = (&self.permit.roots, Lifeline::of(&self.socket));
+        let copies = match &self.finished {
+            Some(finished) => workspace.throwaways(roots, &finished.trees, &finished.base, lifeline)?,
+            None => workspace.throwaways(roots, &workspace.originals(), &workspace.seen(roots, lifeline)?, lifeline)?,
+        };
         let hosts = if check.network { self.permit.plan.definition().hosts.as_slice() } else { &[] };
-        let run = Run { hosts, wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None) };
-        let outcome = match workspace.run_check(&run, &copy)? {
+        let mut relay = Relay::new(&self.socket);
+        let reach = Reach { hosts, ..Reach::default() };
+        let run = Run { reach, wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None, &mut relay) };
+        let outcome = match workspace.run_check(run, &copies)? {
             Ran::Ended(outcome) => outcome,
             Ran::NotStarted(reason) => {
                 let name = check.name.clone();
@@ -152,7 +175,7 @@ impl Bench {
                 return Ok(CheckResult { name, passed: false, reason, output, exit_code: None, took_ms: 0 });
             }
         };
-        let (passed, reason) = self.judge(&check.expect, &outcome, &copy);
+        let (passed, reason) = self.judge(&check.expect, &outcome, &copies);
         Ok(CheckResult {
             name: check.name.clone(),
             passed,
@@ -166,7 +189,7 @@ impl Bench {
         })
     }
 
-    fn judge(&self, expect: &Expectation, outcome: &CellOutcome, copy: &Throwaway<'_>) -> (bool, String) {
+    fn judge(&self, expect: &Expectation, outcome: &CellOutcome, copies: &[Throwaway<'_>]) -> (bool, String) {
         let needs_all = match expect {
             Expectation::Equals(_) | Expectation::Regex(_) => true,
             Expectation::OutputLt(_) | Expectation::OutputGt(_) => true,
@@ -179,7 +202,7 @@ impl Bench {
         if needs_all && outcome.is_truncated {
             return (false, "The output is too long to be judged".to_owned());
         }
-        let file_found = if let Expectation::FileExists(path) = expect { self.file_exists(path, copy) } else { None };
+        let file_found = if let Expectation::FileExists(path) = expect { self.file_exists(path, copies) } else { None };
         expect.judge(&Observed { ended: outcome.ended.clone(), stdout: outcome.stdout.clone(), file_found })
     }
 
@@ -191,39 +214,65 @@ impl Bench {
         outcome.is_disk_nearly_full.then(|| "Stopped because the disk was nearly full".to_owned())
     }
 
-    /// In the copy or in a directory that may be read; `None` anywhere else.
-    fn file_exists(&self, path: &str, copy: &Throwaway<'_>) -> Option<bool> {
-        let below = |dir: &crate::dir::Dir, rest: &str| {
+    /// In the copies or in a directory that may be read; `None` anywhere else.
+    fn file_exists(&self, path: &str, copies: &[Throwaway<'_>]) -> Option<bool> {
+        let below = |rest: &str, has: &dyn Fn(&[u8]) -> bool| {
             let rest = rest.trim_matches('/');
-            rest.is_empty() || dir.has(rest.as_bytes())
+            rest.is_empty() || has(rest.as_bytes())
         };
+        let private = &self.workspace.as_ref()?.copies;
+        let in_copy = |n: usize| move |rest: &[u8]| private[n].has(&self.permit.roots[n], &copies[n], rest);
         if !path.starts_with('/') {
-            return Some(below(&copy.dir, path));
+            return Some(below(path, &in_copy(0)));
         }
-        let places = std::iter::once((&self.permit.work_in.place, &copy.dir));
-        let places = places.chain(self.permit.reads.iter().map(|read| (&read.place, &read.dir)));
-        let innermost = places.filter(|(place, _)| roots::contains(&place.path, path));
-        innermost.max_by_key(|(place, _)| place.path.len()).map(|(place, dir)| below(dir, &path[place.path.len()..]))
+        let innermost = |place: &&silas_core::roots::Place| roots::contains(&place.path, path);
+        let written = self.permit.roots.iter().map(|root| &root.granted.place);
+        let read = self.permit.reads.iter().map(|read| &read.place);
+        let place = written.chain(read).filter(innermost).max_by_key(|place| place.path.len())?;
+        let rest = &path[place.path.len()..];
+        match self.permit.roots.iter().position(|root| root.granted.place == *place) {
+            Some(n) => Some(below(rest, &in_copy(n))),
+            None => {
+                let read = self.permit.reads.iter().find(|read| read.place == *place)?;
+                Some(below(rest, &|rest| read.dir.has(rest)))
+            }
+        }
     }
 
-    fn step(&mut self, n: usize) -> Result<StepResult, Error> {
+    fn step(&mut self, n: usize) -> Result<ExecutionResult, Error> {
         let plan = self.permit.plan.definition();
         let n_steps = plan.steps.len();
         self.must(self.before.len() == plan.verify.len(), "every check runs before the first step")?;
         self.must(self.finished.is_none(), "the steps are over")?;
         self.must(n == self.n_steps_run && n < n_steps, "steps run once each, in their order")?;
-        let step = &plan.steps[n];
+        let envelope = step::of_plan(&self.permit.plan, n, &self.ground.limits);
+        let (config, cwd) = (&envelope.sandbox_config, plan.steps[n].cwd.as_deref());
         let workspace = self.workspace()?;
-        let run = Run { hosts: &plan.hosts, wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref()) };
-        let result = match workspace.run_step(&run)? {
+        let mut relay = Relay::new(&self.socket);
+        let reach = Reach { hosts: &config.hosts, secrets: &plan.secrets, callback_port: plan.callback_port };
+        let run = Run {
+            reach,
+            toolchains: &config.toolchains,
+            wall: self.wall(None)?,
+            ..self.run(&envelope.args, cwd, &mut relay)
+        };
+        let (execution, index) = (self.permit.evidence.execution.clone(), envelope.step_index);
+        let result = match workspace.run_step(run)? {
             Ran::Ended(outcome) => {
-                let mut output = words(&outcome.stdout, &outcome.stderr, STEP_OUTPUT_CHARS_MAX);
-                if let Some(why) = self.why_killed(&outcome) {
-                    output = format!("{why}\n{output}");
-                }
-                StepResult { output, took_ms: millis(outcome.took), ended: outcome.ended }
+                let why = self.why_killed(&outcome);
+                let [stdout, stderr] = [&outcome.stdout, &outcome.stderr].map(|stream| relay.hide_given(stream));
+                let metadata = Metadata {
+                    executor: envelope.action,
+                    took_ms: millis(outcome.took),
+                    is_truncated: outcome.is_truncated,
+                    is_memory_exceeded: outcome.is_memory_exceeded,
+                    is_disk_nearly_full: outcome.is_disk_nearly_full,
+                    ended: outcome.ended,
+                };
+                let result = ExecutionResult::new(execution, index, metadata, &stdout, &stderr);
+                ExecutionResult { error: why.or(result.error), ..result }
             }
-            Ran::NotStarted(why) => StepResult { ended: Ended::Exited(NOT_STARTED), output: why, took_ms: 0 },
+            Ran::NotStarted(why) => ExecutionResult::not_started(execution, index, envelope.action, &why),
         };
         self.n_steps_run += 1;
         if self.n_steps_run == n_steps {
@@ -235,8 +284,16 @@ impl Bench {
     fn changes(&mut self) -> Result<Changes, Error> {
         self.finish()?;
         let workspace = self.workspace()?;
-        let changeset = self.finished()?.1.clone();
-        let diffs = diff::of(&changeset, &self.permit.work_in.dir, &workspace.copy)?;
+        let changeset = self.finished()?.changeset.clone();
+        let roots = &self.permit.roots;
+        let diffs = diff::of(&changeset, |change| {
+            let n = roots.iter().position(|root| root.nth == change.directory)?;
+            Some(Sides {
+                real: &roots[n].granted.dir,
+                changed: workspace.source_of(n, &change.path).ok()?,
+                directory: if roots.len() > 1 { roots[n].granted.place.path.clone() } else { String::new() },
+            })
+        })?;
         Ok(Changes { changeset, diffs })
     }
 
@@ -249,21 +306,45 @@ impl Bench {
             Outcome::Guarded | Outcome::Failed | Outcome::Unproven => return Err(Error::NotVerified),
         }
         self.wall(None)?;
-        let workspace = self.workspace()?;
-        let (finished, changeset) = self.finished()?;
+        let finished = self.finished()?;
         let work = Work {
             ground: &self.ground,
             evidence: &self.permit.evidence,
-            granted: &self.permit.work_in,
-            git: workspace.git,
-            original: &workspace.original,
-            finished,
-            changeset,
-            copy: &workspace.copy,
+            roots: &self.permit.roots,
+            workspace: self.workspace()?,
+            base: &finished.base,
+            finished: &finished.trees,
+            changeset: &finished.changeset,
         };
-        let applied = work.apply(Lifeline::of(&self.socket));
-        self.is_over = matches!(applied, Ok(_) | Err(Error::Unfinished { .. }));
-        applied
+        match work.apply(Lifeline::of(&self.socket)) {
+            Ok(apply::Outcome::Applied(applied)) => {
+                self.is_over = true;
+                Ok(applied)
+            }
+            Ok(apply::Outcome::MovedOn(now)) => Err(self.check_again(now)?),
+            Err(why) => {
+                self.is_over = matches!(why, Error::Unfinished { .. });
+                Err(why)
+            }
+        }
+    }
+
+    /// The owner changed something that the work did not. What the checks said is void; they run again on both together.
+    fn check_again(&mut self, now: Vec<Manifest>) -> Result<Error, Error> {
+        let roots = &self.permit.roots;
+        let Some(finished) = &mut self.finished else { return Err(Error::Order("all steps run first".to_owned())) };
+        let mut paths = Vec::new();
+        for (n, (now, base)) in now.iter().zip(&finished.base).enumerate() {
+            paths.extend(now.moved_since(base).into_keys().map(|path| permit::shown(roots, n, path)));
+        }
+        let paths = tree::shortened(paths);
+        finished.n_moved_on += 1;
+        if finished.n_moved_on >= ROUNDS_MAX {
+            return Ok(Error::Conflict { paths });
+        }
+        finished.base = now;
+        self.after.clear();
+        Ok(Error::MovedOn { paths })
     }
 
     /// The execution ends here; it cannot be opened again.
@@ -285,19 +366,31 @@ impl Bench {
         let plan = self.permit.plan.definition();
         self.must(self.before.len() == plan.verify.len(), "every check runs before the steps first")?;
         self.must(self.n_steps_run == plan.steps.len(), "all steps run first")?;
-        let workspace = self.workspace()?;
-        let manifest = tree::snapshot(&workspace.copy, workspace.git, Lifeline::of(&self.socket))?;
-        let target_of = |path: &RelPath| {
-            let found = workspace.copy.parent_of(path).and_then(|(parent, name)| parent.read_link(name));
-            found.doing(|| format!("Reading {path}"))
-        };
-        let links = Links { root: &self.permit.work_in.place.path, target_of: &target_of };
-        let changeset = changes::between(&workspace.original, &manifest, &links)?;
-        self.finished = Some((manifest, changeset));
+        let (workspace, lifeline) = (self.workspace()?, Lifeline::of(&self.socket));
+        let trees = workspace.now(lifeline)?;
+        let mut each = Vec::with_capacity(trees.len());
+        for (n, (copy, finished)) in workspace.copies.iter().zip(&trees).enumerate() {
+            let target_of = |path: &RelPath| {
+                let found = copy.changed().parent_of(path).and_then(|(parent, name)| parent.read_link(name));
+                found.doing(|| format!("Reading {path}"))
+            };
+            let links = Links { root: &self.permit.roots[n].granted.place.path, target_of: &target_of };
+            each.push(changes::between(copy.nth, &copy.original, finished, &links)?);
+        }
+        let git = silas_core::check::Command::Argv(Vec::new());
+        let mut relay = Relay::new(&self.socket);
+        let run = Run { wall: self.wall(None)?, ..self.run(&git, None, &mut relay) };
+        for (changes, committed) in each.iter_mut().zip(workspace.committed(&run)?) {
+            changes.extend(committed);
+            changes.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        let changeset = changes::together(each)?;
+        let base = workspace.seen(&self.permit.roots, lifeline)?;
+        self.finished = Some(Finished { trees, changeset, base, n_moved_on: 0 });
         Ok(())
     }
 
-    fn finished(&self) -> Result<&(Manifest, Changeset), Error> {
+    fn finished(&self) -> Result<&Finished, Error> {
         self.finished.as_ref().ok_or_else(|| Error::Order("all steps run first".to_owned()))
     }
 
@@ -305,16 +398,24 @@ impl Bench {
         self.workspace.as_ref().ok_or_else(|| Error::Order("the copy is made first".to_owned()))
     }
 
-    fn run<'a>(&'a self, command: &'a silas_core::check::Command, cwd: Option<&'a str>) -> Run<'a> {
+    fn run<'a>(
+        &'a self,
+        command: &'a silas_core::check::Command,
+        cwd: Option<&'a str>,
+        outside: &'a mut Relay<'_>,
+    ) -> Run<'a> {
         Run {
             command,
             cwd,
-            work_in: &self.permit.work_in,
+            roots: &self.permit.roots,
             reads: &self.permit.reads,
-            hosts: &[],
+            kept: self.permit.kept.as_deref(),
+            reach: Reach::default(),
+            toolchains: &self.permit.plan.definition().toolchains,
             limits: &self.ground.limits,
             wall: Duration::ZERO,
             lifeline: Lifeline::of(&self.socket),
+            outside,
         }
     }
 
@@ -333,7 +434,7 @@ impl Bench {
 }
 
 fn reply<T: Serialize>(done: &T) -> Result<Vec<u8>, Error> {
-    frame::encode(&Ok::<&T, Error>(done))
+    frame::encode(&WorkshopSays::Answer(Ok::<&T, Error>(done)))
 }
 
 fn millis(took: Duration) -> u64 {

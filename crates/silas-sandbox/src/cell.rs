@@ -23,6 +23,8 @@ mod disk;
 mod error;
 mod idmap;
 mod init;
+mod outlets;
+mod overlay;
 mod prepared;
 mod report;
 mod rlimits;
@@ -33,12 +35,15 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
+pub use crate::broker::{Resolver, system_resolver};
 pub(crate) use cgroup::settle;
 pub use cgroup::{LimitsInForce, sweep};
 pub use error::Error;
 
 use silas_core::host::HostGrant;
-use std::os::fd::BorrowedFd;
+use silas_core::outside::{Nobody, Outside};
+use silas_core::secret::SecretRef;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -55,6 +60,10 @@ pub struct CellSpec {
     pub mounts: Vec<Mount>,
     /// The only hosts that can be reached; without any there is no network.
     pub hosts: Vec<HostGrant>,
+    /// What `silas-secret get NAME` answers inside, in [`SECRET_PROGRAM_DIR`].
+    pub secrets: Vec<SecretRef>,
+    /// A port on which the program may listen, and on which programs of this machine reach it at 127.0.0.1.
+    pub callback_port: Option<u16>,
     pub limits: Limits,
 }
 
@@ -68,10 +77,24 @@ pub struct Mount {
     pub access: MountAccess,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MountAccess {
     ReadOnly,
+    /// Read-only, with its owners as they are on disk: for tools that everybody may read, wherever they lie.
+    Tools,
     ReadWrite,
+    /// The source is only read. What is written goes into the first of these layers, which lies over the others, which
+    /// lie over the source. A layer is a directory with an `upper` and a `work` directory in it.
+    Layered(Vec<PathBuf>),
+}
+
+impl MountAccess {
+    pub(crate) fn is_writable(&self) -> bool {
+        match self {
+            MountAccess::ReadOnly | MountAccess::Tools => false,
+            MountAccess::ReadWrite | MountAccess::Layered(_) => true,
+        }
+    }
 }
 
 /// See the module documentation for which of these bind one process only.
@@ -117,15 +140,44 @@ pub struct CellOutcome {
     pub took: Duration,
 }
 
+/// Where a program reads from and writes to.
+#[derive(Debug)]
+pub enum Streams {
+    /// Nothing to read; what it writes is in the outcome, up to the limit.
+    Kept,
+    /// Somebody else holds the other ends of these pipes, and bounds what passes. The outcome has no output then.
+    Piped { stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd },
+}
+
+/// Who is told of connections and asked for secrets, and who knows addresses.
+pub struct Brokers<'a> {
+    pub outside: &'a mut dyn Outside,
+    pub resolver: Resolver<'a>,
+}
+
+/// The directory for `PATH` in which a cell with secrets has `silas-secret`.
+pub const SECRET_PROGRAM_DIR: &str = outlets::OWN_DIR;
+pub(crate) use outlets::{SECRET_PROGRAM, SECRET_SOCKET};
+
+/// [`run_with`], and nobody outside: nothing can be reached even if it was granted.
+pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcome, Error> {
+    run_with(spec, Streams::Kept, cancel, Brokers { outside: &mut Nobody, resolver: &crate::broker::system_resolver })
+}
+
 /// Runs the program and waits until nothing of it is left.
 ///
 /// Must be called from a single-threaded process: the child goes on running our code after `clone`, and another thread
 /// might have held the allocator's lock at that moment. When `cancel` becomes readable or hangs up, the cell is killed
 /// and [`Error::Cancelled`] is returned.
-pub fn run(spec: &CellSpec, cancel: Option<BorrowedFd<'_>>) -> Result<CellOutcome, Error> {
+pub fn run_with(
+    spec: &CellSpec,
+    streams: Streams,
+    cancel: Option<BorrowedFd<'_>>,
+    brokers: Brokers<'_>,
+) -> Result<CellOutcome, Error> {
     let started = Instant::now();
     let prepared = prepared::Prepared::new(spec)?;
-    let seen = supervise::run(&prepared, &spec.limits, cancel)?;
+    let seen = supervise::run(&prepared, &spec.limits, streams, cancel, brokers)?;
     Ok(CellOutcome {
         ended: seen.ended,
         is_truncated: seen.stdout.is_cut || seen.stderr.is_cut,

@@ -22,15 +22,31 @@ const CONTEXT_LINES: usize = 3;
 /// After this the comparison takes the simple way and shows more lines as changed than it might.
 const TIME_MAX: Duration = Duration::from_millis(500);
 
-pub(crate) fn of(changeset: &Changeset, real: &Dir, copy: &Dir) -> Result<Vec<FileDiff>, Error> {
-    changeset.changes.iter().take(FILES_MAX).map(|change| one(change, real, copy)).collect()
+/// `sides` finds the directory that a change is in, and what the work made of it.
+pub(crate) fn of<'d>(
+    changeset: &Changeset,
+    sides: impl Fn(&Change) -> Option<Sides<'d>>,
+) -> Result<Vec<FileDiff>, Error> {
+    changeset.changes.iter().take(FILES_MAX).filter_map(|change| Some(one(change, &sides(change)?))).collect()
 }
 
-fn one(change: &Change, real: &Dir, copy: &Dir) -> Result<FileDiff, Error> {
-    let before = text(real, &change.path, change.before.as_ref())?;
-    let after = text(copy, &change.path, change.after.as_ref())?;
+pub(crate) struct Sides<'d> {
+    pub(crate) real: &'d Dir,
+    pub(crate) changed: Dir,
+    /// The directory's path where there are several, otherwise nothing.
+    pub(crate) directory: String,
+}
+
+fn one(change: &Change, sides: &Sides<'_>) -> Result<FileDiff, Error> {
+    let diff = compare_sides(change, sides)?;
+    Ok(FileDiff { directory: sides.directory.clone(), ..diff })
+}
+
+fn compare_sides(change: &Change, sides: &Sides<'_>) -> Result<FileDiff, Error> {
+    let before = text(sides.real, &change.path, change.before.as_ref())?;
+    let after = text(&sides.changed, &change.path, change.after.as_ref())?;
     let (Some(before), Some(after)) = (before, after) else {
-        return Ok(FileDiff { path: change.path.clone(), added: 0, removed: 0, lines: None });
+        return Ok(FileDiff { directory: String::new(), path: change.path.clone(), added: 0, removed: 0, lines: None });
     };
     Ok(compare(&change.path, &before, &after))
 }
@@ -89,7 +105,7 @@ fn compare(path: &RelPath, before: &str, after: &str) -> FileDiff {
     }
     let rest = if added + removed == 0 { 0 } else { diff.old_len().saturating_sub(old_shown) };
     push_gap(&mut lines, rest + usize::try_from(n_left_out).unwrap_or(usize::MAX));
-    FileDiff { path: path.clone(), added, removed, lines: Some(lines) }
+    FileDiff { directory: String::new(), path: path.clone(), added, removed, lines: Some(lines) }
 }
 
 fn push_gap(lines: &mut Vec<DiffLine>, n: usize) {

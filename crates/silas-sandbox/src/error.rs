@@ -38,8 +38,19 @@ pub enum Error {
     NotVerified,
     #[error("The work was stopped. Nothing was applied.")]
     Cancelled,
+    #[error("What the work reached could not be written down, so it was stopped. Nothing was applied.")]
+    Unrecorded,
     #[error("This file system cannot exchange two files in one step, so changes cannot be applied safely here.")]
     NoExchange,
+    #[error(
+        "{path} lies in a directory that is read-only, so nothing was put in place. Make the directory writable and try again."
+    )]
+    ReadOnly { path: String },
+    #[error(
+        "You changed other files while the work was under way ({}), so its checks have to run again with them.",
+        paths.join(", ")
+    )]
+    MovedOn { paths: Vec<String> },
     #[error("{path} is {kind}, which cannot be worked with. Remove it or choose another directory.")]
     Unsupported { kind: String, path: String },
     #[error("{0}")]
@@ -52,6 +63,8 @@ pub enum Error {
     UndoClosed(String),
     #[error("This can still be undone, so what it replaced is kept.")]
     UndoOpen,
+    #[error("{cause}")]
+    NotStarted { code: String, cause: String },
     #[error("The work cannot be isolated here: {cause}")]
     Isolation { code: String, cause: String },
     #[error(
@@ -84,14 +97,17 @@ impl Error {
             Error::Conflict { .. } => "E_SANDBOX_CONFLICT",
             Error::NotVerified => "E_SANDBOX_NOT_VERIFIED",
             Error::Cancelled => "E_SANDBOX_CANCELLED",
+            Error::Unrecorded => "E_SANDBOX_UNRECORDED",
             Error::NoExchange => "E_SANDBOX_EXCHANGE",
+            Error::ReadOnly { .. } => "E_SANDBOX_READ_ONLY",
+            Error::MovedOn { .. } => "E_SANDBOX_MOVED_ON",
             Error::Unsupported { .. } => "E_SANDBOX_UNSUPPORTED",
             Error::TooLarge(_) => "E_SANDBOX_LIMIT",
             Error::Full => "E_SANDBOX_FULL",
             Error::LaterEdit { .. } => "E_SANDBOX_LATER_EDIT",
             Error::UndoClosed(_) => "E_SANDBOX_UNDO_CLOSED",
             Error::UndoOpen => "E_SANDBOX_UNDO_OPEN",
-            Error::Isolation { code, .. } => code,
+            Error::NotStarted { code, .. } | Error::Isolation { code, .. } => code,
             Error::Unfinished { .. } => "E_SANDBOX_UNFINISHED",
             Error::Lost => "E_SANDBOX_LOST",
             Error::Damaged(_) => "E_SANDBOX_RECORD",

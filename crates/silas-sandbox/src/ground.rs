@@ -3,7 +3,7 @@
 use crate::cell::{Limits, LimitsInForce};
 use crate::error::Doing;
 use crate::memory::Memory;
-use crate::{Error, durable};
+use crate::{Error, ToolPlaces, durable};
 use serde::{Deserialize, Serialize};
 use silas_core::Timestamp;
 use silas_core::evidence::Anchor;
@@ -18,6 +18,20 @@ pub struct Seal {
     /// How long what an apply replaced is kept.
     pub undo_window_secs: u64,
     pub limits: CellLimits,
+    pub copies: Copies,
+    /// Where tools outside `/usr` are looked for.
+    pub tools: ToolPlaces,
+}
+
+/// How the private copies of directories are made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Copies {
+    /// As layers over the directories where that works, otherwise whole.
+    #[default]
+    Auto,
+    /// Always whole: slower, but the work never sees what the owner saves meanwhile.
+    Whole,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -67,6 +81,8 @@ pub(crate) struct Ground {
     pub(crate) anchor: Anchor,
     pub(crate) undo_window: Duration,
     pub(crate) limits: CellLimits,
+    pub(crate) copies: Copies,
+    pub(crate) tools: ToolPlaces,
     pub(crate) memory: Memory,
 }
 
@@ -82,6 +98,8 @@ impl Ground {
             anchor: seal.anchor,
             undo_window: Duration::from_secs(seal.undo_window_secs),
             limits: seal.limits,
+            copies: seal.copies,
+            tools: seal.tools,
         })
     }
 

@@ -5,12 +5,15 @@ use crate::process::{self, Child};
 use crate::protocol::LauncherAsk;
 use crate::serve::Serve;
 use crate::workshop::Workshop;
-use crate::{Error, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
+use crate::{Error, Hand, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
 use serde::de::DeserializeOwned;
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::evidence::Evidence;
 use silas_core::key_service::{KeyHelper, KeyReply};
 use silas_core::revocation::{RevocationList, Withdrawal};
+use silas_core::signature::Signature;
+use silas_core::token::TokenBody;
+use silas_core::toolchain::Toolchain;
 use silas_core::{ExecutionId, Timestamp};
 use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
@@ -75,6 +78,29 @@ impl Launcher {
         Ok(Workshop::new(UnixStream::from(workshop)))
     }
 
+    /// Like [`Launcher::seal`], for a command of the owner's own instead of a server.
+    pub fn seal_for_command(&self, seal: Seal) -> Result<(), Error> {
+        self.ask(&LauncherAsk::SealForCommand(seal))
+    }
+
+    /// Has the terminal key sign one command. Possible only after [`Launcher::seal_for_command`].
+    pub fn sign_step(&self, body: &TokenBody) -> Result<Signature, Error> {
+        self.ask(&LauncherAsk::SignStep(Box::new(body.clone())))
+    }
+
+    /// Tools outside `/usr` that work in this directory would use.
+    pub fn toolchains(&self, project: Option<&Path>) -> Result<Vec<Toolchain>, Error> {
+        self.ask(&LauncherAsk::Toolchains { project: project.map(Path::to_owned) })
+    }
+
+    /// Begins one signed command; it starts when its streams are handed over.
+    pub fn begin(&self, evidence: &Evidence) -> Result<Hand, Error> {
+        let mut socket = self.socket()?;
+        exchange::<()>(&mut socket, &LauncherAsk::Begin(Box::new(evidence.clone())))?;
+        let hand = fd_passing::receive(&socket).doing(|| "Taking over a command".to_owned())?;
+        Ok(Hand::new(UnixStream::from(hand)))
+    }
+
     /// Takes back what an execution applied.
     pub fn undo(&self, evidence: &Evidence) -> Result<Undone, Error> {
         self.ask(&LauncherAsk::Undo(Box::new(evidence.clone())))
@@ -109,11 +135,15 @@ impl Launcher {
 }
 
 pub(crate) fn exchange<T: DeserializeOwned>(socket: &mut UnixStream, ask: &impl serde::Serialize) -> Result<T, Error> {
-    frame::send(socket, ask).map_err(|e| match e {
+    send(socket, ask)?;
+    frame::receive::<Result<T, Error>>(socket)?.unwrap_or(Err(Error::Lost))
+}
+
+pub(crate) fn send(socket: &mut UnixStream, what: &impl serde::Serialize) -> Result<(), Error> {
+    frame::send(socket, what).map_err(|e| match e {
         Error::Io { .. } => Error::Lost,
         other => other,
-    })?;
-    frame::receive::<Result<T, Error>>(socket)?.unwrap_or(Err(Error::Lost))
+    })
 }
 
 impl Drop for Launcher {

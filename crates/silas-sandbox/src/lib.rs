@@ -7,7 +7,10 @@
 //! exactly one approved execution: it copies the directory, runs checks and steps in cells ([`cell`]), and puts the
 //! result in place only if the checks went from red to green.
 //!
-//! Deliberately absent: models, databases, networks, threads. Nothing here decides what is worth doing.
+//! A granted host, secret or port leads out of a cell through a *broker*, one process for one run, which decides where
+//! each connection may go and reports it.
+//!
+//! Deliberately absent: models, databases, threads. Nothing here decides what is worth doing.
 
 // The ground of the escape suite names this crate as every test of it does.
 #[cfg(test)]
@@ -15,8 +18,10 @@ extern crate self as silas_sandbox;
 
 mod apply;
 mod bench;
+mod broker;
 pub mod cell;
 mod changes;
+mod commits;
 pub mod confine;
 mod diff;
 mod dir;
@@ -28,26 +33,34 @@ mod fd_passing;
 mod forget;
 mod frame;
 mod ground;
+mod hand;
 mod journal;
+mod kept;
 mod launcher;
 mod layers;
 mod lifeline;
 mod memory;
 mod observe;
+mod overlay;
 mod pairing;
 mod permit;
 mod plug;
+mod private_copy;
 pub mod probes;
 mod process;
 mod protocol;
 mod recover;
+mod relay;
 mod removal;
 pub mod restored;
 mod revoke;
+mod secret_client;
 mod serve;
 mod stage;
+mod step;
 mod syscall;
 mod terminal;
+mod toolchains;
 mod trade;
 mod tree;
 mod undo;
@@ -55,9 +68,12 @@ mod workshop;
 mod workspace;
 
 pub use error::Error;
-pub use ground::{CellLimits, Seal, Sealed};
+pub use ground::{CellLimits, Copies, Seal, Sealed};
+pub use hand::Hand;
 pub use launcher::Launcher;
 pub use plug::{end_when_nobody_reads, pull_the_plug};
-pub use protocol::{Applied, Changes, Copied, KeptText, Recovered, StepResult, Undone};
+pub use protocol::{Applied, ChangedDirectory, Changes, Copied, Finished, KeptText, Recovered, Undone};
+pub use secret_client::secret_client;
 pub use terminal::{terminal_pairing_code, terminal_sign};
+pub use toolchains::ToolPlaces;
 pub use workshop::{Canceller, Workshop};

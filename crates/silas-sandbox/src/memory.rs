@@ -32,8 +32,9 @@ pub(crate) struct Record {
     pub(crate) first_spent_at: Timestamp,
     pub(crate) wall_secs: u64,
     pub(crate) state: ExecutionState,
-    /// The directory that is worked on; an undo has its plan's.
-    pub(crate) place: Place,
+    /// The directories that are worked on; an undo has its plan's.
+    #[serde(alias = "place", deserialize_with = "one_or_more")]
+    pub(crate) places: Vec<Place>,
     /// Set when it was applied.
     pub(crate) changeset: Option<Digest>,
     pub(crate) files: u32,
@@ -45,7 +46,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(kind: Kind, token: TokenId, plan_hash: Digest, at: Timestamp, place: Place) -> Self {
+    pub(crate) fn new(kind: Kind, token: TokenId, plan_hash: Digest, at: Timestamp, places: Vec<Place>) -> Self {
         Record {
             kind,
             token,
@@ -53,7 +54,7 @@ impl Record {
             first_spent_at: at,
             wall_secs: 0,
             state: ExecutionState::Running,
-            place,
+            places,
             changeset: None,
             files: 0,
             undo_until: None,
@@ -70,7 +71,7 @@ impl Record {
 
 impl Memory {
     pub(crate) fn open(dir: &Path) -> Result<Self, Error> {
-        for part in ["spent", "journals", "locks", "work"] {
+        for part in ["spent", "steps", "state", "journals", "locks", "work", "kept"] {
             durable::private_dir(&dir.join(part)).doing(|| format!("Making launcher/{part}"))?;
         }
         Ok(Memory { dir: dir.to_owned() })
@@ -133,12 +134,78 @@ impl Memory {
         Ok(next)
     }
 
+    /// Single commands are remembered only until their approval can no longer be used anyway.
+    pub(crate) fn spend_step(&self, execution: &ExecutionId, expires_at: Timestamp) -> Result<(), Error> {
+        let path = self.dir.join("steps").join(execution.as_str());
+        match durable::create(&path, expires_at.micros().to_string().as_bytes()) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Error::AlreadySpent),
+            done => done.doing(|| "Recording that an approval is used".to_owned()),
+        }
+    }
+
+    /// Drops single commands that are safely past their expiry. What cannot be read or removed stays.
+    pub(crate) fn forget_steps(&self, now: Timestamp) {
+        let Ok(entries) = std::fs::read_dir(self.dir.join("steps")) else { return };
+        for entry in entries.flatten().take(STEPS_FORGOTTEN_MAX) {
+            let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+            let is_past = text.parse().is_ok_and(|micros| now > Timestamp::from_micros(micros).plus(CLOCKS_DIFFER));
+            if is_past {
+                let _ = std::fs::remove_file(entry.path());
+                let _ = std::fs::remove_file(self.dir.join("locks").join(entry.file_name()));
+            }
+        }
+    }
+
+    /// Drops what is settled and can be spent, undone or told no more: then nobody can ask about it in a way that this
+    /// record would have to refuse.
+    pub(crate) fn forget_settled(&self, now: Timestamp) -> Result<(), Error> {
+        for (execution, record) in self.all()? {
+            let is_settled = match record.state {
+                ExecutionState::Running => record.kind == Kind::Undo,
+                ExecutionState::Applied => record.is_forgotten,
+                ExecutionState::Ended | ExecutionState::Undone => true,
+            };
+            let last = record.deadline().max(record.undo_until.unwrap_or(record.first_spent_at));
+            let is_past = now > last.plus(record.kind.lasts()).plus(SETTLED_KEPT);
+            let has_journal = self.journal(&execution).exists() || self.undo_journal(&execution).exists();
+            if is_settled && is_past && !has_journal {
+                durable::remove(&self.spent(&execution)).doing(|| "Forgetting old work".to_owned())?;
+                durable::remove(&self.dir.join("locks").join(execution.as_str()))
+                    .doing(|| "Forgetting old work".to_owned())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A directory of a name that stays between commands, held while the file is.
+    pub(crate) fn state(&self, name: &str) -> Result<(PathBuf, File), Error> {
+        let dir = self.dir.join("state").join(name);
+        durable::private_dir(&dir).doing(|| format!("Making the state {name}"))?;
+        let lock = self.lock_file(&format!("state-{name}"))?;
+        match lock.try_lock() {
+            Ok(()) => Ok((dir, lock)),
+            Err(TryLockError::WouldBlock) => Err(Error::NotAvailable(format!(
+                "The state `{name}` is in use by another command. Wait, or name another."
+            ))),
+            Err(TryLockError::Error(e)) => Err(Error::io("Locking a state", &e)),
+        }
+    }
+
     pub(crate) fn journal(&self, execution: &ExecutionId) -> PathBuf {
         self.dir.join("journals").join(format!("{execution}.json"))
     }
 
     pub(crate) fn undo_journal(&self, execution: &ExecutionId) -> PathBuf {
         self.dir.join("journals").join(format!("{execution}.undo.json"))
+    }
+
+    /// What an execution replaced, once it can no longer be undone.
+    pub(crate) fn kept(&self, execution: &ExecutionId) -> PathBuf {
+        self.all_kept().join(execution.as_str())
+    }
+
+    pub(crate) fn all_kept(&self) -> PathBuf {
+        self.dir.join("kept")
     }
 
     /// Where the private copy of an execution lies: here, because the front must not be able to touch it.
@@ -195,10 +262,31 @@ impl Memory {
 
 /// The list of what is revoked, as the root key signed it.
 pub(crate) const REVOCATIONS: &str = "revocations.json";
+/// Approvals are judged by the clock of the moment; this much may it be set back before an old one could look new, and
+/// then it would still be dated in the future.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(24 * 3600);
+/// Bounds what one command tidies up after others.
+const STEPS_FORGOTTEN_MAX: usize = 256;
+/// Longer than recovery tells of old work, and than any sensible change of the clock.
+const SETTLED_KEPT: Duration = Duration::from_secs(60 * 24 * 3600);
 
 /// Together ten seconds: a workshop whose front is gone needs less to stop its cell and leave.
 const LOCK_TRIES: u32 = 200;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// Records and journals that are older than plans with several directories name one.
+pub(crate) fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Place>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Places {
+        One(Place),
+        More(Vec<Place>),
+    }
+    Ok(match Places::deserialize(from)? {
+        Places::One(place) => vec![place],
+        Places::More(places) => places,
+    })
+}
 
 /// A record or journal that is there must be readable; one that is not is a reason to stop, not to begin anew.
 pub(crate) fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {

@@ -1,9 +1,15 @@
 //! What `silas doctor` asks of the sandbox: whether this system can do what isolation needs, by doing it once.
 
-use crate::cell::{self, CellSpec, Limits, Mount, MountAccess};
+mod front;
+
+pub use front::{Socket, front};
+
+use crate::ToolPlaces;
+use crate::cell::{self, CellSpec, Limits, LimitsInForce, Mount, MountAccess};
 use crate::syscall;
 use silas_core::check::Ended;
 use silas_core::probe::Probe;
+use silas_core::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,7 +23,14 @@ const WALL: Duration = Duration::from_secs(20);
 /// Must be called from a process with one thread. `place` is a directory of ours on the file system where work is done;
 /// a cell gets it to write, which shows whether owners can be mapped there.
 pub fn probes(place: &Path) -> Vec<Probe> {
-    vec![landlock(), one_cell(place)]
+    let mut found = vec![landlock()];
+    found.extend(one_cell(place));
+    found
+}
+
+/// Every tool outside `/usr` that commands could be granted.
+pub fn toolchains(places: &ToolPlaces, data_dir: &Path) -> Vec<Toolchain> {
+    crate::toolchains::known(places, data_dir)
 }
 
 fn landlock() -> Probe {
@@ -40,7 +53,7 @@ fn landlock() -> Probe {
     }
 }
 
-fn one_cell(place: &Path) -> Probe {
+fn one_cell(place: &Path) -> Vec<Probe> {
     const NAME: &str = "Sandbox";
     let spec = CellSpec {
         argv: vec!["true".to_owned()],
@@ -48,18 +61,43 @@ fn one_cell(place: &Path) -> Probe {
         cwd: PathBuf::from("/"),
         mounts: vec![Mount { source: place.to_owned(), target: place.to_owned(), access: MountAccess::ReadWrite }],
         hosts: Vec::new(),
+        secrets: Vec::new(),
+        callback_port: None,
         limits: Limits { wall: WALL, ..Limits::default() },
     };
     match cell::run(&spec, None) {
-        Ok(outcome) if outcome.ended == Ended::Exited(0) => {
-            Probe::good(NAME, "A program ran in namespaces of its own, with its own view of a directory.")
-        }
-        Ok(outcome) => Probe::bad(
+        Ok(outcome) if outcome.ended == Ended::Exited(0) => vec![
+            Probe::good(
+                NAME,
+                "A program ran in user, mount, process, network, IPC and host name namespaces of its own, without \
+                 capabilities, under file rules and a system call filter.",
+            ),
+            limits(outcome.limits),
+        ],
+        Ok(outcome) => vec![Probe::bad(
             NAME,
             format!("A program that does nothing did not end well in it: {:?}.", outcome.ended),
             "Nothing will be run until this works. The log of the system may say more.",
-        ),
+        )],
         // The sentence names what is missing and the switch that allows it.
-        Err(error) => Probe::bad(NAME, format!("It cannot be used: {error}."), "Nothing is run until this works."),
+        Err(error) => vec![Probe::bad(
+            NAME,
+            format!("It cannot be used: {error}."),
+            "Nothing is run until this works. `silas doctor --fix` mends what it can; docs/containers.md is about containers.",
+        )],
+    }
+}
+
+fn limits(in_force: LimitsInForce) -> Probe {
+    const NAME: &str = "Limits";
+    match in_force {
+        LimitsInForce::Cgroup2 | LimitsInForce::Cgroup1 => {
+            Probe::good(NAME, format!("For a command, {in_force}; so is the number of processes."))
+        }
+        LimitsInForce::PerProcess => Probe::warning(
+            NAME,
+            format!("For a command, {in_force}; the number of processes is limited for all together."),
+            "Start Silas in a group of its own: systemd-run --user --scope -p Delegate=yes silas",
+        ),
     }
 }

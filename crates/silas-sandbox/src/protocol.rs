@@ -1,6 +1,7 @@
 //! What the front may ask of the launcher and of a workshop, and what it hears back. Everything that cannot be said
 //! here cannot be asked for.
 
+use crate::cell::LimitsInForce;
 use crate::{Error, Seal};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::{Changeset, FileDiff};
@@ -10,7 +11,10 @@ use silas_core::event::Phase;
 use silas_core::evidence::Evidence;
 use silas_core::execution::ExecutionState;
 use silas_core::key_service::SignBody;
+use silas_core::outside::Connection;
 use silas_core::revocation::{RevocationList, Withdrawal};
+use silas_core::secret::SecretRef;
+use silas_core::token::TokenBody;
 use silas_core::{Digest, ExecutionId, Timestamp};
 use std::path::PathBuf;
 
@@ -23,6 +27,15 @@ pub(crate) enum LauncherAsk {
         terminal_name: String,
     },
     Seal(Seal),
+    /// Instead of [`LauncherAsk::Seal`]: whoever asks is the owner's own command and no server. No door is opened, and the
+    /// next ask can be had.
+    SealForCommand(Seal),
+    /// Signs one command with the terminal key. For a command only.
+    SignStep(Box<TokenBody>),
+    /// What of the owner's tools a project would use.
+    Toolchains {
+        project: Option<PathBuf>,
+    },
     Certify {
         body: CertificateBody,
         proof: String,
@@ -34,12 +47,14 @@ pub(crate) enum LauncherAsk {
     /// The list that the front knows, for the one that is in force.
     Revocations(Option<RevocationList>),
     Open(Box<Evidence>),
+    /// One signed command. Answered by a socket, over which its streams go and its end is told.
+    Begin(Box<Evidence>),
     Undo(Box<Evidence>),
     Recover,
     Forget(ExecutionId),
 }
 
-/// From the front to a workshop. Each is answered by one `Result`.
+/// From the front to a workshop. Each is answered by one [`WorkshopSays::Answer`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum WorkshopAsk {
     Copy,
@@ -48,6 +63,15 @@ pub(crate) enum WorkshopAsk {
     Changes,
     Apply,
     Discard,
+}
+
+/// From a workshop to the front: the answer, and before it whatever a command reaches while it runs.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum WorkshopSays<T> {
+    Answer(Result<T, Error>),
+    Connected(Connection),
+    /// The only thing that the front must answer: with one [`crate::broker::Answer`].
+    Wanted(SecretRef),
 }
 
 /// From a terminal of the owner to the launcher.
@@ -62,16 +86,34 @@ pub(crate) enum TerminalAsk {
 pub struct Copied {
     pub files: u64,
     pub bytes: u64,
+    /// How many of the directories are worked on through a layer, so that nothing of them was copied.
+    pub layered: u32,
     pub took_ms: u64,
 }
 
-/// What one step of the plan showed.
+/// How a signed command ended, and what it would have changed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct StepResult {
+pub struct Finished {
+    pub execution: ExecutionId,
     pub ended: Ended,
-    /// Standard output, then standard error, cut to what a person would read.
-    pub output: String,
     pub took_ms: u64,
+    /// All processes together wanted more memory than allowed, and so all of them were killed.
+    pub is_memory_exceeded: bool,
+    /// It was ended before it had filled a disk.
+    pub is_disk_nearly_full: bool,
+    /// What memory and processes were limited by.
+    pub limits: LimitsInForce,
+    /// Every connection that it made or tried to make.
+    pub connections: Vec<Connection>,
+    /// One for each directory that was granted for writing.
+    pub changed: Vec<ChangedDirectory>,
+}
+
+/// What became of the copy of one directory.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ChangedDirectory {
+    pub path: String,
+    pub changes: Changes,
 }
 
 /// What the steps changed in the copy.
@@ -91,9 +133,10 @@ pub struct Applied {
     pub conflicts: Vec<KeptText>,
 }
 
-/// Two texts wanted one place. One of them is there, the other lies at `kept_at` below the same directory.
+/// Two texts wanted one place. One of them is there, the other lies at `kept_at`; both are below `directory`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct KeptText {
+    pub directory: String,
     pub path: String,
     pub kept_at: String,
 }

@@ -12,16 +12,20 @@ use crate::pairing::{self, PairingCode};
 use crate::permit::Permit;
 use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, TerminalAsk};
-use crate::{Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, revoke, syscall, undo};
+use crate::step::{Solo, StepPermit};
+use crate::{
+    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, revoke, syscall, toolchains, undo,
+};
 use serde::Serialize;
 use silas_core::device::Certificate;
 use silas_core::evidence::Evidence;
 use silas_core::key_service::{KeyHelper, KeyReply, KeyRequest, SignBody};
 use silas_core::revocation::{RevocationList, Withdrawal};
 use silas_core::signature::Signature;
+use silas_core::token::{Kind, TokenBody};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) struct Serve {
     front: UnixStream,
@@ -29,6 +33,8 @@ pub(crate) struct Serve {
     ground: Option<Ground>,
     door: Option<UnixListener>,
     pairing: Option<PairingCode>,
+    /// Whether the other end is the owner's own command and not a server.
+    is_for_command: bool,
     errands: Vec<Errand<Asker>>,
     /// Children that work for the front; kept to be waited for when they end.
     workshops: Vec<(Child, OwnedFd)>,
@@ -54,7 +60,16 @@ const WORKSHOPS_MAX: usize = 16;
 
 impl Serve {
     pub(crate) fn new(front: UnixStream, key_helper: KeyHelper) -> Self {
-        Serve { front, key_helper, ground: None, door: None, pairing: None, errands: Vec::new(), workshops: Vec::new() }
+        Serve {
+            front,
+            key_helper,
+            ground: None,
+            door: None,
+            pairing: None,
+            is_for_command: false,
+            errands: Vec::new(),
+            workshops: Vec::new(),
+        }
     }
 
     /// Until the front is gone.
@@ -119,7 +134,11 @@ impl Serve {
             LauncherAsk::Certify { body, proof } => self.certify(body, &proof),
             LauncherAsk::Withdraw { withdrawal, certificate } => self.withdraw(*withdrawal, *certificate),
             LauncherAsk::Revocations(known) => self.later(move |ground| revoke::compare(ground, known)),
+            LauncherAsk::SealForCommand(seal) => self.seal_for_command(seal).and_then(|()| now(&())),
+            LauncherAsk::SignStep(body) => self.sign_step(*body),
+            LauncherAsk::Toolchains { project } => self.toolchains(project),
             LauncherAsk::Open(evidence) => self.open(*evidence),
+            LauncherAsk::Begin(evidence) => self.begin(&evidence),
             LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),
             LauncherAsk::Recover => self.later(recover::recover),
             LauncherAsk::Forget(execution) => self.later(move |ground| forget::forget(ground, &execution)),
@@ -174,6 +193,52 @@ impl Serve {
         Ok(sealed)
     }
 
+    /// Whoever asks holds the owner's keys in the same hand as this process: it was forked from the owner's own command.
+    fn seal_for_command(&mut self, seal: Seal) -> Result<(), Error> {
+        if self.ground.is_some() {
+            return Err(Error::AlreadySealed);
+        }
+        self.ground = Some(Ground::new(seal)?);
+        self.is_for_command = true;
+        Ok(())
+    }
+
+    /// Architecture invariant (INV-01): a front that serves people can have nothing signed; its launcher was sealed the
+    /// other way, and that cannot be changed.
+    fn sign_step(&mut self, body: TokenBody) -> Result<Answer, Error> {
+        let ground = self.ground.as_ref().ok_or(Error::NotSealed)?;
+        if !self.is_for_command || body.offer.kind != Kind::Step {
+            return Err(Error::Terminal("only a command of the owner's own is signed here.".to_owned()));
+        }
+        let (key_helper, keys) = (self.key_helper, ground.keys());
+        self.start(Asker::Front, move || signature(key_helper, &keys, SignBody::Token(body)))
+    }
+
+    /// A slow disk must not hold up a server; a command waits for the answer either way.
+    fn toolchains(&mut self, project: Option<PathBuf>) -> Result<Answer, Error> {
+        match &self.ground {
+            Some(ground) if self.is_for_command => now(&toolchains::find(ground, project.as_deref())),
+            _ => self.later(move |ground| Ok(toolchains::find(ground, project.as_deref()))),
+        }
+    }
+
+    fn begin(&mut self, evidence: &Evidence) -> Result<Answer, Error> {
+        let ground = self.ground.as_ref().ok_or(Error::NotSealed)?;
+        if self.workshops.len() >= WORKSHOPS_MAX {
+            return Err(Error::Busy);
+        }
+        let permit = StepPermit::from_evidence(ground, evidence)?;
+        let doing = || "Starting a command".to_owned();
+        let (theirs, ours) = UnixStream::pair().doing(doing)?;
+        let mut keep = permit.descriptors();
+        keep.push(ours.as_raw_fd());
+        let ground = ground.clone();
+        let child = process::fork(&keep, || Solo { ground, permit, socket: ours }.serve()).doing(doing)?;
+        let ended = child.watch().doing(doing)?;
+        self.workshops.push((child, ended));
+        Ok(Answer::WithSocket(frame::encode(&Ok::<(), Error>(()))?, theirs))
+    }
+
     fn certify(&mut self, body: silas_core::device::CertificateBody, proof: &str) -> Result<Answer, Error> {
         let ground = self.ground.as_ref().ok_or(Error::NotSealed)?;
         if ground.memory.revocations(&ground.anchor)?.has_device(&body.key) {
@@ -216,7 +281,8 @@ impl Serve {
         let permit = Permit::from_evidence(ground, evidence)?;
         let doing = || "Starting a workshop".to_owned();
         let (theirs, ours) = UnixStream::pair().doing(doing)?;
-        let mut keep = vec![ours.as_raw_fd(), permit.lock.as_raw_fd(), permit.work_in.dir.as_fd().as_raw_fd()];
+        let mut keep = vec![ours.as_raw_fd(), permit.lock.as_raw_fd()];
+        keep.extend(permit.roots.iter().map(|root| root.granted.dir.as_fd().as_raw_fd()));
         keep.extend(permit.reads.iter().map(|read| read.dir.as_fd().as_raw_fd()));
         let ground = ground.clone();
         let child = process::fork(&keep, || {
@@ -258,15 +324,7 @@ impl Serve {
     fn sign(&mut self, client: UnixStream, body: SignBody) -> Result<Answer, Error> {
         let keys = self.ground.as_ref().ok_or(Error::NotSealed)?.keys();
         let key_helper = self.key_helper;
-        self.start(Asker::Terminal(client), move || {
-            use_key(key_helper, &keys, &KeyRequest::Sign { body }, |reply| match reply {
-                KeyReply::Signed { signature } => Some::<Signature>(signature),
-                KeyReply::Ready { .. }
-                | KeyReply::Certified { .. }
-                | KeyReply::Revoked { .. }
-                | KeyReply::Refused { .. } => None,
-            })
-        })
+        self.start(Asker::Terminal(client), move || signature(key_helper, &keys, body))
     }
 
     fn later<T: Serialize>(&mut self, body: impl FnOnce(&Ground) -> Result<T, Error>) -> Result<Answer, Error> {
@@ -285,6 +343,16 @@ impl Serve {
 
 fn now<T: Serialize>(value: &T) -> Result<Answer, Error> {
     frame::encode(&Ok::<&T, Error>(value)).map(Answer::Now)
+}
+
+/// In a child: one signature of the terminal key.
+fn signature(key_helper: KeyHelper, keys: &Path, body: SignBody) -> Result<Signature, Error> {
+    use_key(key_helper, keys, &KeyRequest::Sign { body }, |reply| match reply {
+        KeyReply::Signed { signature } => Some(signature),
+        KeyReply::Ready { .. } | KeyReply::Certified { .. } | KeyReply::Revoked { .. } | KeyReply::Refused { .. } => {
+            None
+        }
+    })
 }
 
 /// In a child: one request to the key helper. The child's memory, which now holds a key, cannot be read by others.

@@ -1,20 +1,24 @@
 //! The front's handle on a workshop: the questions in the order in which they make sense. The workshop insists on it.
 
-use crate::launcher::exchange;
-use crate::protocol::WorkshopAsk;
-use crate::{Applied, Changes, Copied, Error, StepResult};
+use crate::broker::Answer;
+use crate::launcher::send;
+use crate::protocol::{WorkshopAsk, WorkshopSays};
+use crate::{Applied, Changes, Copied, Error, frame};
 use serde::de::DeserializeOwned;
 use silas_core::check::CheckResult;
+use silas_core::envelope::ExecutionResult;
 use silas_core::event::Phase;
+use silas_core::outside::{Nobody, Outside};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Dropping it stops what runs. The execution stays open and may be opened again while its time lasts.
-#[derive(Debug)]
 pub struct Workshop {
     shared: Arc<Shared>,
+    /// Hears what commands reach and is asked for secrets.
+    outside: Box<dyn Outside + Send>,
 }
 
 /// Stops a workshop from another thread.
@@ -31,7 +35,16 @@ struct Shared {
 
 impl Workshop {
     pub(crate) fn new(socket: UnixStream) -> Self {
-        Workshop { shared: Arc::new(Shared { socket, is_cancelled: AtomicBool::new(false) }) }
+        Workshop {
+            shared: Arc::new(Shared { socket, is_cancelled: AtomicBool::new(false) }),
+            outside: Box::new(Nobody),
+        }
+    }
+
+    /// Whom the workshop tells what commands reach, and asks for secrets. Without this nothing can be reached.
+    pub fn telling(mut self, outside: Box<dyn Outside + Send>) -> Self {
+        self.outside = outside;
+        self
     }
 
     /// Makes the private copy.
@@ -45,7 +58,7 @@ impl Workshop {
     }
 
     /// Runs one step in the copy.
-    pub fn step(&mut self, n: usize) -> Result<StepResult, Error> {
+    pub fn step(&mut self, n: usize) -> Result<ExecutionResult, Error> {
         self.ask(&WorkshopAsk::Step { n })
     }
 
@@ -71,13 +84,43 @@ impl Workshop {
 
     fn ask<T: DeserializeOwned>(&mut self, ask: &WorkshopAsk) -> Result<T, Error> {
         let answer = self.shared.socket.try_clone().map_err(|e| Error::io("Talking to a workshop", &e));
-        let answer = answer.and_then(|mut socket| exchange(&mut socket, ask));
+        let answer = answer.and_then(|mut socket| self.talk(&mut socket, ask));
         match answer {
             Err(Error::Lost | Error::Io { .. }) if self.shared.is_cancelled.load(Ordering::SeqCst) => {
                 Err(Error::Cancelled)
             }
             answer => answer,
         }
+    }
+
+    /// One question, whatever is heard before its answer, and the answer.
+    fn talk<T: DeserializeOwned>(&mut self, socket: &mut UnixStream, ask: &WorkshopAsk) -> Result<T, Error> {
+        send(socket, ask)?;
+        loop {
+            let recorded = match frame::receive::<WorkshopSays<T>>(socket)? {
+                None => return Err(Error::Lost),
+                Some(WorkshopSays::Answer(answer)) => return answer,
+                Some(WorkshopSays::Connected(connection)) => self.outside.connected(&connection),
+                Some(WorkshopSays::Wanted(reference)) => match self.outside.secret(&reference) {
+                    Ok(secret) => {
+                        send(socket, &Answer::of(secret.as_ref()))?;
+                        Ok(())
+                    }
+                    Err(unrecorded) => Err(unrecorded),
+                },
+            };
+            if recorded.is_err() {
+                // Ends the command: what is not written down does not go on.
+                let _ = socket.shutdown(Shutdown::Both);
+                return Err(Error::Unrecorded);
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Workshop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workshop").finish_non_exhaustive()
     }
 }
 

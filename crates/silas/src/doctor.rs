@@ -1,4 +1,8 @@
-//! `silas doctor`: a list of probes, each with what was found and what to do. It looks, and repairs nothing.
+//! `silas doctor`: a list of probes, each with what was found and what to do. It looks, and repairs nothing unless it is
+//! asked to with `--fix`.
+
+mod isolation;
+mod mend;
 
 use crate::home::Home;
 use crate::world::SystemClock;
@@ -11,7 +15,7 @@ use silas_core::probe::{Probe, State};
 use silas_store::audit::Keeper;
 use silas_store::probes::{self, Sizes};
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -20,6 +24,9 @@ pub(crate) struct DoctorArgs {
     /// Everything as JSON.
     #[arg(long)]
     json: bool,
+    /// Mend what can be mended first, saying each thing before it is done. Some of it needs root.
+    #[arg(long, conflicts_with = "json")]
+    fix: bool,
 }
 
 /// Growth between two looks that is worth a word.
@@ -29,9 +36,12 @@ const GROWTH_BYTES: u64 = 256 << 20;
 pub(crate) fn run(args: &DoctorArgs, data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
     let loaded = start::load_config(config)?;
     let path = crate::home::choose(data_dir, &loaded.config)?;
+    if args.fix {
+        mend::mend(&open_to_others(&path))?;
+    }
     let mut found = Vec::new();
     // First of all, while this process has one thread.
-    found.extend(sandbox(&path).unwrap_or_else(|cause| {
+    found.extend(isolation::probes(&path).unwrap_or_else(|cause| {
         vec![Probe::bad("Sandbox", format!("It could not be tried: {cause:#}"), "Make room, or check permissions.")]
     }));
     match path.canonicalize() {
@@ -67,17 +77,6 @@ fn print(found: &[Probe]) {
     println!("\n{} good, {} to know, {} bad.", n(State::Good), n(State::Warning), n(State::Bad));
 }
 
-/// Tried where work is done, if there is such a place already: some file systems cannot be shown to a program under
-/// another owner. The directory is gone when the probe has ended.
-fn sandbox(data_dir: &Path) -> Result<Vec<Probe>> {
-    let place = Some(data_dir.join("run")).filter(|run| run.is_dir()).unwrap_or_else(std::env::temp_dir);
-    let dir = place.canonicalize()?.join(format!("silas-doctor-{}", std::process::id()));
-    fs::DirBuilder::new().mode(0o700).create(&dir).context("No directory can be made for a probe.")?;
-    let found = silas_sandbox::probes::probes(&dir);
-    fs::remove_dir(&dir).context("The directory of a probe cannot be removed.")?;
-    Ok(found)
-}
-
 fn installation(home: &Home) -> Vec<Probe> {
     let mut found = vec![permissions(home), keys(home), server(home)];
     found.push(room(home).unwrap_or_else(|e| Probe::bad("Room", format!("{e:#}."), "Look at the data directory.")));
@@ -100,18 +99,21 @@ fn keeper(home: &Home) -> Result<Keeper> {
 /// Nobody else may enter any part of it.
 fn permissions(home: &Home) -> Probe {
     const NAME: &str = "Data directory";
-    let is_open = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.mode() & 0o077 != 0);
-    let parts = ["", "store", "run", "keys", "launcher"].map(|part| home.path.join(part));
-    let files = ["keys/root.key", "keys/terminal.key", "store/server.key", "store/agent.sqlite", "store/db.sqlite"];
-    let files = files.map(|file| home.path.join(file));
-    match parts.iter().chain(&files).find(|path| is_open(path)) {
+    match open_to_others(&home.path).first() {
         None => Probe::good(NAME, format!("{} is yours alone.", home.path.display())),
         Some(open) => Probe::bad(
             NAME,
             format!("Others can get at {}.", open.display()),
-            format!("Run `chmod -R go-rwx {}`.", home.path.display()),
+            format!("Run `silas doctor --fix`, or `chmod -R go-rwx {}`.", home.path.display()),
         ),
     }
+}
+
+fn open_to_others(data_dir: &Path) -> Vec<PathBuf> {
+    let parts = ["", "store", "run", "keys", "launcher"];
+    let files = ["keys/root.key", "keys/terminal.key", "store/server.key", "store/agent.sqlite", "store/db.sqlite"];
+    let all = parts.into_iter().chain(files).map(|part| data_dir.join(part));
+    all.filter(|path| fs::metadata(path).is_ok_and(|it| it.mode() & 0o077 != 0)).collect()
 }
 
 fn keys(home: &Home) -> Probe {

@@ -4,6 +4,7 @@ use crate::config::Config;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use silas_core::InstallationId;
+use silas_core::device::Certificate;
 use silas_core::signature::PublicKey;
 use std::fs::{self, File};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -20,9 +21,10 @@ const LAUNCHER_PARTS: [&str; 2] = ["keys", "launcher"];
 
 /// What `keys/installation.json` says, as far as commands need it.
 #[derive(Deserialize)]
-struct Known {
-    installation: InstallationId,
-    root: PublicKey,
+pub(crate) struct Known {
+    pub(crate) installation: InstallationId,
+    pub(crate) root: PublicKey,
+    pub(crate) terminal: Certificate,
 }
 
 impl Home {
@@ -58,7 +60,8 @@ impl Home {
         Ok(self.known()?.root)
     }
 
-    fn known(&self) -> Result<Known> {
+    /// The public facts about the keys. Whoever signs with them is checked against these, so nothing is taken on trust.
+    pub(crate) fn known(&self) -> Result<Known> {
         let text = fs::read_to_string(self.path.join("keys/installation.json"))
             .context("This data directory has no keys yet. Start Silas once with `silas`.")?;
         serde_json::from_str(&text).context("keys/installation.json is damaged.")

@@ -25,7 +25,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "new")]
     export: Option<PathBuf>,
     /// The public root key that the export must be judged by; `silas audit export` prints it.
-    #[arg(long, value_name = "KEY", requires = "export")]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true, requires = "export")]
     root: Option<String>,
 }
 

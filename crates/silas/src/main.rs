@@ -17,6 +17,7 @@ mod ledger_file;
 mod plan_file;
 mod queue_commands;
 mod restore;
+mod sandbox;
 mod session_commands;
 mod start;
 mod task_commands;
@@ -98,6 +99,8 @@ enum Command {
     },
     /// Look whether everything is in order, and say what to do where it is not.
     Doctor(doctor::DoctorArgs),
+    /// Run one command exactly as an agent's would be run, and tell what it was allowed.
+    Sandbox(sandbox::SandboxArgs),
     /// Keep your tasks.
     #[command(subcommand)]
     Task(task_commands::TaskCommand),
@@ -146,10 +149,14 @@ enum PlanCommand {
 }
 
 fn main() -> ExitCode {
+    // Inside a sandbox this program is also the one that asks for secrets.
+    if let Some(code) = silas_sandbox::secret_client(std::env::args()) {
+        return ExitCode::from(code);
+    }
     arm_fail_point();
     let args = Args::parse();
     // A server must survive a reader that goes away; `silas activity | head` must not complain about one.
-    if !matches!(args.command, None | Some(Command::Start(_))) {
+    if !matches!(args.command, None | Some(Command::Start(_) | Command::Sandbox(_))) {
         silas_sandbox::end_when_nobody_reads();
     }
     let command = args.command.unwrap_or(Command::Start(start::StartArgs::default()));
@@ -181,6 +188,7 @@ fn main() -> ExitCode {
         Command::Backup { file } => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| backup::run(&home, &file))
         }
+        Command::Sandbox(sandbox) => sandbox::run(&sandbox, args.data_dir, args.config.as_deref()),
         Command::Doctor(doctor) => doctor::run(&doctor, args.data_dir, args.config.as_deref()),
         Command::Restore { file, replace } => restore::run(&file, args.data_dir, args.config.as_deref(), replace),
         Command::Task(task) => {

@@ -12,7 +12,7 @@ use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
 use silas_core::key_service::KeyReply;
 use silas_sandbox::confine::{FrontRules, confine_front};
-use silas_sandbox::{CellLimits, Launcher, Seal, Sealed};
+use silas_sandbox::{CellLimits, Copies, Launcher, Seal, Sealed, ToolPlaces};
 use silas_web::Listeners;
 use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
@@ -34,13 +34,10 @@ pub(crate) struct StartArgs {
 }
 
 /// What first-run steps leave behind, on every start.
-struct Ready {
-    home: Home,
-    anchor: Anchor,
-    terminal: Certificate,
-    server_key: ServerKey,
-    /// Keeps a second server away for as long as this process lives.
-    _lock: std::fs::File,
+pub(crate) struct Ready {
+    pub(crate) home: Home,
+    pub(crate) anchor: Anchor,
+    pub(crate) terminal: Certificate,
 }
 
 pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result<ExitCode> {
@@ -48,7 +45,11 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     let launcher = Launcher::fork(silas_approval::keys::helper).map_err(|e| anyhow!("{e}"))?;
     let loaded = load_config_with(config.as_deref(), args)?;
     start_log();
-    let ready = first_run(&launcher, data_dir, &loaded.config)?;
+    let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
+    // Keeps a second server away for as long as this process lives.
+    let _lock = home.lock()?;
+    let ready = first_run(&launcher, home, &loaded.config)?;
+    let server_key = server_key(&ready.home)?;
     let start_dir = std::env::current_dir().ok();
     let sealed = launcher.seal(seal(&ready, &loaded.config)).map_err(|e| anyhow!("{e}"))?;
     let port = loaded.config.web.enabled.then_some(loaded.config.web.port);
@@ -57,11 +58,9 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     if !args.quiet {
         greet(&ready.home, &listeners, &sealed, first_time);
     }
-    let confinement = confine_front(&FrontRules {
-        writable: &[ready.home.store(), ready.home.run()],
-        readable: &["/etc", "/usr", "/lib", "/lib64", "/proc", "/dev/urandom"].map(PathBuf::from),
-    })
-    .map_err(|e| anyhow!("{e}"))?;
+    let confinement =
+        confine_front(&FrontRules { writable: &[ready.home.store(), ready.home.run()], readable: &front_reads() })
+            .map_err(|e| anyhow!("{e}"))?;
     tracing::debug!(%confinement, "the front is confined");
     let owner_uid = std::fs::metadata("/proc/self")?.uid();
     let front = wire::Front {
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
         home: ready.home,
         anchor: ready.anchor,
         terminal: ready.terminal,
-        server_key: ready.server_key,
+        server_key,
         launcher: Arc::new(launcher),
         user_home: std::env::var("HOME").ok(),
         start_dir,
@@ -82,7 +81,10 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
 pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result<ExitCode> {
     let launcher = Launcher::fork(silas_approval::keys::helper).map_err(|e| anyhow!("{e}"))?;
     let loaded = load_config(config.as_deref())?;
-    let ready = first_run(&launcher, data_dir, &loaded.config)?;
+    let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
+    let _lock = home.lock()?;
+    let ready = first_run(&launcher, home, &loaded.config)?;
+    server_key(&ready.home)?;
     wire::open_store(&ready.home)?;
     println!("Ready: {}", ready.home.path.display());
     println!("Root key: protected by file permissions only.");
@@ -90,10 +92,36 @@ pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// Directory, lock, keys: made where missing, checked where there.
-fn first_run(launcher: &Launcher, data_dir: Option<PathBuf>, config: &Config) -> Result<Ready> {
-    let home = home::prepare(&home::choose(data_dir, config)?)?;
-    let lock = home.lock()?;
+/// For a command that brings its own launcher and needs no server: keys are made where there are none, and the launcher is
+/// sealed so that it signs this terminal's commands and opens no door.
+pub(crate) fn ready_for_command(launcher: &Launcher, data_dir: Option<PathBuf>, file: Option<&Path>) -> Result<Ready> {
+    let config = load_config(file)?.config;
+    let home = home::prepare(&home::choose(data_dir, &config)?)?;
+    let ready = match home.known() {
+        Ok(known) => {
+            let anchor = Anchor { root: known.root, installation: known.installation, epoch: home.epoch()? };
+            Ready { home, anchor, terminal: known.terminal }
+        }
+        Err(_) => {
+            // Two that start for the first time at once must not both make keys, and damaged ones are found out here.
+            let _lock = home.lock()?;
+            let ready = first_run(launcher, home, &config)?;
+            // The whole of a first run, so that nothing looks lost later.
+            server_key(&ready.home)?;
+            wire::open_store(&ready.home)?;
+            ready
+        }
+    };
+    launcher.seal_for_command(seal(&ready, &config)).map_err(|e| anyhow!("{e}"))?;
+    Ok(ready)
+}
+
+fn server_key(home: &Home) -> Result<ServerKey> {
+    ServerKey::load_or_make(&home.server_key()).context("The server key could not be made ready.")
+}
+
+/// Directory and keys: made where missing, checked where there.
+fn first_run(launcher: &Launcher, home: Home, config: &Config) -> Result<Ready> {
     let reply = launcher
         .init_keys(&home.path, SystemClock.now(), &format!("{}'s terminal", config.owner_id))
         .map_err(|e| anyhow!("{e}"))
@@ -106,8 +134,7 @@ fn first_run(launcher: &Launcher, data_dir: Option<PathBuf>, config: &Config) ->
         }
     };
     let anchor = Anchor { root, installation, epoch: home.epoch()? };
-    let server_key = ServerKey::load_or_make(&home.server_key()).context("The server key could not be made ready.")?;
-    Ok(Ready { home, anchor, terminal, server_key, _lock: lock })
+    Ok(Ready { home, anchor, terminal })
 }
 
 fn seal(ready: &Ready, config: &Config) -> Seal {
@@ -120,6 +147,28 @@ fn seal(ready: &Ready, config: &Config) -> Seal {
             cpu_secs_max: config.sandbox.default_cpu_seconds,
             ..CellLimits::default()
         },
+        copies: if config.sandbox.layered_copies { Copies::Auto } else { Copies::Whole },
+        tools: tool_places(),
+    }
+}
+
+/// What the front reads besides its own data.
+pub(crate) fn front_reads() -> Vec<PathBuf> {
+    ["/etc", "/usr", "/lib", "/lib64", "/proc", "/dev/urandom"].map(PathBuf::from).to_vec()
+}
+
+/// Where the owner's own tools are, as the environment says. Only names are read here.
+pub(crate) fn tool_places() -> ToolPlaces {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    ToolPlaces {
+        home: absolute("HOME"),
+        cargo_home: absolute("CARGO_HOME"),
+        rustup_home: absolute("RUSTUP_HOME"),
+        pyenv_root: absolute("PYENV_ROOT"),
+        nvm_dir: absolute("NVM_DIR"),
+        uv_pythons: absolute("UV_PYTHON_INSTALL_DIR"),
+        pyenv_version: std::env::var("PYENV_VERSION").ok(),
+        path: std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default(),
     }
 }
 

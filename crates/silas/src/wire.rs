@@ -65,6 +65,8 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
         random: random.clone(),
         words: Words::new(front.user_home.clone()),
         places: Places { home: front.user_home.as_ref().map(PathBuf::from), data_dir: front.home.path.clone() },
+        // There is no vault yet: a plan may name a secret, and whoever asks for it learns that there is none.
+        secrets: Arc::new(|_| None),
         options,
     };
     let stream = Stream::start(parts, front.terminal, env!("CARGO_PKG_VERSION")).await?;

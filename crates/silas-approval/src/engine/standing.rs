@@ -164,6 +164,8 @@ impl Engine {
             let (when, stays) = match kind {
                 Kind::Root => (When::AlreadyCommitted, true),
                 Kind::Plan | Kind::HouseRules | Kind::Undo => (When::At(now), false),
+                // Signed and used on the spot, without a server; never kept here.
+                Kind::Step => continue,
             };
             for stored in tokens::by_kind(tx, kind)? {
                 let tokens::Stored { token, certificate, payload, executions_used, .. } = stored;

@@ -91,7 +91,7 @@ fn another_installation() {
     let elsewhere = Anchor { installation: InstallationId::parse("inst-2").unwrap(), ..crate::world::anchor(1) };
     let engine = Engine::new(elsewhere, world.clock.clone(), random);
     let answer = authorize(&world.store, &engine, &token, plan("true"));
-    assert_eq!(answer, Err(evidence::Refusal::Certificate(silas_core::device::Mismatch::Signature).into()));
+    assert_eq!(answer, Err(evidence::Refusal::Certificate(silas_core::device::Mismatch::Installation).into()));
 }
 
 struct Zeros;

@@ -1,4 +1,4 @@
-//! The small rules of host names.
+//! Spellings of hosts, and which addresses they stand for.
 
 use super::*;
 

@@ -3,13 +3,14 @@
 use super::PlanError;
 use super::fields::{Fields, kind, text_of};
 use super::yaml::{Node, Value};
-use crate::WorkItemId;
 use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
 use crate::host::{HOSTS_MAX, HostGrant};
 use crate::roots::Access;
 use crate::secret::{SECRETS_MAX, SecretRef};
+use crate::toolchain::{Family, TOOLCHAINS_MAX, Toolchain};
 use crate::work::{Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, STEPS_MAX, Step};
+use crate::{ExecutionId, WorkItemId};
 use serde_json::json;
 
 const KEYS: &[&str] = &[
@@ -109,6 +110,9 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
         hosts: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "hosts", HOSTS_MAX, HostGrant::parse))?,
         secrets: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "secrets", SECRETS_MAX, SecretRef::parse))?,
         callback_port: sandbox.as_ref().map_or(Ok(None), |s| s.integer("callback_port"))?,
+        commits: sandbox.as_ref().map_or(Ok(None), |s| s.yes_no("commits"))?.unwrap_or(false),
+        restores: sandbox.as_ref().map_or(Ok(None), |s| s.parsed("restores", ExecutionId::parse))?,
+        toolchains: sandbox.as_ref().map_or(Ok(Vec::new()), toolchains)?,
         on_failure: top.text("on_failure")?.unwrap_or_else(|| "report".to_owned()),
         on_stuck: top.text("on_stuck")?.unwrap_or_else(|| "consult_planner".to_owned()),
         failure_context: top.text("failure_context")?,
@@ -169,8 +173,13 @@ fn microdollars(text: &str) -> Result<u64, String> {
 }
 
 fn step(node: &Node, path: &str) -> Result<Step, PlanError> {
-    let fields = Fields::of(node, path, &["run", "cwd"])?;
-    Ok(Step { run: command(&fields)?, cwd: fields.text("cwd")? })
+    let fields = Fields::of(node, path, &["run", "python", "cwd"])?;
+    let run = match (fields.text("python")?, fields.get("run")) {
+        (None, _) => command(&fields)?,
+        (Some(script), None) => Command::python(script),
+        (Some(_), Some(_)) => return Err(fields.error("python", "a step has `run` or `python`, not both")),
+    };
+    Ok(Step { run, cwd: fields.text("cwd")? })
 }
 
 /// A text is for the shell, a list is executed as it is.
@@ -232,7 +241,8 @@ fn short_regex_error(error: PlanError) -> PlanError {
     PlanError { problem, ..error }
 }
 
-const SANDBOX_KEYS: &[&str] = &["directories", "hosts", "secrets", "callback_port", "toolchains"];
+const SANDBOX_KEYS: &[&str] =
+    &["directories", "hosts", "secrets", "callback_port", "commits", "restores", "toolchains"];
 
 /// A list of texts, each with a form of its own.
 fn texts<T, E: ToString>(
@@ -248,7 +258,6 @@ fn texts<T, E: ToString>(
 }
 
 fn directories(sandbox: &Fields<'_>) -> Result<Vec<Directory>, PlanError> {
-    sandbox.must_be_empty("toolchains", NOT_AVAILABLE)?;
     each(sandbox, "directories", DIRECTORIES_MAX, |node, path| {
         let fields = Fields::of(node, path, &["path", "access", "device", "inode"])?;
         Ok(Directory {
@@ -256,6 +265,19 @@ fn directories(sandbox: &Fields<'_>) -> Result<Vec<Directory>, PlanError> {
             access: fields.needed("access", fields.choice("access", ACCESS, access_name)?)?,
             device: fields.text("device")?,
             inode: fields.text("inode")?,
+        })
+    })
+}
+
+/// They are found and pinned when a card is made; a plan that was rendered names them in full.
+fn toolchains(sandbox: &Fields<'_>) -> Result<Vec<Toolchain>, PlanError> {
+    each(sandbox, "toolchains", TOOLCHAINS_MAX, |node, path| {
+        let fields = Fields::of(node, path, &["family", "path", "device", "inode"])?;
+        Ok(Toolchain {
+            family: fields.needed("family", fields.choice("family", &Family::ALL, Family::name)?)?,
+            path: fields.needed("path", fields.text("path")?)?,
+            device: fields.needed("device", fields.text("device")?)?,
+            inode: fields.needed("inode", fields.text("inode")?)?,
         })
     })
 }

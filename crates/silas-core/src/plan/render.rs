@@ -2,7 +2,8 @@
 //! anything else.
 
 use super::item::{access_name, mode_name};
-use crate::check::{Command, Expectation};
+use crate::ExecutionId;
+use crate::check::{Command, Expectation, Script};
 use crate::work::{Budget, WorkItem};
 use std::fmt::Write as _;
 
@@ -24,7 +25,10 @@ pub fn render(item: &WorkItem) -> String {
         out.push_str("steps:\n");
     }
     for step in &d.steps {
-        line(&mut out, 1, "- run", &command(&step.run));
+        match &step.run {
+            Command::Python(script) => line(&mut out, 1, "- python", &quoted(&script.python)),
+            Command::Shell(_) | Command::Argv(_) => line(&mut out, 1, "- run", &command(&step.run)),
+        }
         optional(&mut out, 2, "cwd", step.cwd.as_deref());
     }
     if !d.verify.is_empty() {
@@ -39,7 +43,8 @@ pub fn render(item: &WorkItem) -> String {
             line(&mut out, 2, "network", "true");
         }
     }
-    if !d.directories.is_empty() || !d.hosts.is_empty() || !d.secrets.is_empty() || d.callback_port.is_some() {
+    let n_listed = d.directories.len() + d.hosts.len() + d.secrets.len() + d.toolchains.len();
+    if n_listed > 0 || d.callback_port.is_some() || d.commits || d.restores.is_some() {
         out.push_str("sandbox:\n");
     }
     if !d.hosts.is_empty() {
@@ -51,6 +56,10 @@ pub fn render(item: &WorkItem) -> String {
     if let Some(port) = d.callback_port {
         line(&mut out, 1, "callback_port", &port.to_string());
     }
+    if d.commits {
+        line(&mut out, 1, "commits", "true");
+    }
+    optional(&mut out, 1, "restores", d.restores.as_ref().map(ExecutionId::as_str));
     if !d.directories.is_empty() {
         out.push_str("  directories:\n");
     }
@@ -59,6 +68,15 @@ pub fn render(item: &WorkItem) -> String {
         line(&mut out, 3, "access", access_name(directory.access));
         optional(&mut out, 3, "device", directory.device.as_deref());
         optional(&mut out, 3, "inode", directory.inode.as_deref());
+    }
+    if !d.toolchains.is_empty() {
+        out.push_str("  toolchains:\n");
+    }
+    for toolchain in &d.toolchains {
+        line(&mut out, 2, "- family", toolchain.family.name());
+        line(&mut out, 3, "path", &quoted(&toolchain.path));
+        line(&mut out, 3, "device", &quoted(&toolchain.device));
+        line(&mut out, 3, "inode", &quoted(&toolchain.inode));
     }
     line(&mut out, 0, "on_failure", &quoted(&d.on_failure));
     line(&mut out, 0, "on_stuck", &quoted(&d.on_stuck));
@@ -93,7 +111,7 @@ fn budget(out: &mut String, budget: &Budget) {
 
 fn command(run: &Command) -> String {
     match run {
-        Command::Shell(script) => quoted(script),
+        Command::Shell(script) | Command::Python(Script { python: script }) => quoted(script),
         Command::Argv(argv) => list(argv.iter().cloned()),
     }
 }

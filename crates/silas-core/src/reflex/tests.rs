@@ -3,7 +3,50 @@
 use super::*;
 
 fn run(run: &str, directory: Option<&str>, check: &str) -> Decision {
-    Decision::RunAndCheck { run: run.to_owned(), directory: directory.map(str::to_owned), check: check.to_owned() }
+    several(run, directory.as_slice(), &[], check)
+}
+
+fn several(run: &str, directories: &[&str], reads: &[&str], check: &str) -> Decision {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    Decision::RunAndCheck {
+        run: run.to_owned(),
+        directories: owned(directories),
+        reads: owned(reads),
+        commits: false,
+        hosts: Vec::new(),
+        check: check.to_owned(),
+    }
+}
+
+#[test]
+fn commits_and_putting_back() {
+    let Decision::RunAndCheck { commits, .. } = decide("run `a` in /p reading /q with commits and check with `b`")
+    else {
+        panic!("not understood")
+    };
+    assert!(commits);
+    assert_eq!(decide("Put back the last change."), Decision::PutBack);
+    assert_eq!(decide("put back everything"), Decision::NotUnderstood);
+}
+
+#[test]
+fn several_directories() {
+    let cases = [
+        ("run `a` in /p and /q and check with `b`", several("a", &["/p", "/q"], &[], "b")),
+        ("run `a` in `p`, `q` and in ~/r, and check with `b`", several("a", &["p", "q", "~/r"], &[], "b")),
+        ("run `a` in /p reading /q and `r` and check with `b`", several("a", &["/p"], &["/q", "r"], "b")),
+        ("run `a` reading /q, then check with `b`", several("a", &[], &["/q"], "b")),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(decide(text), expected, "{text}");
+    }
+    for text in [
+        "run `a` in /p and and check with `b`",
+        "run `a` in /p and q and check with `b`",
+        "run `a` reading and check with `b`",
+    ] {
+        assert_eq!(decide(text), Decision::NotUnderstood, "{text}");
+    }
 }
 
 #[test]
@@ -196,4 +239,18 @@ fn no_prefix_of_a_sentence_panics() {
             decide(&String::from_iter(&all[from..to]));
         }
     }
+}
+
+#[test]
+fn hosts_are_named_one_by_one() {
+    let decided = |text: &str| match decide(text) {
+        Decision::RunAndCheck { hosts, check, .. } => Some((hosts.join(" "), check)),
+        _ => None,
+    };
+    let found = |hosts: &str| Some((hosts.to_owned(), "k".to_owned()));
+    assert_eq!(decided("run `c` in `d` reaching `example.org:443` and check with `k`"), found("example.org:443"));
+    assert_eq!(decided("run `c` reaching `a:1` and `b:2` and check with `k`"), found("a:1 b:2"));
+    assert_eq!(decided("run `c` in `d` and check with `k`"), found(""));
+    assert_eq!(decided("run `c` reaching a:1 and check with `k`"), None);
+    assert_eq!(decided("run `c` reaching and check with `k`"), None);
 }

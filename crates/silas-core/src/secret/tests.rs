@@ -1,6 +1,13 @@
-//! The small rules of names of secrets.
+//! Names of secrets, and values that are not printed.
 
 use super::*;
+
+#[test]
+fn a_secret_is_not_printed() {
+    let secret = Secret::new(b"hunter2".to_vec());
+    assert_eq!(format!("{secret:?}"), "[secret]");
+    assert_eq!(secret.expose(), b"hunter2");
+}
 
 #[test]
 fn names_of_secrets() {

@@ -4,6 +4,7 @@ pub(crate) mod any;
 
 use super::*;
 use crate::check::{CheckResult, Expectation};
+use crate::toolchain::Family;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -37,10 +38,17 @@ pub(crate) fn full() -> Definition {
         hosts: vec![HostGrant::parse("example.org:443").unwrap()],
         secrets: vec![SecretRef::parse("github").unwrap()],
         callback_port: Some(8765),
+        commits: false,
+        restores: None,
+        toolchains: Vec::new(),
         on_failure: "report".to_owned(),
         on_stuck: "consult_planner".to_owned(),
         failure_context: Some("see $failed_checks".to_owned()),
     }
+}
+
+fn tool(path: &str) -> Toolchain {
+    Toolchain { family: Family::Cargo, path: path.to_owned(), device: "1".to_owned(), inode: "2".to_owned() }
 }
 
 /// Every leaf of the definition with another value for it.
@@ -74,6 +82,8 @@ fn mutations() -> Vec<(&'static str, Value)> {
         ("/hosts/0", json!("example.org:444")),
         ("/secrets/0", json!("gitlab")),
         ("/callback_port", json!(8766)),
+        ("/commits", json!(true)),
+        ("/restores", json!("exec-9")),
         ("/on_failure", json!("retry")),
         ("/on_stuck", json!("report")),
         ("/failure_context", json!("see")),
@@ -133,6 +143,9 @@ fn lists_are_hashed_with_their_order_and_options_with_their_absence() {
         hash(|d| d.steps.clear()),
         hash(|d| d.verify.clear()),
         hash(|d| d.directories.clear()),
+        hash(|d| d.toolchains.push(tool("/home/me/.cargo/bin"))),
+        hash(|d| d.toolchains.push(tool("/home/me/.cargo/registry"))),
+        hash(|d| d.steps[0].run = Command::python("make fmt")),
         hash(|d| d.parent = None),
         hash(|d| d.domain = None),
         hash(|d| d.domain = Some(String::new())),
@@ -361,6 +374,10 @@ fn each_rule_of_an_item_names_its_key() {
     case("sandbox.secrets[1]", &|d| d.secrets.push(d.secrets[0].clone()));
     case("sandbox.callback_port", &|d| d.callback_port = Some(80));
     case("sandbox.directories", &|d| d.directories = vec![d.directories[0].clone(); 17]);
+    case("sandbox.toolchains", &|d| d.toolchains = vec![tool("/t"); 17]);
+    case("sandbox.toolchains[0].path", &|d| d.toolchains = vec![tool("t")]);
+    case("steps[0].run", &|d| d.steps[0].run = Command::python(" "));
+    case("verify[0].run", &|d| d.verify[0].run = Command::python("pass"));
     case("sandbox.directories[0].path", &|d| d.directories[0].path = "project".to_owned());
     case("sandbox.directories[0].path", &|d| d.directories[0].path = "/a/../b".to_owned());
     case("sandbox.directories[0].path", &|d| d.directories[0].path = "/a\0".to_owned());

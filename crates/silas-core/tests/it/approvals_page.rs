@@ -2,6 +2,8 @@
 
 use silas_core::token::{Kind, Verdict};
 
+const DAY: u64 = 24 * 3600;
+
 fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
 }
@@ -20,6 +22,8 @@ fn every_kind_has_its_row_and_there_is_no_other() {
         .map(|kind| {
             let terms = kind.terms();
             let plural = |n: u64, noun: &str| if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") };
+            let secs = terms.lasts_max.as_secs();
+            let lasts = if secs < DAY { plural(secs / 60, "minute") } else { plural(secs / DAY, "day") };
             format!(
                 "| `{}` | {} | `{}` | {} | {} | {} | {}, {} |",
                 word(kind),
@@ -29,7 +33,7 @@ fn every_kind_has_its_row_and_there_is_no_other() {
                 terms.risk,
                 terms.usually,
                 plural(terms.uses_max.into(), "use"),
-                plural(terms.days_max, "day")
+                lasts
             )
         })
         .collect();
@@ -48,8 +52,8 @@ fn all_kinds_are_listed() {
     // A kind that is not on the list would have no row; the match makes adding one a compile error here.
     for kind in Kind::ALL {
         match kind {
-            Kind::Plan | Kind::HouseRules | Kind::Undo | Kind::Root => {}
+            Kind::Plan | Kind::HouseRules | Kind::Undo | Kind::Root | Kind::Step => {}
         }
     }
-    assert_eq!(Kind::ALL.len(), 4);
+    assert_eq!(Kind::ALL.len(), 5);
 }

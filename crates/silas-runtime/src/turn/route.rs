@@ -2,15 +2,17 @@
 
 use crate::activity::Told;
 use crate::review::Proposal;
-use crate::words::name_of;
+use crate::words::changed_name;
 use crate::{Stream, Trouble};
 use silas_agents::Answer;
 use silas_core::check::{Check, Command, Expectation};
+use silas_core::host::HostGrant;
 use silas_core::message::Message;
 use silas_core::reflex::{self, Decision};
-use silas_core::roots::{self, Access, Place, RootGrant, RootKind};
+use silas_core::roots::{self, Access, RootGrant, RootKind};
 use silas_core::taint::{Lineage, Source};
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use silas_core::toolchain::Toolchain;
+use silas_core::work::{Budget, Definition, Directory, InteractionMode, RuleBroken, Step, WorkItem};
 use silas_core::{Taint, Tainted, WorkItemId};
 use silas_gates::{injection, scrub};
 use std::path::PathBuf;
@@ -23,7 +25,7 @@ pub(super) struct Route {
 
 impl Route {
     /// Silas's own words, with at most the owner's in them.
-    fn say(text: impl Into<String>) -> Route {
+    pub(super) fn say(text: impl Into<String>) -> Route {
         Route::tell(Tainted::new(text.into(), Source::Own.taint()))
     }
 
@@ -32,15 +34,46 @@ impl Route {
     }
 
     /// A name on disk is what somebody called it: a sentence with one in it is no better than that.
-    fn propose(text: impl Into<String>, proposal: Proposal) -> Route {
+    pub(super) fn propose(text: impl Into<String>, proposal: Proposal) -> Route {
         Route { say: Tainted::new(text.into(), Source::Elsewhere.taint()), proposal: Some(proposal) }
     }
+
+    /// The same plan, which may commit.
+    fn with_commits(self) -> Result<Route, Trouble> {
+        let proposal = match self.proposal {
+            Some(Proposal::Plan(item)) => {
+                let definition = Definition { commits: true, ..item.definition().clone() };
+                Some(Proposal::Plan(Box::new(WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))?)))
+            }
+            other => other,
+        };
+        Ok(Route { proposal, ..self })
+    }
+}
+
+pub(super) fn cannot_plan(broken: &RuleBroken) -> Trouble {
+    Trouble::new("E_WORK_PLAN", &format!("That cannot be planned: {broken}."), "Say it again with that changed.")
 }
 
 /// Longest name of a check or title; the command itself stands in full in the details.
 const NAME_CHARS_MAX: usize = 60;
 /// Rows of Activity that are told in one reply.
 const TOLD_MAX: usize = 12;
+
+/// What "run … and check with …" names besides its directory.
+struct Wish {
+    run: String,
+    hosts: Vec<HostGrant>,
+    check: String,
+}
+
+fn hosts_of(typed: &[String]) -> Result<Vec<HostGrant>, Trouble> {
+    let hosts: Result<Vec<_>, _> = typed.iter().map(|host| HostGrant::parse(host)).collect();
+    hosts.map_err(|bad| {
+        let what = scrub::visible(&format!("{bad}."));
+        Trouble::new("E_WORK_HOST", &what, "Say it again with that changed; nothing was planned.")
+    })
+}
 
 impl Stream {
     /// Trouble on this road is an answer to the owner, not a failure of the turn.
@@ -57,7 +90,12 @@ impl Stream {
             ));
         }
         match reflex::decide(&message.text) {
-            Decision::RunAndCheck { run, directory, check } => self.run_and_check(message, run, directory, check).await,
+            Decision::RunAndCheck { run, directories, reads, commits, hosts, check } => {
+                let wish = Wish { run, hosts: hosts_of(&hosts)?, check };
+                let plan = self.run_and_check(message, wish, (directories, reads)).await?;
+                Ok(if commits { plan.with_commits()? } else { plan })
+            }
+            Decision::PutBack => self.put_back(message).await,
             Decision::WhatHappened => self.what_happened().await.map(Route::tell),
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => {
                 self.change_tasks(message).await.map(Route::say)
@@ -74,31 +112,56 @@ impl Stream {
     async fn run_and_check(
         &self,
         message: &Message,
-        run: String,
-        directory: Option<String>,
-        check: String,
+        wish: Wish,
+        (written, read): (Vec<String>, Vec<String>),
     ) -> Result<Route, Trouble> {
         let granted = self.roots().await?;
         // A relative name means the same before and after its directory was allowed: it is seen from where Silas was
         // started. With no name at all, the first allowed directory is meant.
         let start_dir = self.options.start_dir.clone().unwrap_or_else(|| PathBuf::from("/"));
-        let place = match (directory, granted.first()) {
-            (Some(typed), _) => self.places.resolve(&typed, &start_dir)?,
-            (None, Some(root)) => self.places.resolve(&root.path, &start_dir)?,
-            (None, None) => self.places.resolve(".", &start_dir)?,
+        let first = match granted.first() {
+            Some(root) => root.path.clone(),
+            None => ".".to_owned(),
         };
-        let is_granted = granted.iter().any(|root| roots::contains(&root.path, &place.path));
-        if !is_granted {
-            let say = format!("First: may plans work in {}? The answer is in Review.", self.words.path(&place.path));
-            return Ok(Route::propose(say, Proposal::Root(RootGrant { kind: RootKind::Root, place })));
+        let written = if written.is_empty() { vec![first] } else { written };
+        let wanted = written.into_iter().map(|typed| (typed, Access::Write));
+        let wanted = wanted.chain(read.into_iter().map(|typed| (typed, Access::Read)));
+        let mut directories = Vec::new();
+        for (typed, access) in wanted {
+            let place = self.places.resolve(&typed, &start_dir)?;
+            if !granted.iter().any(|root| roots::contains(&root.path, &place.path)) {
+                let path = self.words.path(&place.path);
+                let say = format!("First: may plans work in {path}? The answer is in Review.");
+                return Ok(Route::propose(say, Proposal::Root(RootGrant { kind: RootKind::Root, place })));
+            }
+            directories.push(Directory::pinned(place, access));
         }
-        let name = name_of(&place.path);
-        let item = self.plan(message, run, place, check)?;
+        let name = changed_name(&directories);
+        let toolchains = self.toolchains(&directories).await?;
+        let item = self.plan(message, wish, directories, toolchains)?;
         let say = format!("A plan for {name} is in Review. Nothing runs before you approve it.");
         Ok(Route::propose(say, Proposal::Plan(Box::new(item))))
     }
 
-    fn plan(&self, message: &Message, run: String, place: Place, check: String) -> Result<WorkItem, Trouble> {
+    /// Found by the launcher, which can look into a home; named on the card and pinned in the plan.
+    async fn toolchains(&self, directories: &[Directory]) -> Result<Vec<Toolchain>, Trouble> {
+        let launcher = self.launcher.clone();
+        let project = directories.first().map(|directory| PathBuf::from(&directory.path));
+        match tokio::task::spawn_blocking(move || launcher.toolchains(project.as_deref())).await {
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(error)) => Err(Trouble::new(error.code(), &error.to_string(), "Say it again.")),
+            Err(_) => Err(Trouble::new("E_SANDBOX_LOST", "Looking for tools was interrupted.", "Say it again.")),
+        }
+    }
+
+    fn plan(
+        &self,
+        message: &Message,
+        wish: Wish,
+        directories: Vec<Directory>,
+        toolchains: Vec<Toolchain>,
+    ) -> Result<WorkItem, Trouble> {
+        let Wish { run, hosts, check } = wish;
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&format!("Run {run}"), NAME_CHARS_MAX),
@@ -117,21 +180,18 @@ impl Stream {
                 timeout: self.options.work_secs,
                 network: false,
             }],
-            directories: vec![Directory::pinned(place, Access::Write)],
-            hosts: Vec::new(),
+            directories,
+            hosts,
             secrets: Vec::new(),
             callback_port: None,
+            toolchains,
+            commits: false,
+            restores: None,
             on_failure: "report".to_owned(),
             on_stuck: "consult_planner".to_owned(),
             failure_context: None,
         };
-        WorkItem::new(definition).map_err(|broken| {
-            Trouble::new(
-                "E_WORK_PLAN",
-                &format!("That cannot be planned: {broken}."),
-                "Say it again with that changed.",
-            )
-        })
+        WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))
     }
 
     /// What the ledger tells, with words from outside marked as such.

@@ -1,9 +1,11 @@
-//! What a plan may reach beyond its directories, on its card: hosts, secrets, the port for a login.
+//! What a plan may reach beyond its directories, on its card: hosts, secrets, tools of the home, the port for a login.
 
 use super::{count, fact};
 use silas_core::card::{Detail, Face, Risk};
 use silas_core::host::HostGrant;
+use silas_core::toolchain::Toolchain;
 use silas_core::work::Definition;
+use silas_gates::scrub;
 
 /// What is inside a private network or behind a secret cannot be taken back by an undo.
 pub(super) fn risk(d: &Definition) -> Risk {
@@ -30,6 +32,10 @@ pub(super) fn add_to(face: &mut Face, d: &Definition) {
     if !d.secrets.is_empty() {
         face.facts.push(fact("May use", &format!("{}, listed below", count(d.secrets.len(), "secret"))));
         detail(face, "May use the secret", d.secrets.iter().map(ToString::to_string).collect());
+    }
+    if !d.toolchains.is_empty() {
+        let line = |tool: &Toolchain| scrub::visible(&format!("{}: {}", tool.family.name(), tool.path));
+        detail(face, "Tools, to read", d.toolchains.iter().map(line).collect());
     }
     if let Some(port) = d.callback_port {
         let line = format!("While a command runs, programs of this machine reach it at port {port}, for a login");

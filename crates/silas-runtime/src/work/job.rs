@@ -1,6 +1,7 @@
 //! One piece of work on its own thread: what is asked of the workshop, in which order, and what each answer means.
 
 use super::ending::{Ending, kept_words};
+use super::reach::{Reach, Recorder};
 use super::{Stop, WorkRecord};
 use crate::consumer::Hold;
 use crate::view::{StepState, Update};
@@ -16,7 +17,7 @@ use silas_core::work::WorkItem;
 use silas_gates::scrub;
 use silas_sandbox::{Changes, Workshop};
 use silas_store::{Commit, executions};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// How often the launcher is asked what became of an apply, a second apart, before the next start has to find out.
 const TRUTH_TRIES: usize = 60;
@@ -26,9 +27,16 @@ pub(super) struct Job {
     pub(super) stream: Arc<Stream>,
     pub(super) record: WorkRecord,
     pub(super) hold: Hold,
+    /// What the commands have reached; written while they run.
+    reach: Arc<Mutex<Reach>>,
 }
 
 impl Job {
+    pub(super) fn new(stream: Arc<Stream>, record: WorkRecord, hold: Hold) -> Self {
+        let reach = Arc::new(Mutex::new(record.reach.clone()));
+        Job { stream, record, hold, reach }
+    }
+
     /// The whole story. Whatever fails before the apply leaves the owner's files alone; what the apply itself came to
     /// is known to the launcher only. `None` means that the end is still open.
     pub(super) fn carry_out(&mut self, approved: &Approved<WorkItem>) -> Option<Ending> {
@@ -83,6 +91,12 @@ impl Job {
         self.stream.running().get(&self.record.view.execution).map_or(Stop::No, |running| running.stop)
     }
 
+    fn let_be_stopped(&self, shop: &Workshop) {
+        if let Some(running) = self.stream.running().get_mut(&self.record.view.execution) {
+            running.canceller = Some(shop.canceller());
+        }
+    }
+
     /// The last moment at which a stop is obeyed; from here on the work goes through.
     fn past_stopping(&mut self) -> Result<(), Failure> {
         let mut running = self.stream.running();
@@ -97,10 +111,13 @@ impl Job {
     }
 
     fn try_carry_out(&mut self, approved: &Approved<WorkItem>) -> Result<Ending, Failure> {
-        let mut shop = self.stream.launcher.open(approved.evidence())?;
-        if let Some(running) = self.stream.running().get_mut(approved.execution()) {
-            running.canceller = Some(shop.canceller());
-        }
+        let recorder = Recorder {
+            stream: self.stream.clone(),
+            execution: approved.execution().clone(),
+            so_far: self.reach.clone(),
+        };
+        let mut shop = self.stream.launcher.open(approved.evidence())?.telling(Box::new(recorder));
+        self.let_be_stopped(&shop);
         // Stop may have been pressed while the workshop was being opened.
         if self.stop_wanted() != Stop::No {
             return Err(Failure::Stopped);
@@ -171,7 +188,7 @@ impl Job {
             self.enter(2 + n)?;
             let result = shop.step(n)?;
             let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
-            let (label, state, exit_code) = match result.ended {
+            let (label, state, exit_code) = match result.metadata.ended {
                 Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
                 Ended::Exited(code) => (format!("Ran {words}: exit code {code}"), StepState::Failed, Some(code)),
                 Ended::Signalled(signal) => {
@@ -181,10 +198,12 @@ impl Job {
                     (format!("Ran {words}: stopped after {after_secs} s"), StepState::Failed, None)
                 }
             };
-            self.leave(2 + n, label, state, result.took_ms);
-            self.note_outside(Origin::StepOutput, [result.output.as_str()])?;
-            let output = scrub::visible(&result.output);
+            self.leave(2 + n, label, state, result.metadata.took_ms);
+            let printed = result.output();
+            self.note_outside(Origin::StepOutput, [printed.as_str()])?;
+            let output = scrub::visible(&printed);
             self.record.outputs.push(output.clone());
+            self.record.results.push(result);
             let execution = self.record.view.execution.clone();
             let noting = self.stream.store.write_buffered(move |tx| {
                 let output = tx.text(&output)?;
@@ -197,26 +216,39 @@ impl Job {
         Ok(())
     }
 
-    /// The checks have spoken. Only a proof goes on to the owner's files.
+    /// The checks have spoken. Only a proof goes on to the owner's files. If the owner changed something else meanwhile,
+    /// the checks speak again about both together; how often that may happen, the workshop knows.
     fn judge(&mut self, mut shop: Workshop, changes: Changes) -> Result<Ending, Failure> {
-        let outcome = Outcome::of(&self.record.before, &self.record.after);
-        self.record.view.outcome = Some(outcome);
         self.record.diffs = changes.diffs;
         self.note_changes()?;
-        self.record.changeset = Some(changes.changeset.hash().map_err(silas_store::Error::from)?);
+        loop {
+            match self.conclude(shop, &changes.changeset)? {
+                Conclusion::Ending(ending) => return Ok(ending),
+                Conclusion::MovedOn(opened) => shop = opened,
+            }
+            self.let_be_stopped(&shop);
+            self.record.after = self.check(&mut shop, Phase::After)?;
+        }
+    }
+
+    fn conclude(&mut self, mut shop: Workshop, changeset: &Changeset) -> Result<Conclusion, Failure> {
+        let outcome = Outcome::of(&self.record.before, &self.record.after);
+        self.record.view.outcome = Some(outcome);
+        self.record.changeset = Some(changeset.hash().map_err(silas_store::Error::from)?);
         if outcome != Outcome::Proved {
             shop.discard();
             let n_red = self.record.after.iter().filter(|result| !result.passed).count();
             let intent =
                 if n_red == 1 { "The check is still red".to_owned() } else { format!("{n_red} checks are still red") };
-            return Ok(Ending::Untouched { intent, reason: first_red(&self.record.after) });
+            let reason = first_red(&self.record.after);
+            return Ok(Conclusion::Ending(Ending::Untouched { intent, reason }));
         }
-        if changes.changeset == Changeset::default() {
+        if *changeset == Changeset::default() {
             shop.discard();
-            return Ok(Ending::Untouched {
+            return Ok(Conclusion::Ending(Ending::Untouched {
                 intent: "The check turned green, nothing changed".to_owned(),
                 reason: "The commands changed no file, so there is nothing to apply.".to_owned(),
-            });
+            }));
         }
         // On disk before the first file moves: after a crash the proof can still be shown.
         self.save(self.record.changeset)?;
@@ -226,9 +258,14 @@ impl Job {
         let begun = std::time::Instant::now();
         let applied = match shop.apply() {
             Ok(applied) => applied,
-            // These three are answers: the workshop looked, and touched nothing.
+            Err(silas_sandbox::Error::MovedOn { paths }) => {
+                self.record.moved_on = paths;
+                return Ok(Conclusion::MovedOn(shop));
+            }
+            // These are answers: the workshop looked, and touched nothing.
             Err(
                 error @ (silas_sandbox::Error::Conflict { .. }
+                | silas_sandbox::Error::ReadOnly { .. }
                 | silas_sandbox::Error::NotVerified
                 | silas_sandbox::Error::NoExchange),
             ) => return Err(error.into()),
@@ -238,7 +275,7 @@ impl Job {
         self.leave(last, format!("Applied {}", count(applied.files as usize, "file")), StepState::Done, took);
         let undo_until = self.stream.clock.now().plus(self.stream.options.undo_window);
         self.record.last_moment = applied.conflicts.iter().map(kept_words).collect();
-        Ok(Ending::Applied { files: applied.files, undo_until })
+        Ok(Conclusion::Ending(Ending::Applied { files: applied.files, undo_until }))
     }
 
     fn save(&self, changeset: Option<silas_core::Digest>) -> Result<(), Failure> {
@@ -262,6 +299,7 @@ impl Job {
     }
 
     fn leave(&mut self, step: usize, label: String, state: StepState, took_ms: u64) {
+        self.record.reach = self.reach.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         self.record.leave(step, label, state, took_ms);
         self.show();
     }
@@ -272,6 +310,13 @@ impl Job {
         }
         self.stream.publish(Update::Work { work: self.record.view.clone() });
     }
+}
+
+/// What came of an attempt to put the result in place.
+enum Conclusion {
+    Ending(Ending),
+    /// The owner changed something that the work did not; nothing was touched.
+    MovedOn(Workshop),
 }
 
 /// Why a piece of work could not go on.

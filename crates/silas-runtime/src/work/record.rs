@@ -1,12 +1,13 @@
 //! What is known about a piece of work while it runs and after it ended; kept with its execution.
 
 use crate::view::{StepState, StepView, WorkView};
-use crate::words::ResultFacts;
+use crate::words::{ResultFacts, changed_name};
+use crate::work::reach::Reach;
 use serde::{Deserialize, Serialize};
 use silas_approval::Approved;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
-use silas_core::roots::Access;
+use silas_core::envelope::ExecutionResult;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::work::{Budget, BudgetUsed, WorkItem};
 use silas_core::{Digest, Timestamp};
@@ -19,6 +20,7 @@ pub(crate) struct WorkRecord {
     labels: Vec<String>,
     /// The owner's words.
     pub(crate) asked: String,
+    /// What is changed, in few words.
     pub(crate) directory: String,
     pub(crate) n_checks: usize,
     /// What the whole of it may use up; looked at before every step.
@@ -35,10 +37,18 @@ pub(crate) struct WorkRecord {
     /// How many places in them read like orders to an assistant.
     #[serde(default)]
     pub(crate) orders_found: u32,
+    /// What each step gave back, as its executor said it; what is for a model and what is for the record kept apart.
+    #[serde(default)]
+    pub(crate) results: Vec<ExecutionResult>,
     pub(crate) diffs: Vec<FileDiff>,
     /// Where the owner's text met ours while it was being put in place; both are kept.
     #[serde(default)]
     pub(crate) last_moment: Vec<String>,
+    /// What the owner changed elsewhere meanwhile; the checks ran again with it.
+    #[serde(default)]
+    pub(crate) moved_on: Vec<String>,
+    #[serde(default)]
+    pub(crate) reach: Reach,
     pub(crate) changeset: Option<Digest>,
     /// How many files were put in place; the diffs may show fewer.
     #[serde(default)]
@@ -52,7 +62,7 @@ pub(crate) struct WorkRecord {
 impl WorkRecord {
     pub(crate) fn begin(approved: &Approved<WorkItem>, asked: &str, now: Timestamp) -> Self {
         let d = approved.item().definition();
-        let directory = d.directories.iter().find(|d| d.access == Access::Write).map_or("", |d| d.path.as_str());
+        let directory = changed_name(&d.directories);
         let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
         labels.extend(d.steps.iter().map(|step| format!("Run `{}`", scrub::visible_line(&step.run.words(), 60))));
         labels.extend(["Run the checks again".to_owned(), "Apply the result".to_owned()]);
@@ -71,7 +81,7 @@ impl WorkRecord {
             },
             labels,
             asked: asked.to_owned(),
-            directory: directory.to_owned(),
+            directory,
             n_checks: d.verify.len(),
             budget: d.budget.clone(),
             before: Vec::new(),
@@ -79,8 +89,11 @@ impl WorkRecord {
             outputs: Vec::new(),
             taint: Source::Own.taint(),
             orders_found: 0,
+            results: Vec::new(),
             diffs: Vec::new(),
             last_moment: Vec::new(),
+            moved_on: Vec::new(),
+            reach: Reach::default(),
             changeset: None,
             files: 0,
             took_ms: 0,
@@ -99,7 +112,9 @@ impl WorkRecord {
             after: Vec::new(),
             outputs: Vec::new(),
             orders_found: 0,
+            results: Vec::new(),
             diffs: Vec::new(),
+            moved_on: Vec::new(),
             changeset: None,
             ..self
         }
@@ -118,6 +133,7 @@ impl WorkRecord {
             taint: self.taint,
             orders_found: self.orders_found,
             last_moment: &self.last_moment,
+            moved_on: &self.moved_on,
             took_ms: self.took_ms,
         }
     }

@@ -57,6 +57,15 @@ pub enum Error {
     #[error("the sandbox could not be watched and was ended: {step} failed ({cause})")]
     Supervise { step: &'static str, cause: io::Error },
 
+    #[error(
+        "port {port} of this machine could not be opened ({cause}), so nothing was run. Another program may be using it; \
+         end that program, or name another port"
+    )]
+    CallbackPort { port: u16, cause: io::Error },
+
+    #[error("what the program reached could not be written down, so it was ended")]
+    Unrecorded,
+
     #[error("the run was cancelled")]
     Cancelled,
 }
@@ -77,6 +86,8 @@ impl Error {
             Error::Threads(_) => "E_SANDBOX_THREADS",
             Error::Setup { .. } => "E_SANDBOX_SETUP",
             Error::Supervise { .. } => "E_SANDBOX_SUPERVISE",
+            Error::CallbackPort { .. } => "E_SANDBOX_PORT",
+            Error::Unrecorded => "E_SANDBOX_UNRECORDED",
             Error::Cancelled => "E_SANDBOX_CANCELLED",
         }
     }

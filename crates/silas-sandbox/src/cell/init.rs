@@ -6,13 +6,14 @@
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, Record, Step, at};
 use super::sys::{self, Cloned};
-use super::{MountAccess, cgroup, rlimits, root};
+use super::{cgroup, outlets, rlimits, root};
 use crate::confine::{files, syscalls};
 use crate::layers::{Layer, in_force};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 
 /// The user and group of the program, as it sees them itself.
 pub(super) const INSIDE_ID: u32 = 1000;
@@ -28,18 +29,24 @@ pub(super) struct Ends {
     /// Hangs up when the caller is gone.
     pub(super) lifeline: OwnedFd,
     pub(super) report: OwnedFd,
+    /// Nothing to read if absent.
+    pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
     pub(super) trees: Vec<OwnedFd>,
     pub(super) doors: Vec<OwnedFd>,
+    /// Takes the sockets that lead outside.
+    pub(super) handover: Option<UnixStream>,
 }
 
 /// The child's whole life. It never returns into the caller's code.
 pub(super) fn live(cell: &Prepared<'_>, ends: Ends) -> ! {
-    let Ends { go, lifeline, report, stdout, stderr, trees, doors } = ends;
+    let Ends { go, lifeline, report, stdin, stdout, stderr, trees, doors, handover } = ends;
     let mut keep: Vec<i32> = [&go, &lifeline, &report, &stdout, &stderr].map(AsRawFd::as_raw_fd).to_vec();
-    keep.extend(trees.iter().chain(&doors).map(AsRawFd::as_raw_fd));
-    let done = settle(cell, &keep, go, trees, doors).and_then(|()| start(cell, &report, stdout, stderr));
+    keep.extend(trees.iter().chain(&doors).chain(&stdin).map(AsRawFd::as_raw_fd));
+    keep.extend(handover.iter().map(AsRawFd::as_raw_fd));
+    let done =
+        settle(cell, &keep, go, trees, doors, handover).and_then(|()| start(cell, &report, stdin, stdout, stderr));
     let result = done.and_then(|program| watch(program, &lifeline).map_err(at(Step::Init, 0)));
     match result {
         Ok(status) => Record::Ended(status).send(&report),
@@ -55,6 +62,7 @@ fn settle(
     go: OwnedFd,
     trees: Vec<OwnedFd>,
     doors: Vec<OwnedFd>,
+    handover: Option<UnixStream>,
 ) -> Result<(), Failure> {
     if in_force(Layer::Descriptors) {
         sys::close_all_but(keep).map_err(at(Step::Descriptors, 0))?;
@@ -85,11 +93,18 @@ fn settle(
     if in_force(Layer::Network) {
         sys::raise_loopback().map_err(at(Step::Loopback, 0))?;
     }
+    if let Some(handover) = &handover {
+        cell.outlets.open(handover)?;
+    }
     // Without a mount namespace of its own this would rebuild the caller's root.
     if in_force(Layer::Root) {
         sys::make_all_mounts_private().map_err(at(Step::PrivateMounts, 0))?;
-        root::enter(cell, trees)?;
+        let secrets = root::enter(cell, trees)?;
+        if let Some((handover, secrets)) = handover.as_ref().zip(secrets) {
+            outlets::hand_over_secrets(handover, &secrets).map_err(at(Step::Secrets, 0))?;
+        }
     }
+    drop(handover);
     wait_for(&mut go, GO_RUN);
     cgroup::enter(doors).map_err(at(Step::Groups, 0))?;
     // Only now, so that the group is the top of what can be seen.
@@ -133,11 +148,17 @@ struct Program {
     child_events: OwnedFd,
 }
 
-fn start(cell: &Prepared<'_>, report: &OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> Result<Program, Failure> {
+fn start(
+    cell: &Prepared<'_>,
+    report: &OwnedFd,
+    stdin: Option<OwnedFd>,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+) -> Result<Program, Failure> {
     let child_events = sys::child_events().map_err(at(Step::Init, 0))?;
     match sys::clone(0).map_err(at(Step::Fork, 0))? {
         Cloned::Child => {
-            let failure = become_program(cell, &stdout, &stderr);
+            let failure = become_program(cell, stdin.as_ref(), &stdout, &stderr);
             Record::Failed(failure).send(report);
             sys::exit(127)
         }
@@ -146,20 +167,25 @@ fn start(cell: &Prepared<'_>, report: &OwnedFd, stdout: OwnedFd, stderr: OwnedFd
 }
 
 /// Returns only if it fails.
-fn become_program(cell: &Prepared<'_>, stdout: &OwnedFd, stderr: &OwnedFd) -> Failure {
-    match confine_program(cell, stdout, stderr) {
+fn become_program(cell: &Prepared<'_>, stdin: Option<&OwnedFd>, stdout: &OwnedFd, stderr: &OwnedFd) -> Failure {
+    match confine_program(cell, stdin, stdout, stderr) {
         Err(failure) => failure,
         Ok(()) => Failure::new(Step::Exec, 0, &exec(cell)),
     }
 }
 
-fn confine_program(cell: &Prepared<'_>, stdout: &OwnedFd, stderr: &OwnedFd) -> Result<(), Failure> {
+fn confine_program(
+    cell: &Prepared<'_>,
+    stdin: Option<&OwnedFd>,
+    stdout: &OwnedFd,
+    stderr: &OwnedFd,
+) -> Result<(), Failure> {
     let streams = at(Step::Streams, 0);
     if in_force(Layer::Session) {
         sys::new_session().map_err(at(Step::Session, 0))?;
     }
     let null = OwnedFd::from(File::open("/dev/null").map_err(&streams)?);
-    for (fd, number) in [(&null, 0), (stdout, 1), (stderr, 2)] {
+    for (fd, number) in [(stdin.unwrap_or(&null), 0), (stdout, 1), (stderr, 2)] {
         sys::duplicate_onto(fd, number).map_err(&streams)?;
     }
     if in_force(Layer::Descriptors) {
@@ -171,11 +197,12 @@ fn confine_program(cell: &Prepared<'_>, stdout: &OwnedFd, stderr: &OwnedFd) -> R
         rlimits::apply(cell.limits).map_err(at(Step::ResourceLimits, 0))?;
     }
     let writable: Vec<PathBuf> = (cell.spec.mounts.iter())
-        .filter(|mount| mount.access == MountAccess::ReadWrite)
+        .filter(|mount| mount.access.is_writable())
         .map(|mount| mount.target.clone())
         .collect();
     let devices = root::DEVICES.map(|name| PathBuf::from(format!("/dev/{name}")));
-    files::restrict_cell(&writable, &devices).map_err(at(Step::Landlock, 0))?;
+    let socket = cell.outlets.has_secrets.then(|| Path::new(outlets::OWN_DIR).join(outlets::SECRET_SOCKET));
+    files::restrict_cell(&writable, &devices, socket.as_deref()).map_err(at(Step::Landlock, 0))?;
     syscalls::restrict_cell().map_err(at(Step::Seccomp, 0))
 }
 

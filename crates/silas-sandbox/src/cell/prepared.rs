@@ -2,7 +2,10 @@
 //!
 //! What can be said in words about a wrong spec is said here; the child only reports numbers.
 
+use super::outlets::{OWN_DIR, Outlets};
 use super::{CellSpec, Error, Limits, Mount, MountAccess, sockets, sys};
+use silas_core::host::HOSTS_MAX;
+use silas_core::secret::SECRETS_MAX;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
@@ -14,7 +17,7 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const OWN_DIRECTORIES: [&str; 10] = ["/", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/tmp", "/sys"];
 
 /// Nothing can be put into these either.
-const CLOSED_DIRECTORIES: [&str; 2] = ["/proc", "/dev"];
+const CLOSED_DIRECTORIES: [&str; 3] = ["/proc", "/dev", OWN_DIR];
 
 /// Who the caller is, which decides how user ids are mapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,12 +36,15 @@ pub(super) struct Prepared<'a> {
     pub(super) mounts: Vec<PreparedMount<'a>>,
     /// The names from the root to each socket of others that the mounts would show.
     pub(super) sockets: Vec<Vec<CString>>,
+    pub(super) outlets: Outlets,
     pub(super) limits: &'a Limits,
     pub(super) spec: &'a CellSpec,
 }
 
 pub(super) struct PreparedMount<'a> {
     pub(super) source: CString,
+    /// What lies over it, the topmost first.
+    pub(super) layers: Vec<CString>,
     /// The names on the way from the root to the mount point.
     pub(super) target: Vec<CString>,
     pub(super) is_dir: bool,
@@ -49,9 +55,20 @@ impl PreparedMount<'_> {
     pub(super) fn attributes(&self) -> u64 {
         let always = sys::ATTR_NOSUID | sys::ATTR_NODEV;
         match self.mount.access {
-            MountAccess::ReadOnly => always | sys::ATTR_RDONLY,
-            MountAccess::ReadWrite => always,
+            MountAccess::ReadOnly | MountAccess::Tools => always | sys::ATTR_RDONLY,
+            MountAccess::ReadWrite | MountAccess::Layered(_) => always,
         }
+    }
+
+    /// The trees that this mount is made of: the source, then its layers. One, unless it is layered.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &CString> {
+        std::iter::once(&self.source).chain(&self.layers)
+    }
+
+    /// The source of a layered mount is never written to, whatever the overlay does.
+    pub(super) fn attributes_of(&self, nth: usize) -> u64 {
+        let lowest = if nth == 0 && !self.layers.is_empty() { sys::ATTR_RDONLY } else { 0 };
+        self.attributes() | lowest
     }
 
     pub(super) fn error(&self, why: impl ToString) -> Error {
@@ -70,8 +87,8 @@ impl<'a> Prepared<'a> {
         if !spec.cwd.is_absolute() {
             return Err(Error::Spec("the working directory must be an absolute path".to_owned()));
         }
-        if !spec.hosts.is_empty() {
-            return Err(Error::Spec("hosts cannot be reached from a sandbox in this version".to_owned()));
+        if spec.hosts.len() > HOSTS_MAX || spec.secrets.len() > SECRETS_MAX {
+            return Err(Error::Spec(format!("at most {HOSTS_MAX} hosts and {SECRETS_MAX} secrets can be granted")));
         }
         let mut env = Vec::with_capacity(spec.env.len());
         for (name, value) in &spec.env {
@@ -94,6 +111,7 @@ impl<'a> Prepared<'a> {
             cwd: c_string(spec.cwd.as_os_str().as_bytes())?,
             sockets: sockets::beneath(&mounts)?,
             mounts,
+            outlets: Outlets::of(spec),
             limits: &spec.limits,
             spec,
         })
@@ -127,7 +145,14 @@ fn prepare_mount(mount: &Mount) -> Result<PreparedMount<'_>, Error> {
         return Err(mount_error(mount, "it is neither a directory nor a file"));
     }
     let target = target_names(&mount.target).map_err(|why| mount_error(mount, why))?;
-    Ok(PreparedMount { source, target, is_dir: kind == libc::S_IFDIR, mount })
+    let layers = match &mount.access {
+        MountAccess::Layered(layers) if layers.is_empty() => return Err(mount_error(mount, "it has no layers")),
+        MountAccess::Layered(layers) => {
+            layers.iter().map(|layer| c_string(layer.as_os_str().as_bytes())).collect::<Result<_, _>>()?
+        }
+        MountAccess::ReadOnly | MountAccess::Tools | MountAccess::ReadWrite => Vec::new(),
+    };
+    Ok(PreparedMount { source, layers, target, is_dir: kind == libc::S_IFDIR, mount })
 }
 
 /// The names that lead to a mount point, if something may be mounted there.

@@ -18,11 +18,14 @@ pub(super) enum Step {
     Session,
     Hostname,
     Loopback,
+    /// The item is the listener's index.
+    Network,
     PrivateMounts,
     Base,
     Proc,
     /// The item is the mount's index.
     Mount,
+    Secrets,
     Sockets,
     PivotRoot,
     Groups,
@@ -38,16 +41,18 @@ pub(super) enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 21] = [
+    const ALL: [Step; 23] = [
         Step::Descriptors,
         Step::Identity,
         Step::Session,
         Step::Hostname,
         Step::Loopback,
+        Step::Network,
         Step::PrivateMounts,
         Step::Base,
         Step::Proc,
         Step::Mount,
+        Step::Secrets,
         Step::Sockets,
         Step::PivotRoot,
         Step::Groups,
@@ -69,10 +74,12 @@ impl Step {
             Step::Session => "starting a new session",
             Step::Hostname => "setting the host name",
             Step::Loopback => "bringing up its own loopback",
+            Step::Network => "opening the way to a granted host",
             Step::PrivateMounts => "separating the mounts",
             Step::Base => "building the system directories",
             Step::Proc => "mounting /proc",
             Step::Mount => "mounting a granted directory",
+            Step::Secrets => "offering the granted secrets",
             Step::Sockets => "covering up sockets in a granted directory",
             Step::PivotRoot => "changing the root directory",
             Step::Groups => "entering its control group",

@@ -3,6 +3,8 @@
 //! Runs in the child, in its own mount namespace, after it has taken on its user id. Works on descriptors only: no
 //! path of the host is looked up once the new root is attached, and no symlink inside a granted directory is followed.
 
+use super::outlets::{SECRET_PROGRAM, SECRET_SOCKET};
+use super::overlay;
 use super::prepared::{Caller, Prepared, PreparedMount};
 use super::report::{Failure, Step, at};
 use super::sys;
@@ -12,6 +14,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixListener;
 
 const ROOT_OPTIONS: [(&CStr, &CStr); 3] = [(c"size", c"4m"), (c"nr_inodes", c"4096"), (c"mode", c"755")];
 /// Scratch space lives in memory, so it is bounded; work that needs more belongs into a granted directory.
@@ -48,15 +52,19 @@ enum Shown {
     Link(CString),
 }
 
-/// Builds the root and moves into it. `granted` holds the trees that the caller has already made, one for each mount,
-/// or is empty when they are to be made here.
-pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<(), Failure> {
+/// Builds the root and moves into it. `granted` holds the trees that the caller has already made, one for each source of
+/// each mount, or is empty when they are to be made here.
+/// Answers the socket at which secrets are asked for, if there are any.
+pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<Option<UnixListener>, Failure> {
     // Everything of the host is opened first: the new root is about to cover it.
     let base = at(Step::Base, 0);
     let usr_place = sys::open_real(c"/usr").map_err(&base)?;
     let usr = read_only_tree(&usr_place).map_err(&base)?;
     let system = shown(&SYSTEM_DIRS, "/").map_err(&base)?;
     let etc = shown(&ETC_ENTRIES, "/etc").map_err(&base)?;
+    let trust = if cell.spec.hosts.is_empty() { Vec::new() } else { certificates().map_err(&base)? };
+    let secrets = at(Step::Secrets, 0);
+    let client = if cell.outlets.has_secrets { Some(own_program().map_err(&secrets)?) } else { None };
     let devices = DEVICES.iter().map(|name| device(name)).collect::<io::Result<Vec<_>>>().map_err(&base)?;
     let granted = match cell.caller {
         Caller::Root if in_force(Layer::User) => granted,
@@ -64,10 +72,13 @@ pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<(), Fa
     };
 
     let nosuid = sys::ATTR_NOSUID | sys::ATTR_NODEV;
+    let granted = overlay::put_together(&cell.mounts, granted, &usr_place)?;
     let root = sys::new_filesystem(c"tmpfs", &ROOT_OPTIONS, nosuid).map_err(&base)?;
     // Any directory will do to hang the new root on, and this one is known to exist.
     sys::attach(&root, &usr_place).map_err(&base)?;
-    let tmp = fill_base(&root, &usr, system, etc, &devices).map_err(&base)?;
+    let tmp = fill_base(&root, &usr, system, &devices).map_err(&base)?;
+    fill_etc(&root, etc, trust, &cell.outlets.hosts_lines()).map_err(&base)?;
+    let asked_at = client.map(|client| offer_secrets(&root, &client)).transpose().map_err(&secrets)?;
     // The kernel shows processes only to whoever has a pid namespace of their own.
     if in_force(Layer::Processes) {
         attach_proc(&root).map_err(at(Step::Proc, 0))?;
@@ -83,28 +94,20 @@ pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<(), Fa
     }
 
     sys::add_attributes_here(&root, nosuid | sys::ATTR_RDONLY).map_err(at(Step::PivotRoot, 0))?;
-    sys::change_root(&root).map_err(at(Step::PivotRoot, 0))
+    sys::change_root(&root).map_err(at(Step::PivotRoot, 0))?;
+    Ok(asked_at)
 }
 
 fn fill_base(
     root: &OwnedFd,
     usr: &OwnedFd,
     system: Vec<(CString, Shown)>,
-    etc: Vec<(CString, Shown)>,
     devices: &[(CString, OwnedFd)],
 ) -> io::Result<OwnedFd> {
     let nosuid = sys::ATTR_NOSUID | sys::ATTR_NODEV;
     sys::attach(usr, &make_dir(root, c"usr")?)?;
     for (name, what) in system {
         show(root, &name, what)?;
-    }
-
-    let etc_dir = make_dir(root, c"etc")?;
-    for (name, what) in etc {
-        show(&etc_dir, &name, what)?;
-    }
-    for (name, text) in ETC_FILES {
-        File::from(sys::make_file(&etc_dir, name)?).write_all(text.as_bytes())?;
     }
 
     let dev = make_dir(root, c"dev")?;
@@ -121,6 +124,80 @@ fn fill_base(
     let tmp = sys::new_filesystem(c"tmpfs", &TMP_OPTIONS, nosuid)?;
     sys::attach(&tmp, &make_dir(root, c"tmp")?)?;
     Ok(tmp)
+}
+
+fn fill_etc(root: &OwnedFd, etc: Vec<(CString, Shown)>, trust: Certificates, names: &str) -> io::Result<()> {
+    let dir = make_dir(root, c"etc")?;
+    for (name, what) in etc {
+        show(&dir, &name, what)?;
+    }
+    for (name, text) in ETC_FILES {
+        let mut file = File::from(sys::make_file(&dir, name)?);
+        file.write_all(text.as_bytes())?;
+        if name == c"hosts" {
+            file.write_all(names.as_bytes())?;
+        }
+    }
+    for (place, entries) in trust {
+        let mut here = dir.try_clone()?;
+        for name in place {
+            here = match sys::open_child(&here, name) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => make_dir(&here, name)?,
+                found => found?,
+            };
+        }
+        for (name, what) in entries {
+            show(&here, &name, what)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where systems keep the certificates by which a host is known, below `/etc`. Never what is private beside them.
+const CERTIFICATES: [(&[&CStr], &[&str]); 4] = [
+    (&[c"ssl"], &["certs", "cert.pem", "openssl.cnf"]),
+    (&[c"pki", c"tls"], &["certs", "cert.pem", "openssl.cnf"]),
+    (&[c"pki", c"ca-trust"], &["extracted"]),
+    (&[c"ca-certificates"], &["extracted"]),
+];
+
+type Certificates = Vec<(&'static [&'static CStr], Vec<(CString, Shown)>)>;
+
+/// Those that the host has.
+fn certificates() -> io::Result<Certificates> {
+    let mut found = Vec::new();
+    for (place, names) in CERTIFICATES {
+        let path = place.iter().fold(String::from("/etc"), |path, name| format!("{path}/{}", name.to_string_lossy()));
+        let entries = shown(names, &path)?;
+        if !entries.is_empty() {
+            found.push((place, entries));
+        }
+    }
+    Ok(found)
+}
+
+/// Our own program, which is also the one that asks for secrets. Found by its path, because what the kernel remembers of
+/// it lies in the mount namespace that this process has left; another file at that path is not shown.
+fn own_program() -> io::Result<OwnedFd> {
+    const OURS: &str = "/proc/self/exe";
+    let place = sys::open_real(&CString::new(std::fs::read_link(OURS)?.into_os_string().into_vec())?)?;
+    let (found, ours) = (sys::status_of(&place)?, std::fs::metadata(OURS)?);
+    if (found.st_dev, found.st_ino) != (ours.dev(), ours.ino()) {
+        return Err(io::Error::from_raw_os_error(libc::ESTALE));
+    }
+    read_only_tree(&place)
+}
+
+/// The program and the socket that it talks to.
+fn offer_secrets(root: &OwnedFd, client: &OwnedFd) -> io::Result<UnixListener> {
+    let dir = make_dir(&make_dir(root, c"run")?, c"silas")?;
+    let name = CString::new(SECRET_PROGRAM)?;
+    drop(sys::make_file(&dir, &name)?);
+    sys::attach(client, &sys::open_child(&dir, &name)?)?;
+    // Bound by its name alone, because no path of the host leads into the new root. Where this process stands does not
+    // matter any more: it is about to change its root.
+    sys::enter_open_dir(&dir)?;
+    UnixListener::bind(SECRET_SOCKET)
 }
 
 /// A `/proc` of the cell's own processes. The init, which cannot be inspected, does not show in it.
@@ -154,10 +231,12 @@ fn own_trees(mounts: &[PreparedMount<'_>]) -> Result<Vec<OwnedFd>, Failure> {
     let mut trees = Vec::with_capacity(mounts.len());
     for (index, mount) in mounts.iter().enumerate() {
         let failed = at(Step::Mount, index);
-        let place = sys::open_real(&mount.source).map_err(&failed)?;
-        let tree = sys::copy_tree(&place).map_err(&failed)?;
-        sys::add_attributes(&tree, mount.attributes()).map_err(&failed)?;
-        trees.push(tree);
+        for (nth, source) in mount.sources().enumerate() {
+            let place = sys::open_real(source).map_err(&failed)?;
+            let tree = sys::copy_tree(&place).map_err(&failed)?;
+            sys::add_attributes(&tree, mount.attributes_of(nth)).map_err(&failed)?;
+            trees.push(tree);
+        }
     }
     Ok(trees)
 }

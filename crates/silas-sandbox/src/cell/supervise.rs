@@ -7,10 +7,12 @@ use super::init::{self, INSIDE_ID};
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, RECORD_BYTES, Record, Step};
 use super::sys::{self, Cloned};
-use super::{Error, Limits, LimitsInForce, disk, idmap, refuse_threads};
+use super::{Brokers, Error, Limits, LimitsInForce, Streams, disk, idmap, outlets, refuse_threads};
+use crate::broker::Handle;
 use crate::confine::syscalls;
 use crate::layers::{Layer, in_force};
 use silas_core::check::Ended;
+use silas_core::outside::Outside;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -66,7 +68,13 @@ impl Drop for Child {
     }
 }
 
-pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedFd<'_>>) -> Result<Seen, Error> {
+pub(super) fn run(
+    cell: &Prepared<'_>,
+    limits: &Limits,
+    streams: Streams,
+    cancel: Option<BorrowedFd<'_>>,
+    brokers: Brokers<'_>,
+) -> Result<Seen, Error> {
     refuse_threads()?;
     let Some(deadline) = Instant::now().checked_add(limits.wall) else {
         return Err(Error::Spec("the time limit lies beyond the end of time".to_owned()));
@@ -81,27 +89,38 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
     let (go_read, go_write) = sys::pipe().map_err(plumbing)?;
     let (lifeline_read, lifeline_write) = sys::pipe().map_err(plumbing)?;
     let (report_read, report_write) = sys::pipe().map_err(plumbing)?;
-    let (stdout_read, stdout_write) = sys::pipe().map_err(plumbing)?;
-    let (stderr_read, stderr_write) = sys::pipe().map_err(plumbing)?;
-    for fd in [&report_read, &stdout_read, &stderr_read] {
+    let (ours, theirs) = connect(streams).map_err(plumbing)?;
+    for fd in [Some(&report_read), ours.stdout.as_ref(), ours.stderr.as_ref()].into_iter().flatten() {
         sys::set_nonblocking(fd).map_err(plumbing)?;
     }
     if cell.caller == Caller::Root {
-        // Programs open their own output again by name (`/dev/stderr`), which only its owner may.
-        for fd in [&stdout_write, &stderr_write] {
-            std::os::unix::fs::fchown(fd, Some(idmap::UNPRIVILEGED), Some(idmap::UNPRIVILEGED)).map_err(plumbing)?;
+        // Programs open their own output again by name (`/dev/stderr`), which only its owner may. Only what is a pipe
+        // changes its owner: anything else that was given is somebody's file.
+        for fd in [Some(&theirs.stdout), Some(&theirs.stderr), theirs.stdin.as_ref()].into_iter().flatten() {
+            if sys::status_of(fd).map_err(plumbing)?.st_mode & libc::S_IFMT == libc::S_IFIFO {
+                std::os::unix::fs::fchown(fd, Some(idmap::UNPRIVILEGED), Some(idmap::UNPRIVILEGED))
+                    .map_err(plumbing)?;
+            }
         }
     }
+    let port = cell.outlets.callback_port;
+    let callers = port.map_or(Ok(Vec::new()), outlets::open_callback_port)?;
+    let (handover, handed_over) = match cell.outlets.is_empty() {
+        true => (None, None),
+        false => sys::socket_pair().map(|(ours, theirs)| (Some(ours), Some(theirs))).map_err(plumbing)?,
+    };
     // Declared before the child, so that it is removed after the child is dead.
     let mut group = if in_force(Layer::Group) { Group::make() } else { None };
     let ends = init::Ends {
         go: go_read,
         lifeline: lifeline_read,
         report: report_write,
-        stdout: stdout_write,
-        stderr: stderr_write,
+        stdin: theirs.stdin,
+        stdout: theirs.stdout,
+        stderr: theirs.stderr,
         trees,
         doors: group.as_mut().map_or_else(Vec::new, Group::take_doors),
+        handover: handed_over,
     };
     let namespaces = NAMESPACES.iter().filter(|(layer, _)| in_force(*layer)).fold(0, |all, (_, flag)| all | flag);
     let born = group.as_ref().and_then(|group| sys::clone_into(namespaces, group.birthplace()?).ok());
@@ -125,22 +144,32 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
     go.write_all(&[init::GO_SET_UP]).map_err(|cause| Error::Setup { step: "starting the setup", cause })?;
     // Meanwhile the child has its root to build.
     let in_force = group.as_mut().map_or(LimitsInForce::PerProcess, |group| group.enforce(limits));
+    let mut broker = match handover {
+        Some(from) => {
+            let made = outlets::take_over(from).map_err(|cause| Error::Setup { step: "taking over sockets", cause })?;
+            Some(Handle::start(made.setup(cell, callers), brokers.resolver)?)
+        }
+        None => None,
+    };
     // A child that has failed meanwhile does not listen any more; its report says why.
     let _ = go.write_all(&[init::GO_RUN]);
 
     let mut watch = Watch {
         output_max: limits.output_bytes_max,
-        stdout: (File::from(stdout_read), Kept::default()),
-        stderr: (File::from(stderr_read), Kept::default()),
-        report: (File::from(report_read), Kept::default()),
+        stdout: (ours.stdout.map(File::from), Kept::default()),
+        stderr: (ours.stderr.map(File::from), Kept::default()),
+        report: (Some(File::from(report_read)), Kept::default()),
         disks: disk::of(&cell.mounts)?,
     };
     let alarm = group.as_ref().and_then(Group::alarm);
-    let until = watch.until_over(&child, [cancel, alarm], deadline)?;
+    let until = watch.until_over(&child, [cancel, alarm], deadline, broker.as_mut(), brokers.outside)?;
     // Kills what is left and waits. After that every writer is gone and the rest can be read without waiting.
     drop(child);
     drop(lifeline_write);
     watch.read_rest()?;
+    if let Some(broker) = broker {
+        broker.finish(brokers.outside)?;
+    }
     let is_memory_exceeded = until == Over::OutOfMemory || group.as_ref().is_some_and(Group::is_memory_exceeded);
     let ended = match judge(cell, &watch.report.1.kept, until, limits)? {
         // Version 1 may have killed one process only, and another that was quicker than we are told another story.
@@ -152,11 +181,38 @@ pub(super) fn run(cell: &Prepared<'_>, limits: &Limits, cancel: Option<BorrowedF
     Ok(Seen { ended, stdout, stderr, limits: in_force, is_memory_exceeded, is_disk_nearly_full })
 }
 
+/// The ends that are read here, if any.
+struct Ours {
+    stdout: Option<OwnedFd>,
+    stderr: Option<OwnedFd>,
+}
+
+/// The ends that the program gets.
+struct Theirs {
+    stdin: Option<OwnedFd>,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+}
+
+fn connect(streams: Streams) -> io::Result<(Ours, Theirs)> {
+    match streams {
+        Streams::Kept => {
+            let (stdout_read, stdout) = sys::pipe()?;
+            let (stderr_read, stderr) = sys::pipe()?;
+            let ours = Ours { stdout: Some(stdout_read), stderr: Some(stderr_read) };
+            Ok((ours, Theirs { stdin: None, stdout, stderr }))
+        }
+        Streams::Piped { stdin, stdout, stderr } => {
+            Ok((Ours { stdout: None, stderr: None }, Theirs { stdin: Some(stdin), stdout, stderr }))
+        }
+    }
+}
+
 struct Watch {
     output_max: usize,
-    stdout: (File, Kept),
-    stderr: (File, Kept),
-    report: (File, Kept),
+    stdout: (Option<File>, Kept),
+    stderr: (Option<File>, Kept),
+    report: (Option<File>, Kept),
     disks: Vec<disk::Disk>,
 }
 
@@ -170,6 +226,8 @@ impl Watch {
         child: &Child,
         signs: [Option<BorrowedFd<'_>>; 2],
         deadline: Instant,
+        mut broker: Option<&mut Handle>,
+        outside: &mut dyn Outside,
     ) -> Result<Over, Error> {
         let mut is_open = [true; 3];
         loop {
@@ -183,10 +241,12 @@ impl Watch {
             let left = if self.disks.is_empty() { left } else { left.min(disk::LOOK_EVERY) };
             // Rounded up, so that it does not spin during the last millisecond.
             let timeout_ms = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
-            let sources = [self.stdout.0.as_raw_fd(), self.stderr.0.as_raw_fd(), self.report.0.as_raw_fd()];
+            let sources = [&self.stdout.0, &self.stderr.0, &self.report.0];
+            let sources = sources.map(|file| file.as_ref().map_or(-1, AsRawFd::as_raw_fd));
             let streams = sources.iter().zip(is_open).map(|(fd, open)| if open { *fd } else { -1 });
             let [cancel, alarm] = signs.map(|sign| sign.map_or(-1, |fd| fd.as_raw_fd()));
-            let rest = [child.pidfd.as_raw_fd(), cancel, alarm];
+            let says = broker.as_ref().map_or(-1, |broker| broker.fd().as_raw_fd());
+            let rest = [child.pidfd.as_raw_fd(), cancel, alarm, says];
             let mut fds: Vec<libc::pollfd> =
                 streams.chain(rest).map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
             sys::poll(&mut fds, Some(timeout_ms))
@@ -198,6 +258,13 @@ impl Watch {
                 if fds[index].revents != 0 {
                     *open = self.read_once(index)? != Progress::Ended;
                 }
+            }
+            if let Some(broker) = &mut broker
+                && fds[6].revents != 0
+                && !broker.hear(outside)?
+            {
+                let cause = io::Error::from(io::ErrorKind::BrokenPipe);
+                return Err(Error::Supervise { step: "the broker of its connections", cause });
             }
             if fds[5].revents != 0 {
                 return Ok(Over::OutOfMemory);
@@ -221,6 +288,7 @@ impl Watch {
             1 => (&mut self.stderr, self.output_max),
             _ => (&mut self.report, REPORT_BYTES_MAX),
         };
+        let Some(file) = file else { return Ok(Progress::Ended) };
         let mut chunk = [0; CHUNK_BYTES];
         match file.read(&mut chunk) {
             Ok(0) => Ok(Progress::Ended),

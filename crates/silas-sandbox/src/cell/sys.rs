@@ -5,11 +5,14 @@
 #![allow(unsafe_code)]
 
 mod mounts;
+mod network;
 pub(super) use mounts::*;
+pub(super) use network::*;
 
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
 
 fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -81,6 +84,18 @@ fn above_standard(fd: OwnedFd) -> io::Result<OwnedFd> {
     }
     // SAFETY: only a descriptor that we hold and a number are passed.
     owned(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) }.into())
+}
+
+/// Two connected ends, for one process each.
+pub(super) fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
+    let (one, other) = UnixStream::pair()?;
+    Ok((above_standard(one.into())?.into(), above_standard(other.into())?.into()))
+}
+
+pub(super) fn enter_open_dir(dir: &OwnedFd) -> io::Result<()> {
+    // SAFETY: a descriptor that we hold.
+    checked(unsafe { libc::fchdir(dir.as_raw_fd()) }.into())?;
+    Ok(())
 }
 
 pub(super) fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
@@ -204,21 +219,6 @@ pub(super) fn new_cgroup_namespace() -> io::Result<()> {
 pub(super) fn set_hostname(name: &CStr) -> io::Result<()> {
     // SAFETY: pointer and length describe `name`.
     checked(unsafe { libc::sethostname(name.as_ptr(), name.count_bytes()) }.into())?;
-    Ok(())
-}
-
-/// Brings up `lo` of this network namespace, so that programs can talk to servers of their own. It leads nowhere else.
-pub(super) fn raise_loopback() -> io::Result<()> {
-    // SAFETY: only numbers are passed.
-    let socket = owned(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) }.into())?;
-    // SAFETY: `ifreq` is plain data for which all zeros is a value.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(c"lo".to_bytes()) {
-        *to = *from as libc::c_char;
-    }
-    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-    // SAFETY: `request` is alive and is what this request reads.
-    checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &request) }.into())?;
     Ok(())
 }
 

@@ -22,7 +22,7 @@ type Rule = (PathFd, BitFlags<AccessFs>);
 /// For a program in a cell, inside its own root: everything that is there can be read and executed; the mounts decide
 /// what that is. Writing is granted by name, so that a mistake in a mount's attributes alone opens nothing; except below
 /// `/tmp`, where these rules allow everything and the mounts decide alone.
-pub(crate) fn restrict_cell(writable: &[PathBuf], devices: &[PathBuf]) -> io::Result<()> {
+pub(crate) fn restrict_cell(writable: &[PathBuf], devices: &[PathBuf], socket: Option<&Path>) -> io::Result<()> {
     let write = AccessFs::from_all(NEWEST) & !NODES;
     let mut rules = vec![open("/", READ | AccessFs::Execute)?];
     for path in ["/tmp", "/dev/shm"] {
@@ -33,6 +33,9 @@ pub(crate) fn restrict_cell(writable: &[PathBuf], devices: &[PathBuf]) -> io::Re
     }
     for path in devices {
         rules.push(open(path, AccessFs::ReadFile | AccessFs::WriteFile)?);
+    }
+    if let Some(path) = socket {
+        rules.push(open(path, AccessFs::ResolveUnix.into())?);
     }
     enforce(rules)?;
     Ok(())

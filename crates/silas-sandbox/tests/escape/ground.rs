@@ -84,6 +84,8 @@ impl Ground {
             cwd: self.project.clone(),
             mounts: self.mounts(),
             hosts: Vec::new(),
+            secrets: Vec::new(),
+            callback_port: None,
             limits: Limits::default(),
         }
     }

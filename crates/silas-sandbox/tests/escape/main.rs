@@ -4,6 +4,7 @@
 //! a process with one thread, which the usual harness is not, so this binary brings its own: it forks for each case.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
+mod broker;
 mod calls;
 mod errors;
 mod files;
@@ -13,6 +14,7 @@ mod groups;
 mod home;
 #[path = "../harness/identity.rs"]
 mod identity;
+mod internet;
 mod kernel;
 mod limits;
 mod network;
@@ -20,9 +22,13 @@ mod ordinary;
 mod paths;
 mod processes;
 mod runner;
+mod secrets;
 mod table;
 
 fn main() {
+    if let Some(code) = silas_sandbox::secret_client(std::env::args()) {
+        std::process::exit(code.into());
+    }
     let groups = [
         ("files", files::CASES),
         ("paths", paths::CASES),
@@ -31,11 +37,16 @@ fn main() {
         ("kernel", kernel::CASES),
         ("calls", calls::CASES),
         ("network", network::CASES),
+        ("broker", broker::CASES),
+        ("secrets", secrets::CASES),
         ("limits", limits::CASES),
         ("groups", groups::CASES),
         ("ordinary", ordinary::CASES),
         ("errors", errors::CASES),
         ("front", front::CASES),
     ];
-    std::process::exit(runner::run(&groups));
+    let client = broker::StaticClient::build();
+    let code = runner::run(&groups);
+    drop(client);
+    std::process::exit(code);
 }

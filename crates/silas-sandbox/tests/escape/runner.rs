@@ -24,3 +24,23 @@ macro_rules! needs_python {
         }
     };
 }
+
+/// The same for any other program of the system.
+#[macro_export]
+macro_rules! needs {
+    ($program:literal) => {
+        if !std::path::Path::new($program).exists() {
+            return $crate::runner::Shown::Skipped(concat!("there is no ", $program).to_owned());
+        }
+    };
+}
+
+/// Takes the case into a network of its own, with servers and names to its liking.
+#[macro_export]
+macro_rules! enter_the_internet {
+    ($ground:expr) => {
+        if let Err(reason) = $crate::internet::enter($ground.identity) {
+            return $crate::runner::Shown::Skipped(reason);
+        }
+    };
+}

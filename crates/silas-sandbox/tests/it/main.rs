@@ -4,29 +4,51 @@
 //! each case, as root (where the tests are started by root) and as an ordinary user.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
+mod commits;
 mod conflicts;
 mod crashes;
+mod directories;
+mod editors;
 mod evidence;
 mod files;
+mod kept;
+mod limits;
 mod order;
 mod pairing;
+mod power;
 mod processes;
+mod reach;
 mod revocation;
 mod runner;
+mod step;
 mod whole_path;
 mod world;
 
 fn main() {
+    if let Ok(deed) = std::env::var(power::DEED) {
+        return power::child(&deed);
+    }
+    if let Some(code) = silas_sandbox::secret_client(std::env::args()) {
+        std::process::exit(code.into());
+    }
     let groups = [
         ("whole_path", whole_path::CASES),
         ("order", order::CASES),
         ("evidence", evidence::CASES),
         ("files", files::CASES),
         ("conflicts", conflicts::CASES),
+        ("editors", editors::CASES),
         ("crashes", crashes::CASES),
+        ("directories", directories::CASES),
+        ("commits", commits::CASES),
+        ("kept", kept::CASES),
+        ("limits", limits::CASES),
+        ("power", power::CASES),
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),
         ("revocation", revocation::CASES),
+        ("reach", reach::CASES),
+        ("step", step::CASES),
     ];
     std::process::exit(runner::run(&groups));
 }

@@ -100,7 +100,7 @@ fn time_is_what_was_approved() {
     workshop.copy().unwrap();
     workshop.check(Before, 0).unwrap();
     let step = workshop.step(0).unwrap();
-    assert!(matches!(step.ended, silas_core::check::Ended::TimedOut { .. }), "{step:?}");
+    assert!(matches!(step.metadata.ended, silas_core::check::Ended::TimedOut { .. }), "{step:?}");
     assert_eq!(workshop.check(After, 0), Err(Error::TimeUp));
     drop(workshop);
     let again = loop {

@@ -23,17 +23,17 @@ pub(crate) const CASES: &[Case] = &[
     ("a_damaged_list_stops_the_launcher", a_damaged_list_stops_the_launcher),
 ];
 
-fn device() -> Withdrawn {
+pub(crate) fn device() -> Withdrawn {
     Withdrawn::Device(public(&device_key()).id())
 }
 
 /// The terminal takes something back.
-fn take_back(launcher: &Launcher, what: Withdrawn) -> Result<u64, Error> {
+pub(crate) fn take_back(launcher: &Launcher, what: Withdrawn) -> Result<u64, Error> {
     let certificate = certificate(&terminal_key(), DeviceKind::Terminal);
     Ok(launcher.withdraw(&withdrawal(&terminal_key(), what), &certificate)?.body.number)
 }
 
-fn refusal(launcher: &Launcher, evidence: &Evidence) -> Refusal {
+pub(crate) fn refusal(launcher: &Launcher, evidence: &Evidence) -> Refusal {
     match launcher.open(evidence).map(drop) {
         Err(Error::Refused(refusal)) => refusal,
         other => panic!("{other:?}"),

@@ -140,7 +140,7 @@ fn missing_programs_are_red() {
     let check = workshop.check(Phase::Before, 0).unwrap();
     assert!(!check.passed && check.reason.contains("no-such-program"), "{check:?}");
     let step = workshop.step(0).unwrap();
-    assert_eq!(step.ended, Ended::Exited(127));
+    assert_eq!(step.metadata.ended, Ended::Exited(127));
     workshop.check(Phase::After, 0).unwrap();
     assert_eq!(workshop.apply(), Err(Error::NotVerified));
 }
@@ -223,12 +223,15 @@ fn running_out_of_memory_is_red_and_says_so() {
         LimitsInForce::Cgroup2 | LimitsInForce::Cgroup1 => {
             let reason = "Out of memory (limit 100 MB)";
             assert_eq!((greedy.passed, greedy.reason.as_str(), greedy.exit_code), (false, reason, None));
-            assert_eq!((step.ended, step.output.lines().next()), (Ended::Signalled(libc::SIGKILL), Some(reason)));
+            assert_eq!(
+                (step.metadata.ended.clone(), step.output().lines().next()),
+                (Ended::Signalled(libc::SIGKILL), Some(reason))
+            );
         }
         // Nothing bounds them together, and nothing claims to.
         LimitsInForce::PerProcess => {
             assert!(greedy.passed && sealed.limits.to_string().contains("each process alone"));
-            assert_eq!(step.ended, Ended::Exited(0));
+            assert_eq!(step.metadata.ended, Ended::Exited(0));
         }
     }
 }

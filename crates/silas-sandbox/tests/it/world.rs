@@ -1,6 +1,6 @@
 //! A project, a data directory, an owner with a device, and lives of Silas that come and go.
 
-use crate::runner::wait;
+use crate::runner::{self, wait};
 use ed25519_dalek::{Signer, SigningKey};
 use silas_core::changeset::ChangeOrder;
 use silas_core::check::{Check, CheckResult, Command, Expectation};
@@ -15,7 +15,7 @@ use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
 use silas_core::{Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
-use silas_sandbox::{CellLimits, Error, Launcher, Seal, Workshop};
+use silas_sandbox::{CellLimits, Error, Launcher, Seal, ToolPlaces, Workshop};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) struct World {
-    _home: tempfile::TempDir,
+    _home: Option<tempfile::TempDir>,
     pub(crate) project: PathBuf,
     pub(crate) data: PathBuf,
     pub(crate) undo_window_secs: u64,
@@ -126,10 +126,23 @@ pub(crate) type Tree = BTreeMap<Vec<u8>, (String, Vec<u8>)>;
 impl World {
     /// A small project with one file of every kind that can change.
     pub(crate) fn new() -> World {
-        let home = tempfile::tempdir().unwrap();
+        World::in_home(tempfile::tempdir().unwrap())
+    }
+
+    /// The same in memory, where syncing takes no time, if work can be done there.
+    pub(crate) fn in_memory() -> World {
+        let in_memory = tempfile::tempdir_in("/dev/shm");
+        let works = |home: &tempfile::TempDir| {
+            let probes = silas_sandbox::probes::probes(home.path());
+            probes.iter().all(|probe| probe.state != silas_core::probe::State::Bad)
+        };
+        World::in_home(in_memory.ok().filter(works).unwrap_or_else(|| tempfile::tempdir().unwrap()))
+    }
+
+    fn in_home(home: tempfile::TempDir) -> World {
         let real = std::fs::canonicalize(home.path()).unwrap();
         let world =
-            World { project: real.join("project"), data: real.join("data"), _home: home, undo_window_secs: 3600 };
+            World { project: real.join("project"), data: real.join("data"), _home: Some(home), undo_window_secs: 3600 };
         std::fs::create_dir_all(world.project.join("src/deep")).unwrap();
         std::fs::create_dir(world.project.join(".git")).unwrap();
         std::fs::create_dir(&world.data).unwrap();
@@ -143,6 +156,11 @@ impl World {
         world.set_mode("app.txt", 0o640);
         std::os::unix::fs::symlink("app.txt", world.project.join("link")).unwrap();
         world
+    }
+
+    /// The world that another process made there.
+    pub(crate) fn at(place: &Path) -> World {
+        World { _home: None, project: place.join("project"), data: place.join("data"), undo_window_secs: 3600 }
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
@@ -165,9 +183,7 @@ impl World {
     }
 
     pub(crate) fn tree(&self) -> Tree {
-        let mut tree = Tree::new();
-        note(&self.project, &self.project, &mut tree);
-        tree
+        note_all(&self.project)
     }
 
     /// Names of staging directories in the project.
@@ -190,6 +206,8 @@ impl World {
             anchor: self.anchor(),
             undo_window_secs: self.undo_window_secs,
             limits: CellLimits::default(),
+            copies: runner::copies(),
+            tools: ToolPlaces::default(),
         }
     }
 
@@ -233,6 +251,9 @@ impl World {
             hosts: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
+            commits: false,
+            restores: None,
+            toolchains: Vec::new(),
             on_failure: "report".to_owned(),
             on_stuck: "report".to_owned(),
             failure_context: None,
@@ -257,6 +278,13 @@ impl World {
     pub(crate) fn one_change(&self) -> WorkItem {
         self.plan(&["echo new > app.txt"], &["grep -q new app.txt"])
     }
+}
+
+/// What any directory looks like, without what Silas keeps in it.
+pub(crate) fn note_all(dir: &Path) -> Tree {
+    let mut tree = Tree::new();
+    note(dir, dir, &mut tree);
+    tree
 }
 
 fn note(root: &Path, dir: &Path, tree: &mut Tree) {

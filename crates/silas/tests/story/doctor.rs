@@ -3,6 +3,8 @@
 use crate::harness::Silas;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::process::Command;
 
 fn examined(silas: &Silas) -> (i32, Vec<Value>) {
     let (code, text) = silas.command(&["doctor", "--json"]);
@@ -64,4 +66,53 @@ fn before_the_first_start_there_is_nothing_to_be_ill() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("Start Silas once"), "{text}");
     assert!(!dir.path().join("none").exists());
+}
+
+/// What a front that was taken over could still do is found out by trying, and named.
+#[test]
+fn what_the_front_could_still_reach_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = dir.path().join("engine.sock");
+    let _listener = UnixListener::bind(&engine).unwrap();
+    let doctor = |docker: &str| -> Vec<Value> {
+        let output = Command::new(env!("CARGO_BIN_EXE_silas"))
+            .args(["doctor", "--json", "--data-dir"])
+            .arg(dir.path().join("none"))
+            .env_clear()
+            .env("DOCKER_HOST", docker)
+            .env("HOME", dir.path())
+            .current_dir("/")
+            .output()
+            .unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let probes = doctor(&format!("unix://{}", engine.display()));
+    let (state, sentence) = found(&probes, "Front: sockets");
+    assert_eq!(state, "warning");
+    assert!(
+        sentence.contains("Docker engine, which makes anybody root") && sentence.contains("engine.sock"),
+        "{sentence}"
+    );
+    let (state, sentence) = found(&probes, "Front: programs");
+    assert!(state == "good" && sentence.contains("cannot start any"), "{sentence}");
+    let (state, sentence) = found(&probes, "Front: files");
+    assert!(state == "good" && sentence.contains("/etc, /usr") && sentence.contains("closed to it"), "{sentence}");
+    assert!(found(&probes, "Limits").1.contains("memory is limited"), "{probes:#?}");
+    assert!(found(&probes, "Tools").1.contains("none were found in your home"), "{probes:#?}");
+    // Without anybody listening there is nothing to reach.
+    let probes = doctor(&format!("unix://{}", dir.path().join("nobody.sock").display()));
+    assert!(!found(&probes, "Front: sockets").1.contains("nobody.sock"), "{probes:#?}");
+}
+
+#[test]
+fn fix_mends_what_it_can_and_says_so() {
+    let mut silas = Silas::start();
+    silas.line().ask("hello");
+    silas.terminate();
+    std::fs::set_permissions(silas.data().join("keys"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (code, text) = silas.command(&["doctor", "--fix"]);
+    assert!(code == 0 && text.contains("Closing") && text.contains("keys to others"), "{text}");
+    assert_eq!(std::fs::metadata(silas.data().join("keys")).unwrap().permissions().mode() & 0o777, 0o700);
+    let (code, text) = silas.command(&["doctor", "--fix"]);
+    assert!(code == 0 && text.contains("nothing that `--fix` could mend"), "{text}");
 }

@@ -15,7 +15,9 @@ fn printed_by(silas: &Silas, command: &str) -> String {
 
 #[test]
 fn the_owners_files_keys_and_sockets_are_not_there() {
-    let silas = Silas::start();
+    // Without tools in the home, whose directories and variable would be granted; `sandbox.rs` is about those.
+    let homes = ["HOME", "CARGO_HOME", "RUSTUP_HOME", "PYENV_ROOT", "NVM_DIR", "UV_PYTHON_INSTALL_DIR"];
+    let silas = Silas::start_with(&homes.map(|name| (name, "/nowhere")));
     fs::write(silas.outside().join("secret.txt"), "top secret\n").unwrap();
     let (outside, data) = (silas.outside().display().to_string(), silas.data().display().to_string());
     let command = format!(

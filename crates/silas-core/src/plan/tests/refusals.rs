@@ -78,7 +78,7 @@ fn keys() {
     );
     check(
         plan("steps:\n  - run: a\n    environment: x\n"),
-        "line 7, column 5, `steps[0].environment`: unknown key; the keys here are run, cwd",
+        "line 7, column 5, `steps[0].environment`: unknown key; the keys here are run, python, cwd",
     );
     let of_the_runtime = parse(&plan("status: done\n")).unwrap_err().to_string();
     assert!(of_the_runtime.starts_with("line 5, column 1, `status`: unknown key; the keys here are id, type, "));
@@ -113,6 +113,10 @@ fn features_of_later_versions() {
         "line 3, column 7, `type`: `tusk` is not one of task, goal, project",
     );
     check(
+        plan("steps:\n  - { run: a, python: b }\n"),
+        "line 6, column 23, `steps[0].python`: a step has `run` or `python`, not both",
+    );
+    check(
         plan("agent: stream\n"),
         "line 5, column 8, `agent`: `stream` is not available in this version; write `ephemeral`",
     );
@@ -122,7 +126,7 @@ fn features_of_later_versions() {
     );
     check(
         plan("sandbox: { toolchains: [rust] }\n"),
-        "line 5, column 24, `sandbox.toolchains`: not available in this version",
+        "line 5, column 25, `sandbox.toolchains[0]`: keys with values are needed, this is the text `rust`",
     );
     check(
         plan("verify:\n  - { name: a, run: b, expect: { exit_code: 0 }, network: true }\n"),
@@ -211,6 +215,14 @@ fn rules_of_the_item_point_at_their_line() {
         (
             "sandbox:\n  directories:\n    - { path: /a/../b, access: read }\n",
             "line 7, column 15, `sandbox.directories[0].path`: expected an absolute path without `..`",
+        ),
+        (
+            "sandbox:\n  directories:\n    - { path: /a, access: read }\n    - { path: /a, access: write }\n",
+            "line 8, column 15, `sandbox.directories[1].path`: expected a directory that is not named already",
+        ),
+        (
+            "sandbox:\n  directories:\n    - { path: /a/b, access: write }\n    - { path: /a, access: write }\n",
+            "line 8, column 15, `sandbox.directories[1].path`: expected a directory that lies neither in nor around another that may be changed",
         ),
         (
             "steps:\n  - run: make\n",

@@ -1,12 +1,13 @@
 //! Any work item at all: what the round-trip tests of plans and canonical text run through.
 
-use crate::WorkItemId;
 use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
 use crate::host::HostGrant;
 use crate::roots::Access;
 use crate::secret::SecretRef;
+use crate::toolchain::{Family, Toolchain};
 use crate::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use crate::{ExecutionId, WorkItemId};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -121,6 +122,15 @@ fn directory() -> impl Strategy<Value = Directory> {
     })
 }
 
+fn toolchain() -> impl Strategy<Value = Toolchain> {
+    (prop::sample::select(Family::ALL.to_vec()), path(), any::<u64>()).prop_map(|(family, path, n)| Toolchain {
+        family,
+        path: format!("/{path}"),
+        device: n.to_string(),
+        inode: (n / 2).to_string(),
+    })
+}
+
 fn budget() -> impl Strategy<Value = Budget> {
     (0..=1u64 << 53, 0..=1u64 << 53, 1..=86_400u64, 1..=u32::MAX, any::<u32>()).prop_map(
         |(max_tokens, max_cost_microusd, max_wall_time_seconds, max_attempts, max_planner_calls)| Budget {
@@ -153,17 +163,22 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
         InteractionMode::ActAndReport,
         InteractionMode::ConfirmOnlyWhenRequired,
     ]);
-    let step = (command(), option::of(path())).prop_map(|(run, cwd)| Step { run, cwd: cwd.map(|c| format!("d{c}")) });
+    let python = text().prop_map(|text| Command::python(format!("x{}", text.replace('\0', ""))));
+    let run = prop_oneof![3 => command(), 1 => python];
+    let step = (run, option::of(path())).prop_map(|(run, cwd)| Step { run, cwd: cwd.map(|c| format!("d{c}")) });
     let body = vec(text(), 0..6).prop_map(|lines| lines.join("\n"));
     let names = (id(), option::of(id()), option::of(id()), option::of(id()), line(200), option::of(text()));
-    let work = (vec(step, 0..4), vec(check(), 0..4), vec(directory(), 0..4), outside());
+    let work = (vec(step, 0..4), vec(check(), 0..4), vec(directory(), 0..4), outside(), vec(toolchain(), 0..3));
     let rest = (budget(), body, mode, text(), text(), option::of(text()));
-    (names, work, rest).prop_map(|(names, (steps, mut verify, mut directories, outside), rest)| {
+    (names, work, rest).prop_map(|(names, (steps, mut verify, mut directories, outside, toolchains), rest)| {
         let (id, parent, spawned_by, follow_up_of, title, domain) = names;
         let (budget, body, interaction_mode, on_failure, on_stuck, failure_context) = rest;
         verify.iter_mut().enumerate().for_each(|(n, check)| check.name = format!("{n} {}", check.name));
         let (hosts, secrets, callback_port) = outside;
+        let n_words = on_failure.len();
         verify.iter_mut().for_each(|check| check.network &= !hosts.is_empty());
+        // Each is another, and none lies in another.
+        directories.iter_mut().enumerate().for_each(|(n, directory)| directory.path.insert_str(0, &format!("/{n}")));
         if !steps.is_empty() {
             directories.push(Directory::unpinned("/work", Access::Write));
         }
@@ -183,6 +198,9 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             hosts,
             secrets,
             callback_port,
+            commits: n_words % 2 == 0,
+            restores: (n_words % 3 == 0).then(|| ExecutionId::parse("exec-earlier").unwrap()),
+            toolchains,
             on_failure,
             on_stuck,
             failure_context,

@@ -1,0 +1,80 @@
+//! What a sandbox's brokers tell whoever keeps the ledger, and ask of whoever keeps the secrets.
+//!
+//! The sandbox knows neither a ledger nor a vault; it knows this one small trait. Values of secrets pass through it and
+//! are kept by nobody on the way.
+
+use crate::host::{HostGrant, NotThere};
+use crate::secret::{Secret, SecretRef};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// One connection that a program made, or tried to make.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connection {
+    /// The grant that the program used.
+    pub to: HostGrant,
+    /// Where the stream really went; `None` if it went nowhere.
+    pub address: Option<IpAddr>,
+    pub outcome: Reached,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reached {
+    Opened,
+    /// The name stands for an address that the grant does not cover.
+    Refused(NotThere),
+    /// Nobody knows an address of that name.
+    Unresolved,
+    /// There is an address, and nobody answers there.
+    Unanswered,
+    /// A program of this machine called the port that was granted.
+    Called,
+    /// The run has made as many connections as one may.
+    TooMany,
+}
+
+impl Reached {
+    /// The stable word for a log.
+    pub fn code(self) -> &'static str {
+        match self {
+            Reached::Opened => "opened",
+            Reached::Refused(NotThere::NotPublic) => "not_public",
+            Reached::Refused(NotThere::NotThisMachine) => "not_this_machine",
+            Reached::Refused(NotThere::OtherAddress) => "other_address",
+            Reached::Unresolved => "unresolved",
+            Reached::Unanswered => "unanswered",
+            Reached::Called => "called",
+            Reached::TooMany => "too_many",
+        }
+    }
+}
+
+/// It could not be written down, so it may not go on.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("what the sandbox reached could not be written down")]
+pub struct NotRecorded;
+
+/// The far side of the brokers.
+pub trait Outside {
+    /// A connection was made or refused. An error ends the run: nothing is reached that is not written down.
+    fn connected(&mut self, connection: &Connection) -> Result<(), NotRecorded>;
+
+    /// The value of a secret that the plan names. `None` if there is no such secret; an error ends the run.
+    fn secret(&mut self, reference: &SecretRef) -> Result<Option<Secret>, NotRecorded>;
+}
+
+/// Nobody is there: nothing can be written down and no secret is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Nobody;
+
+impl Outside for Nobody {
+    fn connected(&mut self, _: &Connection) -> Result<(), NotRecorded> {
+        Err(NotRecorded)
+    }
+
+    fn secret(&mut self, _: &SecretRef) -> Result<Option<Secret>, NotRecorded> {
+        Err(NotRecorded)
+    }
+}

@@ -1,0 +1,93 @@
+//! What commands reach while they run, written into the ledger as it happens, and where their secrets come from.
+//!
+//! Values of secrets pass through here and are kept nowhere.
+
+use crate::Stream;
+use serde::{Deserialize, Serialize};
+use silas_core::ExecutionId;
+use silas_core::event::AuditEvent;
+use silas_core::outside::{Connection, NotRecorded, Outside, Reached};
+use silas_core::secret::{Secret, SecretRef};
+use silas_store::Commit;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Where the value of a secret comes from, by its name; `None` if there is no such secret.
+pub type SecretSource = Arc<dyn Fn(&SecretRef) -> Option<Secret> + Send + Sync>;
+
+/// What was reached so far, for the proof. The ledger has every single time.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Reach {
+    /// Hosts, and how often.
+    pub(crate) hosts: BTreeMap<String, u32>,
+    pub(crate) refused: u32,
+    /// Names of secrets, and how often they were given.
+    pub(crate) secrets: BTreeMap<String, u32>,
+}
+
+/// Hears what the workshop of one execution reaches.
+pub(super) struct Recorder {
+    pub(super) stream: Arc<Stream>,
+    pub(super) execution: ExecutionId,
+    pub(super) so_far: Arc<Mutex<Reach>>,
+}
+
+impl Recorder {
+    fn so_far(&self) -> MutexGuard<'_, Reach> {
+        // Counters are whole whatever happened to the thread that held them.
+        self.so_far.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// On disk before anything goes on.
+    fn write_down(
+        &self,
+        text: String,
+        event: fn(ExecutionId, silas_core::event::Text, String) -> AuditEvent,
+        reason: &str,
+    ) -> Result<(), NotRecorded> {
+        let (execution, reason) = (self.execution.clone(), reason.to_owned());
+        let writing = self.stream.store.write(move |tx| {
+            let text = tx.text(&text)?;
+            tx.record(&event(execution.clone(), text, reason.clone()))?;
+            Ok(Commit(()))
+        });
+        writing.wait().map_err(|error| {
+            tracing::error!(%error, "what a command reached could not be written down, so it is stopped");
+            NotRecorded
+        })
+    }
+}
+
+impl Outside for Recorder {
+    fn connected(&mut self, connection: &Connection) -> Result<(), NotRecorded> {
+        let to = match connection.address {
+            Some(address) => format!("{} at {address}", connection.to),
+            None => connection.to.to_string(),
+        };
+        match connection.outcome {
+            Reached::Opened | Reached::Called => {
+                *self.so_far().hosts.entry(connection.to.to_string()).or_default() += 1;
+                self.write_down(to, |execution, to, _| AuditEvent::ConnectionMade { execution, to }, "")
+            }
+            Reached::Refused(_) | Reached::Unresolved | Reached::Unanswered | Reached::TooMany => {
+                self.so_far().refused += 1;
+                let event = |execution, to, reason| AuditEvent::ConnectionRefused { execution, to, reason };
+                self.write_down(to, event, connection.outcome.code())
+            }
+        }
+    }
+
+    fn secret(&mut self, reference: &SecretRef) -> Result<Option<Secret>, NotRecorded> {
+        let found = (self.stream.secrets)(reference);
+        let name = reference.to_string();
+        if found.is_some() {
+            *self.so_far().secrets.entry(name.clone()).or_default() += 1;
+            let event = |execution, reference, _| AuditEvent::CredentialUsed { execution, reference };
+            self.write_down(name, event, "")?;
+        } else {
+            let event = |execution, reference, reason| AuditEvent::CredentialRefused { execution, reference, reason };
+            self.write_down(name, event, "no_such_secret")?;
+        }
+        Ok(found)
+    }
+}

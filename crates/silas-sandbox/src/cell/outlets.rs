@@ -1,0 +1,186 @@
+//! The places inside a cell that lead outside: a listening socket for each granted host, one for secrets, and sockets
+//! through which one port inside can be called.
+//!
+//! A socket belongs to the network namespace in which it was made, whoever holds it. So the child only makes these
+//! sockets, while it still may, and hands them to the caller; nothing of ours has to run inside to forward anything.
+//! Every granted name has an address of its own on the cell's loopback, which `/etc/hosts` tells; an address that was
+//! granted literally is put on the cell's loopback itself. Clients need not know of any of this.
+
+use super::prepared::Prepared;
+use super::report::{Failure, Step, at};
+use super::sys;
+use super::{CellSpec, Error};
+use crate::broker::{Callback, Setup};
+use crate::fd_passing;
+use silas_core::host::HostGrant;
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+
+/// Where a program finds `silas-secret`, and `silas-secret` its socket.
+pub(crate) const OWN_DIR: &str = "/run/silas";
+pub(crate) const SECRET_PROGRAM: &str = "silas-secret";
+pub(crate) const SECRET_SOCKET: &str = "secret.sock";
+
+/// Connections into the cell that one run may take; the end of a login needs one, a browser tries a few more.
+const CALLS_MAX: usize = 32;
+
+/// What goes before a descriptor on its way to the caller. Anything smaller is the number of a listener.
+const TAG_SECRETS: u8 = 254;
+const TAG_CALL: u8 = 255;
+
+#[derive(Default)]
+pub(super) struct Outlets {
+    listeners: Vec<Listening>,
+    /// Addresses that the cell's loopback must get.
+    addresses: Vec<IpAddr>,
+    /// What `/etc/hosts` says besides the usual.
+    names: Vec<(IpAddr, String)>,
+    pub(super) has_secrets: bool,
+    pub(super) callback_port: Option<u16>,
+}
+
+struct Listening {
+    grant: HostGrant,
+    at: SocketAddr,
+    /// The other half of `localhost` does without where a system has no IPv6.
+    is_needed: bool,
+}
+
+/// What the child has made.
+#[derive(Default)]
+pub(super) struct Made {
+    hosts: Vec<(usize, TcpListener)>,
+    secrets: Option<UnixListener>,
+    calls: Vec<OwnedFd>,
+}
+
+impl Outlets {
+    pub(super) fn of(spec: &CellSpec) -> Outlets {
+        let mut outlets =
+            Outlets { has_secrets: !spec.secrets.is_empty(), callback_port: spec.callback_port, ..Outlets::default() };
+        let literal: Vec<IpAddr> = spec.hosts.iter().filter_map(HostGrant::address).collect();
+        let mut free = (1..=u16::MAX).map(own_address).filter(|address| !literal.contains(address));
+        let mut places: BTreeMap<&str, IpAddr> = BTreeMap::new();
+        for grant in &spec.hosts {
+            if grant.is_localhost() {
+                // Many programs know these names by themselves and look nothing up.
+                outlets.listen(grant, Ipv4Addr::LOCALHOST.into(), true);
+                outlets.listen(grant, Ipv6Addr::LOCALHOST.into(), false);
+                if grant.host() != "localhost" {
+                    outlets.names.push((Ipv4Addr::LOCALHOST.into(), grant.host().to_owned()));
+                }
+            } else if let Some(address) = grant.address() {
+                if !address.is_loopback() && !outlets.addresses.contains(&address) {
+                    outlets.addresses.push(address);
+                }
+                outlets.listen(grant, address, true);
+            } else {
+                let known = places.get(grant.host()).copied();
+                let Some(address) = known.or_else(|| free.next()) else { continue };
+                if places.insert(grant.host(), address).is_none() {
+                    outlets.names.push((address, grant.host().to_owned()));
+                }
+                outlets.listen(grant, address, true);
+            }
+        }
+        outlets
+    }
+
+    fn listen(&mut self, grant: &HostGrant, address: IpAddr, is_needed: bool) {
+        let at = SocketAddr::new(address, grant.port());
+        // `localhost`, names below it and their addresses lead to one and the same place.
+        if !self.listeners.iter().any(|known| known.at == at) {
+            self.listeners.push(Listening { grant: grant.clone(), at, is_needed });
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.listeners.is_empty() && !self.has_secrets && self.callback_port.is_none()
+    }
+
+    /// Lines for `/etc/hosts`.
+    pub(super) fn hosts_lines(&self) -> String {
+        self.names.iter().map(|(address, name)| format!("{address} {name}\n")).collect()
+    }
+
+    /// In the child, while it may still configure its network and bind any port.
+    pub(super) fn open(&self, to: &UnixStream) -> Result<(), Failure> {
+        for (n, address) in self.addresses.iter().enumerate() {
+            sys::add_loopback_address(*address).map_err(at(Step::Network, n))?;
+        }
+        for (n, listening) in self.listeners.iter().enumerate() {
+            let failed = at(Step::Network, n);
+            match TcpListener::bind(listening.at) {
+                Ok(listener) => hand_over(to, u8::try_from(n).unwrap_or(TAG_CALL), &listener).map_err(failed)?,
+                Err(_) if !listening.is_needed => {}
+                Err(e) => return Err(failed(e)),
+            }
+        }
+        for _ in 0..self.callback_port.map_or(0, |_| CALLS_MAX) {
+            let failed = at(Step::Network, 0);
+            hand_over(to, TAG_CALL, &sys::tcp_socket().map_err(&failed)?).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+/// 127.77.0.1 and on.
+fn own_address(n: u16) -> IpAddr {
+    let [high, low] = n.to_be_bytes();
+    Ipv4Addr::new(127, 77, high, low).into()
+}
+
+pub(super) fn hand_over_secrets(to: &UnixStream, listener: &UnixListener) -> io::Result<()> {
+    hand_over(to, TAG_SECRETS, listener)
+}
+
+fn hand_over(to: &UnixStream, tag: u8, fd: &impl AsFd) -> io::Result<()> {
+    let mut socket = to;
+    socket.write_all(&[tag])?;
+    fd_passing::send(to, fd.as_fd())
+}
+
+/// Takes everything that the child hands over, until it closes its end or dies.
+pub(super) fn take_over(mut from: UnixStream) -> io::Result<Made> {
+    let mut made = Made::default();
+    let mut tag = [0];
+    while from.read(&mut tag)? == 1 {
+        let fd = fd_passing::receive(&from)?;
+        match tag[0] {
+            TAG_CALL => made.calls.push(fd),
+            TAG_SECRETS => made.secrets = Some(UnixListener::from(fd)),
+            n => made.hosts.push((usize::from(n), TcpListener::from(fd))),
+        }
+    }
+    Ok(made)
+}
+
+impl Made {
+    /// What the child has made, put together with what was granted.
+    pub(super) fn setup(self, cell: &Prepared<'_>, callers: Vec<TcpListener>) -> Setup {
+        let granted =
+            |(n, listener): (usize, TcpListener)| Some((cell.outlets.listeners.get(n)?.grant.clone(), listener));
+        Setup {
+            hosts: self.hosts.into_iter().filter_map(granted).collect(),
+            secrets: self.secrets.map(|listener| (listener, cell.spec.secrets.clone())),
+            callback: cell.outlets.callback_port.map(|port| Callback { port, listeners: callers, calls: self.calls }),
+        }
+    }
+}
+
+/// The port on this machine's loopback; on its IPv6 half too where there is one.
+pub(super) fn open_callback_port(port: u16) -> Result<Vec<TcpListener>, Error> {
+    let first = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|cause| Error::CallbackPort { port, cause })?;
+    let second = match TcpListener::bind((Ipv6Addr::LOCALHOST, port)) {
+        Ok(listener) => Some(listener),
+        Err(cause) if cause.kind() == io::ErrorKind::AddrInUse => return Err(Error::CallbackPort { port, cause }),
+        Err(_) => None,
+    };
+    Ok(std::iter::once(first).chain(second).collect())
+}
+
+#[cfg(test)]
+mod tests;
