@@ -20,6 +20,8 @@ pub enum Decision {
         hosts: Vec<String>,
         check: String,
     },
+    /// A whole plan, as in a file: it begins with a line `---`.
+    Plan,
     /// "put back the last change", also when its time for undoing is over
     PutBack,
     /// "what did you do?"
@@ -48,6 +50,7 @@ impl Decision {
         match self {
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => true,
             Decision::RunAndCheck { .. }
+            | Decision::Plan
             | Decision::PutBack
             | Decision::WhatHappened
             | Decision::ListTasks
@@ -70,6 +73,9 @@ pub const UNDERSTOOD: [&str; 8] = [
 
 pub fn decide(text: &str) -> Decision {
     let text = text.trim();
+    if text.lines().next().is_some_and(|line| line.trim_end() == "---") {
+        return Decision::Plan;
+    }
     if let Some(decision) = run_and_check(text).or_else(|| change_tasks(text)) {
         return decision;
     }

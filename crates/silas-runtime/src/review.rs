@@ -82,7 +82,7 @@ impl Stream {
         match proposal {
             Proposal::Root(grant) => self.root_question(&grant),
             Proposal::Plan(item) => {
-                let face = self.words.plan(&item, &turn.message.text);
+                let face = self.words.plan(&item, &item.definition().body);
                 let subject = item.id().to_string();
                 let card = self.card(face, &subject, Some(item.as_ref()), self.options.plan_timeout)?;
                 Ok(Question { card, subject, item: Some((*item, turn.trace.clone())) })

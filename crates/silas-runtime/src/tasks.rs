@@ -68,6 +68,7 @@ impl Stream {
             Decision::CompleteTask { task } => (task, false),
             Decision::ReopenTask { task } => (task, true),
             Decision::RunAndCheck { .. }
+            | Decision::Plan
             | Decision::PutBack
             | Decision::WhatHappened
             | Decision::ListTasks

@@ -144,6 +144,8 @@ enum ConfigCommand {
 enum PlanCommand {
     /// Check a plan and say what is wrong, with line and column.
     Check { file: PathBuf },
+    /// Give a plan to Silas. It asks before anything runs.
+    Submit { file: PathBuf },
     /// Show what a plan would ask for, and its hash.
     Show { file: PathBuf },
 }
@@ -169,6 +171,9 @@ fn main() -> ExitCode {
         Command::Config(ConfigCommand::Reference) => start::config_reference(),
         Command::Plan(PlanCommand::Check { file }) => plan_file::check(&file),
         Command::Plan(PlanCommand::Show { file }) => plan_file::show(&file),
+        Command::Plan(PlanCommand::Submit { file }) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| plan_file::submit(&home, &file))
+        }
         Command::Audit(AuditCommand::Verify(verify)) => {
             ledger_file::verify(&verify, args.data_dir, args.config.as_deref())
         }

@@ -1,6 +1,10 @@
-//! `silas plan check|show`: reads a plan as the runtime would, and runs nothing.
+//! `silas plan check|show|submit`: reads a plan as the runtime would, and runs nothing. Submitting one is saying it: a message
+//! like any other, signed with the terminal's key, and Silas asks before anything runs.
 
+use crate::home::Home;
+use crate::{Command, terminal};
 use anyhow::{Context, Result};
+use silas_core::message::MESSAGE_BYTES_MAX;
 use silas_core::plan;
 use silas_core::work::WorkItem;
 use std::fs::File;
@@ -43,6 +47,18 @@ pub(crate) fn show(file: &Path) -> Result<ExitCode> {
     println!("  stops at   {} s", d.budget.max_wall_time_seconds);
     println!("  plan hash  {}", item.plan_hash()?);
     Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn submit(home: &Home, file: &Path) -> Result<ExitCode> {
+    if let Err(problem) = read(file)? {
+        eprintln!("{}: {problem}", file.display());
+        return Ok(ExitCode::FAILURE);
+    }
+    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read.", file.display()))?;
+    if text.len() > MESSAGE_BYTES_MAX {
+        anyhow::bail!("{}: a plan that is submitted is at most {MESSAGE_BYTES_MAX} bytes long.", file.display());
+    }
+    terminal::run(home, Command::Say { text })
 }
 
 /// One byte more than allowed is read, so that a huge file is refused without being loaded.

@@ -30,6 +30,13 @@ fn commits_and_putting_back() {
 }
 
 #[test]
+fn a_plan_begins_with_its_fence() {
+    assert_eq!(decide("---\ntitle: x\n---\n"), Decision::Plan);
+    assert_eq!(decide("--- and so on"), Decision::NotUnderstood);
+    assert_eq!(decide("a ---"), Decision::NotUnderstood);
+}
+
+#[test]
 fn several_directories() {
     let cases = [
         ("run `a` in /p and /q and check with `b`", several("a", &["/p", "/q"], &[], "b")),

@@ -8,6 +8,7 @@ use silas_agents::Answer;
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::host::HostGrant;
 use silas_core::message::Message;
+use silas_core::plan;
 use silas_core::reflex::{self, Decision};
 use silas_core::roots::{self, Access, RootGrant, RootKind};
 use silas_core::taint::{Lineage, Source};
@@ -60,6 +61,12 @@ const NAME_CHARS_MAX: usize = 60;
 /// Rows of Activity that are told in one reply.
 const TOLD_MAX: usize = 12;
 
+fn in_review(item: WorkItem) -> Route {
+    let name = changed_name(&item.definition().directories);
+    let say = format!("A plan for {name} is in Review. Nothing runs before you approve it.");
+    Route::propose(say, Proposal::Plan(Box::new(item)))
+}
+
 /// What "run … and check with …" names besides its directory.
 struct Wish {
     run: String,
@@ -95,6 +102,7 @@ impl Stream {
                 let plan = self.run_and_check(message, wish, (directories, reads)).await?;
                 Ok(if commits { plan.with_commits()? } else { plan })
             }
+            Decision::Plan => self.take_plan(message).await,
             Decision::PutBack => self.put_back(message).await,
             Decision::WhatHappened => self.what_happened().await.map(Route::tell),
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => {
@@ -115,32 +123,61 @@ impl Stream {
         wish: Wish,
         (written, read): (Vec<String>, Vec<String>),
     ) -> Result<Route, Trouble> {
-        let granted = self.roots().await?;
-        // A relative name means the same before and after its directory was allowed: it is seen from where Silas was
-        // started. With no name at all, the first allowed directory is meant.
-        let start_dir = self.options.start_dir.clone().unwrap_or_else(|| PathBuf::from("/"));
-        let first = match granted.first() {
-            Some(root) => root.path.clone(),
-            None => ".".to_owned(),
+        let written = match written.as_slice() {
+            // With no name at all, the first allowed directory is meant.
+            [] => vec![self.roots().await?.first().map_or_else(|| ".".to_owned(), |root| root.path.clone())],
+            _ => written,
         };
-        let written = if written.is_empty() { vec![first] } else { written };
         let wanted = written.into_iter().map(|typed| (typed, Access::Write));
         let wanted = wanted.chain(read.into_iter().map(|typed| (typed, Access::Read)));
-        let mut directories = Vec::new();
+        let directories = match self.directories(wanted.collect()).await? {
+            Ok(directories) => directories,
+            Err(question) => return Ok(question),
+        };
+        let toolchains = self.toolchains(&directories).await?;
+        let item = self.plan(message, wish, directories, toolchains)?;
+        Ok(in_review(item))
+    }
+
+    /// A whole plan that the owner wrote. Where it is to work is looked up now, and its tools are found now.
+    async fn take_plan(&self, message: &Message) -> Result<Route, Trouble> {
+        let written = plan::parse(message.text.trim_start().as_bytes()).map_err(|bad| {
+            let what = scrub::visible(&format!("The plan cannot be read. {bad}."));
+            Trouble::new("E_WORK_PLAN", &what, "Mend it there and send it again; nothing was planned.")
+        })?;
+        let d = written.definition();
+        let wanted = d.directories.iter().map(|directory| (directory.path.clone(), directory.access)).collect();
+        let directories = match self.directories(wanted).await? {
+            Ok(directories) => directories,
+            Err(question) => return Ok(question),
+        };
+        let definition = Definition {
+            // The same file may be sent twice; each time it is a plan of its own.
+            id: WorkItemId::new(self.random.as_ref()),
+            toolchains: self.toolchains(&directories).await?,
+            directories,
+            ..d.clone()
+        };
+        Ok(in_review(WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))?))
+    }
+
+    /// The directories as they are on disk, or the question whether plans may work in one of them.
+    async fn directories(&self, wanted: Vec<(String, Access)>) -> Result<Result<Vec<Directory>, Route>, Trouble> {
+        let granted = self.roots().await?;
+        // A relative name means the same before and after its directory was allowed: it is seen from where Silas was
+        // started.
+        let start_dir = self.options.start_dir.clone().unwrap_or_else(|| PathBuf::from("/"));
+        let mut directories = Vec::with_capacity(wanted.len());
         for (typed, access) in wanted {
             let place = self.places.resolve(&typed, &start_dir)?;
             if !granted.iter().any(|root| roots::contains(&root.path, &place.path)) {
                 let path = self.words.path(&place.path);
                 let say = format!("First: may plans work in {path}? The answer is in Review.");
-                return Ok(Route::propose(say, Proposal::Root(RootGrant { kind: RootKind::Root, place })));
+                return Ok(Err(Route::propose(say, Proposal::Root(RootGrant { kind: RootKind::Root, place }))));
             }
             directories.push(Directory::pinned(place, access));
         }
-        let name = changed_name(&directories);
-        let toolchains = self.toolchains(&directories).await?;
-        let item = self.plan(message, wish, directories, toolchains)?;
-        let say = format!("A plan for {name} is in Review. Nothing runs before you approve it.");
-        Ok(Route::propose(say, Proposal::Plan(Box::new(item))))
+        Ok(Ok(directories))
     }
 
     /// Found by the launcher, which can look into a home; named on the card and pinned in the plan.

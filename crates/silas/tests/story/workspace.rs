@@ -195,3 +195,39 @@ fn the_last_change_can_be_put_back_when_its_undo_is_over() {
     assert_eq!(silas.tree(), original);
     silas.assert_ledger_holds();
 }
+
+/// A plan as a person writes it, given to Silas as a file or pasted into the page.
+#[test]
+fn a_plan_file_is_submitted_approved_and_proved() {
+    let silas = Silas::start();
+    let repo = silas.repo();
+    let plan = format!(
+        "---\nid: task-greet\ntitle: Say hello\ntype: task\nsteps:\n  - python: |\n      open('hello.txt', 'w').write('hello')\nverify:\n  \
+         - name: it greets\n    run: cat hello.txt\n    expect: {{ equals: hello }}\nsandbox:\n  directories:\n    \
+         - {{ path: {}, access: write }}\n---\nGreet whoever comes.\n",
+        repo.display()
+    );
+    let file = silas.outside().join("greet.md");
+    fs::write(&file, &plan).unwrap();
+    let (code, text) = silas.command(&["plan", "submit", file.to_str().unwrap()]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("may plans work in"), "{text}");
+    let mut line = silas.line();
+    let card = allow_all(&mut line);
+    assert_eq!(
+        (card.face.intent.as_str(), card.face.rationale.trim()),
+        ("Run 1 command in repo", "Greet whoever comes.")
+    );
+    line.approve(CardKind::Plan).unwrap();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+    assert_eq!(fs::read_to_string(repo.join("hello.txt")).unwrap(), "hello");
+
+    // Twice is two plans; a bad one is refused with its place, and a very long one before anything is sent.
+    let reply = line.ask(&plan.replace("title: Say hello", "titel: Say hello"));
+    assert!(reply.contains("The plan cannot be read. line 3") && reply.contains("nothing was planned"), "{reply}");
+    assert!(line.ask(&plan).contains("is in Review"));
+    fs::write(&file, plan + &"x".repeat(40_000)).unwrap();
+    let (code, text) = silas.command(&["plan", "submit", file.to_str().unwrap()]);
+    assert!(code != 0 && text.contains("at most 32768 bytes"), "{text}");
+    silas.assert_ledger_holds();
+}
