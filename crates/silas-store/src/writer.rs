@@ -10,11 +10,11 @@ use crate::Error;
 use crate::checkpoint::Checkpointer;
 use crate::connect;
 use crate::lanes::{Lane, Queue};
+use crate::lock::Lock;
 use crate::tx::{Effects, Tx};
 use crate::write::{Durability, Ending, Job, Member};
 use rusqlite::Connection;
 use silas_core::{Clock, Random};
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,7 +42,7 @@ pub(crate) struct Writer<D> {
     pub(crate) n_durable_commits: Arc<AtomicU64>,
     pub(crate) checkpointer: Checkpointer,
     /// Held as long as this thread can write.
-    pub(crate) lock: Arc<File>,
+    pub(crate) lock: Arc<Lock>,
 }
 
 /// The group's transaction is gone, with everything that its members did.
