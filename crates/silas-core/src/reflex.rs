@@ -11,6 +11,8 @@ pub enum Decision {
         run: String,
         directory: Option<String>,
         check: String,
+        /// False for "check openly with": the command may change what judges it.
+        protected: bool,
     },
     /// "what did you do?"
     WhatHappened,
@@ -91,9 +93,11 @@ fn run_and_check(text: &str) -> Option<Decision> {
         }
         None => (None, rest),
     };
-    let rest = word(rest, &["and check with", "then check with", "and check it with", "check with"])?;
-    let (check, rest) = quoted(rest)?;
-    is_end(rest).then_some(Decision::RunAndCheck { run, directory, check })
+    let openly = word(rest, &["and check openly with", "then check openly with", "check openly with"]);
+    let protected = openly.is_none();
+    let closely = || word(rest, &["and check with", "then check with", "and check it with", "check with"]);
+    let (check, rest) = quoted(openly.or_else(closely)?)?;
+    is_end(rest).then_some(Decision::RunAndCheck { run, directory, check, protected })
 }
 
 fn change_tasks(text: &str) -> Option<Decision> {

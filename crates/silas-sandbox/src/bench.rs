@@ -13,18 +13,19 @@ use crate::lifeline::Lifeline;
 use crate::permit::Permit;
 use crate::protocol::WorkshopAsk;
 use crate::tree::{self, Manifest};
-use crate::workspace::{self, Ran, Run, Throwaway, Workspace};
+use crate::workspace::{self, Ran, Run, Workspace};
 use crate::{Applied, Changes, Copied, Error, StepResult, diff, frame};
 use serde::Serialize;
 use silas_core::changeset::Changeset;
-use silas_core::check::{CheckResult, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed, Outcome};
-use silas_core::event::Phase;
+use silas_core::check::{CheckResult, Ended, Outcome};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
-use silas_core::roots;
+use silas_core::testlog::TestLog;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+
+mod verify;
 
 pub(crate) struct Bench {
     ground: Ground,
@@ -34,6 +35,8 @@ pub(crate) struct Bench {
     deadline: Instant,
     workspace: Option<Workspace>,
     before: Vec<CheckResult>,
+    /// Which tests ran before, for those checks that say so.
+    tests_before: Vec<Option<TestLog>>,
     n_steps_run: usize,
     /// What the copy is once all steps have run. Everything after works with this.
     finished: Option<(Manifest, Changeset)>,
@@ -57,6 +60,7 @@ impl Bench {
             deadline: Instant::now() + left,
             workspace: None,
             before: Vec::new(),
+            tests_before: Vec::new(),
             n_steps_run: 0,
             finished: None,
             after: Vec::new(),
@@ -69,7 +73,7 @@ impl Bench {
         while let Ok(Some(ask)) = frame::receive::<WorkshopAsk>(&mut self.socket) {
             let answered = match ask {
                 WorkshopAsk::Copy => self.copy().and_then(|done| reply(&done)),
-                WorkshopAsk::Check { phase, n } => self.check(phase, n).and_then(|done| reply(&done)),
+                WorkshopAsk::Checks { phase } => self.checks(phase).and_then(|done| reply(&done)),
                 WorkshopAsk::Step { n } => self.step(n).and_then(|done| reply(&done)),
                 WorkshopAsk::Changes => self.changes().and_then(|done| reply(&done)),
                 WorkshopAsk::Apply => self.apply().and_then(|done| reply(&done)),
@@ -109,101 +113,12 @@ impl Bench {
         Ok(copied)
     }
 
-    fn check(&mut self, phase: Phase, n: usize) -> Result<CheckResult, Error> {
-        let n_checks = self.permit.plan.definition().verify.len();
-        let n_steps = self.permit.plan.definition().steps.len();
-        let done = match phase {
-            Phase::Before => self.before.len(),
-            Phase::After => self.after.len(),
-        };
-        self.must(n == done && n < n_checks, "checks run once each, in their order")?;
-        match phase {
-            Phase::Before => self.must(self.n_steps_run == 0, "this check runs before the steps")?,
-            Phase::After => {
-                self.must(self.before.len() == n_checks, "every check runs before the steps too")?;
-                self.must(self.n_steps_run == n_steps, "this check runs after the steps")?;
-                self.finish()?;
-            }
-        }
-        let result = self.run_check(n)?;
-        let (results, point) = match phase {
-            Phase::Before => (&mut self.before, FailPoint::CheckedBefore),
-            Phase::After => (&mut self.after, FailPoint::CheckedAfter),
-        };
-        results.push(result.clone());
-        if results.len() == n_checks {
-            fail::point(point);
-        }
-        Ok(result)
-    }
-
-    fn run_check(&self, n: usize) -> Result<CheckResult, Error> {
-        let check = &self.permit.plan.definition().verify[n];
-        let workspace = self.workspace()?;
-        let expected = self.finished.as_ref().map_or(&workspace.original, |(manifest, _)| manifest);
-        let copy = workspace.throwaway(&expected.files, Lifeline::of(&self.socket))?;
-        let hosts = if check.network { self.permit.plan.definition().hosts.as_slice() } else { &[] };
-        let run = Run { hosts, wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None) };
-        let outcome = match workspace.run_check(&run, &copy)? {
-            Ran::Ended(outcome) => outcome,
-            Ran::NotStarted(reason) => {
-                let name = check.name.clone();
-                let output = String::new();
-                return Ok(CheckResult { name, passed: false, reason, output, exit_code: None, took_ms: 0 });
-            }
-        };
-        let (passed, reason) = self.judge(&check.expect, &outcome, &copy);
-        Ok(CheckResult {
-            name: check.name.clone(),
-            passed,
-            reason,
-            output: words(&outcome.stdout, &outcome.stderr, OUTPUT_CHARS_KEPT),
-            exit_code: match outcome.ended {
-                Ended::Exited(code) => Some(code),
-                Ended::Signalled(_) | Ended::TimedOut { .. } => None,
-            },
-            took_ms: millis(outcome.took),
-        })
-    }
-
-    fn judge(&self, expect: &Expectation, outcome: &CellOutcome, copy: &Throwaway<'_>) -> (bool, String) {
-        let needs_all = match expect {
-            Expectation::Equals(_) | Expectation::Regex(_) => true,
-            Expectation::OutputLt(_) | Expectation::OutputGt(_) => true,
-            Expectation::ExitCode(_) | Expectation::Contains(_) => false,
-            Expectation::FileExists(_) | Expectation::NotEmpty => false,
-        };
-        if let Some(why) = self.why_killed(outcome) {
-            return (false, why);
-        }
-        if needs_all && outcome.is_truncated {
-            return (false, "The output is too long to be judged".to_owned());
-        }
-        let file_found = if let Expectation::FileExists(path) = expect { self.file_exists(path, copy) } else { None };
-        expect.judge(&Observed { ended: outcome.ended.clone(), stdout: outcome.stdout.clone(), file_found })
-    }
-
     /// What nobody but us can know of the end of a program.
     fn why_killed(&self, outcome: &CellOutcome) -> Option<String> {
         if outcome.is_memory_exceeded {
             return Some(format!("Out of memory (limit {} MB)", self.ground.limits.memory_bytes_max >> 20));
         }
         outcome.is_disk_nearly_full.then(|| "Stopped because the disk was nearly full".to_owned())
-    }
-
-    /// In the copy or in a directory that may be read; `None` anywhere else.
-    fn file_exists(&self, path: &str, copy: &Throwaway<'_>) -> Option<bool> {
-        let below = |dir: &crate::dir::Dir, rest: &str| {
-            let rest = rest.trim_matches('/');
-            rest.is_empty() || dir.has(rest.as_bytes())
-        };
-        if !path.starts_with('/') {
-            return Some(below(&copy.dir, path));
-        }
-        let places = std::iter::once((&self.permit.work_in.place, &copy.dir));
-        let places = places.chain(self.permit.reads.iter().map(|read| (&read.place, &read.dir)));
-        let innermost = places.filter(|(place, _)| roots::contains(&place.path, path));
-        innermost.max_by_key(|(place, _)| place.path.len()).map(|(place, dir)| below(dir, &path[place.path.len()..]))
     }
 
     fn step(&mut self, n: usize) -> Result<StepResult, Error> {
@@ -214,7 +129,7 @@ impl Bench {
         self.must(n == self.n_steps_run && n < n_steps, "steps run once each, in their order")?;
         let step = &plan.steps[n];
         let workspace = self.workspace()?;
-        let run = Run { hosts: &plan.hosts, wall: self.wall(None)?, ..self.run(&step.run, step.cwd.as_deref()) };
+        let run = Run { hosts: &plan.hosts, wall: self.wall(None)?, ..self.command(&step.run, step.cwd.as_deref()) };
         let result = match workspace.run_step(&run)? {
             Ran::Ended(outcome) => {
                 let mut output = words(&outcome.stdout, &outcome.stderr, STEP_OUTPUT_CHARS_MAX);
@@ -237,7 +152,8 @@ impl Bench {
         let workspace = self.workspace()?;
         let changeset = self.finished()?.1.clone();
         let diffs = diff::of(&changeset, &self.permit.work_in.dir, &workspace.copy)?;
-        Ok(Changes { changeset, diffs })
+        let flags = diff::flags(&changeset, &self.permit.work_in.dir, &workspace.copy, Lifeline::of(&self.socket))?;
+        Ok(Changes { changeset, diffs, flags, unseen: self.unseen()? })
     }
 
     fn apply(&mut self) -> Result<Applied, Error> {
@@ -305,7 +221,7 @@ impl Bench {
         self.workspace.as_ref().ok_or_else(|| Error::Order("the copy is made first".to_owned()))
     }
 
-    fn run<'a>(&'a self, command: &'a silas_core::check::Command, cwd: Option<&'a str>) -> Run<'a> {
+    fn command<'a>(&'a self, command: &'a silas_core::check::Command, cwd: Option<&'a str>) -> Run<'a> {
         Run {
             command,
             cwd,
@@ -313,6 +229,8 @@ impl Bench {
             reads: &self.permit.reads,
             hosts: &[],
             limits: &self.ground.limits,
+            env: &[],
+            mounts: &[],
             wall: Duration::ZERO,
             lifeline: Lifeline::of(&self.socket),
         }

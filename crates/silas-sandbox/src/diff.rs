@@ -4,11 +4,14 @@
 use crate::Error;
 use crate::dir::Dir;
 use crate::error::Doing;
+use crate::lifeline::Lifeline;
 use crate::observe;
 use crate::observe::Seen;
 use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileState};
+use silas_core::flags::{self, FLAGS_MAX, Flag};
 use silas_core::relpath::RelPath;
 use similar::{ChangeTag, TextDiff};
+use std::collections::HashSet;
 use std::io::Read;
 use std::time::Duration;
 
@@ -18,12 +21,36 @@ const FILES_MAX: usize = 50;
 const TEXT_BYTES_MAX: u64 = 256 << 10;
 const LINES_MAX: usize = 400;
 const LINE_CHARS_MAX: usize = 500;
+/// Files that are looked through for what to look at twice.
+const FLAGGED_FILES_MAX: usize = 2000;
 const CONTEXT_LINES: usize = 3;
 /// After this the comparison takes the simple way and shows more lines as changed than it might.
 const TIME_MAX: Duration = Duration::from_millis(500);
 
 pub(crate) fn of(changeset: &Changeset, real: &Dir, copy: &Dir) -> Result<Vec<FileDiff>, Error> {
     changeset.changes.iter().take(FILES_MAX).map(|change| one(change, real, copy)).collect()
+}
+
+/// What to look at twice. Looks at more files than are shown: what is hidden among many is what one looks for.
+pub(crate) fn flags(changeset: &Changeset, real: &Dir, copy: &Dir, lifeline: Lifeline<'_>) -> Result<Vec<Flag>, Error> {
+    let mut found = Vec::new();
+    for change in changeset.changes.iter().take(FLAGGED_FILES_MAX) {
+        lifeline.holds()?;
+        let before = text(real, &change.path, change.before.as_ref())?.unwrap_or_default();
+        let after = text(copy, &change.path, change.after.as_ref())?;
+        let known: HashSet<&str> = before.lines().collect();
+        let added = after.iter().flat_map(|text| text.lines()).filter(|line| !known.contains(line));
+        found.extend(flags::of(&change.path, added));
+        if after.is_none() {
+            let what = "is not text, or too long to look through".to_owned();
+            found.push(Flag { path: change.path.clone(), what });
+        }
+        if found.len() >= FLAGS_MAX {
+            break;
+        }
+    }
+    found.truncate(FLAGS_MAX);
+    Ok(found)
 }
 
 fn one(change: &Change, real: &Dir, copy: &Dir) -> Result<FileDiff, Error> {

@@ -31,6 +31,8 @@ pub(crate) struct Stat {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     pub(crate) modified: std::time::SystemTime,
+    /// When content, name or mode last changed: seconds and nanoseconds, set by the kernel alone.
+    pub(crate) changed: (i64, i64),
 }
 
 /// How a name moves. There is no third way: nothing is ever overwritten.
@@ -187,6 +189,7 @@ impl From<libc::stat> for Stat {
             inode: stat.st_ino,
             uid: stat.st_uid,
             gid: stat.st_gid,
+            changed: (stat.st_ctime, stat.st_ctime_nsec),
             modified: std::time::UNIX_EPOCH + std::time::Duration::new(secs, nanos),
         }
     }

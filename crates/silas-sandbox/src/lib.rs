@@ -47,9 +47,11 @@ mod serve;
 mod stage;
 mod syscall;
 mod terminal;
+mod tester;
 mod trade;
 mod tree;
 mod undo;
+mod view;
 mod workshop;
 mod workspace;
 

@@ -33,6 +33,8 @@ pub(crate) struct Workspace {
 /// A copy of the copy; removed when it goes.
 pub(crate) struct Throwaway<'a> {
     home: &'a Dir,
+    /// Checks that run side by side have one each.
+    name: String,
     pub(crate) dir: Dir,
 }
 
@@ -62,15 +64,18 @@ impl Workspace {
         Ok(Workspace { home: home.to_owned(), home_dir, copy, original: manifest, git })
     }
 
-    /// A copy of the copy, for one check. It must be what it is believed to be: `expected`.
+    /// A copy of the copy, for one check. It must be what it is believed to be: `expected`. `slot` tells copies apart
+    /// that are there at the same time.
     pub(crate) fn throwaway(
         &self,
+        slot: usize,
         expected: &BTreeMap<RelPath, FileState>,
         lifeline: Lifeline<'_>,
     ) -> Result<Throwaway<'_>, Error> {
-        removal::tree(&self.home_dir, THROWAWAY.as_bytes()).doing(|| "Clearing the last check's copy".to_owned())?;
-        let dir = empty_like(&self.home_dir, THROWAWAY, &self.copy, self.git)?;
-        let throwaway = Throwaway { home: &self.home_dir, dir };
+        let name = format!("{THROWAWAY}-{slot}");
+        removal::tree(&self.home_dir, name.as_bytes()).doing(|| "Clearing the last check's copy".to_owned())?;
+        let dir = empty_like(&self.home_dir, &name, &self.copy, self.git)?;
+        let throwaway = Throwaway { home: &self.home_dir, name, dir };
         let copied = tree::copy(&self.copy, &throwaway.dir, self.git, lifeline)?;
         let paths = copied.differences(expected);
         if !paths.is_empty() {
@@ -109,8 +114,8 @@ impl Workspace {
     }
 
     /// Runs a check in the throwaway copy that was just made.
-    pub(crate) fn run_check(&self, run: &Run<'_>, _in: &Throwaway<'_>) -> Result<Ran, Error> {
-        self.run(run, THROWAWAY)
+    pub(crate) fn run_check(&self, run: &Run<'_>, within: &Throwaway<'_>) -> Result<Ran, Error> {
+        self.run(run, &within.name)
     }
 
     fn run(&self, run: &Run<'_>, copy: &str) -> Result<Ran, Error> {
@@ -127,12 +132,14 @@ impl Workspace {
             let path = PathBuf::from(&read.place.path);
             mounts.push(Mount { source: path.clone(), target: path, access: MountAccess::ReadOnly });
         }
-        mounts.push(self.fresh_home()?);
+        mounts.push(self.fresh_home(copy)?);
+        mounts.extend_from_slice(run.mounts);
         // Parents first, so that one directory inside another is seen.
         mounts.sort_by(|a, b| a.target.cmp(&b.target));
+        let env = [("PATH", PATH_INSIDE), ("HOME", HOME_INSIDE)].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let spec = CellSpec {
             argv: run.command.argv(),
-            env: [("PATH", PATH_INSIDE), ("HOME", HOME_INSIDE)].map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
+            env: env.into_iter().chain(run.env.iter().cloned()).collect(),
             cwd: run.cwd.map_or_else(|| root.to_owned(), |cwd| root.join(cwd)),
             mounts,
             hosts: run.hosts.to_vec(),
@@ -146,12 +153,19 @@ impl Workspace {
         }
     }
 
-    fn fresh_home(&self) -> Result<Mount, Error> {
+    /// For a command in one of the copies.
+    fn fresh_home(&self, copy: &str) -> Result<Mount, Error> {
         let doing = || "Making an empty home".to_owned();
-        removal::tree(&self.home_dir, HOME.as_bytes()).doing(doing)?;
-        self.home_dir.mkdir(HOME.as_bytes(), 0o700).doing(doing)?;
+        let name = format!("{HOME}-{copy}");
+        removal::tree(&self.home_dir, name.as_bytes()).doing(doing)?;
+        self.home_dir.mkdir(name.as_bytes(), 0o700).doing(doing)?;
         let target = PathBuf::from(HOME_INSIDE);
-        Ok(Mount { source: self.home.join(HOME), target, access: MountAccess::ReadWrite })
+        Ok(Mount { source: self.home.join(name), target, access: MountAccess::ReadWrite })
+    }
+
+    /// Where files of this execution's own lie, beside the copies.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
     }
 }
 
@@ -170,6 +184,10 @@ pub(crate) struct Run<'a> {
     pub(crate) work_in: &'a Granted,
     pub(crate) reads: &'a [Granted],
     pub(crate) hosts: &'a [HostGrant],
+    /// Besides `PATH` and `HOME`.
+    pub(crate) env: &'a [(String, String)],
+    /// Besides the directories.
+    pub(crate) mounts: &'a [Mount],
     pub(crate) limits: &'a CellLimits,
     pub(crate) wall: Duration,
     pub(crate) lifeline: Lifeline<'a>,
@@ -202,6 +220,6 @@ pub(crate) fn remove(home: &Path) -> Result<(), Error> {
 impl Drop for Throwaway<'_> {
     fn drop(&mut self) {
         // What cannot be removed now is removed before the next check, or with the whole workspace; both say so if not.
-        let _ = removal::tree(self.home, THROWAWAY.as_bytes());
+        let _ = removal::tree(self.home, self.name.as_bytes());
     }
 }

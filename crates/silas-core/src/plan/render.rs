@@ -38,6 +38,9 @@ pub fn render(item: &WorkItem) -> String {
         if check.network {
             line(&mut out, 2, "network", "true");
         }
+        if !check.protected {
+            line(&mut out, 2, "protected", "false");
+        }
     }
     if !d.directories.is_empty() || !d.hosts.is_empty() || !d.secrets.is_empty() || d.callback_port.is_some() {
         out.push_str("sandbox:\n");

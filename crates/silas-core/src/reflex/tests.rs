@@ -3,7 +3,12 @@
 use super::*;
 
 fn run(run: &str, directory: Option<&str>, check: &str) -> Decision {
-    Decision::RunAndCheck { run: run.to_owned(), directory: directory.map(str::to_owned), check: check.to_owned() }
+    Decision::RunAndCheck {
+        run: run.to_owned(),
+        directory: directory.map(str::to_owned),
+        check: check.to_owned(),
+        protected: true,
+    }
 }
 
 #[test]
@@ -196,4 +201,14 @@ fn no_prefix_of_a_sentence_panics() {
             decide(&String::from_iter(&all[from..to]));
         }
     }
+}
+
+#[test]
+fn a_check_is_open_only_if_that_is_said() {
+    for text in ["run `a` and check openly with `b`", "Run `a`, then check openly with `b`."] {
+        let open =
+            Decision::RunAndCheck { run: "a".to_owned(), directory: None, check: "b".to_owned(), protected: false };
+        assert_eq!(decide(text), open, "{text}");
+    }
+    assert_eq!(decide("run `a` and check not openly with `b`"), Decision::NotUnderstood);
 }

@@ -42,6 +42,12 @@ const NAME_CHARS_MAX: usize = 60;
 /// Rows of Activity that are told in one reply.
 const TOLD_MAX: usize = 12;
 
+/// The check that a sentence asks for.
+struct Wanted {
+    check: String,
+    protected: bool,
+}
+
 impl Stream {
     /// Trouble on this road is an answer to the owner, not a failure of the turn.
     pub(super) async fn route(&self, message: &Message) -> Route {
@@ -57,7 +63,9 @@ impl Stream {
             ));
         }
         match reflex::decide(&message.text) {
-            Decision::RunAndCheck { run, directory, check } => self.run_and_check(message, run, directory, check).await,
+            Decision::RunAndCheck { run, directory, check, protected } => {
+                self.run_and_check(message, run, directory, Wanted { check, protected }).await
+            }
             Decision::WhatHappened => self.what_happened().await.map(Route::tell),
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => {
                 self.change_tasks(message).await.map(Route::say)
@@ -76,7 +84,7 @@ impl Stream {
         message: &Message,
         run: String,
         directory: Option<String>,
-        check: String,
+        wanted: Wanted,
     ) -> Result<Route, Trouble> {
         let granted = self.roots().await?;
         // A relative name means the same before and after its directory was allowed: it is seen from where Silas was
@@ -93,12 +101,12 @@ impl Stream {
             return Ok(Route::propose(say, Proposal::Root(RootGrant { kind: RootKind::Root, place })));
         }
         let name = name_of(&place.path);
-        let item = self.plan(message, run, place, check)?;
+        let item = self.plan(message, run, place, wanted)?;
         let say = format!("A plan for {name} is in Review. Nothing runs before you approve it.");
         Ok(Route::propose(say, Proposal::Plan(Box::new(item))))
     }
 
-    fn plan(&self, message: &Message, run: String, place: Place, check: String) -> Result<WorkItem, Trouble> {
+    fn plan(&self, message: &Message, run: String, place: Place, wanted: Wanted) -> Result<WorkItem, Trouble> {
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&format!("Run {run}"), NAME_CHARS_MAX),
@@ -111,11 +119,12 @@ impl Stream {
             interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
             steps: vec![Step { run: Command::Shell(run), cwd: None }],
             verify: vec![Check {
-                name: scrub::visible_line(&check, NAME_CHARS_MAX),
-                run: Command::Shell(check),
+                name: scrub::visible_line(&wanted.check, NAME_CHARS_MAX),
+                run: Command::Shell(wanted.check),
                 expect: Expectation::ExitCode(0),
                 timeout: self.options.work_secs,
                 network: false,
+                protected: wanted.protected,
             }],
             directories: vec![Directory::pinned(place, Access::Write)],
             hosts: Vec::new(),

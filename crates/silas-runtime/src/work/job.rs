@@ -135,10 +135,7 @@ impl Job {
             Phase::After => (self.record.view.steps.len() - 2, "Ran the checks again"),
         };
         self.enter(step)?;
-        let mut results = Vec::with_capacity(self.record.n_checks);
-        for n in 0..self.record.n_checks {
-            results.push(shop.check(phase, n)?);
-        }
+        let results = shop.checks(phase)?;
         let n_failed = results.iter().filter(|result| !result.passed).count();
         let took = results.iter().map(|result| result.took_ms).sum();
         let (label, state) = match (n_failed, phase) {
@@ -202,13 +199,18 @@ impl Job {
         let outcome = Outcome::of(&self.record.before, &self.record.after);
         self.record.view.outcome = Some(outcome);
         self.record.diffs = changes.diffs;
+        self.record.flags = changes.flags.iter().map(|flag| format!("{} {}", flag.path, flag.what)).collect();
+        self.record.unseen = changes.unseen;
         self.note_changes()?;
         self.record.changeset = Some(changes.changeset.hash().map_err(silas_store::Error::from)?);
         if outcome != Outcome::Proved {
             shop.discard();
             let n_red = self.record.after.iter().filter(|result| !result.passed).count();
-            let intent =
-                if n_red == 1 { "The check is still red".to_owned() } else { format!("{n_red} checks are still red") };
+            let intent = match (outcome, n_red) {
+                (Outcome::Unproven, _) => "Unproven: there was no check".to_owned(),
+                (_, 1) => "The check is still red".to_owned(),
+                (_, n) => format!("{n} checks are still red"),
+            };
             return Ok(Ending::Untouched { intent, reason: first_red(&self.record.after) });
         }
         if changes.changeset == Changeset::default() {

@@ -20,7 +20,6 @@ pub(crate) struct WorkRecord {
     /// The owner's words.
     pub(crate) asked: String,
     pub(crate) directory: String,
-    pub(crate) n_checks: usize,
     /// What the whole of it may use up; looked at before every step.
     #[serde(default)]
     budget: Budget,
@@ -36,6 +35,12 @@ pub(crate) struct WorkRecord {
     #[serde(default)]
     pub(crate) orders_found: u32,
     pub(crate) diffs: Vec<FileDiff>,
+    /// What to look at twice, in sentences.
+    #[serde(default)]
+    pub(crate) flags: Vec<String>,
+    /// Changed files that the checks saw as they were approved.
+    #[serde(default)]
+    pub(crate) unseen: Vec<String>,
     /// Where the owner's text met ours while it was being put in place; both are kept.
     #[serde(default)]
     pub(crate) last_moment: Vec<String>,
@@ -72,7 +77,6 @@ impl WorkRecord {
             labels,
             asked: asked.to_owned(),
             directory: directory.to_owned(),
-            n_checks: d.verify.len(),
             budget: d.budget.clone(),
             before: Vec::new(),
             after: Vec::new(),
@@ -80,6 +84,8 @@ impl WorkRecord {
             taint: Source::Own.taint(),
             orders_found: 0,
             diffs: Vec::new(),
+            flags: Vec::new(),
+            unseen: Vec::new(),
             last_moment: Vec::new(),
             changeset: None,
             files: 0,
@@ -100,6 +106,8 @@ impl WorkRecord {
             outputs: Vec::new(),
             orders_found: 0,
             diffs: Vec::new(),
+            flags: Vec::new(),
+            unseen: Vec::new(),
             changeset: None,
             ..self
         }
@@ -114,6 +122,8 @@ impl WorkRecord {
             before: &self.before,
             after: &self.after,
             diffs: &self.diffs,
+            flags: &self.flags,
+            unseen: &self.unseen,
             outputs: &self.outputs,
             taint: self.taint,
             orders_found: self.orders_found,

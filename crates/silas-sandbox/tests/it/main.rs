@@ -4,6 +4,7 @@
 //! each case, as root (where the tests are started by root) and as an ordinary user.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
+mod cheats;
 mod conflicts;
 mod crashes;
 mod evidence;
@@ -16,7 +17,7 @@ mod whole_path;
 mod world;
 
 fn main() {
-    let groups = [
+    let mut groups = vec![
         ("whole_path", whole_path::CASES),
         ("order", order::CASES),
         ("evidence", evidence::CASES),
@@ -26,5 +27,6 @@ fn main() {
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),
     ];
+    groups.extend(cheats::GROUPS);
     std::process::exit(runner::run(&groups));
 }

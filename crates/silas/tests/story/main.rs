@@ -23,6 +23,7 @@ mod ledger;
 mod listeners;
 mod outside;
 mod page;
+mod proving;
 mod queue;
 mod resting;
 mod secrets;

@@ -1,0 +1,289 @@
+//! The verification runner: every check in a cell and on a throwaway copy of its own, side by side, and what it takes for
+//! one to be green after the work.
+//!
+//! Red to green counts only if it is red on the untouched directory still, green with what judges as it was approved, and
+//! green as it would be put in place. Who wrote the check, and why, plays no part.
+
+use super::{Bench, millis, words};
+use crate::cell::CellOutcome;
+use crate::errand::Errand;
+use crate::error::Doing;
+use crate::lifeline::Lifeline;
+use crate::tester::Tester;
+use crate::view::Sealed;
+use crate::workspace::{Ran, Run, Throwaway};
+use crate::{Error, syscall, tree, view};
+use serde::{Deserialize, Serialize};
+use silas_core::changeset::Change;
+use silas_core::check::{CheckResult, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed};
+use silas_core::event::Phase;
+use silas_core::fail::{self, FailPoint};
+use silas_core::roots;
+use silas_core::testlog::TestLog;
+
+/// Checks at once; each may use a whole machine for itself.
+const SIDE_BY_SIDE_MAX: usize = 4;
+
+/// How an owner lets work change what judges it.
+const OPEN_HINT: &str =
+    "If the work is meant to change them, say \"check openly with\", or `protected: false` in a plan.";
+
+/// One check as it went.
+#[derive(Serialize, Deserialize)]
+struct Went {
+    result: CheckResult,
+    log: Option<TestLog>,
+}
+
+impl Bench {
+    /// All checks, in the plan's order.
+    pub(super) fn checks(&mut self, phase: Phase) -> Result<Vec<CheckResult>, Error> {
+        let n_checks = self.permit.plan.definition().verify.len();
+        let n_steps = self.permit.plan.definition().steps.len();
+        self.workspace()?;
+        let done = match phase {
+            Phase::Before => &self.before,
+            Phase::After => &self.after,
+        };
+        self.must(done.is_empty(), "checks run once before the steps and once after them")?;
+        match phase {
+            Phase::Before => self.must(self.n_steps_run == 0, "these checks run before the steps")?,
+            Phase::After => {
+                self.must(self.before.len() == n_checks, "every check runs before the steps too")?;
+                self.must(self.n_steps_run == n_steps, "these checks run after the steps")?;
+                self.finish()?;
+            }
+        }
+        let went = self.side_by_side(n_checks, |n, slot| match phase {
+            Phase::Before => self.run(n, slot, &[]),
+            Phase::After => self.judged(n, slot),
+        })?;
+        let (results, logs): (Vec<_>, Vec<_>) = went.into_iter().map(|went| (went.result, went.log)).unzip();
+        match phase {
+            Phase::Before => {
+                self.before.clone_from(&results);
+                self.tests_before = logs;
+                fail::point(FailPoint::CheckedBefore);
+            }
+            Phase::After => {
+                self.after.clone_from(&results);
+                fail::point(FailPoint::CheckedAfter);
+            }
+        }
+        Ok(results)
+    }
+
+    /// Changed files that some check does not see.
+    pub(super) fn unseen(&self) -> Result<Vec<String>, Error> {
+        let mut paths: Vec<String> = Vec::new();
+        for n in 0..self.permit.plan.definition().verify.len() {
+            paths.extend(self.unseen_by(n)?.iter().map(|change| change.path.to_string()));
+        }
+        paths.sort();
+        paths.dedup();
+        Ok(tree::shortened(paths))
+    }
+
+    fn unseen_by(&self, n: usize) -> Result<Vec<&Change>, Error> {
+        let check = &self.permit.plan.definition().verify[n];
+        let root = &self.permit.work_in.place.path;
+        Ok(view::unseen(check, &self.finished()?.1, &self.workspace()?.original, root))
+    }
+
+    /// A check after the work.
+    fn judged(&self, n: usize, slot: usize) -> Result<Went, Error> {
+        let check = &self.permit.plan.definition().verify[n];
+        let all: Vec<&Change> = self.finished()?.1.changes.iter().collect();
+        let unseen = self.unseen_by(n)?;
+        let mut went = self.run(n, slot, &unseen)?;
+        let paths = || tree::shortened(unseen.iter().map(|change| change.path.to_string()).collect()).join(", ");
+        if !went.result.passed {
+            if !unseen.is_empty() {
+                let why = format!("{}. It saw these as approved, not as changed: {}", went.result.reason, paths());
+                went.fail(&format!("{why}. {OPEN_HINT}"));
+            }
+            return Ok(went);
+        }
+        let before = self.tests_before.get(n).and_then(Option::as_ref);
+        if let (true, Some(before)) = (check.protected, before)
+            && let Err(why) =
+                went.log.as_ref().map_or_else(|| Err("No test ran".to_owned()), |log| log.still_runs(before))
+        {
+            went.fail(&why);
+            return Ok(went);
+        }
+        if !unseen.is_empty() {
+            let applied = self.run(n, slot, &[])?;
+            if !applied.result.passed {
+                let why = applied.result.reason;
+                went.fail(&format!("Green with {} as approved, but not as they would be put in place: {why}", paths()));
+                return Ok(went);
+            }
+        }
+        let was_red = self.before.get(n).is_some_and(|before| !before.passed);
+        if was_red && !all.is_empty() && self.run(n, slot, &all)?.result.passed {
+            went.fail("It is green on the untouched directory now too, so it was not the work that turned it");
+        }
+        Ok(went)
+    }
+
+    /// One run of a check, with some changes taken back.
+    fn run(&self, n: usize, slot: usize, without: &[&Change]) -> Result<Went, Error> {
+        let check = &self.permit.plan.definition().verify[n];
+        let workspace = self.workspace()?;
+        let expected = self.finished.as_ref().map_or(&workspace.original, |(manifest, _)| manifest);
+        let copy = workspace.throwaway(slot, &expected.files, Lifeline::of(&self.socket))?;
+        view::take_back(without, &copy.dir, &self.permit.work_in.dir, &workspace.original)?;
+        let root = &self.permit.work_in.place.path;
+        let tester = Tester::of(&check.run, &copy.dir, root, workspace.home(), slot)?;
+        let hosts = if check.network { self.permit.plan.definition().hosts.as_slice() } else { &[] };
+        let plain = Run { hosts, ..self.command(&check.run, None) };
+        let run = match &tester {
+            None => Run { wall: self.wall(Some(check.timeout))?, ..plain },
+            Some(tester) => Run {
+                command: &tester.command,
+                cwd: tester.cwd.as_deref(),
+                env: &tester.env,
+                mounts: &tester.mounts,
+                wall: self.wall(Some(check.timeout))?,
+                ..plain
+            },
+        };
+        let mut result = CheckResult {
+            name: check.name.clone(),
+            passed: false,
+            reason: String::new(),
+            output: String::new(),
+            exit_code: None,
+            took_ms: 0,
+            protected: check.protected,
+            tests: None,
+        };
+        let sealing = || "Watching over what judges".to_owned();
+        let files = &workspace.original.files;
+        let sealed = Sealed::of(check, files, root, &copy.dir).doing(sealing)?;
+        let outcome = match workspace.run_check(&run, &copy)? {
+            Ran::Ended(outcome) => outcome,
+            Ran::NotStarted(reason) => return Ok(Went { result: CheckResult { reason, ..result }, log: None }),
+        };
+        let (log, shown) = tester.as_ref().map_or((None, None), |tester| {
+            let (log, shown) = tester.read(&outcome);
+            (Some(log), shown)
+        });
+        let outcome = CellOutcome { stdout: shown.unwrap_or(outcome.stdout), ..outcome };
+        (result.passed, result.reason) = self.judge(&check.expect, &outcome, &copy);
+        result.output = words(&outcome.stdout, &outcome.stderr, OUTPUT_CHARS_KEPT);
+        result.took_ms = millis(outcome.took);
+        result.exit_code = match outcome.ended {
+            Ended::Exited(code) => Some(code),
+            Ended::Signalled(_) | Ended::TimedOut { .. } => None,
+        };
+        let mut went = Went { result, log: None };
+        if let (Some(tester), Some(log)) = (&tester, log) {
+            went.tested(tester, log);
+        }
+        let touched = sealed.broken(&copy.dir).doing(sealing)?;
+        if !touched.is_empty() && went.result.passed {
+            went.fail(&format!("While it ran, something touched what judges: {}", touched.join(", ")));
+        }
+        Ok(went)
+    }
+
+    fn judge(&self, expect: &Expectation, outcome: &CellOutcome, copy: &Throwaway<'_>) -> (bool, String) {
+        let needs_all = match expect {
+            Expectation::Equals(_) | Expectation::Regex(_) => true,
+            Expectation::OutputLt(_) | Expectation::OutputGt(_) => true,
+            Expectation::ExitCode(_) | Expectation::Contains(_) => false,
+            Expectation::FileExists(_) | Expectation::NotEmpty => false,
+        };
+        if let Some(why) = self.why_killed(outcome) {
+            return (false, why);
+        }
+        if needs_all && outcome.is_truncated {
+            return (false, "The output is too long to be judged".to_owned());
+        }
+        let file_found = if let Expectation::FileExists(path) = expect { self.file_exists(path, copy) } else { None };
+        expect.judge(&Observed { ended: outcome.ended.clone(), stdout: outcome.stdout.clone(), file_found })
+    }
+
+    /// In the copy or in a directory that may be read; `None` anywhere else.
+    fn file_exists(&self, path: &str, copy: &Throwaway<'_>) -> Option<bool> {
+        let below = |dir: &crate::dir::Dir, rest: &str| {
+            let rest = rest.trim_matches('/');
+            rest.is_empty() || dir.has(rest.as_bytes())
+        };
+        if !path.starts_with('/') {
+            return Some(below(&copy.dir, path));
+        }
+        let places = std::iter::once((&self.permit.work_in.place, &copy.dir));
+        let places = places.chain(self.permit.reads.iter().map(|read| (&read.place, &read.dir)));
+        let innermost = places.filter(|(place, _)| roots::contains(&place.path, path));
+        innermost.max_by_key(|(place, _)| place.path.len()).map(|(place, dir)| below(dir, &path[place.path.len()..]))
+    }
+
+    /// Runs what does not depend on each other in processes beside this one, as many at once as there are processors.
+    fn side_by_side(
+        &self,
+        n_all: usize,
+        one: impl Fn(usize, usize) -> Result<Went, Error>,
+    ) -> Result<Vec<Went>, Error> {
+        let n_slots = std::thread::available_parallelism().map_or(1, usize::from).min(SIDE_BY_SIDE_MAX);
+        if n_all <= 1 || n_slots <= 1 {
+            return (0..n_all).map(|n| one(n, 0)).collect();
+        }
+        let mut went: Vec<Option<Result<Went, Error>>> = (0..n_all).map(|_| None).collect();
+        let mut free: Vec<usize> = (0..n_slots).collect();
+        let mut under_way: Vec<Errand<(usize, usize)>> = Vec::new();
+        let mut next = 0;
+        while next < n_all || !under_way.is_empty() {
+            while let Some(slot) = free.pop_if(|_| next < n_all) {
+                let n = next;
+                next += 1;
+                under_way.push(Errand::run_beside((n, slot), || one(n, slot))?);
+            }
+            let fds: Vec<_> = under_way.iter().map(|errand| (errand.fd(), libc::POLLIN)).collect();
+            let events = syscall::poll(&fds, None).doing(|| "Waiting for checks".to_owned())?;
+            // From the end, so that taking one out moves none that is still to be looked at.
+            for (at, _) in events.iter().enumerate().rev().filter(|(_, event)| **event != 0) {
+                if under_way[at].read_some() {
+                    let ((n, slot), answer) = under_way.swap_remove(at).end();
+                    let decoded = answer.and_then(|bytes| {
+                        serde_json::from_slice(&bytes)
+                            .map_err(|e| Error::Damaged(e.to_string()))
+                            .and_then(|inner| inner)
+                    });
+                    went[n] = Some(decoded);
+                    free.push(slot);
+                }
+            }
+        }
+        went.into_iter().map(|one| one.unwrap_or(Err(Error::Lost))).collect()
+    }
+}
+
+impl Went {
+    fn fail(&mut self, why: &str) {
+        self.result.passed = false;
+        self.result.reason = why.to_owned();
+    }
+
+    /// A known runner's verdict needs tests that ran and agree with it.
+    fn tested(&mut self, tester: &Tester, log: Result<TestLog, String>) {
+        let code = self.result.exit_code.unwrap_or(-1);
+        match log {
+            Ok(log) => {
+                let tests = log.summary(tester.runner());
+                match log.agrees_with(code) {
+                    Err(why) if self.result.passed => self.fail(&why),
+                    Err(_) => {}
+                    Ok(()) => self.result.reason = format!("{}; {}", self.result.reason, tests.words()),
+                }
+                self.result.tests = Some(tests);
+                self.log = Some(log);
+            }
+            Err(why) if self.result.passed => self.fail(&why),
+            // It is red as it is; what it printed says why.
+            Err(_) => {}
+        }
+    }
+}
