@@ -115,7 +115,7 @@
  * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null }} CheckResult
  * @typedef {{ runner: string, passed: number, failed: number, skipped: number }} Tests
  * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
- * @typedef {{ path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
+ * @typedef {{ directory?: string, path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
  * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine
  */
 

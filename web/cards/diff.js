@@ -26,10 +26,13 @@ function Line({ line }) {
   </li>`;
 }
 
+/** The path, with its directory where a plan changes several. @param {FileDiff} diff */
+const named = (diff) => strict(diff.directory ? `${diff.directory}/${diff.path}` : diff.path);
+
 /** @param {{ diffs: FileDiff[] }} props */
 export function Diffs({ diffs }) {
-  return diffs.map((diff) => html`<figure class="diff" key=${diff.path} dir="ltr">
-    <figcaption><span class="path">${strict(diff.path)}</span><${Counts} diff=${diff} /></figcaption>
+  return diffs.map((diff) => html`<figure class="diff" key=${named(diff)} dir="ltr">
+    <figcaption><span class="path">${named(diff)}</span><${Counts} diff=${diff} /></figcaption>
     ${diff.lines === null
       ? html`<p class="diff-none">Not text, or too large to show.</p>`
       : html`<ol>${diff.lines.map((line, at) => html`<${Line} key=${at} line=${line} />`)}</ol>`}
@@ -40,7 +43,7 @@ export function Diffs({ diffs }) {
 export function FileList({ diffs }) {
   const shown = diffs.slice(0, 4);
   return html`<ul class="files" dir="ltr">
-    ${shown.map((diff) => html`<li key=${diff.path}><span class="path">${strict(diff.path)}</span><${Counts} diff=${diff} /></li>`)}
+    ${shown.map((diff) => html`<li key=${named(diff)}><span class="path">${named(diff)}</span><${Counts} diff=${diff} /></li>`)}
     ${diffs.length > shown.length && html`<li>${count(diffs.length - shown.length, 'more file')}, listed below</li>`}
   </ul>`;
 }

@@ -37,6 +37,8 @@ function planDetails(plan) {
     { title: 'Network', lines: plan.sandbox.hosts.length === 0 ? ['None'] : plan.sandbox.hosts },
     { title: 'Secrets', lines: plan.sandbox.secrets ?? [] },
     { title: 'Opens a port', lines: plan.sandbox.callback_port ? [`Port ${plan.sandbox.callback_port} of this machine, for a login`] : [] },
+    { title: 'Commits', lines: plan.sandbox.commits ? ['In a private clone; branches and tags that moved are brought over with the files'] : [] },
+    { title: 'Puts back', lines: plan.sandbox.restores ? ['The files that an earlier plan replaced, unless they were changed since'] : [] },
     { title: 'Limits', lines: [`${span(budget.max_wall_time_seconds * 1000)} and $${dollars} at most`, `${budget.max_attempts} attempts, ${budget.max_tokens.toLocaleString('en')} tokens at most`] },
     { title: 'In full', lines: plan.body ? [plan.body] : [] },
   ];

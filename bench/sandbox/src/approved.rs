@@ -12,7 +12,7 @@ use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
 use silas_core::{Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
-use silas_sandbox::{CellLimits, Launcher, Seal, Workshop};
+use silas_sandbox::{CellLimits, Copies, Launcher, Seal, Workshop};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -36,7 +36,13 @@ impl Approved {
         std::fs::create_dir(&data_dir)?;
         let launcher = Launcher::fork(no_keys)?;
         let anchor = Anchor { root: public(&root()), installation: installation()?, epoch: 1 };
-        launcher.seal(Seal { data_dir, anchor, undo_window_secs: 1, limits: CellLimits::default() })?;
+        launcher.seal(Seal {
+            data_dir,
+            anchor,
+            undo_window_secs: 1,
+            limits: CellLimits::default(),
+            copies: Copies::default(),
+        })?;
         Ok(Approved { launcher, plan: plan(project)?, workshop: None, n_opened: 0, n_run: PER_PLAN })
     }
 
@@ -131,6 +137,8 @@ fn plan(project: &Path) -> Result<WorkItem> {
         hosts: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
+        commits: false,
+        restores: None,
         on_failure: "report".to_owned(),
         on_stuck: "report".to_owned(),
         failure_context: None,

@@ -42,6 +42,9 @@ impl Changeset {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileDiff {
+    /// The directory that the path lies in, where a plan changes several; otherwise empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub directory: String,
     pub path: RelPath,
     pub added: u32,
     pub removed: u32,

@@ -45,6 +45,8 @@ impl fmt::Display for Role {
 /// The files that judge for one check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Judges {
+    /// The directory that the files lie in.
+    root: String,
     names: Vec<String>,
     /// Compared with something else: a new one may be what is being asked for.
     compared: Vec<String>,
@@ -61,7 +63,7 @@ const COMPARERS: [&str; 2] = ["cmp", "diff"];
 impl Judges {
     /// `root` is the directory's own path, for names that are written in full.
     pub fn of(check: &Check, root: &str) -> Self {
-        let mut judges = Judges { names: Vec::new(), compared: Vec::new() };
+        let mut judges = Judges { root: root.to_owned(), names: Vec::new(), compared: Vec::new() };
         match shell::commands(&check.run) {
             Some(commands) => commands.iter().for_each(|command| judges.command(command, root)),
             // It cannot be told apart what is run and what is looked at.
@@ -108,7 +110,8 @@ impl Judges {
 
     /// Whether this file judges, and as what. `is_new` if the original does not have it.
     pub fn role_of(&self, path: &RelPath, is_new: bool) -> Option<Role> {
-        let text = String::from_utf8_lossy(path.as_bytes());
+        // In full, since a check may name it from another directory: `../it/check.sh`.
+        let text = format!("{}/{}", self.root, String::from_utf8_lossy(path.as_bytes()));
         let is = |name: &String| {
             text.strip_suffix(name.as_str()).is_some_and(|before| before.is_empty() || before.ends_with('/'))
         };

@@ -6,14 +6,21 @@
 /// What a sentence asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// "run `C` [in `DIR`] and check with `K`"
+    /// "run `C` [in `DIR` [and `DIR` ...]] [reading `DIR` [and `DIR` ...]] [with commits] and check with `K`"
     RunAndCheck {
         run: String,
-        directory: Option<String>,
+        /// The directories that may change; with none, the one that is meant anyway.
+        directories: Vec<String>,
+        /// Directories that may be read besides.
+        reads: Vec<String>,
+        /// Whether the command may commit.
+        commits: bool,
         check: String,
         /// False for "check openly with": the command may change what judges it.
         protected: bool,
     },
+    /// "put back the last change", also when its time for undoing is over
+    PutBack,
     /// "what did you do?"
     WhatHappened,
     /// "add task `T`", "add T to tasks"
@@ -39,16 +46,19 @@ impl Decision {
     pub fn is_instruction(&self) -> bool {
         match self {
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => true,
-            Decision::RunAndCheck { .. } | Decision::WhatHappened | Decision::ListTasks | Decision::NotUnderstood => {
-                false
-            }
+            Decision::RunAndCheck { .. }
+            | Decision::PutBack
+            | Decision::WhatHappened
+            | Decision::ListTasks
+            | Decision::NotUnderstood => false,
         }
     }
 }
 
 /// The sentences that are understood, in the words that are shown to people.
-pub const UNDERSTOOD: [&str; 6] = [
+pub const UNDERSTOOD: [&str; 7] = [
     "run `COMMAND` in `DIRECTORY` and check with `COMMAND`",
+    "put back the last change",
     "add task `TITLE`",
     "tasks",
     "done with `TITLE`",
@@ -67,6 +77,7 @@ pub fn decide(text: &str) -> Decision {
         ["what", "did" | "have", "you", "do" | "done", ..] | ["what", "happened", ..] | ["activity"] => {
             Decision::WhatHappened
         }
+        ["put", "back", "the", "last", "change"] | ["put", "the", "last", "change", "back"] => Decision::PutBack,
         ["tasks"]
         | ["my", "tasks"]
         | ["list" | "show", "tasks"]
@@ -86,18 +97,33 @@ pub fn quote(text: &str) -> String {
 
 fn run_and_check(text: &str) -> Option<Decision> {
     let (run, rest) = quoted(word(text, &["run", "please run"])?)?;
-    let (directory, rest) = match word(rest, &["in", "inside"]) {
-        Some(rest) => {
-            let (directory, rest) = quoted(rest).or_else(|| bare(rest))?;
-            (Some(directory), rest)
-        }
-        None => (None, rest),
+    let (directories, rest) = places(rest, &["in", "inside"])?;
+    let (reads, rest) = places(rest, &["reading", "and reading"])?;
+    let (commits, rest) = match word(rest, &["with commits", "and commit"]) {
+        Some(rest) => (true, rest),
+        None => (false, rest),
     };
     let openly = word(rest, &["and check openly with", "then check openly with", "check openly with"]);
     let protected = openly.is_none();
     let closely = || word(rest, &["and check with", "then check with", "and check it with", "check with"]);
     let (check, rest) = quoted(openly.or_else(closely)?)?;
-    is_end(rest).then_some(Decision::RunAndCheck { run, directory, check, protected })
+    is_end(rest).then_some(Decision::RunAndCheck { run, directories, reads, commits, check, protected })
+}
+
+/// The directories that are named after one of `words`, joined by commas or "and".
+fn places<'a>(text: &'a str, words: &[&str]) -> Option<(Vec<String>, &'a str)> {
+    let Some(rest) = word(text, words) else { return Some((Vec::new(), text)) };
+    let one = |text: &'a str| quoted(text).or_else(|| bare(text));
+    let (first, mut rest) = one(rest)?;
+    let mut places = vec![first];
+    // "and check with" goes on with a word that is no directory, and so ends the list.
+    while let Some((next, after)) =
+        word(rest, &["and in", "and"]).or_else(|| rest.trim_start().strip_prefix(',')).and_then(one)
+    {
+        places.push(next);
+        rest = after;
+    }
+    Some((places, rest))
 }
 
 fn change_tasks(text: &str) -> Option<Decision> {

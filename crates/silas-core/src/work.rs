@@ -5,9 +5,9 @@
 
 use crate::check::{Check, CheckResult, Command};
 use crate::host::{HOSTS_MAX, HostGrant};
-use crate::roots::{Access, Place};
+use crate::roots::{Access, Place, contains};
 use crate::secret::{SECRETS_MAX, SecretRef};
-use crate::{Digest, Timestamp, TokenId, WorkItemId, canonical};
+use crate::{Digest, ExecutionId, Timestamp, TokenId, WorkItemId, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -94,7 +94,7 @@ impl BudgetUsed {
 #[serde(deny_unknown_fields)]
 pub struct Step {
     pub run: Command,
-    /// Relative to the first directory; absent means that directory itself.
+    /// Relative to the first directory that may be changed; absent means that directory itself.
     #[serde(default)]
     pub cwd: Option<String>,
 }
@@ -152,6 +152,13 @@ pub struct Definition {
     /// The one port on which a step may be called from this machine, for the end of a login in a browser.
     #[serde(default)]
     pub callback_port: Option<u16>,
+    /// Whether the steps may commit: they get a private clone of each repository, and what they committed is brought over
+    /// with the files.
+    #[serde(default)]
+    pub commits: bool,
+    /// The earlier execution whose replaced files this plan puts back; the steps find them at [`KEPT_INSIDE`].
+    #[serde(default)]
+    pub restores: Option<ExecutionId>,
     pub on_failure: String,
     pub on_stuck: String,
     pub failure_context: Option<String>,
@@ -168,6 +175,9 @@ pub struct RuleBroken {
     pub key: String,
     pub expected: String,
 }
+
+/// Where a plan that puts files back finds them, with a script `restore` and a script `check`.
+pub const KEPT_INSIDE: &str = "/tmp/kept";
 
 pub const TITLE_CHARS_MAX: usize = 200;
 pub const STEPS_MAX: usize = 50;
@@ -195,7 +205,11 @@ impl WorkItem {
         for (n, step) in d.steps.iter().enumerate() {
             command(&step.run, &format!("steps[{n}].run"))?;
             let inside = step.cwd.as_deref().is_none_or(|cwd| !cwd.starts_with('/') && no_dots(cwd));
-            rule(inside, &format!("steps[{n}].cwd"), "a path inside the first directory, without `..`")?;
+            rule(
+                inside,
+                &format!("steps[{n}].cwd"),
+                "a path inside the first directory that may be changed, without `..`",
+            )?;
         }
         rule(d.verify.len() <= CHECKS_MAX, "verify", "at most 50 checks")?;
         for (n, check) in d.verify.iter().enumerate() {
@@ -215,6 +229,13 @@ impl WorkItem {
         for (n, directory) in d.directories.iter().enumerate() {
             let key = format!("sandbox.directories[{n}].path");
             rule(directory.path.starts_with('/') && no_dots(&directory.path), &key, "an absolute path without `..`")?;
+            let earlier = &d.directories[..n];
+            rule(!earlier.iter().any(|e| e.path == directory.path), &key, "a directory that is not named already")?;
+            // Two copies of one file would not know of each other.
+            let both_write = |e: &Directory| e.access == Access::Write && directory.access == Access::Write;
+            let nested = |e: &Directory| contains(&e.path, &directory.path) || contains(&directory.path, &e.path);
+            let apart = !earlier.iter().any(|e| both_write(e) && nested(e));
+            rule(apart, &key, "a directory that lies neither in nor around another that may be changed")?;
         }
         rule(d.hosts.len() <= HOSTS_MAX, "sandbox.hosts", "at most 32 hosts")?;
         rule(d.secrets.len() <= SECRETS_MAX, "sandbox.secrets", "at most 16 secrets")?;
@@ -267,6 +288,12 @@ impl WorkItem {
         if let Some(port) = d.callback_port {
             sandbox["callback_port"] = json!(port);
         }
+        if d.commits {
+            sandbox["commits"] = json!(true);
+        }
+        if let Some(execution) = &d.restores {
+            sandbox["restores"] = json!(execution);
+        }
         json!({
             "id": d.id,
             "type": "task",
@@ -311,6 +338,8 @@ impl WorkItem {
             "hosts": sandbox("hosts").unwrap_or(Value::Null),
             "secrets": sandbox("secrets").unwrap_or_else(|| json!([])),
             "callback_port": sandbox("callback_port").unwrap_or(Value::Null),
+            "commits": sandbox("commits").unwrap_or(Value::Bool(false)),
+            "restores": sandbox("restores").unwrap_or(Value::Null),
             "on_failure": field("on_failure"), "on_stuck": field("on_stuck"),
             "failure_context": field("failure_context"),
         });

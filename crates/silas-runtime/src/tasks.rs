@@ -66,7 +66,11 @@ impl Stream {
             }
             Decision::CompleteTask { task } => (task, false),
             Decision::ReopenTask { task } => (task, true),
-            Decision::RunAndCheck { .. } | Decision::WhatHappened | Decision::ListTasks | Decision::NotUnderstood => {
+            Decision::RunAndCheck { .. }
+            | Decision::PutBack
+            | Decision::WhatHappened
+            | Decision::ListTasks
+            | Decision::NotUnderstood => {
                 return Ok(Err("That is not about a task.".to_owned()));
             }
         };

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 pub(crate) mod accept;
 mod answer;
+mod put_back;
 mod route;
 mod screen;
 

@@ -8,7 +8,7 @@ use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
-use silas_core::work::WorkItem;
+use silas_core::work::{Directory, WorkItem};
 use silas_gates::scrub;
 
 mod checks;
@@ -87,8 +87,7 @@ impl Words {
     /// May this plan be carried out?
     pub fn plan(&self, item: &WorkItem, asked: &str) -> Face {
         let d = item.definition();
-        let name =
-            d.directories.iter().find(|d| d.access == Access::Write).map_or_else(String::new, |d| name_of(&d.path));
+        let name = changed_name(&d.directories);
         let mut face = Face {
             kind: CardKind::Plan,
             risk: Some(outside::risk(d)),
@@ -109,7 +108,12 @@ impl Words {
                     lines: vec![
                         format!("Stops after {}", duration(d.budget.max_wall_time_seconds)),
                         outside::network_limit(d),
-                        "Works in a private copy; .git is read-only".to_owned(),
+                        if d.commits {
+                            "Commits in a private clone; branches and tags that moved are brought over with the files"
+                        } else {
+                            "Works in a private copy; .git is read-only"
+                        }
+                        .to_owned(),
                         checks::protection(&d.verify),
                     ],
                 },
@@ -120,12 +124,24 @@ impl Words {
                 decline("Decline"),
             ],
         };
-        for directory in &d.directories {
-            let (label, text) = match directory.access {
-                Access::Write => ("May change", format!("{}, not .git", self.path(&directory.path))),
-                Access::Read => ("Uses", self.path(&directory.path)),
-            };
-            face.add_fact(label, &text, "1 directory, listed below");
+        if d.restores.is_some() {
+            let lines = vec!["The files that an earlier plan replaced, unless they were changed since".to_owned()];
+            face.details.push(Detail { title: "Puts back".to_owned(), lines });
+        }
+        for (access, label, remark) in [
+            (Access::Write, "May change", if d.commits { ", and commit" } else { ", not .git" }),
+            (Access::Read, "Uses", ""),
+        ] {
+            let paths = d.directories.iter().filter(|d| d.access == access);
+            let lines: Vec<String> = paths.map(|d| format!("{}{remark}", self.path(&d.path))).collect();
+            match lines.as_slice() {
+                [] => {}
+                [one] => face.add_fact(label, one, "1 directory, listed below"),
+                more => {
+                    face.facts.push(fact(label, &format!("{} directories, listed below", more.len())));
+                    face.details.push(Detail { title: label.to_owned(), lines });
+                }
+            }
         }
         outside::add_to(&mut face, d);
         let check = d.verify.first().map_or_else(String::new, |c| scrub::visible_line(&c.run.words(), 200));
@@ -204,6 +220,7 @@ impl Words {
 /// What a result card is computed from.
 pub struct ResultFacts<'a> {
     pub asked: &'a str,
+    /// What was changed, in few words.
     pub directory: &'a str,
     pub outcome: Outcome,
     pub before: &'a [CheckResult],
@@ -217,6 +234,8 @@ pub struct ResultFacts<'a> {
     /// Places in them that read like orders to an assistant.
     pub orders_found: u32,
     pub last_moment: &'a [String],
+    /// What the owner changed elsewhere while the work ran; the checks ran again with it.
+    pub moved_on: &'a [String],
     pub took_ms: u64,
 }
 
@@ -246,6 +265,11 @@ impl ResultFacts<'_> {
                 let lines = lines.iter().map(|line| scrub::visible(line)).collect();
                 details.push(Detail { title: title.to_owned(), lines });
             }
+        }
+        if !self.moved_on.is_empty() {
+            let lines = self.moved_on.iter().map(|line| scrub::visible(line)).collect();
+            let title = "You changed this meanwhile, and the checks ran again with it".to_owned();
+            details.push(Detail { title, lines });
         }
         if !self.outputs.is_empty() {
             let lines = self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(200).collect();
@@ -316,6 +340,16 @@ fn expected(expect: &Expectation) -> String {
         Expectation::OutputGt(limit) => format!("must print a number above {limit}"),
         Expectation::FileExists(path) => format!("{path} must exist"),
         Expectation::NotEmpty => "must print something".to_owned(),
+    }
+}
+
+/// What a plan changes, in few words: the name of its directory, or how many there are.
+pub(crate) fn changed_name(directories: &[Directory]) -> String {
+    let mut written = directories.iter().filter(|d| d.access == Access::Write);
+    match (written.next(), written.count()) {
+        (None, _) => String::new(),
+        (Some(only), 0) => name_of(&only.path),
+        (Some(_), more) => format!("{} directories", more + 1),
     }
 }
 

@@ -1,19 +1,19 @@
-//! Puts verified changes in place, all or none across crashes.
+//! Puts verified changes in place, in all directories of a plan or in none, across crashes.
 //!
 //! Before the journal is written nothing of the owner's has moved, and whatever goes wrong leaves everything as it was.
 //! After it, there is only forward: this process goes on even if nobody listens any more, and if it dies, recovery calls
 //! [`finish`] again.
 
-use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::journal::{Journal, NewDir, Op};
 use crate::lifeline::Lifeline;
-use crate::permit::{self, Granted};
-use crate::stage::{self, Stage};
-use crate::tree::{self, Git, Manifest};
-use crate::{Applied, Error, trade};
-use silas_core::changeset::Changeset;
+use crate::permit::{self, Granted, Root};
+use crate::stage::{self, Settling, Site, Stage};
+use crate::tree::{self, Manifest};
+use crate::workspace::Workspace;
+use crate::{Applied, Error, commits, observe, trade};
+use silas_core::changeset::{Change, Changeset};
 use silas_core::evidence::{self, Evidence, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -22,75 +22,127 @@ use silas_core::token::Kind;
 use silas_core::work::WorkItem;
 use std::collections::BTreeSet;
 
-/// Everything that an apply needs to know.
+/// Everything that an apply needs to know. All lists have one entry for each directory, in the plan's order.
 pub(crate) struct Work<'a> {
     pub(crate) ground: &'a Ground,
     pub(crate) evidence: &'a Evidence,
-    pub(crate) granted: &'a Granted,
-    pub(crate) git: Git,
-    /// What the copy was made of.
-    pub(crate) original: &'a Manifest,
-    /// What the copy is now, and was when the checks ran.
-    pub(crate) finished: &'a Manifest,
+    pub(crate) roots: &'a [Root],
+    pub(crate) workspace: &'a Workspace,
+    /// What the owner's directories were when the checks ran on the result.
+    pub(crate) base: &'a [Manifest],
+    /// What the copies are now, and were when the checks ran.
+    pub(crate) finished: &'a [Manifest],
     pub(crate) changeset: &'a Changeset,
-    pub(crate) copy: &'a Dir,
+}
+
+/// What an apply comes to.
+pub(crate) enum Outcome {
+    Applied(Applied),
+    /// The owner changed something that the work did not: what was checked is not what would be there. Nothing was
+    /// touched; the checks have to run again on this.
+    MovedOn(Vec<Manifest>),
 }
 
 impl Work<'_> {
-    pub(crate) fn apply(&self, lifeline: Lifeline<'_>) -> Result<Applied, Error> {
+    pub(crate) fn apply(&self, lifeline: Lifeline<'_>) -> Result<Outcome, Error> {
         let memory = &self.ground.memory;
         let execution = &self.evidence.execution;
         let _turn = memory.turn_to_apply()?;
-        self.granted.is_still_there()?;
+        self.roots.iter().try_for_each(|root| root.granted.is_still_there())?;
         if let Some(committed) = Journal::load(&memory.journal(execution))? {
-            return finish(self.ground, committed, &self.granted.dir);
+            return finish(self.ground, committed, &granted(self.roots)).map(Outcome::Applied);
         }
-        let now = tree::snapshot(&self.granted.dir, self.git, lifeline)?;
-        let paths = now.differences(&self.original.files);
+        let now = self.workspace.look_at(self.roots, lifeline)?;
+        let paths = self.changed_by_both(&now)?;
         if !paths.is_empty() {
-            return Err(Error::Conflict { paths });
+            return Err(Error::Conflict { paths: tree::shortened(paths) });
+        }
+        let mut each = self.workspace.copies.iter().zip(self.base.iter().zip(&now));
+        if !each.all(|(copy, (base, now))| copy.is_based_on(base, now)) {
+            return Ok(Outcome::MovedOn(now));
         }
         match self.stage_and_commit(lifeline) {
             Ok(journal) => {
                 fail::point(FailPoint::ApplyCommitted);
-                finish(self.ground, journal, &self.granted.dir)
+                finish(self.ground, journal, &granted(self.roots)).map(Outcome::Applied)
             }
             Err(why) => {
-                // If the journal is on disk after all, it is committed and its stage must stay.
+                // If the journal is on disk after all, it is committed and its stages must stay.
                 if let Ok(None) = Journal::load(&memory.journal(execution)) {
-                    // Recovery removes what cannot be removed now; why it failed matters more.
-                    let _ = stage::remove(&self.granted.dir, execution);
+                    for root in self.roots {
+                        // Recovery removes what cannot be removed now; why it failed matters more.
+                        let _ = stage::remove(&root.granted.dir, execution);
+                    }
                 }
                 Err(why)
             }
         }
     }
 
+    /// Paths that the owner changed since the copy was made and that the work changed too.
+    fn changed_by_both(&self, now: &[Manifest]) -> Result<Vec<String>, Error> {
+        let mut paths = Vec::new();
+        for change in &self.changeset.changes {
+            let Some(n) = self.root_of(change) else { continue };
+            if !self.is_as_before(change, n, &now[n])? {
+                paths.push(permit::shown(self.roots, n, &change.path));
+            }
+        }
+        Ok(paths)
+    }
+
+    fn is_as_before(&self, change: &Change, n: usize, now: &Manifest) -> Result<bool, Error> {
+        if !commits::is_in_repository(&change.path) {
+            let is_taken = change.before.is_none() && now.dirs.contains_key(&change.path);
+            return Ok(!is_taken && now.files.get(&change.path) == change.before.as_ref());
+        }
+        let (dir, doing) = (&self.roots[n].granted.dir, || format!("Looking at {}", change.path));
+        let is_same = observe::path_below(dir, &change.path).doing(doing)?.is(&change.before);
+        Ok(is_same && !commits::is_locked(dir, &change.path).doing(doing)?)
+    }
+
+    fn root_of(&self, change: &Change) -> Option<usize> {
+        self.roots.iter().position(|root| root.nth == change.directory)
+    }
+
     fn stage_and_commit(&self, lifeline: Lifeline<'_>) -> Result<Journal, Error> {
-        let root = &self.granted.dir;
         let execution = &self.evidence.execution;
-        let stage = Stage::make(root, execution)?;
-        stage.probe_exchange()?;
+        let changed: BTreeSet<u32> = self.changeset.changes.iter().map(|change| change.directory).collect();
+        let mut sites = Vec::with_capacity(self.roots.len());
+        for root in self.roots {
+            let stage = Stage::make(&root.granted.dir, execution)?;
+            if changed.contains(&root.nth) {
+                stage.probe_exchange()?;
+            }
+            sites.push(Site { root: &root.granted.dir, stage });
+        }
         let mut ops = Vec::with_capacity(self.changeset.changes.len());
+        let mut settling = Settling::default();
         for (n, change) in self.changeset.changes.iter().enumerate() {
             lifeline.holds()?;
+            let root = self.root_of(change).ok_or_else(|| Error::Damaged("a change outside the plan".to_owned()))?;
+            observe::may_rename(sites[root].root, &change.path, &permit::shown(self.roots, root, &change.path))?;
             let name = n.to_string();
-            stage.put(&name, change, root, self.copy)?;
+            sites[root].stage.put(&name, change, sites[root].root, &self.workspace.source_of(root, &change.path)?)?;
+            if change.after.is_some() {
+                settling.note_staged(root, &name);
+            }
             ops.push(Op {
+                root,
                 path: change.path.clone(),
                 stage: name,
                 there: change.before.clone(),
                 staged: change.after.clone(),
             });
         }
-        let doing = || "Putting the staged files on disk".to_owned();
-        stage.dir.sync().and_then(|()| root.sync()).doing(doing)?;
+        (0..sites.len()).for_each(|root| settling.note(root, b""));
+        settling.settle(&sites).doing(|| "Putting the staged files on disk".to_owned())?;
         fail::point(FailPoint::ApplyStaged);
         lifeline.holds()?;
         let journal = Journal {
             execution: execution.clone(),
             evidence: self.evidence.clone(),
-            place: self.granted.place.clone(),
+            places: permit::places(self.roots),
             changeset: hash(self.changeset)?,
             new_dirs: self.new_dirs(&ops),
             ops,
@@ -100,19 +152,29 @@ impl Work<'_> {
         Ok(journal)
     }
 
-    /// The directories of new files that the original does not have, parents first.
+    /// The directories of new files that the owner does not have, parents first.
     fn new_dirs(&self, ops: &[Op]) -> Vec<NewDir> {
         let mut dirs = BTreeSet::new();
         for op in ops.iter().filter(|op| op.there.is_none()) {
             let bytes = op.path.as_bytes();
             let slashes = bytes.iter().enumerate().filter(|(_, b)| **b == b'/');
-            dirs.extend(slashes.filter_map(|(slash, _)| RelPath::from_bytes(&bytes[..slash]).ok()));
+            let above = slashes.filter_map(|(slash, _)| RelPath::from_bytes(&bytes[..slash]).ok());
+            dirs.extend(above.map(|path| (op.root, path)));
         }
         dirs.into_iter()
-            .filter(|dir| !self.original.dirs.contains_key(dir))
-            .map(|path| NewDir { mode: self.finished.dirs.get(&path).copied().unwrap_or(0o755), path })
+            .filter(|(root, dir)| !self.base[*root].dirs.contains_key(dir))
+            // The repository's own directories are in no manifest.
+            .filter(|(root, dir)| self.roots[*root].granted.dir.below(dir.as_bytes()).is_err())
+            .map(|(root, path)| {
+                let mode = self.finished[root].dirs.get(&path).copied().unwrap_or(0o755);
+                NewDir { root, mode, path }
+            })
             .collect()
     }
+}
+
+fn granted(roots: &[Root]) -> Vec<&Granted> {
+    roots.iter().map(|root| &root.granted).collect()
 }
 
 pub(crate) fn hash(changeset: &Changeset) -> Result<silas_core::Digest, Error> {
@@ -120,15 +182,15 @@ pub(crate) fn hash(changeset: &Changeset) -> Result<silas_core::Digest, Error> {
 }
 
 /// Goes forward from the commit point, for the first time or again.
-pub(crate) fn finish(ground: &Ground, journal: Journal, root: &Dir) -> Result<Applied, Error> {
-    go_forward(ground, journal, root).map_err(Error::after_commit)
+pub(crate) fn finish(ground: &Ground, journal: Journal, roots: &[&Granted]) -> Result<Applied, Error> {
+    go_forward(ground, journal, roots).map_err(Error::after_commit)
 }
 
-fn go_forward(ground: &Ground, mut journal: Journal, root: &Dir) -> Result<Applied, Error> {
+fn go_forward(ground: &Ground, mut journal: Journal, roots: &[&Granted]) -> Result<Applied, Error> {
     let memory = &ground.memory;
     if journal.fates.is_none() {
-        let stage = Stage::open(root, &journal.execution)?;
-        let fates = trade::carry_out(&journal, root, &stage, FailPoint::ApplyHalfway)?;
+        let sites = stage::open_all(roots, &journal.execution)?;
+        let fates = trade::carry_out(&journal, &sites, FailPoint::ApplyHalfway)?;
         journal.fates = Some(fates);
         journal.save(&memory.journal(&journal.execution))?;
     }
@@ -145,14 +207,13 @@ fn go_forward(ground: &Ground, mut journal: Journal, root: &Dir) -> Result<Appli
 }
 
 /// Whether a committed journal is really what was approved: who and what, not when.
-pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<Granted, Error> {
+pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<Vec<Root>, Error> {
     let evidence = &journal.evidence;
     evidence::verify(evidence, Kind::Plan, &ground.anchor, When::AlreadyCommitted)?;
     let plan = WorkItem::from_canonical(&evidence.payload).map_err(Error::Damaged)?;
-    let work_in = permit::work_in(&plan)?;
-    let granted = Granted::pinned(work_in, &ground.data_dir)?;
-    if evidence.execution != journal.execution || granted.place != journal.place {
+    let roots = permit::roots(&plan, &ground.data_dir)?;
+    if evidence.execution != journal.execution || permit::places(&roots) != journal.places {
         return Err(Error::Damaged("a journal that does not fit its approval".to_owned()));
     }
-    Ok(granted)
+    Ok(roots)
 }

@@ -4,19 +4,20 @@
 //! Architecture invariant (INV-03): changes leave the copy only through [`Bench::apply`], and that asks the results of
 //! checks that this process ran itself, on the very bytes that it then puts in place.
 
-use crate::apply::Work;
+use crate::apply::{self, Work};
 use crate::cell::CellOutcome;
 use crate::changes::{self, Links};
+use crate::diff::{self, Sides};
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::lifeline::Lifeline;
-use crate::permit::Permit;
+use crate::permit::{self, Permit};
 use crate::protocol::WorkshopAsk;
 use crate::tree::{self, Manifest};
-use crate::workspace::{self, Ran, Run, Workspace};
-use crate::{Applied, Changes, Copied, Error, StepResult, diff, frame};
+use crate::workspace::{self, Ran, Run, Wanted, Workspace};
+use crate::{Applied, Changes, Copied, Error, StepResult, frame};
 use serde::Serialize;
-use silas_core::changeset::Changeset;
+use silas_core::changeset::{Change, Changeset};
 use silas_core::check::{CheckResult, Ended, Outcome};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -25,6 +26,7 @@ use silas_core::testlog::TestLog;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+mod side_by_side;
 mod verify;
 
 pub(crate) struct Bench {
@@ -38,11 +40,23 @@ pub(crate) struct Bench {
     /// Which tests ran before, for those checks that say so.
     tests_before: Vec<Option<TestLog>>,
     n_steps_run: usize,
-    /// What the copy is once all steps have run. Everything after works with this.
-    finished: Option<(Manifest, Changeset)>,
+    /// What the copies are once all steps have run. Everything after works with this.
+    finished: Option<Finished>,
     after: Vec<CheckResult>,
     is_over: bool,
 }
+
+/// The result of the steps, and what the checks of this round see of the owner's directories besides.
+struct Finished {
+    trees: Vec<Manifest>,
+    changeset: Changeset,
+    base: Vec<Manifest>,
+    /// How often the owner changed something between the checks and the apply.
+    n_moved_on: usize,
+}
+
+/// Somebody who changes files all the time keeps an apply from happening; then it is better to say so.
+const ROUNDS_MAX: usize = 4;
 
 /// Characters of a step's output that are passed on.
 const STEP_OUTPUT_CHARS_MAX: usize = 20_000;
@@ -105,9 +119,17 @@ impl Bench {
         self.must(self.workspace.is_none(), "the copy is made once")?;
         let started = Instant::now();
         let home = self.ground.memory.work(&self.permit.evidence.execution);
-        let workspace = Workspace::make(&home, &self.permit.work_in, Lifeline::of(&self.socket))?;
-        let files = u64::try_from(workspace.original.files.len()).unwrap_or(u64::MAX);
-        let copied = Copied { files, bytes: workspace.original.bytes, took_ms: millis(started.elapsed()) };
+        let lifeline = Lifeline::of(&self.socket);
+        let commits = self.permit.plan.definition().commits;
+        let wanted = Wanted { copies: self.ground.copies, commits };
+        let workspace = Workspace::make(&home, &self.permit.roots, &wanted, lifeline)?;
+        let originals = || workspace.copies.iter().map(|copy| &copy.original);
+        let copied = Copied {
+            files: originals().map(|original| u64::try_from(original.files.len()).unwrap_or(u64::MAX)).sum(),
+            bytes: originals().map(|original| original.bytes).sum(),
+            layered: workspace.n_layered(),
+            took_ms: millis(started.elapsed()),
+        };
         self.workspace = Some(workspace);
         fail::point(FailPoint::CopyMade);
         Ok(copied)
@@ -150,10 +172,19 @@ impl Bench {
     fn changes(&mut self) -> Result<Changes, Error> {
         self.finish()?;
         let workspace = self.workspace()?;
-        let changeset = self.finished()?.1.clone();
-        let diffs = diff::of(&changeset, &self.permit.work_in.dir, &workspace.copy)?;
-        let flags = diff::flags(&changeset, &self.permit.work_in.dir, &workspace.copy, Lifeline::of(&self.socket))?;
-        Ok(Changes { changeset, diffs, flags, unseen: self.unseen()? })
+        let changeset = self.finished()?.changeset.clone();
+        let roots = &self.permit.roots;
+        let sides = |change: &Change| {
+            let n = roots.iter().position(|root| root.nth == change.directory)?;
+            Some(Sides {
+                real: &roots[n].granted.dir,
+                changed: workspace.source_of(n, &change.path).ok()?,
+                directory: if roots.len() > 1 { roots[n].granted.place.path.clone() } else { String::new() },
+            })
+        };
+        let diffs = diff::of(&changeset, sides)?;
+        let flags = diff::flags(&changeset, sides, Lifeline::of(&self.socket))?;
+        Ok(Changes { diffs, flags, unseen: self.unseen()?, changeset })
     }
 
     fn apply(&mut self) -> Result<Applied, Error> {
@@ -165,21 +196,45 @@ impl Bench {
             Outcome::Guarded | Outcome::Failed | Outcome::Unproven => return Err(Error::NotVerified),
         }
         self.wall(None)?;
-        let workspace = self.workspace()?;
-        let (finished, changeset) = self.finished()?;
+        let finished = self.finished()?;
         let work = Work {
             ground: &self.ground,
             evidence: &self.permit.evidence,
-            granted: &self.permit.work_in,
-            git: workspace.git,
-            original: &workspace.original,
-            finished,
-            changeset,
-            copy: &workspace.copy,
+            roots: &self.permit.roots,
+            workspace: self.workspace()?,
+            base: &finished.base,
+            finished: &finished.trees,
+            changeset: &finished.changeset,
         };
-        let applied = work.apply(Lifeline::of(&self.socket));
-        self.is_over = matches!(applied, Ok(_) | Err(Error::Unfinished { .. }));
-        applied
+        match work.apply(Lifeline::of(&self.socket)) {
+            Ok(apply::Outcome::Applied(applied)) => {
+                self.is_over = true;
+                Ok(applied)
+            }
+            Ok(apply::Outcome::MovedOn(now)) => Err(self.check_again(now)?),
+            Err(why) => {
+                self.is_over = matches!(why, Error::Unfinished { .. });
+                Err(why)
+            }
+        }
+    }
+
+    /// The owner changed something that the work did not. What the checks said is void; they run again on both together.
+    fn check_again(&mut self, now: Vec<Manifest>) -> Result<Error, Error> {
+        let roots = &self.permit.roots;
+        let Some(finished) = &mut self.finished else { return Err(Error::Order("all steps run first".to_owned())) };
+        let mut paths = Vec::new();
+        for (n, (now, base)) in now.iter().zip(&finished.base).enumerate() {
+            paths.extend(now.moved_since(base).into_keys().map(|path| permit::shown(roots, n, path)));
+        }
+        let paths = tree::shortened(paths);
+        finished.n_moved_on += 1;
+        if finished.n_moved_on >= ROUNDS_MAX {
+            return Ok(Error::Conflict { paths });
+        }
+        finished.base = now;
+        self.after.clear();
+        Ok(Error::MovedOn { paths })
     }
 
     /// The execution ends here; it cannot be opened again.
@@ -201,19 +256,30 @@ impl Bench {
         let plan = self.permit.plan.definition();
         self.must(self.before.len() == plan.verify.len(), "every check runs before the steps first")?;
         self.must(self.n_steps_run == plan.steps.len(), "all steps run first")?;
-        let workspace = self.workspace()?;
-        let manifest = tree::snapshot(&workspace.copy, workspace.git, Lifeline::of(&self.socket))?;
-        let target_of = |path: &RelPath| {
-            let found = workspace.copy.parent_of(path).and_then(|(parent, name)| parent.read_link(name));
-            found.doing(|| format!("Reading {path}"))
-        };
-        let links = Links { root: &self.permit.work_in.place.path, target_of: &target_of };
-        let changeset = changes::between(&workspace.original, &manifest, &links)?;
-        self.finished = Some((manifest, changeset));
+        let (workspace, lifeline) = (self.workspace()?, Lifeline::of(&self.socket));
+        let trees = workspace.now(lifeline)?;
+        let mut each = Vec::with_capacity(trees.len());
+        for (n, (copy, finished)) in workspace.copies.iter().zip(&trees).enumerate() {
+            let target_of = |path: &RelPath| {
+                let found = copy.changed().parent_of(path).and_then(|(parent, name)| parent.read_link(name));
+                found.doing(|| format!("Reading {path}"))
+            };
+            let links = Links { root: &self.permit.roots[n].granted.place.path, target_of: &target_of };
+            each.push(changes::between(copy.nth, &copy.original, finished, &links)?);
+        }
+        let git = silas_core::check::Command::Argv(Vec::new());
+        let run = Run { wall: self.wall(None)?, ..self.command(&git, None) };
+        for (changes, committed) in each.iter_mut().zip(workspace.committed(&run)?) {
+            changes.extend(committed);
+            changes.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        let changeset = changes::together(each)?;
+        let base = workspace.seen(&self.permit.roots, lifeline)?;
+        self.finished = Some(Finished { trees, changeset, base, n_moved_on: 0 });
         Ok(())
     }
 
-    fn finished(&self) -> Result<&(Manifest, Changeset), Error> {
+    fn finished(&self) -> Result<&Finished, Error> {
         self.finished.as_ref().ok_or_else(|| Error::Order("all steps run first".to_owned()))
     }
 
@@ -225,12 +291,13 @@ impl Bench {
         Run {
             command,
             cwd,
-            work_in: &self.permit.work_in,
+            roots: &self.permit.roots,
             reads: &self.permit.reads,
+            kept: self.permit.kept.as_deref(),
             hosts: &[],
-            limits: &self.ground.limits,
             env: &[],
             mounts: &[],
+            limits: &self.ground.limits,
             wall: Duration::ZERO,
             lifeline: Lifeline::of(&self.socket),
         }

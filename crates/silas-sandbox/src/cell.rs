@@ -23,6 +23,7 @@ mod disk;
 mod error;
 mod idmap;
 mod init;
+mod overlay;
 mod prepared;
 mod report;
 mod rlimits;
@@ -68,10 +69,22 @@ pub struct Mount {
     pub access: MountAccess,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MountAccess {
     ReadOnly,
     ReadWrite,
+    /// The source is only read. What is written goes into the first of these layers, which lies over the others, which
+    /// lie over the source. A layer is a directory with an `upper` and a `work` directory in it.
+    Layered(Vec<PathBuf>),
+}
+
+impl MountAccess {
+    pub(crate) fn is_writable(&self) -> bool {
+        match self {
+            MountAccess::ReadOnly => false,
+            MountAccess::ReadWrite | MountAccess::Layered(_) => true,
+        }
+    }
 }
 
 /// See the module documentation for which of these bind one process only.

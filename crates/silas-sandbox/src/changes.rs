@@ -12,8 +12,13 @@ use std::collections::BTreeSet;
 /// More than anyone would look through, and few enough to be shown, journaled and undone in one go.
 const CHANGES_MAX: usize = 10_000;
 
-/// `root` is the path of the directory, for symlinks that name it in full.
-pub(crate) fn between(original: &Manifest, finished: &Manifest, links: &Links<'_>) -> Result<Changeset, Error> {
+/// What changed in one directory; `directory` is its place in the plan.
+pub(crate) fn between(
+    directory: u32,
+    original: &Manifest,
+    finished: &Manifest,
+    links: &Links<'_>,
+) -> Result<Vec<Change>, Error> {
     let paths: BTreeSet<&RelPath> = original.files.keys().chain(finished.files.keys()).collect();
     let mut changes = Vec::new();
     for path in paths {
@@ -22,8 +27,14 @@ pub(crate) fn between(original: &Manifest, finished: &Manifest, links: &Links<'_
             continue;
         }
         may_change(original, path, before, after, links)?;
-        changes.push(Change { directory: 0, path: path.clone(), before: before.cloned(), after: after.cloned() });
+        changes.push(Change { directory, path: path.clone(), before: before.cloned(), after: after.cloned() });
     }
+    Ok(changes)
+}
+
+/// What changed in all directories together, in the plan's order.
+pub(crate) fn together(each: Vec<Vec<Change>>) -> Result<Changeset, Error> {
+    let changes: Vec<Change> = each.into_iter().flatten().collect();
     if changes.len() > CHANGES_MAX {
         return Err(Error::TooLarge(format!(
             "The work changed {} files, more than the {CHANGES_MAX} that can be applied together.",

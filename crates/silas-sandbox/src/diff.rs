@@ -1,12 +1,11 @@
 //! How the changed files read, line by line, for the person who decides. Bounded in every direction; what is left out is
 //! counted. Characters that could make a line look like another are written out.
 
-use crate::Error;
 use crate::dir::Dir;
 use crate::error::Doing;
 use crate::lifeline::Lifeline;
-use crate::observe;
 use crate::observe::Seen;
+use crate::{Error, commits, observe};
 use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileState};
 use silas_core::flags::{self, FLAGS_MAX, Flag};
 use silas_core::relpath::RelPath;
@@ -27,24 +26,39 @@ const CONTEXT_LINES: usize = 3;
 /// After this the comparison takes the simple way and shows more lines as changed than it might.
 const TIME_MAX: Duration = Duration::from_millis(500);
 
-pub(crate) fn of(changeset: &Changeset, real: &Dir, copy: &Dir) -> Result<Vec<FileDiff>, Error> {
-    changeset.changes.iter().take(FILES_MAX).map(|change| one(change, real, copy)).collect()
+/// `sides` finds the directory that a change is in, and what the work made of it.
+pub(crate) fn of<'d>(
+    changeset: &Changeset,
+    sides: impl Fn(&Change) -> Option<Sides<'d>>,
+) -> Result<Vec<FileDiff>, Error> {
+    changeset.changes.iter().take(FILES_MAX).filter_map(|change| Some(one(change, &sides(change)?))).collect()
 }
 
 /// What to look at twice. Looks at more files than are shown: what is hidden among many is what one looks for.
-pub(crate) fn flags(changeset: &Changeset, real: &Dir, copy: &Dir, lifeline: Lifeline<'_>) -> Result<Vec<Flag>, Error> {
+pub(crate) fn flags<'d>(
+    changeset: &Changeset,
+    sides: impl Fn(&Change) -> Option<Sides<'d>>,
+    lifeline: Lifeline<'_>,
+) -> Result<Vec<Flag>, Error> {
     let mut found = Vec::new();
-    for change in changeset.changes.iter().take(FLAGGED_FILES_MAX) {
+    // What a repository is made of is not for reading; what was committed stands in the directory too, or is gone.
+    let files = changeset.changes.iter().filter(|change| !commits::is_in_repository(&change.path));
+    for change in files.take(FLAGGED_FILES_MAX) {
         lifeline.holds()?;
-        let before = text(real, &change.path, change.before.as_ref())?.unwrap_or_default();
-        let after = text(copy, &change.path, change.after.as_ref())?;
+        let Some(sides) = sides(change) else { continue };
+        let before = text(sides.real, &change.path, change.before.as_ref())?.unwrap_or_default();
+        let after = text(&sides.changed, &change.path, change.after.as_ref())?;
         let known: HashSet<&str> = before.lines().collect();
         let added = after.iter().flat_map(|text| text.lines()).filter(|line| !known.contains(line));
-        found.extend(flags::of(&change.path, added));
+        let mut here = flags::of(&change.path, added);
         if after.is_none() {
             let what = "is not text, or too long to look through".to_owned();
-            found.push(Flag { path: change.path.clone(), what });
+            here.push(Flag { path: change.path.clone(), what });
         }
+        if !sides.directory.is_empty() {
+            here.iter_mut().for_each(|flag| flag.what = format!("{} (in {})", flag.what, sides.directory));
+        }
+        found.extend(here);
         if found.len() >= FLAGS_MAX {
             break;
         }
@@ -53,11 +67,23 @@ pub(crate) fn flags(changeset: &Changeset, real: &Dir, copy: &Dir, lifeline: Lif
     Ok(found)
 }
 
-fn one(change: &Change, real: &Dir, copy: &Dir) -> Result<FileDiff, Error> {
-    let before = text(real, &change.path, change.before.as_ref())?;
-    let after = text(copy, &change.path, change.after.as_ref())?;
+pub(crate) struct Sides<'d> {
+    pub(crate) real: &'d Dir,
+    pub(crate) changed: Dir,
+    /// The directory's path where there are several, otherwise nothing.
+    pub(crate) directory: String,
+}
+
+fn one(change: &Change, sides: &Sides<'_>) -> Result<FileDiff, Error> {
+    let diff = compare_sides(change, sides)?;
+    Ok(FileDiff { directory: sides.directory.clone(), ..diff })
+}
+
+fn compare_sides(change: &Change, sides: &Sides<'_>) -> Result<FileDiff, Error> {
+    let before = text(sides.real, &change.path, change.before.as_ref())?;
+    let after = text(&sides.changed, &change.path, change.after.as_ref())?;
     let (Some(before), Some(after)) = (before, after) else {
-        return Ok(FileDiff { path: change.path.clone(), added: 0, removed: 0, lines: None });
+        return Ok(FileDiff { directory: String::new(), path: change.path.clone(), added: 0, removed: 0, lines: None });
     };
     Ok(compare(&change.path, &before, &after))
 }
@@ -116,7 +142,7 @@ fn compare(path: &RelPath, before: &str, after: &str) -> FileDiff {
     }
     let rest = if added + removed == 0 { 0 } else { diff.old_len().saturating_sub(old_shown) };
     push_gap(&mut lines, rest + usize::try_from(n_left_out).unwrap_or(usize::MAX));
-    FileDiff { path: path.clone(), added, removed, lines: Some(lines) }
+    FileDiff { directory: String::new(), path: path.clone(), added, removed, lines: Some(lines) }
 }
 
 fn push_gap(lines: &mut Vec<DiffLine>, n: usize) {

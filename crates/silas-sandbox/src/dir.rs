@@ -31,8 +31,11 @@ pub(crate) struct Stat {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     pub(crate) modified: std::time::SystemTime,
-    /// When content, name or mode last changed: seconds and nanoseconds, set by the kernel alone.
-    pub(crate) changed: (i64, i64),
+    /// Changes with every change of content or attributes, and nobody can set it.
+    pub(crate) changed: std::time::SystemTime,
+    pub(crate) size: u64,
+    /// How an overlay marks a name that is hidden.
+    pub(crate) is_whiteout: bool,
 }
 
 /// How a name moves. There is no third way: nothing is ever overwritten.
@@ -180,8 +183,6 @@ impl From<libc::stat> for Stat {
             libc::S_IFSOCK => Kind::Special("a socket"),
             _ => Kind::Special("a device"),
         };
-        let secs = u64::try_from(stat.st_mtime).unwrap_or(0);
-        let nanos = u32::try_from(stat.st_mtime_nsec).unwrap_or(0);
         Stat {
             kind,
             mode: stat.st_mode & 0o777,
@@ -189,8 +190,15 @@ impl From<libc::stat> for Stat {
             inode: stat.st_ino,
             uid: stat.st_uid,
             gid: stat.st_gid,
-            changed: (stat.st_ctime, stat.st_ctime_nsec),
-            modified: std::time::UNIX_EPOCH + std::time::Duration::new(secs, nanos),
+            modified: time(stat.st_mtime, stat.st_mtime_nsec),
+            changed: time(stat.st_ctime, stat.st_ctime_nsec),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            is_whiteout: stat.st_mode & libc::S_IFMT == libc::S_IFCHR && stat.st_rdev == 0,
         }
     }
+}
+
+fn time(secs: i64, nanos: i64) -> std::time::SystemTime {
+    let (secs, nanos) = (u64::try_from(secs).unwrap_or(0), u32::try_from(nanos).unwrap_or(0));
+    std::time::UNIX_EPOCH + std::time::Duration::new(secs, nanos)
 }

@@ -40,6 +40,15 @@ pub enum Error {
     Cancelled,
     #[error("This file system cannot exchange two files in one step, so changes cannot be applied safely here.")]
     NoExchange,
+    #[error(
+        "{path} lies in a directory that is read-only, so nothing was put in place. Make the directory writable and try again."
+    )]
+    ReadOnly { path: String },
+    #[error(
+        "You changed other files while the work was under way ({}), so its checks have to run again with them.",
+        paths.join(", ")
+    )]
+    MovedOn { paths: Vec<String> },
     #[error("{path} is {kind}, which cannot be worked with. Remove it or choose another directory.")]
     Unsupported { kind: String, path: String },
     #[error("{0}")]
@@ -85,6 +94,8 @@ impl Error {
             Error::NotVerified => "E_SANDBOX_NOT_VERIFIED",
             Error::Cancelled => "E_SANDBOX_CANCELLED",
             Error::NoExchange => "E_SANDBOX_EXCHANGE",
+            Error::ReadOnly { .. } => "E_SANDBOX_READ_ONLY",
+            Error::MovedOn { .. } => "E_SANDBOX_MOVED_ON",
             Error::Unsupported { .. } => "E_SANDBOX_UNSUPPORTED",
             Error::TooLarge(_) => "E_SANDBOX_LIMIT",
             Error::Full => "E_SANDBOX_FULL",

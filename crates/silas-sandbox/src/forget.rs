@@ -1,12 +1,12 @@
-//! Drops what an apply replaced, once it can no longer be undone by the launcher's own record and clock. A text that
+//! Clears away what an apply replaced, once it can no longer be undone by the launcher's own record and clock; a copy of it
+//! is kept for plans that put it back ([`crate::kept`]). A text that
 //! nobody else has is never dropped: it stays in the staging directory.
 
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::journal::{Fate, Journal};
 use crate::permit::Granted;
-use crate::stage::{self, Stage};
-use crate::{Error, durable};
+use crate::{Error, durable, kept, stage};
 use silas_core::ExecutionId;
 use silas_core::changeset::FileState;
 use silas_core::execution::ExecutionState;
@@ -27,10 +27,20 @@ pub(crate) fn forget(ground: &Ground, execution: &ExecutionId) -> Result<(), Err
     }
     let _turn = memory.turn_to_apply()?;
     if let Some(journal) = Journal::load(&memory.journal(execution))? {
-        let granted = Granted::at(&record.place)?;
-        let name = stage::name(execution);
-        if granted.dir.stat(name.as_bytes()).doing(|| format!("Looking for {name}"))?.is_some() {
-            Stage::open(&granted.dir, execution)?.clear(&granted.dir, execution, &removable(&journal))?;
+        let mut roots = Vec::with_capacity(record.places.len());
+        for place in &record.places {
+            roots.push(match Granted::at(place) {
+                Ok(granted) => Some(granted.dir),
+                // Whoever removed the directory, or put another in its place, has removed what was kept in it.
+                Err(Error::Place { .. }) => None,
+                Err(why) => return Err(why),
+            });
+        }
+        kept::keep(ground, &journal, &roots)?;
+        for (n, root) in roots.iter().enumerate() {
+            if let Some(root) = root {
+                stage::clear(root, execution, &removable(&journal, n))?;
+            }
         }
     }
     record.is_forgotten = true;
@@ -39,7 +49,7 @@ pub(crate) fn forget(ground: &Ground, execution: &ExecutionId) -> Result<(), Err
 }
 
 /// Exactly what was there before, or what Silas had staged and could not apply. Anything else is somebody's.
-fn removable(journal: &Journal) -> Vec<(String, FileState)> {
+fn removable(journal: &Journal, root: usize) -> Vec<(String, FileState)> {
     let state = |(op, fate): (&crate::journal::Op, Fate)| {
         let state = match fate {
             Fate::InPlace => op.there.clone(),
@@ -48,5 +58,5 @@ fn removable(journal: &Journal) -> Vec<(String, FileState)> {
         };
         Some((op.stage.clone(), state?))
     };
-    journal.ended().filter_map(state).collect()
+    journal.ended().filter(|(op, _)| op.root == root).filter_map(state).collect()
 }

@@ -18,6 +18,18 @@ pub struct Seal {
     /// How long what an apply replaced is kept.
     pub undo_window_secs: u64,
     pub limits: CellLimits,
+    pub copies: Copies,
+}
+
+/// How the private copies of directories are made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Copies {
+    /// As layers over the directories where that works, otherwise whole.
+    #[default]
+    Auto,
+    /// Always whole: slower, but the work never sees what the owner saves meanwhile.
+    Whole,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -67,6 +79,7 @@ pub(crate) struct Ground {
     pub(crate) anchor: Anchor,
     pub(crate) undo_window: Duration,
     pub(crate) limits: CellLimits,
+    pub(crate) copies: Copies,
     pub(crate) memory: Memory,
 }
 
@@ -82,6 +95,7 @@ impl Ground {
             anchor: seal.anchor,
             undo_window: Duration::from_secs(seal.undo_window_secs),
             limits: seal.limits,
+            copies: seal.copies,
         })
     }
 

@@ -18,7 +18,9 @@ pub(crate) struct Journal {
     /// The execution whose changes these are, also in the journal of its undo.
     pub(crate) execution: ExecutionId,
     pub(crate) evidence: Evidence,
-    pub(crate) place: Place,
+    /// The directories that are changed, in the plan's order.
+    #[serde(alias = "place", deserialize_with = "memory::one_or_more")]
+    pub(crate) places: Vec<Place>,
     pub(crate) changeset: Digest,
     pub(crate) ops: Vec<Op>,
     /// Directories that an apply makes and its undo removes, parents first.
@@ -31,8 +33,11 @@ pub(crate) struct Journal {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Op {
+    /// Which of the directories.
+    #[serde(default)]
+    pub(crate) root: usize,
     pub(crate) path: RelPath,
-    /// The name in the staging directory.
+    /// The name in that directory's staging directory.
     pub(crate) stage: String,
     /// What is in place if nobody interferes.
     pub(crate) there: Option<FileState>,
@@ -43,6 +48,8 @@ pub(crate) struct Op {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewDir {
+    #[serde(default)]
+    pub(crate) root: usize,
     pub(crate) path: RelPath,
     pub(crate) mode: u32,
 }
@@ -86,7 +93,11 @@ impl Journal {
                 Fate::OwnersKept => true,
                 Fate::NotApplied => op.staged.is_some(),
             })
-            .map(|(op, _)| KeptText { path: op.path.to_string(), kept_at: format!("{stage}/{}", op.stage) })
+            .map(|(op, _)| KeptText {
+                directory: self.places.get(op.root).map_or_else(String::new, |place| place.path.clone()),
+                path: op.path.to_string(),
+                kept_at: format!("{stage}/{}", op.stage),
+            })
             .collect()
     }
 }

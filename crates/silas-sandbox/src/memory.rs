@@ -30,8 +30,9 @@ pub(crate) struct Record {
     pub(crate) first_spent_at: Timestamp,
     pub(crate) wall_secs: u64,
     pub(crate) state: ExecutionState,
-    /// The directory that is worked on; an undo has its plan's.
-    pub(crate) place: Place,
+    /// The directories that are worked on; an undo has its plan's.
+    #[serde(alias = "place", deserialize_with = "one_or_more")]
+    pub(crate) places: Vec<Place>,
     /// Set when it was applied.
     pub(crate) changeset: Option<Digest>,
     pub(crate) files: u32,
@@ -43,7 +44,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(kind: Kind, token: TokenId, plan_hash: Digest, at: Timestamp, place: Place) -> Self {
+    pub(crate) fn new(kind: Kind, token: TokenId, plan_hash: Digest, at: Timestamp, places: Vec<Place>) -> Self {
         Record {
             kind,
             token,
@@ -51,7 +52,7 @@ impl Record {
             first_spent_at: at,
             wall_secs: 0,
             state: ExecutionState::Running,
-            place,
+            places,
             changeset: None,
             files: 0,
             undo_until: None,
@@ -68,7 +69,7 @@ impl Record {
 
 impl Memory {
     pub(crate) fn open(dir: &Path) -> Result<Self, Error> {
-        for part in ["spent", "journals", "locks", "work"] {
+        for part in ["spent", "journals", "locks", "work", "kept"] {
             durable::private_dir(&dir.join(part)).doing(|| format!("Making launcher/{part}"))?;
         }
         Ok(Memory { dir: dir.to_owned() })
@@ -112,6 +113,15 @@ impl Memory {
 
     pub(crate) fn undo_journal(&self, execution: &ExecutionId) -> PathBuf {
         self.dir.join("journals").join(format!("{execution}.undo.json"))
+    }
+
+    /// What an execution replaced, once it can no longer be undone.
+    pub(crate) fn kept(&self, execution: &ExecutionId) -> PathBuf {
+        self.all_kept().join(execution.as_str())
+    }
+
+    pub(crate) fn all_kept(&self) -> PathBuf {
+        self.dir.join("kept")
     }
 
     /// Where the private copy of an execution lies: here, because the front must not be able to touch it.
@@ -169,6 +179,20 @@ impl Memory {
 /// Together ten seconds: a workshop whose front is gone needs less to stop its cell and leave.
 const LOCK_TRIES: u32 = 200;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// Records and journals that are older than plans with several directories name one.
+pub(crate) fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Place>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Places {
+        One(Place),
+        More(Vec<Place>),
+    }
+    Ok(match Places::deserialize(from)? {
+        Places::One(place) => vec![place],
+        Places::More(places) => places,
+    })
+}
 
 /// A record or journal that is there must be readable; one that is not is a reason to stop, not to begin anew.
 pub(crate) fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>, Error> {

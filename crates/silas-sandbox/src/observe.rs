@@ -1,12 +1,16 @@
 //! What a file is right now, in the words of a changeset.
 
-use crate::dir::{Dir, Kind};
+use crate::dir::{Dir, Kind, split};
+use crate::error::Doing;
+use crate::{Error, syscall};
 use sha2::{Digest as _, Sha256};
 use silas_core::Digest;
 use silas_core::changeset::FileState;
 use silas_core::relpath::{self, RelPath};
-use std::fs::File;
+use std::fs::{File, FileTimes, Permissions};
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 
 /// What is found at a place.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,6 +59,27 @@ pub(crate) fn path_below(root: &Dir, path: &RelPath) -> io::Result<Seen> {
     }
 }
 
+/// Refuses by name, before anything is touched, what could not be put in place because its directory is read-only.
+pub(crate) fn may_rename(root: &Dir, path: &RelPath, shown: &str) -> Result<(), Error> {
+    let mut dir = split(path).0;
+    loop {
+        match root.below(dir) {
+            // It is made later, in the nearest directory that is there.
+            Err(e) if leads_nowhere(&e) && !dir.is_empty() => {
+                dir = dir.iter().rposition(|b| *b == b'/').map_or(b"".as_slice(), |slash| &dir[..slash]);
+            }
+            found => {
+                return match syscall::may_write(found.doing(|| format!("Looking at {shown}"))?.as_fd()) {
+                    Err(e) if matches!(e.raw_os_error(), Some(libc::EACCES | libc::EROFS | libc::EPERM)) => {
+                        Err(Error::ReadOnly { path: shown.to_owned() })
+                    }
+                    done => done.doing(|| format!("Looking at {shown}")),
+                };
+            }
+        }
+    }
+}
+
 /// Whether an error of opening a parent means that the path is not there, as opposed to that looking failed.
 pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EXDEV))
@@ -62,6 +87,18 @@ pub(crate) fn leads_nowhere(error: &io::Error) -> bool {
 
 pub(crate) fn link(target: &[u8]) -> FileState {
     FileState::Link { target: relpath::escape(target) }
+}
+
+/// Copies a file or symlink with its mode and time.
+pub(crate) fn copy_name(from: &Dir, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
+    let Some(stat) = from.stat(name)? else { return Err(io::Error::from(io::ErrorKind::NotFound)) };
+    if stat.kind == Kind::Link {
+        return to.symlink(to_name, &from.read_link(name)?);
+    }
+    let mut copy = to.create(to_name)?;
+    pour(&mut from.read(name)?, &mut copy, u64::MAX)?;
+    copy.set_permissions(Permissions::from_mode(stat.mode))?;
+    copy.set_times(FileTimes::new().set_modified(stat.modified))
 }
 
 /// Copies and hashes at once, so that the hash is of exactly the bytes that were copied.

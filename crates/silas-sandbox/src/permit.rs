@@ -3,30 +3,41 @@
 //! Architecture invariant (INV-01): a permit exists only for evidence that [`silas_core::evidence::verify`] accepted here,
 //! by the launcher's own clock and against its own memory of what was spent. What the front believes plays no part.
 
-use crate::Error;
 use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::memory::Record;
+use crate::{Error, kept};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
+use silas_core::relpath::RelPath;
 use silas_core::roots::{self, Access, Place};
 use silas_core::token::Kind;
 use silas_core::work::{Directory, WorkItem};
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) struct Permit {
     pub(crate) evidence: Evidence,
     pub(crate) plan: WorkItem,
-    /// The one directory that is changed.
-    pub(crate) work_in: Granted,
+    /// The directories that may be changed, in the plan's order. Commands start in the first.
+    pub(crate) roots: Vec<Root>,
     pub(crate) reads: Vec<Granted>,
+    /// What the plan puts back, if it does.
+    pub(crate) kept: Option<PathBuf>,
     pub(crate) record: Record,
     /// Held by the workshop until it ends, so that nobody else works on this execution.
     pub(crate) lock: File,
+}
+
+/// A directory that the plan may change.
+#[derive(Debug)]
+pub(crate) struct Root {
+    /// Its place among the plan's directories.
+    pub(crate) nth: u32,
+    pub(crate) granted: Granted,
 }
 
 /// A directory as it was approved, held open.
@@ -45,14 +56,16 @@ impl Permit {
         let when = if known.is_some() { When::AlreadyCommitted } else { When::At(now) };
         let token = evidence::verify(&evidence, Kind::Plan, &ground.anchor, when)?;
         let plan = WorkItem::from_canonical(&evidence.payload).map_err(Refusal::Malformed)?;
-        let work_in = Granted::pinned(work_in(&plan)?, &ground.data_dir)?;
+        let roots = roots(&plan, &ground.data_dir)?;
+        let restores = plan.definition().restores.as_ref();
+        let kept = restores.map(|execution| kept::find(ground, execution, &roots)).transpose()?;
         let reads = plan.definition().directories.iter().filter(|d| d.access == Access::Read);
         let reads = reads.map(|d| Granted::pinned(d, &ground.data_dir)).collect::<Result<Vec<_>, _>>()?;
         let lock = memory.lock(&evidence.execution)?;
         let plan_hash = evidence.token.body.offer.plan_hash;
         let record = match known {
             None => {
-                let mut record = Record::new(Kind::Plan, token, plan_hash, now, work_in.place.clone());
+                let mut record = Record::new(Kind::Plan, token, plan_hash, now, places(&roots));
                 record.wall_secs = plan.definition().budget.max_wall_time_seconds;
                 memory.create(&evidence.execution, &record)?;
                 record
@@ -77,26 +90,34 @@ impl Permit {
             }
         };
         fail::point(FailPoint::ExecutionAdmitted);
-        Ok(Permit { evidence, plan, work_in, reads, record, lock })
+        Ok(Permit { evidence, plan, roots, reads, kept, record, lock })
     }
 }
 
-/// The first directory of a plan, which is the one that it changes.
-pub(crate) fn work_in(plan: &WorkItem) -> Result<&Directory, Error> {
-    let mut writes = plan.definition().directories.iter().filter(|d| d.access == Access::Write);
-    let first = plan.definition().directories.first();
-    match (writes.next(), writes.next()) {
-        (Some(_), Some(second)) => Err(Error::NotAvailable(format!(
-            "The plan changes more than one directory ({} too), which this version cannot do. Split it in two.",
-            second.path
-        ))),
-        (Some(write), None) if first == Some(write) => Ok(write),
-        (Some(write), None) => Err(Error::NotAvailable(format!(
-            "The plan must name the directory that it changes first, which is {}.",
-            write.path
-        ))),
-        (None, _) => Err(Error::NotAvailable("The plan names no directory to work in.".to_owned())),
+/// The directories that a plan changes, each exactly the one that was approved.
+pub(crate) fn roots(plan: &WorkItem, data_dir: &Path) -> Result<Vec<Root>, Error> {
+    let mut roots = Vec::new();
+    for (nth, directory) in (0u32..).zip(&plan.definition().directories) {
+        if directory.access == Access::Write {
+            roots.push(Root { nth, granted: Granted::pinned(directory, data_dir)? });
+        }
     }
+    if roots.is_empty() {
+        return Err(Error::NotAvailable("The plan names no directory to work in.".to_owned()));
+    }
+    Ok(roots)
+}
+
+/// A path as a message names it: with its directory, where there are several.
+pub(crate) fn shown(roots: &[Root], n: usize, path: &RelPath) -> String {
+    match roots {
+        [_] => path.to_string(),
+        _ => format!("{}/{path}", roots[n].granted.place.path),
+    }
+}
+
+pub(crate) fn places(roots: &[Root]) -> Vec<Place> {
+    roots.iter().map(|root| root.granted.place.clone()).collect()
 }
 
 impl Granted {
@@ -116,6 +137,10 @@ impl Granted {
     pub(crate) fn at(place: &Place) -> Result<Self, Error> {
         let dir = open(place)?;
         Ok(Granted { place: place.clone(), dir })
+    }
+
+    pub(crate) fn all(places: &[Place]) -> Result<Vec<Self>, Error> {
+        places.iter().map(Granted::at).collect()
     }
 
     /// Whether the path still leads to this directory.

@@ -49,6 +49,8 @@ pub(crate) enum TerminalAsk {
 pub struct Copied {
     pub files: u64,
     pub bytes: u64,
+    /// How many of the directories are worked on through a layer, so that nothing of them was copied.
+    pub layered: u32,
     pub took_ms: u64,
 }
 
@@ -82,9 +84,10 @@ pub struct Applied {
     pub conflicts: Vec<KeptText>,
 }
 
-/// Two texts wanted one place. One of them is there, the other lies at `kept_at` below the same directory.
+/// Two texts wanted one place. One of them is there, the other lies at `kept_at`; both are below `directory`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct KeptText {
+    pub directory: String,
     pub path: String,
     pub kept_at: String,
 }

@@ -70,16 +70,17 @@ fn one(ground: &Ground, execution: &ExecutionId) -> Result<Vec<KeptText>, Error>
         (ExecutionState::Applied, _, Some(committed)) => {
             let _turn = memory.turn_to_apply()?;
             let (granted, applied) = undo::verify(ground, &committed)?;
-            Ok(undo::finish(ground, committed, &applied, &granted.dir)?.conflicts)
+            Ok(undo::finish(ground, committed, &applied, &granted)?.conflicts)
         }
         (ExecutionState::Running, Some(committed), _) => {
             let _turn = memory.turn_to_apply()?;
-            let granted = apply::verify(ground, &committed)?;
-            Ok(apply::finish(ground, committed, &granted.dir)?.conflicts)
+            let roots = apply::verify(ground, &committed)?;
+            let granted: Vec<&Granted> = roots.iter().map(|root| &root.granted).collect();
+            Ok(apply::finish(ground, committed, &granted)?.conflicts)
         }
         (ExecutionState::Running | ExecutionState::Ended, None, _) => {
             // A directory that is no longer there holds nothing of ours to remove.
-            if let Ok(granted) = Granted::at(&record.place) {
+            for granted in record.places.iter().filter_map(|place| Granted::at(place).ok()) {
                 stage::remove(&granted.dir, execution)?;
             }
             Ok(Vec::new())

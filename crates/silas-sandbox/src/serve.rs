@@ -187,7 +187,8 @@ impl Serve {
         let permit = Permit::from_evidence(ground, evidence)?;
         let doing = || "Starting a workshop".to_owned();
         let (theirs, ours) = UnixStream::pair().doing(doing)?;
-        let mut keep = vec![ours.as_raw_fd(), permit.lock.as_raw_fd(), permit.work_in.dir.as_fd().as_raw_fd()];
+        let mut keep = vec![ours.as_raw_fd(), permit.lock.as_raw_fd()];
+        keep.extend(permit.roots.iter().map(|root| root.granted.dir.as_fd().as_raw_fd()));
         keep.extend(permit.reads.iter().map(|read| read.dir.as_fd().as_raw_fd()));
         let ground = ground.clone();
         let child = process::fork(&keep, || {

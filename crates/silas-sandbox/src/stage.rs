@@ -4,12 +4,15 @@
 use crate::dir::{Dir, Kind, Move, Stat};
 use crate::error::Doing;
 use crate::observe::{self, Seen};
+use crate::permit::Granted;
 use crate::tree::STAGE_PREFIX;
-use crate::{Error, removal};
+use crate::{Error, removal, syscall};
 use silas_core::ExecutionId;
 use silas_core::changeset::{Change, FileState};
+use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 
 pub(crate) struct Stage {
@@ -59,7 +62,8 @@ impl Stage {
         exchanged.map_err(|_| Error::NoExchange)
     }
 
-    /// Brings the new content of a change here, on disk, with the owner that the original has.
+    /// Brings the new content of a change here, with the owner that the original has. On disk it is
+    /// when [`Settling`] says so.
     pub(crate) fn put(&self, name: &str, change: &Change, root: &Dir, copy: &Dir) -> Result<(), Error> {
         let doing = || format!("Staging {}", change.path);
         let Some(after) = &change.after else { return Ok(()) };
@@ -83,7 +87,6 @@ impl Stage {
                 observe::pour(&mut from, &mut staged, u64::MAX).doing(doing)?;
                 self.dir.chown_like(name, &owner).doing(doing)?;
                 staged.set_permissions(Permissions::from_mode(*mode)).doing(doing)?;
-                staged.sync_all().doing(doing)?;
             }
         }
         // What was verified is what is staged; a copy that changed in between would be a hole.
@@ -95,21 +98,94 @@ impl Stage {
     pub(crate) fn give_to_owner(&self, parent: &Dir, name: &[u8]) -> io::Result<()> {
         parent.chown_like(name, &self.owner)
     }
+}
 
-    /// Removes what is exactly as expected and leaves everything else, so that no text is lost that nobody else has.
-    /// Removes the directory itself if nothing is left.
-    pub(crate) fn clear(self, root: &Dir, execution: &ExecutionId, known: &[(String, FileState)]) -> Result<(), Error> {
-        let name = name(execution);
-        let doing = || format!("Clearing {name}");
-        for (item, state) in known {
-            if observe::name_in(&self.dir, item.as_bytes()).doing(doing)? == Seen::State(state.clone()) {
-                self.dir.unlink(item.as_bytes()).doing(doing)?;
+/// A directory that is changed, and what is staged in it.
+pub(crate) struct Site<'a> {
+    pub(crate) root: &'a Dir,
+    pub(crate) stage: Stage,
+}
+
+pub(crate) fn open_all<'a>(granted: &[&'a Granted], execution: &ExecutionId) -> Result<Vec<Site<'a>>, Error> {
+    let open = |granted: &&'a Granted| Ok(Site { root: &granted.dir, stage: Stage::open(&granted.dir, execution)? });
+    granted.iter().map(open).collect()
+}
+
+/// Removes what is exactly as expected and leaves everything else, so that no text is lost that nobody else has.
+/// Removes the directory itself if nothing is left. One that is gone was cleared before.
+pub(crate) fn clear(root: &Dir, execution: &ExecutionId, known: &[(String, FileState)]) -> Result<(), Error> {
+    let name = name(execution);
+    let doing = || format!("Clearing {name}");
+    if root.stat(name.as_bytes()).doing(doing)?.is_none() {
+        return Ok(());
+    }
+    let stage = Stage::open(root, execution)?;
+    for (item, state) in known {
+        if observe::name_in(&stage.dir, item.as_bytes()).doing(doing)? == Seen::State(state.clone()) {
+            stage.dir.unlink(item.as_bytes()).doing(doing)?;
+        }
+    }
+    match stage.dir.names(2).doing(doing)?.as_slice() {
+        [] => root.rmdir(name.as_bytes()).doing(doing)?,
+        [last] if last == IGNORE => {
+            stage.dir.unlink(IGNORE).and_then(|()| root.rmdir(name.as_bytes())).doing(doing)?;
+        }
+        _ => {}
+    }
+    root.sync().doing(doing)
+}
+
+/// What has to be on disk before the next step, put there together: a sync of its own for each of many files would take
+/// as long as all the rest.
+#[derive(Default)]
+pub(crate) struct Settling {
+    dirs: BTreeSet<(usize, Vec<u8>)>,
+    staged: Vec<(usize, String)>,
+}
+
+/// From here on one sync of the whole file system is cheaper, whatever else it has to write.
+const SYNCS_MAX: usize = 24;
+
+impl Settling {
+    /// Names in this directory came or went.
+    pub(crate) fn note(&mut self, root: usize, dir: &[u8]) {
+        self.dirs.insert((root, dir.to_vec()));
+    }
+
+    /// A file was written in the staging directory.
+    pub(crate) fn note_staged(&mut self, root: usize, name: &str) {
+        self.staged.push((root, name.to_owned()));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.dirs.is_empty() && self.staged.is_empty()
+    }
+
+    /// Everything noted is on disk when this returns, and so are the staging directories.
+    pub(crate) fn settle(self, sites: &[Site<'_>]) -> io::Result<()> {
+        for (n, site) in sites.iter().enumerate() {
+            let dirs: Vec<&[u8]> = self.dirs.iter().filter(|(root, _)| *root == n).map(|(_, dir)| &dir[..]).collect();
+            let staged: Vec<&[u8]> = self.staged.iter().filter(|(r, _)| *r == n).map(|(_, s)| s.as_bytes()).collect();
+            if dirs.len() + staged.len() > SYNCS_MAX {
+                syscall::sync_file_system(site.root.as_fd())?;
+                continue;
             }
+            for name in staged {
+                // A symlink is on disk with the directory that it is in.
+                if site.stage.dir.stat(name)?.is_some_and(|stat| stat.kind == Kind::File) {
+                    site.stage.dir.read(name)?.sync_all()?;
+                }
+            }
+            for dir in dirs {
+                match site.root.below(dir) {
+                    // It was never there, or somebody else moved it away; nothing of ours is in it.
+                    Err(e) if observe::leads_nowhere(&e) => {}
+                    found => found?.sync()?,
+                }
+            }
+            site.stage.dir.sync()?;
         }
-        if self.dir.names(2).doing(doing)? == [IGNORE] {
-            self.dir.unlink(IGNORE).and_then(|()| root.rmdir(name.as_bytes())).doing(doing)?;
-        }
-        root.sync().doing(doing)
+        Ok(())
     }
 }
 

@@ -128,19 +128,52 @@ pub(crate) fn rename_at(
     flags: u32,
 ) -> io::Result<()> {
     let (from_name, to_name) = (c_name(from_name)?, c_name(to_name)?);
-    // The raw call, because not every C library that Silas may be built with has a function for it.
     // SAFETY: both names are NUL-terminated and outlive the call.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_renameat2,
-            from.as_raw_fd(),
-            from_name.as_ptr(),
-            to.as_raw_fd(),
-            to_name.as_ptr(),
-            flags,
-        )
-    };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    check(unsafe { libc::renameat2(from.as_raw_fd(), from_name.as_ptr(), to.as_raw_fd(), to_name.as_ptr(), flags) })
+}
+
+/// Puts everything on disk that was written to the file system of this descriptor.
+pub(crate) fn sync_file_system(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: only a descriptor that we hold is passed.
+    check(unsafe { libc::syncfs(fd.as_raw_fd()) })
+}
+
+/// Whether names may come and go in a directory, for the user that we are.
+pub(crate) fn may_write(dir: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: the path is a constant C string.
+    check(unsafe { libc::faccessat(dir.as_raw_fd(), c".".as_ptr(), libc::W_OK | libc::X_OK, libc::AT_EACCESS) })
+}
+
+/// A name that hides what lies under it in an overlay. Any user may make one.
+pub(crate) fn make_whiteout(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
+    let name = c_name(name)?;
+    // SAFETY: `name` is NUL-terminated and outlives the call.
+    check(unsafe { libc::mknodat(dir.as_raw_fd(), name.as_ptr(), libc::S_IFCHR, 0) })
+}
+
+/// The first byte of an extended attribute; `None` if it is not there or not supported.
+pub(crate) fn mark(file: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<u8>> {
+    let mut value = [0u8; 16];
+    // SAFETY: the kernel writes at most `value.len()` bytes into `value`.
+    let n = unsafe { libc::fgetxattr(file.as_raw_fd(), name.as_ptr(), value.as_mut_ptr().cast(), value.len()) };
+    match usize::try_from(n) {
+        Ok(0) => Ok(None),
+        Ok(_) => Ok(Some(value[0])),
+        Err(_) => match io::Error::last_os_error() {
+            e if matches!(e.raw_os_error(), Some(libc::ENODATA | libc::ENOTSUP)) => Ok(None),
+            e => Err(e),
+        },
+    }
+}
+
+pub(crate) fn set_mark(file: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> io::Result<()> {
+    // SAFETY: name and value outlive the call.
+    check(unsafe { libc::fsetxattr(file.as_raw_fd(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0) })
+}
+
+pub(crate) fn remove_mark(file: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    // SAFETY: the name outlives the call.
+    check(unsafe { libc::fremovexattr(file.as_raw_fd(), name.as_ptr()) })
 }
 
 /// Takes a read lease: it is refused while somebody has the file open for writing.

@@ -9,9 +9,11 @@ use crate::dir::Dir;
 use crate::error::Doing;
 use crate::{Error, durable, removal};
 use silas_core::check::{Command, Ended};
+use silas_core::relpath::RelPath;
 use silas_core::runner::{self, Invocation, Runner};
 use silas_core::testlog::TestLog;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -40,18 +42,18 @@ pub(crate) struct Tester {
 }
 
 impl Tester {
-    /// `None` if the command is no run of a known runner, or of one that cannot be asked. `copy` is what the check will
-    /// see, `root` is what that is called inside, `home` is where this run may keep files.
+    /// `None` if the command is no run of a known runner, or of one that cannot be asked. What the check will see is
+    /// read with `read`, `roots` are the directories' paths, `home` is where this run may keep files.
     pub(crate) fn of(
         command: &Command,
-        copy: &Dir,
-        root: &str,
+        read: impl Fn(&RelPath) -> io::Result<File>,
+        roots: &[&str],
         home: &Path,
         slot: usize,
     ) -> Result<Option<Self>, Error> {
         let Some(found) = runner::known(command) else { return Ok(None) };
         let found = match found.runner {
-            Runner::Npm => match scripted(found, copy) {
+            Runner::Npm => match scripted(found, read) {
                 Some(inner) => inner,
                 None => return Ok(None),
             },
@@ -72,7 +74,7 @@ impl Tester {
         };
         Ok(Some(Tester {
             runner: found.runner,
-            command: Command::Argv(argv(&found, root)),
+            command: Command::Argv(argv(&found, roots)),
             cwd: found.cwd,
             env: found.env,
             mounts,
@@ -107,11 +109,12 @@ impl Tester {
 }
 
 /// What `npm test` comes to, if it can be asked.
-fn scripted(npm: Invocation, copy: &Dir) -> Option<Invocation> {
+fn scripted(npm: Invocation, read: impl Fn(&RelPath) -> io::Result<File>) -> Option<Invocation> {
     let at = npm.cwd.as_deref().unwrap_or_default();
     let mut text = String::new();
-    let package = copy.below(at.as_bytes()).and_then(|dir| dir.read(b"package.json")).ok()?;
-    package.take(PACKAGE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    let parts = at.split('/').filter(|part| !matches!(*part, "" | ".")).chain(["package.json"]);
+    let path = RelPath::from_bytes(parts.collect::<Vec<_>>().join("/").as_bytes()).ok()?;
+    read(&path).ok()?.take(PACKAGE_BYTES_MAX).read_to_string(&mut text).ok()?;
     let inner = runner::npm_script(&text)?;
     let cwd = match (npm.cwd, inner.cwd) {
         (Some(outer), Some(inner)) => Some(format!("{outer}/{inner}")),
@@ -122,7 +125,7 @@ fn scripted(npm: Invocation, copy: &Dir) -> Option<Invocation> {
     Some(Invocation { cwd, args, env, ..inner })
 }
 
-fn argv(found: &Invocation, root: &str) -> Vec<String> {
+fn argv(found: &Invocation, roots: &[&str]) -> Vec<String> {
     let mut argv = vec![found.program.clone()];
     let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
     match found.runner {
@@ -130,7 +133,7 @@ fn argv(found: &Invocation, root: &str) -> Vec<String> {
             let tool = if found.runner == Runner::Pytest { "pytest.py" } else { "unittest.py" };
             add(&found.options.iter().map(String::as_str).collect::<Vec<_>>());
             let importable = if found.is_module { "cwd" } else { "none" };
-            add(&["-I", &format!("{TOOLS_INSIDE}/{tool}"), root, importable]);
+            add(&["-I", &format!("{TOOLS_INSIDE}/{tool}"), &roots.join("\n"), importable]);
         }
         Runner::Cargo => add(&["test"]),
         Runner::Go => add(&["test", "-json"]),

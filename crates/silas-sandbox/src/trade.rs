@@ -2,14 +2,15 @@
 //!
 //! Running it again after a crash, at any point, ends in the same state: each operation looks at what is there first.
 //! Nothing is ever overwritten, and nothing is swapped back: if somebody's newer text came out, it stays where it came
-//! out to.
+//! out to. The moves are put on disk together at the end: until the journal says how they ended, any part of them may be
+//! found undone and is done again.
 
 use crate::Error;
 use crate::dir::{Dir, Kind, Move, split};
 use crate::error::Doing;
 use crate::journal::{Fate, Journal, NewDir, Op};
 use crate::observe::{self, Seen};
-use crate::stage::Stage;
+use crate::stage::{Settling, Site};
 use crate::syscall;
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
@@ -19,16 +20,20 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// `halfway` is where a test pulls the plug.
-pub(crate) fn carry_out(journal: &Journal, root: &Dir, stage: &Stage, halfway: FailPoint) -> Result<Vec<Fate>, Error> {
+pub(crate) fn carry_out(journal: &Journal, sites: &[Site<'_>], halfway: FailPoint) -> Result<Vec<Fate>, Error> {
+    make_directories(journal, sites)?;
     let mut fates = Vec::with_capacity(journal.ops.len());
+    let mut settling = Settling::default();
     for (n, op) in journal.ops.iter().enumerate() {
+        let site = sites.get(op.root).ok_or_else(|| Error::Damaged("a journal with too few directories".to_owned()))?;
         let fate = match (&op.there, &op.staged) {
-            (Some(_), Some(_)) => exchange(op, root, &stage.dir),
-            (None, Some(_)) => move_in(op, root, stage, &journal.new_dirs),
-            (Some(_), None) => move_out(op, root, &stage.dir),
+            (Some(_), Some(_)) => exchange(op, site),
+            (None, Some(_)) => move_in(op, site, &journal.new_dirs),
+            (Some(_), None) => move_out(op, site),
             (None, None) => Ok(Fate::NotApplied),
         };
         fates.push(fate.doing(|| format!("Putting {} in place", op.path))?);
+        settling.note(op.root, split(&op.path).0);
         if n == 0 && journal.ops.len() > 1 {
             fail::point(halfway);
         }
@@ -36,60 +41,59 @@ pub(crate) fn carry_out(journal: &Journal, root: &Dir, stage: &Stage, halfway: F
     if journal.ops.len() <= 1 {
         fail::point(halfway);
     }
-    stage.dir.sync().doing(|| "Putting the changes on disk".to_owned())?;
+    settling.settle(sites).doing(|| "Putting the changes on disk".to_owned())?;
     Ok(fates)
 }
 
-fn exchange(op: &Op, root: &Dir, stage: &Dir) -> io::Result<Fate> {
-    let name = op.stage.as_bytes();
+fn exchange(op: &Op, site: &Site<'_>) -> io::Result<Fate> {
+    let (name, stage) = (op.stage.as_bytes(), &site.stage.dir);
     let waiting = observe::name_in(stage, name)?;
     if !waiting.is(&op.staged) {
         return Ok(came_out(&waiting, op));
     }
-    let Some((parent, last)) = reach(root, &op.path)? else { return Ok(Fate::NotApplied) };
+    let Some((parent, last)) = reach(site.root, &op.path)? else { return Ok(Fate::NotApplied) };
     let lease = lease(&parent, last);
     match stage.rename(name, &parent, last, Move::Exchange) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Fate::NotApplied),
         done => done?,
     }
-    parent.sync()?;
     let out = observe::name_in(stage, name)?;
     drop(lease);
     Ok(came_out(&out, op))
 }
 
-fn move_in(op: &Op, root: &Dir, stage: &Stage, new_dirs: &[NewDir]) -> io::Result<Fate> {
-    let name = op.stage.as_bytes();
-    match observe::name_in(&stage.dir, name)? {
+fn move_in(op: &Op, site: &Site<'_>, new_dirs: &[NewDir]) -> io::Result<Fate> {
+    let (name, stage) = (op.stage.as_bytes(), &site.stage.dir);
+    match observe::name_in(stage, name)? {
         Seen::Nothing => return Ok(Fate::InPlace),
         waiting if !waiting.is(&op.staged) => return Ok(Fate::NotApplied),
         Seen::State(_) | Seen::Other => {}
     }
-    let (parent, last) = match make_parents(root, stage, &op.path, new_dirs).and_then(|()| root.parent_of(&op.path)) {
+    // They were all made before; if somebody has removed one since, it is made again, and on disk before it is used.
+    let made = make_parents(op, site, new_dirs, |parent, _| parent.sync());
+    let (parent, last) = match made.and_then(|()| site.root.parent_of(&op.path)) {
         Err(e) if observe::leads_nowhere(&e) => return Ok(Fate::NotApplied),
         found => found?,
     };
-    match stage.dir.rename(name, &parent, last, Move::NoReplace) {
+    match stage.rename(name, &parent, last, Move::NoReplace) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Fate::NotApplied),
         done => done?,
     }
-    parent.sync()?;
     Ok(Fate::InPlace)
 }
 
-fn move_out(op: &Op, root: &Dir, stage: &Dir) -> io::Result<Fate> {
-    let name = op.stage.as_bytes();
+fn move_out(op: &Op, site: &Site<'_>) -> io::Result<Fate> {
+    let (name, stage) = (op.stage.as_bytes(), &site.stage.dir);
     let out = observe::name_in(stage, name)?;
     if out != Seen::Nothing {
         return Ok(came_out(&out, op));
     }
-    let Some((parent, last)) = reach(root, &op.path)? else { return Ok(Fate::NotApplied) };
+    let Some((parent, last)) = reach(site.root, &op.path)? else { return Ok(Fate::NotApplied) };
     let lease = lease(&parent, last);
     match parent.rename(last, stage, name, Move::NoReplace) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Fate::NotApplied),
         done => done?,
     }
-    parent.sync()?;
     let out = observe::name_in(stage, name)?;
     drop(lease);
     Ok(came_out(&out, op))
@@ -130,29 +134,61 @@ fn lease(parent: &Dir, name: &[u8]) -> Option<File> {
     None
 }
 
-/// Makes the directories that a new file lies in, as they are in the copy.
-fn make_parents(root: &Dir, stage: &Stage, path: &RelPath, new_dirs: &[NewDir]) -> io::Result<()> {
-    let bytes = path.as_bytes();
+/// Makes the directories of all new files and puts them on disk. Only then may a file move into one: otherwise, after a
+/// loss of power, it might have left the staging directory for a directory that is not there.
+fn make_directories(journal: &Journal, sites: &[Site<'_>]) -> Result<(), Error> {
+    let mut settling = Settling::default();
+    for op in journal.ops.iter().filter(|op| op.there.is_none()) {
+        let Some(site) = sites.get(op.root) else { continue };
+        let doing = || format!("Making the directory of {}", op.path);
+        if site.stage.dir.stat(op.stage.as_bytes()).doing(doing)?.is_none() {
+            continue;
+        }
+        let noted = |_: &Dir, above: &[u8]| {
+            settling.note(op.root, above);
+            Ok(())
+        };
+        match make_parents(op, site, &journal.new_dirs, noted) {
+            // Something else is in the way; the file will not be moved there.
+            Err(e) if observe::leads_nowhere(&e) => {}
+            done => done.doing(doing)?,
+        }
+    }
+    if settling.is_empty() {
+        return Ok(());
+    }
+    settling.settle(sites).doing(|| "Putting new directories on disk".to_owned())
+}
+
+/// Makes the directories that a new file lies in, as they are in the copy. `made` hears in which directory each was made.
+fn make_parents(
+    op: &Op,
+    site: &Site<'_>,
+    new_dirs: &[NewDir],
+    mut made: impl FnMut(&Dir, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let bytes = op.path.as_bytes();
     for (slash, _) in bytes.iter().enumerate().filter(|(_, b)| **b == b'/') {
         let dir = RelPath::from_bytes(&bytes[..slash]).map_err(io::Error::other)?;
-        let (_, last) = split(&dir);
-        let (parent, _) = root.parent_of(&dir)?;
+        let (above, last) = split(&dir);
+        let (parent, _) = site.root.parent_of(&dir)?;
         if parent.stat(last)?.is_some() {
             continue;
         }
-        let mode = new_dirs.iter().find(|new| new.path == dir).map_or(0o755, |new| new.mode);
-        parent.mkdir(last, mode | 0o700)?;
-        stage.give_to_owner(&parent, last)?;
-        parent.sync()?;
+        let new = new_dirs.iter().find(|new| new.root == op.root && new.path == dir);
+        parent.mkdir(last, new.map_or(0o755, |new| new.mode) | 0o700)?;
+        site.stage.give_to_owner(&parent, last)?;
+        made(&parent, above)?;
     }
     Ok(())
 }
 
 /// Removes the directories that an apply made, as far as they are empty again.
-pub(crate) fn remove_empty(root: &Dir, new_dirs: &[NewDir]) -> Result<(), Error> {
+pub(crate) fn remove_empty(sites: &[Site<'_>], new_dirs: &[NewDir]) -> Result<(), Error> {
     for dir in new_dirs.iter().rev() {
         let doing = || format!("Removing the empty directory {}", dir.path);
-        let (parent, last) = match root.parent_of(&dir.path) {
+        let Some(site) = sites.get(dir.root) else { continue };
+        let (parent, last) = match site.root.parent_of(&dir.path) {
             Err(e) if observe::leads_nowhere(&e) => continue,
             found => found.doing(doing)?,
         };

@@ -12,7 +12,9 @@ use silas_core::relpath::RelPath;
 use std::collections::BTreeMap;
 use std::fs::{FileTimes, Permissions};
 use std::io;
+use std::ops::Bound;
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, SystemTime};
 
 /// What a directory held.
 #[derive(Clone, Default, Debug)]
@@ -21,6 +23,21 @@ pub(crate) struct Manifest {
     /// With their permission bits.
     pub(crate) dirs: BTreeMap<RelPath, u32>,
     pub(crate) bytes: u64,
+    /// How each file looked from outside when it was read.
+    pub(crate) stamps: BTreeMap<RelPath, Stamp>,
+    /// Whether something in it belongs to somebody else than the directory itself.
+    pub(crate) is_mixed: bool,
+}
+
+/// A file that was written to has another stamp: nobody can set the time of the last change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stamp {
+    inode: u64,
+    size: u64,
+    modified: SystemTime,
+    changed: SystemTime,
+    /// Whether the last change was so recent when the file was read that another could have got the same time.
+    is_fresh: bool,
 }
 
 /// What is done with `.git` at the top.
@@ -42,22 +59,31 @@ pub(crate) const GIT: &[u8] = b".git";
 
 /// Copies everything from one directory into another, empty one, and says what it was.
 pub(crate) fn copy(from: &Dir, to: &Dir, git: Git, lifeline: Lifeline<'_>) -> Result<Manifest, Error> {
-    record(from, Some(to), git, lifeline)
+    record(from, Some(to), git, None, lifeline)
 }
 
 pub(crate) fn snapshot(of: &Dir, git: Git, lifeline: Lifeline<'_>) -> Result<Manifest, Error> {
-    record(of, None, git, lifeline)
+    record(of, None, git, None, lifeline)
 }
 
-fn record(from: &Dir, to: Option<&Dir>, git: Git, lifeline: Lifeline<'_>) -> Result<Manifest, Error> {
+/// Like [`snapshot`], but reads only files that do not look exactly as they did when they were known.
+pub(crate) fn look_again(of: &Dir, git: Git, known: &Manifest, lifeline: Lifeline<'_>) -> Result<Manifest, Error> {
+    record(of, None, git, Some(known), lifeline)
+}
+
+fn record(
+    from: &Dir,
+    to: Option<&Dir>,
+    git: Git,
+    known: Option<&Manifest>,
+    lifeline: Lifeline<'_>,
+) -> Result<Manifest, Error> {
     let mut manifest = Manifest::default();
+    let owner = from.own_stat().doing(|| "Reading the directory".to_owned())?;
     walk(from, git, &mut |dir, path, stat| {
         lifeline.holds()?;
-        if manifest.files.len() + manifest.dirs.len() >= ENTRIES_MAX {
-            return Err(Error::TooLarge(format!(
-                "The directory has more than {ENTRIES_MAX} files. Choose a smaller one."
-            )));
-        }
+        manifest.has_room()?;
+        manifest.is_mixed |= (stat.uid, stat.gid) != (owner.uid, owner.gid);
         let (parent, name) = split(&path);
         let to = to.map(|to| to.below(parent)).transpose().doing(|| format!("Copying {path}"))?;
         match stat.kind {
@@ -75,16 +101,15 @@ fn record(from: &Dir, to: Option<&Dir>, git: Git, lifeline: Lifeline<'_>) -> Res
                 manifest.files.insert(path, observe::link(&target));
             }
             Kind::File => {
-                let room = BYTES_MAX - manifest.bytes;
-                let (state, bytes) = match file(dir, name, stat, to.as_ref(), room) {
-                    Err(e) if e.kind() == io::ErrorKind::FileTooLarge => {
-                        return Err(Error::TooLarge(
-                            "The directory holds more than 4 GiB. Choose a smaller one.".to_owned(),
-                        ));
+                let stamp = Stamp::of(stat);
+                let state = match known.and_then(|known| known.unless_touched(&path, &stamp, stat.mode)) {
+                    Some(state) => {
+                        manifest.bytes += stat.size;
+                        state
                     }
-                    done => done.doing(|| format!("Reading {path}"))?,
+                    None => manifest.read_file(dir, name, stat, to.as_ref(), &path)?,
                 };
-                manifest.bytes += bytes;
+                manifest.stamps.insert(path.clone(), stamp);
                 manifest.files.insert(path, state);
             }
             Kind::Special(kind) => return Err(Error::unsupported(kind, path)),
@@ -110,10 +135,31 @@ fn file(dir: &Dir, name: &[u8], stat: &Stat, to: Option<&Dir>, room: u64) -> io:
     Ok((FileState::File { hash, mode: stat.mode }, bytes))
 }
 
-type Visit<'v> = &'v mut dyn FnMut(&Dir, RelPath, &Stat) -> Result<(), Error>;
+/// Coarser than the clock of any file system that matters.
+const FRESH: Duration = Duration::from_secs(2);
+
+impl Stamp {
+    fn of(stat: &Stat) -> Stamp {
+        let age = SystemTime::now().duration_since(stat.changed).unwrap_or_default();
+        Stamp {
+            inode: stat.inode,
+            size: stat.size,
+            modified: stat.modified,
+            changed: stat.changed,
+            is_fresh: age < FRESH,
+        }
+    }
+
+    pub(crate) fn is_same_file(&self, other: &Stamp) -> bool {
+        let seen = |s: &Stamp| (s.inode, s.size, s.modified, s.changed);
+        seen(self) == seen(other)
+    }
+}
+
+pub(crate) type Visit<'v> = &'v mut dyn FnMut(&Dir, RelPath, &Stat) -> Result<(), Error>;
 
 /// Parents come before what is in them.
-fn walk(root: &Dir, git: Git, visit: Visit<'_>) -> Result<(), Error> {
+pub(crate) fn walk(root: &Dir, git: Git, visit: Visit<'_>) -> Result<(), Error> {
     let device = root.own_stat().doing(|| "Reading the directory".to_owned())?.device;
     let mut pending = vec![Vec::new()];
     while let Some(at) = pending.pop() {
@@ -146,11 +192,80 @@ fn walk(root: &Dir, git: Git, visit: Visit<'_>) -> Result<(), Error> {
 
 fn is_passed_over(at: &[u8], name: &[u8], stat: &Stat, git: Git) -> bool {
     let is_repository = git == Git::PassOver && at.is_empty() && name == GIT && stat.kind != Kind::Link;
-    let is_stage = stat.kind == Kind::Directory && name.starts_with(b".silas-exec-");
-    is_repository || is_stage
+    is_repository || stat.kind == Kind::Directory && is_stage(name) || stat.is_whiteout && is_stage(name)
+}
+
+/// What Silas itself keeps in a directory while something can be undone.
+pub(crate) fn is_stage(name: &[u8]) -> bool {
+    name.starts_with(b".silas-exec-")
 }
 
 impl Manifest {
+    pub(crate) fn has_room(&self) -> Result<(), Error> {
+        if self.files.len() + self.dirs.len() < ENTRIES_MAX {
+            return Ok(());
+        }
+        Err(Error::TooLarge(format!("The directory has more than {ENTRIES_MAX} files. Choose a smaller one.")))
+    }
+
+    /// Reads a file, copying it on the way if a copy is wanted, and counts its bytes.
+    pub(crate) fn read_file(
+        &mut self,
+        dir: &Dir,
+        name: &[u8],
+        stat: &Stat,
+        to: Option<&Dir>,
+        path: &RelPath,
+    ) -> Result<FileState, Error> {
+        let room = BYTES_MAX.saturating_sub(self.bytes);
+        match file(dir, name, stat, to, room) {
+            Err(e) if e.kind() == io::ErrorKind::FileTooLarge => {
+                Err(Error::TooLarge("The directory holds more than 4 GiB. Choose a smaller one.".to_owned()))
+            }
+            read => {
+                let (state, bytes) = read.doing(|| format!("Reading {path}"))?;
+                self.bytes += bytes;
+                Ok(state)
+            }
+        }
+    }
+
+    /// What a file was known to be, if it cannot have been written to since.
+    fn unless_touched(&self, path: &RelPath, now: &Stamp, mode: u32) -> Option<FileState> {
+        let stamp = self.stamps.get(path)?;
+        let state = self.files.get(path)?;
+        let is_mode = matches!(state, FileState::File { mode: known, .. } if *known == mode);
+        (is_mode && !stamp.is_fresh && stamp.is_same_file(now)).then(|| state.clone())
+    }
+
+    /// Puts a file where there was a file, a directory or nothing.
+    pub(crate) fn replace(&mut self, path: RelPath, state: FileState) {
+        if self.dirs.remove(&path).is_some() {
+            self.remove_below(&path);
+        }
+        self.files.insert(path, state);
+    }
+
+    pub(crate) fn remove_below(&mut self, path: &RelPath) {
+        let inside = |map: Vec<&RelPath>| map.into_iter().cloned().collect::<Vec<_>>();
+        for gone in inside(below(&self.files, path).collect()) {
+            self.files.remove(&gone);
+        }
+        for gone in inside(below(&self.dirs, path).collect()) {
+            self.dirs.remove(&gone);
+        }
+    }
+
+    pub(crate) fn has_files_below(&self, path: &RelPath) -> bool {
+        below(&self.files, path).next().is_some()
+    }
+
+    /// Whether nobody has written here since `earlier`, as far as looking from outside can tell.
+    pub(crate) fn is_untouched_since(&self, earlier: &Manifest) -> bool {
+        let is_same = |path: &RelPath, stamp: &Stamp| earlier.stamps.get(path).is_some_and(|s| s.is_same_file(stamp));
+        self.files == earlier.files && self.stamps.iter().all(|(path, stamp)| is_same(path, stamp))
+    }
+
     /// The paths at which two differ, as they are shown; at most as many as a person would read.
     pub(crate) fn differences(&self, other: &BTreeMap<RelPath, FileState>) -> Vec<String> {
         let gone_or_changed = self.files.iter().filter(|(path, state)| other.get(path) != Some(state));
@@ -159,6 +274,27 @@ impl Manifest {
         paths.sort();
         shortened(paths)
     }
+
+    /// The paths at which two differ, with what is there now.
+    pub(crate) fn moved_since<'m>(&'m self, earlier: &'m Manifest) -> BTreeMap<&'m RelPath, Option<&'m FileState>> {
+        let changed = self.files.iter().filter(|(path, state)| earlier.files.get(path) != Some(state));
+        let gone = earlier.files.keys().filter(|path| !self.files.contains_key(path));
+        changed.map(|(path, state)| (path, Some(state))).chain(gone.map(|path| (path, None))).collect()
+    }
+}
+
+/// Whether a path lies inside a directory of that path.
+pub(crate) fn lies_below(path: &RelPath, dir: &RelPath) -> bool {
+    path.as_bytes().strip_prefix(dir.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"))
+}
+
+/// Names that continue the last part of the path, such as `a-b` for `a`, sort between it and what is in it.
+fn below<'m, T>(map: &'m BTreeMap<RelPath, T>, path: &RelPath) -> impl Iterator<Item = &'m RelPath> {
+    let dir = path.clone();
+    let from = (Bound::Excluded(path.clone()), Bound::Unbounded);
+    let near = map.range(from).map(|(at, _)| at);
+    let prefix = dir.clone();
+    near.take_while(move |at| at.as_bytes().starts_with(prefix.as_bytes())).filter(move |at| lies_below(at, &dir))
 }
 
 /// Paths that are named in a message.

@@ -1,12 +1,11 @@
 //! Takes back what an execution applied: a decision of its own, once, within its time, and never over a later edit.
 
-use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::journal::{Fate, Journal, Op};
 use crate::memory::Record;
 use crate::permit::Granted;
-use crate::stage::Stage;
+use crate::stage::{self, Site};
 use crate::{Error, Undone, durable, observe, trade, tree};
 use silas_core::changeset::{ChangeOrder, FileState};
 use silas_core::evidence::{self, Evidence, Refusal, When};
@@ -39,18 +38,18 @@ pub(crate) fn undo(ground: &Ground, evidence: &Evidence) -> Result<Undone, Error
     }
     spend(ground, evidence, token, &record)?;
     let _turn = memory.turn_to_apply()?;
-    let granted = Granted::at(&record.place)?;
+    let granted = Granted::all(&record.places)?;
     let applied = load_applied(ground, &order)?;
     let journal = match Journal::load(&memory.undo_journal(&order.execution))? {
         Some(committed) => committed,
         None => {
-            let journal = prepare(&applied, evidence, &granted.dir)?;
+            let journal = prepare(&applied, evidence, &granted)?;
             journal.save(&memory.undo_journal(&order.execution))?;
             journal
         }
     };
     fail::point(FailPoint::UndoCommitted);
-    finish(ground, journal, &applied, &granted.dir)
+    finish(ground, journal, &applied, &granted)
 }
 
 fn read_order(ground: &Ground, evidence: &Evidence, when: When) -> Result<(TokenId, ChangeOrder), Error> {
@@ -68,7 +67,7 @@ fn spend(ground: &Ground, evidence: &Evidence, token: TokenId, plan: &Record) ->
     let plan_hash = evidence.token.body.offer.plan_hash;
     match ground.memory.record(&evidence.execution)? {
         None => {
-            let record = Record::new(Kind::Undo, token, plan_hash, ground::now(), plan.place.clone());
+            let record = Record::new(Kind::Undo, token, plan_hash, ground::now(), plan.places.clone());
             ground.memory.create(&evidence.execution, &record)
         }
         Some(record) => {
@@ -85,8 +84,8 @@ fn load_applied(ground: &Ground, order: &ChangeOrder) -> Result<Journal, Error> 
 }
 
 /// Looks at every file before any is touched.
-fn prepare(applied: &Journal, evidence: &Evidence, root: &Dir) -> Result<Journal, Error> {
-    let stage = Stage::open(root, &applied.execution)?;
+fn prepare(applied: &Journal, evidence: &Evidence, granted: &[Granted]) -> Result<Journal, Error> {
+    let sites = stage::open_all(&granted.iter().collect::<Vec<_>>(), &applied.execution)?;
     let (mut ops, mut edited) = (Vec::new(), Vec::new());
     for (op, fate) in applied.ended() {
         let doing = || format!("Looking at {}", op.path);
@@ -94,14 +93,20 @@ fn prepare(applied: &Journal, evidence: &Evidence, root: &Dir) -> Result<Journal
             Fate::NotApplied => continue,
             Fate::InPlace | Fate::OwnersKept => {}
         }
-        if !observe::path_below(root, &op.path).doing(doing)?.is(&op.staged) {
-            edited.push(op.path.to_string());
+        let site = site_of(&sites, op)?;
+        let shown = match applied.places.as_slice() {
+            [_] => op.path.to_string(),
+            places => format!("{}/{}", places[op.root].path, op.path),
+        };
+        observe::may_rename(site.root, &op.path, &shown)?;
+        if !observe::path_below(site.root, &op.path).doing(doing)?.is(&op.staged) {
+            edited.push(shown);
         }
-        let kept = observe::name_in(&stage.dir, op.stage.as_bytes()).doing(doing)?.state();
+        let kept = observe::name_in(&site.stage.dir, op.stage.as_bytes()).doing(doing)?.state();
         if kept.is_none() && op.there.is_some() {
             return Err(Error::UndoClosed(format!("what was in {} before is gone", op.path)));
         }
-        ops.push(Op { path: op.path.clone(), stage: op.stage.clone(), there: op.staged.clone(), staged: kept });
+        ops.push(Op { there: op.staged.clone(), staged: kept, ..op.clone() });
     }
     if !edited.is_empty() {
         return Err(Error::LaterEdit { paths: tree::shortened(edited) });
@@ -110,7 +115,7 @@ fn prepare(applied: &Journal, evidence: &Evidence, root: &Dir) -> Result<Journal
     Ok(Journal {
         execution: applied.execution.clone(),
         evidence: evidence.clone(),
-        place: applied.place.clone(),
+        places: applied.places.clone(),
         changeset: applied.changeset,
         ops,
         new_dirs: applied.new_dirs.clone(),
@@ -118,24 +123,32 @@ fn prepare(applied: &Journal, evidence: &Evidence, root: &Dir) -> Result<Journal
     })
 }
 
-/// Goes forward from the commit point of the undo, for the first time or again.
-pub(crate) fn finish(ground: &Ground, journal: Journal, applied: &Journal, root: &Dir) -> Result<Undone, Error> {
-    go_forward(ground, journal, applied, root).map_err(Error::after_commit)
+fn site_of<'s>(sites: &'s [Site<'_>], op: &Op) -> Result<&'s Site<'s>, Error> {
+    sites.get(op.root).ok_or_else(|| Error::Damaged("a journal with too few directories".to_owned()))
 }
 
-fn go_forward(ground: &Ground, mut journal: Journal, applied: &Journal, root: &Dir) -> Result<Undone, Error> {
+/// Goes forward from the commit point of the undo, for the first time or again.
+pub(crate) fn finish(
+    ground: &Ground,
+    journal: Journal,
+    applied: &Journal,
+    granted: &[Granted],
+) -> Result<Undone, Error> {
+    go_forward(ground, journal, applied, granted).map_err(Error::after_commit)
+}
+
+fn go_forward(ground: &Ground, mut journal: Journal, applied: &Journal, granted: &[Granted]) -> Result<Undone, Error> {
     let memory = &ground.memory;
     let execution = journal.execution.clone();
     if journal.fates.is_none() {
-        let stage = Stage::open(root, &execution)?;
-        let fates = trade::carry_out(&journal, root, &stage, FailPoint::UndoHalfway)?;
-        trade::remove_empty(root, &journal.new_dirs)?;
+        let sites = stage::open_all(&granted.iter().collect::<Vec<_>>(), &execution)?;
+        let fates = trade::carry_out(&journal, &sites, FailPoint::UndoHalfway)?;
+        trade::remove_empty(&sites, &journal.new_dirs)?;
         journal.fates = Some(fates);
         journal.save(&memory.undo_journal(&execution))?;
     }
-    // A stage that is gone was cleared before a crash.
-    if root.stat(crate::stage::name(&execution).as_bytes()).doing(|| "Looking for the stage".to_owned())?.is_some() {
-        Stage::open(root, &execution)?.clear(root, &execution, &removable(&journal, applied))?;
+    for (n, root) in granted.iter().enumerate() {
+        stage::clear(&root.dir, &execution, &removable(&journal, applied, n))?;
     }
     let token = journal.evidence.token.id().map_err(|e| Error::Damaged(e.to_string()))?;
     let damaged = || Error::Damaged("a journal without its execution".to_owned());
@@ -166,18 +179,19 @@ pub(crate) fn drop_journals(ground: &Ground, execution: &silas_core::ExecutionId
 }
 
 /// After an undo the stage holds what Silas had made. What else may be there is somebody's and stays.
-fn removable(journal: &Journal, applied: &Journal) -> Vec<(String, FileState)> {
+fn removable(journal: &Journal, applied: &Journal, root: usize) -> Vec<(String, FileState)> {
     let taken_back = journal.ended().filter(|(_, fate)| *fate == Fate::InPlace).map(|(op, _)| (op, &op.there));
     let never_applied = applied.ended().filter(|(_, fate)| *fate == Fate::NotApplied).map(|(op, _)| (op, &op.staged));
-    taken_back.chain(never_applied).filter_map(|(op, state)| Some((op.stage.clone(), state.clone()?))).collect()
+    let here = taken_back.chain(never_applied).filter(|(op, _)| op.root == root);
+    here.filter_map(|(op, state)| Some((op.stage.clone(), state.clone()?))).collect()
 }
 
 /// Whether a committed undo is really what was approved: who and what, not when.
-pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<(Granted, Journal), Error> {
+pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<(Vec<Granted>, Journal), Error> {
     let (_, order) = read_order(ground, &journal.evidence, When::AlreadyCommitted)?;
     let applied = load_applied(ground, &order)?;
-    if order.execution != journal.execution || applied.place != journal.place {
+    if order.execution != journal.execution || applied.places != journal.places {
         return Err(Error::Damaged("a journal that does not fit its approval".to_owned()));
     }
-    Ok((Granted::at(&journal.place)?, applied))
+    Ok((Granted::all(&journal.places)?, applied))
 }

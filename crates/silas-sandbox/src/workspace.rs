@@ -1,22 +1,23 @@
-//! The private copy in which work happens, and the throwaway copies of it in which checks run.
+//! Where work happens: a private copy of every directory that a plan may change, and what checks run on.
 //!
-//! Inside a cell the copy lies at the original's path, so that commands work as if they ran there. The owner's `.git` is
-//! shown at its place, read-only. Nothing here touches the original.
+//! Inside a cell each copy lies at its original's path, so that commands work as if they ran there. The owner's `.git` is
+//! shown at its place, read-only. Nothing here touches the originals.
 
 use crate::cell::{self, CellOutcome, CellSpec, Mount, MountAccess};
-use crate::dir::{Dir, Kind};
+use crate::commits::{self, Errand, Repository};
+use crate::dir::Dir;
 use crate::error::Doing;
-use crate::ground::CellLimits;
+use crate::ground::{CellLimits, Copies};
 use crate::lifeline::Lifeline;
-use crate::permit::Granted;
+use crate::permit::{Granted, Root};
+use crate::private_copy::{PrivateCopy, Sight, Throwaway, Way};
 use crate::tree::{self, GIT, Git, Manifest};
 use crate::{Error, durable, removal};
-use silas_core::changeset::FileState;
-use silas_core::check::Command;
+use silas_core::changeset::Change;
+use silas_core::check::{Command, Ended};
 use silas_core::host::HostGrant;
 use silas_core::relpath::RelPath;
-use std::collections::BTreeMap;
-use std::io;
+use silas_core::work::KEPT_INSIDE;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,123 +25,187 @@ use std::time::Duration;
 pub(crate) struct Workspace {
     home: PathBuf,
     home_dir: Dir,
-    pub(crate) copy: Dir,
-    /// What the copy was made of.
-    pub(crate) original: Manifest,
-    pub(crate) git: Git,
+    /// One for each directory that may be changed, in the plan's order.
+    pub(crate) copies: Vec<PrivateCopy>,
+    /// The clones of a plan that commits, one for each directory; otherwise none.
+    clones: Vec<Repository>,
 }
-
-/// A copy of the copy; removed when it goes.
-pub(crate) struct Throwaway<'a> {
-    home: &'a Dir,
-    /// Checks that run side by side have one each.
-    name: String,
-    pub(crate) dir: Dir,
-}
-
-const COPY: &str = "copy";
-const THROWAWAY: &str = "check";
 
 const HOME: &str = "home";
+/// Whose home it is, where no check runs.
+const STEPS: &str = "steps";
 
 /// Where programs find their tools.
 const PATH_INSIDE: &str = "/usr/local/bin:/usr/bin:/bin";
 /// A home that is empty at the start of every command and gone after it.
 const HOME_INSIDE: &str = "/tmp/home";
+/// A program that only ends should not take this long anywhere.
+const PROBE_WALL: Duration = Duration::from_secs(20);
 
 impl Workspace {
-    pub(crate) fn make(home: &Path, original: &Granted, lifeline: Lifeline<'_>) -> Result<Self, Error> {
+    pub(crate) fn make(home: &Path, roots: &[Root], wanted: &Wanted, lifeline: Lifeline<'_>) -> Result<Self, Error> {
         let doing = || "Making the private copy".to_owned();
-        original.is_still_there()?;
         remove(home)?;
         durable::private_dir(home).doing(doing)?;
         let home_dir = Dir::open(home).doing(doing)?;
-        let git = match original.dir.stat(GIT).doing(doing)?.map(|stat| stat.kind) {
-            Some(Kind::Directory | Kind::File) => Git::PassOver,
-            Some(Kind::Link | Kind::Special(_)) | None => Git::Visit,
-        };
-        let copy = empty_like(&home_dir, COPY, &original.dir, git)?;
-        let manifest = tree::copy(&original.dir, &copy, git, lifeline)?;
-        Ok(Workspace { home: home.to_owned(), home_dir, copy, original: manifest, git })
+        let mut workspace = Workspace { home: home.to_owned(), home_dir, copies: Vec::new(), clones: Vec::new() };
+        for (n, root) in roots.iter().enumerate() {
+            root.granted.is_still_there()?;
+            let copy = match workspace.layered(root, n, wanted.copies, lifeline)? {
+                Some(copy) => copy,
+                None => PrivateCopy::whole(&workspace.home_dir, root, n, lifeline)?,
+            };
+            workspace.copies.push(copy);
+            if wanted.commits {
+                workspace.clones.push(Repository::make(&workspace.home_dir, root, n, lifeline)?);
+            }
+        }
+        Ok(workspace)
     }
 
-    /// A copy of the copy, for one check. It must be what it is believed to be: `expected`. `slot` tells copies apart
-    /// that are there at the same time.
-    pub(crate) fn throwaway(
+    /// A layered copy, if one can really be mounted and used here.
+    fn layered(
         &self,
-        slot: usize,
-        expected: &BTreeMap<RelPath, FileState>,
+        root: &Root,
+        n: usize,
+        copies: Copies,
         lifeline: Lifeline<'_>,
-    ) -> Result<Throwaway<'_>, Error> {
-        let name = format!("{THROWAWAY}-{slot}");
-        removal::tree(&self.home_dir, name.as_bytes()).doing(|| "Clearing the last check's copy".to_owned())?;
-        let dir = empty_like(&self.home_dir, &name, &self.copy, self.git)?;
-        let throwaway = Throwaway { home: &self.home_dir, name, dir };
-        let copied = tree::copy(&self.copy, &throwaway.dir, self.git, lifeline)?;
-        let paths = copied.differences(expected);
-        if !paths.is_empty() {
-            return Err(Error::Conflict { paths });
+    ) -> Result<Option<PrivateCopy>, Error> {
+        match copies {
+            Copies::Auto => {}
+            Copies::Whole => return Ok(None),
         }
-        self.as_applied(&copied, &throwaway.dir).doing(|| "Making a copy for a check".to_owned())?;
-        Ok(throwaway)
+        PrivateCopy::layered(&self.home_dir, root, n, |name| self.can_mount(name, root, lifeline), lifeline)
     }
 
-    /// An apply moves files and links; a directory comes with its first file and stays when its last one goes. A check
-    /// must see exactly that, or it would prove something that is never put in place.
-    fn as_applied(&self, copied: &Manifest, dir: &Dir) -> io::Result<()> {
-        for (path, mode) in &self.original.dirs {
-            let (parent, name) = dir.parent_of(path)?;
-            match copied.dirs.get(path) {
-                None => parent.mkdir(name, mode | 0o700)?,
-                Some(now) if now != mode => parent.chmod(name, mode | 0o700)?,
-                Some(_) => {}
-            }
+    fn can_mount(&self, name: &str, root: &Root, lifeline: Lifeline<'_>) -> Result<bool, Error> {
+        let probe = CellSpec {
+            argv: vec!["true".to_owned()],
+            env: vec![("PATH".to_owned(), PATH_INSIDE.to_owned())],
+            cwd: PathBuf::from("/"),
+            mounts: vec![layered_mount(root, vec![self.home.join(name)])],
+            hosts: Vec::new(),
+            limits: CellLimits::default().within(PROBE_WALL),
+        };
+        match cell::run(&probe, Some(lifeline.fd())) {
+            Ok(outcome) => Ok(outcome.ended == Ended::Exited(0)),
+            Err(cell::Error::Cancelled) => Err(Error::Cancelled),
+            // Whatever else is missing is missing for a whole copy too, and said there.
+            Err(_) => Ok(false),
         }
-        // From the end of the order, so that what is inside goes before what it is in.
-        let made = copied.dirs.keys().rev().filter(|path| !self.original.dirs.contains_key(path));
-        for path in made {
-            let (parent, name) = dir.parent_of(path)?;
-            match parent.rmdir(name) {
-                Err(e) if e.kind() != io::ErrorKind::DirectoryNotEmpty => return Err(e),
-                _ => {}
-            }
-        }
-        Ok(())
     }
 
-    /// Runs a command of the plan in the copy itself.
+    pub(crate) fn n_layered(&self) -> u32 {
+        self.copies.iter().map(|copy| u32::from(copy.way == Way::Layered)).sum()
+    }
+
+    /// What each copy is now.
+    pub(crate) fn now(&self, lifeline: Lifeline<'_>) -> Result<Vec<Manifest>, Error> {
+        self.copies.iter().map(|copy| copy.now(lifeline)).collect()
+    }
+
+    pub(crate) fn originals(&self) -> Vec<Manifest> {
+        self.copies.iter().map(|copy| copy.original.clone()).collect()
+    }
+
+    /// What the owner's directories are now.
+    pub(crate) fn look_at(&self, roots: &[Root], lifeline: Lifeline<'_>) -> Result<Vec<Manifest>, Error> {
+        let pairs = self.copies.iter().zip(roots);
+        pairs.map(|(copy, root)| tree::look_again(&root.granted.dir, copy.git, &copy.original, lifeline)).collect()
+    }
+
+    /// What the checks of a round are to see of the owner's directories: through layers what is there now, otherwise what
+    /// was copied.
+    pub(crate) fn seen(&self, roots: &[Root], lifeline: Lifeline<'_>) -> Result<Vec<Manifest>, Error> {
+        let pairs = self.copies.iter().zip(roots);
+        pairs
+            .map(|(copy, root)| match copy.way {
+                Way::Layered => tree::look_again(&root.granted.dir, copy.git, &copy.original, lifeline),
+                Way::Whole => Ok(copy.original.clone()),
+            })
+            .collect()
+    }
+
+    /// What one run of a check works on, fresh.
+    pub(crate) fn throwaways(
+        &self,
+        roots: &[Root],
+        scene: &Scene<'_>,
+        lifeline: Lifeline<'_>,
+    ) -> Result<Vec<Throwaway<'_>>, Error> {
+        let each = self.copies.iter().zip(roots).zip(scene.expected.iter().zip(scene.base));
+        each.map(|((copy, root), (expected, base))| {
+            let is_here = |change: &&&Change| change.directory == copy.nth && !commits::is_in_repository(&change.path);
+            let without = scene.without.iter().filter(is_here).copied().collect();
+            let sight = Sight { slot: scene.slot, expected, base, without };
+            copy.throwaway(&self.home_dir, root, &sight, lifeline)
+        })
+        .collect()
+    }
+
+    /// Runs a command of the plan in the copies themselves.
     pub(crate) fn run_step(&self, run: &Run<'_>) -> Result<Ran, Error> {
-        self.run(run, COPY)
+        let mounts = self.copies.iter().zip(run.roots).map(|(copy, root)| self.mount(copy, root, None)).collect();
+        self.run(run, mounts, Some(MountAccess::ReadWrite), STEPS)
     }
 
-    /// Runs a check in the throwaway copy that was just made.
-    pub(crate) fn run_check(&self, run: &Run<'_>, within: &Throwaway<'_>) -> Result<Ran, Error> {
-        self.run(run, &within.name)
+    /// Runs a check on what was just made for it.
+    pub(crate) fn run_check(&self, run: &Run<'_>, scene: &Scene<'_>, on: &[Throwaway<'_>]) -> Result<Ran, Error> {
+        let each = self.copies.iter().zip(run.roots).zip(on);
+        let mounts = each.map(|((copy, root), on)| self.mount(copy, root, Some(on))).collect();
+        let clones = match scene.commits {
+            Commits::Shown => Some(MountAccess::ReadOnly),
+            Commits::TakenBack => None,
+        };
+        self.run(run, mounts, clones, &format!("check-{}", scene.slot))
     }
 
-    fn run(&self, run: &Run<'_>, copy: &str) -> Result<Ran, Error> {
-        let root = Path::new(&run.work_in.place.path);
-        let mut mounts =
-            vec![Mount { source: self.home.join(copy), target: root.to_owned(), access: MountAccess::ReadWrite }];
-        if self.git == Git::PassOver {
-            run.work_in.is_still_there()?;
-            let git = root.join(std::ffi::OsStr::from_bytes(GIT));
-            mounts.push(Mount { source: git.clone(), target: git, access: MountAccess::ReadOnly });
+    fn mount(&self, copy: &PrivateCopy, root: &Root, throwaway: Option<&Throwaway<'_>>) -> Mount {
+        let real = PathBuf::from(&root.granted.place.path);
+        let below = self.home.join(&copy.name);
+        let top = throwaway.map(|throwaway| throwaway.path(&self.home));
+        match copy.way {
+            Way::Layered => layered_mount(root, top.into_iter().chain([below]).collect()),
+            Way::Whole => Mount { source: top.unwrap_or(below), target: real, access: MountAccess::ReadWrite },
+        }
+    }
+
+    /// `clones` is what may be done with the clones of repositories; without it the owner's own are shown. `of` tells
+    /// apart what runs at the same time.
+    fn run(&self, run: &Run<'_>, mut mounts: Vec<Mount>, clones: Option<MountAccess>, of: &str) -> Result<Ran, Error> {
+        for (n, (copy, root)) in self.copies.iter().zip(run.roots).enumerate() {
+            root.granted.is_still_there()?;
+            if let (Some(clone), Some(access)) = (self.clones.get(n), &clones) {
+                mounts.extend(clone.mounts(&self.home, root, access.clone()));
+            } else if copy.git == Git::PassOver {
+                let git = Path::new(&root.granted.place.path).join(std::ffi::OsStr::from_bytes(GIT));
+                mounts.push(Mount { source: git.clone(), target: git, access: MountAccess::ReadOnly });
+            }
         }
         for read in run.reads {
             read.is_still_there()?;
             let path = PathBuf::from(&read.place.path);
             mounts.push(Mount { source: path.clone(), target: path, access: MountAccess::ReadOnly });
         }
-        mounts.push(self.fresh_home(copy)?);
+        if let Some(kept) = run.kept {
+            let target = PathBuf::from(KEPT_INSIDE);
+            mounts.push(Mount { source: kept.to_owned(), target, access: MountAccess::ReadOnly });
+        }
+        mounts.push(self.fresh_home(of)?);
         mounts.extend_from_slice(run.mounts);
+        let first = run.roots.first().map_or("/", |root| root.granted.place.path.as_str());
+        let cwd = run.cwd.map_or_else(|| PathBuf::from(first), |cwd| Path::new(first).join(cwd));
+        self.run_in(run, mounts, cwd)
+    }
+
+    fn run_in(&self, run: &Run<'_>, mut mounts: Vec<Mount>, cwd: PathBuf) -> Result<Ran, Error> {
         // Parents first, so that one directory inside another is seen.
         mounts.sort_by(|a, b| a.target.cmp(&b.target));
         let env = [("PATH", PATH_INSIDE), ("HOME", HOME_INSIDE)].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let spec = CellSpec {
             argv: run.command.argv(),
             env: env.into_iter().chain(run.env.iter().cloned()).collect(),
-            cwd: run.cwd.map_or_else(|| root.to_owned(), |cwd| root.join(cwd)),
+            cwd,
             mounts,
             hosts: run.hosts.to_vec(),
             limits: run.limits.within(run.wall),
@@ -153,10 +218,38 @@ impl Workspace {
         }
     }
 
-    /// For a command in one of the copies.
-    fn fresh_home(&self, copy: &str) -> Result<Mount, Error> {
+    /// What was committed in each clone, as changes of files.
+    pub(crate) fn committed(&self, run: &Run<'_>) -> Result<Vec<Vec<Change>>, Error> {
+        let git = |errand: Errand| {
+            let command = Command::Shell(errand.script);
+            let mut mounts = errand.mounts;
+            mounts.push(self.fresh_home(STEPS)?);
+            let run = Run { command: &command, cwd: None, hosts: &[], ..*run };
+            match self.run_in(&run, mounts, PathBuf::from("/tmp"))? {
+                Ran::Ended(outcome) if outcome.ended == Ended::Exited(0) => Ok(()),
+                Ran::Ended(outcome) => Err(Error::NotAvailable(format!(
+                    "What was committed cannot be brought over: {}",
+                    String::from_utf8_lossy(&outcome.stderr).chars().take(500).collect::<String>()
+                ))),
+                Ran::NotStarted(why) => Err(Error::NotAvailable(format!("Bringing over commits needs git: {why}"))),
+            }
+        };
+        let each = self.clones.iter().zip(run.roots);
+        each.map(|(clone, root)| clone.changes(&self.home, root, run.lifeline, git)).collect()
+    }
+
+    /// Where the new content of a change can be read.
+    pub(crate) fn source_of(&self, n: usize, path: &RelPath) -> Result<Dir, Error> {
+        let doing = || format!("Reading {path}");
+        match self.clones.get(n).filter(|_| commits::is_in_repository(path)) {
+            Some(clone) => clone.brought().doing(doing),
+            None => self.copies[n].changed().below(b"").doing(doing),
+        }
+    }
+
+    fn fresh_home(&self, of: &str) -> Result<Mount, Error> {
         let doing = || "Making an empty home".to_owned();
-        let name = format!("{HOME}-{copy}");
+        let name = format!("{HOME}-{of}");
         removal::tree(&self.home_dir, name.as_bytes()).doing(doing)?;
         self.home_dir.mkdir(name.as_bytes(), 0o700).doing(doing)?;
         let target = PathBuf::from(HOME_INSIDE);
@@ -169,6 +262,37 @@ impl Workspace {
     }
 }
 
+fn layered_mount(root: &Root, layers: Vec<PathBuf>) -> Mount {
+    let real = PathBuf::from(&root.granted.place.path);
+    Mount { source: real.clone(), target: real, access: MountAccess::Layered(layers) }
+}
+
+/// What a plan wants of its workspace.
+pub(crate) struct Wanted {
+    pub(crate) copies: Copies,
+    pub(crate) commits: bool,
+}
+
+/// What one run of a check is to see. Both lists have one entry for each directory, in the plan's order.
+pub(crate) struct Scene<'a> {
+    /// Tells apart what is there at the same time.
+    pub(crate) slot: usize,
+    /// What the copies are believed to be; they must be that.
+    pub(crate) expected: &'a [Manifest],
+    /// What the owner's directories are; where they have moved on, the check sees both together.
+    pub(crate) base: &'a [Manifest],
+    /// Changes that are taken back.
+    pub(crate) without: &'a [&'a Change],
+    pub(crate) commits: Commits,
+}
+
+/// Whether a check sees what the work committed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Commits {
+    Shown,
+    TakenBack,
+}
+
 /// What became of a command. Isolation that is missing is an [`Error`] and never one of these.
 pub(crate) enum Ran {
     Ended(CellOutcome),
@@ -179,10 +303,12 @@ pub(crate) enum Ran {
 /// One command and where it may look.
 pub(crate) struct Run<'a> {
     pub(crate) command: &'a Command,
-    /// Below the directory.
+    /// Below the first directory that may be changed.
     pub(crate) cwd: Option<&'a str>,
-    pub(crate) work_in: &'a Granted,
+    pub(crate) roots: &'a [Root],
     pub(crate) reads: &'a [Granted],
+    /// What an earlier execution replaced, for a plan that puts it back.
+    pub(crate) kept: Option<&'a Path>,
     pub(crate) hosts: &'a [HostGrant],
     /// Besides `PATH` and `HOME`.
     pub(crate) env: &'a [(String, String)],
@@ -193,33 +319,10 @@ pub(crate) struct Run<'a> {
     pub(crate) lifeline: Lifeline<'a>,
 }
 
-/// An empty directory with the mode of another, and a place for the repository to be shown at.
-fn empty_like(home: &Dir, name: &str, like: &Dir, git: Git) -> Result<Dir, Error> {
-    let doing = || "Making the private copy".to_owned();
-    let mode = like.own_stat().doing(doing)?.mode;
-    home.mkdir(name.as_bytes(), mode | 0o700).doing(doing)?;
-    let dir = home.below(name.as_bytes()).doing(doing)?;
-    if git == Git::PassOver {
-        match like.stat(GIT).doing(doing)?.map(|stat| stat.kind) {
-            Some(Kind::Directory) => dir.mkdir(GIT, 0o755).doing(doing)?,
-            // The `.git` of a linked worktree is a file.
-            Some(_) | None => dir.create(GIT).map(drop).doing(doing)?,
-        }
-    }
-    Ok(dir)
-}
-
 /// Removes the copies of an execution.
 pub(crate) fn remove(home: &Path) -> Result<(), Error> {
     let doing = || "Removing the private copy".to_owned();
     let (Some(parent), Some(name)) = (home.parent(), home.file_name()) else { return Ok(()) };
     let parent = Dir::open(parent).doing(doing)?;
     removal::tree(&parent, name.as_bytes()).doing(doing)
-}
-
-impl Drop for Throwaway<'_> {
-    fn drop(&mut self) {
-        // What cannot be removed now is removed before the next check, or with the whole workspace; both say so if not.
-        let _ = removal::tree(self.home, self.name.as_bytes());
-    }
 }

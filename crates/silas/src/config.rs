@@ -62,6 +62,7 @@ pub(crate) struct Sandbox {
     pub(crate) default_memory_mb: u64,
     pub(crate) default_cpu_seconds: u64,
     pub(crate) default_timeout_seconds: u64,
+    pub(crate) layered_copies: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

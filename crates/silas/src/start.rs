@@ -12,7 +12,7 @@ use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
 use silas_core::key_service::KeyReply;
 use silas_sandbox::confine::{FrontRules, confine_front};
-use silas_sandbox::{CellLimits, Launcher, Seal, Sealed};
+use silas_sandbox::{CellLimits, Copies, Launcher, Seal, Sealed};
 use silas_web::Listeners;
 use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
@@ -118,6 +118,7 @@ fn seal(ready: &Ready, config: &Config) -> Seal {
             cpu_secs_max: config.sandbox.default_cpu_seconds,
             ..CellLimits::default()
         },
+        copies: if config.sandbox.layered_copies { Copies::Auto } else { Copies::Whole },
     }
 }
 

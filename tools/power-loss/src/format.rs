@@ -28,6 +28,8 @@ pub(crate) const RECORD_HEAD_BYTES: usize = 36;
 pub(crate) const ENV_LOG: &str = "POWER_LOSS_LOG";
 /// Absolute path without symbolic links; what lies beneath is recorded.
 pub(crate) const ENV_DIR: &str = "POWER_LOSS_DIR";
+/// Absolute paths beneath it, joined by colons, where nothing is recorded; may be missing.
+pub(crate) const ENV_EXCEPT: &str = "POWER_LOSS_EXCEPT";
 /// Absolute path of a file outside; every write to it becomes a mark in the log.
 pub(crate) const ENV_MARKS: &str = "POWER_LOSS_MARKS";
 /// `real`, `claimed` or `off`.

@@ -45,13 +45,24 @@ impl Log {
         self.crash_after(self.n_records(), seed, Chance::new(seed), image)
     }
 
-    fn crash_after(&self, n: usize, seed: u64, mut chance: Chance, image: &Path) -> Result<Crash, Error> {
-        let disk = self.disk_after(n)?;
+    /// What a kill leaves after so many operations: the system lives on, and all that was done by then is there.
+    pub fn killed_after(&self, n_operations: usize, image: &Path) -> Result<Crash, Error> {
+        let n = (self.n_base() + n_operations).min(self.n_records());
+        let mut disk = self.disk_after(n)?;
+        disk.apply(Record::SyncAll).map_err(|reason| Error::Unclear { record: n, reason })?;
+        self.left_of(&disk, n, 0, Chance::new(0), image)
+    }
+
+    fn crash_after(&self, n: usize, seed: u64, chance: Chance, image: &Path) -> Result<Crash, Error> {
+        self.left_of(&self.disk_after(n)?, n, seed, chance, image)
+    }
+
+    fn left_of(&self, disk: &Disk<'_>, n: usize, seed: u64, mut chance: Chance, image: &Path) -> Result<Crash, Error> {
         let (cut, marks) = (n - self.n_base(), self.marks_before(n)?);
         let crash = Crash { seed, cut, marks, writes_at_risk: 0, writes_spoiled: 0, names_at_risk: 0, names_lost: 0 };
         let luck = Luck::choose(&mut chance);
-        let survivors = surviving_names(&disk, &mut chance);
-        let mut out = Out { disk: &disk, survivors, luck, chance, crash, placed: HashMap::new() };
+        let survivors = surviving_names(disk, &mut chance);
+        let mut out = Out { disk, survivors, luck, chance, crash, placed: HashMap::new() };
         out.count_names();
         fs::create_dir(image).map_err(Error::at(image))?;
         out.directory(Disk::ROOT, image)?;

@@ -42,6 +42,7 @@ pub struct Fault {
 
 pub struct Recording {
     dir: PathBuf,
+    except: Vec<PathBuf>,
     log: PathBuf,
     recorder: PathBuf,
     syncing: Syncing,
@@ -51,10 +52,19 @@ pub struct Recording {
 impl Recording {
     /// What lies in the directory now counts as durable. The log is made anew, and must lie outside.
     pub fn start(dir: &Path, log: &Path, syncing: Syncing) -> Result<Recording, Error> {
+        Recording::start_except(dir, &[], log, syncing)
+    }
+
+    /// Leaves out what lies in some directories beneath: what programs do there that cannot be recorded, and nobody needs
+    /// after a loss of power. In the images they are empty.
+    pub fn start_except(dir: &Path, except: &[&Path], log: &Path, syncing: Syncing) -> Result<Recording, Error> {
         let dir = dir.canonicalize().map_err(Error::at(dir))?;
-        write_start(&dir, log)?;
+        let except: Result<Vec<PathBuf>, Error> =
+            except.iter().map(|path| path.canonicalize().map_err(Error::at(path))).collect();
+        let except = except?;
+        write_start(&dir, &except, log)?;
         let log = log.canonicalize().map_err(Error::at(log))?;
-        Ok(Recording { dir, log, recorder: find_recorder()?, syncing, fault: None })
+        Ok(Recording { dir, except, log, recorder: find_recorder()?, syncing, fault: None })
     }
 
     pub fn with_fault(mut self, fault: Fault) -> Self {
@@ -78,6 +88,7 @@ impl Recording {
             .env("LD_PRELOAD", &self.recorder)
             .env(format::ENV_LOG, &self.log)
             .env(format::ENV_DIR, &self.dir)
+            .env(format::ENV_EXCEPT, joined(&self.except))
             .env(format::ENV_MARKS, self.marks())
             .env(format::ENV_SYNC, syncing);
         if let Some(Fault { on, from, until, errno }) = self.fault {
@@ -88,6 +99,11 @@ impl Recording {
             command.env(format::ENV_FAULT, format!("{on} {from} {until} {errno}"));
         }
     }
+}
+
+fn joined(paths: &[PathBuf]) -> OsString {
+    let paths: Vec<&std::ffi::OsStr> = paths.iter().map(|path| path.as_os_str()).collect();
+    paths.join(std::ffi::OsStr::new(":"))
 }
 
 fn marks_of(log: &Path) -> PathBuf {
@@ -105,11 +121,11 @@ fn find_recorder() -> Result<PathBuf, Error> {
 }
 
 /// The header, and the tree as it is now, as if it had just been written and synced.
-fn write_start(dir: &Path, log: &Path) -> Result<(), Error> {
+fn write_start(dir: &Path, except: &[PathBuf], log: &Path) -> Result<(), Error> {
     fs::write(marks_of(log), b"").map_err(Error::at(log))?;
     let file = File::create(log).map_err(Error::at(log))?;
     file.set_len(LOG_BYTES).map_err(Error::at(log))?;
-    let mut out = Start { file: BufWriter::new(file), n_bytes: 0, path: log };
+    let mut out = Start { file: BufWriter::new(file), n_bytes: 0, path: log, except };
     out.file.seek(SeekFrom::Start(HEADER_BYTES as u64)).map_err(Error::at(log))?;
     out.tree(dir)?;
     out.record(Kind::SyncAll, [0; 3], b"", b"")?;
@@ -127,6 +143,7 @@ struct Start<'p> {
     file: BufWriter<File>,
     n_bytes: u64,
     path: &'p Path,
+    except: &'p [PathBuf],
 }
 
 impl Start<'_> {
@@ -142,6 +159,9 @@ impl Start<'_> {
             };
             let numbers = [parent, found.ino(), u64::from(found.mode())];
             self.record(Kind::Create, numbers, name.as_bytes(), target.as_bytes())?;
+            if self.except.contains(&path) {
+                continue;
+            }
             if found.is_dir() {
                 self.tree(&path)?;
             } else if found.is_file() {

@@ -225,6 +225,8 @@ pub(crate) fn plan(run: &str) -> WorkItem {
         hosts: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
+        commits: false,
+        restores: None,
         on_failure: "report".to_owned(),
         on_stuck: "consult_planner".to_owned(),
         failure_context: None,

@@ -3,13 +3,13 @@
 use super::PlanError;
 use super::fields::{Fields, kind, text_of};
 use super::yaml::{Node, Value};
-use crate::WorkItemId;
 use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
 use crate::host::{HOSTS_MAX, HostGrant};
 use crate::roots::Access;
 use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::work::{Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, STEPS_MAX, Step};
+use crate::{ExecutionId, WorkItemId};
 use serde_json::json;
 
 const KEYS: &[&str] = &[
@@ -109,6 +109,8 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
         hosts: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "hosts", HOSTS_MAX, HostGrant::parse))?,
         secrets: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "secrets", SECRETS_MAX, SecretRef::parse))?,
         callback_port: sandbox.as_ref().map_or(Ok(None), |s| s.integer("callback_port"))?,
+        commits: sandbox.as_ref().map_or(Ok(None), |s| s.yes_no("commits"))?.unwrap_or(false),
+        restores: sandbox.as_ref().map_or(Ok(None), |s| s.parsed("restores", ExecutionId::parse))?,
         on_failure: top.text("on_failure")?.unwrap_or_else(|| "report".to_owned()),
         on_stuck: top.text("on_stuck")?.unwrap_or_else(|| "consult_planner".to_owned()),
         failure_context: top.text("failure_context")?,
@@ -233,7 +235,8 @@ fn short_regex_error(error: PlanError) -> PlanError {
     PlanError { problem, ..error }
 }
 
-const SANDBOX_KEYS: &[&str] = &["directories", "hosts", "secrets", "callback_port", "toolchains"];
+const SANDBOX_KEYS: &[&str] =
+    &["directories", "hosts", "secrets", "callback_port", "commits", "restores", "toolchains"];
 
 /// A list of texts, each with a form of its own.
 fn texts<T, E: ToString>(

@@ -2,6 +2,7 @@
 //! anything else.
 
 use super::item::{access_name, mode_name};
+use crate::ExecutionId;
 use crate::check::{Command, Expectation};
 use crate::work::{Budget, WorkItem};
 use std::fmt::Write as _;
@@ -42,7 +43,8 @@ pub fn render(item: &WorkItem) -> String {
             line(&mut out, 2, "protected", "false");
         }
     }
-    if !d.directories.is_empty() || !d.hosts.is_empty() || !d.secrets.is_empty() || d.callback_port.is_some() {
+    let is_plain = d.hosts.is_empty() && d.secrets.is_empty() && d.callback_port.is_none();
+    if !is_plain || !d.directories.is_empty() || d.commits || d.restores.is_some() {
         out.push_str("sandbox:\n");
     }
     if !d.hosts.is_empty() {
@@ -54,6 +56,10 @@ pub fn render(item: &WorkItem) -> String {
     if let Some(port) = d.callback_port {
         line(&mut out, 1, "callback_port", &port.to_string());
     }
+    if d.commits {
+        line(&mut out, 1, "commits", "true");
+    }
+    optional(&mut out, 1, "restores", d.restores.as_ref().map(ExecutionId::as_str));
     if !d.directories.is_empty() {
         out.push_str("  directories:\n");
     }

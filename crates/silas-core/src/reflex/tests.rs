@@ -3,11 +3,49 @@
 use super::*;
 
 fn run(run: &str, directory: Option<&str>, check: &str) -> Decision {
+    several(run, directory.as_slice(), &[], check)
+}
+
+fn several(run: &str, directories: &[&str], reads: &[&str], check: &str) -> Decision {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     Decision::RunAndCheck {
         run: run.to_owned(),
-        directory: directory.map(str::to_owned),
+        directories: owned(directories),
+        reads: owned(reads),
+        commits: false,
         check: check.to_owned(),
         protected: true,
+    }
+}
+
+#[test]
+fn commits_and_putting_back() {
+    let Decision::RunAndCheck { commits, .. } = decide("run `a` in /p reading /q with commits and check with `b`")
+    else {
+        panic!("not understood")
+    };
+    assert!(commits);
+    assert_eq!(decide("Put back the last change."), Decision::PutBack);
+    assert_eq!(decide("put back everything"), Decision::NotUnderstood);
+}
+
+#[test]
+fn several_directories() {
+    let cases = [
+        ("run `a` in /p and /q and check with `b`", several("a", &["/p", "/q"], &[], "b")),
+        ("run `a` in `p`, `q` and in ~/r, and check with `b`", several("a", &["p", "q", "~/r"], &[], "b")),
+        ("run `a` in /p reading /q and `r` and check with `b`", several("a", &["/p"], &["/q", "r"], "b")),
+        ("run `a` reading /q, then check with `b`", several("a", &[], &["/q"], "b")),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(decide(text), expected, "{text}");
+    }
+    for text in [
+        "run `a` in /p and and check with `b`",
+        "run `a` in /p and q and check with `b`",
+        "run `a` reading and check with `b`",
+    ] {
+        assert_eq!(decide(text), Decision::NotUnderstood, "{text}");
     }
 }
 
@@ -206,8 +244,14 @@ fn no_prefix_of_a_sentence_panics() {
 #[test]
 fn a_check_is_open_only_if_that_is_said() {
     for text in ["run `a` and check openly with `b`", "Run `a`, then check openly with `b`."] {
-        let open =
-            Decision::RunAndCheck { run: "a".to_owned(), directory: None, check: "b".to_owned(), protected: false };
+        let open = Decision::RunAndCheck {
+            run: "a".to_owned(),
+            directories: Vec::new(),
+            reads: Vec::new(),
+            commits: false,
+            check: "b".to_owned(),
+            protected: false,
+        };
         assert_eq!(decide(text), open, "{text}");
     }
     assert_eq!(decide("run `a` and check not openly with `b`"), Decision::NotUnderstood);

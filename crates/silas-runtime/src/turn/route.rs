@@ -2,15 +2,15 @@
 
 use crate::activity::Told;
 use crate::review::Proposal;
-use crate::words::name_of;
+use crate::words::changed_name;
 use crate::{Stream, Trouble};
 use silas_agents::Answer;
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::message::Message;
 use silas_core::reflex::{self, Decision};
-use silas_core::roots::{self, Access, Place, RootGrant, RootKind};
+use silas_core::roots::{self, Access, RootGrant, RootKind};
 use silas_core::taint::{Lineage, Source};
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use silas_core::work::{Budget, Definition, Directory, InteractionMode, RuleBroken, Step, WorkItem};
 use silas_core::{Taint, Tainted, WorkItemId};
 use silas_gates::{injection, scrub};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub(super) struct Route {
 
 impl Route {
     /// Silas's own words, with at most the owner's in them.
-    fn say(text: impl Into<String>) -> Route {
+    pub(super) fn say(text: impl Into<String>) -> Route {
         Route::tell(Tainted::new(text.into(), Source::Own.taint()))
     }
 
@@ -32,9 +32,25 @@ impl Route {
     }
 
     /// A name on disk is what somebody called it: a sentence with one in it is no better than that.
-    fn propose(text: impl Into<String>, proposal: Proposal) -> Route {
+    pub(super) fn propose(text: impl Into<String>, proposal: Proposal) -> Route {
         Route { say: Tainted::new(text.into(), Source::Elsewhere.taint()), proposal: Some(proposal) }
     }
+
+    /// The same plan, which may commit.
+    fn with_commits(self) -> Result<Route, Trouble> {
+        let proposal = match self.proposal {
+            Some(Proposal::Plan(item)) => {
+                let definition = Definition { commits: true, ..item.definition().clone() };
+                Some(Proposal::Plan(Box::new(WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))?)))
+            }
+            other => other,
+        };
+        Ok(Route { proposal, ..self })
+    }
+}
+
+pub(super) fn cannot_plan(broken: &RuleBroken) -> Trouble {
+    Trouble::new("E_WORK_PLAN", &format!("That cannot be planned: {broken}."), "Say it again with that changed.")
 }
 
 /// Longest name of a check or title; the command itself stands in full in the details.
@@ -63,9 +79,11 @@ impl Stream {
             ));
         }
         match reflex::decide(&message.text) {
-            Decision::RunAndCheck { run, directory, check, protected } => {
-                self.run_and_check(message, run, directory, Wanted { check, protected }).await
+            Decision::RunAndCheck { run, directories, reads, commits, check, protected } => {
+                let plan = self.run_and_check(message, run, (directories, reads), Wanted { check, protected }).await?;
+                Ok(if commits { plan.with_commits()? } else { plan })
             }
+            Decision::PutBack => self.put_back(message).await,
             Decision::WhatHappened => self.what_happened().await.map(Route::tell),
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => {
                 self.change_tasks(message).await.map(Route::say)
@@ -83,30 +101,43 @@ impl Stream {
         &self,
         message: &Message,
         run: String,
-        directory: Option<String>,
-        wanted: Wanted,
+        (written, read): (Vec<String>, Vec<String>),
+        check: Wanted,
     ) -> Result<Route, Trouble> {
         let granted = self.roots().await?;
         // A relative name means the same before and after its directory was allowed: it is seen from where Silas was
         // started. With no name at all, the first allowed directory is meant.
         let start_dir = self.options.start_dir.clone().unwrap_or_else(|| PathBuf::from("/"));
-        let place = match (directory, granted.first()) {
-            (Some(typed), _) => self.places.resolve(&typed, &start_dir)?,
-            (None, Some(root)) => self.places.resolve(&root.path, &start_dir)?,
-            (None, None) => self.places.resolve(".", &start_dir)?,
+        let first = match granted.first() {
+            Some(root) => root.path.clone(),
+            None => ".".to_owned(),
         };
-        let is_granted = granted.iter().any(|root| roots::contains(&root.path, &place.path));
-        if !is_granted {
-            let say = format!("First: may plans work in {}? The answer is in Review.", self.words.path(&place.path));
-            return Ok(Route::propose(say, Proposal::Root(RootGrant { kind: RootKind::Root, place })));
+        let written = if written.is_empty() { vec![first] } else { written };
+        let wanted = written.into_iter().map(|typed| (typed, Access::Write));
+        let wanted = wanted.chain(read.into_iter().map(|typed| (typed, Access::Read)));
+        let mut directories = Vec::new();
+        for (typed, access) in wanted {
+            let place = self.places.resolve(&typed, &start_dir)?;
+            if !granted.iter().any(|root| roots::contains(&root.path, &place.path)) {
+                let path = self.words.path(&place.path);
+                let say = format!("First: may plans work in {path}? The answer is in Review.");
+                return Ok(Route::propose(say, Proposal::Root(RootGrant { kind: RootKind::Root, place })));
+            }
+            directories.push(Directory::pinned(place, access));
         }
-        let name = name_of(&place.path);
-        let item = self.plan(message, run, place, wanted)?;
+        let name = changed_name(&directories);
+        let item = self.plan(message, run, directories, check)?;
         let say = format!("A plan for {name} is in Review. Nothing runs before you approve it.");
         Ok(Route::propose(say, Proposal::Plan(Box::new(item))))
     }
 
-    fn plan(&self, message: &Message, run: String, place: Place, wanted: Wanted) -> Result<WorkItem, Trouble> {
+    fn plan(
+        &self,
+        message: &Message,
+        run: String,
+        directories: Vec<Directory>,
+        wanted: Wanted,
+    ) -> Result<WorkItem, Trouble> {
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&format!("Run {run}"), NAME_CHARS_MAX),
@@ -126,21 +157,17 @@ impl Stream {
                 network: false,
                 protected: wanted.protected,
             }],
-            directories: vec![Directory::pinned(place, Access::Write)],
+            directories,
             hosts: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
+            commits: false,
+            restores: None,
             on_failure: "report".to_owned(),
             on_stuck: "consult_planner".to_owned(),
             failure_context: None,
         };
-        WorkItem::new(definition).map_err(|broken| {
-            Trouble::new(
-                "E_WORK_PLAN",
-                &format!("That cannot be planned: {broken}."),
-                "Say it again with that changed.",
-            )
-        })
+        WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))
     }
 
     /// What the ledger tells, with words from outside marked as such.

@@ -138,5 +138,5 @@ impl Event {
 }
 
 pub(super) fn kept_words(kept: &KeptText) -> String {
-    format!("{}: the other text is kept at {}", kept.path, kept.kept_at)
+    format!("{}: the other text is kept at {}/{}", kept.path, kept.directory, kept.kept_at)
 }

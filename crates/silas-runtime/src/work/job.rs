@@ -83,6 +83,12 @@ impl Job {
         self.stream.running().get(&self.record.view.execution).map_or(Stop::No, |running| running.stop)
     }
 
+    fn let_be_stopped(&self, shop: &Workshop) {
+        if let Some(running) = self.stream.running().get_mut(&self.record.view.execution) {
+            running.canceller = Some(shop.canceller());
+        }
+    }
+
     /// The last moment at which a stop is obeyed; from here on the work goes through.
     fn past_stopping(&mut self) -> Result<(), Failure> {
         let mut running = self.stream.running();
@@ -98,9 +104,7 @@ impl Job {
 
     fn try_carry_out(&mut self, approved: &Approved<WorkItem>) -> Result<Ending, Failure> {
         let mut shop = self.stream.launcher.open(approved.evidence())?;
-        if let Some(running) = self.stream.running().get_mut(approved.execution()) {
-            running.canceller = Some(shop.canceller());
-        }
+        self.let_be_stopped(&shop);
         // Stop may have been pressed while the workshop was being opened.
         if self.stop_wanted() != Stop::No {
             return Err(Failure::Stopped);
@@ -194,15 +198,27 @@ impl Job {
         Ok(())
     }
 
-    /// The checks have spoken. Only a proof goes on to the owner's files.
+    /// The checks have spoken. Only a proof goes on to the owner's files. If the owner changed something else meanwhile,
+    /// the checks speak again about both together; how often that may happen, the workshop knows.
     fn judge(&mut self, mut shop: Workshop, changes: Changes) -> Result<Ending, Failure> {
-        let outcome = Outcome::of(&self.record.before, &self.record.after);
-        self.record.view.outcome = Some(outcome);
         self.record.diffs = changes.diffs;
         self.record.flags = changes.flags.iter().map(|flag| format!("{} {}", flag.path, flag.what)).collect();
         self.record.unseen = changes.unseen;
         self.note_changes()?;
-        self.record.changeset = Some(changes.changeset.hash().map_err(silas_store::Error::from)?);
+        loop {
+            match self.conclude(shop, &changes.changeset)? {
+                Conclusion::Ending(ending) => return Ok(ending),
+                Conclusion::MovedOn(opened) => shop = opened,
+            }
+            self.let_be_stopped(&shop);
+            self.record.after = self.check(&mut shop, Phase::After)?;
+        }
+    }
+
+    fn conclude(&mut self, mut shop: Workshop, changeset: &Changeset) -> Result<Conclusion, Failure> {
+        let outcome = Outcome::of(&self.record.before, &self.record.after);
+        self.record.view.outcome = Some(outcome);
+        self.record.changeset = Some(changeset.hash().map_err(silas_store::Error::from)?);
         if outcome != Outcome::Proved {
             shop.discard();
             let n_red = self.record.after.iter().filter(|result| !result.passed).count();
@@ -211,14 +227,15 @@ impl Job {
                 (_, 1) => "The check is still red".to_owned(),
                 (_, n) => format!("{n} checks are still red"),
             };
-            return Ok(Ending::Untouched { intent, reason: first_red(&self.record.after) });
+            let reason = first_red(&self.record.after);
+            return Ok(Conclusion::Ending(Ending::Untouched { intent, reason }));
         }
-        if changes.changeset == Changeset::default() {
+        if *changeset == Changeset::default() {
             shop.discard();
-            return Ok(Ending::Untouched {
+            return Ok(Conclusion::Ending(Ending::Untouched {
                 intent: "The check turned green, nothing changed".to_owned(),
                 reason: "The commands changed no file, so there is nothing to apply.".to_owned(),
-            });
+            }));
         }
         // On disk before the first file moves: after a crash the proof can still be shown.
         self.save(self.record.changeset)?;
@@ -228,9 +245,14 @@ impl Job {
         let begun = std::time::Instant::now();
         let applied = match shop.apply() {
             Ok(applied) => applied,
-            // These three are answers: the workshop looked, and touched nothing.
+            Err(silas_sandbox::Error::MovedOn { paths }) => {
+                self.record.moved_on = paths;
+                return Ok(Conclusion::MovedOn(shop));
+            }
+            // These are answers: the workshop looked, and touched nothing.
             Err(
                 error @ (silas_sandbox::Error::Conflict { .. }
+                | silas_sandbox::Error::ReadOnly { .. }
                 | silas_sandbox::Error::NotVerified
                 | silas_sandbox::Error::NoExchange),
             ) => return Err(error.into()),
@@ -240,7 +262,7 @@ impl Job {
         self.leave(last, format!("Applied {}", count(applied.files as usize, "file")), StepState::Done, took);
         let undo_until = self.stream.clock.now().plus(self.stream.options.undo_window);
         self.record.last_moment = applied.conflicts.iter().map(kept_words).collect();
-        Ok(Ending::Applied { files: applied.files, undo_until })
+        Ok(Conclusion::Ending(Ending::Applied { files: applied.files, undo_until }))
     }
 
     fn save(&self, changeset: Option<silas_core::Digest>) -> Result<(), Failure> {
@@ -274,6 +296,13 @@ impl Job {
         }
         self.stream.publish(Update::Work { work: self.record.view.clone() });
     }
+}
+
+/// What came of an attempt to put the result in place.
+enum Conclusion {
+    Ending(Ending),
+    /// The owner changed something that the work did not; nothing was touched.
+    MovedOn(Workshop),
 }
 
 /// Why a piece of work could not go on.

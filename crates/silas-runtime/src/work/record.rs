@@ -1,12 +1,11 @@
 //! What is known about a piece of work while it runs and after it ended; kept with its execution.
 
 use crate::view::{StepState, StepView, WorkView};
-use crate::words::ResultFacts;
+use crate::words::{ResultFacts, changed_name};
 use serde::{Deserialize, Serialize};
 use silas_approval::Approved;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
-use silas_core::roots::Access;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::work::{Budget, BudgetUsed, WorkItem};
 use silas_core::{Digest, Timestamp};
@@ -19,6 +18,7 @@ pub(crate) struct WorkRecord {
     labels: Vec<String>,
     /// The owner's words.
     pub(crate) asked: String,
+    /// What is changed, in few words.
     pub(crate) directory: String,
     /// What the whole of it may use up; looked at before every step.
     #[serde(default)]
@@ -44,6 +44,9 @@ pub(crate) struct WorkRecord {
     /// Where the owner's text met ours while it was being put in place; both are kept.
     #[serde(default)]
     pub(crate) last_moment: Vec<String>,
+    /// What the owner changed elsewhere meanwhile; the checks ran again with it.
+    #[serde(default)]
+    pub(crate) moved_on: Vec<String>,
     pub(crate) changeset: Option<Digest>,
     /// How many files were put in place; the diffs may show fewer.
     #[serde(default)]
@@ -57,7 +60,7 @@ pub(crate) struct WorkRecord {
 impl WorkRecord {
     pub(crate) fn begin(approved: &Approved<WorkItem>, asked: &str, now: Timestamp) -> Self {
         let d = approved.item().definition();
-        let directory = d.directories.iter().find(|d| d.access == Access::Write).map_or("", |d| d.path.as_str());
+        let directory = changed_name(&d.directories);
         let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
         labels.extend(d.steps.iter().map(|step| format!("Run `{}`", scrub::visible_line(&step.run.words(), 60))));
         labels.extend(["Run the checks again".to_owned(), "Apply the result".to_owned()]);
@@ -76,7 +79,7 @@ impl WorkRecord {
             },
             labels,
             asked: asked.to_owned(),
-            directory: directory.to_owned(),
+            directory,
             budget: d.budget.clone(),
             before: Vec::new(),
             after: Vec::new(),
@@ -87,6 +90,7 @@ impl WorkRecord {
             flags: Vec::new(),
             unseen: Vec::new(),
             last_moment: Vec::new(),
+            moved_on: Vec::new(),
             changeset: None,
             files: 0,
             took_ms: 0,
@@ -108,6 +112,7 @@ impl WorkRecord {
             diffs: Vec::new(),
             flags: Vec::new(),
             unseen: Vec::new(),
+            moved_on: Vec::new(),
             changeset: None,
             ..self
         }
@@ -128,6 +133,7 @@ impl WorkRecord {
             taint: self.taint,
             orders_found: self.orders_found,
             last_moment: &self.last_moment,
+            moved_on: &self.moved_on,
             took_ms: self.took_ms,
         }
     }

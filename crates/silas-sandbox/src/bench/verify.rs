@@ -4,25 +4,24 @@
 //! Red to green counts only if it is red on the untouched directory still, green with what judges as it was approved, and
 //! green as it would be put in place. Who wrote the check, and why, plays no part.
 
+use super::side_by_side::side_by_side;
 use super::{Bench, millis, words};
 use crate::cell::CellOutcome;
-use crate::errand::Errand;
 use crate::error::Doing;
 use crate::lifeline::Lifeline;
+use crate::private_copy::Throwaway;
 use crate::tester::Tester;
 use crate::view::Sealed;
-use crate::workspace::{Ran, Run, Throwaway};
-use crate::{Error, syscall, tree, view};
+use crate::workspace::{Commits, Ran, Run, Scene};
+use crate::{Error, permit, tree, view};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::Change;
 use silas_core::check::{CheckResult, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed};
 use silas_core::event::Phase;
 use silas_core::fail::{self, FailPoint};
+use silas_core::relpath::RelPath;
 use silas_core::roots;
 use silas_core::testlog::TestLog;
-
-/// Checks at once; each may use a whole machine for itself.
-const SIDE_BY_SIDE_MAX: usize = 4;
 
 /// How an owner lets work change what judges it.
 const OPEN_HINT: &str =
@@ -54,8 +53,8 @@ impl Bench {
                 self.finish()?;
             }
         }
-        let went = self.side_by_side(n_checks, |n, slot| match phase {
-            Phase::Before => self.run(n, slot, &[]),
+        let went = side_by_side(n_checks, |n, slot| match phase {
+            Phase::Before => self.run(n, slot, &[], Commits::Shown),
             Phase::After => self.judged(n, slot),
         })?;
         let (results, logs): (Vec<_>, Vec<_>) = went.into_iter().map(|went| (went.result, went.log)).unzip();
@@ -77,7 +76,7 @@ impl Bench {
     pub(super) fn unseen(&self) -> Result<Vec<String>, Error> {
         let mut paths: Vec<String> = Vec::new();
         for n in 0..self.permit.plan.definition().verify.len() {
-            paths.extend(self.unseen_by(n)?.iter().map(|change| change.path.to_string()));
+            paths.extend(self.unseen_by(n)?.iter().map(|change| self.shown(change)));
         }
         paths.sort();
         paths.dedup();
@@ -86,17 +85,23 @@ impl Bench {
 
     fn unseen_by(&self, n: usize) -> Result<Vec<&Change>, Error> {
         let check = &self.permit.plan.definition().verify[n];
-        let root = &self.permit.work_in.place.path;
-        Ok(view::unseen(check, &self.finished()?.1, &self.workspace()?.original, root))
+        let finished = self.finished()?;
+        Ok(view::unseen(check, &finished.changeset, &self.permit.roots, &finished.base))
+    }
+
+    fn shown(&self, change: &Change) -> String {
+        let roots = &self.permit.roots;
+        let n = roots.iter().position(|root| root.nth == change.directory);
+        n.map_or_else(|| change.path.to_string(), |n| permit::shown(roots, n, &change.path))
     }
 
     /// A check after the work.
     fn judged(&self, n: usize, slot: usize) -> Result<Went, Error> {
         let check = &self.permit.plan.definition().verify[n];
-        let all: Vec<&Change> = self.finished()?.1.changes.iter().collect();
+        let all: Vec<&Change> = self.finished()?.changeset.changes.iter().collect();
         let unseen = self.unseen_by(n)?;
-        let mut went = self.run(n, slot, &unseen)?;
-        let paths = || tree::shortened(unseen.iter().map(|change| change.path.to_string()).collect()).join(", ");
+        let mut went = self.run(n, slot, &unseen, Commits::Shown)?;
+        let paths = || tree::shortened(unseen.iter().map(|change| self.shown(change)).collect()).join(", ");
         if !went.result.passed {
             if !unseen.is_empty() {
                 let why = format!("{}. It saw these as approved, not as changed: {}", went.result.reason, paths());
@@ -113,7 +118,7 @@ impl Bench {
             return Ok(went);
         }
         if !unseen.is_empty() {
-            let applied = self.run(n, slot, &[])?;
+            let applied = self.run(n, slot, &[], Commits::Shown)?;
             if !applied.result.passed {
                 let why = applied.result.reason;
                 went.fail(&format!("Green with {} as approved, but not as they would be put in place: {why}", paths()));
@@ -121,21 +126,30 @@ impl Bench {
             }
         }
         let was_red = self.before.get(n).is_some_and(|before| !before.passed);
-        if was_red && !all.is_empty() && self.run(n, slot, &all)?.result.passed {
+        if was_red && !all.is_empty() && self.run(n, slot, &all, Commits::TakenBack)?.result.passed {
             went.fail("It is green on the untouched directory now too, so it was not the work that turned it");
         }
         Ok(went)
     }
 
-    /// One run of a check, with some changes taken back.
-    fn run(&self, n: usize, slot: usize, without: &[&Change]) -> Result<Went, Error> {
+    /// One run of a check on something fresh, with some changes taken back.
+    fn run(&self, n: usize, slot: usize, without: &[&Change], commits: Commits) -> Result<Went, Error> {
         let check = &self.permit.plan.definition().verify[n];
         let workspace = self.workspace()?;
-        let expected = self.finished.as_ref().map_or(&workspace.original, |(manifest, _)| manifest);
-        let copy = workspace.throwaway(slot, &expected.files, Lifeline::of(&self.socket))?;
-        view::take_back(without, &copy.dir, &self.permit.work_in.dir, &workspace.original)?;
-        let root = &self.permit.work_in.place.path;
-        let tester = Tester::of(&check.run, &copy.dir, root, workspace.home(), slot)?;
+        let (roots, lifeline) = (self.permit.roots.as_slice(), Lifeline::of(&self.socket));
+        let untouched;
+        let (expected, base) = match &self.finished {
+            Some(finished) => (&finished.trees, &finished.base),
+            None => {
+                untouched = (workspace.originals(), workspace.seen(roots, lifeline)?);
+                (&untouched.0, &untouched.1)
+            }
+        };
+        let scene = Scene { slot, expected, base, without, commits };
+        let copies = workspace.throwaways(roots, &scene, lifeline)?;
+        let read = |path: &RelPath| workspace.copies[0].read(&roots[0], &copies[0], path);
+        let paths: Vec<&str> = roots.iter().map(|root| root.granted.place.path.as_str()).collect();
+        let tester = Tester::of(&check.run, read, &paths, workspace.home(), slot)?;
         let hosts = if check.network { self.permit.plan.definition().hosts.as_slice() } else { &[] };
         let plain = Run { hosts, ..self.command(&check.run, None) };
         let run = match &tester {
@@ -160,9 +174,8 @@ impl Bench {
             tests: None,
         };
         let sealing = || "Watching over what judges".to_owned();
-        let files = &workspace.original.files;
-        let sealed = Sealed::of(check, files, root, &copy.dir).doing(sealing)?;
-        let outcome = match workspace.run_check(&run, &copy)? {
+        let sealed = Sealed::of(check, roots, base, &copies).doing(sealing)?;
+        let outcome = match workspace.run_check(&run, &scene, &copies)? {
             Ran::Ended(outcome) => outcome,
             Ran::NotStarted(reason) => return Ok(Went { result: CheckResult { reason, ..result }, log: None }),
         };
@@ -171,7 +184,7 @@ impl Bench {
             (Some(log), shown)
         });
         let outcome = CellOutcome { stdout: shown.unwrap_or(outcome.stdout), ..outcome };
-        (result.passed, result.reason) = self.judge(&check.expect, &outcome, &copy);
+        (result.passed, result.reason) = self.judge(&check.expect, &outcome, &copies);
         result.output = words(&outcome.stdout, &outcome.stderr, OUTPUT_CHARS_KEPT);
         result.took_ms = millis(outcome.took);
         result.exit_code = match outcome.ended {
@@ -182,14 +195,14 @@ impl Bench {
         if let (Some(tester), Some(log)) = (&tester, log) {
             went.tested(tester, log);
         }
-        let touched = sealed.broken(&copy.dir).doing(sealing)?;
+        let touched = sealed.broken(roots, &copies).doing(sealing)?;
         if !touched.is_empty() && went.result.passed {
             went.fail(&format!("While it ran, something touched what judges: {}", touched.join(", ")));
         }
         Ok(went)
     }
 
-    fn judge(&self, expect: &Expectation, outcome: &CellOutcome, copy: &Throwaway<'_>) -> (bool, String) {
+    fn judge(&self, expect: &Expectation, outcome: &CellOutcome, copies: &[Throwaway<'_>]) -> (bool, String) {
         let needs_all = match expect {
             Expectation::Equals(_) | Expectation::Regex(_) => true,
             Expectation::OutputLt(_) | Expectation::OutputGt(_) => true,
@@ -202,62 +215,33 @@ impl Bench {
         if needs_all && outcome.is_truncated {
             return (false, "The output is too long to be judged".to_owned());
         }
-        let file_found = if let Expectation::FileExists(path) = expect { self.file_exists(path, copy) } else { None };
+        let file_found = if let Expectation::FileExists(path) = expect { self.file_exists(path, copies) } else { None };
         expect.judge(&Observed { ended: outcome.ended.clone(), stdout: outcome.stdout.clone(), file_found })
     }
 
-    /// In the copy or in a directory that may be read; `None` anywhere else.
-    fn file_exists(&self, path: &str, copy: &Throwaway<'_>) -> Option<bool> {
-        let below = |dir: &crate::dir::Dir, rest: &str| {
+    /// In the copies or in a directory that may be read; `None` anywhere else.
+    fn file_exists(&self, path: &str, copies: &[Throwaway<'_>]) -> Option<bool> {
+        let below = |rest: &str, has: &dyn Fn(&[u8]) -> bool| {
             let rest = rest.trim_matches('/');
-            rest.is_empty() || dir.has(rest.as_bytes())
+            rest.is_empty() || has(rest.as_bytes())
         };
+        let private = &self.workspace.as_ref()?.copies;
+        let in_copy = |n: usize| move |rest: &[u8]| private[n].has(&self.permit.roots[n], &copies[n], rest);
         if !path.starts_with('/') {
-            return Some(below(&copy.dir, path));
+            return Some(below(path, &in_copy(0)));
         }
-        let places = std::iter::once((&self.permit.work_in.place, &copy.dir));
-        let places = places.chain(self.permit.reads.iter().map(|read| (&read.place, &read.dir)));
-        let innermost = places.filter(|(place, _)| roots::contains(&place.path, path));
-        innermost.max_by_key(|(place, _)| place.path.len()).map(|(place, dir)| below(dir, &path[place.path.len()..]))
-    }
-
-    /// Runs what does not depend on each other in processes beside this one, as many at once as there are processors.
-    fn side_by_side(
-        &self,
-        n_all: usize,
-        one: impl Fn(usize, usize) -> Result<Went, Error>,
-    ) -> Result<Vec<Went>, Error> {
-        let n_slots = std::thread::available_parallelism().map_or(1, usize::from).min(SIDE_BY_SIDE_MAX);
-        if n_all <= 1 || n_slots <= 1 {
-            return (0..n_all).map(|n| one(n, 0)).collect();
-        }
-        let mut went: Vec<Option<Result<Went, Error>>> = (0..n_all).map(|_| None).collect();
-        let mut free: Vec<usize> = (0..n_slots).collect();
-        let mut under_way: Vec<Errand<(usize, usize)>> = Vec::new();
-        let mut next = 0;
-        while next < n_all || !under_way.is_empty() {
-            while let Some(slot) = free.pop_if(|_| next < n_all) {
-                let n = next;
-                next += 1;
-                under_way.push(Errand::run_beside((n, slot), || one(n, slot))?);
-            }
-            let fds: Vec<_> = under_way.iter().map(|errand| (errand.fd(), libc::POLLIN)).collect();
-            let events = syscall::poll(&fds, None).doing(|| "Waiting for checks".to_owned())?;
-            // From the end, so that taking one out moves none that is still to be looked at.
-            for (at, _) in events.iter().enumerate().rev().filter(|(_, event)| **event != 0) {
-                if under_way[at].read_some() {
-                    let ((n, slot), answer) = under_way.swap_remove(at).end();
-                    let decoded = answer.and_then(|bytes| {
-                        serde_json::from_slice(&bytes)
-                            .map_err(|e| Error::Damaged(e.to_string()))
-                            .and_then(|inner| inner)
-                    });
-                    went[n] = Some(decoded);
-                    free.push(slot);
-                }
+        let innermost = |place: &&silas_core::roots::Place| roots::contains(&place.path, path);
+        let written = self.permit.roots.iter().map(|root| &root.granted.place);
+        let read = self.permit.reads.iter().map(|read| &read.place);
+        let place = written.chain(read).filter(innermost).max_by_key(|place| place.path.len())?;
+        let rest = &path[place.path.len()..];
+        match self.permit.roots.iter().position(|root| root.granted.place == *place) {
+            Some(n) => Some(below(rest, &in_copy(n))),
+            None => {
+                let read = self.permit.reads.iter().find(|read| read.place == *place)?;
+                Some(below(rest, &|rest| read.dir.has(rest)))
             }
         }
-        went.into_iter().map(|one| one.unwrap_or(Err(Error::Lost))).collect()
     }
 }
 

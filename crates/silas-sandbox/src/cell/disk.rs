@@ -5,7 +5,7 @@
 //! that others fill ends the cell as well, which is what one would want of it.
 
 use super::prepared::PreparedMount;
-use super::{Error, MountAccess, sys};
+use super::{Error, sys};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -44,9 +44,10 @@ impl Room {
 
 /// The file systems below the mounts that can be written.
 pub(super) fn of(mounts: &[PreparedMount<'_>]) -> Result<Vec<Disk>, Error> {
-    let writable = mounts.iter().filter(|mount| mount.mount.access == MountAccess::ReadWrite);
+    let writable = mounts.iter().filter(|mount| mount.mount.access.is_writable());
     let look = |mount: &PreparedMount<'_>| {
-        let place = sys::open_real(&mount.source)?;
+        // What is written through layers goes into the topmost.
+        let place = sys::open_real(mount.layers.first().unwrap_or(&mount.source))?;
         let floor = sys::room(&place)?.floor();
         Ok(Disk { place, floor })
     };

@@ -15,13 +15,13 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 /// The host's user and group under which a program runs when the caller is root: `nobody`.
 pub(super) const UNPRIVILEGED: u32 = 65534;
 
-/// One detached, mapped tree for each mount, made in the caller's namespaces, where root may do it.
+/// One detached, mapped tree for each source of each mount, made in the caller's namespaces, where root may do it.
 pub(super) fn trees(mounts: &[PreparedMount<'_>]) -> Result<Vec<OwnedFd>, Error> {
     let mut namespaces: Vec<((u32, u32), File)> = Vec::new();
     let mut trees = Vec::with_capacity(mounts.len());
-    for mount in mounts {
+    for (mount, nth, source) in mounts.iter().flat_map(|m| m.sources().enumerate().map(move |(n, s)| (m, n, s))) {
         let refused = |cause| Error::Idmap { path: mount.mount.source.clone(), cause };
-        let place = sys::open_real(&mount.source).map_err(|e| mount.error(e))?;
+        let place = sys::open_real(source).map_err(|e| mount.error(e))?;
         let status = sys::status_of(&place).map_err(|e| mount.error(e))?;
         let owner = (status.st_uid, status.st_gid);
         let known = namespaces.iter().position(|(of, _)| *of == owner);
@@ -34,7 +34,7 @@ pub(super) fn trees(mounts: &[PreparedMount<'_>]) -> Result<Vec<OwnedFd>, Error>
             }
         };
         let tree = sys::copy_tree(&place).map_err(refused)?;
-        sys::map_owners(&tree, namespaces[index].1.as_fd(), mount.attributes()).map_err(refused)?;
+        sys::map_owners(&tree, namespaces[index].1.as_fd(), mount.attributes_of(nth)).map_err(refused)?;
         trees.push(tree);
     }
     Ok(trees)

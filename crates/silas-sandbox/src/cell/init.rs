@@ -6,7 +6,7 @@
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, Record, Step, at};
 use super::sys::{self, Cloned};
-use super::{MountAccess, cgroup, rlimits, root};
+use super::{cgroup, rlimits, root};
 use crate::confine::{files, syscalls};
 use crate::layers::{Layer, in_force};
 use std::fs::File;
@@ -171,7 +171,7 @@ fn confine_program(cell: &Prepared<'_>, stdout: &OwnedFd, stderr: &OwnedFd) -> R
         rlimits::apply(cell.limits).map_err(at(Step::ResourceLimits, 0))?;
     }
     let writable: Vec<PathBuf> = (cell.spec.mounts.iter())
-        .filter(|mount| mount.access == MountAccess::ReadWrite)
+        .filter(|mount| mount.access.is_writable())
         .map(|mount| mount.target.clone())
         .collect();
     let devices = root::DEVICES.map(|name| PathBuf::from(format!("/dev/{name}")));

@@ -39,6 +39,8 @@ pub(super) struct Prepared<'a> {
 
 pub(super) struct PreparedMount<'a> {
     pub(super) source: CString,
+    /// What lies over it, the topmost first.
+    pub(super) layers: Vec<CString>,
     /// The names on the way from the root to the mount point.
     pub(super) target: Vec<CString>,
     pub(super) is_dir: bool,
@@ -50,8 +52,19 @@ impl PreparedMount<'_> {
         let always = sys::ATTR_NOSUID | sys::ATTR_NODEV;
         match self.mount.access {
             MountAccess::ReadOnly => always | sys::ATTR_RDONLY,
-            MountAccess::ReadWrite => always,
+            MountAccess::ReadWrite | MountAccess::Layered(_) => always,
         }
+    }
+
+    /// The trees that this mount is made of: the source, then its layers. One, unless it is layered.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &CString> {
+        std::iter::once(&self.source).chain(&self.layers)
+    }
+
+    /// The source of a layered mount is never written to, whatever the overlay does.
+    pub(super) fn attributes_of(&self, nth: usize) -> u64 {
+        let lowest = if nth == 0 && !self.layers.is_empty() { sys::ATTR_RDONLY } else { 0 };
+        self.attributes() | lowest
     }
 
     pub(super) fn error(&self, why: impl ToString) -> Error {
@@ -127,7 +140,14 @@ fn prepare_mount(mount: &Mount) -> Result<PreparedMount<'_>, Error> {
         return Err(mount_error(mount, "it is neither a directory nor a file"));
     }
     let target = target_names(&mount.target).map_err(|why| mount_error(mount, why))?;
-    Ok(PreparedMount { source, target, is_dir: kind == libc::S_IFDIR, mount })
+    let layers = match &mount.access {
+        MountAccess::Layered(layers) if layers.is_empty() => return Err(mount_error(mount, "it has no layers")),
+        MountAccess::Layered(layers) => {
+            layers.iter().map(|layer| c_string(layer.as_os_str().as_bytes())).collect::<Result<_, _>>()?
+        }
+        MountAccess::ReadOnly | MountAccess::ReadWrite => Vec::new(),
+    };
+    Ok(PreparedMount { source, layers, target, is_dir: kind == libc::S_IFDIR, mount })
 }
 
 /// The names that lead to a mount point, if something may be mounted there.

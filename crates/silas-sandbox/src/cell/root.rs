@@ -3,6 +3,7 @@
 //! Runs in the child, in its own mount namespace, after it has taken on its user id. Works on descriptors only: no
 //! path of the host is looked up once the new root is attached, and no symlink inside a granted directory is followed.
 
+use super::overlay;
 use super::prepared::{Caller, Prepared, PreparedMount};
 use super::report::{Failure, Step, at};
 use super::sys;
@@ -48,8 +49,8 @@ enum Shown {
     Link(CString),
 }
 
-/// Builds the root and moves into it. `granted` holds the trees that the caller has already made, one for each mount,
-/// or is empty when they are to be made here.
+/// Builds the root and moves into it. `granted` holds the trees that the caller has already made, one for each source of
+/// each mount, or is empty when they are to be made here.
 pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<(), Failure> {
     // Everything of the host is opened first: the new root is about to cover it.
     let base = at(Step::Base, 0);
@@ -64,6 +65,7 @@ pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<(), Fa
     };
 
     let nosuid = sys::ATTR_NOSUID | sys::ATTR_NODEV;
+    let granted = overlay::put_together(&cell.mounts, granted, &usr_place)?;
     let root = sys::new_filesystem(c"tmpfs", &ROOT_OPTIONS, nosuid).map_err(&base)?;
     // Any directory will do to hang the new root on, and this one is known to exist.
     sys::attach(&root, &usr_place).map_err(&base)?;
@@ -154,10 +156,12 @@ fn own_trees(mounts: &[PreparedMount<'_>]) -> Result<Vec<OwnedFd>, Failure> {
     let mut trees = Vec::with_capacity(mounts.len());
     for (index, mount) in mounts.iter().enumerate() {
         let failed = at(Step::Mount, index);
-        let place = sys::open_real(&mount.source).map_err(&failed)?;
-        let tree = sys::copy_tree(&place).map_err(&failed)?;
-        sys::add_attributes(&tree, mount.attributes()).map_err(&failed)?;
-        trees.push(tree);
+        for (nth, source) in mount.sources().enumerate() {
+            let place = sys::open_real(source).map_err(&failed)?;
+            let tree = sys::copy_tree(&place).map_err(&failed)?;
+            sys::add_attributes(&tree, mount.attributes_of(nth)).map_err(&failed)?;
+            trees.push(tree);
+        }
     }
     Ok(trees)
 }

@@ -15,12 +15,13 @@ fn manifest(files: &[(&str, FileState)], dirs: &[&str]) -> Manifest {
     Manifest {
         files: files.iter().map(|(p, s)| (path(p), s.clone())).collect(),
         dirs: dirs.iter().map(|p| (path(p), 0o755)).collect(),
-        bytes: 0,
+        ..Manifest::default()
     }
 }
 
 fn compare(original: &Manifest, finished: &Manifest) -> Result<Changeset, Error> {
-    between(original, finished, &Links { root: "/home/me/project", target_of: &|_| Ok(b"target".to_vec()) })
+    let links = Links { root: "/home/me/project", target_of: &|_| Ok(b"target".to_vec()) };
+    together(vec![between(0, original, finished, &links)?])
 }
 
 #[test]

@@ -31,9 +31,9 @@ def reporter():
     return write
 
 
-def lies_in(root, module):
+def lies_in(roots, module):
     file = os.path.realpath(getattr(module, "__file__", None) or "")
-    return file.startswith(os.path.realpath(root) + os.sep)
+    return any(file.startswith(os.path.realpath(root) + os.sep) for root in roots.split("\n"))
 
 
 class Log:
@@ -59,7 +59,7 @@ class Log:
 
 
 def main():
-    root, importable, *args = sys.argv[1:]
+    roots, importable, *args = sys.argv[1:]
     write = reporter()
     leave = sys.exit
     try:
@@ -68,7 +68,7 @@ def main():
         write(problem="pytest is not installed for this python")
         print("pytest is not installed for " + sys.executable, file=sys.stderr)
         leave(127)
-    if lies_in(root, pytest):
+    if lies_in(roots, pytest):
         write(problem="pytest lies in the directory that is being changed, so its word is worth nothing")
         leave(1)
     sys.path[0:0] = [path for path in os.environ.get("PYTHONPATH", "").split(":") if path]

@@ -28,9 +28,9 @@ def reporter():
     return write
 
 
-def lies_in(root, module):
+def lies_in(roots, module):
     file = os.path.realpath(getattr(module, "__file__", None) or "")
-    return file.startswith(os.path.realpath(root) + os.sep)
+    return any(file.startswith(os.path.realpath(root) + os.sep) for root in roots.split("\n"))
 
 
 class Result(unittest.TextTestResult):
@@ -83,10 +83,10 @@ class Runner(unittest.TextTestRunner):
 
 
 def main():
-    root, _importable, *args = sys.argv[1:]
+    roots, _importable, *args = sys.argv[1:]
     write = reporter()
     leave = sys.exit
-    if lies_in(root, unittest):
+    if lies_in(roots, unittest):
         write(problem="unittest lies in the directory that is being changed, so its word is worth nothing")
         leave(1)
     sys.path[0:0] = [path for path in os.environ.get("PYTHONPATH", "").split(":") if path]

@@ -2,13 +2,20 @@
 
 use crate::runner::Case;
 use crate::world::{World, approve, approve_undo, life, work};
+use silas_core::changeset::DiffLine;
+use silas_core::event::Phase;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::FailPoint;
-use silas_sandbox::{Error, KeptText, Launcher, Recovered};
+use silas_sandbox::{Error, KeptText, Launcher, Recovered, Workshop};
 use std::io::Write;
 
 pub(crate) const CASES: &[Case] = &[
     ("an_edit_meanwhile_stops_the_apply", an_edit_meanwhile_stops_the_apply),
+    ("an_edit_elsewhere_is_checked_together_with_the_work", an_edit_elsewhere_is_checked_together_with_the_work),
+    ("what_is_red_together_is_not_applied", what_is_red_together_is_not_applied),
+    ("somebody_who_never_stops_gets_an_answer", somebody_who_never_stops_gets_an_answer),
+    ("what_a_step_sees_of_an_edit", what_a_step_sees_of_an_edit),
+    ("an_edit_that_was_taken_back_counts_where_it_was_seen", an_edit_that_was_taken_back_counts_where_it_was_seen),
     ("a_directory_swapped_meanwhile_stops_the_apply", a_directory_swapped_meanwhile_stops_the_apply),
     ("a_later_edit_stops_the_undo", a_later_edit_stops_the_undo),
     ("an_edit_in_the_last_moment_is_kept", an_edit_in_the_last_moment_is_kept),
@@ -21,10 +28,10 @@ pub(crate) const CASES: &[Case] = &[
 fn an_edit_meanwhile_stops_the_apply() {
     for edit in [
         (|w: &World| w.save("app.txt", "mine\n")) as fn(&World),
-        |w| w.write("src/lib.txt", "mine\n"),
-        |w| w.write("unrelated.txt", "mine\n"),
         |w| std::fs::remove_file(w.project.join("gone.txt")).unwrap(),
-        |w| w.set_mode("src/deep/same.txt", 0o600),
+        |w| w.set_mode("run.sh", 0o600),
+        |w| w.write("fresh", "mine\n"),
+        |w| std::fs::create_dir(w.project.join("fresh")).unwrap(),
     ] {
         let world = World::new();
         let launcher = world.launcher();
@@ -40,6 +47,128 @@ fn an_edit_meanwhile_stops_the_apply() {
         assert_eq!(world.tree(), edited);
         assert_eq!(world.stages(), [""; 0]);
     }
+}
+
+/// The owner's changes elsewhere stay, and the checks run again on both together before anything is put in place.
+fn an_edit_elsewhere_is_checked_together_with_the_work() {
+    for edit in [
+        (|w: &World| w.save("src/lib.txt", "mine\n")) as fn(&World),
+        |w| w.write("src/lib.txt", "mine\n"),
+        |w| w.write("unrelated.txt", "mine\n"),
+        |w| std::fs::remove_file(w.project.join("src/deep/same.txt")).unwrap(),
+        |w| w.set_mode("src/deep/same.txt", 0o600),
+        |w| {
+            std::fs::remove_dir_all(w.project.join("src/deep")).unwrap();
+            std::fs::create_dir(w.project.join("other")).unwrap();
+            w.write("other/new.txt", "mine\n");
+            std::os::unix::fs::symlink("new.txt", w.project.join("other/link")).unwrap();
+        },
+    ] {
+        let world = World::new();
+        let launcher = world.launcher();
+        let plan = world.every_kind();
+        let evidence = approve(&plan);
+        let mut workshop = launcher.open(&evidence).unwrap();
+        work(&mut workshop, &plan).unwrap();
+        edit(&world);
+        let edited = world.tree();
+        assert!(matches!(workshop.apply(), Err(Error::MovedOn { .. })));
+        assert_eq!((world.tree(), world.stages().len()), (edited.clone(), 0));
+        assert!(matches!(workshop.apply(), Err(Error::Order(_))), "the old results are void");
+        check_again(&mut workshop);
+        let applied = workshop.apply().unwrap();
+        assert_eq!((applied.files, world.read("app.txt").as_str()), (6, "new\n"));
+        launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
+        assert_eq!(world.tree(), edited);
+    }
+}
+
+fn check_again(workshop: &mut Workshop) -> Vec<bool> {
+    workshop.checks(Phase::After).unwrap().iter().map(|result| result.passed).collect()
+}
+
+fn what_is_red_together_is_not_applied() {
+    let world = World::new();
+    let launcher = world.launcher();
+    let plan = world.plan(&["echo new > app.txt"], &["grep -q new app.txt && grep -q library src/lib.txt"]);
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    work(&mut workshop, &plan).unwrap();
+    world.save("src/lib.txt", "mine\n");
+    let edited = world.tree();
+    assert_eq!(workshop.apply(), Err(Error::MovedOn { paths: vec!["src/lib.txt".to_owned()] }));
+    assert_eq!(check_again(&mut workshop), [false]);
+    assert_eq!(workshop.apply(), Err(Error::NotVerified));
+    assert_eq!(world.tree(), edited);
+}
+
+fn somebody_who_never_stops_gets_an_answer() {
+    let world = World::new();
+    let launcher = world.launcher();
+    let plan = world.one_change();
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    work(&mut workshop, &plan).unwrap();
+    for n in 0.. {
+        world.save("src/lib.txt", &format!("edit {n}\n"));
+        match workshop.apply() {
+            Err(Error::MovedOn { .. }) => assert_eq!(check_again(&mut workshop), [true]),
+            Err(Error::Conflict { paths }) => return assert_eq!(paths, ["src/lib.txt"]),
+            other => panic!("{other:?}"),
+        }
+        assert!(n < 10);
+    }
+}
+
+/// A layer is no snapshot: a step sees what the owner saved before it began, unless the work has changed that file. A
+/// whole copy is one. Either way the checks decide about what will be there.
+fn what_a_step_sees_of_an_edit() {
+    let world = World::new();
+    let launcher = world.launcher();
+    let plan = world.plan(
+        &["echo work >> app.txt", "cp src/lib.txt seen.txt; cp app.txt own.txt"],
+        &["test -f seen.txt && test -f own.txt"],
+    );
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    let is_layered = workshop.copy().unwrap().layered > 0;
+    workshop.checks(Phase::Before).unwrap();
+    workshop.step(0).unwrap();
+    world.save("src/lib.txt", "mine\n");
+    world.save("app.txt", "mine too\n");
+    workshop.step(1).unwrap();
+    // What it was cannot be shown to a check any more.
+    let conflict = Error::Conflict { paths: vec!["app.txt".to_owned()] };
+    assert_eq!(workshop.checks(Phase::After).unwrap_err(), conflict);
+    let changes = workshop.changes().unwrap();
+    let text = |path: &str| {
+        let diff = changes.diffs.iter().find(|diff| diff.path.to_string() == path).unwrap();
+        diff.lines.clone().unwrap()
+    };
+    let seen = if is_layered { "mine" } else { "library" };
+    assert_eq!(text("seen.txt"), [DiffLine::Added(seen.to_owned())]);
+    assert_eq!(text("own.txt"), ["old", "work"].map(|line| DiffLine::Added(line.to_owned())));
+    assert!(matches!(workshop.apply(), Err(Error::Order(_))));
+    assert_eq!(world.read("app.txt"), "mine too\n");
+}
+
+/// Back to the old content before anybody looks: through a layer a check may have seen what was there in between.
+fn an_edit_that_was_taken_back_counts_where_it_was_seen() {
+    let world = World::new();
+    let launcher = world.launcher();
+    let plan = world.one_change();
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    let is_layered = workshop.copy().unwrap().layered > 0;
+    workshop.checks(Phase::Before).unwrap();
+    workshop.step(0).unwrap();
+    workshop.checks(Phase::After).unwrap();
+    world.save("src/lib.txt", "mine\n");
+    world.save("src/lib.txt", "library\n");
+    match workshop.apply() {
+        Err(Error::MovedOn { .. }) if is_layered => {
+            check_again(&mut workshop);
+            workshop.apply().unwrap();
+        }
+        applied => assert!(applied.is_ok() && !is_layered, "{applied:?}"),
+    }
+    assert_eq!(world.read("app.txt"), "new\n");
 }
 
 fn a_directory_swapped_meanwhile_stops_the_apply() {

@@ -35,7 +35,7 @@ fn run(world: &World, plan: &WorkItem, evidence: &Evidence) {
     workshop.apply().unwrap();
 }
 
-fn killed(status: i32) {
+pub(crate) fn killed(status: i32) {
     assert_eq!(status, -libc::SIGKILL, "the plug was not pulled");
 }
 

@@ -199,16 +199,10 @@ fn plans_are_what_they_were_approved_as() {
     for payload in ["", "{}", "not json", &unknown, &format!("{plan} ")] {
         assert!(matches!(refused(&launcher, &sign_text(payload)), Refusal::Malformed(_)), "{payload}");
     }
-    let not_available = |directories: Vec<Directory>| {
-        let plan = world.one_change().with_directories(directories).unwrap();
-        let refused = launcher.open(&approve(&plan)).map(drop);
-        assert!(matches!(refused, Err(Error::NotAvailable(_))), "{refused:?}");
-    };
-    let beside = world.project.parent().unwrap().join("beside");
-    std::fs::create_dir(&beside).unwrap();
-    let write = world.directory(&world.project, Access::Write);
-    not_available(vec![write.clone(), world.directory(&beside, Access::Write)]);
-    not_available(vec![world.directory(&beside, Access::Read), write]);
+    let mut definition = world.definition(&[], &["true"]);
+    definition.directories = vec![world.directory(&world.project, Access::Read)];
+    let refused = launcher.open(&approve(&WorkItem::new(definition).unwrap())).map(drop);
+    assert!(matches!(refused, Err(Error::NotAvailable(_))), "{refused:?}");
 }
 
 fn an_undo_is_its_own_decision() {

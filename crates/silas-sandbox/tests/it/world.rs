@@ -1,6 +1,6 @@
 //! A project, a data directory, an owner with a device, and lives of Silas that come and go.
 
-use crate::runner::wait;
+use crate::runner::{self, wait};
 use ed25519_dalek::{Signer, SigningKey};
 use silas_core::changeset::ChangeOrder;
 use silas_core::check::{Check, CheckResult, Command, Expectation};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) struct World {
-    _home: tempfile::TempDir,
+    _home: Option<tempfile::TempDir>,
     pub(crate) project: PathBuf,
     pub(crate) data: PathBuf,
     pub(crate) undo_window_secs: u64,
@@ -106,10 +106,23 @@ pub(crate) type Tree = BTreeMap<Vec<u8>, (String, Vec<u8>)>;
 impl World {
     /// A small project with one file of every kind that can change.
     pub(crate) fn new() -> World {
-        let home = tempfile::tempdir().unwrap();
+        World::in_home(tempfile::tempdir().unwrap())
+    }
+
+    /// The same in memory, where syncing takes no time, if work can be done there.
+    pub(crate) fn in_memory() -> World {
+        let in_memory = tempfile::tempdir_in("/dev/shm");
+        let works = |home: &tempfile::TempDir| {
+            let probes = silas_sandbox::probes::probes(home.path());
+            probes.iter().all(|probe| probe.state != silas_core::probe::State::Bad)
+        };
+        World::in_home(in_memory.ok().filter(works).unwrap_or_else(|| tempfile::tempdir().unwrap()))
+    }
+
+    fn in_home(home: tempfile::TempDir) -> World {
         let real = std::fs::canonicalize(home.path()).unwrap();
         let world =
-            World { project: real.join("project"), data: real.join("data"), _home: home, undo_window_secs: 3600 };
+            World { project: real.join("project"), data: real.join("data"), _home: Some(home), undo_window_secs: 3600 };
         std::fs::create_dir_all(world.project.join("src/deep")).unwrap();
         std::fs::create_dir(world.project.join(".git")).unwrap();
         std::fs::create_dir(&world.data).unwrap();
@@ -123,6 +136,11 @@ impl World {
         world.set_mode("app.txt", 0o640);
         std::os::unix::fs::symlink("app.txt", world.project.join("link")).unwrap();
         world
+    }
+
+    /// The world that another process made there.
+    pub(crate) fn at(place: &Path) -> World {
+        World { _home: None, project: place.join("project"), data: place.join("data"), undo_window_secs: 3600 }
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
@@ -145,9 +163,7 @@ impl World {
     }
 
     pub(crate) fn tree(&self) -> Tree {
-        let mut tree = Tree::new();
-        note(&self.project, &self.project, &mut tree);
-        tree
+        note_all(&self.project)
     }
 
     /// Names of staging directories in the project.
@@ -170,6 +186,7 @@ impl World {
             anchor: self.anchor(),
             undo_window_secs: self.undo_window_secs,
             limits: CellLimits::default(),
+            copies: runner::copies(),
         }
     }
 
@@ -214,6 +231,8 @@ impl World {
             hosts: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
+            commits: false,
+            restores: None,
             on_failure: "report".to_owned(),
             on_stuck: "report".to_owned(),
             failure_context: None,
@@ -238,6 +257,13 @@ impl World {
     pub(crate) fn one_change(&self) -> WorkItem {
         self.plan(&["echo new > app.txt"], &["grep -q new app.txt"])
     }
+}
+
+/// What any directory looks like, without what Silas keeps in it.
+pub(crate) fn note_all(dir: &Path) -> Tree {
+    let mut tree = Tree::new();
+    note(dir, dir, &mut tree);
+    tree
 }
 
 fn note(root: &Path, dir: &Path, tree: &mut Tree) {

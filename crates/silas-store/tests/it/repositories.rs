@@ -124,6 +124,8 @@ pub(crate) fn work_item(title: &str) -> WorkItem {
         hosts: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
+        commits: false,
+        restores: None,
         on_failure: String::new(),
         on_stuck: String::new(),
         failure_context: None,

@@ -111,6 +111,12 @@ pub(super) const SETTINGS: &[Setting] = &[
         about: "Time on the clock for each command that sets no limit itself.",
     },
     Setting {
+        key: "sandbox.layered_copies",
+        default: Default::YesNo(true),
+        rule: Rule::YesNo,
+        about: "Whether plans work on a layer over your directory where the system can, or on a copy of every file.",
+    },
+    Setting {
         key: "limits.ws_messages_per_minute_per_scope",
         default: Default::Number(60),
         rule: range(1, 100_000),

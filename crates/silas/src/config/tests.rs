@@ -44,7 +44,12 @@ fn everything_has_its_default() {
             web: Web { enabled: true, host: "127.0.0.1".to_owned(), port: 8420 },
             approval: Approval { plan_timeout_seconds: 300 },
             undo: Undo { window_seconds: 300 },
-            sandbox: Sandbox { default_memory_mb: 2048, default_cpu_seconds: 600, default_timeout_seconds: 600 },
+            sandbox: Sandbox {
+                default_memory_mb: 2048,
+                default_cpu_seconds: 600,
+                default_timeout_seconds: 600,
+                layered_copies: true,
+            },
             limits: Limits { ws_messages_per_minute_per_scope: 60 },
             backpressure: Backpressure { shutdown_grace_seconds: 30 },
             nonce_store: NonceStore { freshness_seconds: 300, ttl_minutes: 40 },

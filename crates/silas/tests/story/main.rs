@@ -31,3 +31,4 @@ mod story;
 mod tasks;
 mod traces;
 mod upkeep;
+mod workspace;

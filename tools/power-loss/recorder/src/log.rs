@@ -29,8 +29,9 @@ impl Log {
         let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0)?;
         let n_bytes = usize::try_from(system::file_status(fd)?.st_size).ok()?;
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        // The last argument travels on the stack, where a narrow zero leaves half of its place as it was.
         // SAFETY: a new mapping at an address that the kernel chooses.
-        let start = unsafe { libc::syscall(libc::SYS_mmap, 0, n_bytes, protection, flags, fd, 0) };
+        let start = unsafe { libc::syscall(libc::SYS_mmap, 0_usize, n_bytes, protection, flags, fd, 0_u64) };
         system::close(fd);
         if start < 0 || n_bytes < HEADER_BYTES {
             return None;

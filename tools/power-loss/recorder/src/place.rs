@@ -34,8 +34,12 @@ impl State {
         }
     }
 
+    /// A directory that is left out counts as outside, so names in it are; its own name is in its parent and counts.
     fn is_beneath(&self, path: &[u8]) -> bool {
-        path.strip_prefix(self.dir.as_slice()).is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'/'))
+        let is_in = |dir: &Vec<u8>| {
+            path.strip_prefix(dir.as_slice()).is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'/'))
+        };
+        is_in(&self.dir) && !self.except.iter().any(is_in)
     }
 
     /// Where a path points, if the directory that it names something in is watched.

@@ -1,6 +1,6 @@
 //! What this process was told by its environment, read once before `main`.
 
-use crate::format::{ENV_DIR, ENV_FAULT, ENV_LOG, ENV_MARKS, ENV_SYNC};
+use crate::format::{ENV_DIR, ENV_EXCEPT, ENV_FAULT, ENV_LOG, ENV_MARKS, ENV_SYNC};
 use crate::log::Log;
 use libc::c_int;
 use std::ffi::CStr;
@@ -10,6 +10,8 @@ pub(crate) struct State {
     pub(crate) log: Log,
     /// Absolute, without links and without a slash at its end.
     pub(crate) dir: Vec<u8>,
+    /// What lies in these is left out; they themselves are not.
+    pub(crate) except: Vec<Vec<u8>>,
     pub(crate) marks: Vec<u8>,
     pub(crate) syncing: Syncing,
     pub(crate) fault: Option<Fault>,
@@ -70,7 +72,9 @@ extern "C" fn start() {
             None => None,
             Some(text) => Some(read_fault(&String::from_utf8(text).ok()?)?),
         };
-        Some(State { log: Log::open(log)?, dir, marks, syncing, fault })
+        let except = variable(ENV_EXCEPT).unwrap_or_default();
+        let except = except.split(|byte| *byte == b':').filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect();
+        Some(State { log: Log::open(log)?, dir, except, marks, syncing, fault })
     })();
     match state {
         // Nothing else sets it.

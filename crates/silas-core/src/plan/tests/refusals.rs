@@ -213,6 +213,14 @@ fn rules_of_the_item_point_at_their_line() {
             "line 7, column 15, `sandbox.directories[0].path`: expected an absolute path without `..`",
         ),
         (
+            "sandbox:\n  directories:\n    - { path: /a, access: read }\n    - { path: /a, access: write }\n",
+            "line 8, column 15, `sandbox.directories[1].path`: expected a directory that is not named already",
+        ),
+        (
+            "sandbox:\n  directories:\n    - { path: /a/b, access: write }\n    - { path: /a, access: write }\n",
+            "line 8, column 15, `sandbox.directories[1].path`: expected a directory that lies neither in nor around another that may be changed",
+        ),
+        (
             "steps:\n  - run: make\n",
             "line 2, column 1, `sandbox.directories`: expected at least one directory to work in, because there are steps",
         ),

@@ -1,12 +1,12 @@
 //! Any work item at all: what the round-trip tests of plans and canonical text run through.
 
-use crate::WorkItemId;
 use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
 use crate::host::HostGrant;
 use crate::roots::Access;
 use crate::secret::SecretRef;
 use crate::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use crate::{ExecutionId, WorkItemId};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -170,7 +170,10 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
         let (budget, body, interaction_mode, on_failure, on_stuck, failure_context) = rest;
         verify.iter_mut().enumerate().for_each(|(n, check)| check.name = format!("{n} {}", check.name));
         let (hosts, secrets, callback_port) = outside;
+        let n_words = on_failure.len();
         verify.iter_mut().for_each(|check| check.network &= !hosts.is_empty());
+        // Each is another, and none lies in another.
+        directories.iter_mut().enumerate().for_each(|(n, directory)| directory.path.insert_str(0, &format!("/{n}")));
         if !steps.is_empty() {
             directories.push(Directory::unpinned("/work", Access::Write));
         }
@@ -190,6 +193,8 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             hosts,
             secrets,
             callback_port,
+            commits: n_words % 2 == 0,
+            restores: (n_words % 3 == 0).then(|| ExecutionId::parse("exec-earlier").unwrap()),
             on_failure,
             on_stuck,
             failure_context,

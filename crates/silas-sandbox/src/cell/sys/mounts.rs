@@ -17,6 +17,7 @@ const OPEN_TREE_CLONE: libc::c_int = 1;
 const MOVE_MOUNT_EMPTY_PATHS: libc::c_int = 0x4 | 0x40;
 const FSOPEN_CLOEXEC: libc::c_int = 1;
 const FSMOUNT_CLOEXEC: libc::c_int = 1;
+const FSCONFIG_SET_FLAG: libc::c_int = 0;
 const FSCONFIG_SET_STRING: libc::c_int = 1;
 const FSCONFIG_CMD_CREATE: libc::c_int = 6;
 
@@ -131,16 +132,18 @@ fn set_attributes(dir: RawFd, path: &CStr, flags: libc::c_int, attr: &MountAttr)
     Ok(())
 }
 
-/// A new, detached file system.
+/// A new, detached file system. An option without a value is a flag.
 pub(in crate::cell) fn new_filesystem(kind: &CStr, options: &[(&CStr, &CStr)], attr: u64) -> io::Result<OwnedFd> {
     // SAFETY: the name outlives the call.
     let context = owned(unsafe { libc::syscall(libc::SYS_fsopen, kind.as_ptr(), FSOPEN_CLOEXEC) })?;
     let context_fd = context.as_raw_fd();
     for (key, value) in options {
+        let (command, value) = match value.to_bytes() {
+            b"" => (FSCONFIG_SET_FLAG, std::ptr::null()),
+            _ => (FSCONFIG_SET_STRING, value.as_ptr()),
+        };
         // SAFETY: both strings outlive the call.
-        checked(unsafe {
-            libc::syscall(libc::SYS_fsconfig, context_fd, FSCONFIG_SET_STRING, key.as_ptr(), value.as_ptr(), 0)
-        })?;
+        checked(unsafe { libc::syscall(libc::SYS_fsconfig, context_fd, command, key.as_ptr(), value, 0) })?;
     }
     let none = std::ptr::null::<libc::c_char>();
     // SAFETY: this command takes no key and no value.

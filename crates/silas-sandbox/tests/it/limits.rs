@@ -1,0 +1,233 @@
+//! Large directories, read-only directories, full disks, and two plans in one directory at once.
+
+use crate::crashes::killed;
+use crate::runner::{Case, is_soak};
+use crate::world::{World, approve, approve_undo, life, work};
+use silas_core::execution::ExecutionState;
+use silas_core::fail::FailPoint;
+use silas_sandbox::Error;
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+pub(crate) const CASES: &[Case] = &[
+    ("a_large_directory_is_not_copied", a_large_directory_is_not_copied),
+    ("read_only_directories_are_refused_before_anything_moves", read_only_directories_are_refused),
+    ("a_full_disk_in_the_middle_of_an_apply_changes_nothing", a_full_disk_in_the_middle_of_an_apply_changes_nothing),
+    ("a_full_disk_for_the_journal_changes_nothing", a_full_disk_for_the_journal_changes_nothing),
+    ("a_full_disk_after_the_commit_is_finished_later", a_full_disk_after_the_commit_is_finished_later),
+    ("two_plans_in_one_directory_both_hold", two_plans_in_one_directory_both_hold),
+];
+
+/// Disk space that a tree takes.
+fn blocks(dir: &Path) -> u64 {
+    let mut total = 0;
+    // What the kernel keeps for itself in a layer may not be looked into; it is empty.
+    let Ok(entries) = fs::read_dir(dir) else { return 0 };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        let meta = fs::symlink_metadata(&path).unwrap();
+        total += meta.blocks() * 512;
+        if meta.is_dir() {
+            total += blocks(&path);
+        }
+    }
+    total
+}
+
+fn a_large_directory_is_not_copied() {
+    let (n_files, file_bytes) = if is_soak() { (50_000, 21_000) } else { (5_000, 2_000) };
+    let world = World::new();
+    for n in 0..n_files {
+        if n % 100 == 0 {
+            fs::create_dir(world.project.join(format!("dir-{}", n / 100))).unwrap();
+        }
+        let text = format!("{n:010}").repeat(file_bytes / 10);
+        world.write(&format!("dir-{}/file-{n}.txt", n / 100), &text);
+    }
+    let old = world.tree();
+    let launcher = world.launcher();
+    let plan = world.plan(
+        &["for f in dir-*/file-*1.txt; do echo new > $f; done; rm dir-7/file-700.txt"],
+        &["grep -q new dir-0/file-1.txt", "test -f dir-7/file-702.txt"],
+    );
+    let evidence = approve(&plan);
+    let mut workshop = launcher.open(&evidence).unwrap();
+    let copied = workshop.copy().unwrap();
+    assert!(copied.files >= n_files && copied.bytes >= n_files * (file_bytes as u64 - 10));
+    if copied.layered == 1 {
+        let written = blocks(&world.data.join("launcher/work"));
+        assert!(written * 100 < copied.bytes, "{written} of {} bytes", copied.bytes);
+        println!("{written} bytes written for {} files with {} bytes", copied.files, copied.bytes);
+    } else {
+        println!("skipped: copies are whole here");
+    }
+    workshop.checks(silas_core::event::Phase::Before).unwrap();
+    workshop.step(0).unwrap();
+    assert!(workshop.checks(silas_core::event::Phase::After).unwrap().iter().all(|result| result.passed));
+    let applied = workshop.apply().unwrap();
+    assert_eq!(u64::from(applied.files), n_files / 10 + 1);
+    launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
+    assert_eq!(world.tree(), old);
+}
+
+/// Root may write everywhere; for everybody else nothing is begun that could not be finished.
+fn read_only_directories_are_refused() {
+    let world = World::new();
+    let launcher = world.launcher();
+    // The work may change the mode of its own copy; what counts is the directory itself.
+    let plan = world.plan(&["chmod 755 src; echo new > src/lib.txt; echo new > app.txt"], &["grep -q new app.txt"]);
+    let evidence = approve(&plan);
+    world.set_mode("src", 0o555);
+    let old = world.tree();
+    let mut workshop = launcher.open(&evidence).unwrap();
+    work(&mut workshop, &plan).unwrap();
+    // SAFETY: has no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        assert_eq!(workshop.apply(), Err(Error::ReadOnly { path: "src/lib.txt".to_owned() }));
+        assert_eq!((world.tree(), world.stages().len()), (old, 0));
+        world.set_mode("src", 0o755);
+    }
+    let applied = workshop.apply().unwrap();
+    assert_eq!((applied.files, world.read("src/lib.txt").as_str()), (2, "new\n"));
+    world.set_mode("src", 0o555);
+    let undo = approve_undo(&evidence.execution, applied.changeset);
+    // SAFETY: has no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        assert_eq!(launcher.undo(&undo), Err(Error::ReadOnly { path: "src/lib.txt".to_owned() }));
+        assert_eq!(world.read("app.txt"), "new\n");
+        world.set_mode("src", 0o755);
+    }
+    launcher.undo(&undo).unwrap();
+    assert_eq!(world.read("app.txt"), "old\n");
+}
+
+/// Mounts a file system of this size over a directory, for this process and its children. False if that is not allowed.
+fn mount_small(dir: &Path, mb: u32) -> bool {
+    // SAFETY: has no arguments and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        println!("skipped: an ordinary user cannot mount a small file system here");
+        return false;
+    }
+    let dir = CString::new(dir.as_os_str().as_bytes()).unwrap();
+    let options = CString::new(format!("size={mb}m,mode=755")).unwrap();
+    let null = std::ptr::null();
+    // SAFETY: all strings outlive the calls; only this process and its children see the mount.
+    unsafe {
+        assert_eq!(libc::unshare(libc::CLONE_NEWNS), 0);
+        assert_eq!(libc::mount(null, c"/".as_ptr(), null, libc::MS_REC | libc::MS_PRIVATE, null.cast()), 0);
+        assert_eq!(libc::mount(c"small".as_ptr(), dir.as_ptr(), c"tmpfs".as_ptr(), 0, options.as_ptr().cast()), 0);
+    }
+    true
+}
+
+/// Leaves nothing.
+fn fill(path: &Path) {
+    let mut file = fs::File::create(path).unwrap();
+    let chunk = [1u8; 4096];
+    while std::io::Write::write_all(&mut file, &chunk).is_ok() {}
+}
+
+fn a_full_disk_in_the_middle_of_an_apply_changes_nothing() {
+    let world = World::new();
+    fs::rename(&world.project, world.project.with_file_name("before")).unwrap();
+    fs::create_dir(&world.project).unwrap();
+    if !mount_small(&world.project, 8) {
+        return;
+    }
+    world.write("app.txt", "old\n");
+    world.write("big.bin", &"x".repeat(3 << 20));
+    let old = world.tree();
+    let launcher = world.launcher();
+    let plan = world.plan(
+        &["echo new > app.txt; head -c 2000000 /dev/zero > a.bin; head -c 2000000 /dev/zero > b.bin"],
+        &["grep -q new app.txt"],
+    );
+    let evidence = approve(&plan);
+    let mut workshop = launcher.open(&evidence).unwrap();
+    work(&mut workshop, &plan).unwrap();
+    // The owner fills it up; that alone is a change elsewhere, and the checks run again with it.
+    fs::write(world.project.join("filler"), vec![1u8; 3 << 20]).unwrap();
+    assert!(matches!(workshop.apply(), Err(Error::MovedOn { .. })));
+    workshop.checks(silas_core::event::Phase::After).unwrap();
+    assert_eq!(workshop.apply(), Err(Error::Full));
+    fs::remove_file(world.project.join("filler")).unwrap();
+    assert_eq!((world.tree(), world.stages().len()), (old.clone(), 0));
+    assert!(matches!(workshop.apply(), Err(Error::MovedOn { .. })));
+    workshop.checks(silas_core::event::Phase::After).unwrap();
+    let applied = workshop.apply().unwrap();
+    assert_eq!(world.read("app.txt"), "new\n");
+    launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
+    assert_eq!(world.tree(), old);
+}
+
+fn a_full_disk_for_the_journal_changes_nothing() {
+    let world = World::new();
+    if !mount_small(&world.data, 8) {
+        return;
+    }
+    let old = world.tree();
+    let launcher = world.launcher();
+    let plan = world.every_kind();
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    work(&mut workshop, &plan).unwrap();
+    let filler = world.data.join("filler");
+    fill(&filler);
+    assert_eq!(workshop.apply(), Err(Error::Full));
+    assert_eq!((world.tree(), world.stages().len()), (old, 0));
+    fs::remove_file(filler).unwrap();
+    assert_eq!(workshop.apply().unwrap().files, 6);
+}
+
+fn a_full_disk_after_the_commit_is_finished_later() {
+    let world = World::new();
+    if !mount_small(&world.data, 8) {
+        return;
+    }
+    let old = world.tree();
+    let plan = world.every_kind();
+    let evidence = approve(&plan);
+    killed(life(Some(FailPoint::ApplyHalfway), || {
+        let launcher = world.launcher();
+        let mut workshop = launcher.open(&evidence).unwrap();
+        work(&mut workshop, &plan).unwrap();
+        let _ = workshop.apply();
+    }));
+    let filler = world.data.join("filler");
+    fill(&filler);
+    let told = world.launcher().recover().unwrap().remove(0);
+    assert!(matches!(told.problem, Some(Error::Unfinished { .. })), "{told:?}");
+    fs::remove_file(filler).unwrap();
+    let launcher = world.launcher();
+    let told = launcher.recover().unwrap().remove(0);
+    assert_eq!((told.state, &told.problem), (ExecutionState::Applied, &None));
+    assert_eq!(world.read("app.txt"), "new\n");
+    launcher.undo(&approve_undo(&evidence.execution, told.changeset.unwrap())).unwrap();
+    assert_eq!(world.tree(), old);
+}
+
+/// The second finds the first's result elsewhere in the directory, and is checked again together with it.
+fn two_plans_in_one_directory_both_hold() {
+    let world = World::new();
+    let old = world.tree();
+    let launcher = world.launcher();
+    let first = world.plan(&["echo new > app.txt"], &["grep -q new app.txt"]);
+    let second = world.plan(&["echo newer > src/lib.txt"], &["grep -q newer src/lib.txt"]);
+    let (one_evidence, two_evidence) = (approve(&first), approve(&second));
+    let mut one = launcher.open(&one_evidence).unwrap();
+    let mut two = launcher.open(&two_evidence).unwrap();
+    work(&mut one, &first).unwrap();
+    work(&mut two, &second).unwrap();
+    let one = one.apply().unwrap();
+    assert_eq!(two.apply(), Err(Error::MovedOn { paths: vec!["app.txt".to_owned()] }));
+    assert!(two.checks(silas_core::event::Phase::After).unwrap()[0].passed);
+    let two = two.apply().unwrap();
+    assert_eq!((world.read("app.txt").as_str(), world.read("src/lib.txt").as_str()), ("new\n", "newer\n"));
+    // Each can be taken back by itself, in any order.
+    launcher.undo(&approve_undo(&one_evidence.execution, one.changeset)).unwrap();
+    assert_eq!((world.read("app.txt").as_str(), world.read("src/lib.txt").as_str()), ("old\n", "newer\n"));
+    launcher.undo(&approve_undo(&two_evidence.execution, two.changeset)).unwrap();
+    assert_eq!((world.tree(), world.stages().len()), (old, 0));
+}
