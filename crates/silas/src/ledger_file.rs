@@ -25,7 +25,8 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "new")]
     export: Option<PathBuf>,
     /// The public root key that the export must be judged by; `silas audit export` prints it.
-    #[arg(long, value_name = "KEY", requires = "export")]
+    // One key in 64 begins with a hyphen.
+    #[arg(long, value_name = "KEY", requires = "export", allow_hyphen_values = true)]
     root: Option<String>,
 }
 
