@@ -81,7 +81,7 @@
  * @typedef {{ key: string, name: string, kind: 'browser' | 'terminal', since: string, is_revoked: boolean, n_grants: number }} DeviceView
  * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
- * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
+ * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, caveats: string[], steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
  * @typedef {{ title: string, note: string }} ProofStep
  * @typedef {{ after: number, links: Link[], head: Head | null }} LedgerPart
  * @typedef {{ seq: number, hash: string }} Head
@@ -97,7 +97,7 @@
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
  * @typedef {{ title: string, lines: string[] }} Detail
- * @typedef {{ outcome: Outcome, claim: string, before: CheckResult[], after: CheckResult[] }} EvidenceBlock
+ * @typedef {{ outcome: Outcome, claim: string, caveats: string[], before: CheckResult[], after: CheckResult[] }} EvidenceBlock
  * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, rationale: string, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
  * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
  * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, payload: string | null }} Card
@@ -120,7 +120,8 @@
 
 /**
  * Checks and changes.
- * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number }} CheckResult
+ * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null }} CheckResult
+ * @typedef {{ runner: string, passed: number, failed: number, skipped: number }} Tests
  * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
  * @typedef {{ directory?: string, path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
  * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine

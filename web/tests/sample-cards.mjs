@@ -28,10 +28,10 @@ function card(kind, face, payload, options = {}) {
 export const ASKED = 'Tide times are an hour off since the clocks changed. Fix it in tidepool.';
 
 const blank = { risk: null, facts: [], evidence: null, rationale: '', details_title: '', details: [], diffs: [], ctas: [] };
-const check = (name, passed, reason) => ({ name, passed, reason, output: '', exit_code: passed ? 0 : 1, took_ms: 210 });
+const check = (name, passed, reason) => ({ name, passed, reason, output: '', exit_code: passed ? 0 : 1, took_ms: 210, protected: true, tests: { runner: 'pytest', passed: 12, failed: passed ? 0 : 1, skipped: 0 } });
 
 export const EVIDENCE = {
-  outcome: 'proved', claim: 'Proved: red before, green after',
+  outcome: 'proved', claim: 'Proved: red before, green after, 12 tests ran', caveats: ['Not ruled out: code that forges its test runner inside its own process.'],
   before: [check('Clock-change tests', false, 'Exit code 1, expected 0'), check('All other tests', true, 'Exit code 0, expected 0')],
   after: [check('Clock-change tests', true, 'Exit code 0, expected 0'), check('All other tests', true, 'Exit code 0, expected 0')],
 };
@@ -84,7 +84,7 @@ export function doneCard(options = {}) {
   const execution = 'exec-00aa11bb22cc33dd44ee55ff66007788';
   const face = { ...blank, kind: 'done', risk: 'low', state: 'Applied · 07:19', intent: '2 files changed in tidepool',
     facts: [{ label: 'Checks', text: '1 red turned green, 1 stayed green' }, { label: 'Kept', text: 'The old versions, until 07:24' }, { label: 'Took', text: '2 min 10 s' }],
-    evidence: { ...EVIDENCE, claim: 'Proved: red before, green after, checks not protected' }, rationale: ASKED, details_title: 'Read the 2 changes', details: [], diffs: DIFFS,
+    evidence: { ...EVIDENCE, claim: 'Proved: red before, green after, checks not protected', caveats: ['The commands could change their own checks.'] }, rationale: ASKED, details_title: 'Read the 2 changes', details: [], diffs: DIFFS,
     ctas: [
       { press: 'approve', label: 'Undo, put 2 files back', consequence: 'Puts 2 files back as they were.' },
       { press: 'proof', label: 'See the proof', consequence: '' }, { press: 'dismiss', label: 'Done', consequence: '' },
@@ -126,7 +126,7 @@ export function longestCard(options) {
 export function reportCard(options) {
   const face = { ...blank, kind: 'report', state: 'Nothing applied', intent: 'The check is still red',
     facts: [{ label: 'Stays', text: 'Your files are untouched' }],
-    evidence: { outcome: 'failed', claim: 'Failed: still red after the work', before: EVIDENCE.before, after: EVIDENCE.before },
+    evidence: { outcome: 'failed', claim: 'Not done: a check is red', before: EVIDENCE.before, after: EVIDENCE.before },
     ctas: [{ press: 'dismiss', label: 'Done', consequence: '' }] };
   return card(null, face, null, options);
 }
@@ -180,7 +180,7 @@ export const DEVICES = [
 ];
 
 export const PROOF = {
-  execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', title: 'Fix the one-hour shift in tidepool', outcome: 'proved', claim: 'Proved: red before, green after', before: EVIDENCE.before, after: EVIDENCE.after, diffs: DIFFS,
+  execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', title: 'Fix the one-hour shift in tidepool', outcome: 'proved', claim: EVIDENCE.claim, caveats: EVIDENCE.caveats, before: EVIDENCE.before, after: EVIDENCE.after, diffs: DIFFS,
   steps: [
     ['You asked', '07:14, signed on Chromium on Linux'], ['Checks ran on the untouched copy', '1 of 2 failed'], ['Silas changed 2 files', '+5 −2 lines, in the private copy only'],
     ['The same checks ran again', '2 pass. The work could not change them.'], ['You approved exactly this plan', '07:15, signed on Chromium on Linux'], ['2 files applied, all or none', 'What landed is what was checked'], ['Written to the log', 'Entries 1,271 to 1,284, chain unbroken'],

@@ -59,6 +59,7 @@ pub(crate) fn plan(project: &Path, step: &str, check: &str) -> Result<WorkItem> 
             expect: Expectation::ExitCode(0),
             timeout: 600,
             network: false,
+            protected: true,
         }],
         directories: vec![Directory::pinned(place, Access::Write)],
         hosts: Vec::new(),

@@ -97,6 +97,9 @@ pub struct Detail {
 pub struct EvidenceBlock {
     pub outcome: Outcome,
     pub claim: String,
+    /// What the claim does not rule out, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
     pub before: Vec<CheckResult>,
     pub after: Vec<CheckResult>,
 }

@@ -252,6 +252,8 @@ pub struct ProofView {
     pub title: String,
     pub outcome: Outcome,
     pub claim: String,
+    /// What the claim does not rule out, in sentences.
+    pub caveats: Vec<String>,
     pub steps: Vec<ProofStep>,
     pub before: Vec<CheckResult>,
     pub after: Vec<CheckResult>,

@@ -60,10 +60,12 @@ mod stage;
 mod step;
 mod syscall;
 mod terminal;
+mod tester;
 mod toolchains;
 mod trade;
 mod tree;
 mod undo;
+mod view;
 mod workshop;
 mod workspace;
 

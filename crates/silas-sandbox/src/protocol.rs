@@ -10,6 +10,7 @@ use silas_core::device::{Certificate, CertificateBody};
 use silas_core::event::Phase;
 use silas_core::evidence::Evidence;
 use silas_core::execution::ExecutionState;
+use silas_core::flags::Flag;
 use silas_core::key_service::SignBody;
 use silas_core::outside::Connection;
 use silas_core::revocation::{RevocationList, Withdrawal};
@@ -58,7 +59,7 @@ pub(crate) enum LauncherAsk {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum WorkshopAsk {
     Copy,
-    Check { phase: Phase, n: usize },
+    Checks { phase: Phase },
     Step { n: usize },
     Changes,
     Apply,
@@ -122,6 +123,10 @@ pub struct Changes {
     pub changeset: Changeset,
     /// At most the first fifty files.
     pub diffs: Vec<FileDiff>,
+    /// What to look at twice, in all of them.
+    pub flags: Vec<Flag>,
+    /// Changed files that at least one check saw as they were approved.
+    pub unseen: Vec<String>,
 }
 
 /// The verified changes are in place.

@@ -196,7 +196,10 @@ impl Solo {
                 let changed = copies.source_of(n, &change.path).ok()?;
                 Some(Sides { real: &granted.dir, changed, directory: String::new() })
             })?;
-            changed.push(ChangedDirectory { path: granted.place.path.clone(), changes: Changes { changeset, diffs } });
+            changed.push(ChangedDirectory {
+                path: granted.place.path.clone(),
+                changes: Changes { changeset, diffs, flags: Vec::new(), unseen: Vec::new() },
+            });
         }
         Ok(changed)
     }

@@ -360,6 +360,9 @@ pub(crate) fn print_card(card: &Card) {
     println!("{}", card.face.intent);
     if let Some(evidence) = &card.face.evidence {
         println!("  {}", evidence.claim);
+        for caveat in &evidence.caveats {
+            println!("  {caveat}");
+        }
         for (n, before) in evidence.before.iter().enumerate() {
             let mark = |passed: bool| if passed { "✓ pass" } else { "✗ fail" };
             let after = evidence.after.get(n).map_or("", |after| mark(after.passed));

@@ -4,6 +4,7 @@
 //! each case, as root (where the tests are started by root) and as an ordinary user.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
+mod cheats;
 mod commits;
 mod conflicts;
 mod crashes;
@@ -31,7 +32,7 @@ fn main() {
     if let Some(code) = silas_sandbox::secret_client(std::env::args()) {
         std::process::exit(code.into());
     }
-    let groups = [
+    let mut groups = vec![
         ("whole_path", whole_path::CASES),
         ("order", order::CASES),
         ("evidence", evidence::CASES),
@@ -50,5 +51,6 @@ fn main() {
         ("reach", reach::CASES),
         ("step", step::CASES),
     ];
+    groups.extend(cheats::GROUPS);
     std::process::exit(runner::run(&groups));
 }

@@ -284,14 +284,14 @@ fn a_step_of_python_runs_in_a_plan() {
     let evidence = approve(&plan);
     let mut workshop = launcher.open(&evidence).unwrap();
     workshop.copy().unwrap();
-    workshop.check(silas_core::event::Phase::Before, 0).unwrap();
+    workshop.checks(silas_core::event::Phase::Before).unwrap().remove(0);
     let result = workshop.step(0).unwrap();
     assert!(result.success, "{result:?}");
     assert_eq!((&result.execution_id, result.step_index), (&evidence.execution, 0));
     assert_eq!(result.metadata.executor, Executor::PythonExec);
     assert_eq!(result.for_model.peek().return_value, "to stdout\n");
     assert_eq!(result.for_model.peek().artifacts["stderr"], "to stderr\n");
-    assert!(workshop.check(silas_core::event::Phase::After, 0).unwrap().passed);
+    assert!(workshop.checks(silas_core::event::Phase::After).unwrap().remove(0).passed);
 }
 
 /// What external servers will be: long-lived, talked to over pipes, with a directory of their own.

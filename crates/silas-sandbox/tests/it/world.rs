@@ -234,6 +234,7 @@ impl World {
             expect: Expectation::ExitCode(0),
             timeout: 60,
             network: false,
+            protected: true,
         };
         Definition {
             id: WorkItemId::parse("task-1").unwrap(),
@@ -361,13 +362,12 @@ pub(crate) fn approve_undo(execution: &ExecutionId, changeset: Digest) -> Eviden
 
 /// Everything up to the apply, in order. Returns what the checks said before and after.
 pub(crate) fn work(workshop: &mut Workshop, plan: &WorkItem) -> Result<(Vec<CheckResult>, Vec<CheckResult>), Error> {
-    let n_checks = plan.definition().verify.len();
     workshop.copy()?;
-    let before = (0..n_checks).map(|n| workshop.check(Phase::Before, n)).collect::<Result<Vec<_>, _>>()?;
+    let before = workshop.checks(Phase::Before)?;
     for n in 0..plan.definition().steps.len() {
         workshop.step(n)?;
     }
-    let after = (0..n_checks).map(|n| workshop.check(Phase::After, n)).collect::<Result<Vec<_>, _>>()?;
+    let after = workshop.checks(Phase::After)?;
     Ok((before, after))
 }
 

@@ -24,6 +24,7 @@ mod listeners;
 mod outside;
 mod page;
 mod projects;
+mod proving;
 mod queue;
 mod reach;
 mod resting;
