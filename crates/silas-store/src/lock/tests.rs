@@ -1,3 +1,5 @@
+//! The lock belongs to its holder, not to whoever else has the file open.
+
 use super::Lock;
 use crate::Error;
 
