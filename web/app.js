@@ -22,7 +22,8 @@ function App() {
 
 render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById('app')));
 
-if ((await devices().catch(() => [])).length > 0) await start();
+// A code in the address means that somebody wants to pair, also a browser that has a key already.
+if (!code && (await devices().catch(() => [])).length > 0) await start();
 else set({ phase: 'pairing' });
 
 // The shell stays readable without a connection. Where workers are refused, the page works all the same.

@@ -12,6 +12,8 @@
  * @typedef {{ type: 'approval_response', request_id: string, token: Token }} ApprovalResponse
  * @typedef {{ type: 'renew', request_id: string }} Renew
  * @typedef {{ type: 'dismiss', request_id: string }} Dismiss
+ * @typedef {{ type: 'withdraw', withdrawal: Withdrawal }} Withdraw
+ * @typedef {{ type: 'house_rules' }} HouseRulesQuestion
  * @typedef {{ type: 'proof', execution: string }} Proof
  * @typedef {{ type: 'stop' }} Stop
  * @typedef {{ type: 'verify' }} Verify
@@ -23,7 +25,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Proof | Stop | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | Stop | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -32,6 +34,7 @@
  * @typedef {{ type: 'welcome', device: string, session: string, seq: number, head: number, resumed: boolean, since: SinceView | null, snapshot: Snapshot }} Welcome
  * @typedef {{ type: 'message', seq: number, entry: Entry }} Delivered
  * @typedef {{ type: 'decided', request_id: string, recorded: boolean, message: string }} Decided
+ * @typedef {{ type: 'withdrawn', done: boolean, message: string }} WithdrawnAnswer
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
  * @typedef {{ type: 'verified', report: LedgerReport }} Verified
  * @typedef {{ type: 'tasks', tasks: TaskView[] }} TasksAnswer
@@ -42,24 +45,24 @@
  * @typedef {{ type: 'done', message: string }} Done
  * @typedef {{ type: 'ledger', part: LedgerPart }} LedgerAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Delivered | Decided | ProofAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | LedgerTextAnswer | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | WithdrawnAnswer | ProofAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | LedgerTextAnswer | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**
  * What a device signs to open a session, and the doors of pairing.
  * @typedef {{ kind: 'session', challenge: string, installation: string, key: string }} SessionProof
- * @typedef {{ installation: string, house_rules: HouseRules | null }} PairingScreen
+ * @typedef {{ installation: string, epoch: number, house_rules: HouseRules | null }} PairingScreen
  * @typedef {{ face: Face, offer: Offer, payload: string }} HouseRules
- * @typedef {{ public: string, name: string, proof: string, house_rules: Token | null }} PairRequest
+ * @typedef {{ public: string, name: string, proof: string, house_rules: Token | null, replaces: Withdrawal | null }} PairRequest
  * @typedef {{ installation: string, certificate: { body: { key: string }, signature: Signature } }} Paired
  */
 
 /**
  * What the runtime shows.
- * @typedef {{ installation: string, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], activity: ActivityView, grants: GrantView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], n_durable_commits: number }} Snapshot
+ * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], activity: ActivityView, grants: GrantView[], devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], n_durable_commits: number }} Snapshot
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
- * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[] }} ActivityUpdate
+ * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], devices: DeviceView[] }} ActivityUpdate
  * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate} Update
  * @typedef {{ at: string, n_entries: number }} SinceView
  * @typedef {{ session: string, session_type: 'stream' | 'side', title: string, created_at: string, last_active: string, turn_count: number, active: boolean, n_waiting: number }} SessionView
@@ -73,10 +76,12 @@
  * @typedef {{ summary: string, rows: Row[], n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
  * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string }} Row
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
- * @typedef {{ title: string, text: string, since: string }} GrantView
+ * @typedef {{ token: string, title: string, text: string, uses: Uses | null, since: string, until: string | null, signed_on: string }} GrantView
+ * @typedef {{ left: number, of: number }} Uses
+ * @typedef {{ key: string, name: string, kind: 'browser' | 'terminal', since: string, is_revoked: boolean, n_grants: number }} DeviceView
  * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
- * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
+ * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, caveats: string[], steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
  * @typedef {{ title: string, note: string }} ProofStep
  * @typedef {{ after: number, links: Link[], head: Head | null }} LedgerPart
  * @typedef {{ seq: number, hash: string }} Head
@@ -87,12 +92,12 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'root' | 'plan' | 'done' | 'report' | 'conflict'} CardKind
- * @typedef {'approve' | 'decline' | 'proof' | 'dismiss'} Press
+ * @typedef {'pairing' | 'house_rules' | 'root' | 'plan' | 'done' | 'report' | 'conflict'} CardKind
+ * @typedef {'approve' | 'decline' | 'change' | 'proof' | 'dismiss'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
  * @typedef {{ title: string, lines: string[] }} Detail
- * @typedef {{ outcome: Outcome, claim: string, before: CheckResult[], after: CheckResult[] }} EvidenceBlock
+ * @typedef {{ outcome: Outcome, claim: string, caveats: string[], before: CheckResult[], after: CheckResult[] }} EvidenceBlock
  * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, rationale: string, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
  * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
  * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, payload: string | null }} Card
@@ -106,13 +111,17 @@
  * @typedef {{ offer: Offer, key: string, verdict: Verdict }} TokenBody
  * @typedef {{ body: TokenBody, signature: Signature }} Token
  * @typedef {{ alg: 'ed25519', key: string, sig: string }} Signature
- * @typedef {{ text: string, timestamp: string, nonce: string, installation: string }} MessageBody
+ * @typedef {{ text: string, timestamp: string, nonce: string, installation: string, scope: string }} MessageBody
  * @typedef {{ body: MessageBody, signature: Signature }} SignedMessage
+ * @typedef {{ kind: 'withdrawal', installation: string, epoch: number, key: string, what: Withdrawn, nonce: string, timestamp: string }} WithdrawalBody
+ * @typedef {{ device: string } | { grant: string }} Withdrawn
+ * @typedef {{ body: WithdrawalBody, signature: Signature }} Withdrawal
  */
 
 /**
  * Checks and changes.
- * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number }} CheckResult
+ * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null }} CheckResult
+ * @typedef {{ runner: string, passed: number, failed: number, skipped: number }} Tests
  * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
  * @typedef {{ directory?: string, path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
  * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine

@@ -43,6 +43,7 @@ const SHELL = [
   '/styles/tokens.css',
   '/surfaces/activity/activity.css',
   '/surfaces/activity/activity.js',
+  '/surfaces/activity/allowed.js',
   '/surfaces/frame/frame.css',
   '/surfaces/frame/frame.js',
   '/surfaces/frame/header.js',

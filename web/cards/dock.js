@@ -92,9 +92,17 @@ export function Dock({ card, decision, linked, installation }) {
 /** @param {Card} card @param {Cta} cta */
 function press(card, cta) {
   if (cta.press === 'approve' || cta.press === 'decline') return void decide(card, cta.press);
+  if (cta.press === 'change') return change(card);
   if (cta.press === 'dismiss') return handle(card, 'dismiss');
   const execution = executionOf(card);
   return execution ? go(`proof/${execution}`) : set({ problem: NO_PROOF });
+}
+
+/** Answers "not like this" and takes the owner's words back into the composer, to be said differently. @param {Card} card */
+function change(card) {
+  void decide(card, 'change');
+  set({ draft: card.face.rationale });
+  go('stream');
 }
 
 const NO_PROOF = { code: 'no_proof', message: 'The proof of this card was not found.', todo: 'Look in Activity.' };
@@ -133,6 +141,7 @@ function useVerified(card, installation) {
 /** "Apply 2 files" while it happens: "Applying 2 files". @param {{ press: string, label: string }} cta */
 function doing({ press: pressed, label }) {
   if (pressed === 'decline') return 'Recording your no';
+  if (pressed === 'change') return 'Asking for a change';
   if (pressed === 'dismiss') return 'Putting away';
   const [clause] = label.split(',');
   const [verb, ...objects] = clause.split(' ');

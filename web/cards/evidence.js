@@ -28,11 +28,17 @@ export function CheckLines({ before, after, max = Infinity }) {
   </ul>`;
 }
 
+/** What the claim does not rule out. @param {{ caveats: string[] | undefined }} props */
+export function Caveats({ caveats = [] }) {
+  return caveats.map((caveat) => html`<p class="caveat" key=${caveat}>${strict(caveat)}</p>`);
+}
+
 /** @param {{ evidence: import('../protocol.js').EvidenceBlock }} props */
 export function Evidence({ evidence }) {
-  const { outcome, claim, before, after } = evidence;
+  const { outcome, claim, caveats, before, after } = evidence;
   return html`<div class=${`evidence evidence-${outcome}`}>
     <p class="claim"><${Icon} name=${OUTCOMES[outcome].icon} size=${18} /><span>${strict(claim)}</span></p>
     <${CheckLines} before=${before} after=${after} max=${LINES_MAX} />
+    <${Caveats} caveats=${caveats} />
   </div>`;
 }

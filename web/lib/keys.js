@@ -4,6 +4,7 @@
 import { base64url, sha256, utf8 } from './bytes.js';
 import { canonical } from './canonical.js';
 import { all, put, remove } from './database.js';
+import { timestamp } from './time.js';
 
 /** @typedef {import('../protocol.js').Signature} Signature */
 /** @typedef {{ installation: string, key: string, public: string, name: string, pair: CryptoKeyPair }} Device */
@@ -35,6 +36,13 @@ export const forget = (device) => remove('devices', device.installation);
 export async function sign(device, body) {
   const bytes = await crypto.subtle.sign('Ed25519', device.pair.privateKey, utf8(canonical(body)));
   return { alg: 'ed25519', key: device.key, sig: base64url(bytes) };
+}
+
+/** What takes something back; it can only take away, and is signed all the same. @param {Device} device @param {number} epoch @param {import('../protocol.js').Withdrawn} what */
+export async function signWithdrawal(device, epoch, what) {
+  /** @type {import('../protocol.js').WithdrawalBody} */
+  const body = { kind: 'withdrawal', installation: device.installation, epoch, key: device.key, what, nonce: `n-${crypto.randomUUID()}`, timestamp: timestamp() };
+  return { body, signature: await sign(device, body) };
 }
 
 /** Shows that whoever holds the code also holds this key. @param {string} code @param {string} publicKey */

@@ -27,7 +27,7 @@ export async function keep(text) {
  * @param {import('./keys.js').Device} device @param {Outgoing} message @returns {Promise<import('../protocol.js').SignedMessage>}
  */
 export async function signed(device, message) {
-  const body = { text: message.text, timestamp: timestamp(), nonce: `n-${message.id}`, installation: device.installation };
+  const body = { text: message.text, timestamp: timestamp(), nonce: `n-${message.id}`, installation: device.installation, scope: 'owner' };
   return { body, signature: await sign(device, body) };
 }
 

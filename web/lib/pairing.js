@@ -2,7 +2,7 @@
 // Pairing: the code of the printed address vouches for a new key, and the same tap signs the house rules.
 
 import { answer } from './decision.js';
-import { forget, generate, pairingProof, remember } from './keys.js';
+import { devices, forget, generate, pairingProof, remember, signWithdrawal } from './keys.js';
 
 /** @typedef {import('../protocol.js').PairingScreen} PairingScreen */
 
@@ -24,13 +24,26 @@ export function takeCode() {
   return decodeURIComponent(found[1]);
 }
 
-/** @returns {Promise<PairingScreen>} */
-export async function pairingScreen() {
-  return read(await fetch('/pair', { headers: { accept: 'application/json' }, cache: 'no-store' }));
+/** @param {string} query @returns {Promise<PairingScreen>} */
+async function ask(query) {
+  return read(await fetch(`/pair${query}`, { headers: { accept: 'application/json' }, cache: 'no-store' }));
 }
 
-/** @param {string} code @param {PairingScreen} screen */
-export async function pair(code, screen) {
+/**
+ * What the screen shows. A browser that has a key already gets a new one, and what the old one signed goes with it, so
+ * the house rules may have to be signed again.
+ * @param {boolean} known Whether this Silas still knows the old key.
+ * @returns {Promise<{ screen: PairingScreen, old: import('./keys.js').Device | null }>}
+ */
+export async function pairingScreen(known) {
+  const screen = await ask('');
+  const old = (await devices().catch(() => [])).find(({ installation }) => installation === screen.installation) ?? null;
+  if (!old || !known) return { screen, old: null };
+  return { screen: await ask(`?replaces=${old.key}`), old };
+}
+
+/** @param {string} code @param {PairingScreen} screen @param {import('./keys.js').Device | null} old */
+export async function pair(code, screen, old) {
   const device = await generate(screen.installation);
   const token = screen.house_rules && (await answer(device, screen.house_rules, 'approved'));
   if (screen.house_rules && !token) {
@@ -44,10 +57,11 @@ export async function pair(code, screen) {
   await remember(device);
   try {
     const proof = await pairingProof(code, device.public);
+    const replaces = old && (await signWithdrawal(old, screen.epoch, { device: old.key }));
     const response = await fetch('/pair', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ public: device.public, name: device.name, proof, house_rules: token }),
+      body: JSON.stringify({ public: device.public, name: device.name, proof, house_rules: token, replaces }),
     });
     /** @type {import('../protocol.js').Paired} */
     const paired = await read(response);
@@ -55,7 +69,8 @@ export async function pair(code, screen) {
       throw new Refused({ code: 'other_key', message: 'Silas answered for another key. Nothing was paired.', todo: 'Reload and try again.' });
     }
   } catch (problem) {
-    await forget(device);
+    // The old key is as good as before.
+    await (old ? remember(old) : forget(device));
     throw problem;
   }
 }

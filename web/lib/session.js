@@ -3,7 +3,7 @@
 // owner does. Decides nothing itself.
 
 import { answer } from './decision.js';
-import { devices, sign } from './keys.js';
+import { devices, sign, signWithdrawal } from './keys.js';
 import * as outbox from './outbox.js';
 import { openSocket } from './socket.js';
 import { announce, set, state, upsert } from './store.js';
@@ -54,10 +54,11 @@ async function receive(message) {
     case 'cards': return receiveCards(message);
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
     case 'activity': {
-      set({ activity: message.activity, grants: message.grants });
+      set({ activity: message.activity, grants: message.grants, devices: message.devices });
       return witness.see(message.activity, askLedger);
     }
     case 'ledger': return witness.read(message.part, askLedger);
+    case 'withdrawn': return withdrawn(message);
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? set({ proofs: { ...state.proofs, [message.proof.execution]: message.proof } }) : undefined;
     case 'error': return refused(message);
@@ -102,6 +103,8 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     entries: resumed ? state.entries : entries,
     since: since ?? state.since,
     device: name,
+    key: device?.key ?? '',
+    revoking: null,
     loaded: true,
     decisions: {},
     holding: null,
@@ -163,11 +166,14 @@ function mark(card, press, phase, message = '') {
 const LOST = 'The connection broke. Nothing was sent.';
 export const DIFFERS = 'This card and the request differ. Nothing was signed. Reload, or decide in the terminal.';
 
-/** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'decline'} press */
+/** @type {Record<'approve' | 'decline' | 'change', import('../protocol.js').Verdict>} */
+const VERDICTS = { approve: 'approved', decline: 'declined', change: 'edit_requested' };
+
+/** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'decline' | 'change'} press */
 export async function decide(card, press) {
   if (!device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
   mark(card, press, 'signing');
-  const token = await answer(device, card, press === 'approve' ? 'approved' : 'declined');
+  const token = await answer(device, card, VERDICTS[press]);
   if (!token) return mark(card, press, 'failed', DIFFERS);
   const sent = socket?.send({ type: 'approval_response', request_id: card.id, token });
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
@@ -181,6 +187,22 @@ export function handle(card, type) {
 
 /** @param {number} after */
 const askLedger = (after) => socket?.send({ type: 'ledger', after }) ?? false;
+
+/** Takes a device or a grant back, signed with this browser's key. @param {import('../protocol.js').Withdrawn} what */
+export async function withdraw(what) {
+  if (!device || state.revoking) return;
+  set({ revoking: 'device' in what ? what.device : what.grant });
+  const withdrawal = await signWithdrawal(device, state.epoch, what);
+  if (!socket?.send({ type: 'withdraw', withdrawal })) set({ revoking: null, problem: { code: '', message: LOST, todo: '' } });
+}
+
+/** @param {import('../protocol.js').WithdrawnAnswer} answer */
+function withdrawn({ done, message }) {
+  set({ revoking: null, said: message, problem: done ? null : { code: '', message, todo: '' } });
+}
+
+/** Asks for the house rules again; the question comes as a card. */
+export const askHouseRules = () => socket?.send({ type: 'house_rules' });
 
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });

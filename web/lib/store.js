@@ -22,7 +22,11 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {number} n_more_cards How many wait beyond these.
  * @property {import('../protocol.js').WorkView[]} work
  * @property {import('../protocol.js').ActivityView} activity
+ * @property {number} epoch
  * @property {import('../protocol.js').GrantView[]} grants
+ * @property {import('../protocol.js').DeviceView[]} devices
+ * @property {string} key The key of this browser.
+ * @property {string | null} revoking The grant or device whose end was asked for and not yet answered.
  * @property {string[]} understood
  * @property {Record<string, Decision>} decisions What was pressed, by card, until the card leaves.
  * @property {string | null} holding The card somebody is in the middle of deciding; it stays active meanwhile.
@@ -49,7 +53,11 @@ export let state = {
   n_more_cards: 0,
   work: [],
   activity: { summary: '', rows: [], n_entries: 0, head: null, epoch: 0, verified: null },
+  epoch: 0,
   grants: [],
+  devices: [],
+  key: '',
+  revoking: null,
   understood: [],
   decisions: {},
   holding: null,

@@ -50,6 +50,19 @@ export function day(at) {
   return days === 1 ? 'yesterday' : dayFormat.format(date);
 }
 
+const weekdayFormat = new Intl.DateTimeFormat('en-GB', { weekday: 'long' });
+const yearFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric' });
+
+/** When something ends: "07:14" within a day, "Saturday" within six, "3 September", with the year if it is another. @param {string} at */
+export function until(at) {
+  const date = new Date(at);
+  const now = new Date(serverNow());
+  const left = date.getTime() - now.getTime();
+  if (left < 24 * HOUR_MS) return clock(at);
+  if (left < 6 * 24 * HOUR_MS) return weekdayFormat.format(date);
+  return (date.getFullYear() === now.getFullYear() ? dayFormat : yearFormat).format(date);
+}
+
 /** "0.4 s", "41 s", "2 min 10 s". @param {number} ms */
 export function span(ms) {
   if (ms < 50) return '<0.1 s';

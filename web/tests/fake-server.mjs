@@ -32,7 +32,7 @@ export async function startFake({ port = 0 } = {}) {
   const http = createServer(async (request, response) => {
     response.setHeader('content-security-policy', POLICY);
     const { pathname } = new URL(request.url, 'http://localhost');
-    if (pathname === '/pair' && request.method === 'GET') return json(response, 200, { installation: INSTALLATION, house_rules: fake.rules });
+    if (pathname === '/pair' && request.method === 'GET') return json(response, 200, { installation: INSTALLATION, epoch: 3, house_rules: fake.rules });
     if (pathname === '/pair') return pair(request, response);
     try {
       const file = join(WEB, normalize(pathname === '/' ? '/index.html' : pathname));
@@ -49,12 +49,14 @@ export async function startFake({ port = 0 } = {}) {
   async function pair(request, response) {
     let text = '';
     for await (const part of request) text += part;
-    const { public: key, name, proof, house_rules: token } = JSON.parse(text);
+    const { public: key, name, proof, house_rules: token, replaces } = JSON.parse(text);
     const wanted = createHmac('sha256', CODE).update(`silas-pair ${key}`).digest('base64url');
     if (proof !== wanted) return json(response, 403, { code: 'pairing_code', message: 'This code is not valid any more. Nothing was paired.', todo: 'On the machine where Silas runs: silas pair' });
     const id = `key-${createHash('sha256').update(Buffer.from(key, 'base64url')).digest('hex').slice(0, 32)}`;
     const agreed = !fake.rules || (token && token.body.key === id && token.body.verdict === 'approved' && canonical(token.body.offer) === canonical(fake.rules.offer) && holds(key, token.body, token.signature));
     if (!agreed) return json(response, 403, { code: 'house_rules', message: 'The house rules were not signed.', todo: 'Reload the page.' });
+    const old = replaces && devices.get(replaces.body.key);
+    if (old && replaces.body.what.device === replaces.body.key && holds(old.public, replaces.body, replaces.signature)) devices.delete(replaces.body.key);
     devices.set(id, { public: key, name });
     return json(response, 200, { installation: INSTALLATION, certificate: { body: { key: id, name }, signature: {} } });
   }
@@ -87,6 +89,7 @@ export async function startFake({ port = 0 } = {}) {
       if (message.type === 'approval_response') return decided(message, device, send);
       if (message.type === 'renew' || message.type === 'dismiss') return send({ type: 'decided', request_id: message.request_id, recorded: true, message: 'Recorded.' });
       if (message.type === 'ledger') return send({ type: 'ledger', part: { after: message.after, links: fake.links.filter(({ seq }) => seq > message.after), head: fake.shown.activity.head } });
+      if (message.type === 'withdraw') return withdrawn(message.withdrawal, device, send);
       if (message.type === 'proof') return send({ type: 'proof', proof: { ...PROOF, execution: message.execution } });
       return undefined;
     });
@@ -99,6 +102,17 @@ export async function startFake({ port = 0 } = {}) {
     fake.shown = { ...fake.shown, entries: [...fake.shown.entries, entry] };
     fake.seq += 1;
     return send({ type: 'message', seq: fake.seq, entry });
+  }
+
+  function withdrawn({ body, signature }, device, send) {
+    const good = body.kind === 'withdrawal' && body.epoch === fake.shown.epoch && holds(device.public, body, signature);
+    if (!good || fake.keeps) return send({ type: 'withdrawn', done: false, message: 'Nothing was revoked. Try again.' });
+    const { what } = body;
+    const grants = fake.shown.grants.filter(({ token }) => token !== what.grant);
+    const devs = fake.shown.devices.map((known) => (known.key === what.device ? { ...known, is_revoked: true } : known));
+    fake.shown = { ...fake.shown, grants, devices: devs };
+    send({ type: 'activity', activity: fake.shown.activity, grants, devices: devs });
+    return send({ type: 'withdrawn', done: true, message: 'Revoked. It holds from now on.' });
   }
 
   function decided({ request_id, token }, device, send) {

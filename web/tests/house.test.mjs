@@ -74,7 +74,7 @@ test('protocol.js names what the Rust types name, in their order', () => {
   const core = (name) => text(join(CRATES, `silas-core/src/${name}.rs`));
   const pairs = [
     [protocol, ['SessionProof', 'PairingScreen', 'HouseRules', 'PairRequest']],
-    [view, ['Snapshot', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'Icon', 'GrantView', 'ProofView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView']],
+    [view, ['Snapshot', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'Icon', 'GrantView', 'Uses', 'DeviceView', 'ProofView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView']],
     [text(join(CRATES, 'silas-runtime/src/listeners.rs')), ['Resume']],
     [core('checkpoint'), ['Head']],
     [core('chain'), ['Link']],
@@ -82,6 +82,7 @@ test('protocol.js names what the Rust types name, in their order', () => {
     [core('token'), ['Kind', 'Verdict', 'Offer', 'TokenBody', 'Token']],
     [core('signature'), ['Signature']],
     [core('message'), ['MessageBody', 'SignedMessage']],
+    [core('revocation'), ['WithdrawalBody', 'Withdrawal']],
     [core('check'), ['CheckResult', 'Outcome']],
     [core('changeset'), ['FileDiff', 'DiffLine']],
   ];

@@ -28,10 +28,10 @@ function card(kind, face, payload, options = {}) {
 export const ASKED = 'Tide times are an hour off since the clocks changed. Fix it in tidepool.';
 
 const blank = { risk: null, facts: [], evidence: null, rationale: '', details_title: '', details: [], diffs: [], ctas: [] };
-const check = (name, passed, reason) => ({ name, passed, reason, output: '', exit_code: passed ? 0 : 1, took_ms: 210 });
+const check = (name, passed, reason) => ({ name, passed, reason, output: '', exit_code: passed ? 0 : 1, took_ms: 210, protected: true, tests: { runner: 'pytest', passed: 12, failed: passed ? 0 : 1, skipped: 0 } });
 
 export const EVIDENCE = {
-  outcome: 'proved', claim: 'Proved: red before, green after',
+  outcome: 'proved', claim: 'Proved: red before, green after, 12 tests ran', caveats: ['Not ruled out: code that forges its test runner inside its own process.'],
   before: [check('Clock-change tests', false, 'Exit code 1, expected 0'), check('All other tests', true, 'Exit code 0, expected 0')],
   after: [check('Clock-change tests', true, 'Exit code 0, expected 0'), check('All other tests', true, 'Exit code 0, expected 0')],
 };
@@ -65,6 +65,7 @@ export function planCard(options) {
     details: [{ title: 'Steps', lines: ['`sh fix.sh`'] }, { title: 'Checks', lines: ['Clock-change tests: `sh check.sh` ends with code 0'] }],
     ctas: [
       { press: 'approve', label: 'Do it, apply when green', consequence: 'Changes up to 4 files when the checks are green.' },
+      { press: 'change', label: 'Ask for a change', consequence: '' },
       { press: 'decline', label: 'Decline', consequence: '' },
     ] };
   return card('plan', face, planPayload(), options);
@@ -83,7 +84,7 @@ export function doneCard(options = {}) {
   const execution = 'exec-00aa11bb22cc33dd44ee55ff66007788';
   const face = { ...blank, kind: 'done', risk: 'low', state: 'Applied · 07:19', intent: '2 files changed in tidepool',
     facts: [{ label: 'Checks', text: '1 red turned green, 1 stayed green' }, { label: 'Kept', text: 'The old versions, until 07:24' }, { label: 'Took', text: '2 min 10 s' }],
-    evidence: { ...EVIDENCE, claim: 'Proved: red before, green after, checks not protected' }, rationale: ASKED, details_title: 'Read the 2 changes', details: [], diffs: DIFFS,
+    evidence: { ...EVIDENCE, claim: 'Proved: red before, green after, checks not protected', caveats: ['The commands could change their own checks.'] }, rationale: ASKED, details_title: 'Read the 2 changes', details: [], diffs: DIFFS,
     ctas: [
       { press: 'approve', label: 'Undo, put 2 files back', consequence: 'Puts 2 files back as they were.' },
       { press: 'proof', label: 'See the proof', consequence: '' }, { press: 'dismiss', label: 'Done', consequence: '' },
@@ -125,7 +126,7 @@ export function longestCard(options) {
 export function reportCard(options) {
   const face = { ...blank, kind: 'report', state: 'Nothing applied', intent: 'The check is still red',
     facts: [{ label: 'Stays', text: 'Your files are untouched' }],
-    evidence: { outcome: 'failed', claim: 'Failed: still red after the work', before: EVIDENCE.before, after: EVIDENCE.before },
+    evidence: { outcome: 'failed', claim: 'Not done: a check is red', before: EVIDENCE.before, after: EVIDENCE.before },
     ctas: [{ press: 'dismiss', label: 'Done', consequence: '' }] };
   return card(null, face, null, options);
 }
@@ -168,12 +169,18 @@ export const ACTIVITY = {
 };
 
 export const GRANTS = [
-  { title: 'Work in tidepool', text: 'Plans may ask to work in `/home/mira/code/tidepool`.', since: at(Date.now() - 3 * 86_400_000) },
-  { title: 'House rules', text: 'May answer from its own log and keep it.', since: at(Date.now() - 4 * 86_400_000) },
+  { token: 'tok-rules', title: 'House rules', text: 'Begin an approved task again if it was interrupted. Drop the old versions of changed files.', uses: { left: 700, of: 1000 }, since: at(Date.now() - 4 * 86_400_000), until: at(Date.now() + 3 * 86_400_000), signed_on: 'Chromium on Linux' },
+  { token: 'tok-root', title: 'Work in tidepool', text: 'Plans may be offered for `/home/mira/code/tidepool`. Each one still asks you.', uses: null, since: at(Date.now() - 3 * 86_400_000), until: null, signed_on: 'Chromium on Linux' },
+];
+
+export const DEVICES = [
+  { key: 'key-terminal', name: 'mira’s terminal', kind: 'terminal', since: at(Date.now() - 9 * 86_400_000), is_revoked: false, n_grants: 0 },
+  { key: 'key-phone', name: 'Safari on iPhone', kind: 'browser', since: at(Date.now() - 4 * 86_400_000), is_revoked: false, n_grants: 2 },
+  { key: 'key-lost', name: 'Firefox on a lost laptop', kind: 'browser', since: at(Date.now() - 5 * 86_400_000), is_revoked: true, n_grants: 0 },
 ];
 
 export const PROOF = {
-  execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', title: 'Fix the one-hour shift in tidepool', outcome: 'proved', claim: 'Proved: red before, green after', before: EVIDENCE.before, after: EVIDENCE.after, diffs: DIFFS,
+  execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', title: 'Fix the one-hour shift in tidepool', outcome: 'proved', claim: EVIDENCE.claim, caveats: EVIDENCE.caveats, before: EVIDENCE.before, after: EVIDENCE.after, diffs: DIFFS,
   steps: [
     ['You asked', '07:14, signed on Chromium on Linux'], ['Checks ran on the untouched copy', '1 of 2 failed'], ['Silas changed 2 files', '+5 −2 lines, in the private copy only'],
     ['The same checks ran again', '2 pass. The work could not change them.'], ['You approved exactly this plan', '07:15, signed on Chromium on Linux'], ['2 files applied, all or none', 'What landed is what was checked'], ['Written to the log', 'Entries 1,271 to 1,284, chain unbroken'],
@@ -182,7 +189,7 @@ export const PROOF = {
 
 export function snapshot(change = {}) {
   return {
-    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS,
+    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, devices: DEVICES, epoch: 3,
     understood: ['run `COMMAND` in `DIRECTORY` and check with `COMMAND`', 'what did you do?'], ...change,
   };
 }

@@ -140,6 +140,14 @@ test('the whole story', async () => {
   await page.locator('.grant').first().waitFor();
   await look('14-allowed');
 
+  step('a directory is taken back with two taps, and holds in the launcher and the engine');
+  const granted = page.locator('.grant', { hasText: 'Work in tidepool' });
+  await granted.getByRole('button', { name: 'Revoke Work in tidepool' }).tap();
+  await granted.locator('.filled').tap();
+  await granted.waitFor({ state: 'detached' });
+  await page.locator('.grant', { hasText: 'This browser.' }).waitFor();
+  await look('15-taken-back');
+
   step('a reload opens the same story without pairing again');
   await tab('Stream');
   await page.reload();

@@ -431,16 +431,88 @@ test('text stays text, and characters that hide or turn others are shown', async
   assert.equal(await page.locator('.stream img').count(), 0);
 });
 
-test('focus goes through a card in order: details, recommended, decline', async (t) => {
+const allowed = async (page) => {
+  await page.getByRole('tab', { name: 'What is allowed' }).click();
+  await page.locator('.grant').first().waitFor();
+};
+
+for (const [width, height, scheme] of [[375, 812, 'light'], [375, 812, 'dark'], [1280, 800, 'light'], [320, 640, 'dark']]) {
+  test(`what is allowed at ${width} px, ${scheme}: in words, with what is left, and nothing that does not fit`, async (t) => {
+    const page = await open(t, {}, { width, height, scheme, at: 'activity' });
+    await allowed(page);
+    const text = await page.locator('.activity').innerText();
+    for (const words of ['2 grants. Everything else asks you first.', '700 of 1,000 left · until ', 'No limit · since ', 'Safari on iPhone', 'mira’s terminal']) assert.ok(text.includes(words), words);
+    assert.ok(!text.includes('lost laptop'), 'a revoked device is not among those that may decide');
+    assert.equal(await page.locator('.grant-meter').count(), 1);
+    await page.getByRole('button', { name: 'Revoke Safari on iPhone' }).click();
+    await page.getByText('Its page closes. 2 grants that it signed go too.').waitFor();
+    await shot(page, `allowed-${width}-${scheme}`);
+    assert.deepEqual(await sideways(page), { by: 0, elements: [] });
+    assert.deepEqual(await weakTexts(page), []);
+    assert.deepEqual(await smallTargets(page), []);
+    assert.deepEqual(await unnamed(page), []);
+  });
+}
+
+test('Revoke takes two taps, is signed by this browser, and says so when it was not done', async (t) => {
+  const page = await open(t, {}, { at: 'activity' });
+  await allowed(page);
+  await page.getByRole('button', { name: 'Revoke Work in tidepool' }).click();
+  assert.deepEqual(sent('withdraw'), []);
+  await page.getByRole('button', { name: 'Keep it' }).click();
+  fake.keeps = true;
+  await page.getByRole('button', { name: 'Revoke Work in tidepool' }).click();
+  await page.locator('.grant-sure .filled').click();
+  await page.getByText('Nothing was revoked. Try again.').first().waitFor();
+  assert.equal(await page.locator('.grant', { hasText: 'Work in tidepool' }).count(), 1);
+  fake.keeps = false;
+  await page.locator('.grant-sure .filled').click();
+  await page.locator('.grant', { hasText: 'Work in tidepool' }).waitFor({ state: 'detached' });
+  const { withdrawal } = sent('withdraw')[1];
+  assert.deepEqual(withdrawal.body.what, { grant: 'tok-root' });
+  assert.deepEqual([withdrawal.body.kind, withdrawal.body.epoch, withdrawal.body.key], ['withdrawal', 3, [...fake.devices.keys()][0]]);
+});
+
+test('a paired browser that opens a new pairing address gets a new key, or keeps the one it has', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  const [first] = fake.devices.keys();
+  await page.goto('about:blank');
+  await page.goto(`${fake.url}#pair=wrong`);
+  await page.getByRole('heading', { name: 'Give this browser a new key' }).waitFor();
+  await page.getByRole('button', { name: 'Pair again with a new key' }).click();
+  await page.getByText('This code is not valid any more.').waitFor();
+  await shot(page, 'pair-again');
+  // The old key was not lost by trying.
+  await page.getByRole('button', { name: 'Keep the key' }).click();
+  await page.locator('.welcome').waitFor();
+  await page.goto('about:blank');
+  await page.goto(`${fake.url}#pair=${CODE}`);
+  await page.getByRole('button', { name: 'Pair again with a new key' }).click();
+  await page.locator('.welcome').waitFor();
+  assert.equal(fake.devices.size, 1);
+  assert.notEqual([...fake.devices.keys()][0], first);
+});
+
+test('asking for a change signs that and nothing else, and gives the words back to be changed', async (t) => {
+  const card = sample.planCard();
+  const page = await open(t, { entries: ENTRIES, cards: [card] });
+  await settle(page);
+  await page.getByRole('button', { name: 'Ask for a change' }).click();
+  const [{ token }] = await received('approval_response');
+  assert.equal(token.body.verdict, 'edit_requested');
+  await page.waitForFunction((words) => document.querySelector('textarea')?.value === words, card.face.rationale);
+});
+
+test('focus goes through a card in order: details, recommended, change, decline', async (t) => {
   const page = await open(t, { cards: [sample.planCard(), sample.lowCard()] });
   await settle(page);
   await page.locator('.intent').focus();
   const order = [];
-  for (let n = 0; n < 3; n++) {
+  for (let n = 0; n < 4; n++) {
     await page.keyboard.press('Tab');
     order.push(await page.evaluate(() => document.activeElement.innerText));
   }
-  assert.deepEqual(order, ['Steps, checks and limits', 'Do it, apply when green', 'Decline']);
+  assert.deepEqual(order, ['Steps, checks and limits', 'Do it, apply when green', 'Ask for a change', 'Decline']);
 });
 
 test('reduced motion and forced colours', async (t) => {

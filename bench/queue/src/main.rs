@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const PRODUCERS: usize = 16;
-/// How many rounds there are and how long a turn is: short, so that all turns of a round meet the same disk, though long
-/// enough that starting the threads does not count.
+/// How many rounds there are and how long a turn is. Alone it is short, so that all turns of a round meet the same machine.
+/// Together it is long: plain SQLite sleeps while it waits for a lock, and a turn ends only with its last sleeper.
 const ALONE: (usize, Duration) = (200, Duration::from_millis(20));
-const TOGETHER: (usize, Duration) = (20, Duration::from_millis(250));
+const TOGETHER: (usize, Duration) = (4, Duration::from_secs(3));
 const BODY: &str = "about a hundred bytes, which is what a message or a small row of the product has, more or less";
 
 /// What came of one turn.

@@ -104,7 +104,7 @@ fn measure(rounds: u32, pause_ms: u32, who: &str) -> Result<()> {
             ensure!(outcome.ended == Ended::Exited(0), "{outcome:?}");
             Ok(())
         })?;
-        // A plan has all its checks before its steps, so these two take turns by the plan and not by the round.
+        // These two take turns; a new plan is opened outside what is timed.
         let line = if approved.is_checking()? { &mut check } else { &mut step };
         line.time(|| approved.run_one())?;
         if let Some(silas) = &silas {

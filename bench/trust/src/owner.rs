@@ -62,7 +62,13 @@ impl Owner {
         let signature = sign(&self.device, &body.message()?);
         let token = Token { body, signature };
         let execution = ExecutionId::derive(&token.id()?, 0);
-        Ok(Evidence { token, certificate: self.certificate()?, payload: Standing.payload()?, execution })
+        Ok(Evidence {
+            token,
+            certificate: self.certificate()?,
+            payload: Standing.payload()?,
+            execution,
+            roots: Vec::new(),
+        })
     }
 
     fn certificate(&self) -> Result<Certificate> {

@@ -5,9 +5,9 @@ use ed25519_dalek::{Signer, SigningKey};
 use silas_core::changeset::ChangeOrder;
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
-use silas_core::evidence::{Anchor, Evidence};
+use silas_core::evidence::{Allowance, Anchor, Evidence};
 use silas_core::key_service::{KeyReply, KeyRequest};
-use silas_core::roots::{Access, Place};
+use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
@@ -59,6 +59,7 @@ pub(crate) fn plan(project: &Path, step: &str, check: &str) -> Result<WorkItem> 
             expect: Expectation::ExitCode(0),
             timeout: 600,
             network: false,
+            protected: true,
         }],
         directories: vec![Directory::pinned(place, Access::Write)],
         hosts: Vec::new(),
@@ -74,7 +75,16 @@ pub(crate) fn plan(project: &Path, step: &str, check: &str) -> Result<WorkItem> 
 }
 
 pub(crate) fn approve(plan: &WorkItem) -> Result<Evidence> {
-    signed(Kind::Plan, plan.canonical()?)
+    let roots = plan.definition().directories.iter().map(allow).collect::<Result<_>>()?;
+    Ok(Evidence { roots, ..signed(Kind::Plan, plan.canonical()?)? })
+}
+
+fn allow(directory: &Directory) -> Result<Allowance> {
+    let id = |id: &Option<String>| id.clone().context("a pinned directory");
+    let place = Place { path: directory.path.clone(), device: id(&directory.device)?, inode: id(&directory.inode)? };
+    let payload = canonical::text(&RootGrant { kind: RootKind::Root, place })?;
+    let Evidence { token, certificate, payload, .. } = signed(Kind::Root, payload)?;
+    Ok(Allowance { token, certificate, payload })
 }
 
 pub(crate) fn approve_undo(execution: &ExecutionId, changeset: Digest) -> Result<Evidence> {
@@ -115,7 +125,7 @@ fn signed(kind: Kind, payload: String) -> Result<Evidence> {
         issued_at: Timestamp::EPOCH,
     };
     let signature = sign(&root(), &canonical::text(&body)?);
-    Ok(Evidence { token, certificate: Certificate { body, signature }, payload, execution })
+    Ok(Evidence { token, certificate: Certificate { body, signature }, payload, execution, roots: Vec::new() })
 }
 
 /// Nothing here asks for keys: the root and the device are known to everybody.

@@ -57,9 +57,9 @@ fn measure(name: &str, place: &Path, project: &Path, copies: Copies, n_files: us
         return Ok(());
     }
     line(&format!("{name}: make the copy"), started.elapsed(), Some(written(&data.join("launcher/work"))?));
-    line(&format!("{name}: one check"), timed(|| workshop.check(Phase::Before, 0))?, None);
+    line(&format!("{name}: one check"), timed(|| workshop.checks(Phase::Before))?, None);
     workshop.step(0)?;
-    workshop.check(Phase::After, 0)?;
+    workshop.checks(Phase::After)?;
     let started = Instant::now();
     let applied = workshop.apply()?;
     ensure!(applied.files as usize == n_files / 10, "{applied:?}");

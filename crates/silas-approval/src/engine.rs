@@ -5,19 +5,22 @@
 //! signature, hash, expiry, count, execution and ledger entry are one transaction.
 
 use crate::Error;
-use crate::house_rules::{HOUSE_RULE_DAYS, HOUSE_RULE_USES, HouseRule, HouseRules};
 use crate::witness::{Approvable, Approved};
 use silas_core::card::{Card, CardState, Face};
 use silas_core::event::AuditEvent;
 use silas_core::evidence::{self, Anchor, Evidence, When};
 use silas_core::execution::ExecutionState;
+use silas_core::revocation::Revocations;
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::WorkItem;
-use silas_core::{Clock, Digest, ExecutionId, Nonce, Random, Timestamp, TokenId, WorkItemId, canonical};
-use silas_store::{ReadTx, Tx, devices, executions, ledger, tokens};
+use silas_core::{Clock, Digest, ExecutionId, Nonce, Random, Timestamp, TokenId, WorkItemId};
+use silas_store::{ReadTx, Tx, executions, ledger, tokens};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
+
+mod standing;
+pub use standing::Grant;
 
 /// Why a decision was not taken or not spent. Nothing ran.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -28,6 +31,8 @@ pub enum Refusal {
     NothingAsked,
     #[error("the decision is not about this card as it was shown")]
     OtherOffer,
+    #[error("the card does not offer that answer")]
+    NotOffered,
     #[error("the device is not paired with this Silas")]
     UnknownDevice,
     #[error("there is no such approval")]
@@ -53,13 +58,15 @@ pub struct Recorded {
 #[derive(Clone)]
 pub struct Engine {
     anchor: Arc<Anchor>,
+    /// What is revoked. Written when the launcher hands over a newer list, read by every check.
+    revocations: Arc<RwLock<Arc<Revocations>>>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
 }
 
 impl Engine {
     pub fn new(anchor: Anchor, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Engine { anchor: Arc::new(anchor), clock, random }
+        Engine { anchor: Arc::new(anchor), revocations: Arc::default(), clock, random }
     }
 
     pub fn anchor(&self) -> &Anchor {
@@ -83,26 +90,7 @@ impl Engine {
         }
     }
 
-    /// Whether the owner has signed house rules that hold here and now.
-    pub fn has_house_rules(&self, tx: &ReadTx<'_>) -> Result<bool, Error> {
-        let when = When::At(self.now(tx)?);
-        let holds = |stored: &tokens::Stored| {
-            evidence::verify_token(&stored.token, &stored.certificate, Kind::HouseRules, &self.anchor, when).is_ok()
-        };
-        Ok(tokens::by_kind(tx, Kind::HouseRules)?.iter().any(holds))
-    }
-
-    /// What the pairing screen of the first device signs.
-    pub fn offer_house_rules(&self) -> Result<(Face, Offer, String), Error> {
-        let rules = HouseRules::current();
-        let face = rules.face();
-        let payload = canonical::text(&rules)?;
-        let lasts = Duration::from_secs(HOUSE_RULE_DAYS * 24 * 3600);
-        let offer = self.offer_payload(Kind::HouseRules, "house-rules", &payload, &face, lasts, HOUSE_RULE_USES)?;
-        Ok((face, offer, payload))
-    }
-
-    fn offer_payload(
+    pub(super) fn offer_payload(
         &self,
         kind: Kind,
         subject: &str,
@@ -154,9 +142,19 @@ impl Engine {
         if token.body.offer != *offer || card.face.hash()? != offer.shown {
             return Ok(Err(Refusal::OtherOffer));
         }
-        let Some(certificate) = devices::get(tx, &token.body.key)? else { return Ok(Err(Refusal::UnknownDevice)) };
+        // Only the owner's own devices are here, so a card of any risk may be answered by each: a paired browser or
+        // the terminal. A channel that cannot sign has no certificate and answers nothing.
+        let certificate = match self.device(tx, &token.body.key)? {
+            Ok(certificate) => certificate,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         if let Err(refusal) = evidence::verify_signature(token, &certificate, &self.anchor) {
             return Ok(Err(refusal.into()));
+        }
+        // An undo can be asked for or left alone; a narrower plan is a plan of its own. No card offers `conditional`.
+        let offered = card.face.ctas.iter().any(|cta| cta.press.verdict() == Some(token.body.verdict));
+        if !offered {
+            return Ok(Err(Refusal::NotOffered));
         }
         let now = self.now(tx)?;
         if now >= offer.expires_at {
@@ -175,30 +173,6 @@ impl Engine {
         Ok(Ok(Recorded { token: id, verdict: token.body.verdict }))
     }
 
-    /// Keeps the house rules that a device signed while it was paired.
-    pub fn record_house_rules(
-        &self,
-        tx: &mut Tx<'_>,
-        certificate: &silas_core::device::Certificate,
-        token: &Token,
-    ) -> Result<Result<TokenId, Refusal>, Error> {
-        let payload = canonical::text(&HouseRules::current())?;
-        let now = self.now(tx)?;
-        let fits = token.body.offer.plan_hash == Digest::of(payload.as_bytes())
-            && token.body.offer.shown == HouseRules::current().face().hash()?
-            && token.body.offer.max_executions == HOUSE_RULE_USES;
-        if !fits {
-            return Ok(Err(Refusal::OtherOffer));
-        }
-        let id = match evidence::verify_token(token, certificate, Kind::HouseRules, &self.anchor, When::At(now)) {
-            Ok(id) => id,
-            Err(refusal) => return Ok(Err(refusal.into())),
-        };
-        tokens::insert(tx, token, certificate, &payload, None)?;
-        tx.record_at(&AuditEvent::HouseRulesSigned { token: id.clone(), key: token.body.key.clone() }, now)?;
-        Ok(Ok(id))
-    }
-
     /// Checks everything and spends one execution.
     pub fn authorize<T: Approvable>(
         &self,
@@ -214,8 +188,9 @@ impl Engine {
             certificate: stored.certificate,
             payload,
             execution: ExecutionId::derive(token, 0),
+            roots: self.allowances(tx, &item.places())?,
         };
-        if let Err(refusal) = evidence::verify(&evidence, item.kind(), &self.anchor, When::At(now)) {
+        if let Err(refusal) = self.check(&evidence, &item, When::At(now)) {
             return Ok(Err(refusal.into()));
         }
         let Some(use_number) = tokens::spend(tx, token)? else { return Ok(Err(Refusal::Spent)) };
@@ -262,8 +237,9 @@ impl Engine {
             certificate: stored.certificate,
             payload: stored.payload,
             execution: execution.clone(),
+            roots: self.allowances(tx, &item.places())?,
         };
-        if let Err(refusal) = evidence::verify(&evidence, Kind::Plan, &self.anchor, When::AlreadyCommitted) {
+        if let Err(refusal) = self.check(&evidence, &item, When::AlreadyCommitted) {
             return Ok(Err(refusal.into()));
         }
         let approved = Approved::new(item, evidence, known.started_at);
@@ -273,32 +249,15 @@ impl Engine {
         Ok(Ok(approved))
     }
 
-    /// Uses the house rules once for `rule`, if the owner signed them and they name it.
-    pub fn use_house_rule(&self, tx: &mut Tx<'_>, rule: HouseRule) -> Result<bool, Error> {
-        let now = self.now(tx)?;
-        let when = When::At(now);
-        for stored in tokens::by_kind(tx, Kind::HouseRules)? {
-            let holds =
-                evidence::verify_token(&stored.token, &stored.certificate, Kind::HouseRules, &self.anchor, when)
-                    .is_ok()
-                    && Digest::of(stored.payload.as_bytes()) == stored.token.body.offer.plan_hash;
-            let named = canonical::read::<HouseRules>(&stored.payload).is_ok_and(|rules| rules.rules.contains(&rule));
-            if !(holds && named) {
-                continue;
-            }
-            let id = stored.token.id()?;
-            if let Some(use_number) = tokens::spend(tx, &id)? {
-                let execution = ExecutionId::derive(&id, use_number);
-                let plan_hash = stored.token.body.offer.plan_hash;
-                tx.record_at(&AuditEvent::TokenSpent { token: id, execution, plan_hash, use_number }, now)?;
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// What the launcher will check as well: the decision, and that its directories are allowed.
+    fn check<T: Approvable>(&self, evidence: &Evidence, item: &T, when: When) -> Result<(), evidence::Refusal> {
+        let revocations = self.revocations();
+        evidence::verify(evidence, item.kind(), &self.anchor, &revocations, when)?;
+        evidence::verify_roots(evidence, item.places().into_iter(), &self.anchor, &revocations)
     }
 
     /// The later of now and the highest time ever recorded: setting the clock back brings no approval to life.
-    fn now(&self, tx: &ReadTx<'_>) -> Result<Timestamp, Error> {
+    pub(super) fn now(&self, tx: &ReadTx<'_>) -> Result<Timestamp, Error> {
         let recorded = ledger::last_time(tx)?.unwrap_or(Timestamp::EPOCH);
         Ok(self.clock.now().max(recorded))
     }

@@ -3,7 +3,7 @@
 //! They are a standing decision like any other: shown in words, counted, expiring. Without them Silas does none of it.
 
 use serde::{Deserialize, Serialize};
-use silas_core::card::{CardKind, Cta, Detail, Face, Press, Risk};
+use silas_core::card::{CardKind, Cta, Detail, Face, Fact, Press, Risk};
 use silas_core::token::Kind;
 
 /// One thing that needs no question of its own.
@@ -45,7 +45,8 @@ impl HouseRules {
         HouseRules { kind: Kind::HouseRules, rules: vec![HouseRule::ResumeInterrupted, HouseRule::DropOldVersions] }
     }
 
-    pub fn face(&self) -> Face {
+    /// How they are shown while the first browser is paired.
+    pub fn pairing_face(&self) -> Face {
         Face {
             kind: CardKind::Pairing,
             risk: Some(Risk::Low),
@@ -66,6 +67,29 @@ impl HouseRules {
                 label: "Pair this browser".to_owned(),
                 consequence: "This browser can approve work from now on.".to_owned(),
             }],
+        }
+    }
+
+    /// How they are asked for when none hold any more: they ran out, were revoked, or went with the device that signed.
+    pub fn card_face(&self) -> Face {
+        Face {
+            kind: CardKind::HouseRules,
+            state: "House rules".to_owned(),
+            intent: "Let Silas do small things by itself".to_owned(),
+            facts: vec![
+                Fact { label: "Uses".to_owned(), text: format!("{HOUSE_RULE_USES} times, for a year") },
+                Fact { label: "Stays".to_owned(), text: "Every plan still asks you".to_owned() },
+            ],
+            rationale: "No house rules hold now, so Silas does none of this by itself.".to_owned(),
+            ctas: vec![
+                Cta {
+                    press: Press::Approve,
+                    label: "Allow these by itself".to_owned(),
+                    consequence: "Silas may do what is listed without asking.".to_owned(),
+                },
+                Cta { press: Press::Decline, label: "Keep asking me".to_owned(), consequence: String::new() },
+            ],
+            ..self.pairing_face()
         }
     }
 }

@@ -8,6 +8,7 @@ use ed25519_dalek::{Signer, SigningKey};
 use serde::{Deserialize, Serialize};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::key_service::{KeyReply, KeyRequest, SignBody};
+use silas_core::revocation::{RevocationBody, RevocationList};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::{InstallationId, Random, Timestamp, canonical};
 use std::fs::{self, File, OpenOptions};
@@ -36,6 +37,7 @@ pub fn helper(keys: &Path, request: &KeyRequest) -> KeyReply {
     let reply = match request {
         KeyRequest::Init { at, terminal_name } => init(keys, *at, terminal_name),
         KeyRequest::Certify { body } => certify(keys, body),
+        KeyRequest::Revoke { body } => revoke(keys, body),
         KeyRequest::Sign { body } => sign(keys, body),
     };
     reply.unwrap_or_else(|e| KeyReply::Refused { reason: e.to_string() })
@@ -88,6 +90,24 @@ fn certify(keys: &Path, body: &CertificateBody) -> io::Result<KeyReply> {
     Ok(KeyReply::Certified { certificate: sign_certificate(&root, body.clone())? })
 }
 
+fn revoke(keys: &Path, body: &RevocationBody) -> io::Result<KeyReply> {
+    let known = read_installation(keys)?;
+    let sound = body.v == RevocationBody::VERSION && body.number > 0 && body.installation == known.installation;
+    if !sound {
+        return Err(io::Error::other("the list that was asked for does not fit this installation"));
+    }
+    if !body.is_within_bounds() {
+        return Err(io::Error::other("the list of what is revoked is full"));
+    }
+    // Without it nobody could pair a device again, or decide anything when all others are gone.
+    if body.devices.contains(&known.terminal.body.key) {
+        return Err(io::Error::other("the terminal of this machine cannot be revoked; it is the way back in"));
+    }
+    let root = load(&keys.join(ROOT_FILE))?;
+    let signature = sign_text(&root, &body.message().map_err(io::Error::other)?);
+    Ok(KeyReply::Revoked { list: RevocationList { body: body.clone(), signature } })
+}
+
 fn sign(keys: &Path, body: &SignBody) -> io::Result<KeyReply> {
     let terminal = load(&keys.join(TERMINAL_FILE))?;
     let message = match body {
@@ -96,6 +116,7 @@ fn sign(keys: &Path, body: &SignBody) -> io::Result<KeyReply> {
         }
         SignBody::Token(token) => token.message(),
         SignBody::Message(message) => message.message(),
+        SignBody::Withdrawal(withdrawal) => withdrawal.message(),
     };
     Ok(KeyReply::Signed { signature: sign_text(&terminal, &message.map_err(io::Error::other)?) })
 }

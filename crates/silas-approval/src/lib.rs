@@ -12,7 +12,7 @@ pub mod keys;
 pub mod server_key;
 pub mod witness;
 
-pub use engine::{Engine, Recorded, Refusal};
+pub use engine::{Engine, Grant, Recorded, Refusal};
 pub use server_key::ServerKey;
 pub use witness::{Approvable, Approved};
 

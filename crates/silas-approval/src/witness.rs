@@ -32,6 +32,10 @@ pub trait Approvable {
     fn payload(&self) -> Result<String, canonical::Error>;
     /// How long one spending may take.
     fn runs_for(&self) -> Duration;
+    /// The directories that it touches; each must be allowed by a decision of its own.
+    fn places(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
 
 impl Approvable for WorkItem {
@@ -43,6 +47,9 @@ impl Approvable for WorkItem {
     }
     fn runs_for(&self) -> Duration {
         Duration::from_secs(self.definition().budget.max_wall_time_seconds)
+    }
+    fn places(&self) -> Vec<&str> {
+        self.definition().directories.iter().map(|directory| directory.path.as_str()).collect()
     }
 }
 

@@ -15,6 +15,7 @@ use crate::device::{Certificate, DeviceKind};
 use crate::event::AuditEvent;
 use crate::evidence::{self, Anchor, When};
 use crate::instruction::Instruction;
+use crate::revocation::Revocations;
 use crate::signature::PublicKey;
 use crate::task::{OperationId, TaskCall, TaskId};
 use crate::token::{Kind, Token, Verdict};
@@ -195,6 +196,11 @@ impl Books {
                 self.devices.insert(key.clone());
                 Ok(())
             }
+            // Whatever it decides later is not the owner's.
+            AuditEvent::DeviceRevoked { key, .. } => {
+                self.devices.remove(key);
+                Ok(())
+            }
             AuditEvent::HouseRulesSigned { token, key } => {
                 let claimed = Claimed { token, key, kind: Kind::HouseRules, verdict: Verdict::Approved, card: None };
                 self.decide(seq, at, &claimed, beside)
@@ -243,6 +249,8 @@ impl Books {
             // These say what was heard, shown or refused; none of them is an effect.
             AuditEvent::StreamStarted { .. }
             | AuditEvent::StreamStopped {}
+            | AuditEvent::GrantRevoked { .. }
+            | AuditEvent::WithdrawalRefused { .. }
             | AuditEvent::MessageReceived { .. }
             | AuditEvent::MessageReplayed { .. }
             | AuditEvent::ExternalTextScrubbed { .. }
@@ -294,7 +302,9 @@ impl Books {
         }
         let is_approved = token.body.verdict == Verdict::Approved;
         if is_approved {
-            evidence::verify_token(token, certificate, offer.kind, &self.anchor, When::At(at))?;
+            // It was taken at its time; what was revoked later does not make that untrue.
+            let none = Revocations::default();
+            evidence::verify_token(token, certificate, offer.kind, &self.anchor, &none, When::At(at))?;
         } else {
             evidence::verify_signature(token, certificate, &self.anchor)?;
         }

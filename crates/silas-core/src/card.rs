@@ -24,6 +24,8 @@ pub enum Risk {
 pub enum CardKind {
     /// The house rules, on the pairing screen only.
     Pairing,
+    /// May Silas do these small things by itself?
+    HouseRules,
     /// May plans work in this directory?
     Root,
     /// May this plan be carried out?
@@ -44,6 +46,8 @@ pub enum Press {
     Approve,
     /// Sign the card's offer as declined.
     Decline,
+    /// Sign the card's offer as "not like this"; allows nothing.
+    Change,
     /// Show the proof; decides nothing.
     Proof,
     /// Put the card away; decides nothing.
@@ -55,6 +59,7 @@ impl Press {
         match self {
             Press::Approve => Some(Verdict::Approved),
             Press::Decline => Some(Verdict::Declined),
+            Press::Change => Some(Verdict::EditRequested),
             Press::Proof | Press::Dismiss => None,
         }
     }
@@ -92,6 +97,9 @@ pub struct Detail {
 pub struct EvidenceBlock {
     pub outcome: Outcome,
     pub claim: String,
+    /// What the claim does not rule out, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
     pub before: Vec<CheckResult>,
     pub after: Vec<CheckResult>,
 }

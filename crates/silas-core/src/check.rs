@@ -4,6 +4,7 @@
 //! Nothing that an agent says enters it.
 
 use crate::decimal::Decimal;
+use crate::testlog::Tests;
 use serde::{Deserialize, Serialize};
 
 /// What is run: a list executed as it is, one string given to `sh -c`, or the text of a Python program. Nothing is ever put
@@ -242,6 +243,18 @@ pub struct Check {
     pub expect: Expectation,
     pub timeout: u64,
     pub network: bool,
+    /// Whether it sees what judges ([`crate::judges`]) as it was approved. A plan must say so to give this up, and is
+    /// hashed as before if it does not.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub protected: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(protected: &bool) -> bool {
+    *protected
 }
 
 /// Characters of output that a result keeps.
@@ -257,6 +270,12 @@ pub struct CheckResult {
     pub output: String,
     pub exit_code: Option<i32>,
     pub took_ms: u64,
+    /// Whether the work could not change what judged. Results of older versions do not say so, and then it could.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub protected: bool,
+    /// Which tests ran, if a known runner was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Tests>,
 }
 
 /// What two runs of the checks, on the untouched copy and on the finished one, amount to.
@@ -283,6 +302,29 @@ impl Outcome {
         }
         let red_before = before.iter().zip(after).any(|(b, a)| b.name == a.name && !b.passed);
         if red_before { Outcome::Proved } else { Outcome::Guarded }
+    }
+}
+
+/// What a proof stands on, from the strongest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// Tests that were counted, out of the work's reach.
+    Tests(Vec<Tests>),
+    /// What the checks' commands showed, out of the work's reach.
+    Shown,
+    /// The work could change its own checks.
+    Open,
+}
+
+impl Standing {
+    /// Of the checks that went from red to green; one that is open weakens all, since nobody knows what it hid.
+    pub fn of(before: &[CheckResult], after: &[CheckResult]) -> Standing {
+        if after.iter().any(|result| !result.protected) {
+            return Standing::Open;
+        }
+        let turned = before.iter().zip(after).filter(|(b, a)| !b.passed && a.passed);
+        let tests: Vec<Tests> = turned.filter_map(|(_, a)| a.tests.clone()).collect();
+        if tests.is_empty() { Standing::Shown } else { Standing::Tests(tests) }
     }
 }
 

@@ -37,13 +37,39 @@ pub struct Certificate {
 /// Longest name of a device, in characters.
 pub const DEVICE_NAME_CHARS_MAX: usize = 60;
 
+/// Why something that the root key should have signed does not count. Each names the one thing that did not match.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mismatch {
+    #[error("its version is not known")]
+    Version,
+    #[error("it names another key than the one it carries")]
+    Key,
+    #[error("it was made for another installation")]
+    Installation,
+    #[error("a newer one is known")]
+    Number,
+    #[error("it was not signed by this installation's root key")]
+    Signature,
+}
+
 impl Certificate {
-    /// Whether the root key vouches for this device at this installation.
+    /// Whether the root key vouches for this device at this installation; otherwise what does not fit.
+    pub fn check(&self, root: &PublicKey, installation: &InstallationId) -> Result<(), Mismatch> {
+        if self.body.v != 1 {
+            return Err(Mismatch::Version);
+        }
+        if self.body.key != self.body.public.id() {
+            return Err(Mismatch::Key);
+        }
+        if self.body.installation != *installation {
+            return Err(Mismatch::Installation);
+        }
+        let message = canonical::text(&self.body).map_err(|_| Mismatch::Signature)?;
+        if root.verifies(message.as_bytes(), &self.signature) { Ok(()) } else { Err(Mismatch::Signature) }
+    }
+
     pub fn verifies(&self, root: &PublicKey, installation: &InstallationId) -> bool {
-        let Ok(message) = canonical::text(&self.body) else { return false };
-        self.body.v == 1
-            && self.body.key == self.body.public.id()
-            && self.body.installation == *installation
-            && root.verifies(message.as_bytes(), &self.signature)
+        self.check(root, installation).is_ok()
     }
 }

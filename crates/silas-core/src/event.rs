@@ -38,6 +38,21 @@ pub enum AuditEvent {
         key: KeyId,
         name: Text,
     },
+    /// `by` is the device that asked for it, if that is known: after a crash only the list is.
+    DeviceRevoked {
+        key: KeyId,
+        by: Option<KeyId>,
+        number: u64,
+    },
+    GrantRevoked {
+        token: TokenId,
+        by: Option<KeyId>,
+        number: u64,
+    },
+    WithdrawalRefused {
+        key: KeyId,
+        reason: String,
+    },
     HouseRulesSigned {
         token: TokenId,
         key: KeyId,
@@ -47,9 +62,12 @@ pub enum AuditEvent {
         taint: Taint,
         text: Text,
     },
+    /// Signed by a device, but heard before, or too old or too new: not taken as the owner's.
     MessageReplayed {
         message: MessageId,
         key: KeyId,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_stale: bool,
     },
     /// A text from outside held something that looks meant for an assistant. `of` is the message or the execution.
     ExternalTextScrubbed {
@@ -276,6 +294,9 @@ impl AuditEvent {
             | AuditEvent::RestoredFromBackup { .. }
             | AuditEvent::StreamStarted { .. }
             | AuditEvent::StreamStopped { .. }
+            | AuditEvent::DeviceRevoked { .. }
+            | AuditEvent::GrantRevoked { .. }
+            | AuditEvent::WithdrawalRefused { .. }
             | AuditEvent::HouseRulesSigned { .. }
             | AuditEvent::MessageReplayed { .. }
             | AuditEvent::ExternalTextScrubbed { .. }
@@ -306,6 +327,9 @@ impl AuditEvent {
             AuditEvent::StreamStarted { .. } => "stream_started",
             AuditEvent::StreamStopped { .. } => "stream_stopped",
             AuditEvent::DevicePaired { .. } => "device_paired",
+            AuditEvent::DeviceRevoked { .. } => "device_revoked",
+            AuditEvent::GrantRevoked { .. } => "grant_revoked",
+            AuditEvent::WithdrawalRefused { .. } => "withdrawal_refused",
             AuditEvent::HouseRulesSigned { .. } => "house_rules_signed",
             AuditEvent::MessageReceived { .. } => "message_received",
             AuditEvent::MessageReplayed { .. } => "message_replayed",

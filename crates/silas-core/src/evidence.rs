@@ -4,7 +4,9 @@
 //! Architecture invariant (INV-01, INV-02): nothing here looks at a database or a clock; whoever calls brings the trust
 //! anchor and the time, and counts spendings itself.
 
-use crate::device::Certificate;
+use crate::device::{Certificate, Mismatch};
+use crate::revocation::Revocations;
+use crate::roots::{self, RootGrant};
 use crate::signature::PublicKey;
 use crate::token::{Kind, Offer, Token, Verdict};
 use crate::{Digest, ExecutionId, InstallationId, Timestamp, TokenId, canonical};
@@ -19,6 +21,18 @@ pub struct Evidence {
     /// The canonical text of what was approved: its hash is in the token.
     pub payload: String,
     pub execution: ExecutionId,
+    /// For a plan: the decisions that allow its directories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roots: Vec<Allowance>,
+}
+
+/// A decision that allows a directory, with everything that is needed to check it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allowance {
+    pub token: Token,
+    pub certificate: Certificate,
+    pub payload: String,
 }
 
 /// What every verification is relative to.
@@ -40,8 +54,16 @@ pub enum When {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    #[error("the certificate of the device was not signed by this installation's root key")]
-    Certificate,
+    #[error("the certificate of the device does not count: {0}")]
+    Certificate(Mismatch),
+    #[error("the list of what was revoked does not count: {0}")]
+    Revocations(Mismatch),
+    #[error("the device that signed this was revoked")]
+    RevokedDevice,
+    #[error("this approval was revoked")]
+    RevokedGrant,
+    #[error("plans are not allowed in {0}, or no longer")]
+    Root(String),
     #[error("the decision names another key than the certificate")]
     Key,
     #[error("the signature does not fit the decision")]
@@ -72,8 +94,14 @@ pub enum Refusal {
 const CLOCK_SLACK_SECS: u64 = 60;
 
 /// Checks everything that signatures, hashes and times can show. Returns the token's id.
-pub fn verify(evidence: &Evidence, kind: Kind, anchor: &Anchor, when: When) -> Result<TokenId, Refusal> {
-    let id = verify_token(&evidence.token, &evidence.certificate, kind, anchor, when)?;
+pub fn verify(
+    evidence: &Evidence,
+    kind: Kind,
+    anchor: &Anchor,
+    revocations: &Revocations,
+    when: When,
+) -> Result<TokenId, Refusal> {
+    let id = verify_token(&evidence.token, &evidence.certificate, kind, anchor, revocations, when)?;
     if Digest::of(evidence.payload.as_bytes()) != evidence.token.body.offer.plan_hash {
         return Err(Refusal::Content);
     }
@@ -93,9 +121,11 @@ pub fn verify_token(
     certificate: &Certificate,
     kind: Kind,
     anchor: &Anchor,
+    revocations: &Revocations,
     when: When,
 ) -> Result<TokenId, Refusal> {
     verify_signature(token, certificate, anchor)?;
+    revocations.allow(token)?;
     let offer = &token.body.offer;
     match token.body.verdict {
         Verdict::Approved => {}
@@ -114,9 +144,7 @@ pub fn verify_token(
 /// Who signed, and for which installation; says nothing about the verdict.
 pub fn verify_signature(token: &Token, certificate: &Certificate, anchor: &Anchor) -> Result<(), Refusal> {
     let body = &token.body;
-    if !certificate.verifies(&anchor.root, &anchor.installation) {
-        return Err(Refusal::Certificate);
-    }
+    certificate.check(&anchor.root, &anchor.installation).map_err(Refusal::Certificate)?;
     if body.key != certificate.body.key {
         return Err(Refusal::Key);
     }
@@ -132,6 +160,35 @@ pub fn verify_signature(token: &Token, certificate: &Certificate, anchor: &Ancho
     }
     if body.offer.epoch != anchor.epoch {
         return Err(Refusal::Epoch);
+    }
+    Ok(())
+}
+
+impl Allowance {
+    /// The directory that this allows, if it still does. A directory stays allowed until it is revoked, so the time in
+    /// which its card could be answered plays no part.
+    pub fn verify(&self, anchor: &Anchor, revocations: &Revocations) -> Result<RootGrant, Refusal> {
+        verify_token(&self.token, &self.certificate, Kind::Root, anchor, revocations, When::AlreadyCommitted)?;
+        if Digest::of(self.payload.as_bytes()) != self.token.body.offer.plan_hash {
+            return Err(Refusal::Content);
+        }
+        canonical::read(&self.payload).map_err(|e: canonical::Error| Refusal::Malformed(e.to_string()))
+    }
+}
+
+/// Whether the owner allowed plans in each of these directories, and has not taken that back. Every allowance must hold:
+/// one that does not is no road to another.
+pub fn verify_roots<'p>(
+    evidence: &Evidence,
+    paths: impl Iterator<Item = &'p str>,
+    anchor: &Anchor,
+    revocations: &Revocations,
+) -> Result<(), Refusal> {
+    let allowed = evidence.roots.iter().map(|root| root.verify(anchor, revocations)).collect::<Result<Vec<_>, _>>()?;
+    for path in paths {
+        if !allowed.iter().any(|grant| roots::contains(&grant.place.path, path)) {
+            return Err(Refusal::Root(path.to_owned()));
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 
 use crate::device::{Certificate, CertificateBody};
 use crate::message::MessageBody;
+use crate::revocation::{RevocationBody, RevocationList, WithdrawalBody};
 use crate::signature::{PublicKey, Signature};
 use crate::token::TokenBody;
 use crate::{InstallationId, Timestamp};
@@ -16,16 +17,19 @@ pub enum KeyRequest {
     Init { at: Timestamp, terminal_name: String },
     /// Signs a device's certificate with the root key. Allowed only with a proof of the pairing code.
     Certify { body: CertificateBody },
+    /// Signs the next revocation list with the root key. Allowed only with a device's signed withdrawal.
+    Revoke { body: RevocationBody },
     /// Signs with the terminal key. Allowed only for a terminal of the owner.
     Sign { body: SignBody },
 }
 
-/// The two things that a terminal may sign. Anything else cannot be expressed.
+/// The three things that a terminal may sign. Anything else cannot be expressed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignBody {
     Token(TokenBody),
     Message(MessageBody),
+    Withdrawal(WithdrawalBody),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,6 +37,7 @@ pub enum SignBody {
 pub enum KeyReply {
     Ready { installation: InstallationId, root: PublicKey, terminal: Certificate, is_new: bool },
     Certified { certificate: Certificate },
+    Revoked { list: RevocationList },
     Signed { signature: Signature },
     Refused { reason: String },
 }

@@ -15,7 +15,12 @@ pub struct MessageBody {
     pub timestamp: Timestamp,
     pub nonce: Nonce,
     pub installation: InstallationId,
+    /// Whose conversation this belongs to: signed for one, it is not heard in another.
+    pub scope: String,
 }
+
+/// The owner's own conversation; the only one in this version.
+pub const OWNER_SCOPE: &str = "owner";
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -19,6 +19,8 @@ pub enum Decision {
         /// As they were typed.
         hosts: Vec<String>,
         check: String,
+        /// False for "check openly with": the command may change what judges it.
+        protected: bool,
     },
     /// A whole plan, as in a file: it begins with a line `---`.
     Plan,
@@ -115,9 +117,11 @@ fn run_and_check(text: &str) -> Option<Decision> {
         Some(rest) => hosts(rest)?,
         None => (Vec::new(), rest),
     };
-    let rest = word(rest, &["and check with", "then check with", "and check it with", "check with"])?;
-    let (check, rest) = quoted(rest)?;
-    is_end(rest).then_some(Decision::RunAndCheck { run, directories, reads, commits, hosts, check })
+    let openly = word(rest, &["and check openly with", "then check openly with", "check openly with"]);
+    let protected = openly.is_none();
+    let closely = || word(rest, &["and check with", "then check with", "and check it with", "check with"]);
+    let (check, rest) = quoted(openly.or_else(closely)?)?;
+    is_end(rest).then_some(Decision::RunAndCheck { run, directories, reads, commits, hosts, check, protected })
 }
 
 /// The directories that are named after one of `words`, joined by commas or "and".

@@ -42,49 +42,104 @@ pub enum Scope {
     Standing,
 }
 
-impl Kind {
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// Everything that the kind of an approval decides. `docs/approvals.md` shows the same table, and a test compares them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Terms {
+    /// What `plan_hash` covers.
+    pub hashed: &'static str,
     /// The scope that a token of this kind must name.
-    pub fn scope(self) -> Scope {
-        match self {
-            Kind::Plan => Scope::FullPlan,
-            Kind::HouseRules => Scope::Standing,
-            Kind::Undo | Kind::Step => Scope::SingleStep,
-            Kind::Root => Scope::ToolType,
-        }
-    }
+    pub scope: Scope,
+    pub asked_by: &'static str,
+    /// Assigned by the runtime, never by who proposes.
+    pub risk: &'static str,
+    /// What an offer asks for unless something else is said.
+    pub usually: &'static str,
+    /// How often a token may be used at most, and in what time, whatever its offer says. An offer that was tampered
+    /// with before it was shown is refused by everyone who checks it, the key that would sign it too.
+    pub uses_max: u32,
+    pub lasts_max: Duration,
 }
 
 impl Kind {
+    pub const ALL: [Kind; 5] = [Kind::Plan, Kind::HouseRules, Kind::Undo, Kind::Root, Kind::Step];
+
     /// How often a token of this kind can be used at all.
     pub fn uses_max(self) -> u32 {
-        self.bounds().0
+        self.terms().uses_max
     }
 
-    /// How often a token of this kind may be used at most, and how long it may last, whatever its offer says. An offer
-    /// that was tampered with before it was shown is refused by everyone who checks it, the key that would sign it too.
-    fn bounds(self) -> (u32, Duration) {
-        const DAY: u64 = 24 * 3600;
+    pub fn terms(self) -> Terms {
         match self {
-            Kind::Plan | Kind::Root => (1, Duration::from_secs(DAY)),
-            Kind::Undo => (1, Duration::from_secs(7 * DAY)),
-            Kind::HouseRules => (1000, Duration::from_secs(366 * DAY)),
-            // Signed on the spot by whoever waits for it.
-            Kind::Step => (1, Duration::from_secs(60)),
+            Kind::Plan => Terms {
+                hashed: "the canonical projection of the work item",
+                scope: Scope::FullPlan,
+                asked_by: "a turn",
+                risk: "medium; high if it reaches into a private network or uses a secret",
+                usually: "once, within the plan timeout",
+                uses_max: 1,
+                lasts_max: DAY,
+            },
+            Kind::HouseRules => Terms {
+                hashed: "the list of rules",
+                scope: Scope::Standing,
+                asked_by: "the pairing screen, or a card when no rules hold",
+                risk: "low",
+                usually: "1000 times, within a year",
+                uses_max: 1000,
+                lasts_max: DAY.saturating_mul(366),
+            },
+            Kind::Undo => Terms {
+                hashed: "the execution and the hash of its changes",
+                scope: Scope::SingleStep,
+                asked_by: "the result of applied work",
+                risk: "low",
+                usually: "once, within the undo window",
+                uses_max: 1,
+                lasts_max: DAY.saturating_mul(7),
+            },
+            Kind::Root => Terms {
+                hashed: "path, device and inode of a directory",
+                scope: Scope::ToolType,
+                asked_by: "a turn, or the first start",
+                risk: "medium",
+                usually: "once, within the plan timeout; the directory stays allowed until it is revoked",
+                uses_max: 1,
+                lasts_max: DAY,
+            },
+            Kind::Step => Terms {
+                hashed: "the envelope of one command",
+                scope: Scope::SingleStep,
+                asked_by: "`silas sandbox`, on the spot",
+                risk: "low; nothing that it changes is applied",
+                usually: "once, at once",
+                uses_max: 1,
+                // Signed on the spot by whoever waits for it.
+                lasts_max: Duration::from_secs(60),
+            },
         }
+    }
+
+    pub fn scope(self) -> Scope {
+        self.terms().scope
     }
 
     /// How long a token of this kind may be used at most.
     pub fn lasts(self) -> Duration {
-        self.bounds().1
+        self.terms().lasts_max
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// The only verdict that allows anything.
     Approved,
     Declined,
+    /// Not like this: the card is answered, nothing is allowed, and the changed wish makes a card of its own.
     EditRequested,
+    /// Only narrower: nothing is allowed by it; the narrowed plan is a new plan whose card is approved.
     Conditional,
 }
 
@@ -140,8 +195,8 @@ impl Offer {
 
     /// Whether this asks for no more uses and no more time than its kind may.
     pub fn is_within_bounds(&self) -> bool {
-        let (uses, lasts) = self.kind.bounds();
-        (1..=uses).contains(&self.max_executions) && self.expires_at.since(self.issued_at) <= lasts
+        let terms = self.kind.terms();
+        (1..=terms.uses_max).contains(&self.max_executions) && self.expires_at.since(self.issued_at) <= terms.lasts_max
     }
 
     pub fn answered(&self, key: KeyId, verdict: Verdict) -> TokenBody {

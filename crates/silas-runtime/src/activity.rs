@@ -117,12 +117,25 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::DevicePaired { name, key } => {
             (Icon::Shield, format!("Paired {}", line(name)), format!("Key {}", &key.as_str()[4..12]))
         }
+        AuditEvent::DeviceRevoked { key, by, .. } => {
+            let name = beside.device(key).unwrap_or_else(|| "a device".to_owned());
+            (Icon::Shield, format!("Revoked {name}"), by.as_ref().map_or_else(String::new, on))
+        }
+        AuditEvent::GrantRevoked { by, .. } => {
+            (Icon::Shield, "Took back a grant".to_owned(), by.as_ref().map_or_else(String::new, on))
+        }
+        AuditEvent::WithdrawalRefused { key, reason } => {
+            (Icon::Refused, "Refused to revoke something".to_owned(), format!("{}. {}", capitalised(reason), on(key)))
+        }
         AuditEvent::HouseRulesSigned { key, .. } => (Icon::Pen, "You signed the house rules".to_owned(), on(key)),
         AuditEvent::MessageReceived { taint: Taint::Owner, .. } => return None,
         AuditEvent::MessageReceived { text, .. } => {
             (Icon::Refused, "Took a message as a stranger's".to_owned(), line(text))
         }
-        AuditEvent::MessageReplayed { key, .. } => (Icon::Refused, "Refused a repeated message".to_owned(), on(key)),
+        AuditEvent::MessageReplayed { key, is_stale, .. } => {
+            let what = if *is_stale { "Refused a message with an old date" } else { "Refused a repeated message" };
+            (Icon::Refused, what.to_owned(), on(key))
+        }
         AuditEvent::ExternalTextScrubbed { origin, found, .. } => {
             let where_ = match origin {
                 Origin::Message => "In a message that nobody signed",

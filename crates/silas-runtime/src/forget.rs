@@ -11,8 +11,8 @@ use silas_core::device::DeviceKind;
 use silas_core::message::{HeardMessage, SignedMessage};
 use silas_core::taint::Source;
 use silas_gates::scrub;
+use silas_store::Commit;
 use silas_store::forgetting::{self, Forgotten, Need};
-use silas_store::{Commit, devices};
 
 /// What is signed, word for word.
 pub fn words(seq: u64) -> String {
@@ -37,17 +37,15 @@ impl Stream {
 
     /// Forgets it, everywhere in the agent's file, and takes it off the disk.
     pub async fn forget_text(&self, seq: u64, signed: SignedMessage) -> Result<String, Trouble> {
-        let (anchor, now, freshness) = (self.engine.anchor().clone(), self.clock.now(), self.options.message_freshness);
+        let (engine, now, freshness) = (self.engine.clone(), self.clock.now(), self.options.message_freshness);
         let id = MessageId::new(self.random.as_ref());
         let forgetting = self.store.write(move |tx| {
-            let device = devices::get(tx, &signed.signature.key)?;
-            let is_terminal = device.is_some_and(|device| {
-                device.body.kind == DeviceKind::Terminal && device.verifies(&anchor.root, &anchor.installation)
-            });
-            let says_so = signed.body.text == words(seq) && signed.body.installation == anchor.installation;
+            let device = engine.device(tx, &signed.signature.key)?;
+            let is_terminal = device.is_ok_and(|device| device.body.kind == DeviceKind::Terminal);
+            let says_so = signed.body.text == words(seq);
             let key = signed.signature.key.clone();
             let heard = HeardMessage { body: signed.body.clone(), signature: Some(signed.signature.clone()) };
-            if !is_terminal || !says_so || classify(tx, &heard, &id, now, freshness)? != Source::Signed {
+            if !is_terminal || !says_so || classify(tx, &engine, &heard, &id, now, freshness)? != Source::Signed {
                 return Ok(Commit(Wish::NotTheOwners));
             }
             Ok(Commit(Wish::Was(forgetting::forget(tx, seq, &key)?)))

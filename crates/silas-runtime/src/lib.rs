@@ -12,6 +12,7 @@ mod activity;
 mod consumer;
 mod epoch;
 mod forget;
+mod grants;
 mod letters;
 mod listeners;
 mod pairing;
@@ -32,6 +33,7 @@ mod work;
 
 pub use forget::words as forget_words;
 pub use listeners::{Attached, Listener, Resume};
+pub use pairing::Newcomer;
 pub use places::Places;
 pub use stream::{Options, Parts, Stream};
 pub use trouble::Trouble;

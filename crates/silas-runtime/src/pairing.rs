@@ -1,39 +1,55 @@
 //! Pairing a browser: a code from the terminal, a key that is born in the browser, and the house rules.
 
+use crate::grants::close_asking;
 use crate::review::refused;
 use crate::{Stream, Trouble};
+use silas_approval::house_rules::HouseRules;
+use silas_core::KeyId;
 use silas_core::card::Face;
 use silas_core::device::{Certificate, CertificateBody, DEVICE_NAME_CHARS_MAX, DeviceKind};
 use silas_core::event::AuditEvent;
+use silas_core::revocation::Withdrawal;
 use silas_core::signature::PublicKey;
 use silas_core::token::{Offer, Token};
 use silas_gates::scrub;
 use silas_store::{Commit, devices};
 use std::sync::Arc;
 
+/// A browser that wants to be paired.
+pub struct Newcomer {
+    pub public: PublicKey,
+    pub name: String,
+    /// That it knows the code.
+    pub proof: String,
+    /// The house rules, signed with its key.
+    pub house_rules: Option<Token>,
+    /// Its old key, withdrawn by that key.
+    pub replaces: Option<Withdrawal>,
+}
+
 impl Stream {
-    /// What the pairing screen shows and signs; nothing once the house rules are signed.
-    pub async fn pairing_screen(&self) -> Result<Option<(Face, Offer, String)>, Trouble> {
-        if self.has_house_rules().await? {
+    /// What the pairing screen shows and signs; nothing once the house rules are signed. A browser that gets a new key
+    /// names its old one, because what that one signed goes with it.
+    pub async fn pairing_screen(&self, replaced: Option<&KeyId>) -> Result<Option<(Face, Offer, String)>, Trouble> {
+        if self.has_house_rules(replaced).await? {
             return Ok(None);
         }
-        Ok(Some(self.engine.offer_house_rules()?))
+        let face = HouseRules::current().pairing_face();
+        let (offer, payload) = self.engine.offer_house_rules(&face)?;
+        Ok(Some((face, offer, payload)))
     }
 
-    async fn has_house_rules(&self) -> Result<bool, Trouble> {
-        let engine = self.engine.clone();
-        Ok(self.store.read(move |tx| Ok(engine.has_house_rules(tx)?)).await?)
+    pub(crate) async fn has_house_rules(&self, besides: Option<&KeyId>) -> Result<bool, Trouble> {
+        let (engine, besides) = (self.engine.clone(), besides.cloned());
+        Ok(self.store.read(move |tx| Ok(engine.has_house_rules(tx, besides.as_ref())?)).await?)
     }
 
-    /// Certifies the browser's key if it proves that it knows the code. The first one signs the house rules as well.
-    pub async fn pair(
-        self: &Arc<Self>,
-        public: PublicKey,
-        name: &str,
-        proof: &str,
-        house_rules: Option<Token>,
-    ) -> Result<Certificate, Trouble> {
-        if house_rules.is_none() && !self.has_house_rules().await? {
+    /// Certifies the browser's key if it proves that it knows the code. The first one signs the house rules as well. A
+    /// browser that had a key before withdraws it with the same tap; it goes only when the new one is there.
+    pub async fn pair(self: &Arc<Self>, newcomer: Newcomer) -> Result<Certificate, Trouble> {
+        let Newcomer { public, name, proof, house_rules, replaces } = newcomer;
+        let replaced = replaces.as_ref().map(|withdrawal| &withdrawal.body.key);
+        if house_rules.is_none() && !self.has_house_rules(replaced).await? {
             return Err(Trouble::new(
                 "E_APPROVAL_PAIRING",
                 "The house rules were not signed.",
@@ -44,13 +60,12 @@ impl Stream {
             v: 1,
             kind: DeviceKind::Browser,
             installation: self.installation().clone(),
-            name: scrub::visible_line(name, DEVICE_NAME_CHARS_MAX),
+            name: scrub::visible_line(&name, DEVICE_NAME_CHARS_MAX),
             key: public.id(),
             public,
             issued_at: self.clock.now(),
         };
         let launcher = self.launcher.clone();
-        let proof = proof.to_owned();
         let certified = tokio::task::spawn_blocking(move || launcher.certify(body, &proof)).await;
         let certificate = match certified {
             Ok(Ok(certificate)) => certificate,
@@ -72,12 +87,22 @@ impl Stream {
             {
                 return Ok(Commit(Err(refusal)));
             }
+            if house_rules.is_some() {
+                close_asking(tx)?;
+            }
             devices::insert(tx, &device)?;
             let name = tx.text(&device.body.name)?;
             tx.record(&AuditEvent::DevicePaired { key: device.body.key.clone(), name })?;
             Ok(Commit(Ok(())))
         });
         pairing.await?.map_err(|refusal| refused(&refusal))?;
+        if let Some(withdrawal) = replaces
+            && let Err(trouble) = self.withdraw(withdrawal).await
+        {
+            // The new key is good; the old one is listed among the devices, where it can be revoked by hand.
+            tracing::warn!(%trouble, "the old key of a browser was not withdrawn");
+        }
+        self.publish_cards().await;
         self.publish_activity().await;
         Ok(certificate)
     }

@@ -1,7 +1,7 @@
 //! The proof of a finished piece of work: what happened, in order, each line backed by the ledger.
 
 use crate::view::{ProofStep, ProofView};
-use crate::words::{claim, count, duration, took, turned};
+use crate::words::{caveats, claim, count, duration, took, turned};
 use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use silas_core::ExecutionId;
@@ -27,7 +27,8 @@ impl Stream {
             execution: execution.clone(),
             title: record.view.title.clone(),
             outcome,
-            claim: claim(outcome).to_owned(),
+            claim: claim(outcome, &record.before, &record.after),
+            caveats: caveats(outcome, &record.before, &record.after),
             steps: steps(&record, &device, &item),
             before: record.before,
             after: record.after,
@@ -48,11 +49,11 @@ fn steps(record: &WorkRecord, device: &str, item: &Stored) -> Vec<ProofStep> {
             &format!("Silas changed {}", count(record.diffs.len(), "file")),
             format!("+{added} −{removed} lines, in the private copy only"),
         ),
-        step(
-            "The same checks ran again",
-            format!("{}. The checks were not protected from the commands.", turned(&record.before, &record.after)),
-        ),
+        step("The same checks ran again", format!("{}{}", turned(&record.before, &record.after), guarded(record))),
     ];
+    if !record.flags.is_empty() {
+        steps.push(step("Look at this twice", record.flags.join("; ")));
+    }
     let used = took(item.state.budget_used.wall_time_micros / 1000);
     let limit = duration(item.item.definition().budget.max_wall_time_seconds);
     steps.push(step(
@@ -88,6 +89,28 @@ fn reached(record: &WorkRecord) -> Vec<ProofStep> {
         steps.push(ProofStep { title: "It used the secrets".to_owned(), note: list(&reach.secrets) });
     }
     steps
+}
+
+/// Out of whose reach the checks were, and what ran in them.
+fn guarded(record: &WorkRecord) -> String {
+    if record.after.is_empty() {
+        return String::new();
+    }
+    let tests: Vec<String> = record
+        .after
+        .iter()
+        .filter_map(|r| r.tests.as_ref())
+        .map(|t| format!("{}: {}", t.runner.name(), t.words()))
+        .collect();
+    let counted = if tests.is_empty() { String::new() } else { format!(". {}", tests.join("; ")) };
+    let seen = match record.unseen.len() {
+        0 => String::new(),
+        n => format!(" {} that the work changed too: {}.", count(n, "file"), record.unseen.join(", ")),
+    };
+    match record.after.iter().any(|result| !result.protected) {
+        true => format!("{counted}. The commands could change their own checks."),
+        false => format!("{counted}. They saw what judges as you approved it.{seen}"),
+    }
 }
 
 fn red_and_green(results: &[CheckResult]) -> String {

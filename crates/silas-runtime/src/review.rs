@@ -37,6 +37,9 @@ pub(crate) struct Question {
 /// What an approved card leads to.
 enum Granted {
     Declined,
+    /// Not like this; nothing is allowed.
+    ChangeWanted,
+    HouseRules,
     /// The first of the wishes that were waiting for the directory; the others come after it.
     Root(Option<Leased>),
     Work(Box<Approved<WorkItem>>, Box<WorkRecord>, Lease),
@@ -117,7 +120,7 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             // Every card was kept with a subject; one without waits for nothing.
             let subject = cards::subject(tx, &id)?.unwrap_or_default();
-            if !stream.words.shows_what_it_asks(&card) || !answers_what_is_asked(&card, &token) {
+            if !stream.words.shows_what_it_asks(&card) {
                 let reason = Refusal::OtherOffer.to_string();
                 tx.record(&AuditEvent::DecisionRefused { card: card.id.clone(), reason })?;
                 return Ok(Commit(Some((card, Err(Refusal::OtherOffer)))));
@@ -128,12 +131,12 @@ impl Stream {
                     cards::update(tx, &card)?;
                     match recorded.verdict {
                         Verdict::Approved => stream.grant(tx, &card, &subject, &recorded.token)?,
-                        // A narrower plan is a new plan with a card of its own, so nothing is granted here.
-                        Verdict::Declined | Verdict::EditRequested | Verdict::Conditional => {
+                        // What is wanted instead is a new plan with a card of its own, so nothing is granted here.
+                        verdict @ (Verdict::Declined | Verdict::EditRequested | Verdict::Conditional) => {
                             if card.face.kind == CardKind::Root {
                                 queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                             }
-                            Ok(Granted::Declined)
+                            Ok(if verdict == Verdict::Declined { Granted::Declined } else { Granted::ChangeWanted })
                         }
                     }
                 }
@@ -195,7 +198,12 @@ impl Stream {
                     Err(refusal) => Ok(Err(refusal)),
                 }
             }
-            Some(Kind::HouseRules | Kind::Step) | None => Ok(Err(Refusal::NothingAsked)),
+            Some(Kind::HouseRules) => {
+                // Nothing is spent: the decision itself, on record by now, is what counts.
+                Ok(Ok(Granted::HouseRules))
+            }
+            // A command is signed and used on the spot; no card asks for one.
+            Some(Kind::Step) | None => Ok(Err(Refusal::NothingAsked)),
         }
     }
 
@@ -207,6 +215,11 @@ impl Stream {
                 }
                 Ok("Declined. Nothing ran.".to_owned())
             }
+            Granted::ChangeWanted => {
+                self.tell("Noted: not like that. Nothing ran. Say it again with what should be different.").await?;
+                Ok("Nothing ran. Say it again with what should be different.".to_owned())
+            }
+            Granted::HouseRules => Ok("Signed. Silas does these by itself again.".to_owned()),
             Granted::Root(wish) => {
                 if let Some(wish) = wish {
                     self.take_turn(wish).await;
@@ -251,7 +264,9 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
             let may_go = match card.face.kind {
                 CardKind::Done | CardKind::Report | CardKind::Conflict => true,
-                CardKind::Root | CardKind::Plan | CardKind::Pairing => card.state == CardState::Parked,
+                CardKind::Root | CardKind::Plan | CardKind::HouseRules | CardKind::Pairing => {
+                    card.state == CardState::Parked
+                }
             };
             if may_go {
                 card.state = CardState::Closed;
@@ -319,12 +334,6 @@ impl Stream {
 
 fn is_late(card: &Card, now: Timestamp) -> bool {
     card.state == CardState::Open && card.offer.as_ref().is_some_and(|offer| now >= offer.expires_at)
-}
-
-/// An undo can be asked for or left alone; declining it would only throw it away.
-fn answers_what_is_asked(card: &Card, token: &Token) -> bool {
-    let is_undo = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Undo);
-    !is_undo || token.body.verdict == Verdict::Approved
 }
 
 fn unknown_card() -> Trouble {

@@ -22,6 +22,7 @@ impl Stream {
         let stream = Arc::new(Stream::new(parts));
         stream.enter_epoch().await?;
         stream.know_checkpoints().await?;
+        stream.know_revocations().await?;
         stream.note_start_of_stream(terminal, version).await?;
         stream.restore_outbox().await?;
         let recovered = stream.recover().await?;

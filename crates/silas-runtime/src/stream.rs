@@ -2,8 +2,11 @@
 
 use crate::activity::{self, Beside};
 use crate::consumer::Holds;
+use crate::grants;
 use crate::letters;
-use crate::view::{CardsPage, Entry, GrantView, Sender, Snapshot, UndoView, Update, WorkView};
+use crate::view::{
+    ActivityView, CardsPage, DeviceView, Entry, GrantView, Sender, Snapshot, UndoView, Update, WorkView,
+};
 use crate::work::SecretSource;
 use crate::work::{Running, Stop, WorkRecord};
 use crate::{Places, Trouble, Words};
@@ -13,12 +16,11 @@ use silas_core::card::{Card, CardKind};
 use silas_core::checkpoint::Head;
 use silas_core::device::Certificate;
 use silas_core::event::Text;
-use silas_core::evidence::{self, When};
-use silas_core::roots::{Place, RootGrant};
-use silas_core::token::Kind;
-use silas_core::{Clock, Digest, ExecutionId, InstallationId, KeyId, Random, Timestamp, reflex};
+use silas_core::revocation::Revocations;
+use silas_core::roots::Place;
+use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, reflex};
 use silas_sandbox::Launcher;
-use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, tokens, undo_records};
+use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, undo_records};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -88,6 +90,15 @@ pub struct Stream {
     updates: broadcast::Sender<Update>,
     /// The last number of the channel outbox that may be given out. Moved by whoever commits an entry, read by doors.
     pub(crate) outbox: watch::Sender<u64>,
+    /// What is revoked, for doors that have a device on the line. Written when a newer list is in force.
+    pub(crate) revoked: watch::Sender<Arc<Revocations>>,
+}
+
+/// What Activity shows: what happened, what is allowed, and to whom.
+pub(crate) struct Told {
+    pub(crate) activity: ActivityView,
+    pub(crate) grants: Vec<GrantView>,
+    pub(crate) devices: Vec<DeviceView>,
 }
 
 /// Entries and pieces of work that the Stream shows.
@@ -123,6 +134,7 @@ impl Stream {
             verified: Mutex::new(None),
             updates,
             outbox: watch::Sender::new(0),
+            revoked: watch::Sender::default(),
         }
     }
 
@@ -130,8 +142,18 @@ impl Stream {
         &self.engine.anchor().installation
     }
 
+    /// Counts restores and resets.
+    pub fn epoch(&self) -> u64 {
+        self.engine.anchor().epoch
+    }
+
     pub fn updates(&self) -> broadcast::Receiver<Update> {
         self.updates.subscribe()
+    }
+
+    /// Changes whenever something is revoked. A door closes the connection of a device that is in it.
+    pub fn revocations(&self) -> watch::Receiver<Arc<Revocations>> {
+        self.revoked.subscribe()
     }
 
     /// Tells whoever listens; nobody listening is fine.
@@ -140,11 +162,8 @@ impl Stream {
     }
 
     pub async fn device(&self, key: &KeyId) -> Result<Option<Certificate>, Trouble> {
-        let key = key.clone();
-        let found = self.store.read(move |tx| devices::get(tx, &key)).await?;
-        // Checked when it was written, checked when it is read: a tampered database pairs nobody.
-        let anchor = self.engine.anchor();
-        Ok(found.filter(|certificate| certificate.verifies(&anchor.root, &anchor.installation)))
+        let (engine, key) = (self.engine.clone(), key.clone());
+        Ok(self.store.read(move |tx| Ok(engine.device(tx, &key)?)).await?.ok())
     }
 
     /// Everything that a door needs to draw itself.
@@ -167,9 +186,10 @@ impl Stream {
         }
         let mut work: Vec<WorkView> = work.into_values().collect();
         work.sort_by_key(|view| view.started_at);
-        let (activity, grants) = self.activity().await?;
+        let Told { activity, grants, devices } = self.activity().await?;
         Ok(Snapshot {
             installation: self.installation().clone(),
+            epoch: self.epoch(),
             now,
             entries: entries.into_iter().map(entry).collect(),
             seq,
@@ -178,6 +198,7 @@ impl Stream {
             work,
             activity,
             grants,
+            devices,
             understood: reflex::UNDERSTOOD.iter().map(|&sentence| sentence.to_owned()).collect(),
             dead_letters,
             undoable: undoable.into_iter().filter_map(undo).collect(),
@@ -185,15 +206,18 @@ impl Stream {
         })
     }
 
-    pub(crate) async fn activity(&self) -> Result<(crate::view::ActivityView, Vec<GrantView>), Trouble> {
+    pub(crate) async fn activity(&self) -> Result<Told, Trouble> {
         let verified = *lock(&self.verified);
         let words = self.words.clone();
-        let anchor = self.engine.anchor().clone();
+        let engine = self.engine.clone();
         let told = self.store.read(move |tx| {
             let entries = ledger::latest(tx, LEDGER_SHOWN)?;
             let head = ledger::head(tx)?.map(|(seq, hash)| Head { seq, hash });
             let rows = activity::narrate(&entries, &Lookup(tx), &words);
-            Ok((activity::view(rows, head, anchor.epoch, verified), grants(tx, &anchor, &words)?))
+            let activity = activity::view(rows, head, engine.anchor().epoch, verified);
+            let grants = grants::allowed(tx, &engine, &words)?;
+            let devices = grants::devices(tx, &engine, &grants)?;
+            Ok(Told { activity, grants: grants.into_iter().map(|(_, view)| view).collect(), devices })
         });
         Ok(told.await?)
     }
@@ -213,7 +237,7 @@ impl Stream {
     /// Tells the doors that the ledger has grown.
     pub(crate) async fn publish_activity(&self) {
         match self.activity().await {
-            Ok((activity, grants)) => self.publish(Update::Activity { activity, grants }),
+            Ok(Told { activity, grants, devices }) => self.publish(Update::Activity { activity, grants, devices }),
             Err(trouble) => tracing::error!(%trouble, "activity cannot be told"),
         }
     }
@@ -267,9 +291,9 @@ impl Stream {
 
     /// The directories that the owner named, oldest first.
     pub(crate) async fn roots(&self) -> Result<Vec<Place>, Trouble> {
-        let anchor = self.engine.anchor().clone();
-        let granted = self.store.read(move |tx| roots(tx, &anchor)).await?;
-        Ok(granted.into_iter().map(|(place, _)| place).collect())
+        let engine = self.engine.clone();
+        let allowed = self.store.read(move |tx| Ok(engine.roots(tx)?)).await?;
+        Ok(allowed.into_iter().map(|(grant, _)| grant.place).collect())
     }
 }
 
@@ -305,56 +329,10 @@ fn page(cards: Vec<Card>, from: usize) -> CardsPage {
 fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
     let mut open = cards::list_open(tx)?;
     open.sort_by_key(|card| match card.face.kind {
-        CardKind::Root | CardKind::Plan | CardKind::Pairing => 0,
+        CardKind::Root | CardKind::Plan | CardKind::HouseRules | CardKind::Pairing => 0,
         CardKind::Done | CardKind::Report | CardKind::Conflict => 1,
     });
     Ok(open)
-}
-
-/// The directories that were allowed, and since when.
-fn roots(tx: &ReadTx<'_>, anchor: &evidence::Anchor) -> Result<Vec<(Place, Timestamp)>, silas_store::Error> {
-    let granted = tokens::by_kind(tx, Kind::Root)?;
-    Ok(granted
-        .into_iter()
-        .filter(|stored| {
-            let when = When::AlreadyCommitted;
-            evidence::verify_token(&stored.token, &stored.certificate, Kind::Root, anchor, when).is_ok()
-                && Digest::of(stored.payload.as_bytes()) == stored.token.body.offer.plan_hash
-        })
-        .filter_map(|stored| {
-            let grant: RootGrant = silas_core::canonical::read(&stored.payload).ok()?;
-            Some((grant.place, stored.token.body.offer.issued_at))
-        })
-        .collect())
-}
-
-fn grants(tx: &ReadTx<'_>, anchor: &evidence::Anchor, words: &Words) -> Result<Vec<GrantView>, silas_store::Error> {
-    let mut grants = Vec::new();
-    for stored in tokens::by_kind(tx, Kind::HouseRules)? {
-        let when = When::AlreadyCommitted;
-        if evidence::verify_token(&stored.token, &stored.certificate, Kind::HouseRules, anchor, when).is_err() {
-            continue;
-        }
-        let Ok(rules) = silas_core::canonical::read::<silas_approval::house_rules::HouseRules>(&stored.payload) else {
-            continue;
-        };
-        let left = stored.token.body.offer.max_executions.saturating_sub(stored.executions_used);
-        for rule in rules.rules {
-            grants.push(GrantView {
-                title: rule.words().to_owned(),
-                text: format!("House rule · {left} uses left"),
-                since: stored.token.body.offer.issued_at,
-            });
-        }
-    }
-    for (place, since) in roots(tx, anchor)? {
-        grants.push(GrantView {
-            title: format!("Plans may work in {}", words.path(&place.path)),
-            text: "Each plan still asks you".to_owned(),
-            since,
-        });
-    }
-    Ok(grants)
 }
 
 struct Lookup<'a, 'c>(&'a ReadTx<'c>);

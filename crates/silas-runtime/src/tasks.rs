@@ -13,6 +13,7 @@ use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::message::Message;
 use silas_core::reflex::{self, Decision};
+use silas_core::revocation::Revocations;
 use silas_core::task::{self, Ending, OperationId, Refusal, TITLE_CHARS_MAX, TaskCall, TaskId};
 use silas_core::{MessageId, canonical};
 use silas_gates::scrub;
@@ -100,9 +101,10 @@ impl Stream {
     /// do not verify.
     async fn prepare(&self, message: &MessageId, call: TaskCall) -> Result<Option<Instructed>, Trouble> {
         let (message, anchor, now) = (message.clone(), self.engine.anchor().clone(), self.clock.now());
+        let revocations = self.engine.revocations();
         let preparing = self.store.write(move |tx| {
             let Some(instruction) = instructions::get(tx, &message)? else { return Ok(Commit(None)) };
-            let Some(instructed) = Instructed::verified(&message, &instruction, &call, &anchor) else {
+            let Some(instructed) = Instructed::verified(&message, &instruction, &call, &anchor, &revocations) else {
                 return Ok(Commit(None));
             };
             if saga::prepare(tx, &message, &call, now)? {
@@ -161,7 +163,9 @@ impl Stream {
         let (message, anchor) = (saga.message.clone(), self.engine.anchor().clone());
         let checking = self.store.read(move |tx| {
             let instruction = instructions::get(tx, &message)?;
-            Ok(instruction.and_then(|words| Instructed::verified(&message, &words, &saga.call, &anchor)))
+            // Prepared is committed: whoever was revoked since, the second half follows the first.
+            let revocations = Revocations::default();
+            Ok(instruction.and_then(|words| Instructed::verified(&message, &words, &saga.call, &anchor, &revocations)))
         });
         match checking.await? {
             Some(instructed) => self.settle(instructed).await,

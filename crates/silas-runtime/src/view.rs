@@ -6,14 +6,17 @@ use silas_core::chain::Link;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
+use silas_core::device::DeviceKind;
 use silas_core::session::SessionType;
 use silas_core::task::{TaskId, TaskState};
-use silas_core::{ExecutionId, InstallationId, MessageId, SessionId, Timestamp, WorkItemId};
+use silas_core::{ExecutionId, InstallationId, KeyId, MessageId, SessionId, Timestamp, TokenId, WorkItemId};
 
 /// Everything a door needs to draw itself after connecting; later changes come as [`Update`]s.
 #[derive(Clone, Debug, Serialize)]
 pub struct Snapshot {
     pub installation: InstallationId,
+    /// Counts restores; a withdrawal names it.
+    pub epoch: u64,
     pub now: Timestamp,
     pub entries: Vec<Entry>,
     /// The number in the channel outbox up to which `entries` tells; what comes later is delivered.
@@ -26,6 +29,7 @@ pub struct Snapshot {
     pub work: Vec<WorkView>,
     pub activity: ActivityView,
     pub grants: Vec<GrantView>,
+    pub devices: Vec<DeviceView>,
     /// The sentences that are understood without a model.
     pub understood: Vec<String>,
     /// What could not be done and was put aside, oldest first.
@@ -41,7 +45,7 @@ pub struct Snapshot {
 pub enum Update {
     Cards(CardsPage),
     Work { work: WorkView },
-    Activity { activity: ActivityView, grants: Vec<GrantView> },
+    Activity { activity: ActivityView, grants: Vec<GrantView>, devices: Vec<DeviceView> },
 }
 
 /// Cards of the review queue, in order.
@@ -187,11 +191,38 @@ pub enum Icon {
 }
 
 /// Something the owner has allowed, in words.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct GrantView {
+    /// What a withdrawal names.
+    pub token: TokenId,
     pub title: String,
+    /// What it allows, in a sentence or two.
     pub text: String,
+    /// How often it can still be used, and how often at first; `None` if it does not run out by use.
+    pub uses: Option<Uses>,
     pub since: Timestamp,
+    /// `None` if it holds until it is revoked.
+    pub until: Option<Timestamp>,
+    /// The device that signed it.
+    pub signed_on: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Uses {
+    pub left: u32,
+    pub of: u32,
+}
+
+/// A device of the owner's.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DeviceView {
+    pub key: KeyId,
+    pub name: String,
+    pub kind: DeviceKind,
+    pub since: Timestamp,
+    pub is_revoked: bool,
+    /// The house rules and directories that it signed and that go with it.
+    pub n_grants: u32,
 }
 
 /// A task of the owner's.
@@ -221,6 +252,8 @@ pub struct ProofView {
     pub title: String,
     pub outcome: Outcome,
     pub claim: String,
+    /// What the claim does not rule out, in sentences.
+    pub caveats: Vec<String>,
     pub steps: Vec<ProofStep>,
     pub before: Vec<CheckResult>,
     pub after: Vec<CheckResult>,

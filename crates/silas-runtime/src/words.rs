@@ -2,6 +2,7 @@
 //!
 //! Verbs first, numbers exact, no jargon. A door shows these texts and adds none.
 
+use silas_approval::house_rules::HouseRules;
 use silas_core::canonical;
 use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
 use silas_core::changeset::FileDiff;
@@ -11,7 +12,10 @@ use silas_core::taint::Taint;
 use silas_core::work::{Directory, WorkItem};
 use silas_gates::scrub;
 
+mod checks;
+mod claim;
 mod outside;
+pub(crate) use claim::{caveats, claim};
 
 /// Longest name of a directory in an intent.
 const NAME_CHARS_MAX: usize = 28;
@@ -46,6 +50,8 @@ impl Words {
             CardKind::Root => {
                 canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
             }
+            CardKind::HouseRules => canonical::read::<HouseRules>(payload)
+                .is_ok_and(|rules| rules == HouseRules::current() && rules.card_face() == card.face),
             CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
         }
     }
@@ -99,17 +105,7 @@ impl Words {
                     title: "Steps".to_owned(),
                     lines: d.steps.iter().map(|s| scrub::visible(&s.run.words())).collect(),
                 },
-                Detail {
-                    title: "Checks".to_owned(),
-                    lines: d
-                        .verify
-                        .iter()
-                        .map(|c| {
-                            let network = if c.network { ", with the plan's network" } else { "" };
-                            format!("{}: {}{network}", scrub::visible(&c.run.words()), expected(&c.expect))
-                        })
-                        .collect(),
-                },
+                Detail { title: "Checks".to_owned(), lines: d.verify.iter().map(checks::line).collect() },
                 Detail {
                     title: "Limits".to_owned(),
                     lines: vec![
@@ -121,13 +117,14 @@ impl Words {
                             "Works in a private copy; .git is read-only"
                         }
                         .to_owned(),
-                        "The commands may change what the checks look at; the checks are not protected yet".to_owned(),
+                        checks::protection(&d.verify),
                     ],
                 },
             ],
             diffs: Vec::new(),
             ctas: vec![
                 approve("Do it, apply when green", &format!("Changes files in {name} when the checks turn green.")),
+                Cta { press: Press::Change, label: "Ask for a change".to_owned(), consequence: String::new() },
                 decline("Decline"),
             ],
         };
@@ -152,11 +149,14 @@ impl Words {
         }
         outside::add_to(&mut face, d);
         let check = d.verify.first().map_or_else(String::new, |c| scrub::visible_line(&c.run.words(), 200));
-        let when_done = match d.verify.len() {
-            0 => "No check, you decide".to_owned(),
-            1 if check.chars().count() <= 20 => format!("{check} passes"),
-            1 => "1 check, listed below".to_owned(),
-            n => format!("{n} checks, listed below"),
+        let n_open = d.verify.iter().filter(|check| !check.protected).count();
+        let when_done = match (d.verify.len(), n_open) {
+            (0, _) => "No check, you decide".to_owned(),
+            (1, 0) if check.chars().count() <= 20 => format!("{check} passes"),
+            (1, 0) => "1 check, listed below".to_owned(),
+            (1, _) => "1 check, not protected".to_owned(),
+            (n, 0) => format!("{n} checks, listed below"),
+            (n, open) => format!("{n} checks, {open} not protected"),
         };
         face.facts.push(fact("Done when", &when_done));
         face.facts.push(fact("Stops at", &duration(d.budget.max_wall_time_seconds)));
@@ -230,6 +230,8 @@ pub struct ResultFacts<'a> {
     pub before: &'a [CheckResult],
     pub after: &'a [CheckResult],
     pub diffs: &'a [FileDiff],
+    pub flags: &'a [String],
+    pub unseen: &'a [String],
     pub outputs: &'a [String],
     /// Whose words outputs and changes are.
     pub taint: Taint,
@@ -260,6 +262,14 @@ impl ResultFacts<'_> {
             )];
             details.push(Detail { title: "Text from outside".to_owned(), lines });
         }
+        for (title, lines) in
+            [("Look at this twice", self.flags), ("Changed, but the checks saw the approved version", self.unseen)]
+        {
+            if !lines.is_empty() {
+                let lines = lines.iter().map(|line| scrub::visible(line)).collect();
+                details.push(Detail { title: title.to_owned(), lines });
+            }
+        }
         if !self.moved_on.is_empty() {
             let lines = self.moved_on.iter().map(|line| scrub::visible(line)).collect();
             let title = "You changed this meanwhile, and the checks ran again with it".to_owned();
@@ -282,7 +292,8 @@ impl ResultFacts<'_> {
             facts: Vec::new(),
             evidence: has_checks.then(|| EvidenceBlock {
                 outcome: self.outcome,
-                claim: claim(self.outcome).to_owned(),
+                claim: claim(self.outcome, self.before, self.after),
+                caveats: caveats(self.outcome, self.before, self.after),
                 before: self.before.to_vec(),
                 after: self.after.to_vec(),
             }),
@@ -300,16 +311,6 @@ impl ResultFacts<'_> {
             face.facts.push(fact("Checks", &turned(self.before, self.after)));
         }
         face
-    }
-}
-
-/// What may be claimed. Checks are not protected from the work yet, and the claim says so.
-pub(crate) fn claim(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Proved => "Proved: red before, green after, checks not protected",
-        Outcome::Guarded => "Guarded: green before and after",
-        Outcome::Failed => "Not done: a check is red",
-        Outcome::Unproven => "Unproven: there was no check",
     }
 }
 

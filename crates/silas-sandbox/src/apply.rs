@@ -18,6 +18,7 @@ use silas_core::evidence::{self, Evidence, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
+use silas_core::revocation::Revocations;
 use silas_core::token::Kind;
 use silas_core::work::WorkItem;
 use std::collections::BTreeSet;
@@ -139,6 +140,7 @@ impl Work<'_> {
         settling.settle(&sites).doing(|| "Putting the staged files on disk".to_owned())?;
         fail::point(FailPoint::ApplyStaged);
         lifeline.holds()?;
+        self.still_counts()?;
         let journal = Journal {
             execution: execution.clone(),
             evidence: self.evidence.clone(),
@@ -150,6 +152,17 @@ impl Work<'_> {
         };
         journal.save(&self.ground.memory.journal(execution))?;
         Ok(journal)
+    }
+
+    /// Asked again at the last moment in which nothing is in place: what was revoked while the work was under way is not
+    /// applied.
+    fn still_counts(&self) -> Result<(), Error> {
+        let revocations = self.ground.memory.revocations(&self.ground.anchor)?;
+        let tokens = self.evidence.roots.iter().map(|root| &root.token).chain([&self.evidence.token]);
+        for token in tokens {
+            revocations.allow(token)?;
+        }
+        Ok(())
     }
 
     /// The directories of new files that the owner does not have, parents first.
@@ -209,7 +222,8 @@ fn go_forward(ground: &Ground, mut journal: Journal, roots: &[&Granted]) -> Resu
 /// Whether a committed journal is really what was approved: who and what, not when.
 pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<Vec<Root>, Error> {
     let evidence = &journal.evidence;
-    evidence::verify(evidence, Kind::Plan, &ground.anchor, When::AlreadyCommitted)?;
+    // What is committed is finished, whoever was revoked since: half of it in place would be worse.
+    evidence::verify(evidence, Kind::Plan, &ground.anchor, &Revocations::default(), When::AlreadyCommitted)?;
     let plan = WorkItem::from_canonical(&evidence.payload).map_err(Error::Damaged)?;
     let roots = permit::roots(&plan, &ground.data_dir)?;
     if evidence.execution != journal.execution || permit::places(&roots) != journal.places {

@@ -12,23 +12,24 @@ use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::lifeline::Lifeline;
 use crate::permit::{self, Permit};
-use crate::private_copy::Throwaway;
 use crate::protocol::{WorkshopAsk, WorkshopSays};
 use crate::relay::Relay;
 use crate::tree::{self, Manifest};
 use crate::workspace::{self, Ran, Reach, Run, Wanted, Workspace};
 use crate::{Applied, Changes, Copied, Error, frame, step};
 use serde::Serialize;
-use silas_core::changeset::Changeset;
-use silas_core::check::{CheckResult, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed, Outcome};
+use silas_core::changeset::{Change, Changeset};
+use silas_core::check::{CheckResult, Outcome};
 use silas_core::envelope::{ExecutionResult, Metadata};
-use silas_core::event::Phase;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
-use silas_core::roots;
+use silas_core::testlog::TestLog;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+
+mod side_by_side;
+mod verify;
 
 pub(crate) struct Bench {
     ground: Ground,
@@ -38,6 +39,8 @@ pub(crate) struct Bench {
     deadline: Instant,
     workspace: Option<Workspace>,
     before: Vec<CheckResult>,
+    /// Which tests ran before, for those checks that say so.
+    tests_before: Vec<Option<TestLog>>,
     n_steps_run: usize,
     /// What the copies are once all steps have run. Everything after works with this.
     finished: Option<Finished>,
@@ -67,6 +70,7 @@ impl Bench {
             deadline: Instant::now() + left,
             workspace: None,
             before: Vec::new(),
+            tests_before: Vec::new(),
             n_steps_run: 0,
             finished: None,
             after: Vec::new(),
@@ -79,7 +83,7 @@ impl Bench {
         while let Ok(Some(ask)) = frame::receive::<WorkshopAsk>(&mut self.socket) {
             let answered = match ask {
                 WorkshopAsk::Copy => self.copy().and_then(|done| reply(&done)),
-                WorkshopAsk::Check { phase, n } => self.check(phase, n).and_then(|done| reply(&done)),
+                WorkshopAsk::Checks { phase } => self.checks(phase).and_then(|done| reply(&done)),
                 WorkshopAsk::Step { n } => self.step(n).and_then(|done| reply(&done)),
                 WorkshopAsk::Changes => self.changes().and_then(|done| reply(&done)),
                 WorkshopAsk::Apply => self.apply().and_then(|done| reply(&done)),
@@ -127,116 +131,12 @@ impl Bench {
         Ok(copied)
     }
 
-    fn check(&mut self, phase: Phase, n: usize) -> Result<CheckResult, Error> {
-        let n_checks = self.permit.plan.definition().verify.len();
-        let n_steps = self.permit.plan.definition().steps.len();
-        let done = match phase {
-            Phase::Before => self.before.len(),
-            Phase::After => self.after.len(),
-        };
-        self.must(n == done && n < n_checks, "checks run once each, in their order")?;
-        match phase {
-            Phase::Before => self.must(self.n_steps_run == 0, "this check runs before the steps")?,
-            Phase::After => {
-                self.must(self.before.len() == n_checks, "every check runs before the steps too")?;
-                self.must(self.n_steps_run == n_steps, "this check runs after the steps")?;
-                self.finish()?;
-            }
-        }
-        let result = self.run_check(n)?;
-        let (results, point) = match phase {
-            Phase::Before => (&mut self.before, FailPoint::CheckedBefore),
-            Phase::After => (&mut self.after, FailPoint::CheckedAfter),
-        };
-        results.push(result.clone());
-        if results.len() == n_checks {
-            fail::point(point);
-        }
-        Ok(result)
-    }
-
-    fn run_check(&self, n: usize) -> Result<CheckResult, Error> {
-        let check = &self.permit.plan.definition().verify[n];
-        let workspace = self.workspace()?;
-        let (roots, lifeline) = (&self.permit.roots, Lifeline::of(&self.socket));
-        let copies = match &self.finished {
-            Some(finished) => workspace.throwaways(roots, &finished.trees, &finished.base, lifeline)?,
-            None => workspace.throwaways(roots, &workspace.originals(), &workspace.seen(roots, lifeline)?, lifeline)?,
-        };
-        let hosts = if check.network { self.permit.plan.definition().hosts.as_slice() } else { &[] };
-        let mut relay = Relay::new(&self.socket);
-        let reach = Reach { hosts, ..Reach::default() };
-        let run = Run { reach, wall: self.wall(Some(check.timeout))?, ..self.run(&check.run, None, &mut relay) };
-        let outcome = match workspace.run_check(run, &copies)? {
-            Ran::Ended(outcome) => outcome,
-            Ran::NotStarted(reason) => {
-                let name = check.name.clone();
-                let output = String::new();
-                return Ok(CheckResult { name, passed: false, reason, output, exit_code: None, took_ms: 0 });
-            }
-        };
-        let (passed, reason) = self.judge(&check.expect, &outcome, &copies);
-        Ok(CheckResult {
-            name: check.name.clone(),
-            passed,
-            reason,
-            output: words(&outcome.stdout, &outcome.stderr, OUTPUT_CHARS_KEPT),
-            exit_code: match outcome.ended {
-                Ended::Exited(code) => Some(code),
-                Ended::Signalled(_) | Ended::TimedOut { .. } => None,
-            },
-            took_ms: millis(outcome.took),
-        })
-    }
-
-    fn judge(&self, expect: &Expectation, outcome: &CellOutcome, copies: &[Throwaway<'_>]) -> (bool, String) {
-        let needs_all = match expect {
-            Expectation::Equals(_) | Expectation::Regex(_) => true,
-            Expectation::OutputLt(_) | Expectation::OutputGt(_) => true,
-            Expectation::ExitCode(_) | Expectation::Contains(_) => false,
-            Expectation::FileExists(_) | Expectation::NotEmpty => false,
-        };
-        if let Some(why) = self.why_killed(outcome) {
-            return (false, why);
-        }
-        if needs_all && outcome.is_truncated {
-            return (false, "The output is too long to be judged".to_owned());
-        }
-        let file_found = if let Expectation::FileExists(path) = expect { self.file_exists(path, copies) } else { None };
-        expect.judge(&Observed { ended: outcome.ended.clone(), stdout: outcome.stdout.clone(), file_found })
-    }
-
     /// What nobody but us can know of the end of a program.
     fn why_killed(&self, outcome: &CellOutcome) -> Option<String> {
         if outcome.is_memory_exceeded {
             return Some(format!("Out of memory (limit {} MB)", self.ground.limits.memory_bytes_max >> 20));
         }
         outcome.is_disk_nearly_full.then(|| "Stopped because the disk was nearly full".to_owned())
-    }
-
-    /// In the copies or in a directory that may be read; `None` anywhere else.
-    fn file_exists(&self, path: &str, copies: &[Throwaway<'_>]) -> Option<bool> {
-        let below = |rest: &str, has: &dyn Fn(&[u8]) -> bool| {
-            let rest = rest.trim_matches('/');
-            rest.is_empty() || has(rest.as_bytes())
-        };
-        let private = &self.workspace.as_ref()?.copies;
-        let in_copy = |n: usize| move |rest: &[u8]| private[n].has(&self.permit.roots[n], &copies[n], rest);
-        if !path.starts_with('/') {
-            return Some(below(path, &in_copy(0)));
-        }
-        let innermost = |place: &&silas_core::roots::Place| roots::contains(&place.path, path);
-        let written = self.permit.roots.iter().map(|root| &root.granted.place);
-        let read = self.permit.reads.iter().map(|read| &read.place);
-        let place = written.chain(read).filter(innermost).max_by_key(|place| place.path.len())?;
-        let rest = &path[place.path.len()..];
-        match self.permit.roots.iter().position(|root| root.granted.place == *place) {
-            Some(n) => Some(below(rest, &in_copy(n))),
-            None => {
-                let read = self.permit.reads.iter().find(|read| read.place == *place)?;
-                Some(below(rest, &|rest| read.dir.has(rest)))
-            }
-        }
     }
 
     fn step(&mut self, n: usize) -> Result<ExecutionResult, Error> {
@@ -254,7 +154,7 @@ impl Bench {
             reach,
             toolchains: &config.toolchains,
             wall: self.wall(None)?,
-            ..self.run(&envelope.args, cwd, &mut relay)
+            ..self.command(&envelope.args, cwd, &mut relay)
         };
         let (execution, index) = (self.permit.evidence.execution.clone(), envelope.step_index);
         let result = match workspace.run_step(run)? {
@@ -286,15 +186,17 @@ impl Bench {
         let workspace = self.workspace()?;
         let changeset = self.finished()?.changeset.clone();
         let roots = &self.permit.roots;
-        let diffs = diff::of(&changeset, |change| {
+        let sides = |change: &Change| {
             let n = roots.iter().position(|root| root.nth == change.directory)?;
             Some(Sides {
                 real: &roots[n].granted.dir,
                 changed: workspace.source_of(n, &change.path).ok()?,
                 directory: if roots.len() > 1 { roots[n].granted.place.path.clone() } else { String::new() },
             })
-        })?;
-        Ok(Changes { changeset, diffs })
+        };
+        let diffs = diff::of(&changeset, sides)?;
+        let flags = diff::flags(&changeset, sides, Lifeline::of(&self.socket))?;
+        Ok(Changes { diffs, flags, unseen: self.unseen()?, changeset })
     }
 
     fn apply(&mut self) -> Result<Applied, Error> {
@@ -379,7 +281,7 @@ impl Bench {
         }
         let git = silas_core::check::Command::Argv(Vec::new());
         let mut relay = Relay::new(&self.socket);
-        let run = Run { wall: self.wall(None)?, ..self.run(&git, None, &mut relay) };
+        let run = Run { wall: self.wall(None)?, ..self.command(&git, None, &mut relay) };
         for (changes, committed) in each.iter_mut().zip(workspace.committed(&run)?) {
             changes.extend(committed);
             changes.sort_by(|a, b| a.path.cmp(&b.path));
@@ -398,7 +300,7 @@ impl Bench {
         self.workspace.as_ref().ok_or_else(|| Error::Order("the copy is made first".to_owned()))
     }
 
-    fn run<'a>(
+    fn command<'a>(
         &'a self,
         command: &'a silas_core::check::Command,
         cwd: Option<&'a str>,
@@ -412,6 +314,8 @@ impl Bench {
             kept: self.permit.kept.as_deref(),
             reach: Reach::default(),
             toolchains: &self.permit.plan.definition().toolchains,
+            env: &[],
+            mounts: &[],
             limits: &self.ground.limits,
             wall: Duration::ZERO,
             lifeline: Lifeline::of(&self.socket),

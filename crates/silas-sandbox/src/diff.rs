@@ -1,14 +1,16 @@
 //! How the changed files read, line by line, for the person who decides. Bounded in every direction; what is left out is
 //! counted. Characters that could make a line look like another are written out.
 
-use crate::Error;
 use crate::dir::Dir;
 use crate::error::Doing;
-use crate::observe;
+use crate::lifeline::Lifeline;
 use crate::observe::Seen;
+use crate::{Error, commits, observe};
 use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileState};
+use silas_core::flags::{self, FLAGS_MAX, Flag};
 use silas_core::relpath::RelPath;
 use similar::{ChangeTag, TextDiff};
+use std::collections::HashSet;
 use std::io::Read;
 use std::time::Duration;
 
@@ -18,6 +20,8 @@ const FILES_MAX: usize = 50;
 const TEXT_BYTES_MAX: u64 = 256 << 10;
 const LINES_MAX: usize = 400;
 const LINE_CHARS_MAX: usize = 500;
+/// Files that are looked through for what to look at twice.
+const FLAGGED_FILES_MAX: usize = 2000;
 const CONTEXT_LINES: usize = 3;
 /// After this the comparison takes the simple way and shows more lines as changed than it might.
 const TIME_MAX: Duration = Duration::from_millis(500);
@@ -28,6 +32,39 @@ pub(crate) fn of<'d>(
     sides: impl Fn(&Change) -> Option<Sides<'d>>,
 ) -> Result<Vec<FileDiff>, Error> {
     changeset.changes.iter().take(FILES_MAX).filter_map(|change| Some(one(change, &sides(change)?))).collect()
+}
+
+/// What to look at twice. Looks at more files than are shown: what is hidden among many is what one looks for.
+pub(crate) fn flags<'d>(
+    changeset: &Changeset,
+    sides: impl Fn(&Change) -> Option<Sides<'d>>,
+    lifeline: Lifeline<'_>,
+) -> Result<Vec<Flag>, Error> {
+    let mut found = Vec::new();
+    // What a repository is made of is not for reading; what was committed stands in the directory too, or is gone.
+    let files = changeset.changes.iter().filter(|change| !commits::is_in_repository(&change.path));
+    for change in files.take(FLAGGED_FILES_MAX) {
+        lifeline.holds()?;
+        let Some(sides) = sides(change) else { continue };
+        let before = text(sides.real, &change.path, change.before.as_ref())?.unwrap_or_default();
+        let after = text(&sides.changed, &change.path, change.after.as_ref())?;
+        let known: HashSet<&str> = before.lines().collect();
+        let added = after.iter().flat_map(|text| text.lines()).filter(|line| !known.contains(line));
+        let mut here = flags::of(&change.path, added);
+        if after.is_none() {
+            let what = "is not text, or too long to look through".to_owned();
+            here.push(Flag { path: change.path.clone(), what });
+        }
+        if !sides.directory.is_empty() {
+            here.iter_mut().for_each(|flag| flag.what = format!("{} (in {})", flag.what, sides.directory));
+        }
+        found.extend(here);
+        if found.len() >= FLAGS_MAX {
+            break;
+        }
+    }
+    found.truncate(FLAGS_MAX);
+    Ok(found)
 }
 
 pub(crate) struct Sides<'d> {

@@ -1,11 +1,11 @@
-//! Something that the launcher has done by a child of its own, so that its loop goes on: a key is used, an apply is undone,
-//! a crash is cleaned up after. The child writes one answer into a pipe and ends.
+//! Something that is done by a child, so that its parent can go on: for the launcher a key is used, an apply is undone, a
+//! crash is cleaned up after; for a workshop checks run side by side. The child writes one answer into a pipe and ends.
 
 use crate::error::Doing;
 use crate::process::{self, Child};
 use crate::{Error, frame};
 use serde::Serialize;
-use std::io::{self, PipeReader, Read, Write};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 pub(crate) struct Errand<To> {
@@ -17,15 +17,17 @@ pub(crate) struct Errand<To> {
 }
 
 impl<To> Errand<To> {
+    /// The child keeps nothing of what is open here.
     pub(crate) fn run<T: Serialize>(to: To, body: impl FnOnce() -> Result<T, Error>) -> Result<Self, Error> {
-        let doing = || "Starting a helper process".to_owned();
-        let (pipe, mut answer_to) = io::pipe().doing(doing)?;
-        let child = process::fork(&[answer_to.as_raw_fd()], || {
-            let answer = body();
-            let bytes = frame::encode(&answer).or_else(|e| frame::encode(&Err::<(), Error>(e)));
-            i32::from(bytes.is_ok_and(|bytes| answer_to.write_all(&bytes).is_err()))
-        })
-        .doing(doing)?;
+        let (pipe, answer_to) = io::pipe().doing(starting)?;
+        let child = process::fork(&[answer_to.as_raw_fd()], || answer(answer_to, body)).doing(starting)?;
+        Ok(Errand { to, child, pipe, answer: Vec::new() })
+    }
+
+    /// The child works with what is open here, beside us.
+    pub(crate) fn run_beside<T: Serialize>(to: To, body: impl FnOnce() -> Result<T, Error>) -> Result<Self, Error> {
+        let (pipe, answer_to) = io::pipe().doing(starting)?;
+        let child = process::fork_beside(|| answer(answer_to, body)).doing(starting)?;
         Ok(Errand { to, child, pipe, answer: Vec::new() })
     }
 
@@ -58,4 +60,14 @@ impl<To> Errand<To> {
             if self.answer.is_empty() { frame::encode(&Err::<(), Error>(Error::Lost)) } else { Ok(self.answer) };
         (self.to, answer)
     }
+}
+
+fn starting() -> String {
+    "Starting a helper process".to_owned()
+}
+
+fn answer<T: Serialize>(mut to: PipeWriter, body: impl FnOnce() -> Result<T, Error>) -> i32 {
+    let answer = body();
+    let bytes = frame::encode(&answer).or_else(|e| frame::encode(&Err::<(), Error>(e)));
+    i32::from(bytes.is_ok_and(|bytes| to.write_all(&bytes).is_err()))
 }

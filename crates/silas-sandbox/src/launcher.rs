@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::evidence::Evidence;
 use silas_core::key_service::{KeyHelper, KeyReply};
+use silas_core::revocation::{RevocationList, Withdrawal};
 use silas_core::signature::Signature;
 use silas_core::token::TokenBody;
 use silas_core::toolchain::Toolchain;
@@ -54,6 +55,19 @@ impl Launcher {
     /// Has a browser's key certified, if the proof shows that it saw the pairing code.
     pub fn certify(&self, body: CertificateBody, proof: &str) -> Result<Certificate, Error> {
         self.ask(&LauncherAsk::Certify { body, proof: proof.to_owned() })
+    }
+
+    /// Has something taken back that a device withdrew: the root key signs the next list, and this launcher and every
+    /// later one refuses what is in it. Gives the list that is in force.
+    pub fn withdraw(&self, withdrawal: &Withdrawal, certificate: &Certificate) -> Result<RevocationList, Error> {
+        let (withdrawal, certificate) = (Box::new(withdrawal.clone()), Box::new(certificate.clone()));
+        self.ask(&LauncherAsk::Withdraw { withdrawal, certificate })
+    }
+
+    /// The list that is in force, once both sides have compared theirs. One with a lower number than the launcher
+    /// remembers changes nothing.
+    pub fn revocations(&self, known: Option<RevocationList>) -> Result<Option<RevocationList>, Error> {
+        self.ask(&LauncherAsk::Revocations(known))
     }
 
     /// Starts or resumes an approved execution.

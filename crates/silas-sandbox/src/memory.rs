@@ -4,7 +4,9 @@
 use crate::error::Doing;
 use crate::{Error, durable};
 use serde::{Deserialize, Serialize};
+use silas_core::evidence::{Anchor, Refusal};
 use silas_core::execution::ExecutionState;
+use silas_core::revocation::{RevocationList, Revocations};
 use silas_core::roots::Place;
 use silas_core::token::Kind;
 use silas_core::{Digest, ExecutionId, Timestamp, TokenId};
@@ -105,6 +107,31 @@ impl Memory {
         }
         records.sort_by(|(a, x), (b, y)| (x.first_spent_at, a).cmp(&(y.first_spent_at, b)));
         Ok(records)
+    }
+
+    /// The highest list of revocations that this launcher or an earlier one has seen. One that is there and does not
+    /// count is a reason to stop: without it, what was revoked would come to life again.
+    pub(crate) fn revocations(&self, anchor: &Anchor) -> Result<Revocations, Error> {
+        match read::<RevocationList>(&self.dir.join(REVOCATIONS))? {
+            None => Ok(Revocations::default()),
+            Some(list) => Revocations::checked(list, anchor).map_err(|e| Error::Damaged(format!("{REVOCATIONS}: {e}"))),
+        }
+    }
+
+    /// Remembers a list if it is newer, and says what is in force then. An older one is refused.
+    pub(crate) fn adopt(&self, list: RevocationList, anchor: &Anchor) -> Result<Revocations, Error> {
+        let known = self.revocations(anchor)?;
+        if known.list() == Some(&list) {
+            return Ok(known);
+        }
+        let next = known.followed_by(list, anchor)?;
+        // Two lists of one number would mean that the root key was used behind this memory's back.
+        if next.number() == known.number() {
+            return Err(Refusal::Revocations(silas_core::device::Mismatch::Number).into());
+        }
+        let bytes = serde_json::to_vec(&next.list()).map_err(|e| Error::Damaged(e.to_string()))?;
+        durable::replace(&self.dir.join(REVOCATIONS), &bytes).doing(|| "Recording what is revoked".to_owned())?;
+        Ok(next)
     }
 
     /// Single commands are remembered only until their approval can no longer be used anyway.
@@ -233,6 +260,8 @@ impl Memory {
     }
 }
 
+/// The list of what is revoked, as the root key signed it.
+pub(crate) const REVOCATIONS: &str = "revocations.json";
 /// Approvals are judged by the clock of the moment; this much may it be set back before an old one could look new, and
 /// then it would still be dated in the future.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(24 * 3600);

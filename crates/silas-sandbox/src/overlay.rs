@@ -8,9 +8,11 @@ use crate::dir::{Dir, Kind, Stat, split};
 use crate::error::Doing;
 use crate::lifeline::Lifeline;
 use crate::tree::{self, Git, Manifest};
+use crate::view::Mark;
 use crate::{Error, observe, syscall};
 use silas_core::relpath::RelPath;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
@@ -123,19 +125,70 @@ fn make_parents(upper: &Dir, path: &[u8], dirs: &BTreeMap<RelPath, u32>) -> io::
     parent.below(name)
 }
 
+/// Prepares a layer for a file as it was: the directory that it is to be put into, or nothing if it is hidden now.
+pub(crate) fn make_room(
+    upper: &Dir,
+    path: &RelPath,
+    is_hidden: bool,
+    dirs: &BTreeMap<RelPath, u32>,
+) -> io::Result<Option<Dir>> {
+    let (parent, name) = split(path);
+    let parent = match make_parents(upper, parent, dirs) {
+        // Its directory is hidden, and so is everything in it.
+        Err(e) if is_hidden && e.raw_os_error() == Some(libc::ENOTDIR) => return Ok(None),
+        made => made?,
+    };
+    if is_hidden {
+        syscall::make_whiteout(parent.as_fd(), name)?;
+        return Ok(None);
+    }
+    Ok(Some(parent))
+}
+
+/// What one layer alone says about a path.
+pub(crate) fn mark(path: &RelPath, upper: &Dir) -> io::Result<Mark> {
+    let parts: Vec<&[u8]> = path.as_bytes().split(|b| *b == b'/').collect();
+    let mut dir = upper.below(b"")?;
+    let mut is_opaque = false;
+    for (n, name) in parts.iter().enumerate() {
+        match dir.stat(name)? {
+            None if is_opaque => return Ok(Mark::Gone),
+            None => return Ok(Mark::Unsaid),
+            Some(Stat { is_whiteout: true, .. }) => return Ok(Mark::Gone),
+            Some(stat) if n + 1 == parts.len() => return Ok(Mark::File(stat.inode, stat.changed)),
+            Some(stat) if stat.kind != Kind::Directory => return Ok(Mark::Gone),
+            Some(_) => {
+                dir = dir.below(name)?;
+                is_opaque |= syscall::mark(dir.as_fd(), OPAQUE)? == Some(b'y');
+            }
+        }
+    }
+    Ok(Mark::Unsaid)
+}
+
 /// Several layers as one tree, the topmost first.
 pub(crate) struct Stack<'a>(pub(crate) Vec<&'a Dir>);
 
 enum Found {
     Nothing,
     Link(Vec<u8>),
-    Else,
+    /// In this directory of one of the layers.
+    Else(Dir),
 }
 
 impl Stack<'_> {
     /// Whether something is there, following symlinks only as long as they stay inside.
     pub(crate) fn has(&self, path: &[u8]) -> bool {
         self.resolve(path).unwrap_or(false)
+    }
+
+    /// Opens the file that is seen at a path.
+    pub(crate) fn read(&self, path: &RelPath) -> io::Result<File> {
+        let parts: Vec<Vec<u8>> = path.as_bytes().split(|b| *b == b'/').map(<[u8]>::to_vec).collect();
+        match self.look(&parts)? {
+            Found::Else(dir) => dir.read(split(path).1),
+            Found::Nothing | Found::Link(_) => Err(io::Error::from(io::ErrorKind::NotFound)),
+        }
     }
 
     fn resolve(&self, path: &[u8]) -> io::Result<bool> {
@@ -155,7 +208,7 @@ impl Stack<'_> {
             }
             match self.look(&at)? {
                 Found::Nothing => return Ok(false),
-                Found::Else => {}
+                Found::Else(_) => {}
                 Found::Link(target) => {
                     n_links += 1;
                     if n_links > LINKS_MAX || target.starts_with(b"/") {
@@ -181,7 +234,7 @@ impl Stack<'_> {
                     None => continue 'layers,
                     Some(Stat { is_whiteout: true, .. }) => return Ok(Found::Nothing),
                     Some(stat) if stat.kind == Kind::Link && is_last => return Ok(Found::Link(dir.read_link(name)?)),
-                    Some(_) if is_last => return Ok(Found::Else),
+                    Some(_) if is_last => return Ok(Found::Else(dir)),
                     Some(stat) if stat.kind != Kind::Directory => return Ok(Found::Nothing),
                     Some(_) => {
                         dir = dir.below(name)?;

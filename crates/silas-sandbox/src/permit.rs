@@ -54,8 +54,12 @@ impl Permit {
         let known = memory.record(&evidence.execution)?;
         // Expiry bounds the spending; what is spent stays valid until its wall-clock budget ends.
         let when = if known.is_some() { When::AlreadyCommitted } else { When::At(now) };
-        let token = evidence::verify(&evidence, Kind::Plan, &ground.anchor, when)?;
+        // Revocation bounds more than the spending: work that is not applied yet does not go on either.
+        let revocations = memory.revocations(&ground.anchor)?;
+        let token = evidence::verify(&evidence, Kind::Plan, &ground.anchor, &revocations, when)?;
         let plan = WorkItem::from_canonical(&evidence.payload).map_err(Refusal::Malformed)?;
+        let paths = plan.definition().directories.iter().map(|directory| directory.path.as_str());
+        evidence::verify_roots(&evidence, paths, &ground.anchor, &revocations)?;
         let roots = roots(&plan, &ground.data_dir)?;
         let restores = plan.definition().restores.as_ref();
         let kept = restores.map(|execution| kept::find(ground, execution, &roots)).transpose()?;

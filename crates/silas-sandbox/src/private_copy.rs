@@ -11,7 +11,11 @@ use crate::lifeline::Lifeline;
 use crate::overlay::{self, Stack};
 use crate::permit::Root;
 use crate::tree::{self, GIT, Git, Manifest, is_stage};
+use crate::view::{self, Mark};
 use crate::{Error, observe, removal};
+use silas_core::changeset::Change;
+use silas_core::relpath::RelPath;
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -40,6 +44,18 @@ pub(crate) struct Throwaway<'a> {
     name: String,
     way: Way,
     dir: Dir,
+}
+
+/// What one run of a check is to see of one directory.
+pub(crate) struct Sight<'a> {
+    /// Tells apart throwaways that are there at the same time.
+    pub(crate) slot: usize,
+    /// What the copy is believed to be.
+    pub(crate) expected: &'a Manifest,
+    /// What the owner's directory is now.
+    pub(crate) base: &'a Manifest,
+    /// Changes that are taken back.
+    pub(crate) without: Vec<&'a Change>,
 }
 
 impl PrivateCopy {
@@ -101,17 +117,17 @@ impl PrivateCopy {
         }
     }
 
-    /// What one check works on. `expected` is what the copy is believed to be, `base` what the owner's directory is now.
+    /// What one run of a check works on.
     pub(crate) fn throwaway<'a>(
         &self,
         home: &'a Dir,
         root: &Root,
-        expected: &Manifest,
-        base: &Manifest,
+        sight: &Sight<'_>,
         lifeline: Lifeline<'_>,
     ) -> Result<Throwaway<'a>, Error> {
         let doing = || "Making a copy for a check".to_owned();
-        let name = self.name.replace("copy", "check");
+        let Sight { slot, expected, base, without } = sight;
+        let name = format!("{}-{slot}", self.name.replace("copy", "check"));
         removal::tree(home, name.as_bytes()).doing(|| "Clearing the last check's copy".to_owned())?;
         match self.way {
             Way::Layered => {
@@ -119,8 +135,17 @@ impl PrivateCopy {
                 let dir = overlay::make(home, &name, mode).doing(doing)?;
                 let throwaway = Throwaway { home, name, way: self.way, dir };
                 as_believed(&self.now(lifeline)?, expected)?;
-                let seen = overlay::merged(base, &self.dir, self.git, lifeline)?;
+                let mut seen = overlay::merged(base, &self.dir, self.git, lifeline)?;
+                for change in without {
+                    match &change.before {
+                        Some(before) => drop(seen.files.insert(change.path.clone(), before.clone())),
+                        None => drop(seen.files.remove(&change.path)),
+                    }
+                }
                 overlay::show_directories(&throwaway.dir, &seen, base).doing(doing)?;
+                view::take_back(without, &root.granted.dir, |change| {
+                    overlay::make_room(&throwaway.dir, &change.path, change.before.is_none(), &seen.dirs)
+                })?;
                 Ok(throwaway)
             }
             Way::Whole => {
@@ -130,8 +155,17 @@ impl PrivateCopy {
                 as_believed(&copied, expected)?;
                 as_applied(&copied, base, &throwaway.dir).doing(doing)?;
                 bring_in(&self.original, base, &root.granted.dir, &throwaway.dir)?;
+                view::take_back(without, &root.granted.dir, |change| view::clear(change, &throwaway.dir, base))?;
                 Ok(throwaway)
             }
+        }
+    }
+
+    /// Opens a file as a check will see it; nothing on the way may be a symlink.
+    pub(crate) fn read(&self, root: &Root, throwaway: &Throwaway<'_>, path: &RelPath) -> io::Result<File> {
+        match throwaway.way {
+            Way::Whole => throwaway.dir.parent_of(path).and_then(|(parent, name)| parent.read(name)),
+            Way::Layered => Stack(vec![&throwaway.dir, &self.dir, &root.granted.dir]).read(path),
         }
     }
 
@@ -225,6 +259,15 @@ fn empty_like(home: &Dir, name: &str, like: &Dir, git: Git) -> Result<Dir, Error
 }
 
 impl Throwaway<'_> {
+    /// Which file it is that lies there and when it was last touched, as far as a check can have a hand in it: what lies
+    /// below a layer is out of its reach, and its owner may write there at any time.
+    pub(crate) fn mark(&self, path: &RelPath) -> io::Result<Mark> {
+        match self.way {
+            Way::Whole => view::mark(path, &self.dir),
+            Way::Layered => overlay::mark(path, &self.dir),
+        }
+    }
+
     pub(crate) fn path(&self, home: &Path) -> std::path::PathBuf {
         home.join(&self.name)
     }

@@ -18,11 +18,30 @@ pub(crate) struct Child {
 /// Runs `body` in a child. The child never returns into the caller's code and keeps no other descriptor than the
 /// three standard ones and those named.
 pub(crate) fn fork(keep: &[RawFd], body: impl FnOnce() -> i32) -> io::Result<Child> {
+    fork_after(|| close_all_but(keep), body)
+}
+
+/// Runs `body` in a child that has everything its parent has, and goes when its parent does.
+pub(crate) fn fork_beside(body: impl FnOnce() -> i32) -> io::Result<Child> {
+    let parent = std::process::id();
+    let follow = || {
+        // SAFETY: plain integers. The signal comes when the forking thread ends, and that is the parent's only one.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        // The parent may have gone before the line above.
+        if std::os::unix::process::parent_id() != parent {
+            // SAFETY: ends this process at once; it has done nothing yet.
+            unsafe { libc::_exit(1) }
+        }
+    };
+    fork_after(follow, body)
+}
+
+fn fork_after(first: impl FnOnce(), body: impl FnOnce() -> i32) -> io::Result<Child> {
     // SAFETY: the process has one thread (see the module), so no lock can be held by somebody who is not copied.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
-            close_all_but(keep);
+            first();
             let code = catch_unwind(AssertUnwindSafe(body)).unwrap_or(101);
             // SAFETY: ends this process at once; nothing of the parent's copied state is torn down twice.
             unsafe { libc::_exit(code) }

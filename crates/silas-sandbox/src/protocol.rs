@@ -6,12 +6,14 @@ use crate::{Error, Seal};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::Ended;
-use silas_core::device::CertificateBody;
+use silas_core::device::{Certificate, CertificateBody};
 use silas_core::event::Phase;
 use silas_core::evidence::Evidence;
 use silas_core::execution::ExecutionState;
+use silas_core::flags::Flag;
 use silas_core::key_service::SignBody;
 use silas_core::outside::Connection;
+use silas_core::revocation::{RevocationList, Withdrawal};
 use silas_core::secret::SecretRef;
 use silas_core::token::TokenBody;
 use silas_core::{Digest, ExecutionId, Timestamp};
@@ -39,6 +41,12 @@ pub(crate) enum LauncherAsk {
         body: CertificateBody,
         proof: String,
     },
+    Withdraw {
+        withdrawal: Box<Withdrawal>,
+        certificate: Box<Certificate>,
+    },
+    /// The list that the front knows, for the one that is in force.
+    Revocations(Option<RevocationList>),
     Open(Box<Evidence>),
     /// One signed command. Answered by a socket, over which its streams go and its end is told.
     Begin(Box<Evidence>),
@@ -51,7 +59,7 @@ pub(crate) enum LauncherAsk {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum WorkshopAsk {
     Copy,
-    Check { phase: Phase, n: usize },
+    Checks { phase: Phase },
     Step { n: usize },
     Changes,
     Apply,
@@ -115,6 +123,10 @@ pub struct Changes {
     pub changeset: Changeset,
     /// At most the first fifty files.
     pub diffs: Vec<FileDiff>,
+    /// What to look at twice, in all of them.
+    pub flags: Vec<Flag>,
+    /// Changed files that at least one check saw as they were approved.
+    pub unseen: Vec<String>,
 }
 
 /// The verified changes are in place.

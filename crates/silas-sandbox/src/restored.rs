@@ -7,6 +7,7 @@
 use crate::Error;
 use crate::ground;
 use crate::memory::Memory;
+use silas_core::evidence::Anchor;
 use silas_core::execution::ExecutionState;
 use silas_core::{ExecutionId, Timestamp};
 use std::path::Path;
@@ -45,3 +46,19 @@ pub fn spent(data_dir: &Path) -> Result<Vec<(ExecutionId, Timestamp)>, Error> {
 
 /// The files of the launcher's memory that a backup needs: one for each approval that was used.
 pub const SPENT: &str = "launcher/spent";
+
+/// The list of what is revoked, in a data directory. A backup needs it, and a restore must not go back behind it.
+pub const REVOCATIONS: &str = "launcher/revocations.json";
+
+/// Carries over what was revoked in the data directory that is being replaced, if it is the same installation and knows
+/// more: bringing back old data must not bring back a device that was lost since.
+pub fn keep_revocations(restored: &Path, replaced: &Path, anchor: &Anchor) -> Result<(), Error> {
+    let known = Memory::open(&ground::launcher(replaced))?.revocations(anchor);
+    // A list of another installation says nothing about this one.
+    let Some(list) = known.ok().and_then(|known| known.list().cloned()) else { return Ok(()) };
+    let memory = Memory::open(&ground::launcher(restored))?;
+    if memory.revocations(anchor)?.number() < list.body.number {
+        memory.adopt(list, anchor)?;
+    }
+    Ok(())
+}

@@ -13,11 +13,14 @@ use crate::permit::Permit;
 use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, TerminalAsk};
 use crate::step::{Solo, StepPermit};
-use crate::{Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, syscall, toolchains, undo};
+use crate::{
+    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, revoke, syscall, toolchains, undo,
+};
 use serde::Serialize;
 use silas_core::device::Certificate;
 use silas_core::evidence::Evidence;
 use silas_core::key_service::{KeyHelper, KeyReply, KeyRequest, SignBody};
+use silas_core::revocation::{RevocationList, Withdrawal};
 use silas_core::signature::Signature;
 use silas_core::token::{Kind, TokenBody};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -129,6 +132,8 @@ impl Serve {
             LauncherAsk::InitKeys { data_dir, at, terminal_name } => self.init_keys(&data_dir, at, terminal_name),
             LauncherAsk::Seal(seal) => self.seal(seal).and_then(|sealed| now(&sealed)),
             LauncherAsk::Certify { body, proof } => self.certify(body, &proof),
+            LauncherAsk::Withdraw { withdrawal, certificate } => self.withdraw(*withdrawal, *certificate),
+            LauncherAsk::Revocations(known) => self.later(move |ground| revoke::compare(ground, known)),
             LauncherAsk::SealForCommand(seal) => self.seal_for_command(seal).and_then(|()| now(&())),
             LauncherAsk::SignStep(body) => self.sign_step(*body),
             LauncherAsk::Toolchains { project } => self.toolchains(project),
@@ -165,7 +170,10 @@ impl Serve {
         self.start(Asker::Front, move || {
             use_key(key_helper, &keys, &KeyRequest::Init { at, terminal_name }, |reply| match reply {
                 KeyReply::Ready { .. } => Some(reply),
-                KeyReply::Certified { .. } | KeyReply::Signed { .. } | KeyReply::Refused { .. } => None,
+                KeyReply::Certified { .. }
+                | KeyReply::Revoked { .. }
+                | KeyReply::Signed { .. }
+                | KeyReply::Refused { .. } => None,
             })
         })
     }
@@ -175,6 +183,7 @@ impl Serve {
             return Err(Error::AlreadySealed);
         }
         let ground = Ground::new(seal)?;
+        ground.memory.revocations(&ground.anchor)?;
         let door = door::open(&ground.data_dir)?;
         let code = PairingCode::new()?;
         let sealed = Sealed { pairing_code: code.text().to_owned(), limits: cell::settle() };
@@ -232,12 +241,34 @@ impl Serve {
 
     fn certify(&mut self, body: silas_core::device::CertificateBody, proof: &str) -> Result<Answer, Error> {
         let ground = self.ground.as_ref().ok_or(Error::NotSealed)?;
+        if ground.memory.revocations(&ground.anchor)?.has_device(&body.key) {
+            return Err(Error::Pairing("this key was revoked. Make a new one".to_owned()));
+        }
         pairing::take(&mut self.pairing, &body, proof, &ground.anchor)?;
         let (key_helper, keys) = (self.key_helper, ground.keys());
         self.start(Asker::Front, move || {
             use_key(key_helper, &keys, &KeyRequest::Certify { body }, |reply| match reply {
                 KeyReply::Certified { certificate } => Some::<Certificate>(certificate),
-                KeyReply::Ready { .. } | KeyReply::Signed { .. } | KeyReply::Refused { .. } => None,
+                KeyReply::Ready { .. }
+                | KeyReply::Revoked { .. }
+                | KeyReply::Signed { .. }
+                | KeyReply::Refused { .. } => None,
+            })
+        })
+    }
+
+    fn withdraw(&mut self, withdrawal: Withdrawal, certificate: Certificate) -> Result<Answer, Error> {
+        let ground = self.ground.clone().ok_or(Error::NotSealed)?;
+        let key_helper = self.key_helper;
+        self.start(Asker::Front, move || {
+            revoke::withdraw(&ground, &withdrawal, &certificate, |body| {
+                use_key(key_helper, &ground.keys(), &KeyRequest::Revoke { body }, |reply| match reply {
+                    KeyReply::Revoked { list } => Some::<RevocationList>(list),
+                    KeyReply::Ready { .. }
+                    | KeyReply::Certified { .. }
+                    | KeyReply::Signed { .. }
+                    | KeyReply::Refused { .. } => None,
+                })
             })
         })
     }
@@ -318,7 +349,9 @@ fn now<T: Serialize>(value: &T) -> Result<Answer, Error> {
 fn signature(key_helper: KeyHelper, keys: &Path, body: SignBody) -> Result<Signature, Error> {
     use_key(key_helper, keys, &KeyRequest::Sign { body }, |reply| match reply {
         KeyReply::Signed { signature } => Some(signature),
-        KeyReply::Ready { .. } | KeyReply::Certified { .. } | KeyReply::Refused { .. } => None,
+        KeyReply::Ready { .. } | KeyReply::Certified { .. } | KeyReply::Revoked { .. } | KeyReply::Refused { .. } => {
+            None
+        }
     })
 }
 

@@ -49,7 +49,9 @@ impl StepPermit {
     /// Architecture invariant (INV-01): like [`crate::permit::Permit`], this exists only for evidence that was verified
     /// here and is spent by it.
     pub(crate) fn from_evidence(ground: &Ground, evidence: &Evidence) -> Result<Self, Error> {
-        evidence::verify(evidence, Kind::Step, &ground.anchor, When::At(ground::now()))?;
+        // No directory needs to have been allowed before: whoever signs names each of them in the envelope.
+        let revocations = ground.memory.revocations(&ground.anchor)?;
+        evidence::verify(evidence, Kind::Step, &ground.anchor, &revocations, When::At(ground::now()))?;
         let envelope = Envelope::from_canonical(&evidence.payload).map_err(Refusal::Malformed)?;
         let config = &envelope.sandbox_config;
         apart(&config.filesystem_write, &config.filesystem_read)?;
@@ -194,7 +196,10 @@ impl Solo {
                 let changed = copies.source_of(n, &change.path).ok()?;
                 Some(Sides { real: &granted.dir, changed, directory: String::new() })
             })?;
-            changed.push(ChangedDirectory { path: granted.place.path.clone(), changes: Changes { changeset, diffs } });
+            changed.push(ChangedDirectory {
+                path: granted.place.path.clone(),
+                changes: Changes { changeset, diffs, flags: Vec::new(), unseen: Vec::new() },
+            });
         }
         Ok(changed)
     }

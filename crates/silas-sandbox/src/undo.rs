@@ -11,13 +11,14 @@ use silas_core::changeset::{ChangeOrder, FileState};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
+use silas_core::revocation::Revocations;
 use silas_core::token::Kind;
 use silas_core::{TokenId, canonical};
 
 pub(crate) fn undo(ground: &Ground, evidence: &Evidence) -> Result<Undone, Error> {
     let memory = &ground.memory;
     let now = ground::now();
-    let (token, order) = read_order(ground, evidence, When::At(now))?;
+    let (token, order) = read_order(ground, evidence, &memory.revocations(&ground.anchor)?, When::At(now))?;
     let _lock = memory.lock_soon(&order.execution)?;
     let record = memory
         .record(&order.execution)?
@@ -52,8 +53,13 @@ pub(crate) fn undo(ground: &Ground, evidence: &Evidence) -> Result<Undone, Error
     finish(ground, journal, &applied, &granted)
 }
 
-fn read_order(ground: &Ground, evidence: &Evidence, when: When) -> Result<(TokenId, ChangeOrder), Error> {
-    let token = evidence::verify(evidence, Kind::Undo, &ground.anchor, when)?;
+fn read_order(
+    ground: &Ground,
+    evidence: &Evidence,
+    revocations: &Revocations,
+    when: When,
+) -> Result<(TokenId, ChangeOrder), Error> {
+    let token = evidence::verify(evidence, Kind::Undo, &ground.anchor, revocations, when)?;
     let order: ChangeOrder = canonical::read(&evidence.payload).map_err(|e| Refusal::Malformed(e.to_string()))?;
     if order.kind != Kind::Undo {
         return Err(Refusal::Kind.into());
@@ -188,7 +194,8 @@ fn removable(journal: &Journal, applied: &Journal, root: usize) -> Vec<(String, 
 
 /// Whether a committed undo is really what was approved: who and what, not when.
 pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<(Vec<Granted>, Journal), Error> {
-    let (_, order) = read_order(ground, &journal.evidence, When::AlreadyCommitted)?;
+    // What is committed is finished, whoever was revoked since: half of it in place would be worse.
+    let (_, order) = read_order(ground, &journal.evidence, &Revocations::default(), When::AlreadyCommitted)?;
     let applied = load_applied(ground, &order)?;
     if order.execution != journal.execution || applied.places != journal.places {
         return Err(Error::Damaged("a journal that does not fit its approval".to_owned()));

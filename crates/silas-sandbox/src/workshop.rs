@@ -52,9 +52,9 @@ impl Workshop {
         self.ask(&WorkshopAsk::Copy)
     }
 
-    /// Runs one check on a throwaway copy. All of them before the steps, all of them after.
-    pub fn check(&mut self, phase: Phase, n: usize) -> Result<CheckResult, Error> {
-        self.ask(&WorkshopAsk::Check { phase, n })
+    /// Runs every check, each on a throwaway copy of its own; once before the steps, once after.
+    pub fn checks(&mut self, phase: Phase) -> Result<Vec<CheckResult>, Error> {
+        self.ask(&WorkshopAsk::Checks { phase })
     }
 
     /// Runs one step in the copy.

@@ -10,7 +10,7 @@ use crate::error::Doing;
 use crate::ground::{CellLimits, Copies};
 use crate::lifeline::Lifeline;
 use crate::permit::{Granted, Root};
-use crate::private_copy::{PrivateCopy, Throwaway, Way};
+use crate::private_copy::{PrivateCopy, Sight, Throwaway, Way};
 use crate::tree::{self, GIT, Git, Manifest};
 use crate::{Error, durable, removal};
 use silas_core::changeset::Change;
@@ -35,6 +35,8 @@ pub(crate) struct Workspace {
 }
 
 const HOME: &str = "home";
+/// Whose home it is, where no check runs.
+const STEPS: &str = "steps";
 
 /// A home that is empty at the start of every command and gone after it.
 pub(crate) const HOME_INSIDE: &str = "/tmp/home";
@@ -127,31 +129,38 @@ impl Workspace {
             .collect()
     }
 
-    /// What one check works on. The copies must be what they are believed to be: `expected`. `base` is what the owner's
-    /// directories are; where they have moved on, the check sees both together.
+    /// What one run of a check works on, fresh.
     pub(crate) fn throwaways(
         &self,
         roots: &[Root],
-        expected: &[Manifest],
-        base: &[Manifest],
+        scene: &Scene<'_>,
         lifeline: Lifeline<'_>,
     ) -> Result<Vec<Throwaway<'_>>, Error> {
-        let each = self.copies.iter().zip(roots).zip(expected.iter().zip(base));
-        each.map(|((copy, root), (expected, base))| copy.throwaway(&self.home_dir, root, expected, base, lifeline))
-            .collect()
+        let each = self.copies.iter().zip(roots).zip(scene.expected.iter().zip(scene.base));
+        each.map(|((copy, root), (expected, base))| {
+            let is_here = |change: &&&Change| change.directory == copy.nth && !commits::is_in_repository(&change.path);
+            let without = scene.without.iter().filter(is_here).copied().collect();
+            let sight = Sight { slot: scene.slot, expected, base, without };
+            copy.throwaway(&self.home_dir, root, &sight, lifeline)
+        })
+        .collect()
     }
 
     /// Runs a command of the plan in the copies themselves.
     pub(crate) fn run_step(&self, run: Run<'_>) -> Result<Ran, Error> {
         let mounts = self.copies.iter().zip(run.roots).map(|(copy, root)| self.mount(copy, root, None)).collect();
-        self.run(run, mounts, MountAccess::ReadWrite)
+        self.run(run, mounts, Some(MountAccess::ReadWrite), STEPS)
     }
 
     /// Runs a check on what was just made for it.
-    pub(crate) fn run_check(&self, run: Run<'_>, on: &[Throwaway<'_>]) -> Result<Ran, Error> {
+    pub(crate) fn run_check(&self, run: Run<'_>, scene: &Scene<'_>, on: &[Throwaway<'_>]) -> Result<Ran, Error> {
         let each = self.copies.iter().zip(run.roots).zip(on);
         let mounts = each.map(|((copy, root), on)| self.mount(copy, root, Some(on))).collect();
-        self.run(run, mounts, MountAccess::ReadOnly)
+        let clones = match scene.commits {
+            Commits::Shown => Some(MountAccess::ReadOnly),
+            Commits::TakenBack => None,
+        };
+        self.run(run, mounts, clones, &format!("check-{}", scene.slot))
     }
 
     fn mount(&self, copy: &PrivateCopy, root: &Root, throwaway: Option<&Throwaway<'_>>) -> Mount {
@@ -168,17 +177,17 @@ impl Workspace {
     pub(crate) fn shown(&self, roots: &[Root]) -> Result<Vec<Mount>, Error> {
         let mut mounts: Vec<Mount> =
             self.copies.iter().zip(roots).map(|(copy, root)| self.mount(copy, root, None)).collect();
-        mounts.extend(self.repositories(roots, MountAccess::ReadOnly)?);
+        mounts.extend(self.repositories(roots, Some(MountAccess::ReadOnly))?);
         Ok(mounts)
     }
 
-    /// The repositories of the originals, to look at, or their clones.
-    fn repositories(&self, roots: &[Root], clones: MountAccess) -> Result<Vec<Mount>, Error> {
+    /// The repositories of the originals, to look at, or their clones, if something may be done with them.
+    fn repositories(&self, roots: &[Root], clones: Option<MountAccess>) -> Result<Vec<Mount>, Error> {
         let mut mounts = Vec::new();
         for (n, (copy, root)) in self.copies.iter().zip(roots).enumerate() {
             root.granted.is_still_there()?;
-            if let Some(clone) = self.clones.get(n) {
-                mounts.extend(clone.mounts(&self.home, root, clones.clone()));
+            if let (Some(clone), Some(access)) = (self.clones.get(n), &clones) {
+                mounts.extend(clone.mounts(&self.home, root, access.clone()));
             } else if copy.git == Git::PassOver {
                 let git = Path::new(&root.granted.place.path).join(std::ffi::OsStr::from_bytes(GIT));
                 mounts.push(Mount { source: git.clone(), target: git, access: MountAccess::ReadOnly });
@@ -187,8 +196,9 @@ impl Workspace {
         Ok(mounts)
     }
 
-    /// `clones` is what may be done with the clones of repositories.
-    fn run(&self, run: Run<'_>, mut mounts: Vec<Mount>, clones: MountAccess) -> Result<Ran, Error> {
+    /// `clones` is what may be done with the clones of repositories; without it the owner's own are shown. `of` tells
+    /// apart what runs at the same time.
+    fn run(&self, run: Run<'_>, mut mounts: Vec<Mount>, clones: Option<MountAccess>, of: &str) -> Result<Ran, Error> {
         mounts.extend(self.repositories(run.roots, clones)?);
         mounts.extend(run.toolchains.iter().map(|tool| Mount {
             source: PathBuf::from(&tool.path),
@@ -204,7 +214,8 @@ impl Workspace {
             let target = PathBuf::from(KEPT_INSIDE);
             mounts.push(Mount { source: kept.to_owned(), target, access: MountAccess::ReadOnly });
         }
-        mounts.push(self.fresh_home()?);
+        mounts.push(self.fresh_home(of)?);
+        mounts.extend_from_slice(run.mounts);
         let first = run.roots.first().map_or("/", |root| root.granted.place.path.as_str());
         let cwd = run.cwd.map_or_else(|| PathBuf::from(first), |cwd| Path::new(first).join(cwd));
         self.run_in(run, mounts, cwd)
@@ -221,7 +232,7 @@ impl Workspace {
         }
         let spec = CellSpec {
             argv: run.command.argv(),
-            env,
+            env: env.into_iter().chain(run.env.iter().cloned()).collect(),
             cwd,
             mounts,
             hosts: run.reach.hosts.to_vec(),
@@ -246,13 +257,15 @@ impl Workspace {
         let git = |errand: Errand| {
             let command = Command::Shell(errand.script);
             let mut mounts = errand.mounts;
-            mounts.push(self.fresh_home()?);
+            mounts.push(self.fresh_home(STEPS)?);
             let run = Run {
                 command: &command,
                 cwd: None,
                 reach: Reach::default(),
                 toolchains: &[],
                 kept: None,
+                env: &[],
+                mounts: &[],
                 outside: &mut Nobody,
                 ..*run
             };
@@ -278,12 +291,18 @@ impl Workspace {
         }
     }
 
-    fn fresh_home(&self) -> Result<Mount, Error> {
+    fn fresh_home(&self, of: &str) -> Result<Mount, Error> {
         let doing = || "Making an empty home".to_owned();
-        removal::tree(&self.home_dir, HOME.as_bytes()).doing(doing)?;
-        self.home_dir.mkdir(HOME.as_bytes(), 0o700).doing(doing)?;
+        let name = format!("{HOME}-{of}");
+        removal::tree(&self.home_dir, name.as_bytes()).doing(doing)?;
+        self.home_dir.mkdir(name.as_bytes(), 0o700).doing(doing)?;
         let target = PathBuf::from(HOME_INSIDE);
-        Ok(Mount { source: self.home.join(HOME), target, access: MountAccess::ReadWrite })
+        Ok(Mount { source: self.home.join(name), target, access: MountAccess::ReadWrite })
+    }
+
+    /// Where files of this execution's own lie, beside the copies.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
     }
 }
 
@@ -296,6 +315,26 @@ fn layered_mount(root: &Root, layers: Vec<PathBuf>) -> Mount {
 pub(crate) struct Wanted {
     pub(crate) copies: Copies,
     pub(crate) commits: bool,
+}
+
+/// What one run of a check is to see. Both lists have one entry for each directory, in the plan's order.
+pub(crate) struct Scene<'a> {
+    /// Tells apart what is there at the same time.
+    pub(crate) slot: usize,
+    /// What the copies are believed to be; they must be that.
+    pub(crate) expected: &'a [Manifest],
+    /// What the owner's directories are; where they have moved on, the check sees both together.
+    pub(crate) base: &'a [Manifest],
+    /// Changes that are taken back.
+    pub(crate) without: &'a [&'a Change],
+    pub(crate) commits: Commits,
+}
+
+/// Whether a check sees what the work committed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Commits {
+    Shown,
+    TakenBack,
 }
 
 /// What became of a command. Isolation that is missing is an [`Error`] and never one of these.
@@ -324,6 +363,10 @@ pub(crate) struct Run<'a> {
     pub(crate) kept: Option<&'a Path>,
     pub(crate) toolchains: &'a [Toolchain],
     pub(crate) reach: Reach<'a>,
+    /// Besides `PATH` and `HOME`.
+    pub(crate) env: &'a [(String, String)],
+    /// Besides the directories.
+    pub(crate) mounts: &'a [Mount],
     pub(crate) limits: &'a CellLimits,
     pub(crate) wall: Duration,
     pub(crate) lifeline: Lifeline<'a>,

@@ -2,6 +2,7 @@
 
 use crate::checkpoint::{Checkpointer, LogLength, Waker};
 use crate::lanes::{Lane, Queue, Refused, Ticket};
+use crate::lock::Lock;
 use crate::migrations::Migration;
 use crate::reader::Reader;
 use crate::tx::{ReadTx, Tx};
@@ -9,7 +10,6 @@ use crate::write::{Abort, Commit, Durability, Job};
 use crate::writer::{Jobs, Writer, WriterThread};
 use crate::{Error, Pending, connect, pending, upgrade};
 use silas_core::{Clock, Random};
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) n_durable_commits: Arc<AtomicU64>,
     /// Held by every writer; the directory is free when the last one has ended.
-    pub(crate) lock: Arc<File>,
+    pub(crate) lock: Arc<Lock>,
 }
 
 /// Dropped in this order: the writer closes last and leaves the log empty.

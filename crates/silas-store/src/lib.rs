@@ -32,6 +32,7 @@ pub mod forgetting;
 pub mod instructions;
 mod lanes;
 pub mod ledger;
+mod lock;
 mod migrations;
 pub mod nonces;
 pub mod outbox;

@@ -5,13 +5,14 @@
 
 use crate::database::{Agent, Database, Human, Shared};
 use crate::lanes::Lane;
+use crate::lock::Lock;
 use crate::reader::Reader;
 use crate::tx::{ReadTx, Tx};
 use crate::write::{Abort, Commit, Durability};
 use crate::{Error, Pending, connect, ledger, migrations, upgrade};
 use silas_core::{Clock, Random};
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +20,6 @@ use tokio::sync::watch;
 
 pub(crate) const AGENT_FILE: &str = "agent.sqlite";
 pub(crate) const HUMAN_FILE: &str = "db.sqlite";
-const LOCK_FILE: &str = "lock";
 
 /// A cheap handle. With the last one the writers finish what they accepted, and the directory is free again.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ impl Store {
     pub fn open(dir: &Path, random: Arc<dyn Random>, clock: Arc<dyn Clock>) -> Result<Store, Error> {
         let in_dir = |source| Error::File { path: dir.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(in_dir)?;
-        let lock = Arc::new(lock(dir)?);
+        let lock = Arc::new(Lock::take(dir)?);
         let n_durable_commits = Arc::new(AtomicU64::new(0));
         let shared = Shared { clock, random, n_durable_commits: n_durable_commits.clone(), lock };
         let agent = Database::open(&dir.join(AGENT_FILE), migrations::AGENT, &shared, ledger::check_tail, |tx| {
@@ -143,17 +143,5 @@ impl Store {
     /// Commits since the store was opened that were synced to disk, in both files. Durability is counted, not timed.
     pub fn n_durable_commits(&self) -> u64 {
         self.inner.n_durable_commits.load(Ordering::SeqCst)
-    }
-}
-
-/// The system lets go of the lock when the process ends, however it ends.
-fn lock(dir: &Path) -> Result<File, Error> {
-    let path = dir.join(LOCK_FILE);
-    let options = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).clone();
-    let file = options.open(&path).map_err(|source| Error::File { path: path.clone(), source })?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::AlreadyRunning { dir: dir.to_owned() }),
-        Err(TryLockError::Error(source)) => Err(Error::File { path, source }),
     }
 }

@@ -85,6 +85,15 @@ pub fn spend(tx: &mut Tx<'_>, token: &TokenId) -> Result<Option<u32>, Error> {
     )
 }
 
+/// From now on nothing of it can be spent. False if it was so already, or there is no such decision.
+pub fn revoke(tx: &mut Tx<'_>, token: &TokenId, at: Timestamp) -> Result<bool, Error> {
+    let n_changed = tx.execute(
+        "UPDATE tokens SET revoked_at = ?2 WHERE token_id = ?1 AND revoked_at IS NULL",
+        params![token.as_str(), at.micros()],
+    )?;
+    Ok(n_changed == 1)
+}
+
 fn stored(row: &Row<'_>) -> Result<Stored, Error> {
     Ok(Stored {
         id: id(row, "token_id")?,

@@ -14,12 +14,12 @@ use crate::Error;
 use crate::checkpoint::{Checkpointer, LogLength};
 use crate::connect;
 use crate::lanes::{Queue, Taken, Ticket};
+use crate::lock::Lock;
 use crate::pending::Help;
 use crate::tx::{Effects, Tx};
 use crate::write::{Durability, Ending, Job, Member};
 use rusqlite::Connection;
 use silas_core::{Clock, Random};
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,7 +47,7 @@ pub(crate) struct Writer {
     pub(crate) checkpointer: Checkpointer,
     pub(crate) log: LogLength,
     /// Held as long as anybody can write.
-    pub(crate) lock: Arc<File>,
+    pub(crate) lock: Arc<Lock>,
 }
 
 pub(crate) type Jobs<D> = Queue<Job<D>, Box<Writer>>;

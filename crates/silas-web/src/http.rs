@@ -6,7 +6,7 @@ use crate::session::{OUTGOING_MAX, Session};
 use crate::{Error, assets, control};
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
@@ -16,8 +16,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use silas_core::device::Certificate;
 use silas_core::message::Channel;
-use silas_core::{Clock, Nonce, Random, canonical};
-use silas_runtime::{Attached, Listener, Resume, Stream, Trouble};
+use silas_core::revocation::Revocations;
+use silas_core::{Clock, KeyId, Nonce, Random, canonical};
+use silas_runtime::{Attached, Listener, Newcomer, Resume, Stream, Trouble};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -207,10 +208,14 @@ async fn health(State(door): State<Arc<Door>>) -> impl IntoResponse {
     Json(serde_json::json!({ "status": "ok", "connections": door.n_connections.load(Ordering::Relaxed) }))
 }
 
-async fn pairing_screen(State(door): State<Arc<Door>>) -> Response {
-    match door.stream.pairing_screen().await {
+async fn pairing_screen(State(door): State<Arc<Door>>, RawQuery(query): RawQuery) -> Response {
+    // A browser that was paired before names the key that it is going to replace.
+    let replaces = query.as_deref().and_then(|query| query.strip_prefix("replaces="));
+    let replaces = replaces.and_then(|key| KeyId::parse(key).ok());
+    match door.stream.pairing_screen(replaces.as_ref()).await {
         Ok(screen) => Json(PairingScreen {
             installation: door.stream.installation().clone(),
+            epoch: door.stream.epoch(),
             house_rules: screen.map(|(face, offer, payload)| HouseRules { face, offer, payload }),
         })
         .into_response(),
@@ -227,7 +232,14 @@ async fn pair(State(door): State<Arc<Door>>, body: Bytes) -> Response {
             return refusal(StatusCode::BAD_REQUEST, &trouble);
         }
     };
-    match door.stream.pair(request.public, &request.name, &request.proof, request.house_rules).await {
+    let newcomer = Newcomer {
+        public: request.public,
+        name: request.name,
+        proof: request.proof,
+        house_rules: request.house_rules,
+        replaces: request.replaces,
+    };
+    match door.stream.pair(newcomer).await {
         Ok(certificate) => {
             Json(Paired { installation: door.stream.installation().clone(), certificate }).into_response()
         }
@@ -267,9 +279,10 @@ impl Door {
         match known {
             Some((device, resume)) => {
                 let (key, name) = (device.body.key, device.body.name);
+                let revoked = revoked(self.stream.revocations(), key.clone());
                 let attached = self.stream.attach(Listener::Device { key, name: name.clone() }, resume).await;
                 let (span, session) = (session_span(&attached, &name), attached.session.clone());
-                self.clone().converse(socket, name, attached).instrument(span).await;
+                self.clone().converse(socket, name, attached, revoked).instrument(span).await;
                 self.stream.detach(&session).await;
             }
             None => close(&mut socket, CLOSE_AUTH, "this device is not paired").await,
@@ -285,7 +298,13 @@ impl Door {
         device.body.public.verifies(message.as_bytes(), &signature).then_some((device, resume))
     }
 
-    async fn converse(self: Arc<Self>, socket: WebSocket, device: String, attached: Attached) {
+    async fn converse(
+        self: Arc<Self>,
+        socket: WebSocket,
+        device: String,
+        attached: Attached,
+        revoked: impl Future<Output = ()>,
+    ) {
         let (mut sink, mut source) = socket.split();
         let (out, mut outgoing) = mpsc::channel(OUTGOING_MAX);
         let (texts, incoming) = mpsc::channel(1);
@@ -302,10 +321,15 @@ impl Door {
         let leaving = self.leaving.clone();
         let write = async move {
             let leaving = left(leaving);
-            tokio::pin!(leaving);
+            tokio::pin!(leaving, revoked);
             loop {
                 let message = tokio::select! {
                     message = outgoing.recv() => message,
+                    () = &mut revoked => {
+                        let frame = CloseFrame { code: CLOSE_AUTH, reason: "this device was revoked".into() };
+                        let _peer_may_be_gone = sink.send(Message::Close(Some(frame))).await;
+                        return;
+                    }
                     () = &mut leaving => {
                         let frame = CloseFrame { code: CLOSE_LEAVING, reason: "Silas is stopping".into() };
                         let _peer_may_be_gone = sink.send(Message::Close(Some(frame))).await;
@@ -330,6 +354,15 @@ impl Door {
 /// Everything that is logged about one connection carries the id of its session.
 pub(crate) fn session_span(attached: &Attached, device: &str) -> tracing::Span {
     tracing::info_span!("session", id = %attached.session, device)
+}
+
+/// Resolves when the device is revoked, at once if it is already; never if it is not.
+async fn revoked(mut revocations: watch::Receiver<Arc<Revocations>>, key: KeyId) {
+    while !revocations.borrow_and_update().has_device(&key) {
+        if revocations.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+    }
 }
 
 /// Resolves when the server is going away; a sender that is gone means the same.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use silas_core::card::Face;
 use silas_core::device::Certificate;
 use silas_core::message::{HeardMessage, SignedMessage};
+use silas_core::revocation::Withdrawal;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token};
 use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId};
@@ -49,6 +50,12 @@ pub enum ClientMessage {
     Dismiss {
         request_id: CardId,
     },
+    /// A device or a grant is taken back, signed by the device that wants it.
+    Withdraw {
+        withdrawal: Withdrawal,
+    },
+    /// Asks for the house rules again, in a card.
+    HouseRules {},
     Proof {
         execution: ExecutionId,
     },
@@ -118,6 +125,11 @@ pub enum ServerMessage {
         recorded: bool,
         message: String,
     },
+    /// The answer to `withdraw` and `house_rules`.
+    Withdrawn {
+        done: bool,
+        message: String,
+    },
     Proof {
         proof: Box<ProofView>,
     },
@@ -172,6 +184,8 @@ pub struct SessionProof<'a> {
 #[derive(Debug, Serialize)]
 pub struct PairingScreen {
     pub installation: InstallationId,
+    /// What a withdrawal of an old key names.
+    pub epoch: u64,
     /// Absent once an earlier device has signed them.
     pub house_rules: Option<HouseRules>,
 }
@@ -193,6 +207,9 @@ pub struct PairRequest {
     pub proof: String,
     /// The house rules, approved and signed with the new key.
     pub house_rules: Option<Token>,
+    /// A browser that was paired before withdraws its old key, signed with that one.
+    #[serde(default)]
+    pub replaces: Option<Withdrawal>,
 }
 
 #[derive(Debug, Serialize)]

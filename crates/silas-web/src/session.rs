@@ -179,6 +179,8 @@ impl Session {
                 let outcome = self.stream.dismiss(&request_id).await;
                 Some(decided(request_id, outcome))
             }
+            ClientMessage::Withdraw { withdrawal } => Some(withdrawn(self.stream.withdraw(withdrawal).await)),
+            ClientMessage::HouseRules {} => Some(withdrawn(self.stream.ask_house_rules().await)),
             ClientMessage::Proof { execution } => Some(match self.stream.proof(&execution).await {
                 Ok(proof) => ServerMessage::Proof { proof: Box::new(proof) },
                 Err(trouble) => error(trouble),
@@ -236,6 +238,15 @@ fn decided(request_id: silas_core::CardId, outcome: Result<String, Trouble>) -> 
             recorded: false,
             message: format!("{} {}", trouble.message, trouble.todo),
         },
+    }
+}
+
+fn withdrawn(outcome: Result<String, Trouble>) -> ServerMessage {
+    match outcome {
+        Ok(message) => ServerMessage::Withdrawn { done: true, message },
+        Err(trouble) => {
+            ServerMessage::Withdrawn { done: false, message: format!("{} {}", trouble.message, trouble.todo) }
+        }
     }
 }
 

@@ -100,6 +100,11 @@ fn write(home: &Home, snapshot: &Path, about: &About, draft: &Path) -> Result<()
     for (name, path) in spent(home)? {
         add_file(&mut writer, &name, &path)?;
     }
+    let revocations = silas_sandbox::restored::REVOCATIONS;
+    let path = home.path.join(revocations);
+    if path.exists() {
+        add_file(&mut writer, revocations, &path)?;
+    }
     let (out, parts) = writer.finish()?;
     out.into_inner()?.sync_all()?;
     // Read back from the disk: what is compared are the hashes of what was just found sound.

@@ -6,8 +6,10 @@
 mod backup;
 mod config;
 mod demo;
+mod device_commands;
 mod doctor;
 mod forget_command;
+mod grant_commands;
 mod home;
 mod known_head;
 mod ledger_export;
@@ -56,6 +58,8 @@ enum Command {
     Show { number: Option<usize> },
     /// Approve a card of `silas review` (or the only one that waits).
     Approve { number: Option<usize> },
+    /// Answer a card of `silas review` with "not like this"; nothing runs, and you say it again.
+    Change { number: Option<usize> },
     /// Decline a card of `silas review`.
     Decline { number: Option<usize> },
     /// Ask a parked card again.
@@ -72,6 +76,12 @@ enum Command {
     Sessions,
     /// Print a new address for pairing a browser.
     Pair,
+    /// See and revoke the browsers that may decide.
+    #[command(subcommand)]
+    Device(device_commands::DeviceCommand),
+    /// See and revoke what is allowed.
+    #[command(subcommand)]
+    Grant(grant_commands::GrantCommand),
     /// End all running work now.
     Stop {
         /// Everything; there is no smaller stop yet.
@@ -188,6 +198,12 @@ fn main() -> ExitCode {
         Command::Restore { file, replace } => restore::run(&file, args.data_dir, args.config.as_deref(), replace),
         Command::Task(task) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| task_commands::run(&home, task))
+        }
+        Command::Device(device) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| device_commands::run(&home, device))
+        }
+        Command::Grant(grant) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| grant_commands::run(&home, grant))
         }
         client => home::find(args.data_dir, args.config.as_deref()).and_then(|home| terminal::run(&home, client)),
     };

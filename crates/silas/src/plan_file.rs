@@ -42,7 +42,8 @@ pub(crate) fn show(file: &Path) -> Result<ExitCode> {
         println!("  runs       {}", step.run.words());
     }
     for check in &d.verify {
-        println!("  done when  {} ({})", check.run.words(), check.name);
+        let open = if check.protected { "" } else { ", the work may change it" };
+        println!("  done when  {} ({}{open})", check.run.words(), check.name);
     }
     println!("  stops at   {} s", d.budget.max_wall_time_seconds);
     println!("  plan hash  {}", item.plan_hash()?);

@@ -4,14 +4,17 @@
 //! unpacked and checked beside it first; one rename puts it in place.
 //!
 //! The new epoch voids every approval of before: a plan that was approved, and spent after the backup was made, could be
-//! spent again otherwise. Devices stay paired, because their certificates are not approvals.
+//! spent again otherwise. Devices stay paired, because their certificates are not approvals;
+//! those that were revoked stay revoked, also if the backup is older than that.
 
 use crate::backup::{ABOUT, About, KEYS, container};
 use crate::home::{self, Home};
 use crate::known_head;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use silas_core::evidence::Anchor;
 use silas_core::key_service::{KeyReply, KeyRequest};
+use silas_core::signature::PublicKey;
 use silas_core::{Clock, ExecutionId};
 use silas_store::snapshot;
 use std::cell::RefCell;
@@ -89,7 +92,16 @@ fn is_known(name: &str) -> bool {
     let spent = name.strip_prefix(silas_sandbox::restored::SPENT).and_then(|rest| rest.strip_prefix('/'));
     let is_spent = spent.and_then(|rest| rest.strip_suffix(".json")).is_some_and(|id| ExecutionId::parse(id).is_ok());
     let is_store = name.strip_prefix("store/").is_some_and(|rest| snapshot::FILES.contains(&rest));
-    is_spent || is_store || KEYS.contains(&name)
+    is_spent || is_store || KEYS.contains(&name) || name == silas_sandbox::restored::REVOCATIONS
+}
+
+/// The root key's public half, from keys that were found sound.
+fn root_of(draft: &Path) -> Result<PublicKey> {
+    let asked = KeyRequest::Init { at: SystemClock.now(), terminal_name: String::new() };
+    match silas_approval::keys::helper(&draft.join("keys"), &asked) {
+        KeyReply::Ready { root, is_new: false, .. } => Ok(root),
+        _ => bail!("The keys in the backup are not sound."),
+    }
 }
 
 /// Whether it is one installation, whole.
@@ -111,6 +123,10 @@ fn check(about: &About, draft: &Path) -> Result<()> {
 /// Begins the new epoch and closes what was open when the backup was made.
 fn settle(about: &About, draft: &Path, old: Option<&Old>) -> Result<u64> {
     silas_sandbox::restored::settle_restored(draft).map_err(|e| anyhow!("{e}"))?;
+    if let Some(old) = old {
+        let anchor = Anchor { root: root_of(draft)?, installation: about.installation.clone(), epoch: 0 };
+        silas_sandbox::restored::keep_revocations(draft, &old.path, &anchor).map_err(|e| anyhow!("{e}"))?;
+    }
     let known = [about.epoch, old.map_or(0, |old| old.epoch), known_head::epoch(&about.installation)?];
     let highest = known.into_iter().max().unwrap_or_default();
     // The time is in it, so that two restores of one backup on two machines do not share an epoch.
@@ -127,6 +143,7 @@ fn settle(about: &About, draft: &Path, old: Option<&Old>) -> Result<u64> {
 
 /// The data directory that is in the way, locked.
 struct Old {
+    path: PathBuf,
     epoch: u64,
     _lock: File,
 }
@@ -155,7 +172,7 @@ impl Old {
                  restore."
             );
         }
-        Ok(Some(Old { epoch: home.epoch()?, _lock: lock }))
+        Ok(Some(Old { epoch: home.epoch()?, path: home.path, _lock: lock }))
     }
 
     fn move_aside(self, target: &Path) -> Result<PathBuf> {

@@ -129,7 +129,9 @@ fn first_run(launcher: &Launcher, home: Home, config: &Config) -> Result<Ready> 
     let (installation, root, terminal) = match reply {
         KeyReply::Ready { installation, root, terminal, .. } => (installation, root, terminal),
         KeyReply::Refused { reason } => bail!("The keys could not be made ready: {reason}"),
-        KeyReply::Certified { .. } | KeyReply::Signed { .. } => bail!("The key helper answered something else."),
+        KeyReply::Certified { .. } | KeyReply::Revoked { .. } | KeyReply::Signed { .. } => {
+            bail!("The key helper answered something else.")
+        }
     };
     let anchor = Anchor { root, installation, epoch: home.epoch()? };
     Ok(Ready { home, anchor, terminal })

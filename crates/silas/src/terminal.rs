@@ -9,9 +9,9 @@ use crate::session_commands;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
-use silas_core::card::{Card, CardKind, CardState, Risk};
+use silas_core::card::{Card, CardKind, CardState, Press, Risk};
 use silas_core::key_service::SignBody;
-use silas_core::message::{MessageBody, SignedMessage};
+use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
 use silas_core::session::SessionType;
 use silas_core::signature::Signature;
 use silas_core::token::{Token, Verdict};
@@ -33,6 +33,7 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Approve { number } => decide(&mut line, number, Verdict::Approved),
+        Command::Change { number } => decide(&mut line, number, Verdict::EditRequested),
         Command::Decline { number } => decide(&mut line, number, Verdict::Declined),
         Command::Show { number } => show(&mut line, number),
         Command::Renew { number } => put(&mut line, number, "renew"),
@@ -146,18 +147,18 @@ impl<'h> Line<'h> {
         Ok(all)
     }
 
-    fn sign(&self, body: SignBody) -> Result<Signature> {
+    pub(crate) fn sign(&self, body: SignBody) -> Result<Signature> {
         silas_sandbox::terminal_sign(&self.home.path, &body).map_err(|e| anyhow!("{e}"))
     }
 
     /// The key that this terminal signs with; the first signature tells.
-    fn key(&self) -> Result<KeyId> {
+    pub(crate) fn key(&self) -> Result<KeyId> {
         let installation = self.installation()?;
         let body = message_body("", installation);
         Ok(self.sign(SignBody::Message(body))?.key)
     }
 
-    fn installation(&self) -> Result<InstallationId> {
+    pub(crate) fn installation(&self) -> Result<InstallationId> {
         Ok(serde_json::from_value(self.snapshot["installation"].clone())?)
     }
 
@@ -237,7 +238,13 @@ impl<'h> Line<'h> {
 }
 
 fn message_body(text: &str, installation: InstallationId) -> MessageBody {
-    MessageBody { text: text.to_owned(), timestamp: SystemClock.now(), nonce: Nonce::new(&OsRandom), installation }
+    MessageBody {
+        text: text.to_owned(),
+        timestamp: SystemClock.now(),
+        nonce: Nonce::new(&OsRandom),
+        installation,
+        scope: OWNER_SCOPE.to_owned(),
+    }
 }
 
 fn say(line: &mut Line<'_>, text: &str) -> Result<ExitCode> {
@@ -281,6 +288,10 @@ fn decide(line: &mut Line<'_>, number: Option<usize>, verdict: Verdict) -> Resul
         _ if card.face.kind == CardKind::Done => bail!("This card tells a result. `silas undo` takes it back."),
         _ if card.offer.is_none() => bail!("This card asks nothing. `silas dismiss` puts it away."),
         _ => {}
+    }
+    let is_offered = card.face.ctas.iter().any(|cta| cta.press.verdict() == Some(verdict));
+    if !is_offered {
+        bail!("This card does not offer that. `silas show` shows what it offers.");
     }
     print_card(&card);
     let (recorded, message) = line.decide(&card, verdict)?;
@@ -349,6 +360,9 @@ pub(crate) fn print_card(card: &Card) {
     println!("{}", card.face.intent);
     if let Some(evidence) = &card.face.evidence {
         println!("  {}", evidence.claim);
+        for caveat in &evidence.caveats {
+            println!("  {caveat}");
+        }
         for (n, before) in evidence.before.iter().enumerate() {
             let mark = |passed: bool| if passed { "✓ pass" } else { "✗ fail" };
             let after = evidence.after.get(n).map_or("", |after| mark(after.passed));
@@ -362,6 +376,15 @@ pub(crate) fn print_card(card: &Card) {
         for line in &detail.lines {
             println!("  {:<11} {line}", detail.title);
         }
+    }
+    let offers = card.face.ctas.iter().filter_map(|cta| match cta.press {
+        Press::Approve => Some(("approve", cta)),
+        Press::Change => Some(("change", cta)),
+        Press::Decline => Some(("decline", cta)),
+        Press::Proof | Press::Dismiss => None,
+    });
+    for (command, cta) in offers.filter(|_| card.face.kind != CardKind::Done && card.state == CardState::Open) {
+        println!("  silas {command:<7} {}", cta.label);
     }
 }
 
@@ -404,12 +427,7 @@ fn print_status(home: &Home, line: &mut Line<'_>) -> Result<()> {
     for session in sessions.iter().filter(|session| session.session_type == SessionType::Stream) {
         println!("{}", session_commands::describe(session));
     }
-    for grant in line.snapshot["grants"].as_array().into_iter().flatten() {
-        println!(
-            "Allowed: {}. {}",
-            grant["title"].as_str().unwrap_or_default(),
-            grant["text"].as_str().unwrap_or_default()
-        );
-    }
+    let count = |name: &str| line.snapshot[name].as_array().map_or(0, Vec::len);
+    println!("{} grants, {} devices: `silas grant list` and `silas device list`.", count("grants"), count("devices"));
     Ok(())
 }

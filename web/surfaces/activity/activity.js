@@ -6,6 +6,7 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { Words, count } from '../../lib/text.js';
 import { clock, day } from '../../lib/time.js';
+import { Allowed } from './allowed.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 /** @typedef {import('../../protocol.js').Row} Row */
@@ -17,7 +18,7 @@ export function Activity({ state, onClose }) {
   return html`<section class="activity" aria-label="Activity">
     ${onClose && html`<div class="panel-top"><h1 tabindex="-1">Activity</h1><button type="button" class="panel-close" aria-label="Close" onClick=${onClose}><${Icon} name="close" size=${22} /></button></div>`}
     <div class="halves" role="tablist" aria-label="Activity">${tab('happened', 'What happened')}${tab('allowed', 'What is allowed')}</div>
-    ${half === 'happened' ? html`<${Happened} activity=${state.activity} since=${state.since} titled=${!onClose} />` : html`<${Allowed} grants=${state.grants} titled=${!onClose} />`}
+    ${half === 'happened' ? html`<${Happened} activity=${state.activity} since=${state.since} titled=${!onClose} />` : html`<${Allowed} state=${state} titled=${!onClose} />`}
   </section>`;
 }
 
@@ -57,13 +58,4 @@ function TimelineRow({ row, newDay }) {
     <span class="row-icon"><${Icon} name=${row.icon} size=${18} /></span>
     <div class="row-words"><p><${Words} text=${row.text} /></p>${row.note && html`<p class="row-note"><${Words} text=${row.note} /></p>`}</div>
   </li>`;
-}
-
-/** @param {{ grants: State['grants'], titled: boolean }} props */
-function Allowed({ grants, titled }) {
-  return html`${titled && html`<h1 class="hidden">What is allowed</h1>`}
-    <p class="activity-text">${grants.length === 0 ? 'Nothing is granted. Everything asks you first.' : `${count(grants.length, 'grant')}. Everything else asks you first.`}</p>
-    <ul class="grants">${grants.map((grant) => html`<li class="grant" key=${grant.title + grant.since}>
-      <h2><bdi>${grant.title}</bdi></h2><p><${Words} text=${grant.text} /></p><p class="grant-since">Since ${day(grant.since)}, ${clock(grant.since)}</p>
-    </li>`)}</ul>`;
 }

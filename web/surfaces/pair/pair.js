@@ -13,20 +13,21 @@ import { DetailLists } from '../../cards/details.js';
 /** @typedef {import('../../protocol.js').PairingScreen} Screen */
 /** @typedef {{ message: string, todo: string }} Problem */
 
-/** @param {{ code: string | null, note: string, onPaired: () => void }} props */
+/** @param {{ code: string | null, note: string, onPaired: () => void }} props `note`: why the key of this browser is not known any more. */
 export function Pair({ code, note, onPaired }) {
   const [screen, setScreen] = useState(/** @type {Screen | null} */ (null));
+  const [old, setOld] = useState(/** @type {import('../../lib/keys.js').Device | null} */ (null));
   const [problem, setProblem] = useState(/** @type {Problem | null} */ (null));
   const [busy, setBusy] = useState(false);
   const [left, setLeft] = useState(false);
-  const load = () => pairingScreen().then((loaded) => { setScreen(loaded); setProblem(null); }, (cause) => setProblem(inWords(cause)));
+  const load = () => pairingScreen(note === '').then((loaded) => { setScreen(loaded.screen); setOld(loaded.old); setProblem(null); }, (cause) => setProblem(inWords(cause)));
   useEffect(() => void load(), []);
 
   const tap = async () => {
     if (!code || !screen || busy) return;
     setBusy(true);
     try {
-      await pair(code, screen);
+      await pair(code, screen, old);
       onPaired();
     } catch (cause) {
       setProblem(inWords(cause));
@@ -38,18 +39,19 @@ export function Pair({ code, note, onPaired }) {
     <article class="card pair-card" aria-labelledby="pair-title">
       <div class="card-body">
         <p class="pair-name">Silas</p>
-        <h1 class="pair-title" id="pair-title">${left ? 'Nothing was paired' : strict(rules?.face.intent ?? 'Pair this browser with Silas')}</h1>
+        <h1 class="pair-title" id="pair-title">${left ? 'Nothing was paired' : strict(old ? 'Give this browser a new key' : rules?.face.intent ?? 'Pair this browser with Silas')}</h1>
         ${left
           ? html`<p class="why">You can close this page. The printed address works until its code runs out.</p>`
           : html`${note && html`<p class="pair-note">${note}</p>`}
+            ${old && html`<p class="pair-note">This browser is paired already. Its old key stops counting, and so does what it allowed: directories are asked for again.</p>`}
             <p class="why">It gets a key of its own that never leaves it. With it you talk to Silas and sign what you decide.</p>
             ${rules && html`<${Rules} face=${rules.face} />`}`}
         ${problem && html`<div class="pair-problem" role="alert"><p><b>${problem.message}</b> ${problem.todo}</p></div>`}
       </div>
       ${!left && html`<div class="pair-dock">
         ${code
-          ? html`<button type="button" class="button filled" disabled=${!screen || busy} onClick=${tap}>${busy ? 'Pairing this browser' : strict(rules?.face.ctas[0]?.label ?? 'Pair this browser')}</button>
-            <button type="button" class="button plain last" disabled=${busy} onClick=${() => setLeft(true)}>Not now</button>`
+          ? html`<button type="button" class="button filled" disabled=${!screen || busy} onClick=${tap}>${busy ? 'Pairing this browser' : strict(old ? 'Pair again with a new key' : rules?.face.ctas[0]?.label ?? 'Pair this browser')}</button>
+            <button type="button" class="button plain last" disabled=${busy} onClick=${() => (old ? onPaired() : setLeft(true))}>${old ? 'Keep the key' : 'Not now'}</button>`
           : html`<p class="pair-how">To get an address with a code, on the machine where Silas runs: <code dir="ltr">silas pair</code></p>`}
         ${!screen && problem && html`<button type="button" class="button plain" onClick=${load}>Retry</button>`}
       </div>`}

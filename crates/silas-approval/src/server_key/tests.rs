@@ -1,8 +1,9 @@
 //! What the server key can say, and that it can decide nothing.
 
 use super::*;
-use silas_core::device::{Certificate, CertificateBody, DeviceKind};
+use silas_core::device::{Certificate, CertificateBody, DeviceKind, Mismatch};
 use silas_core::evidence::{self, Refusal, When};
+use silas_core::revocation::Revocations;
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::{Digest, InstallationId, Nonce};
 
@@ -79,6 +80,7 @@ fn it_approves_nothing() {
     let signature = keys::sign_text(&world.key.key, &canonical::text(&body).unwrap());
     let certificate = Certificate { body, signature };
     let when = When::At(Timestamp::EPOCH);
-    let refused = evidence::verify_token(&token, &certificate, Kind::Plan, &world.anchor, when);
-    assert_eq!(refused, Err(Refusal::Certificate));
+    let refused =
+        evidence::verify_token(&token, &certificate, Kind::Plan, &world.anchor, &Revocations::default(), when);
+    assert_eq!(refused, Err(Refusal::Certificate(Mismatch::Signature)));
 }

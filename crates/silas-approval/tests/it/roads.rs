@@ -91,7 +91,7 @@ fn another_installation() {
     let elsewhere = Anchor { installation: InstallationId::parse("inst-2").unwrap(), ..crate::world::anchor(1) };
     let engine = Engine::new(elsewhere, world.clock.clone(), random);
     let answer = authorize(&world.store, &engine, &token, plan("true"));
-    assert_eq!(answer, Err(evidence::Refusal::Certificate.into()));
+    assert_eq!(answer, Err(evidence::Refusal::Certificate(silas_core::device::Mismatch::Installation).into()));
 }
 
 struct Zeros;
@@ -114,7 +114,10 @@ fn a_stranger_who_vouches_for_himself() {
     let (id, payload) = (token.id().unwrap(), card.payload.clone().unwrap());
     let forging = world.store.write(move |tx| Ok(Commit(tokens::insert(tx, &token, &own, &payload, None)?)));
     assert!(forging.wait().unwrap());
-    assert_eq!(world.authorize(&id, plan("true")), Err(evidence::Refusal::Certificate.into()));
+    assert_eq!(
+        world.authorize(&id, plan("true")),
+        Err(evidence::Refusal::Certificate(silas_core::device::Mismatch::Signature).into())
+    );
     let problem = world.audit().problem().unwrap();
     assert!(problem.contains("of which the ledger knows nothing"), "{problem}");
 }

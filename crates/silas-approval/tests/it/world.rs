@@ -7,7 +7,7 @@ use silas_core::check::Command;
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::AuditEvent;
 use silas_core::evidence::Anchor;
-use silas_core::roots::{Access, Place};
+use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Token, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
@@ -92,7 +92,7 @@ pub(crate) fn answer(seed: u8, offer: &Offer, verdict: Verdict) -> Token {
 }
 
 impl World {
-    /// With the browser of key 2 paired.
+    /// With the browser of key 2 paired, which allowed plans in [`project`].
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(TestClock(AtomicI64::new(NOON)));
@@ -101,6 +101,7 @@ impl World {
         let engine = Engine::new(anchor(1), clock.clone(), random);
         let world = World { _dir: dir, clock, store, engine };
         world.pair(2);
+        world.allow(&RootGrant { kind: RootKind::Root, place: project() });
         world
     }
 
@@ -121,8 +122,11 @@ impl World {
 
     /// A card that asks for a plan, kept and open.
     pub(crate) fn ask(&self, item: &WorkItem) -> Card {
-        let face = face("Run 1 command");
-        let offer = self.engine.offer(item.id().as_str(), item, &face, LASTS).unwrap();
+        self.ask_about(item.id().as_str(), item, face("Run 1 command"))
+    }
+
+    fn ask_about<T: Approvable>(&self, subject: &str, item: &T, face: Face) -> Card {
+        let offer = self.engine.offer(subject, item, &face, LASTS).unwrap();
         let card = Card {
             id: CardId::parse(&format!("card-{}", offer.nonce.as_str().trim_start_matches("n-"))).unwrap(),
             state: CardState::Open,
@@ -131,9 +135,17 @@ impl World {
             payload: Some(item.payload().unwrap()),
             offer: Some(offer),
         };
-        let (kept, subject) = (card.clone(), item.id().to_string());
+        let (kept, subject) = (card.clone(), subject.to_owned());
         self.store.write(move |tx| Ok(Commit(cards::insert(tx, &kept, &subject)?))).wait().unwrap();
         card
+    }
+
+    /// The browser of key 2 allows plans in a directory.
+    pub(crate) fn allow(&self, grant: &RootGrant) {
+        let card = self.ask_about("root-1", grant, face("Allow a directory"));
+        let approval = answer(2, card.offer.as_ref().unwrap(), Verdict::Approved);
+        let token = self.record(&card, &approval).unwrap();
+        self.authorize(&token, grant.clone()).unwrap();
     }
 
     pub(crate) fn record(&self, card: &Card, token: &Token) -> Result<TokenId, Refusal> {
@@ -203,12 +215,17 @@ pub(crate) fn face(intent: &str) -> Face {
         details_title: "Steps".to_owned(),
         details: Vec::new(),
         diffs: Vec::new(),
-        ctas: Vec::new(),
+        ctas: [silas_core::card::Press::Approve, silas_core::card::Press::Decline, silas_core::card::Press::Change]
+            .map(|press| silas_core::card::Cta { press, label: String::new(), consequence: String::new() })
+            .into(),
     }
 }
 
+pub(crate) fn project() -> Place {
+    Place { path: "/home/owner/project".to_owned(), device: "1".to_owned(), inode: "2".to_owned() }
+}
+
 pub(crate) fn plan(run: &str) -> WorkItem {
-    let place = Place { path: "/home/owner/project".to_owned(), device: "1".to_owned(), inode: "2".to_owned() };
     WorkItem::new(Definition {
         id: WorkItemId::parse("task-1").unwrap(),
         title: "Tidy".to_owned(),
@@ -221,7 +238,7 @@ pub(crate) fn plan(run: &str) -> WorkItem {
         interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
         steps: vec![Step { run: Command::Shell(run.to_owned()), cwd: None }],
         verify: Vec::new(),
-        directories: vec![Directory::pinned(place, Access::Write)],
+        directories: vec![Directory::pinned(project(), Access::Write)],
         hosts: Vec::new(),
         toolchains: Vec::new(),
         secrets: Vec::new(),

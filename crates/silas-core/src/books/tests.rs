@@ -127,6 +127,7 @@ fn instruction() -> Instruction {
         timestamp: at(300),
         nonce: Nonce::parse("n-msg").unwrap(),
         installation: installation(),
+        scope: "owner".to_owned(),
     };
     let signature = sign(&secret(2), &body.message().unwrap());
     let message = MessageId::parse("msg-1").unwrap();
@@ -226,7 +227,11 @@ fn decisions_that_do_not_hold() {
     use crate::evidence::Refusal;
     check(|pages| pages[3].beside = None, 4, Reason::NoDecision);
     check(|pages| kept(pages, 3).payload.push(' '), 4, Refusal::Content.into());
-    check(|pages| kept(pages, 3).certificate.body.name.push('x'), 4, Refusal::Certificate.into());
+    check(
+        |pages| kept(pages, 3).certificate.body.name.push('x'),
+        4,
+        Refusal::Certificate(crate::device::Mismatch::Signature).into(),
+    );
     check(|pages| kept(pages, 3).token.signature = sign(&secret(9), "x"), 4, Refusal::Signature.into());
     check(|pages| *kept(pages, 3) = undo(), 4, Reason::OtherDecision);
     check(|pages| pages[3].at = at(400), 4, Refusal::Expired.into());

@@ -87,6 +87,8 @@ fn results(passed: &[bool]) -> Vec<CheckResult> {
         output: String::new(),
         exit_code: Some(0),
         took_ms: 0,
+        protected: true,
+        tests: None,
     };
     passed.iter().enumerate().map(result).collect()
 }
@@ -115,4 +117,34 @@ fn a_text_is_for_the_shell_and_a_list_is_run_as_it_is() {
     let list: Command = serde_json::from_str(r#"["a","| b"]"#).unwrap();
     assert_eq!((list.argv(), list.words()), (vec!["a".to_owned(), "| b".to_owned()], "a | b".to_owned()));
     assert!(serde_json::from_str::<Command>(r#"{"sh":"a"}"#).is_err());
+}
+
+#[test]
+fn what_a_proof_stands_on() {
+    let (red, green) = (results(&[false, true]), results(&[true, true]));
+    assert_eq!(Standing::of(&red, &green), Standing::Shown);
+    let tests = Tests { runner: crate::runner::Runner::Pytest, passed: 2, failed: 0, skipped: 0 };
+    let mut counted = green.clone();
+    counted[1].tests = Some(tests.clone());
+    assert_eq!(Standing::of(&red, &counted), Standing::Shown, "a guard that counts tests proves nothing");
+    counted[0].tests = Some(tests.clone());
+    assert_eq!(Standing::of(&red, &counted), Standing::Tests(vec![tests]));
+    counted[1].protected = false;
+    assert_eq!(Standing::of(&red, &counted), Standing::Open);
+}
+
+#[test]
+fn results_and_plans_of_earlier_versions_read_as_what_they_were() {
+    let text = r#"{"name":"a","passed":true,"reason":"","output":"","exit_code":0,"took_ms":1}"#;
+    let old: CheckResult = serde_json::from_str(text).unwrap();
+    assert!(!old.protected && old.tests.is_none(), "nothing was protected then");
+    assert_eq!(serde_json::to_string(&old).unwrap(), text, "and a card that shows it hashes as it did");
+    let plan = r#"{"name":"a","run":"true","expect":{"exit_code":0},"timeout":60,"network":false}"#;
+    let check: Check = serde_json::from_str(plan).unwrap();
+    assert!(check.protected);
+    assert_eq!(serde_json::to_string(&check).unwrap(), plan, "and hashes as it did");
+    let open = plan.replace("false}", "false,\"protected\":false}");
+    let check: Check = serde_json::from_str(&open).unwrap();
+    assert!(!check.protected);
+    assert_eq!(serde_json::to_string(&check).unwrap(), open);
 }

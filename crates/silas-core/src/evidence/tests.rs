@@ -34,6 +34,10 @@ fn anchor() -> Anchor {
     Anchor { root: public(&secret(1)), installation: InstallationId::parse("inst-1").unwrap(), epoch: 3 }
 }
 
+fn none() -> Revocations {
+    Revocations::default()
+}
+
 fn offer() -> Offer {
     Offer {
         v: Offer::VERSION,
@@ -78,11 +82,11 @@ fn token(offer: Offer, verdict: Verdict) -> Token {
 fn evidence(offer: Offer) -> Evidence {
     let token = token(offer, Verdict::Approved);
     let execution = ExecutionId::derive(&token.id().unwrap(), 0);
-    Evidence { token, certificate: certificate(|_| {}), payload: PAYLOAD.to_owned(), execution }
+    Evidence { token, certificate: certificate(|_| {}), payload: PAYLOAD.to_owned(), execution, roots: Vec::new() }
 }
 
 fn check(evidence: &Evidence) -> Result<TokenId, Refusal> {
-    verify(evidence, Kind::Plan, &anchor(), When::At(at(1100)))
+    verify(evidence, Kind::Plan, &anchor(), &none(), When::At(at(1100)))
 }
 
 #[test]
@@ -90,7 +94,7 @@ fn honest_evidence_is_enough() {
     let honest = evidence(offer());
     let id = honest.token.id().unwrap();
     assert_eq!(check(&honest), Ok(id.clone()));
-    assert_eq!(verify(&honest, Kind::Plan, &anchor(), When::AlreadyCommitted), Ok(id));
+    assert_eq!(verify(&honest, Kind::Plan, &anchor(), &none(), When::AlreadyCommitted), Ok(id));
     let json = serde_json::to_string(&honest).unwrap();
     assert_eq!(canonical::read::<Evidence>(&json).unwrap(), honest);
 }
@@ -122,15 +126,15 @@ fn tampering() -> Vec<(&'static str, Value, Refusal)> {
         ("/token/body/verdict", json!("declined"), Refusal::Signature),
         ("/token/signature/key", json!(other.id()), Refusal::Signature),
         ("/token/signature/sig", sig.clone(), Refusal::Signature),
-        ("/certificate/body/v", json!(2), Refusal::Certificate),
-        ("/certificate/body/kind", json!("terminal"), Refusal::Certificate),
-        ("/certificate/body/installation", json!("inst-2"), Refusal::Certificate),
-        ("/certificate/body/name", json!("Phone2"), Refusal::Certificate),
-        ("/certificate/body/key", json!(other.id()), Refusal::Certificate),
-        ("/certificate/body/public", json!(other), Refusal::Certificate),
-        ("/certificate/body/issued_at", json!(at(11)), Refusal::Certificate),
-        ("/certificate/signature/key", json!(other.id()), Refusal::Certificate),
-        ("/certificate/signature/sig", sig, Refusal::Certificate),
+        ("/certificate/body/v", json!(2), Refusal::Certificate(Mismatch::Version)),
+        ("/certificate/body/kind", json!("terminal"), Refusal::Certificate(Mismatch::Signature)),
+        ("/certificate/body/installation", json!("inst-2"), Refusal::Certificate(Mismatch::Installation)),
+        ("/certificate/body/name", json!("Phone2"), Refusal::Certificate(Mismatch::Signature)),
+        ("/certificate/body/key", json!(other.id()), Refusal::Certificate(Mismatch::Key)),
+        ("/certificate/body/public", json!(other), Refusal::Certificate(Mismatch::Key)),
+        ("/certificate/body/issued_at", json!(at(11)), Refusal::Certificate(Mismatch::Signature)),
+        ("/certificate/signature/key", json!(other.id()), Refusal::Certificate(Mismatch::Signature)),
+        ("/certificate/signature/sig", sig, Refusal::Certificate(Mismatch::Signature)),
         ("/payload", json!(format!("{PAYLOAD} ")), Refusal::Content),
         ("/execution", json!("exec-1"), Refusal::Execution),
     ]
@@ -199,7 +203,7 @@ fn only_an_approval_approves() {
         answered.token = token(offer(), verdict);
         answered.execution = ExecutionId::derive(&answered.token.id().unwrap(), 0);
         assert_eq!(check(&answered), Err(Refusal::Verdict));
-        assert_eq!(verify(&answered, Kind::Plan, &anchor(), When::AlreadyCommitted), Err(Refusal::Verdict));
+        assert_eq!(verify(&answered, Kind::Plan, &anchor(), &none(), When::AlreadyCommitted), Err(Refusal::Verdict));
         assert_eq!(verify_signature(&answered.token, &answered.certificate, &anchor()), Ok(()), "it is signed, though");
     }
 }
@@ -210,7 +214,7 @@ fn every_kind_stands_for_itself_alone() {
     for signed in kinds {
         let shown = evidence(Offer { kind: signed, scope: signed.scope(), ..offer() });
         for asked in kinds {
-            let answer = verify(&shown, asked, &anchor(), When::At(at(1100)));
+            let answer = verify(&shown, asked, &anchor(), &none(), When::At(at(1100)));
             assert_eq!(answer.is_ok(), signed == asked, "{signed:?} for {asked:?}");
         }
     }
@@ -219,11 +223,11 @@ fn every_kind_stands_for_itself_alone() {
 #[test]
 fn another_anchor_trusts_nothing_of_this_one() {
     let honest = evidence(offer());
-    let ask = |anchor: Anchor| verify(&honest, Kind::Plan, &anchor, When::At(at(1100)));
-    assert_eq!(ask(Anchor { root: public(&secret(2)), ..anchor() }), Err(Refusal::Certificate));
+    let ask = |anchor: Anchor| verify(&honest, Kind::Plan, &anchor, &none(), When::At(at(1100)));
+    assert_eq!(ask(Anchor { root: public(&secret(2)), ..anchor() }), Err(Refusal::Certificate(Mismatch::Signature)));
     assert_eq!(
         ask(Anchor { installation: InstallationId::parse("inst-2").unwrap(), ..anchor() }),
-        Err(Refusal::Certificate)
+        Err(Refusal::Certificate(Mismatch::Installation))
     );
     assert_eq!(ask(Anchor { epoch: 4, ..anchor() }), Err(Refusal::Epoch));
 }
@@ -233,7 +237,7 @@ fn a_device_cannot_vouch_for_itself_and_the_root_vouches_for_exactly_one_key() {
     let mut own = evidence(offer());
     let text = canonical::text(&own.certificate.body).unwrap();
     own.certificate.signature = sign(&secret(2), &text);
-    assert_eq!(check(&own), Err(Refusal::Certificate), "self-signed");
+    assert_eq!(check(&own), Err(Refusal::Certificate(Mismatch::Signature)), "self-signed");
 
     let mut other = evidence(offer());
     other.certificate = certificate(|body| {
@@ -244,17 +248,17 @@ fn a_device_cannot_vouch_for_itself_and_the_root_vouches_for_exactly_one_key() {
 
     let mut mixed = evidence(offer());
     mixed.certificate = certificate(|body| body.public = public(&secret(4)));
-    assert_eq!(check(&mixed), Err(Refusal::Certificate), "a key id that does not belong to the key");
+    assert_eq!(check(&mixed), Err(Refusal::Certificate(Mismatch::Key)), "a key id that does not belong to the key");
     mixed.certificate = certificate(|body| body.v = 2);
-    assert_eq!(check(&mixed), Err(Refusal::Certificate), "a certificate of an unknown version");
+    assert_eq!(check(&mixed), Err(Refusal::Certificate(Mismatch::Version)), "a certificate of an unknown version");
     mixed.certificate = certificate(|body| body.key = KeyId::parse("key-0").unwrap());
-    assert_eq!(check(&mixed), Err(Refusal::Certificate), "a made-up key id");
+    assert_eq!(check(&mixed), Err(Refusal::Certificate(Mismatch::Key)), "a made-up key id");
 }
 
 #[test]
 fn time_is_checked_to_the_microsecond_until_it_is_committed() {
     let honest = evidence(offer());
-    let ask = |when| verify(&honest, Kind::Plan, &anchor(), when);
+    let ask = |when| verify(&honest, Kind::Plan, &anchor(), &none(), when);
     let last = Timestamp::from_micros(at(1300).micros() - 1);
     assert!(ask(When::At(last)).is_ok());
     assert_eq!(ask(When::At(at(1300))), Err(Refusal::Expired));
@@ -276,7 +280,7 @@ fn an_execution_belongs_to_one_token_and_one_number() {
     let id = two.token.id().unwrap();
     for (n, fits) in [(0, true), (1, true), (2, false)] {
         two.execution = ExecutionId::derive(&id, n);
-        let verified = verify(&two, Kind::HouseRules, &anchor(), When::At(at(1100)));
+        let verified = verify(&two, Kind::HouseRules, &anchor(), &none(), When::At(at(1100)));
         assert_eq!(verified.is_ok(), fits, "use {n}");
     }
 }
@@ -292,7 +296,7 @@ fn no_offer_goes_beyond_what_its_kind_may() {
     ];
     for offer in beyond {
         assert_eq!(check(&evidence(offer.clone())), Err(Refusal::Bounds), "{offer:?}");
-        let committed = verify(&evidence(offer), Kind::Plan, &anchor(), When::AlreadyCommitted);
+        let committed = verify(&evidence(offer), Kind::Plan, &anchor(), &none(), When::AlreadyCommitted);
         assert_eq!(committed, Err(Refusal::Bounds));
     }
     assert!(check(&evidence(Offer { expires_at: offer().issued_at.plus(day), ..offer() })).is_ok());

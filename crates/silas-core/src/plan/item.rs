@@ -200,7 +200,7 @@ fn command(fields: &Fields<'_>) -> Result<Command, PlanError> {
 }
 
 fn check(node: &Node, path: &str) -> Result<Check, PlanError> {
-    let fields = Fields::of(node, path, &["name", "run", "expect", "timeout", "network"])?;
+    let fields = Fields::of(node, path, &["name", "run", "expect", "timeout", "network", "protected"])?;
     if fields.integer("timeout")? == Some(0) {
         return Err(fields.error("timeout", "a check needs at least one second"));
     }
@@ -210,6 +210,7 @@ fn check(node: &Node, path: &str) -> Result<Check, PlanError> {
         expect: expectation(&fields)?,
         timeout: fields.integer("timeout")?.unwrap_or(CHECK_TIMEOUT_SECS),
         network: fields.yes_no("network")?.unwrap_or(false),
+        protected: fields.yes_no("protected")?.unwrap_or(true),
     })
 }
 

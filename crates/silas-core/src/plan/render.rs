@@ -42,6 +42,9 @@ pub fn render(item: &WorkItem) -> String {
         if check.network {
             line(&mut out, 2, "network", "true");
         }
+        if !check.protected {
+            line(&mut out, 2, "protected", "false");
+        }
     }
     let n_listed = d.directories.len() + d.hosts.len() + d.secrets.len() + d.toolchains.len();
     if n_listed > 0 || d.callback_port.is_some() || d.commits || d.restores.is_some() {

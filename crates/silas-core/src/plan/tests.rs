@@ -77,6 +77,7 @@ fn a_plan_as_people_write_it() {
         expect,
         timeout,
         network: false,
+        protected: true,
     };
     let limit = Decimal::parse("0.5").unwrap();
     assert_eq!(

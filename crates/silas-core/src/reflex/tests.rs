@@ -15,6 +15,7 @@ fn several(run: &str, directories: &[&str], reads: &[&str], check: &str) -> Deci
         commits: false,
         hosts: Vec::new(),
         check: check.to_owned(),
+        protected: true,
     }
 }
 
@@ -260,4 +261,21 @@ fn hosts_are_named_one_by_one() {
     assert_eq!(decided("run `c` in `d` and check with `k`"), found(""));
     assert_eq!(decided("run `c` reaching a:1 and check with `k`"), None);
     assert_eq!(decided("run `c` reaching and check with `k`"), None);
+}
+
+#[test]
+fn a_check_is_open_only_if_that_is_said() {
+    for text in ["run `a` and check openly with `b`", "Run `a`, then check openly with `b`."] {
+        let open = Decision::RunAndCheck {
+            run: "a".to_owned(),
+            directories: Vec::new(),
+            reads: Vec::new(),
+            commits: false,
+            hosts: Vec::new(),
+            check: "b".to_owned(),
+            protected: false,
+        };
+        assert_eq!(decide(text), open, "{text}");
+    }
+    assert_eq!(decide("run `a` and check not openly with `b`"), Decision::NotUnderstood);
 }

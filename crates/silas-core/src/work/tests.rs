@@ -28,6 +28,7 @@ pub(crate) fn full() -> Definition {
             expect: Expectation::ExitCode(0),
             timeout: 60,
             network: false,
+            protected: true,
         }],
         directories: vec![Directory {
             path: "/home/me/project".to_owned(),
@@ -185,6 +186,8 @@ fn passed(name: &str, passed: bool) -> CheckResult {
         output: String::new(),
         exit_code: None,
         took_ms: 0,
+        protected: true,
+        tests: None,
     }
 }
 

@@ -6,6 +6,7 @@
 
 use silas_core::MessageId;
 use silas_core::evidence::Anchor;
+use silas_core::revocation::Revocations;
 use silas_core::task::{OperationId, TaskCall};
 use silas_store::instructions::Instruction;
 
@@ -23,6 +24,7 @@ impl Instructed {
         instruction: &Instruction,
         call: &TaskCall,
         anchor: &Anchor,
+        revocations: &Revocations,
     ) -> Option<Instructed> {
         let words = silas_core::instruction::Instruction {
             message: message.clone(),
@@ -31,7 +33,8 @@ impl Instructed {
             call: call.clone(),
         };
         let operation = words.operation();
-        words.verifies(anchor).then_some(Instructed { operation, call: words.call })
+        let counts = !revocations.has_device(&words.certificate.body.key) && words.verifies(anchor);
+        counts.then_some(Instructed { operation, call: words.call })
     }
 
     pub(super) fn into_parts(self) -> (OperationId, TaskCall) {

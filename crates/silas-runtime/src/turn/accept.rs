@@ -5,14 +5,15 @@ use super::Turn;
 use super::screen::Screened;
 use crate::consumer::post;
 use crate::{Stream, Trouble};
+use silas_approval::Engine;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
-use silas_core::message::{Channel, HeardMessage, Message};
+use silas_core::message::{Channel, HeardMessage, Message, OWNER_SCOPE};
 use silas_core::taint::{Origin, Source};
 use silas_core::{MessageId, Nonce, SessionId, Taint, Timestamp, reflex};
 use silas_gates::injection;
 use silas_store::queue::Entered;
-use silas_store::{Commit, Tx, chronicle, devices, instructions, nonces, sessions};
+use silas_store::{Commit, Tx, chronicle, instructions, nonces, sessions};
 use std::time::Duration;
 
 impl Stream {
@@ -27,14 +28,10 @@ impl Stream {
         let heard = screened.into_message();
         let other_id = MessageId::new(self.random.as_ref());
         let at = self.clock.now();
-        let installation = self.installation().clone();
+        let engine = self.engine.clone();
         let freshness = self.options.message_freshness;
         let accepting = self.store.write(move |tx| {
-            let source = if heard.body.installation == installation {
-                classify(tx, &heard, &other_id, at, freshness)?
-            } else {
-                Source::Elsewhere
-            };
+            let source = classify(tx, &engine, &heard, &other_id, at, freshness)?;
             let taint = source.taint();
             // The owner's device knows the id of what it said, and so when it has arrived: it is the nonce's.
             let own_id = heard.body.nonce.as_str().strip_prefix(Nonce::PREFIX).map(|rest| format!("msg-{rest}"));
@@ -78,27 +75,32 @@ impl Stream {
     }
 }
 
-/// Signed by a paired device, fresh, and heard for the first time: the owner. Unsigned, over a door that knows who
-/// speaks: that channel's word. Anything less is a stranger's.
+/// Signed by a paired device for this installation and this conversation, fresh, and heard for the first time: the owner.
+/// Unsigned, over a door that knows who speaks: that channel's word. Anything less is a stranger's. A nonce is used up
+/// only by a message that counts.
 pub(crate) fn classify(
     tx: &mut Tx<'_>,
+    engine: &Engine,
     heard: &HeardMessage,
     id: &MessageId,
     now: Timestamp,
     freshness: Duration,
 ) -> Result<Source, silas_store::Error> {
+    if heard.body.installation != engine.anchor().installation || heard.body.scope != OWNER_SCOPE {
+        return Ok(Source::Elsewhere);
+    }
     // Every door has authenticated whoever speaks before a message gets here.
     let Some(signature) = &heard.signature else { return Ok(Source::Channel) };
-    let Some(device) = devices::get(tx, &signature.key)? else { return Ok(Source::Elsewhere) };
+    let Ok(device) = engine.device(tx, &signature.key)? else { return Ok(Source::Elsewhere) };
     let signed = heard.body.message().is_ok_and(|m| device.body.public.verifies(m.as_bytes(), signature));
     if !signed {
         return Ok(Source::Elsewhere);
     }
     let age = now.since(heard.body.timestamp).max(heard.body.timestamp.since(now));
-    let is_new = nonces::use_once(tx, "msg", heard.body.nonce.as_str(), now)?;
-    if is_new && age <= freshness {
+    let is_stale = age > freshness;
+    if !is_stale && nonces::use_once(tx, "msg", heard.body.nonce.as_str(), now)? {
         return Ok(Source::Signed);
     }
-    tx.record(&AuditEvent::MessageReplayed { message: id.clone(), key: signature.key.clone() })?;
+    tx.record(&AuditEvent::MessageReplayed { message: id.clone(), key: signature.key.clone(), is_stale })?;
     Ok(Source::Elsewhere)
 }

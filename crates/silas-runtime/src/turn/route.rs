@@ -72,6 +72,8 @@ struct Wish {
     run: String,
     hosts: Vec<HostGrant>,
     check: String,
+    /// Whether it is kept from the command.
+    protected: bool,
 }
 
 fn hosts_of(typed: &[String]) -> Result<Vec<HostGrant>, Trouble> {
@@ -97,8 +99,8 @@ impl Stream {
             ));
         }
         match reflex::decide(&message.text) {
-            Decision::RunAndCheck { run, directories, reads, commits, hosts, check } => {
-                let wish = Wish { run, hosts: hosts_of(&hosts)?, check };
+            Decision::RunAndCheck { run, directories, reads, commits, hosts, check, protected } => {
+                let wish = Wish { run, hosts: hosts_of(&hosts)?, check, protected };
                 let plan = self.run_and_check(message, wish, (directories, reads)).await?;
                 Ok(if commits { plan.with_commits()? } else { plan })
             }
@@ -198,7 +200,7 @@ impl Stream {
         directories: Vec<Directory>,
         toolchains: Vec<Toolchain>,
     ) -> Result<WorkItem, Trouble> {
-        let Wish { run, hosts, check } = wish;
+        let Wish { run, hosts, check, protected } = wish;
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&format!("Run {run}"), NAME_CHARS_MAX),
@@ -216,6 +218,7 @@ impl Stream {
                 expect: Expectation::ExitCode(0),
                 timeout: self.options.work_secs,
                 network: false,
+                protected,
             }],
             directories,
             hosts,

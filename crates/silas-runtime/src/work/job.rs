@@ -152,10 +152,7 @@ impl Job {
             Phase::After => (self.record.view.steps.len() - 2, "Ran the checks again"),
         };
         self.enter(step)?;
-        let mut results = Vec::with_capacity(self.record.n_checks);
-        for n in 0..self.record.n_checks {
-            results.push(shop.check(phase, n)?);
-        }
+        let results = shop.checks(phase)?;
         let n_failed = results.iter().filter(|result| !result.passed).count();
         let took = results.iter().map(|result| result.took_ms).sum();
         let (label, state) = match (n_failed, phase) {
@@ -220,6 +217,8 @@ impl Job {
     /// the checks speak again about both together; how often that may happen, the workshop knows.
     fn judge(&mut self, mut shop: Workshop, changes: Changes) -> Result<Ending, Failure> {
         self.record.diffs = changes.diffs;
+        self.record.flags = changes.flags.iter().map(|flag| format!("{} {}", flag.path, flag.what)).collect();
+        self.record.unseen = changes.unseen;
         self.note_changes()?;
         loop {
             match self.conclude(shop, &changes.changeset)? {
@@ -238,8 +237,11 @@ impl Job {
         if outcome != Outcome::Proved {
             shop.discard();
             let n_red = self.record.after.iter().filter(|result| !result.passed).count();
-            let intent =
-                if n_red == 1 { "The check is still red".to_owned() } else { format!("{n_red} checks are still red") };
+            let intent = match (outcome, n_red) {
+                (Outcome::Unproven, _) => "Unproven: there was no check".to_owned(),
+                (_, 1) => "The check is still red".to_owned(),
+                (_, n) => format!("{n} checks are still red"),
+            };
             let reason = first_red(&self.record.after);
             return Ok(Conclusion::Ending(Ending::Untouched { intent, reason }));
         }

@@ -22,7 +22,6 @@ pub(crate) struct WorkRecord {
     pub(crate) asked: String,
     /// What is changed, in few words.
     pub(crate) directory: String,
-    pub(crate) n_checks: usize,
     /// What the whole of it may use up; looked at before every step.
     #[serde(default)]
     budget: Budget,
@@ -41,6 +40,12 @@ pub(crate) struct WorkRecord {
     #[serde(default)]
     pub(crate) results: Vec<ExecutionResult>,
     pub(crate) diffs: Vec<FileDiff>,
+    /// What to look at twice, in sentences.
+    #[serde(default)]
+    pub(crate) flags: Vec<String>,
+    /// Changed files that the checks saw as they were approved.
+    #[serde(default)]
+    pub(crate) unseen: Vec<String>,
     /// Where the owner's text met ours while it was being put in place; both are kept.
     #[serde(default)]
     pub(crate) last_moment: Vec<String>,
@@ -82,7 +87,6 @@ impl WorkRecord {
             labels,
             asked: asked.to_owned(),
             directory,
-            n_checks: d.verify.len(),
             budget: d.budget.clone(),
             before: Vec::new(),
             after: Vec::new(),
@@ -91,6 +95,8 @@ impl WorkRecord {
             orders_found: 0,
             results: Vec::new(),
             diffs: Vec::new(),
+            flags: Vec::new(),
+            unseen: Vec::new(),
             last_moment: Vec::new(),
             moved_on: Vec::new(),
             reach: Reach::default(),
@@ -114,6 +120,8 @@ impl WorkRecord {
             orders_found: 0,
             results: Vec::new(),
             diffs: Vec::new(),
+            flags: Vec::new(),
+            unseen: Vec::new(),
             moved_on: Vec::new(),
             changeset: None,
             ..self
@@ -129,6 +137,8 @@ impl WorkRecord {
             before: &self.before,
             after: &self.after,
             diffs: &self.diffs,
+            flags: &self.flags,
+            unseen: &self.unseen,
             outputs: &self.outputs,
             taint: self.taint,
             orders_found: self.orders_found,

@@ -12,6 +12,7 @@ use std::process::Command;
 
 pub(crate) const CASES: &[Case] = &[
     ("commits_arrive_with_the_files_and_go_with_them", commits_arrive_with_the_files_and_go_with_them),
+    ("a_commit_can_be_what_is_asked_for", a_commit_can_be_what_is_asked_for),
     ("commits_are_all_or_none_across_crashes", commits_are_all_or_none_across_crashes),
     ("a_branch_that_moved_meanwhile_is_a_conflict", a_branch_that_moved_meanwhile_is_a_conflict),
     ("a_branch_that_moved_since_is_a_later_edit", a_branch_that_moved_since_is_a_later_edit),
@@ -72,6 +73,20 @@ fn commits_arrive_with_the_files_and_go_with_them() {
     launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
     assert_eq!(world.tree(), old);
     assert_eq!(git(&world, &["log", "--format=%s", "packed"]), "first\n");
+}
+
+/// The check sees the commit after the work, and the owner's own repository where the work is taken back.
+fn a_commit_can_be_what_is_asked_for() {
+    let world = repository();
+    let launcher = world.launcher();
+    let mut definition = plan(&world, COMMIT).definition().clone();
+    let check = "git log --format=%s main | grep -q work && test -z \"$(git status --porcelain)\"";
+    definition.verify[0].run = silas_core::check::Command::Shell(check.to_owned());
+    let plan = WorkItem::new(definition).unwrap();
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    let (before, after) = work(&mut workshop, &plan).unwrap();
+    assert!(!before[0].passed && after[0].passed, "{before:?}\n{after:?}");
+    workshop.apply().unwrap();
 }
 
 fn commits_are_all_or_none_across_crashes() {

@@ -2,10 +2,12 @@
 //! journal, all or none.
 
 use crate::crashes::killed;
+use crate::revocation::refusal;
 use crate::runner::{self, Case};
 use crate::world::{Tree, World, approve, approve_undo, life, note_all, work};
 use silas_core::check::Expectation;
 use silas_core::event::Phase;
+use silas_core::evidence::{Evidence, Refusal};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::FailPoint;
 use silas_core::roots::Access;
@@ -16,10 +18,13 @@ use std::path::PathBuf;
 pub(crate) const CASES: &[Case] = &[
     ("copies_are_layers_where_that_works", copies_are_layers_where_that_works),
     ("several_directories_change_together", several_directories_change_together),
+    ("each_directory_must_be_allowed", each_directory_must_be_allowed),
     ("several_directories_are_all_or_none_across_crashes", several_directories_are_all_or_none_across_crashes),
     ("a_conflict_in_one_directory_stops_all", a_conflict_in_one_directory_stops_all),
     ("a_later_edit_in_one_directory_stops_the_undo_of_all", a_later_edit_in_one_directory_stops_the_undo_of_all),
     ("files_are_looked_for_in_every_copy", files_are_looked_for_in_every_copy),
+    ("what_judges_is_seen_as_approved_in_every_directory", what_judges_is_seen_as_approved_in_every_directory),
+    ("checks_side_by_side_see_their_own_copies", checks_side_by_side_see_their_own_copies),
     ("a_directory_that_is_gone_keeps_nothing_from_being_forgotten", a_directory_that_is_gone_can_be_forgotten),
 ];
 
@@ -108,6 +113,20 @@ fn several_directories_change_together() {
     assert_eq!(three.trees().2, old.2);
     launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
     assert_eq!((three.trees(), three.stages()), (old, 0));
+}
+
+/// Also those that are only read.
+fn each_directory_must_be_allowed() {
+    let three = Three::new();
+    let launcher = three.world.launcher();
+    let good = approve(&three.plan());
+    for (n, path) in [&three.notes, &three.world.project, &three.library].into_iter().enumerate() {
+        let mut roots = good.roots.clone();
+        roots.remove(n);
+        let refused = refusal(&launcher, &Evidence { roots, ..good.clone() });
+        assert_eq!(refused, Refusal::Root(path.to_str().unwrap().to_owned()));
+    }
+    launcher.open(&good).unwrap();
 }
 
 fn several_directories_are_all_or_none_across_crashes() {
@@ -201,19 +220,80 @@ fn files_are_looked_for_in_every_copy() {
         expect: Expectation::FileExists(path.clone()),
         timeout: 60,
         network: false,
+        protected: true,
     };
     definition.verify = wanted.iter().enumerate().map(check).collect();
     let plan = WorkItem::new(definition).unwrap();
     let launcher = three.world.launcher();
     let mut workshop = launcher.open(&approve(&plan)).unwrap();
     workshop.copy().unwrap();
-    for n in 0..wanted.len() {
-        workshop.check(Phase::Before, n).unwrap();
-    }
+    workshop.checks(Phase::Before).unwrap();
     workshop.step(0).unwrap();
-    for (n, (path, is_there)) in wanted.iter().enumerate() {
-        assert_eq!(workshop.check(Phase::After, n).unwrap().passed, *is_there, "{path}");
+    for (result, (path, is_there)) in workshop.checks(Phase::After).unwrap().iter().zip(&wanted) {
+        assert_eq!(result.passed, *is_there, "{path}: {}", result.reason);
     }
+}
+
+/// A check may be named from another directory, or lie behind a link into one. Whatever its way, work that changes it, or
+/// takes it away with its directory, proves nothing; work that does what it asks for does.
+fn what_judges_is_seen_as_approved_in_every_directory() {
+    let fix = "echo new > app.txt";
+    let cheats = ["echo true > {library}/judge.sh", "rm {library}/judge.sh; echo exit 0 > {library}/judge.sh"];
+    for check in
+        ["sh {library}/judge.sh", "sh ../library/judge.sh", "cd {library} && sh judge.sh", "sh tests/linked.sh"]
+    {
+        for (step, is_proof) in cheats.map(|cheat| (cheat, false)).into_iter().chain([(fix, true)]) {
+            let three = Three::new();
+            let project = three.world.project.display().to_string();
+            let library = three.library.display().to_string();
+            std::fs::write(three.library.join("judge.sh"), format!("grep -q new {project}/app.txt\n")).unwrap();
+            std::fs::create_dir(three.world.project.join("tests")).unwrap();
+            let link = three.world.project.join("tests/linked.sh");
+            std::os::unix::fs::symlink("../../library/judge.sh", link).unwrap();
+            let (step, check) = (step.replace("{library}", &library), check.replace("{library}", &library));
+            let mut definition = three.world.definition(&[&step], &[&check]);
+            definition.directories = three.plan().definition().directories.clone();
+            let plan = WorkItem::new(definition).unwrap();
+            let launcher = three.world.launcher();
+            let mut workshop = launcher.open(&approve(&plan)).unwrap();
+            let (before, after) = work(&mut workshop, &plan).unwrap();
+            assert!(!before[0].passed, "{check}: {before:?}");
+            assert_eq!(after[0].passed, is_proof, "{check} after {step}: {after:?}");
+            let unseen = workshop.changes().unwrap().unseen;
+            let expected = if is_proof { vec![] } else { vec![format!("{library}/judge.sh")] };
+            assert_eq!(unseen, expected, "{check} after {step}");
+            assert_eq!(workshop.apply().is_ok(), is_proof, "{check} after {step}");
+        }
+    }
+}
+
+/// Each writes where the others look, and sees only what it wrote itself.
+fn checks_side_by_side_see_their_own_copies() {
+    let three = Three::new();
+    let library = three.library.display();
+    let check = |n: usize| {
+        format!(
+            "test ! -e made && test ! -e {library}/made && echo {n} > made && echo {n} > {library}/made && \
+             for i in 1 2 3 4 5 6 7 8 9; do test $(cat made {library}/made | tr -d '\\n') = {n}{n} || exit 1; done && \
+             test ! -e ~/made && touch ~/made && grep -q 'read me' app.txt"
+        )
+    };
+    let checks: Vec<String> = (0..9).map(check).collect();
+    let checks: Vec<&str> = checks.iter().map(String::as_str).collect();
+    let whole = three.plan();
+    let mut definition = three.world.definition(&[], &checks);
+    definition.steps = whole.definition().steps.clone();
+    // What they look at is more than can be told from such a script, and would count as judging.
+    definition.verify.iter_mut().for_each(|check| check.protected = false);
+    definition.directories = whole.definition().directories.clone();
+    let plan = WorkItem::new(definition).unwrap();
+    let launcher = three.world.launcher();
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    let (before, after) = work(&mut workshop, &plan).unwrap();
+    assert!(before.iter().all(|result| !result.passed), "{before:?}");
+    assert!(after.iter().all(|result| result.passed), "{after:?}");
+    assert!(workshop.apply().is_ok());
+    assert!(!three.library.join("made").exists() && !three.world.project.join("made").exists());
 }
 
 fn a_directory_that_is_gone_can_be_forgotten() {

@@ -6,7 +6,7 @@ use crate::world::{
 };
 use ed25519_dalek::SigningKey;
 use serde_json::Value;
-use silas_core::device::DeviceKind;
+use silas_core::device::{DeviceKind, Mismatch};
 use silas_core::evidence::{Evidence, Refusal};
 use silas_core::roots::Access;
 use silas_core::token::{Kind, Offer, Verdict};
@@ -145,7 +145,7 @@ fn strangers_sign_nothing() {
     evidence.token.body = body;
     evidence.certificate = certificate(&stranger, DeviceKind::Browser);
     evidence.certificate.signature = sign(&stranger, &canonical::text(&evidence.certificate.body).unwrap());
-    assert_eq!(refused(&launcher, &evidence), Refusal::Certificate);
+    assert_eq!(refused(&launcher, &evidence), Refusal::Certificate(Mismatch::Signature));
     // The certificate of one device, the decision of another.
     let mut evidence = good;
     evidence.certificate = certificate(&stranger, DeviceKind::Browser);

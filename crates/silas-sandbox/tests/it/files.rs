@@ -107,7 +107,7 @@ fn trees_deeper_than_paths_are_removed() {
     let plan = world.plan(&[&script], &["false"]);
     open(&world, &plan, |mut workshop| {
         workshop.copy().unwrap();
-        workshop.check(silas_core::event::Phase::Before, 0).unwrap();
+        workshop.checks(silas_core::event::Phase::Before).unwrap();
         workshop.step(0).unwrap();
         assert!(workshop.changes().is_err());
         workshop.discard();

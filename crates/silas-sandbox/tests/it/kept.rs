@@ -69,10 +69,10 @@ fn what_was_changed_since_is_not_put_back() {
     let back = put_back(&world, &execution);
     let mut workshop = launcher.open(&approve(&back)).unwrap();
     workshop.copy().unwrap();
-    workshop.check(silas_core::event::Phase::Before, 0).unwrap();
+    workshop.checks(silas_core::event::Phase::Before).unwrap();
     let step = workshop.step(0).unwrap();
     assert!(step.output().contains("changed since: ") && step.output().contains("app.txt"), "{step:?}");
-    workshop.check(silas_core::event::Phase::After, 0).unwrap();
+    workshop.checks(silas_core::event::Phase::After).unwrap();
     assert_eq!(workshop.apply(), Err(Error::NotVerified));
     assert_eq!(world.tree(), edited);
 }

@@ -64,13 +64,9 @@ fn a_large_directory_is_not_copied() {
     } else {
         println!("skipped: copies are whole here");
     }
-    for n in 0..2 {
-        workshop.check(silas_core::event::Phase::Before, n).unwrap();
-    }
+    workshop.checks(silas_core::event::Phase::Before).unwrap();
     workshop.step(0).unwrap();
-    for n in 0..2 {
-        assert!(workshop.check(silas_core::event::Phase::After, n).unwrap().passed);
-    }
+    assert!(workshop.checks(silas_core::event::Phase::After).unwrap().iter().all(|result| result.passed));
     let applied = workshop.apply().unwrap();
     assert_eq!(u64::from(applied.files), n_files / 10 + 1);
     launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
@@ -155,12 +151,12 @@ fn a_full_disk_in_the_middle_of_an_apply_changes_nothing() {
     // The owner fills it up; that alone is a change elsewhere, and the checks run again with it.
     fs::write(world.project.join("filler"), vec![1u8; 3 << 20]).unwrap();
     assert!(matches!(workshop.apply(), Err(Error::MovedOn { .. })));
-    workshop.check(silas_core::event::Phase::After, 0).unwrap();
+    workshop.checks(silas_core::event::Phase::After).unwrap();
     assert_eq!(workshop.apply(), Err(Error::Full));
     fs::remove_file(world.project.join("filler")).unwrap();
     assert_eq!((world.tree(), world.stages().len()), (old.clone(), 0));
     assert!(matches!(workshop.apply(), Err(Error::MovedOn { .. })));
-    workshop.check(silas_core::event::Phase::After, 0).unwrap();
+    workshop.checks(silas_core::event::Phase::After).unwrap();
     let applied = workshop.apply().unwrap();
     assert_eq!(world.read("app.txt"), "new\n");
     launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
@@ -226,7 +222,7 @@ fn two_plans_in_one_directory_both_hold() {
     work(&mut two, &second).unwrap();
     let one = one.apply().unwrap();
     assert_eq!(two.apply(), Err(Error::MovedOn { paths: vec!["app.txt".to_owned()] }));
-    assert!(two.check(silas_core::event::Phase::After, 0).unwrap().passed);
+    assert!(two.checks(silas_core::event::Phase::After).unwrap()[0].passed);
     let two = two.apply().unwrap();
     assert_eq!((world.read("app.txt").as_str(), world.read("src/lib.txt").as_str()), ("new\n", "newer\n"));
     // Each can be taken back by itself, in any order.

@@ -4,6 +4,7 @@
 //! each case, as root (where the tests are started by root) and as an ordinary user.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
+mod cheats;
 mod commits;
 mod conflicts;
 mod crashes;
@@ -18,6 +19,7 @@ mod pairing;
 mod power;
 mod processes;
 mod reach;
+mod revocation;
 mod runner;
 mod step;
 mod whole_path;
@@ -30,7 +32,7 @@ fn main() {
     if let Some(code) = silas_sandbox::secret_client(std::env::args()) {
         std::process::exit(code.into());
     }
-    let groups = [
+    let mut groups = vec![
         ("whole_path", whole_path::CASES),
         ("order", order::CASES),
         ("evidence", evidence::CASES),
@@ -45,8 +47,10 @@ fn main() {
         ("power", power::CASES),
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),
+        ("revocation", revocation::CASES),
         ("reach", reach::CASES),
         ("step", step::CASES),
     ];
+    groups.extend(cheats::GROUPS);
     std::process::exit(runner::run(&groups));
 }

@@ -33,7 +33,7 @@ fn nobody_is_left_when_the_front_is_killed() {
         let launcher = world.launcher();
         let mut workshop = launcher.open(&evidence).unwrap();
         workshop.copy().unwrap();
-        workshop.check(Phase::Before, 0).unwrap();
+        workshop.checks(Phase::Before).unwrap();
         std::io::Write::write_all(&mut &tell, b"x").unwrap();
         let _ = workshop.step(0);
         // SAFETY: ends this child at once.
@@ -89,7 +89,7 @@ fn a_cancelled_step_ends() {
     let evidence = approve(&plan);
     let mut workshop = launcher.open(&evidence).unwrap();
     workshop.copy().unwrap();
-    workshop.check(Phase::Before, 0).unwrap();
+    workshop.checks(Phase::Before).unwrap();
     let canceller = workshop.canceller();
     let thread = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(200));

@@ -1,5 +1,6 @@
 //! Single commands, signed for themselves: who can have one, how often, and what is remembered of it.
 
+use crate::revocation::{device, take_back};
 use crate::runner::Case;
 use crate::world::{World, approve, key_helper, now, offer, public, signed, terminal_key, work};
 use silas_core::check::{Command, Ended};
@@ -19,6 +20,7 @@ use std::time::Duration;
 pub(crate) const CASES: &[Case] = &[
     ("a_signed_command_runs_once", a_signed_command_runs_once),
     ("only_its_own_kind_of_decision_counts", only_its_own_kind_of_decision_counts),
+    ("a_revoked_device_has_no_command_run", a_revoked_device_has_no_command_run),
     ("a_front_can_have_nothing_signed", a_front_can_have_nothing_signed),
     ("what_a_command_changed_is_told", what_a_command_changed_is_told),
     ("a_toolchain_is_one_or_is_refused", a_toolchain_is_one_or_is_refused),
@@ -130,6 +132,14 @@ fn only_its_own_kind_of_decision_counts() {
     let declined = signed(&with(&|_| {}).token.body.offer, payload.clone(), Verdict::Declined);
     assert_eq!(refused(&launcher, &declined), Refusal::Verdict);
     run(&launcher, &good).unwrap();
+}
+
+fn a_revoked_device_has_no_command_run() {
+    let world = World::new();
+    let launcher = world.launcher();
+    let step = evidence(&envelope("true", None), "n-1");
+    take_back(&launcher, device()).unwrap();
+    assert_eq!(refused(&launcher, &step), Refusal::RevokedDevice);
 }
 
 /// A server's launcher signs nothing for its front, whatever it asks; a command's signs commands and nothing else.
@@ -274,14 +284,14 @@ fn a_step_of_python_runs_in_a_plan() {
     let evidence = approve(&plan);
     let mut workshop = launcher.open(&evidence).unwrap();
     workshop.copy().unwrap();
-    workshop.check(silas_core::event::Phase::Before, 0).unwrap();
+    workshop.checks(silas_core::event::Phase::Before).unwrap().remove(0);
     let result = workshop.step(0).unwrap();
     assert!(result.success, "{result:?}");
     assert_eq!((&result.execution_id, result.step_index), (&evidence.execution, 0));
     assert_eq!(result.metadata.executor, Executor::PythonExec);
     assert_eq!(result.for_model.peek().return_value, "to stdout\n");
     assert_eq!(result.for_model.peek().artifacts["stderr"], "to stderr\n");
-    assert!(workshop.check(silas_core::event::Phase::After, 0).unwrap().passed);
+    assert!(workshop.checks(silas_core::event::Phase::After).unwrap().remove(0).passed);
 }
 
 /// What external servers will be: long-lived, talked to over pipes, with a directory of their own.

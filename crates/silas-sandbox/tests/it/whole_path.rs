@@ -121,8 +121,9 @@ fn checks_are_judged_by_what_they_expect() {
     let plan = WorkItem::new(definition).unwrap();
     let mut workshop = launcher.open(&approve(&plan)).unwrap();
     workshop.copy().unwrap();
-    for (n, (script, expect, is_green)) in cases.iter().enumerate() {
-        let result = workshop.check(Phase::Before, n).unwrap();
+    let results = workshop.checks(Phase::Before).unwrap();
+    assert_eq!(results.len(), cases.len(), "side by side, and answered in their order");
+    for (result, (script, expect, is_green)) in results.iter().zip(&cases) {
         assert_eq!(result.passed, *is_green, "{script} {expect}: {result:?}");
         assert!(result.output.chars().count() <= 1000);
     }
@@ -137,11 +138,11 @@ fn missing_programs_are_red() {
     let plan = WorkItem::new(definition).unwrap();
     let mut workshop = launcher.open(&approve(&plan)).unwrap();
     workshop.copy().unwrap();
-    let check = workshop.check(Phase::Before, 0).unwrap();
+    let check = workshop.checks(Phase::Before).unwrap().remove(0);
     assert!(!check.passed && check.reason.contains("no-such-program"), "{check:?}");
     let step = workshop.step(0).unwrap();
     assert_eq!(step.metadata.ended, Ended::Exited(127));
-    workshop.check(Phase::After, 0).unwrap();
+    workshop.checks(Phase::After).unwrap();
     assert_eq!(workshop.apply(), Err(Error::NotVerified));
 }
 
@@ -216,8 +217,9 @@ fn running_out_of_memory_is_red_and_says_so() {
     let plan = world.plan(&[greedy], &[greedy, "true"]);
     let mut workshop = launcher.open(&approve(&plan)).unwrap();
     workshop.copy().unwrap();
-    let greedy = workshop.check(Phase::Before, 0).unwrap();
-    assert!(workshop.check(Phase::Before, 1).unwrap().passed, "the next one has all of it again");
+    let results = workshop.checks(Phase::Before).unwrap();
+    let greedy = &results[0];
+    assert!(results[1].passed, "each has all of it");
     let step = workshop.step(0).unwrap();
     match sealed.limits {
         LimitsInForce::Cgroup2 | LimitsInForce::Cgroup1 => {

@@ -6,10 +6,11 @@ use silas_core::changeset::ChangeOrder;
 use silas_core::check::{Check, CheckResult, Command, Expectation};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::Phase;
-use silas_core::evidence::{Anchor, Evidence};
+use silas_core::evidence::{Allowance, Anchor, Evidence};
 use silas_core::fail::{self, FailPoint};
 use silas_core::key_service::{KeyReply, KeyRequest, SignBody};
-use silas_core::roots::{Access, Place};
+use silas_core::revocation::{RevocationBody, RevocationList, Withdrawal, WithdrawalBody, WithdrawalKind, Withdrawn};
+use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
@@ -94,10 +95,29 @@ pub(crate) fn key_helper(keys: &Path, request: &KeyRequest) -> KeyReply {
         KeyRequest::Sign { body: SignBody::Token(body) } => {
             KeyReply::Signed { signature: sign(&terminal_key(), &body.message().unwrap()) }
         }
-        KeyRequest::Sign { body: SignBody::Message(_) } => {
+        KeyRequest::Revoke { body } => KeyReply::Revoked { list: revocation_list(body.clone()) },
+        KeyRequest::Sign { body: SignBody::Message(_) | SignBody::Withdrawal(_) } => {
             KeyReply::Refused { reason: "This helper signs decisions only.".to_owned() }
         }
     }
+}
+
+pub(crate) fn revocation_list(body: RevocationBody) -> RevocationList {
+    RevocationList { signature: sign(&root_key(), &body.message().unwrap()), body }
+}
+
+/// What a device signs to take something back.
+pub(crate) fn withdrawal(key: &SigningKey, what: Withdrawn) -> Withdrawal {
+    let body = WithdrawalBody {
+        kind: WithdrawalKind::Withdrawal,
+        installation: installation(),
+        epoch: 4,
+        key: public(key).id(),
+        what,
+        nonce: Nonce::parse("n-9").unwrap(),
+        timestamp: now(),
+    };
+    Withdrawal { signature: sign(key, &body.message().unwrap()), body }
 }
 
 /// What a directory looks like to somebody who reads all of it: kind and mode, content.
@@ -214,6 +234,7 @@ impl World {
             expect: Expectation::ExitCode(0),
             timeout: 60,
             network: false,
+            protected: true,
         };
         Definition {
             id: WorkItemId::parse("task-1").unwrap(),
@@ -314,12 +335,23 @@ pub(crate) fn signed(offer: &Offer, payload: String, verdict: Verdict) -> Eviden
     let signature = sign(&device_key(), &body.message().unwrap());
     let token = Token { body, signature };
     let execution = ExecutionId::derive(&token.id().unwrap(), 0);
-    Evidence { token, certificate: certificate(&device_key(), DeviceKind::Browser), payload, execution }
+    let certificate = certificate(&device_key(), DeviceKind::Browser);
+    Evidence { token, certificate, payload, execution, roots: Vec::new() }
 }
 
+/// The owner approved the plan, and before that each of its directories.
 pub(crate) fn approve(plan: &WorkItem) -> Evidence {
     let payload = plan.canonical().unwrap();
-    signed(&offer(Kind::Plan, &payload), payload, Verdict::Approved)
+    let roots = plan.definition().directories.iter().map(allow).collect();
+    Evidence { roots, ..signed(&offer(Kind::Plan, &payload), payload, Verdict::Approved) }
+}
+
+pub(crate) fn allow(directory: &Directory) -> Allowance {
+    let id = |id: &Option<String>| id.clone().unwrap_or_default();
+    let place = Place { path: directory.path.clone(), device: id(&directory.device), inode: id(&directory.inode) };
+    let payload = canonical::text(&RootGrant { kind: RootKind::Root, place }).unwrap();
+    let Evidence { token, certificate, payload, .. } = signed(&offer(Kind::Root, &payload), payload, Verdict::Approved);
+    Allowance { token, certificate, payload }
 }
 
 pub(crate) fn approve_undo(execution: &ExecutionId, changeset: Digest) -> Evidence {
@@ -330,13 +362,12 @@ pub(crate) fn approve_undo(execution: &ExecutionId, changeset: Digest) -> Eviden
 
 /// Everything up to the apply, in order. Returns what the checks said before and after.
 pub(crate) fn work(workshop: &mut Workshop, plan: &WorkItem) -> Result<(Vec<CheckResult>, Vec<CheckResult>), Error> {
-    let n_checks = plan.definition().verify.len();
     workshop.copy()?;
-    let before = (0..n_checks).map(|n| workshop.check(Phase::Before, n)).collect::<Result<Vec<_>, _>>()?;
+    let before = workshop.checks(Phase::Before)?;
     for n in 0..plan.definition().steps.len() {
         workshop.step(n)?;
     }
-    let after = (0..n_checks).map(|n| workshop.check(Phase::After, n)).collect::<Result<Vec<_>, _>>()?;
+    let after = workshop.checks(Phase::After)?;
     Ok((before, after))
 }
 

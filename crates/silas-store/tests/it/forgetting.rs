@@ -174,6 +174,7 @@ fn an_operation_is_forgotten_once_it_is_finished() {
             timestamp: at(0),
             nonce: Nonce::parse("n-1").unwrap(),
             installation: InstallationId::parse("inst-1").unwrap(),
+            scope: "owner".to_owned(),
         };
         let signed = SignedMessage { body, signature: Signature::ed25519(certificate(1).body.key, [1; 64]) };
         assert!(instructions::keep(tx, &trace(), &signed, at(0))?);

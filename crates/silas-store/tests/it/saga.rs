@@ -43,6 +43,7 @@ pub(crate) fn prepare(tx: &mut Tx<'_>, message: &MessageId, call: &TaskCall) -> 
         timestamp: at(),
         nonce: Nonce::parse("n-1").unwrap(),
         installation: InstallationId::parse("inst-1").unwrap(),
+        scope: "owner".to_owned(),
     };
     let signed = SignedMessage { body, signature: Signature::ed25519(device.body.key, [1; 64]) };
     if instructions::get(tx, message)?.is_none() {

@@ -120,6 +120,7 @@ fn prepare(tx: &mut Tx<'_>, message: &MessageId, call: &TaskCall) -> Result<Comm
         timestamp: at(),
         nonce: Nonce::parse("n-1").unwrap(),
         installation: InstallationId::parse("inst-1").unwrap(),
+        scope: "owner".to_owned(),
     };
     let signed = SignedMessage { body, signature: Signature::ed25519(device.body.key, [1; 64]) };
     assert!(instructions::keep(tx, message, &signed, at())?);

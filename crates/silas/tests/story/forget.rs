@@ -85,6 +85,7 @@ fn only_the_terminal_can_have_something_forgotten() {
         timestamp: crate::harness::now(),
         nonce: silas_core::Nonce::new(&crate::harness::OsRandom),
         installation: installation.clone(),
+        scope: "owner".to_owned(),
     };
     let by_terminal = |text: &str| {
         let body = body(text);

@@ -5,7 +5,7 @@ use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::key_service::SignBody;
-use silas_core::message::{MessageBody, SignedMessage};
+use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token, TokenBody, Verdict};
 use silas_core::{InstallationId, KeyId, Nonce, Random, Timestamp};
@@ -327,7 +327,13 @@ pub(crate) fn proof(code: &str, public: &str) -> String {
 }
 
 fn message_body(text: &str, installation: InstallationId) -> MessageBody {
-    MessageBody { text: text.to_owned(), timestamp: now(), nonce: Nonce::new(&OsRandom), installation }
+    MessageBody {
+        text: text.to_owned(),
+        timestamp: now(),
+        nonce: Nonce::new(&OsRandom),
+        installation,
+        scope: OWNER_SCOPE.to_owned(),
+    }
 }
 
 /// The terminal's side of the control socket.

@@ -148,3 +148,26 @@ fn an_execution_without_any_token() {
     let (code, text) = silas.command(&["audit", "verify"]);
     assert!(code == 1 && text.contains("of which the ledger knows nothing"), "{text}");
 }
+
+/// The browser was lost. What it signed, before or after, runs nothing, and the card waits for somebody else.
+#[test]
+fn a_device_that_was_revoked() {
+    let silas = Silas::start();
+    let lost = silas.pair();
+    let original = silas.tree();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let card = line.card(CardKind::Plan).unwrap();
+    assert_eq!(silas.command(&["device", "revoke", lost.id().as_str()]).0, 0);
+    let token = lost.answer(card.offer.as_ref().unwrap(), Verdict::Approved);
+    let (recorded, message) = line.submit(&card, &token).unwrap();
+    assert!(!recorded && message.contains("was revoked"), "{message}");
+    assert_eq!(silas.tree(), original);
+    assert!(line.work.is_empty());
+    let message = lost.message(&silas.wish(), &line.installation());
+    line.send(&serde_json::json!({ "type": "message", "message": message })).unwrap();
+    assert!(line.reply_to(&message.body.text).contains("not freshly signed"));
+    line.approve(CardKind::Plan).unwrap();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+}

@@ -264,3 +264,25 @@ fn a_decision_that_comes_too_late() {
     let (recorded, message) = line.submit(&card, &token).unwrap();
     assert!(!recorded && message.contains("expired"), "{message}");
 }
+
+/// A revoked browser cannot be brought back by editing the database, not even with the list taken out of it.
+#[test]
+fn a_database_without_its_revocations() {
+    let mut silas = Silas::start();
+    let lost = silas.pair();
+    let (line, card) = at_the_plan(&silas);
+    drop(line);
+    let original = silas.tree();
+    assert_eq!(silas.command(&["device", "revoke", lost.id().as_str()]).0, 0);
+    silas.terminate();
+    let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    assert_eq!(db.execute("DELETE FROM settings WHERE key = 'revocations'", []).unwrap(), 1);
+    drop(db);
+    silas.up(&[]);
+    let mut line = silas.line();
+    let token = lost.answer(card.offer.as_ref().unwrap(), Verdict::Approved);
+    let (recorded, message) = line.submit(&card, &token).unwrap();
+    assert!(!recorded && message.contains("was revoked"), "{message}");
+    assert_eq!(silas.tree(), original);
+    assert!(line.work.is_empty());
+}

@@ -51,7 +51,7 @@ fn every_bit_of_a_certificate() {
     check_part(
         &evidence(offer()).certificate,
         |evidence, certificate| evidence.certificate = certificate,
-        &[Refusal::Certificate],
+        &[Mismatch::Version, Mismatch::Key, Mismatch::Installation, Mismatch::Signature].map(Refusal::Certificate),
         500,
     );
 }
@@ -93,7 +93,7 @@ fn every_bit_of_a_changeset() {
     let offer =
         Offer { kind: Kind::Undo, scope: Kind::Undo.scope(), plan_hash: Digest::of(approved.as_bytes()), ..offer() };
     let honest = Evidence { payload: approved, ..evidence(offer) };
-    let ask = |evidence: &Evidence| verify(evidence, Kind::Undo, &anchor(), When::At(at(1100)));
+    let ask = |evidence: &Evidence| verify(evidence, Kind::Undo, &anchor(), &none(), When::At(at(1100)));
     assert!(ask(&honest).is_ok());
     let mut n = 0;
     for text in flipped(&canonical::text(&changeset).unwrap()) {

@@ -144,8 +144,15 @@ fn budget() -> impl Strategy<Value = Budget> {
 }
 
 fn check() -> impl Strategy<Value = Check> {
-    let parts = (command(), expectation(), 1..=86_400u64, line(100), any::<bool>());
-    parts.prop_map(|(run, expect, timeout, name, network)| Check { name, run, expect, timeout, network })
+    let parts = (command(), expectation(), 1..=86_400u64, line(100), any::<(bool, bool)>());
+    parts.prop_map(|(run, expect, timeout, name, (network, protected))| Check {
+        name,
+        run,
+        expect,
+        timeout,
+        network,
+        protected,
+    })
 }
 
 fn outside() -> impl Strategy<Value = (Vec<HostGrant>, Vec<SecretRef>, Option<u16>)> {

@@ -130,6 +130,7 @@ fn instruct(store: &Store, n: u32) -> MessageId {
             timestamp: at(0),
             nonce: Nonce::parse(&format!("n-{n}")).unwrap(),
             installation: InstallationId::parse("inst-1").unwrap(),
+            scope: "owner".to_owned(),
         };
         let signed = SignedMessage { body, signature: Signature::ed25519(certificate(1).body.key, [1; 64]) };
         instructions::keep(tx, &id, &signed, at(0))

@@ -1,0 +1,184 @@
+//! What holds beyond one decision: devices, revocations, house rules, allowed directories, and everything that is granted
+//! and not used up.
+
+use super::{Engine, Refusal};
+use crate::Error;
+use crate::house_rules::{HOUSE_RULE_DAYS, HOUSE_RULE_USES, HouseRule, HouseRules};
+use silas_core::card::Face;
+use silas_core::device::Certificate;
+use silas_core::event::AuditEvent;
+use silas_core::evidence::{self, Allowance, When};
+use silas_core::revocation::{RevocationList, Revocations};
+use silas_core::roots::{self, RootGrant};
+use silas_core::token::{Kind, Offer, Token};
+use silas_core::{Digest, ExecutionId, KeyId, TokenId, canonical};
+use silas_store::{ReadTx, Tx, devices, tokens};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+/// A decision that allows something, with what is left of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Grant {
+    pub id: TokenId,
+    pub kind: Kind,
+    pub token: Token,
+    /// What the signer is called.
+    pub signed_on: String,
+    /// The canonical text of what is allowed.
+    pub payload: String,
+    pub uses_left: u32,
+}
+
+impl Engine {
+    /// The list of what is revoked that is in force.
+    pub fn revocations(&self) -> Arc<Revocations> {
+        // Written in one assignment, so a panic elsewhere leaves it whole.
+        self.revocations.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes a newer list; an older one or a foreign one is refused. From here on every check knows it.
+    pub fn adopt(&self, list: RevocationList) -> Result<Arc<Revocations>, evidence::Refusal> {
+        let mut known = self.revocations.write().unwrap_or_else(PoisonError::into_inner);
+        let next = Arc::new(known.followed_by(list, &self.anchor)?);
+        *known = next.clone();
+        Ok(next)
+    }
+
+    /// A device of the owner's, checked when it was written and checked again: a tampered database pairs nobody.
+    pub fn device(&self, tx: &ReadTx<'_>, key: &KeyId) -> Result<Result<Certificate, Refusal>, Error> {
+        let Some(certificate) = devices::get(tx, key)? else { return Ok(Err(Refusal::UnknownDevice)) };
+        if let Err(mismatch) = certificate.check(&self.anchor.root, &self.anchor.installation) {
+            return Ok(Err(evidence::Refusal::Certificate(mismatch).into()));
+        }
+        if self.revocations().has_device(key) {
+            return Ok(Err(evidence::Refusal::RevokedDevice.into()));
+        }
+        Ok(Ok(certificate))
+    }
+
+    /// The directories that are allowed, oldest first, each with the decision that allows it.
+    pub fn roots(&self, tx: &ReadTx<'_>) -> Result<Vec<(RootGrant, Allowance)>, Error> {
+        let revocations = self.revocations();
+        let known = tokens::by_kind(tx, Kind::Root)?.into_iter().filter_map(|stored| {
+            let allowance = Allowance { token: stored.token, certificate: stored.certificate, payload: stored.payload };
+            let grant = allowance.verify(&self.anchor, &revocations).ok()?;
+            Some((grant, allowance))
+        });
+        Ok(known.collect())
+    }
+
+    /// The decisions that allow these directories, as far as there are any; whoever checks sees what is missing.
+    pub(super) fn allowances(&self, tx: &ReadTx<'_>, places: &[&str]) -> Result<Vec<Allowance>, Error> {
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut needed: Vec<Allowance> = Vec::new();
+        let allowed = self.roots(tx)?;
+        for place in places {
+            let covers = allowed.iter().find(|(grant, _)| roots::contains(&grant.place.path, place));
+            if let Some((_, allowance)) = covers
+                && !needed.contains(allowance)
+            {
+                needed.push(allowance.clone());
+            }
+        }
+        Ok(needed)
+    }
+
+    /// Whether the owner has signed house rules that hold here and now, not counting those of `besides`.
+    pub fn has_house_rules(&self, tx: &ReadTx<'_>, besides: Option<&KeyId>) -> Result<bool, Error> {
+        let is_others = |stored: &tokens::Stored| Some(&stored.token.body.key) != besides;
+        Ok(self.house_rules(tx)?.iter().any(is_others))
+    }
+
+    fn house_rules(&self, tx: &ReadTx<'_>) -> Result<Vec<tokens::Stored>, Error> {
+        let (when, revocations) = (When::At(self.now(tx)?), self.revocations());
+        let holds = |stored: &tokens::Stored| {
+            let (token, certificate) = (&stored.token, &stored.certificate);
+            evidence::verify_token(token, certificate, Kind::HouseRules, &self.anchor, &revocations, when).is_ok()
+                && Digest::of(stored.payload.as_bytes()) == stored.token.body.offer.plan_hash
+        };
+        Ok(tokens::by_kind(tx, Kind::HouseRules)?.into_iter().filter(holds).collect())
+    }
+
+    /// What the pairing screen of the first device signs, or the card that asks later.
+    pub fn offer_house_rules(&self, face: &Face) -> Result<(Offer, String), Error> {
+        let payload = canonical::text(&HouseRules::current())?;
+        let lasts = Duration::from_secs(HOUSE_RULE_DAYS * 24 * 3600);
+        let offer = self.offer_payload(Kind::HouseRules, "house-rules", &payload, face, lasts, HOUSE_RULE_USES)?;
+        Ok((offer, payload))
+    }
+
+    /// Keeps the house rules that a device signed while it was paired.
+    pub fn record_house_rules(
+        &self,
+        tx: &mut Tx<'_>,
+        certificate: &Certificate,
+        token: &Token,
+    ) -> Result<Result<TokenId, Refusal>, Error> {
+        let payload = canonical::text(&HouseRules::current())?;
+        let now = self.now(tx)?;
+        let when = When::At(now);
+        let fits = token.body.offer.plan_hash == Digest::of(payload.as_bytes())
+            && token.body.offer.shown == HouseRules::current().pairing_face().hash()?
+            && token.body.offer.max_executions == HOUSE_RULE_USES;
+        if !fits {
+            return Ok(Err(Refusal::OtherOffer));
+        }
+        let revocations = self.revocations();
+        let verified = evidence::verify_token(token, certificate, Kind::HouseRules, &self.anchor, &revocations, when);
+        let id = match verified {
+            Ok(id) => id,
+            Err(refusal) => return Ok(Err(refusal.into())),
+        };
+        tokens::insert(tx, token, certificate, &payload, None)?;
+        tx.record_at(&AuditEvent::HouseRulesSigned { token: id.clone(), key: token.body.key.clone() }, now)?;
+        Ok(Ok(id))
+    }
+
+    /// Uses the house rules once for `rule`, if the owner signed them and they name it.
+    pub fn use_house_rule(&self, tx: &mut Tx<'_>, rule: HouseRule) -> Result<bool, Error> {
+        let now = self.now(tx)?;
+        for stored in self.house_rules(tx)? {
+            let named = canonical::read::<HouseRules>(&stored.payload).is_ok_and(|rules| rules.rules.contains(&rule));
+            if !named {
+                continue;
+            }
+            let id = stored.token.id()?;
+            if let Some(use_number) = tokens::spend(tx, &id)? {
+                let execution = ExecutionId::derive(&id, use_number);
+                let plan_hash = stored.token.body.offer.plan_hash;
+                tx.record_at(&AuditEvent::TokenSpent { token: id, execution, plan_hash, use_number }, now)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Everything that is allowed now beyond what is under way: standing rules, directories, approvals not used up.
+    pub fn grants(&self, tx: &ReadTx<'_>) -> Result<Vec<Grant>, Error> {
+        let (now, revocations) = (self.now(tx)?, self.revocations());
+        let mut grants = Vec::new();
+        for kind in Kind::ALL {
+            // A directory stays allowed after its decision was used; everything else is used up or runs out.
+            let (when, stays) = match kind {
+                Kind::Root => (When::AlreadyCommitted, true),
+                Kind::Plan | Kind::HouseRules | Kind::Undo => (When::At(now), false),
+                // Signed and used on the spot, without a server; never kept here.
+                Kind::Step => continue,
+            };
+            for stored in tokens::by_kind(tx, kind)? {
+                let tokens::Stored { token, certificate, payload, executions_used, .. } = stored;
+                let uses_left = token.body.offer.max_executions.saturating_sub(executions_used);
+                let holds = evidence::verify_token(&token, &certificate, kind, &self.anchor, &revocations, when)
+                    .is_ok()
+                    && Digest::of(payload.as_bytes()) == token.body.offer.plan_hash;
+                if holds && (stays || uses_left > 0) {
+                    let signed_on = certificate.body.name;
+                    grants.push(Grant { id: token.id()?, kind, token, signed_on, payload, uses_left });
+                }
+            }
+        }
+        Ok(grants)
+    }
+}

@@ -1,0 +1,173 @@
+//! What a test runner ran, test by test, and what that is worth.
+//!
+//! Read from a report that was written outside the project, or from a runner's own output. Nothing here runs anything.
+
+use crate::runner::Runner;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+mod cargo;
+mod go;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+/// Every test by its name.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TestLog {
+    tests: BTreeMap<String, Verdict>,
+}
+
+/// How many, as a result keeps it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tests {
+    pub runner: Runner,
+    pub passed: u32,
+    pub failed: u32,
+    pub skipped: u32,
+}
+
+/// Tests of one run; larger suites are beyond what can be held against each other here.
+const TESTS_MAX: usize = 50_000;
+/// Tests of one name; numbering them takes longer with each.
+const SAME_NAME_MAX: usize = 1000;
+/// Names that a sentence lists.
+const NAMED_MAX: usize = 3;
+const NAME_CHARS_MAX: usize = 120;
+/// As much of a test's name as tells it from others.
+const ID_CHARS_MAX: usize = 250;
+
+/// What our own part of a runner writes when it has ended.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Report {
+    key: String,
+    /// Why it is no evidence, in a sentence.
+    #[serde(default)]
+    problem: Option<String>,
+    /// The status that it is about to exit with, where it knows.
+    #[serde(default)]
+    exit: Option<i32>,
+    #[serde(default)]
+    tests: Vec<(String, Verdict)>,
+}
+
+impl TestLog {
+    /// Reads a report that must carry `key`; only who was there before the project's code knows it.
+    pub fn from_report(text: &str, key: &str, exit_code: i32) -> Result<Self, String> {
+        let report: Report =
+            serde_json::from_str(text).map_err(|_| "The report of the tests cannot be read".to_owned())?;
+        if report.key != key {
+            return Err("The report of the tests was not written by the runner".to_owned());
+        }
+        if let Some(problem) = report.problem {
+            return Err(problem.chars().take(300).collect());
+        }
+        if report.exit.is_some_and(|exit| exit != exit_code) {
+            return Err(format!("It ended with exit code {exit_code}, but the runner reported another"));
+        }
+        let mut log = TestLog::default();
+        for (name, verdict) in report.tests {
+            log.note(name, verdict)?;
+        }
+        Ok(log)
+    }
+
+    /// Reads what `cargo test` prints.
+    pub fn from_cargo(stdout: &str) -> Result<Self, String> {
+        cargo::read(stdout)
+    }
+
+    /// Reads what `go test -json` prints, and gives back the text that it would have printed without.
+    pub fn from_go(stdout: &str) -> Result<(Self, String), String> {
+        go::read(stdout)
+    }
+
+    /// The same name twice is two tests.
+    fn note(&mut self, name: String, verdict: Verdict) -> Result<(), String> {
+        let name: String = name.chars().take(ID_CHARS_MAX).collect();
+        if self.tests.len() >= TESTS_MAX {
+            return Err(format!("More than {TESTS_MAX} tests ran"));
+        }
+        let mut unique = name.clone();
+        let mut n = 1;
+        while self.tests.contains_key(&unique) {
+            n += 1;
+            if n > SAME_NAME_MAX {
+                return Err(format!("More than {SAME_NAME_MAX} tests are called {}", short(&name)));
+            }
+            unique = format!("{name} ({n})");
+        }
+        self.tests.insert(unique, verdict);
+        Ok(())
+    }
+
+    pub fn summary(&self, runner: Runner) -> Tests {
+        let count = |wanted: Verdict| {
+            u32::try_from(self.tests.values().filter(|verdict| **verdict == wanted).count()).unwrap_or(u32::MAX)
+        };
+        Tests {
+            runner,
+            passed: count(Verdict::Passed),
+            failed: count(Verdict::Failed),
+            skipped: count(Verdict::Skipped),
+        }
+    }
+
+    /// Whether a run that ended with this code is worth a verdict: tests ran, and they agree with the code.
+    pub fn agrees_with(&self, exit_code: i32) -> Result<(), String> {
+        let count = |wanted: Verdict| self.tests.values().filter(|verdict| **verdict == wanted).count();
+        let (passed, failed) = (count(Verdict::Passed), count(Verdict::Failed));
+        if passed + failed == 0 {
+            return Err("No test ran".to_owned());
+        }
+        if exit_code == 0 && failed > 0 {
+            return Err(format!("Exit code 0, but {failed} of {} tests failed", passed + failed));
+        }
+        Ok(())
+    }
+
+    /// Whether every test that ran before has run again. A test that vanished or is skipped shows nothing.
+    pub fn still_runs(&self, before: &TestLog) -> Result<(), String> {
+        // `!` marks what failed without being a test, such as a module that could not be loaded.
+        let ran = before.tests.iter().filter(|(name, verdict)| **verdict != Verdict::Skipped && !name.starts_with('!'));
+        let ran = ran.map(|(name, _)| name);
+        let gone: Vec<&String> =
+            ran.filter(|name| matches!(self.tests.get(*name), None | Some(Verdict::Skipped))).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let named: Vec<String> = gone.iter().take(NAMED_MAX).map(|name| short(name)).collect();
+        let more = gone.len().saturating_sub(NAMED_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Err(format!("Tests that ran before did not run again: {}{more}", named.join(", ")))
+    }
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(NAME_CHARS_MAX).collect()
+}
+
+impl Tests {
+    /// "12 tests passed, 1 skipped".
+    pub fn words(&self) -> String {
+        let noun = |n: u32| if n == 1 { "1 test".to_owned() } else { format!("{n} tests") };
+        let mut parts = vec![format!("{} passed", noun(self.passed))];
+        if self.failed > 0 {
+            parts.push(format!("{} failed", self.failed));
+        }
+        if self.skipped > 0 {
+            parts.push(format!("{} skipped", self.skipped));
+        }
+        parts.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! What is allowed, to whom, and taking it back: at once here, and at the launcher, which remembers it.
+//!
+//! A revocation reaches this process from the launcher only: first the root key signs it and the launcher remembers it,
+//! then the engine knows, then the database. A crash in between loses nothing; the next start asks the launcher.
+
+use crate::review::refused;
+use crate::view::{DeviceView, GrantView, Uses};
+use crate::words::{Words, duration, name_of};
+use crate::work::Stop;
+use crate::{Stream, Trouble};
+use silas_approval::house_rules::HouseRules;
+use silas_approval::{Engine, Grant};
+use silas_core::card::{Card, CardKind, CardState};
+use silas_core::event::AuditEvent;
+use silas_core::revocation::{RevocationList, Revocations, Withdrawal, Withdrawn};
+use silas_core::roots::RootGrant;
+use silas_core::token::Kind;
+use silas_core::work::WorkItem;
+use silas_core::{CardId, ExecutionId, KeyId, canonical};
+use silas_gates::scrub;
+use silas_store::{Commit, ReadTx, Tx, cards, settings, tokens};
+use std::sync::Arc;
+
+/// The setting that holds the newest list of revocations.
+const REVOCATIONS: &str = "revocations";
+/// What the card of the house rules is about.
+const HOUSE_RULES: &str = "house-rules";
+
+/// Every grant, with the device that signed it.
+pub(crate) fn allowed(
+    tx: &ReadTx<'_>,
+    engine: &Engine,
+    words: &Words,
+) -> Result<Vec<(KeyId, GrantView)>, silas_store::Error> {
+    let grants = engine.grants(tx)?;
+    Ok(grants.into_iter().filter_map(|grant| Some((grant.token.body.key.clone(), view(grant, words)?))).collect())
+}
+
+fn view(grant: Grant, words: &Words) -> Option<GrantView> {
+    let offer = &grant.token.body.offer;
+    let uses = Uses { left: grant.uses_left, of: offer.max_executions };
+    let until = Some(offer.expires_at);
+    let (title, text, uses, until) = match grant.kind {
+        Kind::HouseRules => {
+            let rules: HouseRules = canonical::read(&grant.payload).ok()?;
+            let rules: Vec<String> = rules.rules.iter().map(|rule| format!("{}.", rule.words())).collect();
+            ("House rules".to_owned(), rules.join(" "), Some(uses), until)
+        }
+        Kind::Root => {
+            let root: RootGrant = canonical::read(&grant.payload).ok()?;
+            let title = format!("Work in {}", name_of(&root.place.path));
+            let text = format!("Plans may be offered for `{}`. Each one still asks you.", words.path(&root.place.path));
+            (title, text, None, None)
+        }
+        Kind::Plan => {
+            let item = WorkItem::from_canonical(&grant.payload).ok()?;
+            let d = item.definition();
+            let text = format!("Approved and not begun. Stops after {}.", duration(d.budget.max_wall_time_seconds));
+            (scrub::visible_line(&d.title, 60), text, Some(uses), until)
+        }
+        Kind::Undo => {
+            ("Undo".to_owned(), "Puts the old versions of one piece of work back.".to_owned(), Some(uses), until)
+        }
+        // Used in the moment in which it is signed, so it never stands.
+        Kind::Step => return None,
+    };
+    let signed_on = scrub::visible_line(&grant.signed_on, 60);
+    Some(GrantView { token: grant.id, title, text, uses, since: offer.issued_at, until, signed_on })
+}
+
+/// The owner's devices, oldest first. Revoked ones stay on the list, because decisions name them.
+pub(crate) fn devices(
+    tx: &ReadTx<'_>,
+    engine: &Engine,
+    grants: &[(KeyId, GrantView)],
+) -> Result<Vec<DeviceView>, silas_store::Error> {
+    let (anchor, revocations) = (engine.anchor(), engine.revocations());
+    let known = silas_store::devices::list(tx)?.into_iter();
+    let ours = known.filter(|certificate| certificate.verifies(&anchor.root, &anchor.installation));
+    let view = |certificate: silas_core::device::Certificate| {
+        let body = certificate.body;
+        let n_grants = grants.iter().filter(|(key, _)| *key == body.key).count();
+        DeviceView {
+            name: scrub::visible_line(&body.name, 60),
+            kind: body.kind,
+            since: body.issued_at,
+            is_revoked: revocations.has_device(&body.key),
+            n_grants: u32::try_from(n_grants).unwrap_or(u32::MAX),
+            key: body.key,
+        }
+    };
+    Ok(ours.map(view).collect())
+}
+
+/// The question about the house rules is answered by other means.
+pub(crate) fn close_asking(tx: &mut Tx<'_>) -> Result<(), silas_store::Error> {
+    for mut card in cards::find_by_subject(tx, HOUSE_RULES)?.into_iter().filter(waits) {
+        card.state = CardState::Closed;
+        cards::update(tx, &card)?;
+    }
+    Ok(())
+}
+
+fn waits(card: &Card) -> bool {
+    card.face.kind == CardKind::HouseRules && matches!(card.state, CardState::Open | CardState::Parked)
+}
+
+impl Stream {
+    /// Takes back a device or a grant that one of the owner's devices withdrew. In force when this returns.
+    pub async fn withdraw(self: &Arc<Self>, withdrawal: Withdrawal) -> Result<String, Trouble> {
+        let (key, what) = (withdrawal.body.key.clone(), withdrawal.body.what.clone());
+        let engine = self.engine.clone();
+        let asked = what.clone();
+        let signer = key.clone();
+        let looking = self.store.read(move |tx| {
+            let is_known = match &asked {
+                Withdrawn::Device(key) => silas_store::devices::get(tx, key)?.is_some(),
+                Withdrawn::Grant(token) => tokens::get(tx, token)?.is_some(),
+            };
+            Ok((engine.device(tx, &signer)?, is_known))
+        });
+        let (device, is_known) = looking.await?;
+        if !is_known {
+            return Err(Trouble::new(
+                "E_APPROVAL_GRANT",
+                "There is no such device or grant.",
+                "Look at the list again.",
+            ));
+        }
+        let certificate = match device {
+            Ok(certificate) => certificate,
+            Err(refusal) => {
+                self.note_refused(key, refusal.to_string()).await?;
+                return Err(refused(&refusal));
+            }
+        };
+        let launcher = self.launcher.clone();
+        let asking = tokio::task::spawn_blocking(move || launcher.withdraw(&withdrawal, &certificate)).await;
+        let list = match asking {
+            Ok(Ok(list)) => list,
+            Ok(Err(error)) => {
+                self.note_refused(key, error.to_string()).await?;
+                return Err(Trouble::new(error.code(), &format!("Nothing was revoked. {error}"), "Try again."));
+            }
+            Err(_) => {
+                let todo = "Look at the list, then try again.";
+                return Err(Trouble::new("E_APPROVAL_REVOKE", "The revocation was interrupted.", todo));
+            }
+        };
+        self.put_in_force(list, Some(key)).await?;
+        if let Withdrawn::Device(_) = what
+            && !self.has_house_rules(None).await?
+        {
+            self.ask_house_rules().await?;
+        }
+        Ok("Revoked. It holds from now on.".to_owned())
+    }
+
+    async fn note_refused(&self, key: KeyId, reason: String) -> Result<(), Trouble> {
+        let noting = self.store.write(move |tx| {
+            tx.record(&AuditEvent::WithdrawalRefused { key: key.clone(), reason: reason.clone() })?;
+            Ok(Commit(()))
+        });
+        noting.await?;
+        self.publish_activity().await;
+        Ok(())
+    }
+
+    /// At the start: what the database knows is compared with what the launcher remembers, and the newer one holds.
+    pub(crate) async fn know_revocations(self: &Arc<Self>) -> Result<(), Trouble> {
+        let known = self.store.read(|tx| settings::get::<RevocationList>(tx, REVOCATIONS)).await?;
+        // A list that does not verify is not ours; the launcher's own memory does not depend on it.
+        let known = known.filter(|list| Revocations::checked(list.clone(), self.engine.anchor()).is_ok());
+        let launcher = self.launcher.clone();
+        let asking = tokio::task::spawn_blocking(move || launcher.revocations(known)).await;
+        match asking {
+            Ok(Ok(Some(list))) => self.put_in_force(list, None).await,
+            Ok(Ok(None)) => Ok(()),
+            Ok(Err(error)) => Err(Trouble::new(error.code(), &error.to_string(), "Restore a backup.")),
+            Err(_) => Err(Trouble::new("E_APPROVAL_REVOKE", "The start was interrupted.", "Start Silas again.")),
+        }
+    }
+
+    /// From the first line on nothing in the list counts; the rest writes it down and tells whoever is affected.
+    async fn put_in_force(self: &Arc<Self>, list: RevocationList, by: Option<KeyId>) -> Result<(), Trouble> {
+        let in_force = self.engine.adopt(list.clone()).map_err(|refusal| refused(&refusal.into()))?;
+        self.stop_what_does_not_count().await?;
+        let now = self.clock.now();
+        let writing = self.store.write(move |tx| {
+            let known = settings::get::<RevocationList>(tx, REVOCATIONS)?.map(|known| known.body);
+            let number = list.body.number;
+            for key in &list.body.devices {
+                if !known.as_ref().is_some_and(|known| known.devices.contains(key)) {
+                    tx.record(&AuditEvent::DeviceRevoked { key: key.clone(), by: by.clone(), number })?;
+                }
+            }
+            for token in &list.body.grants {
+                if !known.as_ref().is_some_and(|known| known.grants.contains(token)) {
+                    tokens::revoke(tx, token, now)?;
+                    tx.record(&AuditEvent::GrantRevoked { token: token.clone(), by: by.clone(), number })?;
+                }
+            }
+            settings::set(tx, REVOCATIONS, &list)?;
+            Ok(Commit(()))
+        });
+        writing.await?;
+        self.revoked.send_replace(in_force);
+        self.publish_activity().await;
+        Ok(())
+    }
+
+    /// Work under way whose approval or directory is gone ends; the launcher would not apply it either.
+    async fn stop_what_does_not_count(&self) -> Result<(), Trouble> {
+        let under_way: Vec<ExecutionId> = self.running().keys().cloned().collect();
+        for execution in under_way {
+            let (engine, id) = (self.engine.clone(), execution.clone());
+            let still_counts = self.store.read(move |tx| Ok(engine.readmit(tx, &id)?.is_ok())).await?;
+            if !still_counts && let Some(running) = self.running().get_mut(&execution) {
+                running.stop(Stop::Owner);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for the house rules in a card, unless they hold or are being asked for.
+    pub async fn ask_house_rules(&self) -> Result<String, Trouble> {
+        if self.has_house_rules(None).await? {
+            return Ok("The house rules hold already.".to_owned());
+        }
+        let face = HouseRules::current().card_face();
+        let (offer, payload) = self.engine.offer_house_rules(&face)?;
+        let card = Card {
+            id: CardId::new(self.random.as_ref()),
+            state: CardState::Open,
+            created_at: self.clock.now(),
+            face,
+            offer: Some(offer.clone()),
+            payload: Some(payload),
+        };
+        let asking = self.store.write(move |tx| {
+            if cards::find_by_subject(tx, HOUSE_RULES)?.iter().any(waits) {
+                return Ok(Commit(()));
+            }
+            cards::insert(tx, &card, HOUSE_RULES)?;
+            let intent = tx.text(&card.face.intent)?;
+            let (plan_hash, shown) = (offer.plan_hash, offer.shown);
+            tx.record(&AuditEvent::CardOffered { card: card.id.clone(), kind: offer.kind, plan_hash, shown, intent })?;
+            Ok(Commit(()))
+        });
+        asking.await?;
+        self.publish_cards().await;
+        Ok("The house rules wait in Review.".to_owned())
+    }
+}

@@ -1,0 +1,108 @@
+//! Ways to look done without being done. Each is a little project with a check that is red, and work that cheats: none of
+//! them gets a proof. Beside them the honest way for each runner, so that a cheat fails for the right reason.
+//!
+//! What stays open is here too, by name: code that forges its runner inside its own process.
+
+use crate::runner::{Case, skip};
+use crate::world::{World, approve, work};
+use silas_core::check::{CheckResult, Expectation};
+use silas_core::work::WorkItem;
+use silas_sandbox::Error;
+
+mod commands;
+mod node;
+mod python;
+
+pub(crate) const GROUPS: [(&str, &[Case]); 3] =
+    [("cheats::python", python::CASES), ("cheats::node", node::CASES), ("cheats::commands", commands::CASES)];
+
+/// A project, what is done in it, and the check that decides.
+pub(crate) struct Attempt<'a> {
+    pub(crate) files: &'a [(&'a str, &'a str)],
+    pub(crate) steps: &'a [&'a str],
+    pub(crate) check: &'a str,
+}
+
+/// How the check went, and whether its result could be applied.
+pub(crate) struct Went {
+    pub(crate) before: CheckResult,
+    pub(crate) after: CheckResult,
+    pub(crate) applied: Result<u32, Error>,
+    pub(crate) flags: Vec<String>,
+    pub(crate) unseen: Vec<String>,
+}
+
+impl Attempt<'_> {
+    pub(crate) fn world(&self) -> World {
+        let world = World::new();
+        for (path, text) in self.files {
+            std::fs::create_dir_all(world.project.join(path).parent().unwrap()).unwrap();
+            world.write(path, text);
+        }
+        world
+    }
+
+    #[track_caller]
+    pub(crate) fn make(&self) -> Went {
+        let world = self.world();
+        self.make_in(&world, Expectation::ExitCode(0), true).unwrap()
+    }
+
+    /// The same with a plan that lets the work change its own checks.
+    #[track_caller]
+    pub(crate) fn make_open(&self) -> Went {
+        self.make_in(&self.world(), Expectation::ExitCode(0), false).unwrap()
+    }
+
+    pub(crate) fn make_in(&self, world: &World, expect: Expectation, protected: bool) -> Result<Went, Error> {
+        let launcher = world.launcher();
+        let mut definition = world.definition(self.steps, &[self.check]);
+        definition.verify[0].expect = expect;
+        definition.verify[0].protected = protected;
+        let plan = WorkItem::new(definition).unwrap();
+        let mut workshop = launcher.open(&approve(&plan)).unwrap();
+        let (before, after) = work(&mut workshop, &plan)?;
+        let changes = workshop.changes()?;
+        let flags = changes.flags.iter().map(|flag| format!("{} {}", flag.path, flag.what)).collect();
+        let applied = workshop.apply().map(|applied| applied.files);
+        Ok(Went { before: before[0].clone(), after: after[0].clone(), applied, flags, unseen: changes.unseen })
+    }
+
+    /// It is red before, and the cheat does not turn it.
+    #[track_caller]
+    pub(crate) fn fails(&self, because: &str) -> Went {
+        let went = self.make();
+        assert!(!went.before.passed, "{:?}", went.before);
+        assert!(!went.after.passed, "{:?}", went.after);
+        assert!(went.after.reason.contains(because), "{:?}", went.after);
+        assert_eq!(went.applied, Err(Error::NotVerified));
+        went
+    }
+
+    #[track_caller]
+    pub(crate) fn proves(&self) -> Went {
+        let went = self.make();
+        assert!(!went.before.passed && went.after.passed, "{:?}\n{:?}", went.before, went.after);
+        assert!(went.applied.is_ok(), "{:?}", went.applied);
+        went
+    }
+}
+
+/// Whether cells can find a program. Without it a case counts as skipped, and says why.
+pub(crate) fn has(program: &str) -> bool {
+    let found =
+        ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|dir| std::path::Path::new(dir).join(program).exists());
+    if !found {
+        skip(&format!("there is no {program} in /usr/local/bin, /usr/bin or /bin"));
+    }
+    found
+}
+
+pub(crate) fn has_pytest() -> bool {
+    let asked = std::process::Command::new("/usr/bin/python3").args(["-I", "-c", "import pytest"]).output();
+    let found = asked.is_ok_and(|output| output.status.success());
+    if !found {
+        skip("/usr/bin/python3 has no pytest");
+    }
+    found
+}

@@ -1,0 +1,121 @@
+//! `silas grant`: everything that is allowed without asking again, in words, and taking it back.
+
+use crate::home::Home;
+use crate::terminal::Line;
+use crate::world::{OsRandom, SystemClock};
+use anyhow::{Context, Result};
+use clap::Subcommand;
+use serde_json::json;
+use silas_core::key_service::SignBody;
+use silas_core::revocation::{Withdrawal, WithdrawalBody, WithdrawalKind, Withdrawn};
+use silas_core::{Clock, Nonce, Timestamp};
+use silas_runtime::view::GrantView;
+use std::process::ExitCode;
+
+#[derive(Subcommand)]
+pub(crate) enum GrantCommand {
+    /// List what is allowed, numbered, and what is left of it.
+    List {
+        /// Everything as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one grant with who signed it and when.
+    Show {
+        #[arg(value_name = "NUMBER|TOKEN")]
+        grant: String,
+    },
+    /// Take a grant back, at once.
+    Revoke {
+        /// Its number in `silas grant list`, or its token.
+        #[arg(value_name = "NUMBER|TOKEN")]
+        grant: String,
+    },
+    /// Ask for the house rules again, in a card, when none hold.
+    HouseRules,
+}
+
+pub(crate) fn run(home: &Home, command: GrantCommand) -> Result<ExitCode> {
+    let mut line = Line::open(home)?;
+    let grants: Vec<GrantView> = serde_json::from_value(line.snapshot["grants"].clone())?;
+    match command {
+        GrantCommand::List { json: true } => println!("{}", serde_json::to_string_pretty(&grants)?),
+        GrantCommand::List { json: false } => {
+            if grants.is_empty() {
+                println!("Nothing is granted. Everything asks you first.");
+            }
+            for (n, grant) in grants.iter().enumerate() {
+                println!("{:>3}  {}  ({})", n + 1, grant.title, left(grant));
+                println!("     {}", grant.text);
+            }
+        }
+        GrantCommand::Show { grant } => {
+            let grant = pick(&grants, &grant)?;
+            println!("{}\n  {}", grant.title, grant.text);
+            println!("  Left        {}", left(grant));
+            println!("  Since       {}", day(grant.since));
+            println!("  Signed on   {}", grant.signed_on);
+            println!("  Token       {}", grant.token);
+        }
+        GrantCommand::Revoke { grant } => {
+            let grant = pick(&grants, &grant)?;
+            println!("Revoking: {}. {}", grant.title, grant.text);
+            return withdraw(&mut line, Withdrawn::Grant(grant.token.clone()));
+        }
+        GrantCommand::HouseRules => {
+            line.send(&json!({ "type": "house_rules" }))?;
+            return answer(&mut line);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn pick<'g>(grants: &'g [GrantView], said: &str) -> Result<&'g GrantView> {
+    let found = match said.parse::<usize>() {
+        Ok(n) => grants.get(n.wrapping_sub(1)),
+        Err(_) => grants.iter().find(|grant| grant.token.as_str() == said),
+    };
+    found.with_context(|| format!("There is no grant {said}. `silas grant list` shows them."))
+}
+
+/// "7 of 10 left · until 2026-11-21", "No limit · since 2026-09-03".
+fn left(grant: &GrantView) -> String {
+    let uses = grant.uses.map_or_else(|| "No limit".to_owned(), |uses| format!("{} of {} left", uses.left, uses.of));
+    let time = match grant.until {
+        Some(until) => format!("until {}", day(until)),
+        None => format!("since {}", day(grant.since)),
+    };
+    format!("{uses} · {time}")
+}
+
+/// The day, or within two days the minute, in UTC.
+pub(crate) fn day(at: Timestamp) -> String {
+    let text = json!(at);
+    let text = text.as_str().unwrap_or_default();
+    let is_near = at.since(SystemClock.now()).max(SystemClock.now().since(at)).as_secs() < 2 * 24 * 3600;
+    let n = if is_near { 16 } else { 10 };
+    let zone = if is_near { " UTC" } else { "" };
+    format!("{}{zone}", text.get(..n).unwrap_or(text).replace('T', " "))
+}
+
+/// Signs the withdrawal with the terminal's key and hands it in.
+pub(crate) fn withdraw(line: &mut Line<'_>, what: Withdrawn) -> Result<ExitCode> {
+    let body = WithdrawalBody {
+        kind: WithdrawalKind::Withdrawal,
+        installation: line.installation()?,
+        epoch: serde_json::from_value(line.snapshot["epoch"].clone())?,
+        key: line.key()?,
+        what,
+        nonce: Nonce::new(&OsRandom),
+        timestamp: SystemClock.now(),
+    };
+    let signature = line.sign(SignBody::Withdrawal(body.clone()))?;
+    line.send(&json!({ "type": "withdraw", "withdrawal": Withdrawal { body, signature } }))?;
+    answer(line)
+}
+
+fn answer(line: &mut Line<'_>) -> Result<ExitCode> {
+    let answer = line.wait_for(|message| message["type"] == "withdrawn")?;
+    println!("{}", answer["message"].as_str().unwrap_or_default());
+    Ok(if answer["done"] == true { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,217 @@
+//! Taking back: a browser, a directory, the house rules; in the terminal, in the page, and after a restart.
+
+use crate::harness::{Device, Silas, now, proof};
+use crate::http;
+use serde_json::{Value, json};
+use silas_core::card::CardKind;
+use silas_core::revocation::{Withdrawal, WithdrawalBody, WithdrawalKind, Withdrawn};
+use silas_core::token::Verdict;
+use silas_core::{InstallationId, Nonce};
+use std::net::TcpStream;
+
+/// An open page of a device, as far as the welcome.
+fn page(silas: &Silas, device: &Device) -> TcpStream {
+    let port = silas.port();
+    let mut socket = http::upgrade(port, &format!("localhost:{port}"), &format!("http://localhost:{port}")).1;
+    let hello = message(&mut socket);
+    let session = json!({ "kind": "session", "challenge": hello["challenge"], "installation": hello["installation"], "key": device.id() });
+    let text = silas_core::canonical::text(&session).unwrap();
+    let auth = json!({ "type": "auth", "key": device.id(), "signature": device.sign(&text) }).to_string();
+    http::write_text(&mut socket, &auth);
+    socket
+}
+
+fn message(socket: &mut TcpStream) -> Value {
+    let (1, text) = http::read_frame(socket).unwrap() else { panic!("the connection was closed") };
+    serde_json::from_slice(&text).unwrap()
+}
+
+/// Reads on until the server closes, and gives the code.
+fn close_code(socket: &mut TcpStream) -> u16 {
+    loop {
+        match http::read_frame(socket).unwrap() {
+            (8, payload) => return u16::from_be_bytes([payload[0], payload[1]]),
+            _ => continue,
+        }
+    }
+}
+
+fn withdrawal(device: &Device, what: Withdrawn, installation: InstallationId, epoch: u64) -> Withdrawal {
+    let body = WithdrawalBody {
+        kind: WithdrawalKind::Withdrawal,
+        installation,
+        epoch,
+        key: device.id(),
+        what,
+        nonce: Nonce::new(&crate::harness::OsRandom),
+        timestamp: now(),
+    };
+    Withdrawal { signature: device.sign(&body.message().unwrap()), body }
+}
+
+#[test]
+fn revoking_a_browser_closes_its_page_and_voids_what_it_signed() {
+    let mut silas = Silas::start();
+    let lost = silas.pair();
+    let mut open = page(&silas, &lost);
+    assert_eq!(message(&mut open)["type"], "welcome");
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    let root = line.card(CardKind::Root).unwrap();
+    assert!(line.submit(&root, &lost.answer(root.offer.as_ref().unwrap(), Verdict::Approved)).unwrap().0);
+    let plan = line.card(CardKind::Plan).unwrap();
+    let kept = lost.answer(plan.offer.as_ref().unwrap(), Verdict::Approved);
+    let (code, text) = silas.command(&["device", "list"]);
+    assert!(code == 0 && text.contains("test browser") && text.contains("terminal"), "{text}");
+    let (code, text) = silas.command(&["device", "revoke", lost.id().as_str()]);
+    assert!(code == 0 && text.contains("2 grants that it signed"), "{text}");
+    assert_eq!(close_code(&mut open), 4001);
+    assert_eq!(close_code(&mut page(&silas, &lost)), 4001, "it does not get in again");
+    // What it signed before does not count, here or after a restart, and the card still waits.
+    let (recorded, message) = line.submit(&plan, &kept).unwrap();
+    assert!(!recorded && message.contains("was revoked"), "{message}");
+    assert!(!line.snapshot["grants"].is_null());
+    let (_, grants) = silas.command(&["grant", "list"]);
+    assert!(grants.contains("Nothing is granted"), "{grants}");
+    drop(line);
+    silas.terminate();
+    silas.up(&[]);
+    let mut line = silas.line();
+    let (recorded, message) = line.submit(&plan, &kept).unwrap();
+    assert!(!recorded && message.contains("was revoked"), "{message}");
+    // The last browser is gone: the bar is not lowered, the terminal still works, and asks for what went with it.
+    let (_, text) = silas.command(&["device", "list"]);
+    assert!(text.contains("revoked") && text.contains("No browser is paired"), "{text}");
+    let (recorded, message) = line.decide(&plan, Verdict::Approved).unwrap();
+    assert!(!recorded && message.contains("plans are not allowed in"), "{message}");
+    assert!(line.work.is_empty());
+    line.approve(CardKind::HouseRules).unwrap();
+    let told = line.ask("what did you do?");
+    assert!(told.contains("Revoked test browser") && told.contains("You signed the house rules"), "{told}");
+    silas.assert_ledger_holds();
+    let (code, text) = silas.command(&["device", "revoke", "1"]);
+    assert!(code != 0 && text.contains("way back in"), "{text}");
+}
+
+#[test]
+fn a_grant_is_listed_in_words_and_revoked_at_once() {
+    let silas = Silas::start();
+    silas.pair();
+    let mut line = silas.line();
+    assert_eq!(line.run(&silas.wish()).unwrap()["outcome"], "proved");
+    let (_, text) = silas.command(&["grant", "list"]);
+    assert!(text.contains("House rules  (1000 of 1000 left · until "), "{text}");
+    assert!(text.contains("Work in repo  (No limit · since "), "{text}");
+    let (_, text) = silas.command(&["grant", "show", "2"]);
+    assert!(text.contains("Signed on") && text.contains("Each one still asks you"), "{text}");
+    let (code, text) = silas.command(&["grant", "revoke", "2"]);
+    assert!(code == 0 && text.contains("holds from now on"), "{text}");
+    let (_, text) = silas.command(&["grant", "list"]);
+    assert!(!text.contains("Work in repo"), "{text}");
+    // The directory is asked for again.
+    line.say(&silas.wish()).unwrap();
+    line.card(CardKind::Root).unwrap();
+    let (code, text) = silas.command(&["grant", "revoke", "9"]);
+    assert!(code != 0 && text.contains("There is no grant 9"), "{text}");
+    // Without house rules nothing is dropped or begun again; a card asks for them when the owner wants.
+    assert_eq!(silas.command(&["grant", "revoke", "1"]).0, 0);
+    let (code, text) = silas.command(&["grant", "house-rules"]);
+    assert!(code == 0 && text.contains("wait in Review"), "{text}");
+    line.approve(CardKind::HouseRules).unwrap();
+    let (_, text) = silas.command(&["grant", "list"]);
+    assert!(text.contains("House rules"), "{text}");
+}
+
+#[test]
+fn a_plan_in_a_directory_that_was_taken_back_is_refused() {
+    let silas = Silas::start();
+    let device = silas.pair();
+    let original = silas.tree();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let plan = line.card(CardKind::Plan).unwrap();
+    // The page signs the withdrawal with its own key.
+    let grants: Vec<Value> = serde_json::from_value(silas.line().snapshot["grants"].clone()).unwrap();
+    let root = grants.iter().find(|grant| grant["title"] == "Work in repo").unwrap();
+    let token = serde_json::from_value(root["token"].clone()).unwrap();
+    let epoch = line.snapshot["epoch"].as_u64().unwrap();
+    let withdrawn = withdrawal(&device, Withdrawn::Grant(token), line.installation(), epoch);
+    let mut altered = withdrawn.clone();
+    altered.body.what = Withdrawn::Device(device.id());
+    line.send(&json!({ "type": "withdraw", "withdrawal": altered })).unwrap();
+    let answer = line.wait_for("withdrawn").unwrap();
+    assert!(answer["done"] == false && answer["message"].as_str().unwrap().contains("signature"), "{answer}");
+    line.send(&json!({ "type": "withdraw", "withdrawal": withdrawn })).unwrap();
+    assert_eq!(line.wait_for("withdrawn").unwrap()["done"], true);
+    let (recorded, message) = line.decide(&plan, Verdict::Approved).unwrap();
+    assert!(!recorded && message.contains("plans are not allowed in"), "{message}");
+    assert_eq!(silas.tree(), original);
+    assert!(line.work.is_empty());
+    // The approval that could not be used is among the grants, until it runs out or is taken back.
+    let (_, text) = silas.command(&["grant", "list"]);
+    assert!(text.contains("1 of 1 left"), "{text}");
+}
+
+#[test]
+fn a_browser_that_is_paired_again_gets_a_new_key_and_loses_the_old_one() {
+    let silas = Silas::start();
+    let old = silas.pair();
+    let line = silas.line();
+    let fresh = Device::new();
+    let (_, screen) = http::get(silas.port(), "/pair");
+    assert!(serde_json::from_str::<Value>(&screen).unwrap()["house_rules"].is_null(), "{screen}");
+    // The old key signed the house rules, so the new one is asked to.
+    let (_, screen) = http::get(silas.port(), &format!("/pair?replaces={}", old.id()));
+    let screen: Value = serde_json::from_str(&screen).unwrap();
+    let rules = serde_json::from_value(screen["house_rules"]["offer"].clone()).unwrap();
+    let code = silas_sandbox::terminal_pairing_code(&silas.data()).unwrap();
+    let public = String::from(fresh.public());
+    let epoch = line.snapshot["epoch"].as_u64().unwrap();
+    let replaces = withdrawal(&old, Withdrawn::Device(old.id()), line.installation(), epoch);
+    let body = json!({ "public": public, "name": "test browser", "proof": proof(&code, &public),
+        "house_rules": fresh.answer(&rules, Verdict::Approved), "replaces": replaces });
+    let (status, answer) = http::post(silas.port(), "/pair", &body.to_string());
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(close_code(&mut page(&silas, &old)), 4001);
+    assert_eq!(message(&mut page(&silas, &fresh))["type"], "welcome");
+    let (_, text) = silas.command(&["grant", "list"]);
+    assert!(text.contains("House rules"), "{text}");
+    assert!(silas.line().cards.is_empty(), "nothing is asked twice");
+}
+
+#[test]
+fn asking_for_a_change_allows_nothing() {
+    let silas = Silas::start();
+    let original = silas.tree();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let plan = line.card(CardKind::Plan).unwrap();
+    // `conditional` is offered by no card: a narrower plan is a plan of its own.
+    let (recorded, message) = line.decide(&plan, Verdict::Conditional).unwrap();
+    assert!(!recorded && message.contains("does not offer"), "{message}");
+    let (code, text) = silas.command(&["change"]);
+    assert!(code == 0 && text.contains("Say it again with what should be different"), "{text}");
+    line.wait(|line| line.cards.is_empty()).unwrap();
+    assert!(line.work.is_empty());
+    assert_eq!(silas.tree(), original);
+    assert!(line.ask("what did you do?").contains("You asked to change a plan"));
+}
+
+#[test]
+fn a_restored_backup_does_not_bring_a_revoked_browser_back() {
+    let mut silas = Silas::start();
+    let lost = silas.pair();
+    let backup = silas.outside().join("backup.silas");
+    let backup = backup.to_str().unwrap();
+    assert_eq!(silas.command(&["backup", backup]).0, 0);
+    assert_eq!(silas.command(&["device", "revoke", lost.id().as_str()]).0, 0);
+    silas.terminate();
+    let (code, text) = silas.command(&["restore", backup, "--replace"]);
+    assert_eq!(code, 0, "{text}");
+    silas.up(&[]);
+    assert_eq!(close_code(&mut page(&silas, &lost)), 4001);
+    let (_, text) = silas.command(&["device", "list"]);
+    assert!(text.contains("revoked"), "{text}");
+}
