@@ -86,7 +86,7 @@ impl Job {
         let mut record = self.record.clone();
         let teller = stream.clone();
         let lease = self.hold.lease().clone();
-        let writing = stream.store.write(move |tx| {
+        let written = stream.store.write_and_wait(move |tx| {
             if !queue::ack(tx, &lease, WORK)? {
                 return Ok(Commit(None));
             }
@@ -98,7 +98,7 @@ impl Job {
             let posted = teller.tell_in(tx, &sentence)?;
             Ok(Commit(Some((posted, record.view.clone()))))
         });
-        let Some((posted, view)) = writing.wait()? else {
+        let Some((posted, view)) = written? else {
             tracing::warn!(execution = %self.record.view.execution, "somebody else has written down the end of this work");
             return Ok(());
         };

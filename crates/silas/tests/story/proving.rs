@@ -38,7 +38,8 @@ fn the_golden_bug_fix() {
     let original = silas.tree();
     let mut line = silas.line();
     let dir = silas.repo().display().to_string();
-    line.say(&format!("run `patch -p1 -i fix.patch` in `{dir}` and check with `/usr/bin/python3 -m pytest -q tests`")).unwrap();
+    line.say(&format!("run `patch -p1 -i fix.patch` in `{dir}` and check with `/usr/bin/python3 -m pytest -q tests`"))
+        .unwrap();
     line.approve(CardKind::Root).unwrap();
     let plan = line.card(CardKind::Plan).unwrap();
     assert!(lines(&plan, "Checks").ends_with("must succeed; protected, tests are counted"), "{:?}", plan.face.details);
