@@ -5,7 +5,7 @@
 
 /**
  * From the page.
- * @typedef {{ type: 'auth', key: string, signature: Signature, resume: Resume | null }} Auth
+ * @typedef {{ type: 'auth', key: string, signature: Signature, resume: Resume | null, token: string | null }} Auth
  * @typedef {{ session: string, seen: number }} Resume
  * @typedef {{ type: 'ack', seq: number }} Ack
  * @typedef {{ type: 'message', message: SignedMessage }} Message
@@ -49,12 +49,14 @@
  */
 
 /**
- * What a device signs to open a session, and the doors of pairing.
+ * What a device signs to open a session or to read over HTTP, and the doors of pairing.
  * @typedef {{ kind: 'session', challenge: string, installation: string, key: string }} SessionProof
+ * @typedef {{ key: string, timestamp: string, nonce: string, signature: Signature, token: string | null }} Credentials
+ * @typedef {{ kind: 'read', path: string, installation: string, key: string, timestamp: string, nonce: string }} ReadProof
  * @typedef {{ installation: string, epoch: number, house_rules: HouseRules | null }} PairingScreen
  * @typedef {{ face: Face, offer: Offer, payload: string }} HouseRules
  * @typedef {{ public: string, name: string, proof: string, house_rules: Token | null, replaces: Withdrawal | null }} PairRequest
- * @typedef {{ installation: string, certificate: { body: { key: string }, signature: Signature } }} Paired
+ * @typedef {{ installation: string, certificate: { body: { key: string }, signature: Signature }, access: string | null }} Paired
  */
 
 /**

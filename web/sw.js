@@ -44,6 +44,8 @@ const SHELL = [
   '/surfaces/activity/activity.css',
   '/surfaces/activity/activity.js',
   '/surfaces/activity/allowed.js',
+  '/surfaces/api/api.css',
+  '/surfaces/api/api.js',
   '/surfaces/frame/frame.css',
   '/surfaces/frame/frame.js',
   '/surfaces/frame/header.js',

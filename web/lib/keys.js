@@ -7,7 +7,7 @@ import { all, put, remove } from './database.js';
 import { timestamp } from './time.js';
 
 /** @typedef {import('../protocol.js').Signature} Signature */
-/** @typedef {{ installation: string, key: string, public: string, name: string, pair: CryptoKeyPair }} Device */
+/** @typedef {{ installation: string, key: string, public: string, name: string, pair: CryptoKeyPair, access?: string | null }} Device `access` is what it shows at the network door besides. */
 
 export class Unsupported extends Error {}
 

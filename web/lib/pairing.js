@@ -68,6 +68,7 @@ export async function pair(code, screen, old) {
     if (paired.certificate.body.key !== device.key || paired.installation !== device.installation) {
       throw new Refused({ code: 'other_key', message: 'Silas answered for another key. Nothing was paired.', todo: 'Reload and try again.' });
     }
+    if (paired.access) await remember({ ...device, access: paired.access });
   } catch (problem) {
     // The old key is as good as before.
     await (old ? remember(old) : forget(device));

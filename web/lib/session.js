@@ -78,7 +78,7 @@ async function open({ challenge, installation }) {
   }
   /** @type {import('../protocol.js').SessionProof} */
   const proof = { kind: 'session', challenge, installation, key: device.key };
-  socket?.send({ type: 'auth', key: device.key, signature: await sign(device, proof), resume });
+  socket?.send({ type: 'auth', key: device.key, signature: await sign(device, proof), resume, token: device.access ?? null });
 }
 
 /** Everything up to here is shown: says so, and once nothing older is missing, sends again what may not have arrived. @param {number} seq */

@@ -73,7 +73,7 @@ test('protocol.js names what the Rust types name, in their order', () => {
   assert.deepEqual(tags('Update'), rust(view, 'Update').map(snake));
   const core = (name) => text(join(CRATES, `silas-core/src/${name}.rs`));
   const pairs = [
-    [protocol, ['SessionProof', 'PairingScreen', 'HouseRules', 'PairRequest']],
+    [protocol, ['SessionProof', 'Credentials', 'ReadProof', 'PairingScreen', 'HouseRules', 'PairRequest']],
     [view, ['Snapshot', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'Icon', 'GrantView', 'Uses', 'DeviceView', 'ProofView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView']],
     [text(join(CRATES, 'silas-runtime/src/listeners.rs')), ['Resume']],
     [core('checkpoint'), ['Head']],

@@ -54,7 +54,7 @@ fn check_numbers(value: &Value) -> Result<(), Error> {
 }
 
 /// A SHA-256, in hexadecimal on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct Digest([u8; 32]);
 

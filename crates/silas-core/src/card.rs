@@ -10,7 +10,7 @@ use crate::{CardId, Digest, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 
 /// Assigned by the runtime from scope and reversibility, never by an agent.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
     Low,
@@ -19,7 +19,7 @@ pub enum Risk {
     Irreversible,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardKind {
     /// The house rules, on the pairing screen only.
@@ -39,7 +39,7 @@ pub enum CardKind {
 }
 
 /// What pressing a button means.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Press {
     /// Sign the card's offer as approved.
@@ -66,7 +66,7 @@ impl Press {
 }
 
 /// A button, worded as its consequence.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cta {
     pub press: Press,
@@ -76,7 +76,7 @@ pub struct Cta {
 }
 
 /// A computed line: a word of the fixed vocabulary and what it says.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
     pub label: String,
@@ -84,7 +84,7 @@ pub struct Fact {
 }
 
 /// A titled list in the details; lines are plain text.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Detail {
     pub title: String,
@@ -92,7 +92,7 @@ pub struct Detail {
 }
 
 /// Checks before and after, for result cards.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceBlock {
     pub outcome: Outcome,
@@ -105,7 +105,7 @@ pub struct EvidenceBlock {
 }
 
 /// Everything that a card shows. All of it is hashed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Face {
     pub kind: CardKind,
@@ -146,7 +146,7 @@ impl Face {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardState {
     /// Waiting for its answer.
@@ -159,7 +159,7 @@ pub enum CardState {
 }
 
 /// A question as it is kept and sent.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
     pub id: CardId,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::fmt;
 
 /// One entry, as it lies in the store, in an export and on the wire.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     pub seq: u64,

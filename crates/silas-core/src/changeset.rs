@@ -39,7 +39,7 @@ impl Changeset {
 }
 
 /// How one file's text changed, for people.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileDiff {
     /// The directory that the path lies in, where a plan changes several; otherwise empty.
@@ -52,7 +52,7 @@ pub struct FileDiff {
     pub lines: Option<Vec<DiffLine>>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffLine {
     Same(String),

@@ -261,7 +261,7 @@ fn is_yes(protected: &bool) -> bool {
 pub const OUTPUT_CHARS_KEPT: usize = 1000;
 
 /// What one run of one check showed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckResult {
     pub name: String,
@@ -279,7 +279,7 @@ pub struct CheckResult {
 }
 
 /// What two runs of the checks, on the untouched copy and on the finished one, amount to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// At least one check went from red to green, and none is red.

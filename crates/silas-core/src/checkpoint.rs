@@ -9,7 +9,7 @@ use crate::{Digest, InstallationId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 
 /// An entry of the ledger by its number and its hash, which covers everything before it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
     pub seq: u64,

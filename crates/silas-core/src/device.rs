@@ -4,7 +4,7 @@ use crate::signature::{PublicKey, Signature};
 use crate::{InstallationId, KeyId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
     /// A paired browser; its key never leaves it.
@@ -14,7 +14,7 @@ pub enum DeviceKind {
 }
 
 /// What the root key signs about a device.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CertificateBody {
     pub v: u32,
@@ -27,7 +27,7 @@ pub struct CertificateBody {
     pub issued_at: Timestamp,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
     pub body: CertificateBody,

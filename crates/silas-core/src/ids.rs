@@ -21,7 +21,7 @@ const ID_CHARS_MAX: usize = 80;
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident, $prefix:literal, $what:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(into = "String", try_from = "String")]
         pub struct $name(String);
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const MESSAGE_BYTES_MAX: usize = 32 * 1024;
 
 /// What a device signs: the text, when, a nonce that is used once, and for whom.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageBody {
     pub text: String,
@@ -22,7 +22,7 @@ pub struct MessageBody {
 /// The owner's own conversation; the only one in this version.
 pub const OWNER_SCOPE: &str = "owner";
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignedMessage {
     pub body: MessageBody,
@@ -30,7 +30,7 @@ pub struct SignedMessage {
 }
 
 /// A message as a door hands it in. Without a signature it is at most a known channel's word.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HeardMessage {
     pub body: MessageBody,

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What is withdrawn.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Withdrawn {
     /// A device: nothing that it signed counts any more, unless it is in place already.
@@ -25,14 +25,14 @@ pub enum Withdrawn {
 }
 
 /// Keeps a withdrawal apart from everything else that is signed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WithdrawalKind {
     Withdrawal,
 }
 
 /// What a device signs to withdraw something.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WithdrawalBody {
     pub kind: WithdrawalKind,
@@ -45,7 +45,7 @@ pub struct WithdrawalBody {
     pub timestamp: Timestamp,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Withdrawal {
     pub body: WithdrawalBody,

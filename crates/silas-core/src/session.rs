@@ -5,7 +5,7 @@
 use crate::{KeyId, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionType {
     /// A device that follows the Stream, from its pairing on.

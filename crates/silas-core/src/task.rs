@@ -12,7 +12,7 @@ use std::fmt;
 pub const TITLE_CHARS_MAX: usize = 1000;
 
 /// A task of the owner's: a UUID. (What Silas works on is a work item and has an id of its own.)
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct TaskId(String);
 
@@ -25,7 +25,7 @@ pub struct BadTaskId(String);
 #[serde(transparent)]
 pub struct OperationId(Digest);
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
     Open,

@@ -24,7 +24,7 @@ pub struct TestLog {
 }
 
 /// How many, as a result keeps it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tests {
     pub runner: Runner,

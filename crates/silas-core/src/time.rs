@@ -13,7 +13,7 @@ pub trait Clock: Send + Sync {
 }
 
 /// Microseconds since 1970, UTC.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct Timestamp(i64);
 

@@ -26,7 +26,7 @@ pub enum Listener {
 }
 
 /// What a listener that was here before says it has.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {
     pub session: SessionId,

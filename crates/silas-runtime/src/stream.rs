@@ -4,8 +4,9 @@ use crate::activity::{self, Beside};
 use crate::consumer::Holds;
 use crate::grants;
 use crate::letters;
+use crate::measures::Counted;
 use crate::view::{
-    ActivityView, CardsPage, DeviceView, Entry, GrantView, Sender, Snapshot, UndoView, Update, WorkView,
+    ActivityView, CardsPage, DeviceView, Entry, GrantView, Published, Sender, Snapshot, UndoView, Update, WorkView,
 };
 use crate::work::SecretSource;
 use crate::work::{Running, Stop, WorkRecord};
@@ -87,7 +88,9 @@ pub struct Stream {
     pub(crate) checkpointed: AtomicU64,
     /// What the last check of the ledger said.
     verified: Mutex<Option<bool>>,
-    updates: broadcast::Sender<Update>,
+    /// What `measures` has counted of the ledger so far.
+    pub(crate) counted: Mutex<Counted>,
+    updates: broadcast::Sender<Arc<Published>>,
     /// The last number of the channel outbox that may be given out. Moved by whoever commits an entry, read by doors.
     pub(crate) outbox: watch::Sender<u64>,
     /// What is revoked, for doors that have a device on the line. Written when a newer list is in force.
@@ -132,6 +135,7 @@ impl Stream {
             running: Mutex::new(BTreeMap::new()),
             checkpointed: AtomicU64::new(0),
             verified: Mutex::new(None),
+            counted: Mutex::default(),
             updates,
             outbox: watch::Sender::new(0),
             revoked: watch::Sender::default(),
@@ -147,7 +151,7 @@ impl Stream {
         self.engine.anchor().epoch
     }
 
-    pub fn updates(&self) -> broadcast::Receiver<Update> {
+    pub fn updates(&self) -> broadcast::Receiver<Arc<Published>> {
         self.updates.subscribe()
     }
 
@@ -158,7 +162,7 @@ impl Stream {
 
     /// Tells whoever listens; nobody listening is fine.
     pub(crate) fn publish(&self, update: Update) {
-        let _nobody_listens = self.updates.send(update);
+        let _nobody_listens = self.updates.send(Arc::new(Published::new(update)));
     }
 
     pub async fn device(&self, key: &KeyId) -> Result<Option<Certificate>, Trouble> {
@@ -298,7 +302,7 @@ impl Stream {
 }
 
 /// A panic while holding one of these locks leaves a value that is still whole: each is written in one assignment.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 

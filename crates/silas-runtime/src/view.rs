@@ -10,9 +10,10 @@ use silas_core::device::DeviceKind;
 use silas_core::session::SessionType;
 use silas_core::task::{TaskId, TaskState};
 use silas_core::{ExecutionId, InstallationId, KeyId, MessageId, SessionId, Timestamp, TokenId, WorkItemId};
+use std::sync::{Arc, OnceLock};
 
 /// Everything a door needs to draw itself after connecting; later changes come as [`Update`]s.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Snapshot {
     pub installation: InstallationId,
     /// Counts restores; a withdrawal names it.
@@ -40,7 +41,7 @@ pub struct Snapshot {
     pub n_durable_commits: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Update {
     Cards(CardsPage),
@@ -48,8 +49,35 @@ pub enum Update {
     Activity { activity: ActivityView, grants: Vec<GrantView>, devices: Vec<DeviceView> },
 }
 
+/// An update as it goes to every door that listens. It is written as JSON once, however many they are.
+#[derive(Debug)]
+pub struct Published {
+    update: Update,
+    text: OnceLock<Option<Arc<str>>>,
+}
+
+impl Published {
+    pub fn new(update: Update) -> Self {
+        Published { update, text: OnceLock::new() }
+    }
+
+    /// Nothing if it cannot be written, which no update of ours is.
+    pub fn text(&self) -> Option<Arc<str>> {
+        self.text.get_or_init(|| serde_json::to_string(&self.update).ok().map(Arc::from)).clone()
+    }
+
+    /// Whether whoever has `later` needs this one no more: both are the whole state of the same thing.
+    pub fn is_outdated_by(&self, later: &Published) -> bool {
+        match (&self.update, &later.update) {
+            (Update::Cards(_), Update::Cards(_)) | (Update::Activity { .. }, Update::Activity { .. }) => true,
+            (Update::Work { work }, Update::Work { work: later }) => work.execution == later.execution,
+            (Update::Cards(_) | Update::Activity { .. } | Update::Work { .. }, _) => false,
+        }
+    }
+}
+
 /// Cards of the review queue, in order.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct CardsPage {
     pub cards: Vec<Card>,
     /// How many come after these.
@@ -57,14 +85,14 @@ pub struct CardsPage {
 }
 
 /// An entry of the Stream with its number in the channel outbox, by which it is acknowledged.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct DeliveryView {
     pub seq: u64,
     pub entry: Entry,
 }
 
 /// What a device finds that was away.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct SinceView {
     /// When it was last here.
     pub at: Timestamp,
@@ -73,7 +101,7 @@ pub struct SinceView {
 }
 
 /// One place at which the owner and Silas talk.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SessionView {
     pub session: SessionId,
     pub session_type: SessionType,
@@ -87,7 +115,7 @@ pub struct SessionView {
 }
 
 /// Applied work that can still be taken back.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct UndoView {
     pub execution: ExecutionId,
     pub title: String,
@@ -95,7 +123,7 @@ pub struct UndoView {
 }
 
 /// An entry of the ledger whose text may be forgotten.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LedgerTextView {
     pub seq: u64,
     pub at: Timestamp,
@@ -105,7 +133,7 @@ pub struct LedgerTextView {
     pub text: Option<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sender {
     Owner,
@@ -113,7 +141,7 @@ pub enum Sender {
 }
 
 /// One turn's text in the Stream.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct Entry {
     pub id: MessageId,
     pub sender: Sender,
@@ -122,7 +150,7 @@ pub struct Entry {
 }
 
 /// A running or finished task, as one block of the Stream.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WorkView {
     pub execution: ExecutionId,
     pub work_item: WorkItemId,
@@ -139,14 +167,14 @@ pub struct WorkView {
     pub has_proof: bool,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StepView {
     pub label: String,
     pub state: StepState,
     pub took_ms: Option<u64>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
     Waiting,
@@ -156,7 +184,7 @@ pub enum StepState {
 }
 
 /// The ledger, told in sentences, newest first.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct ActivityView {
     pub summary: String,
     pub rows: Vec<Row>,
@@ -169,7 +197,7 @@ pub struct ActivityView {
     pub verified: Option<bool>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct Row {
     pub seq: u64,
     pub at: Timestamp,
@@ -178,7 +206,7 @@ pub struct Row {
     pub note: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Icon {
     Tick,
@@ -191,7 +219,7 @@ pub enum Icon {
 }
 
 /// Something the owner has allowed, in words.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GrantView {
     /// What a withdrawal names.
     pub token: TokenId,
@@ -207,14 +235,14 @@ pub struct GrantView {
     pub signed_on: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Uses {
     pub left: u32,
     pub of: u32,
 }
 
 /// A device of the owner's.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DeviceView {
     pub key: KeyId,
     pub name: String,
@@ -226,7 +254,7 @@ pub struct DeviceView {
 }
 
 /// A task of the owner's.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TaskView {
     pub id: TaskId,
     pub title: String,
@@ -237,7 +265,7 @@ pub struct TaskView {
 }
 
 /// A message that was tried often enough and put aside.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DeadLetterView {
     pub message: MessageId,
     /// What could not be done: the owner's words, or the title of the work.
@@ -246,7 +274,7 @@ pub struct DeadLetterView {
 }
 
 /// What happened to one execution, each line backed by the ledger.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct ProofView {
     pub execution: ExecutionId,
     pub title: String,
@@ -260,14 +288,14 @@ pub struct ProofView {
     pub diffs: Vec<FileDiff>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct ProofStep {
     pub title: String,
     pub note: String,
 }
 
 /// The part of the chain between what somebody has seen and now: whoever computes its hashes needs to believe nobody.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct LedgerPart {
     pub after: u64,
     /// The next entries; not all of them, if there are many.
@@ -276,7 +304,7 @@ pub struct LedgerPart {
 }
 
 /// What checking the whole ledger showed.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LedgerReport {
     pub n_entries: u64,
     /// Hash of the last entry; whoever wrote it down earlier can see whether the ledger still extends it.

@@ -23,6 +23,7 @@ pub mod cell;
 mod changes;
 mod commits;
 pub mod confine;
+mod descriptors;
 mod diff;
 mod dir;
 mod door;
@@ -69,6 +70,7 @@ mod view;
 mod workshop;
 mod workspace;
 
+pub use descriptors::raise_descriptor_limit;
 pub use error::Error;
 pub use ground::{CellLimits, Copies, Seal, Sealed};
 pub use hand::Hand;

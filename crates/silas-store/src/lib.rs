@@ -23,6 +23,7 @@ pub mod checkpoints;
 pub mod chronicle;
 mod columns;
 mod connect;
+pub mod counts;
 mod database;
 pub mod devices;
 mod error;

@@ -3,9 +3,10 @@
 //! It speaks the page's protocol, one JSON message a line, without a challenge: the kernel tells whose process is on
 //! the other side. What the terminal decides is signed all the same, with a key that this process does not have.
 
-use crate::http::{ACCEPT_PAUSE, Door, session_span};
-use crate::protocol::ServerMessage;
+use crate::http::{ACCEPT_PAUSE, Door};
 use crate::session::{OUTGOING_MAX, Session};
+use crate::socket::session_span;
+use axum::extract::ws::Utf8Bytes;
 use silas_core::message::Channel;
 use silas_runtime::Listener;
 use std::os::unix::fs::PermissionsExt;
@@ -28,6 +29,20 @@ pub fn address(data_dir: &Path) -> std::io::Result<String> {
 
 pub(crate) fn write_address(data_dir: &Path, address: &str) -> std::io::Result<()> {
     std::fs::write(data_dir.join("run").join("address"), address)
+}
+
+/// Where other devices find the page, if they may.
+pub fn network_address(data_dir: &Path) -> Option<String> {
+    std::fs::read_to_string(data_dir.join("run").join("network-address")).ok()
+}
+
+pub(crate) fn write_network_address(data_dir: &Path, address: Option<&str>) -> std::io::Result<()> {
+    let path = data_dir.join("run").join("network-address");
+    match (address, std::fs::remove_file(&path)) {
+        (_, Err(cause)) if cause.kind() != std::io::ErrorKind::NotFound => Err(cause),
+        (Some(address), _) => std::fs::write(path, address),
+        (None, _) => Ok(()),
+    }
 }
 
 /// What a connection of the terminal is called.
@@ -66,11 +81,11 @@ pub(crate) async fn serve(door: Arc<Door>, listener: UnixListener, owner_uid: u3
 
 async fn serve_one(door: Arc<Door>, socket: UnixStream) {
     let (reader, mut writer) = socket.into_split();
-    let (out, mut outgoing) = mpsc::channel::<ServerMessage>(OUTGOING_MAX);
+    let (out, mut outgoing) = mpsc::channel::<Utf8Bytes>(OUTGOING_MAX);
     let (lines, incoming) = mpsc::channel(1);
     let attached = door.stream.attach(Listener::Terminal, None).await;
     let (span, id) = (session_span(&attached, TERMINAL), attached.session.clone());
-    let session = Session::new(&door, Channel::Cli, TERMINAL.to_owned(), attached, out);
+    let session = Session::new(door.clone(), Channel::Cli, TERMINAL.to_owned(), attached, out);
     let read = async move {
         let mut reader = BufReader::new(reader);
         let mut line = String::new();
@@ -88,9 +103,8 @@ async fn serve_one(door: Arc<Door>, socket: UnixStream) {
     };
     let write = async move {
         while let Some(message) = outgoing.recv().await {
-            let Ok(mut line) = serde_json::to_string(&message) else { return };
-            line.push('\n');
-            if writer.write_all(line.as_bytes()).await.is_err() {
+            let line = [message.as_bytes(), b"\n"].concat();
+            if writer.write_all(&line).await.is_err() {
                 return;
             }
         }

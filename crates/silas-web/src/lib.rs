@@ -1,18 +1,33 @@
 //! The doors: HTTP, the WebSocket and the page it serves, pairing, and the control socket of the terminal.
 //!
-//! A door shows what the runtime computed and hands in what devices signed. It decides nothing and holds no key.
+//! A door shows what the runtime computed and hands in what devices signed. It decides nothing and holds no key but the
+//! one that its certificate is for.
 //! Deliberately absent: cookies (ports of localhost share them), tokens in addresses, trust in loopback. Whoever is not
 //! paired can pair and do nothing else.
 
+mod access;
 mod assets;
+mod caller;
 pub mod control;
+mod deliveries;
 mod guard;
 mod http;
 mod limiter;
+mod listeners;
+mod metrics;
+pub mod openapi;
+mod pairing;
 pub mod protocol;
+mod reads;
 mod session;
+mod socket;
+mod tallies;
+mod tls;
 
-pub use http::{Door, Listeners, Options};
+pub use access::AccessToken;
+pub use http::{Door, Options};
+pub use listeners::{Listeners, NetworkDoor};
+pub use tls::{Tls, validity};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -20,6 +35,8 @@ pub enum Error {
     Taken { address: String, port: u16 },
     #[error("{address} cannot be listened on: {cause}")]
     Listen { address: String, cause: std::io::Error },
+    #[error("The certificate cannot be used: {reason}.")]
+    Certificate { reason: String },
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }

@@ -11,15 +11,15 @@ use silas_core::message::{HeardMessage, SignedMessage};
 use silas_core::revocation::Withdrawal;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token};
-use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId};
+use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, Timestamp};
 use silas_runtime::Resume;
 use silas_runtime::view::{
     CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, ProofView, SessionView,
-    SinceView, Snapshot, TaskView, Update,
+    SinceView, Snapshot, TaskView, Update, WorkView,
 };
 
 /// From the page.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ClientMessage {
     /// Must be first, within five seconds. The signature covers [`SessionProof`].
@@ -28,6 +28,9 @@ pub enum ClientMessage {
         signature: Signature,
         /// What a page that lost its connection already has.
         resume: Option<Resume>,
+        /// The access token; needed at the network door, unless it came as the subprotocol `silas.token.…`.
+        #[serde(default)]
+        token: Option<String>,
     },
     /// Everything up to this number was shown.
     Ack {
@@ -93,7 +96,7 @@ pub enum ClientMessage {
 }
 
 /// To the page.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ServerMessage {
     /// First word of every WebSocket.
@@ -172,7 +175,7 @@ pub enum ServerMessage {
 }
 
 /// What a device signs to open a session: canonical JSON of this.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct SessionProof<'a> {
     pub kind: &'static str,
     pub challenge: &'a Nonce,
@@ -180,8 +183,56 @@ pub struct SessionProof<'a> {
     pub key: &'a KeyId,
 }
 
+/// `GET /health`.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Health {
+    pub status: &'static str,
+    /// Open WebSockets.
+    pub connections: usize,
+}
+
+/// `Authorization: Silas …` of a request that reads: this, as JSON in base64url. The signature covers [`ReadProof`].
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Credentials {
+    pub key: KeyId,
+    pub timestamp: Timestamp,
+    pub nonce: Nonce,
+    pub signature: Signature,
+    /// The access token; needed at the network door.
+    #[serde(default)]
+    pub token: Option<String>,
+}
+
+/// What a device signs to read over HTTP: canonical JSON of this. It is good once, and for a few minutes.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct ReadProof<'a> {
+    pub kind: &'static str,
+    /// Path and query, as they are sent.
+    pub path: &'a str,
+    pub installation: &'a InstallationId,
+    pub key: &'a KeyId,
+    pub timestamp: Timestamp,
+    pub nonce: &'a Nonce,
+}
+
+/// `GET /api/work`.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct WorkPage {
+    /// Running and recent work, oldest first.
+    pub work: Vec<WorkView>,
+}
+
+/// A request that was not answered: what happened, what to do, and a stable code.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct Refused {
+    pub code: String,
+    pub message: String,
+    pub todo: String,
+}
+
 /// `GET /pair`: what the pairing screen shows and what its tap signs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct PairingScreen {
     pub installation: InstallationId,
     /// What a withdrawal of an old key names.
@@ -190,7 +241,7 @@ pub struct PairingScreen {
     pub house_rules: Option<HouseRules>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct HouseRules {
     pub face: Face,
     pub offer: Offer,
@@ -198,7 +249,7 @@ pub struct HouseRules {
 }
 
 /// `POST /pair`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PairRequest {
     pub public: PublicKey,
@@ -212,8 +263,10 @@ pub struct PairRequest {
     pub replaces: Option<Withdrawal>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct Paired {
     pub installation: InstallationId,
     pub certificate: Certificate,
+    /// At the network door: what this device has to show there from now on.
+    pub access: Option<String>,
 }

@@ -5,17 +5,22 @@
 use crate::http::Door;
 use crate::limiter::Limiter;
 use crate::protocol::{ClientMessage, ServerMessage};
+use crate::tallies::Turned;
+use axum::extract::ws::Utf8Bytes;
 use silas_core::Clock;
 use silas_core::message::Channel;
-use silas_runtime::view::Update;
+use silas_runtime::view::Published;
 use silas_runtime::{Attached, Stream, Trouble};
+use std::collections::VecDeque;
 use std::sync::Arc;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{broadcast, mpsc};
 
 /// Answers that may wait for a slow reader before the connection is dropped.
 pub(crate) const OUTGOING_MAX: usize = 256;
 
 pub(crate) struct Session {
+    door: Arc<Door>,
     stream: Arc<Stream>,
     clock: Arc<dyn Clock>,
     channel: Channel,
@@ -26,20 +31,21 @@ pub(crate) struct Session {
     /// The last number of the outbox that was sent here, and the last that was acknowledged.
     sent: u64,
     acknowledged: u64,
-    out: mpsc::Sender<ServerMessage>,
+    /// Messages as they go over the wire.
+    out: mpsc::Sender<Utf8Bytes>,
 }
 
 impl Session {
     pub(crate) fn new(
-        door: &Door,
+        door: Arc<Door>,
         channel: Channel,
         device: String,
         attached: Attached,
-        out: mpsc::Sender<ServerMessage>,
+        out: mpsc::Sender<Utf8Bytes>,
     ) -> Self {
         let limiter = Limiter::per_minute(door.options.messages_per_minute, door.clock.now());
         let (stream, clock) = (door.stream.clone(), door.clock.clone());
-        Session { stream, clock, channel, device, limiter, attached, sent: 0, acknowledged: 0, out }
+        Session { door, stream, clock, channel, device, limiter, attached, sent: 0, acknowledged: 0, out }
     }
 
     /// Serves until `incoming` ends or the reader is gone. Each text is one [`ClientMessage`].
@@ -53,7 +59,7 @@ impl Session {
             let alive = tokio::select! {
                 // In this order: a card is there before the sentence that speaks of it.
                 biased;
-                update = updates.recv() => self.pass_on(update).await,
+                update = updates.recv() => self.pass_on(update, &mut updates).await,
                 changed = outbox.changed() => match changed {
                     Ok(()) => self.deliver().await,
                     Err(_) => return,
@@ -73,7 +79,7 @@ impl Session {
     async fn welcome(&mut self) -> Option<()> {
         let mut snapshot = match self.stream.snapshot().await {
             Ok(snapshot) => snapshot,
-            Err(trouble) => return self.out.send(error(trouble)).await.ok(),
+            Err(trouble) => return self.send(&error(trouble)).await,
         };
         let head = snapshot.seq;
         let resumes_after = self.attached.resumes_after;
@@ -93,24 +99,24 @@ impl Session {
             since: self.attached.since.take(),
             snapshot: Box::new(snapshot),
         };
-        self.out.send(message).await.ok()?;
+        self.send(&message).await?;
         self.deliver().await
     }
 
     /// Everything of the outbox that is ready and was not sent here yet.
     async fn deliver(&mut self) -> Option<()> {
         loop {
-            let ready = match self.stream.deliveries(self.sent).await {
+            let ready = match self.door.deliveries.after(&self.stream, self.sent).await {
                 Ok(ready) => ready,
-                Err(trouble) => return self.out.send(error(trouble)).await.ok(),
+                Err(trouble) => return self.send(&error(trouble)).await,
             };
             if ready.is_empty() {
                 return Some(());
             }
-            for delivery in ready {
-                self.sent = delivery.seq;
+            for (seq, text) in ready {
+                self.sent = seq;
                 self.attached.resumes_after = Some(self.sent);
-                self.out.send(ServerMessage::Message { delivery }).await.ok()?;
+                self.out.send(text).await.ok()?;
             }
         }
     }
@@ -123,13 +129,43 @@ impl Session {
         }
     }
 
-    async fn pass_on(&mut self, update: Result<Update, broadcast::error::RecvError>) -> Option<()> {
-        match update {
-            Ok(update) => self.out.send(ServerMessage::Update(update)).await.ok(),
-            // Too slow to follow every change: start again from the whole.
-            Err(broadcast::error::RecvError::Lagged(_)) => self.welcome().await,
-            Err(broadcast::error::RecvError::Closed) => None,
+    /// Passes an update on, and whatever came behind it; what a later one replaces is left out.
+    async fn pass_on(
+        &mut self,
+        update: Result<Arc<Published>, RecvError>,
+        updates: &mut broadcast::Receiver<Arc<Published>>,
+    ) -> Option<()> {
+        let mut pending = VecDeque::new();
+        let mut next = Some(update);
+        while let Some(update) = next.take() {
+            match update {
+                Ok(update) => pending.push_back(update),
+                // Too slow to follow every change: start again from the whole.
+                Err(RecvError::Lagged(_)) => return self.welcome().await,
+                Err(RecvError::Closed) => return None,
+            }
+            next = match updates.try_recv() {
+                Ok(update) => Some(Ok(update)),
+                Err(TryRecvError::Lagged(n)) => Some(Err(RecvError::Lagged(n))),
+                Err(TryRecvError::Closed) => Some(Err(RecvError::Closed)),
+                Err(TryRecvError::Empty) => None,
+            };
         }
+        while let Some(update) = pending.pop_front() {
+            if !pending.iter().any(|later| update.is_outdated_by(later))
+                && let Some(text) = update.text()
+            {
+                self.out.send(Utf8Bytes::from(&*text)).await.ok()?;
+            }
+        }
+        Some(())
+    }
+
+    async fn send(&self, message: &ServerMessage) -> Option<()> {
+        let text = serde_json::to_string(message)
+            .inspect_err(|cause| tracing::error!(%cause, "a message cannot be written"))
+            .ok()?;
+        self.out.send(text.into()).await.ok()
     }
 
     async fn answer(&mut self, text: &str) -> Option<()> {
@@ -139,24 +175,26 @@ impl Session {
             return Some(());
         }
         if !self.limiter.allows(self.clock.now()) {
+            self.door.tallies.count(Turned::Rate);
             let trouble =
                 Trouble::new("E_CHANNEL_BUSY", "Too many messages in a minute.", "Wait a moment, then try again.");
-            return self.out.send(error(trouble)).await.ok();
+            return self.send(&error(trouble)).await;
         }
         let message: ClientMessage = match message {
             Ok(message) => message,
             Err(cause) => {
+                self.door.tallies.count(Turned::Unreadable);
                 let trouble = Trouble::new(
                     "E_CHANNEL_MESSAGE",
                     &format!("That message cannot be read: {cause}."),
                     "Reload the page; it may be older than the server.",
                 );
-                return self.out.send(error(trouble)).await.ok();
+                return self.send(&error(trouble)).await;
             }
         };
         let reply = self.act(message).await;
         match reply {
-            Some(reply) => self.out.send(reply).await.ok(),
+            Some(reply) => self.send(&reply).await,
             None => Some(()),
         }
     }
@@ -214,7 +252,11 @@ impl Session {
                 Ok(entry) => ServerMessage::LedgerText { entry },
                 Err(trouble) => error(trouble),
             }),
-            ClientMessage::Forget { seq, message } => Some(done(self.stream.forget_text(seq, message).await)),
+            ClientMessage::Forget { seq, message } => {
+                let forgotten = self.stream.forget_text(seq, message).await;
+                self.door.deliveries.forget().await;
+                Some(done(forgotten))
+            }
             ClientMessage::Ledger { after } => Some(match self.stream.ledger_after(after).await {
                 Ok(part) => ServerMessage::Ledger { part },
                 Err(trouble) => error(trouble),

@@ -9,7 +9,7 @@ mod settings;
 mod sources;
 
 pub(crate) use problem::{ConfigError, Problem};
-pub(crate) use settings::reference;
+pub(crate) use settings::{is_host_name, is_loopback, reference};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -27,6 +27,8 @@ pub(crate) struct Config {
     pub(crate) data_dir: Option<PathBuf>,
     #[serde(rename = "channels.web")]
     pub(crate) web: Web,
+    #[serde(rename = "channels.web.tls")]
+    pub(crate) tls: TlsFiles,
     pub(crate) approval: Approval,
     pub(crate) undo: Undo,
     pub(crate) sandbox: Sandbox,
@@ -34,6 +36,7 @@ pub(crate) struct Config {
     pub(crate) backpressure: Backpressure,
     pub(crate) nonce_store: NonceStore,
     pub(crate) retention: Retention,
+    pub(crate) log: Log,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -42,6 +45,46 @@ pub(crate) struct Web {
     pub(crate) enabled: bool,
     pub(crate) host: String,
     pub(crate) port: u16,
+    pub(crate) auth_token: Option<Secret>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TlsFiles {
+    pub(crate) name: Option<String>,
+    pub(crate) port: u16,
+    pub(crate) certificate: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Log {
+    pub(crate) format: LogFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// A setting that is never shown: it prints as `[secret]`.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Secret(pub(crate) String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("[secret]")
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -69,6 +112,7 @@ pub(crate) struct Sandbox {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Limits {
     pub(crate) ws_messages_per_minute_per_scope: u32,
+    pub(crate) connections_max: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -177,10 +221,11 @@ fn grouped(values: &BTreeMap<&'static str, Value>) -> Value {
 }
 
 impl Loaded {
-    /// One line for each setting: `key = value  (from …)`.
+    /// One line for each setting: `key = value  (from …)`. Secrets are not shown.
     pub(crate) fn render(&self) -> String {
         let line = |(key, origin): &(&'static str, Origin)| {
             let value = self.values.get(key).unwrap_or(&Value::Null);
+            let value = if settings::is_secret(key) && !value.is_null() { "[secret]" } else { &value.to_string() };
             format!("{key} = {value}  (from {origin})\n")
         };
         self.origin.iter().map(line).collect()

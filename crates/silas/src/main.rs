@@ -4,6 +4,7 @@
 //! key, no socket, no thread. Only this room reads configuration files and environment variables.
 
 mod backup;
+mod certificates;
 mod config;
 mod demo;
 mod device_commands;
@@ -19,10 +20,12 @@ mod plan_file;
 mod queue_commands;
 mod restore;
 mod sandbox;
+mod service_commands;
 mod session_commands;
 mod start;
 mod task_commands;
 mod terminal;
+mod tls_commands;
 mod wire;
 mod world;
 
@@ -120,6 +123,14 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Run one command exactly as an agent's would be run, and tell what it was allowed.
     Sandbox(sandbox::SandboxArgs),
+    /// Make a certificate for the encrypted door, and say how a phone comes to trust it.
+    Tls {
+        #[command(subcommand)]
+        command: Option<tls_commands::TlsCommand>,
+    },
+    /// Have Silas started by systemd when you log in.
+    #[command(subcommand)]
+    Service(service_commands::ServiceCommand),
     /// Keep your tasks.
     #[command(subcommand)]
     Task(task_commands::TaskCommand),
@@ -217,6 +228,8 @@ fn main() -> ExitCode {
         }
         Command::Sandbox(sandbox) => sandbox::run(&sandbox, args.data_dir, args.config.as_deref()),
         Command::Doctor(doctor) => doctor::run(&doctor, args.data_dir, args.config.as_deref()),
+        Command::Tls { command } => tls_commands::run(command, args.data_dir, args.config.as_deref()),
+        Command::Service(service) => service_commands::run(&service, args.data_dir, args.config),
         Command::Restore { file, replace } => restore::run(&file, args.data_dir, args.config.as_deref(), replace),
         Command::Task(task) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| task_commands::run(&home, task))

@@ -1,6 +1,7 @@
 //! `silas start` and what comes before it. The order is the point: each line makes the next one safe.
 
-use crate::config::{Config, Loaded};
+use crate::certificates;
+use crate::config::{Config, Loaded, LogFormat};
 use crate::home::{self, Home};
 use crate::wire;
 use crate::world::SystemClock;
@@ -22,12 +23,15 @@ use std::sync::Arc;
 
 #[derive(Args, Default)]
 pub(crate) struct StartArgs {
-    /// The address to listen on; only this machine itself is possible in this version.
-    #[arg(long, value_parser = loopback)]
+    /// The address to listen on. Any but this machine's own needs a certificate and an access token.
+    #[arg(long)]
     host: Option<String>,
     /// The port of the page; 0 takes any free one.
     #[arg(long)]
     port: Option<u16>,
+    /// How the log is written: text for people, json for programs.
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
+    log: Option<String>,
     /// Print nothing and open no browser.
     #[arg(long)]
     quiet: bool,
@@ -44,7 +48,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     // Before configuration, keys, sockets and threads: the launcher must have nothing of theirs.
     let launcher = Launcher::fork(silas_approval::keys::helper).map_err(|e| anyhow!("{e}"))?;
     let loaded = load_config_with(config.as_deref(), args)?;
-    start_log();
+    start_log(loaded.config.log.format);
     let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
     // Keeps a second server away for as long as this process lives.
     let _lock = home.lock()?;
@@ -53,7 +57,10 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     let start_dir = std::env::current_dir().ok();
     let sealed = launcher.seal(seal(&ready, &loaded.config)).map_err(|e| anyhow!("{e}"))?;
     let port = loaded.config.web.enabled.then_some(loaded.config.web.port);
-    let listeners = Listeners::bind(port, &ready.home.path)?;
+    // The key is read here and nowhere later: the confined front cannot.
+    let network = certificates::network_door(&loaded.config, &ready.home, SystemClock.now())?;
+    let listeners = Listeners::bind(port, network, &ready.home.path)?;
+    silas_sandbox::raise_descriptor_limit(descriptors(&loaded.config));
     let first_time = !ready.home.store().join("agent.sqlite").exists();
     if !args.quiet {
         greet(&ready.home, &listeners, &sealed, first_time);
@@ -182,6 +189,9 @@ fn greet(home: &Home, listeners: &Listeners, sealed: &Sealed, first_time: bool) 
         println!("  The page:  {}\n", listeners.address());
         println!("  To pair another browser, within 5 minutes:  {address}\n");
     }
+    if let Some(network) = listeners.network_address() {
+        println!("  Other devices:  {network}/#pair={}\n", sealed.pairing_code);
+    }
     println!("  Data: {}. Root key: protected by file permissions only.", home.path.display());
     println!("  For the commands that you approve, {}.", sealed.limits);
     println!("  Stop with Ctrl-C. Anything running stops with it; nothing half done reaches your files.");
@@ -203,12 +213,26 @@ fn open_browser(address: &str) {
     }
 }
 
-fn start_log() {
+fn start_log(format: LogFormat) {
     let level = if cfg!(debug_assertions) { tracing::Level::INFO } else { tracing::Level::WARN };
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false).init();
+    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
+}
+
+/// Each connection is a descriptor; files, pipes and the terminal's connections come on top.
+fn descriptors(config: &Config) -> u64 {
+    2 * config.limits.connections_max as u64 + 256
 }
 
 pub(crate) fn load_config(file: Option<&Path>) -> Result<Loaded> {
+    load_config_besides(file, Vec::new())
+}
+
+/// What is given on the command line counts like a variable, and is checked like one.
+fn load_config_besides(file: Option<&Path>, besides: Vec<(String, String)>) -> Result<Loaded> {
     // The owner's own place and no other: a file in the directory where Silas happens to be started may be anybody's.
     let own = std::env::var_os("XDG_CONFIG_HOME")
         .filter(|base| !base.is_empty())
@@ -216,29 +240,17 @@ pub(crate) fn load_config(file: Option<&Path>) -> Result<Loaded> {
         .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")))
         .map(|base| base.join("silas/silas.yaml"))
         .filter(|own| own.exists());
-    Ok(Config::load(file.or(own.as_deref()), std::env::vars())?)
-}
-
-/// Any other bind needs TLS and a token, and is not available in this version.
-fn loopback(host: &str) -> Result<String, String> {
-    match host {
-        "127.0.0.1" | "localhost" | "::1" => Ok(host.to_owned()),
-        _ => {
-            Err("only 127.0.0.1, localhost or ::1; other addresses need TLS, which this version does not have"
-                .to_owned())
-        }
-    }
+    Ok(Config::load(file.or(own.as_deref()), std::env::vars().chain(besides))?)
 }
 
 fn load_config_with(file: Option<&Path>, args: &StartArgs) -> Result<Loaded> {
-    let mut loaded = load_config(file)?;
-    if let Some(host) = &args.host {
-        loaded.config.web.host.clone_from(host);
-    }
-    if let Some(port) = args.port {
-        loaded.config.web.port = port;
-    }
-    Ok(loaded)
+    let given = [
+        ("SILAS__CHANNELS__WEB__HOST", args.host.clone()),
+        ("SILAS__CHANNELS__WEB__PORT", args.port.map(|port| port.to_string())),
+        ("SILAS__LOG__FORMAT", args.log.clone()),
+    ];
+    let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    load_config_besides(file, given.collect())
 }
 
 pub(crate) fn config_check(file: Option<&Path>) -> Result<ExitCode> {

@@ -78,6 +78,11 @@ fn pair(home: &Home) -> Result<ExitCode> {
     drop(Line::open(home)?);
     let code = silas_sandbox::terminal_pairing_code(&home.path).map_err(|e| anyhow!("{e}"))?;
     println!("Open this in the browser you want to pair, within 5 minutes:\n\n  {}/#pair={code}\n", address.trim());
+    if let Some(network) = silas_web::control::network_address(&home.path) {
+        println!(
+            "Or this on another device, which must trust the certificate (`silas tls`):\n\n  {network}/#pair={code}\n"
+        );
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,7 +12,7 @@ use silas_core::{Clock, Random};
 use silas_runtime::{Options, Parts, Places, Stream, Words};
 use silas_sandbox::Launcher;
 use silas_store::Store;
-use silas_web::{Door, Listeners};
+use silas_web::{AccessToken, Door, Listeners};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     stream.verify_new_entries().await?;
 
     let (leave, leaving) = watch::channel(false);
-    let door_options = silas_web::Options { messages_per_minute: front.config.limits.ws_messages_per_minute_per_scope };
+    let door_options = door_options(&front.config);
     let door = Door::new(stream.clone(), clock, random, door_options, leaving);
     let serving = tokio::spawn(door.serve(listeners, front.owner_uid));
     let ticking = tokio::spawn(tick(stream.clone(), front.launcher.clone()));
@@ -104,6 +104,15 @@ fn options(front: &Front) -> Options {
         nonce_ttl: Duration::from_secs(config.nonce_store.ttl_minutes * 60),
         chronicle_kept: Duration::from_secs(config.retention.chronicle_days * 24 * 3600),
         start_dir: front.start_dir.clone(),
+    }
+}
+
+fn door_options(config: &Config) -> silas_web::Options {
+    silas_web::Options {
+        messages_per_minute: config.limits.ws_messages_per_minute_per_scope,
+        connections_max: config.limits.connections_max,
+        freshness: Duration::from_secs(config.nonce_store.freshness_seconds),
+        access: config.web.auth_token.clone().map(|token| AccessToken::new(token.0)),
     }
 }
 

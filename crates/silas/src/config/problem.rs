@@ -1,6 +1,6 @@
 //! What is wrong with a configuration: which key, what it said, what is expected, and what to do.
 
-use super::settings::Setting;
+use super::settings::{Rule, Setting};
 use super::sources::Given;
 use std::fmt;
 
@@ -22,11 +22,14 @@ pub(crate) struct Problem {
 impl Problem {
     /// A value that its setting's rule does not allow.
     pub(super) fn value(setting: &Setting, given: &Given, fix: String) -> Self {
-        let said = shown(&given.scalar.text);
+        let said = match setting.rule {
+            Rule::Secret => "set".to_owned(),
+            _ => format!("`{}`", shown(&given.scalar.text)),
+        };
         Problem {
             code: "E_CFG_VALUE",
             subject: setting.key.to_owned(),
-            what: format!("is `{said}` (from {}), but must be {}", given.origin, setting.rule.words()),
+            what: format!("is {said} (from {}), but must be {}", given.origin, setting.rule.words()),
             fix,
         }
     }
@@ -34,6 +37,11 @@ impl Problem {
     /// Two values that do not go together.
     pub(super) fn together(key: &str, what: String, fix: &str) -> Self {
         Problem { code: "E_CFG_VALUE", subject: key.to_owned(), what, fix: fix.to_owned() }
+    }
+
+    /// What a door for other machines lacks.
+    pub(super) fn network(key: &str, what: String, fix: &str) -> Self {
+        Problem { code: "E_CFG_NETWORK", subject: key.to_owned(), what, fix: fix.to_owned() }
     }
 
     pub(super) fn unknown(subject: &str, what: String, nearest: Option<&str>) -> Self {

@@ -6,6 +6,7 @@ use super::problem::Problem;
 use serde_json::{Value, json};
 use silas_core::plan::yaml::Scalar;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 pub(super) struct Setting {
     pub(super) key: &'static str,
@@ -38,9 +39,18 @@ impl Default {
 pub(super) enum Rule {
     Name,
     AbsolutePath,
-    Loopback,
+    /// An address to listen on.
+    Address,
+    /// What others call this machine: a host name or an address.
+    HostName,
+    /// Never shown again.
+    Secret,
+    OneOf(&'static [&'static str]),
     YesNo,
-    Range { min: u64, max: u64 },
+    Range {
+        min: u64,
+        max: u64,
+    },
 }
 
 const fn range(min: u64, max: u64) -> Rule {
@@ -71,14 +81,44 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         key: "channels.web.host",
         default: Default::Text("127.0.0.1"),
-        rule: Rule::Loopback,
-        about: "The address of the page. Only this machine: 127.0.0.1, localhost or ::1.",
+        rule: Rule::Address,
+        about: "127.0.0.1: only this machine. Any other address, as 0.0.0.0, opens an encrypted door for your other devices besides; it needs auth_token and tls.name.",
     },
     Setting {
         key: "channels.web.port",
         default: Default::Number(8420),
         rule: range(0, 65_535),
-        about: "The port of the page. 0 takes any free one.",
+        about: "The port of the page on this machine. 0 takes any free one.",
+    },
+    Setting {
+        key: "channels.web.auth_token",
+        default: Default::Null,
+        rule: Rule::Secret,
+        about: "What your other devices show besides their signature, and a collector to read /metrics. Paired devices get it by themselves. Best as ${SILAS_AUTH_TOKEN}.",
+    },
+    Setting {
+        key: "channels.web.tls.name",
+        default: Default::Null,
+        rule: Rule::HostName,
+        about: "The name or address under which your other devices reach this machine.",
+    },
+    Setting {
+        key: "channels.web.tls.port",
+        default: Default::Number(8421),
+        rule: range(0, 65_535),
+        about: "The port of the encrypted door. 0 takes any free one.",
+    },
+    Setting {
+        key: "channels.web.tls.certificate",
+        default: Default::Null,
+        rule: Rule::AbsolutePath,
+        about: "A certificate of your own (PEM, with its chain). null: the one that `silas tls make` made.",
+    },
+    Setting {
+        key: "channels.web.tls.key",
+        default: Default::Null,
+        rule: Rule::AbsolutePath,
+        about: "The key of that certificate (PEM), readable by you alone.",
     },
     Setting {
         key: "approval.plan_timeout_seconds",
@@ -119,8 +159,20 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         key: "limits.ws_messages_per_minute_per_scope",
         default: Default::Number(60),
-        rule: range(1, 100_000),
+        rule: range(1, 10_000_000),
         about: "Messages that one connection may send in a minute.",
+    },
+    Setting {
+        key: "limits.connections_max",
+        default: Default::Number(256),
+        rule: range(4, 20_000),
+        about: "WebSockets that may be open at once; whoever comes when all places are taken is sent away.",
+    },
+    Setting {
+        key: "log.format",
+        default: Default::Text("text"),
+        rule: Rule::OneOf(&["text", "json"]),
+        about: "How the log is written to standard error: text for people, json for programs (one object a line).",
     },
     Setting {
         key: "backpressure.shutdown_grace_seconds",
@@ -155,7 +207,10 @@ impl Rule {
         match self {
             Rule::Name => "1 to 64 letters, digits, `.`, `_` or `-`".to_owned(),
             Rule::AbsolutePath => "an absolute path or null".to_owned(),
-            Rule::Loopback => "an address of this machine: 127.0.0.1, localhost or ::1".to_owned(),
+            Rule::Address => "an address to listen on: 127.0.0.1, localhost, ::1, or any other in digits".to_owned(),
+            Rule::HostName => "a host name or an address, or null".to_owned(),
+            Rule::Secret => format!("{SECRET_CHARS_MIN} to {SECRET_CHARS_MAX} letters, digits, `-` or `_`, or null"),
+            Rule::OneOf(words) => words.join(" or "),
             Rule::YesNo => "true or false".to_owned(),
             Rule::Range { min, max } => format!("a whole number from {min} to {max}"),
         }
@@ -177,12 +232,24 @@ impl Rule {
             }
             Rule::AbsolutePath if text.starts_with('/') && !text.contains('\0') => Ok(json!(text)),
             Rule::AbsolutePath => Err("Write the whole path, for example ${HOME}/silas.".to_owned()),
-            Rule::Loopback => match text {
-                "127.0.0.1" | "localhost" | "::1" => Ok(json!(text)),
-                _ => {
-                    Err("Other addresses need encryption and an access token, which are not available in this version."
-                        .to_owned())
+            Rule::Address => match text {
+                "localhost" | "127.0.0.1" | "::1" => Ok(json!(text)),
+                address if address.parse::<IpAddr>().is_ok_and(|address| !address.is_loopback()) => Ok(json!(address)),
+                _ => Err("Write the address in digits, for example 0.0.0.0 for all of this machine's.".to_owned()),
+            },
+            Rule::HostName if is_host_name(text) => Ok(json!(text)),
+            Rule::HostName => Err("Write it in small letters, without port and without https://.".to_owned()),
+            Rule::Secret => {
+                let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+                if (SECRET_CHARS_MIN..=SECRET_CHARS_MAX).contains(&text.len()) && text.chars().all(fits) {
+                    Ok(json!(text))
+                } else {
+                    Err("Make one with `silas tls token`.".to_owned())
                 }
+            }
+            Rule::OneOf(words) => match words.contains(&text) {
+                true => Ok(json!(text)),
+                false => Err(format!("Choose {}.", self.words())),
             },
             Rule::YesNo => match plain {
                 Some("true") => Ok(json!(true)),
@@ -200,8 +267,61 @@ impl Rule {
     }
 }
 
+/// Shorter could be guessed; longer is no header any more.
+const SECRET_CHARS_MIN: usize = 32;
+const SECRET_CHARS_MAX: usize = 128;
+
+/// Whether the value of this setting is never shown.
+pub(super) fn is_secret(key: &str) -> bool {
+    SETTINGS.iter().any(|setting| setting.key == key && matches!(setting.rule, Rule::Secret))
+}
+
+/// A name in small letters or an address, without anything around it.
+pub(crate) fn is_host_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-');
+    let is_name = (1..=253).contains(&text.len()) && text.chars().all(fits) && !text.starts_with(['.', '-']);
+    is_name || text.parse::<IpAddr>().is_ok()
+}
+
+/// Whether an address is one that only this machine itself can reach.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 /// Rules that look at more than one value.
 pub(super) fn rules_between(values: &BTreeMap<&'static str, Value>) -> Vec<Problem> {
+    let mut problems = network_rules(values);
+    problems.extend(nonce_rules(values));
+    problems
+}
+
+/// A door for others is encrypted and asks for the token, or it does not open.
+fn network_rules(values: &BTreeMap<&'static str, Value>) -> Vec<Problem> {
+    let text = |key: &str| values.get(key).and_then(Value::as_str);
+    let host = text("channels.web.host").unwrap_or("127.0.0.1");
+    let mut problems = Vec::new();
+    if !is_loopback(host) {
+        let open = format!("is missing, and `channels.web.host` is {host}, which other machines can reach");
+        if text("channels.web.auth_token").is_none() {
+            let fix = "Make a token with `silas tls token` and set it, or set the host back to 127.0.0.1.";
+            problems.push(Problem::network("channels.web.auth_token", open.clone(), fix));
+        }
+        if text("channels.web.tls.name").is_none() {
+            let fix = "Set the name under which your devices reach this machine, then `silas tls make`; or set the host \
+                       back to 127.0.0.1.";
+            problems.push(Problem::network("channels.web.tls.name", open, fix));
+        }
+    }
+    let (certificate, key) = (text("channels.web.tls.certificate"), text("channels.web.tls.key"));
+    if certificate.is_some() != key.is_some() {
+        let what = "and `channels.web.tls.certificate` belong together, but only one is set".to_owned();
+        let fix = "Set both, or neither to use what `silas tls make` made.";
+        problems.push(Problem::network("channels.web.tls.key", what, fix));
+    }
+    problems
+}
+
+fn nonce_rules(values: &BTreeMap<&'static str, Value>) -> Vec<Problem> {
     let number = |key: &str| values.get(key).and_then(Value::as_u64).unwrap_or(0);
     let (ttl, fresh) = (number("nonce_store.ttl_minutes"), number("nonce_store.freshness_seconds"));
     if ttl.saturating_mul(60) > fresh {

@@ -41,7 +41,8 @@ fn everything_has_its_default() {
         Config {
             owner_id: "owner".to_owned(),
             data_dir: None,
-            web: Web { enabled: true, host: "127.0.0.1".to_owned(), port: 8420 },
+            web: Web { enabled: true, host: "127.0.0.1".to_owned(), port: 8420, auth_token: None },
+            tls: TlsFiles { name: None, port: 8421, certificate: None, key: None },
             approval: Approval { plan_timeout_seconds: 300 },
             undo: Undo { window_seconds: 300 },
             sandbox: Sandbox {
@@ -50,10 +51,11 @@ fn everything_has_its_default() {
                 default_timeout_seconds: 600,
                 layered_copies: true,
             },
-            limits: Limits { ws_messages_per_minute_per_scope: 60 },
+            limits: Limits { ws_messages_per_minute_per_scope: 60, connections_max: 256 },
             backpressure: Backpressure { shutdown_grace_seconds: 30 },
             nonce_store: NonceStore { freshness_seconds: 300, ttl_minutes: 40 },
             retention: Retention { chronicle_days: 90 },
+            log: Log { format: LogFormat::Text },
         }
     );
 }
@@ -66,7 +68,9 @@ fn the_file_in_the_repository_is_the_reference() {
     assert_eq!(loaded.config, defaults(), "it says what is so without it");
     for (key, origin) in loaded.origin {
         let written = matches!(origin, Origin::File { .. });
-        assert_eq!(written, key != "data_dir", "{key}: {origin}, and null is the default of one key only");
+        let is_null = ["data_dir", "channels.web.auth_token", "channels.web.tls.name"].contains(&key)
+            || ["channels.web.tls.certificate", "channels.web.tls.key"].contains(&key);
+        assert_eq!(written, !is_null, "{key}: {origin}, and null is the default of few");
     }
 }
 
@@ -92,7 +96,7 @@ fn a_file_overrides_defaults_and_a_variable_overrides_a_file() {
     let env = [("SILAS__CHANNELS__WEB__PORT", "9001"), ("SILAS__Undo__Window_Seconds", "7"), ("PATH", "/bin")];
     let loaded = load(text, &env).unwrap();
     let mut expected = defaults();
-    expected.web = Web { enabled: true, host: "localhost".to_owned(), port: 9001 };
+    expected.web = Web { enabled: true, host: "localhost".to_owned(), port: 9001, auth_token: None };
     expected.owner_id = "me".to_owned();
     expected.undo.window_seconds = 7;
     assert_eq!(loaded.config, expected);
@@ -190,11 +194,17 @@ fn files_that_cannot_be_read() {
 #[test]
 fn rules() {
     assert_eq!(
-        problem("  channels: { web: { host: 0.0.0.0 } }\n", &[]),
-        "E_CFG_VALUE: `channels.web.host` is `0.0.0.0` (from FILE, line 2), but must be an address of this machine: \
-         127.0.0.1, localhost or ::1. Other addresses need encryption and an access token, which are not available in \
-         this version."
+        load("  channels: { web: { host: 0.0.0.0 } }\n", &[]).unwrap_err().to_string(),
+        "E_CFG_NETWORK: `channels.web.auth_token` is missing, and `channels.web.host` is 0.0.0.0, which other machines can \
+         reach. Make a token with `silas tls token` and set it, or set the host back to 127.0.0.1.\n\
+         E_CFG_NETWORK: `channels.web.tls.name` is missing, and `channels.web.host` is 0.0.0.0, which other machines can \
+         reach. Set the name under which your devices reach this machine, then `silas tls make`; or set the host back to \
+         127.0.0.1."
     );
+    let short = problem("", &[("SILAS__CHANNELS__WEB__AUTH_TOKEN", "hunter2")]);
+    assert!(short.contains("channels.web.auth_token` is set") && !short.contains("hunter2"), "{short}");
+    let half = problem("  channels: { web: { tls: { key: /etc/key.pem } } }\n", &[]);
+    assert!(half.contains("only one is set"), "{half}");
     assert_eq!(
         problem("", &[("SILAS__NONCE_STORE__TTL_MINUTES", "5")]),
         "E_CFG_VALUE: `nonce_store.ttl_minutes` is 5 minutes, but must be longer than `nonce_store.freshness_seconds`, \
@@ -211,6 +221,11 @@ fn rules() {
         ("CHANNELS__WEB__HOST", "127.0.0.2"),
         ("CHANNELS__WEB__HOST", "localhost.example.org"),
         ("CHANNELS__WEB__HOST", "::"),
+        ("CHANNELS__WEB__TLS__NAME", "https://silas.lan"),
+        ("CHANNELS__WEB__TLS__NAME", "silas.lan:8421"),
+        ("CHANNELS__WEB__TLS__KEY", "key.pem"),
+        ("LIMITS__CONNECTIONS_MAX", "3"),
+        ("LOG__FORMAT", "xml"),
         ("CHANNELS__WEB__PORT", "65536"),
         ("CHANNELS__WEB__PORT", "-1"),
         ("CHANNELS__WEB__PORT", "8420.0"),
@@ -250,8 +265,9 @@ fn all_problems_are_told_at_once() {
         "  channels: { web: { host: 0.0.0.0, port: 99999 } }\n  sandbox: { default_memory_mb: 1 }\n  colour: red\n";
     let error = load(text, &[("SILAS__NOPE", "1"), ("SILAS__NONCE_STORE__TTL_MINUTES", "1")]).unwrap_err();
     let codes: Vec<&str> = error.problems.iter().map(|problem| problem.code).collect();
-    assert_eq!(codes, ["E_CFG_KEY", "E_CFG_KEY", "E_CFG_VALUE", "E_CFG_VALUE", "E_CFG_VALUE", "E_CFG_VALUE"]);
-    assert_eq!(error.to_string().lines().count(), 6);
+    let (key, value, network) = ("E_CFG_KEY", "E_CFG_VALUE", "E_CFG_NETWORK");
+    assert_eq!(codes, [key, key, value, value, network, network, value]);
+    assert_eq!(error.to_string().lines().count(), 7);
 }
 
 #[test]
@@ -259,5 +275,21 @@ fn nothing_of_a_file_steers_the_terminal() {
     for text in ["  \"\\e[2J\": 1\n", "  owner_id: \"\\e[2J\\n\"\n"] {
         let said = load(text, &[]).unwrap_err().to_string();
         assert!(!said.chars().any(char::is_control), "{said:?}");
+    }
+}
+
+#[test]
+fn a_door_for_other_machines_needs_all_of_it_and_shows_no_secret() {
+    let token = "0123456789abcdef0123456789abcdef";
+    let env = [
+        ("SILAS__CHANNELS__WEB__HOST", "0.0.0.0"),
+        ("SILAS__CHANNELS__WEB__AUTH_TOKEN", token),
+        ("SILAS__CHANNELS__WEB__TLS__NAME", "silas.lan"),
+    ];
+    let loaded = Config::load(None, env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))).unwrap();
+    assert_eq!(loaded.config.web.auth_token, Some(Secret(token.to_owned())));
+    assert!(loaded.render().contains("channels.web.auth_token = [secret]  (from the variable"));
+    for shown in [loaded.render(), format!("{:?}", loaded.config), serde_json::to_string(&loaded.config).unwrap()] {
+        assert!(!shown.contains(token), "{shown}");
     }
 }

@@ -156,7 +156,7 @@ fn settings_that_cannot_be_are_named_before_anything_starts() {
         "{text}"
     );
     let text = start("SILAS__CHANNELS__WEB__HOST", "0.0.0.0");
-    assert!(text.contains("channels.web.host") && text.contains("0.0.0.0"), "{text}");
+    assert!(text.contains("E_CFG_NETWORK") && text.contains("channels.web.host") && text.contains("0.0.0.0"), "{text}");
     let text = start("SILAS__UNDO__WINDOW_SECONDS", "soon");
     assert!(text.contains("undo.window_seconds"), "{text}");
 }

@@ -59,6 +59,17 @@ impl Silas {
         silas
     }
 
+    /// Starts with settings, after `prepare` was at the data directory.
+    pub(crate) fn prepared(env: &[(&str, &str)], prepare: impl FnOnce(&Path)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None };
+        silas.write_repository();
+        prepare(&silas.data());
+        silas.up(&[]);
+        silas
+    }
+
     /// Started beside its repository, as a person would; otherwise it starts at the root and is offered no directory.
     pub(crate) fn start_in_its_place() -> Self {
         let dir = tempfile::tempdir().unwrap();
@@ -190,6 +201,14 @@ impl Silas {
         self.child.as_ref().is_some_and(|child| is_alive(&state(child.id())))
     }
 
+    /// Memory of the server, as the kernel counts it.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        let pid = self.child.as_ref().unwrap().id();
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() << 10
+    }
+
     pub(crate) fn has_died(&mut self) -> bool {
         self.child.as_mut().is_none_or(|child| child.try_wait().unwrap().is_some())
     }
@@ -303,6 +322,14 @@ impl Device {
         let body = message_body(text, installation.clone());
         let signature = self.sign(&body.message().unwrap());
         SignedMessage { body, signature }
+    }
+
+    /// The answer to a challenge, naming what the page has if it was here before.
+    pub(crate) fn auth(&self, hello: &Value, resume: Option<&Value>) -> Value {
+        let (challenge, installation, key) = (&hello["challenge"], &hello["installation"], self.id());
+        let proof = json!({ "kind": "session", "challenge": challenge, "installation": installation, "key": key });
+        let signature = self.sign(&silas_core::canonical::text(&proof).unwrap());
+        json!({ "type": "auth", "key": key, "signature": signature, "resume": resume })
     }
 
     pub(crate) fn pair(&self, port: u16, code: &str) -> (u16, String) {

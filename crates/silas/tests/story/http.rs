@@ -33,16 +33,18 @@ pub(crate) fn raw(port: u16, request: &str) -> (u16, String) {
     (status, body)
 }
 
+pub(crate) fn upgrade_request(host: &str, origin: &str) -> String {
+    format!(
+        "GET /ws HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+}
+
 /// A WebSocket: the status of the upgrade and, if it was accepted, the socket behind it.
 pub(crate) fn upgrade(port: u16, host: &str, origin: &str) -> (u16, TcpStream) {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    write!(
-        socket,
-        "GET /ws HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-    )
-    .unwrap();
+    socket.write_all(upgrade_request(host, origin).as_bytes()).unwrap();
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap() == 1 {
@@ -74,17 +76,25 @@ pub(crate) fn read_frame(socket: &mut TcpStream) -> Option<(u8, Vec<u8>)> {
     Some((head[0] & 0x0f, payload))
 }
 
-/// A text frame, masked with zeros as a client may.
 pub(crate) fn write_text(socket: &mut TcpStream, text: &str) {
+    socket.write_all(&text_frame(text)).unwrap();
+}
+
+/// A text frame, masked with zeros as a client may.
+pub(crate) fn text_frame(text: &str) -> Vec<u8> {
     let mut frame = vec![0x81];
     match text.len() {
         n @ 0..=125 => frame.push(0x80 | n as u8),
-        n => {
+        n if n <= usize::from(u16::MAX) => {
             frame.push(0x80 | 126);
             frame.extend(u16::try_from(n).unwrap().to_be_bytes());
+        }
+        n => {
+            frame.push(0x80 | 127);
+            frame.extend(u64::try_from(n).unwrap().to_be_bytes());
         }
     }
     frame.extend([0; 4]);
     frame.extend(text.as_bytes());
-    socket.write_all(&frame).unwrap();
+    frame
 }

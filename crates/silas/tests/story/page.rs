@@ -3,6 +3,7 @@
 use crate::harness::{Device, Silas};
 use crate::http;
 use serde_json::{Value, json};
+use std::io::Write;
 use std::net::TcpStream;
 
 pub(crate) struct Page {
@@ -16,11 +17,7 @@ impl Page {
         let port = silas.port();
         let mut socket = http::upgrade(port, &format!("localhost:{port}"), &format!("http://localhost:{port}")).1;
         let hello = next(&mut socket);
-        let (challenge, installation, key) = (&hello["challenge"], &hello["installation"], device.id());
-        let proof = json!({ "kind": "session", "challenge": challenge, "installation": installation, "key": key });
-        let signature = device.sign(&silas_core::canonical::text(&proof).unwrap());
-        let auth = json!({ "type": "auth", "key": key, "signature": signature, "resume": resume });
-        http::write_text(&mut socket, &auth.to_string());
+        http::write_text(&mut socket, &device.auth(&hello, resume).to_string());
         let welcome = next(&mut socket);
         assert_eq!(welcome["type"], "welcome", "{welcome}");
         Page { socket, welcome }
@@ -45,6 +42,34 @@ impl Page {
 
     pub(crate) fn acknowledge(&mut self, seq: u64) {
         http::write_text(&mut self.socket, &json!({ "type": "ack", "seq": seq }).to_string());
+    }
+
+    /// Asks something: the type of the answer, or the code of the refusal.
+    pub(crate) fn ask(&mut self, question: &Value) -> String {
+        http::write_text(&mut self.socket, &question.to_string());
+        loop {
+            let message = next(&mut self.socket);
+            match message["type"].as_str() {
+                Some("error") => return message["code"].as_str().unwrap().to_owned(),
+                Some(kind) if kind == question["type"] => return kind.to_owned(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Bytes as they are. The server may have hung up already.
+    pub(crate) fn send_raw(&mut self, bytes: &[u8]) {
+        let _hung_up = self.socket.write_all(bytes);
+    }
+
+    /// Waits until the server has ended the connection.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        loop {
+            match http::read_frame(&mut self.socket) {
+                Some((8, _)) | None => return true,
+                Some(_) => {}
+            }
+        }
     }
 
     /// Waits until everything sent before was dealt with, by asking something behind it.

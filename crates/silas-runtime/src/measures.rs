@@ -1,0 +1,79 @@
+//! Numbers for whoever watches Silas from outside. They are counted from the ledger and the tables; nothing keeps a second
+//! book. Deliberately absent: texts, names, ids.
+
+use crate::stream::lock;
+use crate::{Stream, Trouble};
+use silas_core::card::CardState;
+use silas_store::{cards, counts, ledger};
+use std::collections::BTreeMap;
+
+/// A word, as `open` or `work_started`, and how many.
+pub type Tally = BTreeMap<String, u64>;
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Measures {
+    /// Events of the whole ledger, by name.
+    pub events: Tally,
+    /// Cards that wait for the owner, by state.
+    pub cards: Tally,
+    /// Messages of the queue, by state.
+    pub queue: Tally,
+    /// Pieces of work under way in this process.
+    pub n_running: u64,
+    /// Commits since the start that were synced to disk.
+    pub n_durable_commits: u64,
+}
+
+/// What was counted of the ledger already. It only grows, so nothing is counted twice.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    through: u64,
+    events: Tally,
+}
+
+impl Stream {
+    pub async fn measures(&self) -> Result<Measures, Trouble> {
+        let events = self.count_events().await?;
+        let (waiting, queued) = self.store.read(|tx| Ok((cards::list_open(tx)?, counts::queue(tx)?))).await?;
+        let in_state = |state| waiting.iter().filter(|card| card.state == state).count() as u64;
+        let cards = [("open", in_state(CardState::Open)), ("parked", in_state(CardState::Parked))];
+        let queue = [("ready", queued.ready), ("leased", queued.leased), ("dead", queued.dead)];
+        Ok(Measures {
+            events,
+            cards: tally(cards),
+            queue: tally(queue),
+            n_running: self.running().len() as u64,
+            n_durable_commits: self.store.n_durable_commits(),
+        })
+    }
+
+    /// Piece by piece: the first look at a long ledger keeps nobody waiting.
+    async fn count_events(&self) -> Result<Tally, Trouble> {
+        loop {
+            let after = lock(&self.counted).through;
+            let (through, head, found) = self
+                .store
+                .read(move |tx| {
+                    let head = ledger::head(tx)?.map_or(0, |(seq, _)| seq);
+                    let through = head.min(after.saturating_add(counts::ENTRIES_COUNTED_MAX));
+                    Ok((through, head, counts::events(tx, after, through)?))
+                })
+                .await?;
+            let mut counted = lock(&self.counted);
+            // Two who ask at once both look; only the first adds what it found.
+            if counted.through == after {
+                counted.through = through;
+                for (event, n) in found {
+                    *counted.events.entry(event).or_default() += n;
+                }
+            }
+            if counted.through >= head {
+                return Ok(counted.events.clone());
+            }
+        }
+    }
+}
+
+fn tally<const N: usize>(counted: [(&str, u64); N]) -> Tally {
+    counted.into_iter().map(|(word, n)| (word.to_owned(), n)).collect()
+}

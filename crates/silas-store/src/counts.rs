@@ -1,0 +1,42 @@
+//! How many there are of what, for whoever watches Silas from outside. Only numbers leave here, never a text or an id.
+
+use crate::ledger::to_column;
+use crate::{Error, ReadTx, params};
+use std::collections::BTreeMap;
+
+/// Entries of the ledger that one look counts; more would keep a reader from others for too long.
+pub const ENTRIES_COUNTED_MAX: u64 = 20_000;
+
+/// Messages of the queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Queued {
+    pub ready: u64,
+    pub leased: u64,
+    pub dead: u64,
+}
+
+pub fn queue(tx: &ReadTx<'_>) -> Result<Queued, Error> {
+    let alive = number(tx, "SELECT count(*) AS n FROM queue WHERE state <> 'dead'")?;
+    let leased = number(tx, "SELECT count(*) AS n FROM queue WHERE state = 'leased'")?;
+    let dead = number(tx, "SELECT count(*) AS n FROM queue WHERE state = 'dead'")?;
+    Ok(Queued { ready: alive.saturating_sub(leased), leased, dead })
+}
+
+/// Events of the ledger by name, of the entries after `after` up to `through`.
+pub fn events(tx: &ReadTx<'_>, after: u64, through: u64) -> Result<BTreeMap<String, u64>, Error> {
+    let names = tx.query(
+        "SELECT event FROM ledger WHERE seq > ?1 AND seq <= ?2",
+        params![to_column(after), to_column(through)],
+        |row| Ok(row.get::<_, String>("event")?),
+    )?;
+    let mut counted = BTreeMap::new();
+    for name in names {
+        *counted.entry(name).or_default() += 1;
+    }
+    Ok(counted)
+}
+
+fn number(tx: &ReadTx<'_>, sql: &'static str) -> Result<u64, Error> {
+    let n: Option<i64> = tx.query_one(sql, params![], |row| Ok(row.get("n")?))?;
+    Ok(n.and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
+}

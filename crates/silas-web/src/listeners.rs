@@ -1,0 +1,95 @@
+//! What must be opened before the process confines itself: both loopback addresses, the network door where the owner
+//! wants one, and the terminal's socket.
+
+use crate::guard::Origin;
+use crate::tls::Tls;
+use crate::{Error, control};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+/// Everything that is listened on.
+pub struct Listeners {
+    pub(crate) loopback: Vec<std::net::TcpListener>,
+    pub(crate) network: Option<NetworkListener>,
+    pub(crate) control: std::os::unix::net::UnixListener,
+    port: u16,
+}
+
+/// The door for other devices: always encrypted.
+pub struct NetworkDoor {
+    pub address: IpAddr,
+    pub port: u16,
+    /// The name or address under which the owner's devices reach it.
+    pub name: String,
+    pub tls: Tls,
+}
+
+pub(crate) struct NetworkListener {
+    pub(crate) tcp: std::net::TcpListener,
+    pub(crate) origin: Origin,
+    pub(crate) tls: Tls,
+}
+
+impl Listeners {
+    /// Both loopback addresses, or none: whoever held the other one could pose as this page. Without a port there is
+    /// no page, only the terminal's door. That one opens last: whoever can connect to it finds the addresses written.
+    pub fn bind(port: Option<u16>, network: Option<NetworkDoor>, data_dir: &Path) -> Result<Self, Error> {
+        let (loopback, port) = match port {
+            Some(port) => bind_both(port)?,
+            None => (Vec::new(), 0),
+        };
+        let network = network.map(NetworkDoor::bind).transpose()?;
+        control::write_address(data_dir, &Origin::on_port(port).origin)?;
+        control::write_network_address(data_dir, network.as_ref().map(|door| door.origin.origin.as_str()))?;
+        let control = control::listen(&control::path(data_dir))?;
+        Ok(Listeners { loopback, network, control, port })
+    }
+
+    pub fn address(&self) -> String {
+        Origin::on_port(self.port).origin
+    }
+
+    /// Where other devices find the page, if they may.
+    pub fn network_address(&self) -> Option<&str> {
+        self.network.as_ref().map(|door| door.origin.origin.as_str())
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        Origin::on_port(self.port)
+    }
+}
+
+impl NetworkDoor {
+    fn bind(self) -> Result<NetworkListener, Error> {
+        let tcp = bind(SocketAddr::new(self.address, self.port))?;
+        let origin = Origin::of_network(&self.name, tcp.local_addr()?.port());
+        Ok(NetworkListener { tcp, origin, tls: self.tls })
+    }
+}
+
+fn bind_both(port: u16) -> Result<(Vec<std::net::TcpListener>, u16), Error> {
+    let first = bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?;
+    let port = first.local_addr()?.port();
+    let mut tcp = vec![first];
+    match bind(SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port)) {
+        Ok(second) => tcp.push(second),
+        // A machine without IPv6 has no second address to lose.
+        Err(Error::Listen { cause, .. }) if is_missing_address(&cause) => {}
+        Err(e) => return Err(e),
+    }
+    Ok((tcp, port))
+}
+
+fn bind(address: SocketAddr) -> Result<std::net::TcpListener, Error> {
+    let listener = std::net::TcpListener::bind(address).map_err(|cause| match cause.kind() {
+        std::io::ErrorKind::AddrInUse => Error::Taken { address: address.ip().to_string(), port: address.port() },
+        _ => Error::Listen { address: address.to_string(), cause },
+    })?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn is_missing_address(cause: &std::io::Error) -> bool {
+    matches!(cause.kind(), std::io::ErrorKind::AddrNotAvailable | std::io::ErrorKind::Unsupported)
+        || cause.raw_os_error() == Some(97) // EAFNOSUPPORT: the kernel has no IPv6 at all
+}

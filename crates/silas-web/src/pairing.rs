@@ -1,0 +1,61 @@
+//! Pairing over HTTP: what the screen shows, and the one request that makes a browser one of the owner's devices.
+
+use crate::guard::{Gate, Side};
+use crate::http::{Door, refusal};
+use crate::protocol::{HouseRules, PairRequest, Paired, PairingScreen};
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Extension, RawQuery, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use silas_core::KeyId;
+use silas_runtime::{Newcomer, Trouble};
+use std::sync::Arc;
+
+pub(crate) async fn pairing_screen(State(door): State<Arc<Door>>, RawQuery(query): RawQuery) -> Response {
+    // A browser that was paired before names the key that it is going to replace.
+    let replaces = query.as_deref().and_then(|query| query.strip_prefix("replaces="));
+    let replaces = replaces.and_then(|key| KeyId::parse(key).ok());
+    match door.stream.pairing_screen(replaces.as_ref()).await {
+        Ok(screen) => Json(PairingScreen {
+            installation: door.stream.installation().clone(),
+            epoch: door.stream.epoch(),
+            house_rules: screen.map(|(face, offer, payload)| HouseRules { face, offer, payload }),
+        })
+        .into_response(),
+        Err(trouble) => refusal(StatusCode::INTERNAL_SERVER_ERROR, &trouble),
+    }
+}
+
+pub(crate) async fn pair(
+    State(door): State<Arc<Door>>,
+    Extension(gate): Extension<Arc<Gate>>,
+    body: Bytes,
+) -> Response {
+    let request: PairRequest = match serde_json::from_slice(&body) {
+        Ok(request) => request,
+        Err(cause) => {
+            let trouble =
+                Trouble::new("E_CHANNEL_MESSAGE", &format!("The request cannot be read: {cause}."), "Reload the page.");
+            return refusal(StatusCode::BAD_REQUEST, &trouble);
+        }
+    };
+    let newcomer = Newcomer {
+        public: request.public,
+        name: request.name,
+        proof: request.proof,
+        house_rules: request.house_rules,
+        replaces: request.replaces,
+    };
+    match door.stream.pair(newcomer).await {
+        Ok(certificate) => {
+            // Only over an encrypted connection, and only to whoever had the code.
+            let access = match gate.origin.side {
+                Side::Network => door.options.access.as_ref().map(|access| access.hand_over()),
+                Side::Loopback => None,
+            };
+            Json(Paired { installation: door.stream.installation().clone(), certificate, access }).into_response()
+        }
+        Err(trouble) => refusal(StatusCode::FORBIDDEN, &trouble),
+    }
+}

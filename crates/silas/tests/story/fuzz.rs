@@ -1,0 +1,194 @@
+//! A hundred thousand frames that nobody should send, from a device that is let in: not one of them changes anything.
+
+use crate::harness::{OsRandom, Silas};
+use crate::http;
+use crate::page::Page;
+use serde_json::{Value, json};
+use silas_core::{InstallationId, Nonce, Random};
+use std::collections::BTreeMap;
+
+const N_FRAMES: usize = 100_000;
+/// Of so many frames one breaks the rules of WebSockets themselves, which ends the connection.
+const BREAK_EVERY: usize = 500;
+/// Frames that are sent before the answers are waited for; fewer than fit between the two sides.
+const BATCH: usize = 64;
+
+/// Small, fast and repeatable.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.roll(from.len())]
+    }
+}
+
+#[test]
+fn no_frame_changes_anything() {
+    let seed = std::env::var("SILAS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
+        let mut bytes = [0; 8];
+        OsRandom.fill(&mut bytes);
+        u64::from_le_bytes(bytes)
+    });
+    println!("seed {seed}; repeat with SILAS_SEED={seed}");
+    let mut dice = Dice(seed | 1);
+    let silas = Silas::start_with(&[("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "10000000")]);
+    let device = silas.pair();
+    let mut line = silas.line();
+    line.ask("add task Water the plants");
+    line.run(&silas.wish()).unwrap();
+    let installation = line.installation();
+    let templates = templates(&installation);
+    let before = state(&silas);
+
+    let mut page = Page::open(&silas, &device, None);
+    let mut sent = 0;
+    while sent < N_FRAMES {
+        for _ in 0..BATCH.min(N_FRAMES - sent) {
+            sent += 1;
+            if sent % BREAK_EVERY == 0 {
+                page.send_raw(&broken(&mut dice));
+                assert!(page.is_closed(), "seed {seed}, frame {sent}");
+                page = Page::open(&silas, &device, None);
+                continue;
+            }
+            let text = mutated(&mut dice, &templates);
+            page.send_raw(&http::text_frame(&text));
+        }
+        // Everything before this was dealt with.
+        page.settle();
+    }
+    drop(page);
+    assert_eq!(before, state(&silas), "seed {seed}");
+    silas.assert_ledger_holds();
+    assert!(line.ask("what did you do?").contains("so far"));
+}
+
+/// Every row of both files but the list of who is connected. The ledger, and so its head, is among them.
+fn state(silas: &Silas) -> BTreeMap<String, Vec<String>> {
+    let mut found = BTreeMap::new();
+    for file in ["agent.sqlite", "db.sqlite"] {
+        let db = rusqlite::Connection::open(silas.data().join("store").join(file)).unwrap();
+        let mut tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sessions'").unwrap();
+        let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert!(!tables.is_empty());
+        for table in tables {
+            let mut rows = db.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
+            let n_columns = rows.column_count();
+            let row = |row: &rusqlite::Row<'_>| {
+                (0..n_columns).map(|n| Ok(format!("{:?}", row.get_ref(n)?))).collect::<Result<Vec<_>, _>>()
+            };
+            let rows = rows.query_map([], row).unwrap().map(|row| row.unwrap().join(" ")).collect();
+            found.insert(format!("{file} {table}"), rows);
+        }
+    }
+    found
+}
+
+/// One of each message, well formed: what is signed was signed by nobody, and what has a time is long over.
+fn templates(installation: &InstallationId) -> Vec<Value> {
+    let nonce = Nonce::new(&OsRandom);
+    let stranger = crate::harness::Device::new();
+    let at = "2020-01-01T00:00:00.000000Z";
+    let signature = json!(stranger.sign("something else"));
+    let body = json!({ "text": "run `rm x` in `/` and check with `true`", "timestamp": at, "nonce": nonce, "installation": installation, "scope": "owner" });
+    let message = json!({ "body": body, "signature": signature });
+    let offer = json!({ "v": 1, "kind": "plan", "scope": "full_plan", "installation": installation, "epoch": 1,
+        "work_item_id": "task-1", "plan_hash": "0".repeat(64), "shown": "0".repeat(64), "nonce": nonce, "issued_at": at,
+        "expires_at": at, "max_executions": 1, "approval_strength": "tap", "conditions": {} });
+    let token = json!({ "body": { "offer": offer, "key": stranger.id(), "verdict": "approved" }, "signature": signature });
+    let withdrawal = json!({ "body": { "kind": "withdrawal", "installation": installation, "epoch": 1, "key": stranger.id(),
+        "what": { "device": stranger.id() }, "nonce": nonce, "timestamp": at }, "signature": signature });
+    vec![
+        json!({ "type": "auth", "key": stranger.id(), "signature": signature, "resume": { "session": "sess-1", "seen": 3 }, "token": null }),
+        json!({ "type": "ack", "seq": 0 }),
+        json!({ "type": "message", "message": message }),
+        json!({ "type": "approval_response", "request_id": "card-1", "token": token }),
+        json!({ "type": "renew", "request_id": "card-1" }),
+        json!({ "type": "dismiss", "request_id": "card-1" }),
+        json!({ "type": "withdraw", "withdrawal": withdrawal }),
+        json!({ "type": "proof", "execution": "exec-1" }),
+        json!({ "type": "tasks" }),
+        json!({ "type": "cards", "from": 5 }),
+        json!({ "type": "dead_letters" }),
+        json!({ "type": "revive", "message": "msg-1" }),
+        json!({ "type": "ledger_text", "seq": 1 }),
+        json!({ "type": "forget", "seq": 1, "message": message }),
+        json!({ "type": "ledger", "after": 1 }),
+    ]
+}
+
+fn mutated(dice: &mut Dice, templates: &[Value]) -> String {
+    let mut value = dice.pick(templates).clone();
+    match dice.roll(10) {
+        0 => noise(dice),
+        1 => {
+            let depth = 1 + dice.roll(2000);
+            format!("{{\"type\":{}1{}}}", "[".repeat(depth), "]".repeat(depth))
+        }
+        // The same key twice.
+        2 => format!("{{\"type\":\"stop\",{}", &value.to_string()[1..]),
+        n @ 3..=6 => {
+            for _ in 2..n {
+                damage(dice, &mut value);
+            }
+            value.to_string()
+        }
+        _ => {
+            let mut bytes = value.to_string().into_bytes();
+            for _ in 0..=dice.roll(4) {
+                let at = dice.roll(bytes.len().max(1));
+                match dice.roll(3) {
+                    0 => bytes[at] = b' ' + dice.roll(95) as u8,
+                    1 if bytes.len() > 1 => drop(bytes.remove(at)),
+                    _ => bytes.truncate(at.max(1)),
+                }
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+    }
+}
+
+fn noise(dice: &mut Dice) -> String {
+    let n = dice.roll(300);
+    (0..n).filter_map(|_| char::from_u32(dice.roll(0x11_0000) as u32)).collect()
+}
+
+/// Changes one thing somewhere inside.
+fn damage(dice: &mut Dice, value: &mut Value) {
+    let odd = [
+        json!(null), json!(-1), json!(1.5), json!(u64::MAX), json!(""), json!("\u{202e}\u{0}"), json!([]), json!({}),
+        json!(true), json!("stop"), json!("x".repeat(1000)), json!(2_u64.pow(53)),
+    ];
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let names: Vec<String> = fields.keys().cloned().collect();
+            let name = dice.pick(&names).clone();
+            match dice.roll(4) {
+                0 => drop(fields.remove(&name)),
+                1 => drop(fields.insert(format!("{name}_"), json!(1))),
+                2 => drop(fields.insert(name, dice.pick(&odd).clone())),
+                _ => damage(dice, fields.get_mut(&name).unwrap()),
+            }
+        }
+        other => *other = dice.pick(&odd).clone(),
+    }
+}
+
+/// Frames that are none: reserved bits, unknown kinds, no mask, lengths that lie, text that is not UTF-8.
+fn broken(dice: &mut Dice) -> Vec<u8> {
+    match dice.roll(6) {
+        0 => vec![0xf1, 0x80, 0, 0, 0, 0],
+        1 => vec![0x83, 0x80, 0, 0, 0, 0],
+        2 => vec![0x81, 0x02, b'{', b'}'],
+        3 => vec![0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
+        4 => vec![0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28],
+        _ => vec![0x89, 0xfe, 0x01, 0x00, 0, 0, 0, 0],
+    }
+}

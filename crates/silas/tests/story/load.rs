@@ -1,0 +1,215 @@
+//! Many at once: a thousand pages that stay, two hundred messages a second, and limits that hold when they are lower.
+
+use crate::harness::{Device, OsRandom, Silas, now};
+use crate::http;
+use crate::page::Page;
+use serde_json::{Value, json};
+use silas_core::message::{MessageBody, OWNER_SCOPE};
+use silas_core::{InstallationId, Nonce};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::watch;
+
+const N_SOCKETS: usize = 1000;
+const PER_SECOND: u64 = 200;
+/// Of so many messages one is a turn, which all the others are told about; the rest are questions.
+const TURN_EVERY: u64 = 20;
+/// A loaded machine is slow, a hang is forever.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// What a thousand pages may cost beyond the pages themselves, whatever goes through them.
+const GROWTH_BYTES_MAX: u64 = 256 << 20;
+
+/// What came in at one page.
+#[derive(Default)]
+struct Seen {
+    answers: AtomicU64,
+    errors: AtomicU64,
+    /// The last number of the Stream.
+    seq: AtomicU64,
+    /// Entries that were skipped or came again.
+    gaps: AtomicU64,
+}
+
+#[test]
+fn a_thousand_pages_and_two_hundred_messages_a_second() {
+    let secs = if std::env::var_os("SILAS_SOAK").is_some() { 60 } else { 10 };
+    let silas = Silas::start_with(&[
+        ("SILAS__LIMITS__CONNECTIONS_MAX", "1100"),
+        ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "1000000"),
+    ]);
+    let device = Arc::new(silas.pair());
+    let installation = silas.line().installation();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let talking = tokio::time::timeout(PATIENCE + Duration::from_secs(secs), crowd(&silas, device, installation, secs));
+        talking.await.expect("everybody is answered in the end");
+    });
+    // Nobody was lost on the way, and the one who owns it all was never kept out.
+    assert!(silas.line().ask("what did you do?").contains("so far"));
+    silas.assert_ledger_holds();
+}
+
+async fn crowd(silas: &Silas, device: Arc<Device>, installation: InstallationId, secs: u64) {
+    let mut pages = Vec::new();
+    for _ in 0..N_SOCKETS {
+        pages.push(open(silas.port(), &device).await);
+    }
+    let at_rest = silas.resident_bytes();
+    let (stop, stopped) = watch::channel(false);
+    let mut writers = Vec::new();
+    let mut seen = Vec::new();
+    let mut readers = tokio::task::JoinSet::new();
+    for (reader, writer, seq) in pages {
+        let mine = Arc::new(Seen { seq: AtomicU64::new(seq), ..Seen::default() });
+        seen.push(mine.clone());
+        writers.push(writer);
+        readers.spawn(listen(reader, mine, stopped.clone()));
+    }
+
+    let mut every = tokio::time::interval(Duration::from_micros(1_000_000 / PER_SECOND));
+    let (mut turns, mut asked) = (0, vec![0; N_SOCKETS]);
+    for n in 0..secs * PER_SECOND {
+        every.tick().await;
+        let place = usize::try_from(n).unwrap() % N_SOCKETS;
+        let text = match n % TURN_EVERY {
+            0 => {
+                turns += 1;
+                said(&device, &installation, n)
+            }
+            odd if odd % 2 == 1 => json!({ "type": "tasks" }).to_string(),
+            _ => json!({ "type": "cards", "from": 0 }).to_string(),
+        };
+        asked[place] += u64::from(n % TURN_EVERY != 0);
+        writers[place].write_all(&http::text_frame(&text)).await.unwrap();
+    }
+
+    // Each question is answered where it was asked; each turn, and the answer to it, is told everywhere, once and in order.
+    let first = seen[0].seq.load(Ordering::Relaxed);
+    let done = |seen: &Seen, asked: u64, head: u64| {
+        seen.answers.load(Ordering::Relaxed) >= asked && seen.seq.load(Ordering::Relaxed) >= head
+    };
+    assert!(turns > 0 && first > 0);
+    let head = head_of(silas, 2 * turns).await;
+    while !seen.iter().zip(&asked).all(|(seen, asked)| done(seen, *asked, head)) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let grown = silas.resident_bytes().saturating_sub(at_rest);
+    println!("{N_SOCKETS} pages at rest: {} MiB; {turns} turns later: {} MiB more", at_rest >> 20, grown >> 20);
+    stop.send_replace(true);
+    while readers.join_next().await.is_some() {}
+    for (seen, asked) in seen.iter().zip(&asked) {
+        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        assert_eq!((read(&seen.errors), read(&seen.gaps), read(&seen.answers)), (0, 0, *asked));
+    }
+    assert!(grown < GROWTH_BYTES_MAX, "{} MiB at rest and {} MiB more", at_rest >> 20, grown >> 20);
+}
+
+/// The number of the last entry, once so many are there.
+async fn head_of(silas: &Silas, n_entries: u64) -> u64 {
+    let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    db.busy_timeout(PATIENCE).unwrap();
+    loop {
+        let (n, head): (i64, i64) = db
+            .query_row("SELECT count(*), coalesce(max(seq), 0) FROM channel_outbox", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        if u64::try_from(n).unwrap() >= n_entries {
+            return u64::try_from(head).unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+fn said(device: &Device, installation: &InstallationId, n: u64) -> String {
+    let body = MessageBody {
+        text: format!("hello, for the {n}th time"),
+        timestamp: now(),
+        nonce: Nonce::new(&OsRandom),
+        installation: installation.clone(),
+        scope: OWNER_SCOPE.to_owned(),
+    };
+    let signature = device.sign(&body.message().unwrap());
+    json!({ "type": "message", "message": { "body": body, "signature": signature } }).to_string()
+}
+
+/// A page that is in: its two halves, and the number at which it begins.
+async fn open(port: u16, device: &Device) -> (OwnedReadHalf, OwnedWriteHalf, u64) {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    socket.write_all(http::upgrade_request(&format!("localhost:{port}"), &format!("http://localhost:{port}")).as_bytes()).await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(socket.read_u8().await.unwrap());
+    }
+    assert!(head.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&head));
+    let (mut reader, mut writer) = socket.into_split();
+    let hello: Value = serde_json::from_slice(&frame(&mut reader).await.unwrap().1).unwrap();
+    writer.write_all(&http::text_frame(&device.auth(&hello, None).to_string())).await.unwrap();
+    let welcome: Value = serde_json::from_slice(&frame(&mut reader).await.unwrap().1).unwrap();
+    assert_eq!(welcome["type"], "welcome");
+    (reader, writer, welcome["seq"].as_u64().unwrap())
+}
+
+async fn listen(mut reader: OwnedReadHalf, seen: Arc<Seen>, mut stopped: watch::Receiver<bool>) {
+    loop {
+        let (opcode, text) = tokio::select! {
+            frame = frame(&mut reader) => frame.expect("the server hung up"),
+            _ = stopped.changed() => return,
+        };
+        assert_eq!(opcode, 1, "{}", String::from_utf8_lossy(&text));
+        // Only what is looked at is parsed: there are many.
+        if text.starts_with(b"{\"type\":\"message\"") {
+            let message: Value = serde_json::from_slice(&text).unwrap();
+            let seq = message["seq"].as_u64().unwrap();
+            let before = seen.seq.swap(seq, Ordering::Relaxed);
+            seen.gaps.fetch_add(u64::from(seq != before + 1), Ordering::Relaxed);
+        } else if text.starts_with(b"{\"type\":\"tasks\"") || text.starts_with(b"{\"type\":\"cards_page\"") {
+            seen.answers.fetch_add(1, Ordering::Relaxed);
+        } else if text.starts_with(b"{\"type\":\"error\"") {
+            seen.errors.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+async fn frame(reader: &mut OwnedReadHalf) -> Option<(u8, Vec<u8>)> {
+    let mut head = [0; 2];
+    reader.read_exact(&mut head).await.ok()?;
+    let length = match head[1] & 0x7f {
+        126 => u64::from(reader.read_u16().await.ok()?),
+        127 => reader.read_u64().await.ok()?,
+        short => u64::from(short),
+    };
+    let mut payload = vec![0; usize::try_from(length).unwrap()];
+    reader.read_exact(&mut payload).await.ok()?;
+    Some((head[0] & 0x0f, payload))
+}
+
+#[test]
+fn lower_limits_hold() {
+    let silas = Silas::start_with(&[
+        ("SILAS__LIMITS__CONNECTIONS_MAX", "8"),
+        ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "5"),
+    ]);
+    let device = silas.pair();
+    let port = silas.port();
+    let mut pages: Vec<Page> = (0..8).map(|_| Page::open(&silas, &device, None)).collect();
+    let try_one_more = || http::upgrade(port, &format!("localhost:{port}"), &format!("http://localhost:{port}")).0;
+    assert_eq!(try_one_more(), 503);
+    assert_eq!(http::get(port, "/health").1, r#"{"status":"ok","connections":8}"#);
+    // Whoever asks too often is told so, and nobody else notices.
+    let answers: Vec<String> = (0..8).map(|_| pages[0].ask(&json!({ "type": "tasks" }))).collect();
+    assert_eq!(answers, ["tasks", "tasks", "tasks", "tasks", "tasks", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY"]);
+    assert_eq!(pages[1].ask(&json!({ "type": "tasks" })), "tasks");
+    // What is larger than a message can be ends that connection and no other.
+    pages[2].send_raw(&http::text_frame(&"x".repeat(200 * 1024)));
+    assert!(pages[2].is_closed());
+    let until = std::time::Instant::now() + PATIENCE;
+    while try_one_more() != 101 {
+        assert!(std::time::Instant::now() < until, "the place was not given back");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(pages[1].ask(&json!({ "type": "tasks" })), "tasks");
+    assert!(silas.line().ask("what did you do?").contains("so far"));
+}
