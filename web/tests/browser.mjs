@@ -6,10 +6,11 @@ import { chromium } from 'playwright-core';
 
 const SHOTS = fileURLToPath(new URL('shots/', import.meta.url));
 
-export function launch() {
+/** @param {string[]} [more] Further arguments of the browser. */
+export function launch(more = []) {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', ...more],
   });
 }
 

@@ -15,7 +15,9 @@ pub struct MessageBody {
     pub timestamp: Timestamp,
     pub nonce: Nonce,
     pub installation: InstallationId,
-    /// Whose conversation this belongs to: signed for one, it is not heard in another.
+    /// Whose conversation this belongs to: signed for one, it is not heard in another. Messages of the first versions had
+    /// none; they stay readable and keep the bytes that were signed, and none is heard any more.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scope: String,
 }
 

@@ -1,14 +1,17 @@
 //! A hundred thousand frames that nobody should send, from a device that is let in: not one of them changes anything.
 
-use crate::harness::{OsRandom, Silas};
+use crate::harness::{Device, OsRandom, Silas};
 use crate::http;
 use crate::page::Page;
 use serde_json::{Value, json};
+use silas_core::message::HeardMessage;
 use silas_core::{InstallationId, Nonce, Random};
 use std::collections::BTreeMap;
 
 const N_FRAMES: usize = 100_000;
-/// Of so many frames one breaks the rules of WebSockets themselves, which ends the connection.
+/// Pages that send them.
+const N_PAGES: u64 = 4;
+/// After about so many frames comes one that breaks the rules of WebSockets themselves, which ends the connection.
 const BREAK_EVERY: usize = 500;
 /// Frames that are sent before the answers are waited for; fewer than fit between the two sides.
 const BATCH: usize = 64;
@@ -37,7 +40,6 @@ fn no_frame_changes_anything() {
         u64::from_le_bytes(bytes)
     });
     println!("seed {seed}; repeat with SILAS_SEED={seed}");
-    let mut dice = Dice(seed | 1);
     let silas = Silas::start_with(&[("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "10000000")]);
     let device = silas.pair();
     let mut line = silas.line();
@@ -47,27 +49,38 @@ fn no_frame_changes_anything() {
     let templates = templates(&installation);
     let before = state(&silas);
 
-    let mut page = Page::open(&silas, &device, None);
-    let mut sent = 0;
-    while sent < N_FRAMES {
-        for _ in 0..BATCH.min(N_FRAMES - sent) {
-            sent += 1;
-            if sent % BREAK_EVERY == 0 {
-                page.send_raw(&broken(&mut dice));
-                assert!(page.is_closed(), "seed {seed}, frame {sent}");
-                page = Page::open(&silas, &device, None);
-                continue;
-            }
-            let text = mutated(&mut dice, &templates);
-            page.send_raw(&http::text_frame(&text));
+    std::thread::scope(|scope| {
+        for n in 0..N_PAGES {
+            let (silas, device, templates) = (&silas, &device, &templates);
+            let dice = Dice((seed ^ n.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1);
+            scope.spawn(move || pour(silas, device, templates, dice, seed));
         }
-        // Everything before this was dealt with.
-        page.settle();
+    });
+    for (table, rows) in state(&silas) {
+        let new: Vec<&String> = rows.iter().filter(|row| !before[&table].contains(row)).collect();
+        assert!(new.is_empty() && rows.len() == before[&table].len(), "seed {seed}, {table}: {new:#?}");
     }
-    drop(page);
-    assert_eq!(before, state(&silas), "seed {seed}");
     silas.assert_ledger_holds();
     assert!(line.ask("what did you do?").contains("so far"));
+}
+
+/// One page's share.
+fn pour(silas: &Silas, device: &Device, templates: &[Value], mut dice: Dice, seed: u64) {
+    let mut page = Page::open(silas, device, None);
+    let (share, mut sent) = (N_FRAMES / N_PAGES as usize, 0);
+    while sent < share {
+        let n = BATCH.min(share - sent);
+        sent += n;
+        let frames: Vec<u8> = (0..n).flat_map(|_| http::text_frame(&mutated(&mut dice, templates))).collect();
+        page.send_raw(&frames);
+        // Everything before this was dealt with.
+        page.settle();
+        if sent % BREAK_EVERY < BATCH {
+            page.send_raw(&broken(&mut dice));
+            assert!(page.is_closed(), "seed {seed}, frame {sent}");
+            page = Page::open(silas, device, None);
+        }
+    }
 }
 
 /// Every row of both files but the list of who is connected. The ledger, and so its head, is among them.
@@ -75,14 +88,15 @@ fn state(silas: &Silas) -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
     for file in ["agent.sqlite", "db.sqlite"] {
         let db = rusqlite::Connection::open(silas.data().join("store").join(file)).unwrap();
-        let mut tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sessions'").unwrap();
+        let mut tables =
+            db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sessions'").unwrap();
         let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         assert!(!tables.is_empty());
         for table in tables {
             let mut rows = db.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
             let n_columns = rows.column_count();
             let row = |row: &rusqlite::Row<'_>| {
-                (0..n_columns).map(|n| Ok(format!("{:?}", row.get_ref(n)?))).collect::<Result<Vec<_>, _>>()
+                (0..n_columns).map(|n| Ok(shown(row.get_ref(n)?))).collect::<Result<Vec<_>, rusqlite::Error>>()
             };
             let rows = rows.query_map([], row).unwrap().map(|row| row.unwrap().join(" ")).collect();
             found.insert(format!("{file} {table}"), rows);
@@ -91,10 +105,14 @@ fn state(silas: &Silas) -> BTreeMap<String, Vec<String>> {
     found
 }
 
+fn shown(value: rusqlite::types::ValueRef<'_>) -> String {
+    value.as_str().map_or_else(|_| format!("{value:?}"), str::to_owned)
+}
+
 /// One of each message, well formed: what is signed was signed by nobody, and what has a time is long over.
 fn templates(installation: &InstallationId) -> Vec<Value> {
     let nonce = Nonce::new(&OsRandom);
-    let stranger = crate::harness::Device::new();
+    let stranger = Device::new();
     let at = "2020-01-01T00:00:00.000000Z";
     let signature = json!(stranger.sign("something else"));
     let body = json!({ "text": "run `rm x` in `/` and check with `true`", "timestamp": at, "nonce": nonce, "installation": installation, "scope": "owner" });
@@ -102,7 +120,8 @@ fn templates(installation: &InstallationId) -> Vec<Value> {
     let offer = json!({ "v": 1, "kind": "plan", "scope": "full_plan", "installation": installation, "epoch": 1,
         "work_item_id": "task-1", "plan_hash": "0".repeat(64), "shown": "0".repeat(64), "nonce": nonce, "issued_at": at,
         "expires_at": at, "max_executions": 1, "approval_strength": "tap", "conditions": {} });
-    let token = json!({ "body": { "offer": offer, "key": stranger.id(), "verdict": "approved" }, "signature": signature });
+    let token =
+        json!({ "body": { "offer": offer, "key": stranger.id(), "verdict": "approved" }, "signature": signature });
     let withdrawal = json!({ "body": { "kind": "withdrawal", "installation": installation, "epoch": 1, "key": stranger.id(),
         "what": { "device": stranger.id() }, "nonce": nonce, "timestamp": at }, "signature": signature });
     vec![
@@ -125,6 +144,19 @@ fn templates(installation: &InstallationId) -> Vec<Value> {
 }
 
 fn mutated(dice: &mut Dice, templates: &[Value]) -> String {
+    loop {
+        let text = mutation(dice, templates);
+        // A whole message is heard and written down, whoever signed it, and trusted as little as that deserves.
+        let is_whole = serde_json::from_str::<Value>(&text).is_ok_and(|value| {
+            value["type"] == "message" && serde_json::from_value::<HeardMessage>(value["message"].clone()).is_ok()
+        });
+        if !is_whole {
+            return text;
+        }
+    }
+}
+
+fn mutation(dice: &mut Dice, templates: &[Value]) -> String {
     let mut value = dice.pick(templates).clone();
     match dice.roll(10) {
         0 => noise(dice),
@@ -163,8 +195,18 @@ fn noise(dice: &mut Dice) -> String {
 /// Changes one thing somewhere inside.
 fn damage(dice: &mut Dice, value: &mut Value) {
     let odd = [
-        json!(null), json!(-1), json!(1.5), json!(u64::MAX), json!(""), json!("\u{202e}\u{0}"), json!([]), json!({}),
-        json!(true), json!("stop"), json!("x".repeat(1000)), json!(2_u64.pow(53)),
+        json!(null),
+        json!(-1),
+        json!(1.5),
+        json!(u64::MAX),
+        json!(""),
+        json!("\u{202e}\u{0}"),
+        json!([]),
+        json!({}),
+        json!(true),
+        json!("stop"),
+        json!("x".repeat(1000)),
+        json!(2_u64.pow(53)),
     ];
     match value {
         Value::Object(fields) if !fields.is_empty() => {
@@ -189,6 +231,7 @@ fn broken(dice: &mut Dice) -> Vec<u8> {
         2 => vec![0x81, 0x02, b'{', b'}'],
         3 => vec![0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
         4 => vec![0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28],
-        _ => vec![0x89, 0xfe, 0x01, 0x00, 0, 0, 0, 0],
+        // A ping that is longer than one can be, with all that it promises.
+        _ => [&[0x89, 0xfe, 0x01, 0x00, 0, 0, 0, 0][..], &[0; 256]].concat(),
     }
 }

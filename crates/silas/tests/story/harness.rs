@@ -80,11 +80,12 @@ impl Silas {
         silas
     }
 
-    /// With everything that it logs in a file beside its data.
-    pub(crate) fn start_with_log() -> Self {
+    /// With settings, and everything that it logs in a file beside its data.
+    pub(crate) fn start_with_log(env: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let log = Some(dir.path().join("log"));
-        let mut silas = Silas { dir, child: None, env: Vec::new(), started_in: PathBuf::from("/"), log };
+        let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log };
         silas.write_repository();
         silas.up(&[]);
         silas

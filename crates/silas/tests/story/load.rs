@@ -45,7 +45,8 @@ fn a_thousand_pages_and_two_hundred_messages_a_second() {
     let installation = silas.line().installation();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     runtime.block_on(async {
-        let talking = tokio::time::timeout(PATIENCE + Duration::from_secs(secs), crowd(&silas, device, installation, secs));
+        let talking =
+            tokio::time::timeout(PATIENCE + Duration::from_secs(secs), crowd(&silas, device, installation, secs));
         talking.await.expect("everybody is answered in the end");
     });
     // Nobody was lost on the way, and the one who owns it all was never kept out.
@@ -114,7 +115,9 @@ async fn head_of(silas: &Silas, n_entries: u64) -> u64 {
     db.busy_timeout(PATIENCE).unwrap();
     loop {
         let (n, head): (i64, i64) = db
-            .query_row("SELECT count(*), coalesce(max(seq), 0) FROM channel_outbox", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row("SELECT count(*), coalesce(max(seq), 0) FROM channel_outbox", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
             .unwrap();
         if u64::try_from(n).unwrap() >= n_entries {
             return u64::try_from(head).unwrap();
@@ -138,7 +141,10 @@ fn said(device: &Device, installation: &InstallationId, n: u64) -> String {
 /// A page that is in: its two halves, and the number at which it begins.
 async fn open(port: u16, device: &Device) -> (OwnedReadHalf, OwnedWriteHalf, u64) {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    socket.write_all(http::upgrade_request(&format!("localhost:{port}"), &format!("http://localhost:{port}")).as_bytes()).await.unwrap();
+    socket
+        .write_all(http::upgrade_request(&format!("localhost:{port}"), &format!("http://localhost:{port}")).as_bytes())
+        .await
+        .unwrap();
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(socket.read_u8().await.unwrap());
@@ -200,7 +206,10 @@ fn lower_limits_hold() {
     assert_eq!(http::get(port, "/health").1, r#"{"status":"ok","connections":8}"#);
     // Whoever asks too often is told so, and nobody else notices.
     let answers: Vec<String> = (0..8).map(|_| pages[0].ask(&json!({ "type": "tasks" }))).collect();
-    assert_eq!(answers, ["tasks", "tasks", "tasks", "tasks", "tasks", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY"]);
+    assert_eq!(
+        answers,
+        ["tasks", "tasks", "tasks", "tasks", "tasks", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY"]
+    );
     assert_eq!(pages[1].ask(&json!({ "type": "tasks" })), "tasks");
     // What is larger than a message can be ends that connection and no other.
     pages[2].send_raw(&http::text_frame(&"x".repeat(200 * 1024)));

@@ -3,7 +3,7 @@
 use crate::harness::{Device, Silas};
 use crate::http;
 use serde_json::{Value, json};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 
 pub(crate) struct Page {
@@ -62,13 +62,12 @@ impl Page {
         let _hung_up = self.socket.write_all(bytes);
     }
 
-    /// Waits until the server has ended the connection.
+    /// Waits until the server has ended the connection; a server that goes on waiting has not.
     pub(crate) fn is_closed(&mut self) -> bool {
-        loop {
-            match http::read_frame(&mut self.socket) {
-                Some((8, _)) | None => return true,
-                Some(_) => {}
-            }
+        let mut rest = Vec::new();
+        match self.socket.read_to_end(&mut rest) {
+            Ok(_) => true,
+            Err(cause) => cause.kind() == std::io::ErrorKind::ConnectionReset,
         }
     }
 

@@ -1,0 +1,53 @@
+//! What whoever runs Silas sees of it: a log for people or for programs, and a unit for systemd.
+
+use crate::harness::Silas;
+use serde_json::Value;
+use std::process::Command;
+
+fn log_of(format: &str) -> String {
+    let mut silas = Silas::start_with_log(&[("SILAS__LOG__FORMAT", format)]);
+    silas.line().ask("hello");
+    silas.terminate();
+    std::fs::read_to_string(silas.outside().join("log")).unwrap()
+}
+
+#[test]
+fn the_log_is_for_people_or_for_programs() {
+    let log = log_of("json");
+    assert!(!log.is_empty());
+    for line in log.lines() {
+        let entry: Value = serde_json::from_str(line).unwrap_or_else(|cause| panic!("{cause}: {line}"));
+        assert!(entry["timestamp"].is_string() && entry["level"].is_string() && entry["message"].is_string(), "{line}");
+    }
+    let log = log_of("text");
+    let first = log.lines().next().unwrap();
+    assert!(first.contains("INFO") && serde_json::from_str::<Value>(first).is_err(), "{first}");
+}
+
+#[test]
+fn the_unit_is_installed_once_and_not_over_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_silas"))
+            .arg("service")
+            .args(args)
+            .env("XDG_CONFIG_HOME", dir.path())
+            .current_dir("/")
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let (good, unit) = service(&["print"]);
+    assert!(good && unit.contains(&format!("ExecStart=\"{}\" start", env!("CARGO_BIN_EXE_silas"))), "{unit}");
+    let (good, text) = service(&["install"]);
+    assert!(good && text.contains("systemctl --user enable --now silas"), "{text}");
+    let path = dir.path().join("systemd/user/silas.service");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), unit);
+    assert!(service(&["install"]).0, "twice is the same");
+    std::fs::write(&path, "# mine\n").unwrap();
+    let (good, text) = service(&["install"]);
+    assert!(!good && text.contains("--replace"), "{text}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "# mine\n");
+    assert!(service(&["install", "--replace"]).0);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), unit);
+}
