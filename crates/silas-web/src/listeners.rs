@@ -4,6 +4,7 @@
 use crate::guard::Origin;
 use crate::tls::Tls;
 use crate::{Error, control};
+use silas_core::Timestamp;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
@@ -52,6 +53,11 @@ impl Listeners {
     /// Where other devices find the page, if they may.
     pub fn network_address(&self) -> Option<&str> {
         self.network.as_ref().map(|door| door.origin.origin.as_str())
+    }
+
+    /// Until when the certificate of the network door is good.
+    pub fn certificate_ends(&self) -> Option<Timestamp> {
+        self.network.as_ref().map(|door| door.tls.not_after)
     }
 
     pub(crate) fn origin(&self) -> Origin {

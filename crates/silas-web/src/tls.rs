@@ -19,7 +19,7 @@ pub mod validity;
 pub struct Tls {
     pub(crate) config: Arc<ServerConfig>,
     /// When the certificate ends.
-    pub not_after: Timestamp,
+    pub(crate) not_after: Timestamp,
     /// The certificate that others need to trust this one, as PEM, if it is ours to give.
     pub(crate) authority: Option<Arc<str>>,
 }

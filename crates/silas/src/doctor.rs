@@ -4,6 +4,7 @@
 mod isolation;
 mod mend;
 
+use crate::certificates::Place;
 use crate::home::Home;
 use crate::world::SystemClock;
 use crate::{known_head, start};
@@ -80,6 +81,7 @@ fn print(found: &[Probe]) {
 fn installation(home: &Home) -> Vec<Probe> {
     let mut found = vec![permissions(home), keys(home), server(home)];
     found.push(room(home).unwrap_or_else(|e| Probe::bad("Room", format!("{e:#}."), "Look at the data directory.")));
+    found.extend(certificate(home));
     match keeper(home) {
         Ok(keeper) => found.extend(probes::probes(&home.store(), &keeper, SystemClock.now())),
         Err(cause) => found.push(Probe::bad("Ledger", format!("{cause:#}"), "Restore a backup with `silas restore`.")),
@@ -96,6 +98,22 @@ fn keeper(home: &Home) -> Result<Keeper> {
     Ok(Keeper { root: home.root()?, server: server.public(), installation: home.installation()? })
 }
 
+/// The one that `silas tls make` made, if it did.
+fn certificate(home: &Home) -> Option<Probe> {
+    const NAME: &str = "Certificate";
+    let place = Place::of(&home.path);
+    if !place.exists() {
+        return None;
+    }
+    Some(match place.ends() {
+        Ok((_, ends)) if ends < SystemClock.now() => {
+            Probe::bad(NAME, format!("It was good until {ends}."), "Start Silas again, or run `silas tls renew`.")
+        }
+        Ok((_, ends)) => Probe::good(NAME, format!("Good until {ends}; the first start in its last month renews it.")),
+        Err(cause) => Probe::bad(NAME, format!("{cause:#}"), "Make a new one with `silas tls make NAME --replace`."),
+    })
+}
+
 /// Nobody else may enter any part of it.
 fn permissions(home: &Home) -> Probe {
     const NAME: &str = "Data directory";
@@ -110,7 +128,7 @@ fn permissions(home: &Home) -> Probe {
 }
 
 fn open_to_others(data_dir: &Path) -> Vec<PathBuf> {
-    let parts = ["", "store", "run", "keys", "launcher"];
+    let parts = ["", "store", "run", "keys", "launcher", "tls"];
     let files = ["keys/root.key", "keys/terminal.key", "store/server.key", "store/agent.sqlite", "store/db.sqlite"];
     let all = parts.into_iter().chain(files).map(|part| data_dir.join(part));
     all.filter(|path| fs::metadata(path).is_ok_and(|it| it.mode() & 0o077 != 0)).collect()

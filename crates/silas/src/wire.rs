@@ -8,7 +8,7 @@ use silas_agents::Minds;
 use silas_approval::{Engine, ServerKey};
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
-use silas_core::{Clock, Random};
+use silas_core::{Clock, Random, Timestamp};
 use silas_runtime::{Options, Parts, Places, Stream, Words};
 use silas_sandbox::Launcher;
 use silas_store::Store;
@@ -34,6 +34,10 @@ pub(crate) struct Front {
 
 /// How often parked cards and undo windows are looked at.
 const TICK: Duration = Duration::from_secs(1);
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+/// How long before its end the log speaks of the certificate, once a day.
+const REMIND_BEFORE: Duration = Duration::from_secs(21 * 24 * 3600);
 
 pub(crate) fn open_store(home: &Home) -> Result<Store> {
     Ok(Store::open(&home.store(), Arc::new(OsRandom), Arc::new(SystemClock))?)
@@ -74,6 +78,7 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
 
     let (leave, leaving) = watch::channel(false);
     let door_options = door_options(&front.config);
+    let reminding = listeners.certificate_ends().map(|ends| tokio::spawn(remind(ends, clock.clone())));
     let door = Door::new(stream.clone(), clock, random, door_options, leaving);
     let serving = tokio::spawn(door.serve(listeners, front.owner_uid));
     let ticking = tokio::spawn(tick(stream.clone(), front.launcher.clone()));
@@ -88,6 +93,9 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     });
     ticking.abort();
     tidying.abort();
+    if let Some(reminding) = reminding {
+        reminding.abort();
+    }
     stream.stop().await?;
     leave.send_replace(true);
     serving.await.map_err(|panic| anyhow!("the doors failed: {panic}"))??;
@@ -127,6 +135,17 @@ async fn tick(stream: Arc<Stream>, launcher: Arc<Launcher>) {
         }
         if let Err(trouble) = stream.tick().await {
             tracing::error!(%trouble, "time could not be kept");
+        }
+    }
+}
+
+/// A server that runs for a year outlives its certificate, which is read and renewed at the start only.
+async fn remind(ends: Timestamp, clock: Arc<dyn Clock>) {
+    let mut every = tokio::time::interval(DAY);
+    loop {
+        every.tick().await;
+        if ends.since(clock.now()) < REMIND_BEFORE {
+            tracing::warn!(%ends, "the certificate of the encrypted door ends soon; start Silas again to renew it");
         }
     }
 }

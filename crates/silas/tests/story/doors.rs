@@ -35,6 +35,22 @@ fn an_unpaired_connection_learns_nothing_and_is_closed_with_4001() {
 }
 
 #[test]
+fn whoever_says_nothing_or_no_text_is_closed_with_4001() {
+    let silas = Silas::start();
+    let port = silas.port();
+    let greeted = || {
+        let mut socket = http::upgrade(port, &format!("localhost:{port}"), &format!("http://localhost:{port}")).1;
+        http::read_frame(&mut socket).unwrap();
+        socket
+    };
+    let mut silent = greeted();
+    let mut binary = greeted();
+    std::io::Write::write_all(&mut binary, &[0x82, 0x82, 0, 0, 0, 0, b'{', b'}']).unwrap();
+    assert_eq!(close_code(http::read_frame(&mut binary)), Some(4001));
+    assert_eq!(close_code(http::read_frame(&mut silent)), Some(4001), "five seconds are over");
+}
+
+#[test]
 fn a_paired_device_gets_in_with_a_fresh_signature_only() {
     let silas = Silas::start();
     let device = silas.pair();
