@@ -15,7 +15,7 @@ mod forget;
 mod grants;
 mod letters;
 mod listeners;
-mod measures;
+mod gauges;
 mod pairing;
 mod places;
 mod proof;
@@ -34,7 +34,7 @@ mod work;
 
 pub use forget::words as forget_words;
 pub use listeners::{Attached, Listener, Resume};
-pub use measures::{Measures, Tally};
+pub use gauges::{Gauges, Tally};
 pub use pairing::Newcomer;
 pub use places::Places;
 pub use stream::{Options, Parts, Stream};

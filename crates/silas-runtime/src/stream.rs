@@ -4,7 +4,7 @@ use crate::activity::{self, Beside};
 use crate::consumer::Holds;
 use crate::grants;
 use crate::letters;
-use crate::measures::Counted;
+use crate::gauges::Counted;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, Entry, GrantView, Published, Sender, Snapshot, UndoView, Update, WorkView,
 };
@@ -88,7 +88,7 @@ pub struct Stream {
     pub(crate) checkpointed: AtomicU64,
     /// What the last check of the ledger said.
     verified: Mutex<Option<bool>>,
-    /// What `measures` has counted of the ledger so far.
+    /// What `gauges` has counted of the ledger so far.
     pub(crate) counted: Mutex<Counted>,
     updates: broadcast::Sender<Arc<Published>>,
     /// The last number of the channel outbox that may be given out. Moved by whoever commits an entry, read by doors.

@@ -9,7 +9,7 @@ use crate::tallies::Turned;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use silas_runtime::{Measures, Tally};
+use silas_runtime::{Gauges, Tally};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -27,18 +27,18 @@ pub(crate) async fn show(
     if !has_token && let Some(refused) = door.turned_away(&gate, &uri, &headers).await {
         return refused;
     }
-    match door.stream.measures().await {
-        Ok(measures) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], door.page(&measures)).into_response(),
+    match door.stream.gauges().await {
+        Ok(gauges) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], door.page(&gauges)).into_response(),
         Err(trouble) => refusal(StatusCode::INTERNAL_SERVER_ERROR, &trouble),
     }
 }
 
 impl Door {
-    fn page(&self, measures: &Measures) -> String {
-        let event = |name: &str| measures.events.get(name).copied().unwrap_or(0);
+    fn page(&self, gauges: &Gauges) -> String {
+        let event = |name: &str| gauges.events.get(name).copied().unwrap_or(0);
         let turned: Tally =
             Turned::ALL.into_iter().map(|why| (why.word().to_owned(), self.tallies.read(why))).collect();
-        let refused: Tally = measures
+        let refused: Tally = gauges
             .events
             .iter()
             .filter(|(name, _)| name.ends_with("_refused") || name.contains("_blocked") || name.ends_with("_replayed"))
@@ -47,16 +47,16 @@ impl Door {
         let runs = [("step".to_owned(), event("step_run")), ("checks".to_owned(), event("checks_run"))];
         let mut page = Page(String::new());
         page.one("silas_turns_total", "counter", "Messages taken in, from the ledger.", event("message_received"));
-        page.many("silas_cards", "gauge", "Cards that wait for the owner.", "state", &measures.cards);
-        page.many("silas_queue_messages", "gauge", "Messages of the durable queue.", "state", &measures.queue);
-        page.one("silas_work_running", "gauge", "Pieces of work under way.", measures.n_running);
+        page.many("silas_cards", "gauge", "Cards that wait for the owner.", "state", &gauges.cards);
+        page.many("silas_queue_messages", "gauge", "Messages of the durable queue.", "state", &gauges.queue);
+        page.one("silas_work_running", "gauge", "Pieces of work under way.", gauges.n_running);
         page.many("silas_sandbox_runs_total", "counter", "Runs in the sandbox.", "kind", &Tally::from(runs));
         page.many("silas_refusals_total", "counter", "Refusals in the ledger.", "event", &refused);
         page.many("silas_turned_away_total", "counter", "Turned away at the doors.", "reason", &turned);
-        page.many("silas_events_total", "counter", "Entries of the ledger.", "event", &measures.events);
+        page.many("silas_events_total", "counter", "Entries of the ledger.", "event", &gauges.events);
         page.one("silas_sockets", "gauge", "Open WebSockets.", self.n_sockets() as u64);
         page.one("silas_sockets_max", "gauge", "WebSockets that may be open.", self.options.connections_max as u64);
-        page.one("silas_durable_commits_total", "counter", "Commits synced to disk.", measures.n_durable_commits);
+        page.one("silas_durable_commits_total", "counter", "Commits synced to disk.", gauges.n_durable_commits);
         if let Some(bytes) = resident_bytes() {
             page.one("process_resident_memory_bytes", "gauge", "Memory of the front.", bytes);
         }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub type Tally = BTreeMap<String, u64>;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Measures {
+pub struct Gauges {
     /// Events of the whole ledger, by name.
     pub events: Tally,
     /// Cards that wait for the owner, by state.
@@ -32,13 +32,13 @@ pub(crate) struct Counted {
 }
 
 impl Stream {
-    pub async fn measures(&self) -> Result<Measures, Trouble> {
+    pub async fn gauges(&self) -> Result<Gauges, Trouble> {
         let events = self.count_events().await?;
         let (waiting, queued) = self.store.read(|tx| Ok((cards::list_open(tx)?, counts::queue(tx)?))).await?;
         let in_state = |state| waiting.iter().filter(|card| card.state == state).count() as u64;
         let cards = [("open", in_state(CardState::Open)), ("parked", in_state(CardState::Parked))];
         let queue = [("ready", queued.ready), ("leased", queued.leased), ("dead", queued.dead)];
-        Ok(Measures {
+        Ok(Gauges {
             events,
             cards: tally(cards),
             queue: tally(queue),
