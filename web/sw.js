@@ -44,6 +44,7 @@ const SHELL = [
   '/surfaces/activity/activity.css',
   '/surfaces/activity/activity.js',
   '/surfaces/activity/allowed.js',
+  '/surfaces/activity/measures.js',
   '/surfaces/api/api.css',
   '/surfaces/api/api.js',
   '/surfaces/frame/frame.css',
