@@ -37,7 +37,7 @@ impl Stream {
         let (waiting, queued) = self.store.read(|tx| Ok((cards::list_open(tx)?, counts::queue(tx)?))).await?;
         let in_state = |state| waiting.iter().filter(|card| card.state == state).count() as u64;
         let cards = [("open", in_state(CardState::Open)), ("parked", in_state(CardState::Parked))];
-        let queue = [("ready", queued.ready), ("leased", queued.leased), ("dead", queued.dead)];
+        let queue = [("alive", queued.alive), ("dead", queued.dead)];
         Ok(Gauges {
             events,
             cards: tally(cards),

@@ -10,16 +10,16 @@ pub const ENTRIES_COUNTED_MAX: u64 = 20_000;
 /// Messages of the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Queued {
-    pub ready: u64,
-    pub leased: u64,
+    /// Waiting or under way.
+    pub alive: u64,
+    /// Put aside.
     pub dead: u64,
 }
 
 pub fn queue(tx: &ReadTx<'_>) -> Result<Queued, Error> {
-    let alive = number(tx, "SELECT count(*) AS n FROM queue WHERE state <> 'dead'")?;
-    let leased = number(tx, "SELECT count(*) AS n FROM queue WHERE state = 'leased'")?;
-    let dead = number(tx, "SELECT count(*) AS n FROM queue WHERE state = 'dead'")?;
-    Ok(Queued { ready: alive.saturating_sub(leased), leased, dead })
+    let alive = number(tx, "SELECT count(*) AS n FROM queue WHERE queue >= '' AND is_dead = 0")?;
+    let dead = number(tx, "SELECT count(*) AS n FROM queue WHERE state = 'dead' AND enqueued_seq >= 0")?;
+    Ok(Queued { alive, dead })
 }
 
 /// Events of the ledger by name, of the entries after `after` up to `through`.
