@@ -129,7 +129,7 @@ impl<'h> Line<'h> {
     }
 
     /// Everything that waits, however much it is. Numbers of `silas review` count in here.
-    fn all_cards(&mut self) -> Result<Vec<Card>> {
+    pub(crate) fn all_cards(&mut self) -> Result<Vec<Card>> {
         let mut all = self.cards.clone();
         let mut n_more = self.n_more_cards;
         while n_more > 0 {
@@ -145,6 +145,10 @@ impl<'h> Line<'h> {
             n_more = page["n_more_cards"].as_u64().unwrap_or(0);
         }
         Ok(all)
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        self.home
     }
 
     pub(crate) fn sign(&self, body: SignBody) -> Result<Signature> {
@@ -336,9 +340,14 @@ fn undo(line: &mut Line<'_>) -> Result<ExitCode> {
     let newest = line.all_cards()?.iter().filter(undoable).max_by_key(|card| card.created_at).cloned();
     let card = newest.context("Nothing can be undone: no undo window is open.")?;
     println!("{}", card.face.intent);
-    let (recorded, message) = line.decide(&card, Verdict::Approved)?;
+    let (recorded, message) = undo_card(line, &card)?;
     println!("{message}");
     Ok(if recorded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Takes back what this result card offers to take back. Says whether it was, and what the server answered.
+pub(crate) fn undo_card(line: &mut Line<'_>, card: &Card) -> Result<(bool, String)> {
+    line.decide(card, Verdict::Approved)
 }
 
 pub(crate) fn took(ms: Option<u64>) -> String {
@@ -415,6 +424,7 @@ fn print_status(home: &Home, line: &mut Line<'_>) -> Result<()> {
     println!("Silas runs on {}.", home.path.display());
     println!("{running} active, {n_cards} in review.");
     println!("Root key: protected by file permissions only.");
+    println!("Its public half, by which your proofs are checked: {}", String::from(home.root()?));
     println!("Saved to disk {} times since the start.", line.snapshot["n_durable_commits"]);
     for letter in line.snapshot["dead_letters"].as_array().into_iter().flatten() {
         println!("Put aside after {} attempts: {}", letter["attempts"], letter["text"].as_str().unwrap_or_default());

@@ -4,6 +4,7 @@ use crate::runner::{self, wait};
 use ed25519_dalek::{Signer, SigningKey};
 use silas_core::changeset::ChangeOrder;
 use silas_core::check::{Check, CheckResult, Command, Expectation};
+use silas_core::checkpoint::ServerCertificate;
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::Phase;
 use silas_core::evidence::{Allowance, Anchor, Evidence};
@@ -89,6 +90,12 @@ pub(crate) fn key_helper(keys: &Path, request: &KeyRequest) -> KeyReply {
         KeyRequest::Certify { body } => KeyReply::Certified {
             certificate: Certificate {
                 signature: sign(&root_key(), &canonical::text(body).unwrap()),
+                body: body.clone(),
+            },
+        },
+        KeyRequest::CertifyServer { body } => KeyReply::ServerCertified {
+            certificate: ServerCertificate {
+                signature: sign(&root_key(), &body.message().unwrap()),
                 body: body.clone(),
             },
         },

@@ -4,6 +4,7 @@
 
 mod backup;
 mod bad_input;
+mod bundle;
 mod crash;
 mod demo;
 mod doctor;
