@@ -4,7 +4,7 @@ use crate::runner::{self, wait};
 use ed25519_dalek::{Signer, SigningKey};
 use silas_core::changeset::ChangeOrder;
 use silas_core::check::{Check, CheckResult, Command, Expectation};
-use silas_core::checkpoint::ServerCertificate;
+use silas_core::checkpoint::{Purpose, ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::Phase;
 use silas_core::evidence::{Allowance, Anchor, Evidence};
@@ -71,6 +71,18 @@ pub(crate) fn certificate_body(key: &SigningKey, kind: DeviceKind) -> Certificat
         kind,
         installation: installation(),
         name: "A device".to_owned(),
+        key: public(key).id(),
+        public: public(key),
+        issued_at: Timestamp::EPOCH,
+    }
+}
+
+/// What a server key is certified as.
+pub(crate) fn server_body(key: &SigningKey) -> ServerCertificateBody {
+    ServerCertificateBody {
+        v: ServerCertificateBody::VERSION,
+        purpose: Purpose::Ledger,
+        installation: installation(),
         key: public(key).id(),
         public: public(key),
         issued_at: Timestamp::EPOCH,

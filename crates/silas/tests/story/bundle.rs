@@ -196,7 +196,10 @@ fn work_is_listed_shown_and_taken_back_one_by_one() {
     let (code, text) = silas.command(&["work", "list"]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(code == 0 && lines.len() == 3, "{text}");
-    assert!(lines[0].starts_with("  1  ") && lines[0].contains("ended") && lines[0].contains("a check is red"), "{text}");
+    assert!(
+        lines[0].starts_with("  1  ") && lines[0].contains("ended") && lines[0].contains("a check is red"),
+        "{text}"
+    );
     assert!(lines[1].contains("applied") && lines[1].contains("proved, can be undone until"), "{text}");
 
     let (code, text) = silas.command(&["work", "show", "2"]);
@@ -269,10 +272,14 @@ fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
     let told = json_of(silas.command(&["work", "diff", "--json"]));
     assert_eq!(told["left_out"], json!([]));
     let moved = told["diffs"].as_array().unwrap().iter().find(|diff| diff["path"] == "moved/song.txt").unwrap();
-    assert_eq!((&moved["renamed_from"], &moved["added"], &moved["removed"]), (&json!("song.txt"), &json!(2), &json!(2)));
+    assert_eq!(
+        (&moved["renamed_from"], &moved["added"], &moved["removed"]),
+        (&json!("song.txt"), &json!(2), &json!(2))
+    );
 
     // What is not shown whole is named and left out.
-    fs::write(silas.repo().join("fix.sh"), "head -c 9 /dev/urandom | tr -d 'a-z' > b.bin; printf '\\0' >> b.bin\n").unwrap();
+    fs::write(silas.repo().join("fix.sh"), "head -c 9 /dev/urandom | tr -d 'a-z' > b.bin; printf '\\0' >> b.bin\n")
+        .unwrap();
     work(&silas, &format!("run `sh fix.sh` in `{}` and check with `test -e b.bin`", silas.repo().display()));
     let (code, text) = silas.command(&["work", "diff"]);
     assert!(code == 3 && text.contains("not shown whole: b.bin"), "{code} {text}");
