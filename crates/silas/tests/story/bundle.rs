@@ -14,7 +14,7 @@ const PATCH: &str =
     "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n";
 
 fn with_a_bug() -> Silas {
-    let silas = Silas::start_without_tools();
+    let silas = Silas::start();
     fs::create_dir_all(silas.repo().join("tests")).unwrap();
     fs::write(silas.repo().join("calc.py"), CALC).unwrap();
     fs::write(silas.repo().join("tests/test_calc.py"), TEST).unwrap();
@@ -66,7 +66,7 @@ fn the_golden_bug_fix_is_proved_on_another_machine_and_then_undone() {
     let original = silas.tree();
     let mut line = silas.line();
     let dir = silas.repo().display().to_string();
-    let wish = format!("run `patch -p1 -i fix.patch` in `{dir}` and check with `python3 -m pytest -q tests`");
+    let wish = format!("run `patch -p1 -i fix.patch` in `{dir}` and check with `/usr/bin/python3 -m pytest -q tests`");
     let done = line.run(&wish).unwrap();
     assert_eq!(done["outcome"], "proved", "is pytest installed for /usr/bin/python3? {done}");
     line.card(CardKind::Done).unwrap();

@@ -59,20 +59,6 @@ impl Silas {
         silas
     }
 
-    /// With a home that has no tools in it, so that checks use the system's.
-    pub(crate) fn start_without_tools() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let home = dir.path().join("home");
-        fs::create_dir(&home).unwrap();
-        let mut env: Vec<(String, String)> = vec![("HOME".to_owned(), home.to_str().unwrap().to_owned())];
-        env.push(("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned()));
-        env.extend(["PYENV_ROOT", "PYENV_VERSION"].map(|name| (name.to_owned(), String::new())));
-        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None };
-        silas.write_repository();
-        silas.up(&[]);
-        silas
-    }
-
     /// Started beside its repository, as a person would; otherwise it starts at the root and is offered no directory.
     pub(crate) fn start_in_its_place() -> Self {
         let dir = tempfile::tempdir().unwrap();

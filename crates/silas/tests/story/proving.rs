@@ -14,7 +14,7 @@ const PATCH: &str =
 
 /// A repository with a bug, a test that shows it and a patch that mends it.
 fn with_a_bug() -> Silas {
-    let silas = Silas::start_without_tools();
+    let silas = Silas::start();
     let write = |path: &str, text: &str| {
         let path = silas.repo().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
