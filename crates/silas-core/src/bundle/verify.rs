@@ -176,13 +176,11 @@ fn named<'a>(seq: u64, event: Option<&AuditEvent>, text: &'a SaltedText) -> Resu
 }
 
 fn first_decision<'a>(read: &[Read<'a>]) -> Result<(Timestamp, TokenId, &'a Decision), Refusal> {
-    match read.first() {
-        Some(Read { at, event: Some(AuditEvent::DecisionRecorded { token, .. }), beside, .. }) => match beside {
-            Some(Beside::Decision(decision)) => Ok((*at, token.clone(), decision.as_ref())),
-            _ => Err(Refusal::NoDecision),
-        },
-        _ => Err(Refusal::NoDecision),
-    }
+    let Some(Read { at, event: Some(AuditEvent::DecisionRecorded { token, .. }), beside, .. }) = read.first() else {
+        return Err(Refusal::NoDecision);
+    };
+    let Some(Beside::Decision(decision)) = beside else { return Err(Refusal::NoDecision) };
+    Ok((*at, token.clone(), decision.as_ref()))
 }
 
 /// The decision that allowed the work, and the one that took it back if one did.
@@ -298,10 +296,10 @@ impl Tale {
                     let results = results(entry.seq, text()?, (*passed, *failed), &plan.definition().verify)?;
                     tale.checked(entry.seq, *when, results)?;
                 }
-                Some(AuditEvent::StepRun { execution: of, .. }) if of == execution => {
-                    if tale.before.is_none() || tale.after.is_some() {
-                        return Err(Refusal::Order(entry.seq));
-                    }
+                Some(AuditEvent::StepRun { execution: of, .. })
+                    if of == execution && (tale.before.is_none() || tale.after.is_some()) =>
+                {
+                    return Err(Refusal::Order(entry.seq));
                 }
                 Some(AuditEvent::ConnectionMade { execution: of, .. }) if of == execution => {
                     // The grant, and where that led.

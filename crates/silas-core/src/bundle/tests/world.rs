@@ -35,12 +35,15 @@ struct Page {
     text: Option<String>,
 }
 
+/// What is done to a bundle before it is written.
+type Lie = Box<dyn Fn(&mut Bundle)>;
+
 pub(super) struct World {
     pages: Vec<Page>,
     certified_by: u8,
     checkpointed_by: u8,
     checkpoint_at: Option<usize>,
-    lie: Option<Box<dyn Fn(&mut Bundle)>>,
+    lie: Option<Lie>,
 }
 
 pub(super) fn check_result(name: &str, passed: bool) -> CheckResult {
