@@ -46,6 +46,8 @@ pub enum Refusal {
     Checks { seq: u64, what: &'static str },
     #[error("The order is not check, work, check, apply: entry {0} comes where it cannot")]
     Order(u64),
+    #[error("{ran} of the plan's {planned} commands ran")]
+    Steps { ran: u32, planned: usize },
     #[error("The checks come to `{computed:?}`, and entry {seq} says `{recorded:?}`")]
     Outcome { seq: u64, recorded: Outcome, computed: Outcome },
     #[error("The list of changed files is not the one whose hash entry {0} records")]

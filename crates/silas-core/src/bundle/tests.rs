@@ -26,7 +26,7 @@ fn an_honest_proof_says_what_happened() {
     assert_eq!(proven.outcome, Outcome::Proved);
     assert_eq!(proven.plan.definition().title, "Format the code");
     assert_eq!(proven.device.body.name, "Phone");
-    assert_eq!((proven.first_entry, proven.last_entry), (41, 52));
+    assert_eq!((proven.first_entry, proven.last_entry), (41, 53));
     assert_eq!(proven.reach.hosts.get("example.org:443"), Some(&1));
     assert_eq!((proven.reach.refused, proven.n_resumed, proven.n_unknown), (1, 1, 1));
     assert_eq!(proven.landed.changeset.changes.len(), 1);
@@ -179,11 +179,11 @@ fn every_byte_that_is_changed_is_refused() {
 fn a_chain_that_was_written_anew_is_found_by_what_it_contradicts() {
     let mut lie = World::honest();
     lie.edit("work_applied", |event| event["outcome"] = json!("guarded"));
-    assert_eq!(refused(&lie), Refusal::Outcome { seq: 52, recorded: Outcome::Guarded, computed: Outcome::Proved });
+    assert_eq!(refused(&lie), Refusal::Outcome { seq: 53, recorded: Outcome::Guarded, computed: Outcome::Proved });
 
     let mut lie = World::honest();
     lie.edit("work_applied", |event| event["changeset"] = json!(crate::Digest::of(b"other")));
-    assert_eq!(refused(&lie), Refusal::Changeset(52));
+    assert_eq!(refused(&lie), Refusal::Changeset(53));
 
     let mut lie = World::honest();
     lie.edit("token_spent", |event| event["use_number"] = json!(1));
@@ -193,6 +193,14 @@ fn a_chain_that_was_written_anew_is_found_by_what_it_contradicts() {
     let mut lie = World::honest();
     lie.drop_event("token_spent");
     assert!(matches!(refused(&lie), Refusal::Books(books::Fault { reason: books::Reason::NotSpent, .. })));
+
+    let mut lie = World::honest();
+    lie.drop_event("step_run");
+    assert_eq!(refused(&lie), Refusal::Steps { ran: 0, planned: 1 });
+
+    let mut lie = World::honest();
+    lie.edit("step_run", |event| event["step"] = json!(1));
+    assert!(matches!(refused(&lie), Refusal::Order(_)));
 
     let mut lie = World::honest();
     lie.drop_event("work_applied");
@@ -240,7 +248,7 @@ fn a_proof_begins_with_its_decision_and_ends_with_its_work() {
     assert_eq!(refused(&early), Refusal::NoDecision);
     let mut late = World::honest();
     late.push(AuditEvent::StreamStopped {});
-    assert_eq!(refused(&late), Refusal::Beyond(53));
+    assert_eq!(refused(&late), Refusal::Beyond(54));
 }
 
 #[test]
@@ -257,7 +265,7 @@ fn what_vouches_for_the_checkpoint_must_be_the_roots_word_about_the_server() {
     assert_eq!(refused(&lie), Refusal::Checkpoint);
     let mut lie = World::honest();
     lie.checkpoint_at(3);
-    assert_eq!(refused(&lie), Refusal::Uncovered { signed: 44, last: 52 });
+    assert_eq!(refused(&lie), Refusal::Uncovered { signed: 44, last: 53 });
 }
 
 #[test]

@@ -270,6 +270,8 @@ fn add_up(
 struct Tale {
     started_at: Option<Timestamp>,
     before: Option<Vec<CheckResult>>,
+    /// The plan's commands that have run, each once and in order.
+    n_steps: u32,
     after: Option<Vec<CheckResult>>,
     applied: Option<(Timestamp, Outcome, u32, Landed)>,
     reach: Reach,
@@ -289,17 +291,15 @@ impl Tale {
                 }
                 // A fresh copy, a fresh story.
                 Some(AuditEvent::ExecutionResumed { execution: of }) if of == execution => {
-                    (tale.before, tale.after) = (None, None);
+                    (tale.before, tale.n_steps, tale.after) = (None, 0, None);
                     tale.n_resumed += 1;
                 }
                 Some(AuditEvent::ChecksRun { execution: of, when, passed, failed, .. }) if of == execution => {
                     let results = results(entry.seq, text()?, (*passed, *failed), &plan.definition().verify)?;
                     tale.checked(entry.seq, *when, results)?;
                 }
-                Some(AuditEvent::StepRun { execution: of, .. })
-                    if of == execution && (tale.before.is_none() || tale.after.is_some()) =>
-                {
-                    return Err(Refusal::Order(entry.seq));
+                Some(AuditEvent::StepRun { execution: of, step, .. }) if of == execution => {
+                    tale.ran(entry.seq, *step)?;
                 }
                 Some(AuditEvent::ConnectionMade { execution: of, .. }) if of == execution => {
                     // The grant, and where that led.
@@ -314,7 +314,7 @@ impl Tale {
                 }
                 Some(AuditEvent::WorkApplied { execution: of, changeset, files, outcome, .. }) if of == execution => {
                     let landed: Landed = canonical::read(text()?).map_err(|_| Refusal::Content(entry.seq))?;
-                    tale.judged(entry.seq, *outcome)?;
+                    tale.judged(entry.seq, *outcome, plan)?;
                     if landed.changeset.hash().ok() != Some(*changeset) {
                         return Err(Refusal::Changeset(entry.seq));
                     }
@@ -346,9 +346,20 @@ impl Tale {
         Ok(())
     }
 
-    /// What the two runs come to, computed again.
-    fn judged(&self, seq: u64, recorded: Outcome) -> Result<(), Refusal> {
+    fn ran(&mut self, seq: u64, step: u32) -> Result<(), Refusal> {
+        if self.before.is_none() || self.after.is_some() || step != self.n_steps {
+            return Err(Refusal::Order(seq));
+        }
+        self.n_steps += 1;
+        Ok(())
+    }
+
+    /// What the two runs come to, computed again. All of the plan's commands ran between them.
+    fn judged(&self, seq: u64, recorded: Outcome, plan: &WorkItem) -> Result<(), Refusal> {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return Err(Refusal::Order(seq)) };
+        if self.n_steps as usize != plan.definition().steps.len() {
+            return Err(Refusal::Steps { ran: self.n_steps, planned: plan.definition().steps.len() });
+        }
         let computed = Outcome::of(before, after);
         if computed == recorded { Ok(()) } else { Err(Refusal::Outcome { seq, recorded, computed }) }
     }

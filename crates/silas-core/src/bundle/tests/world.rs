@@ -81,6 +81,9 @@ impl World {
         let said = world.named("hello");
         world.tell(131, &AuditEvent::ReplySent { message: crate::MessageId::parse("msg-9").unwrap(), text: said });
         world.pages.push(Page { at: 132, body: json!({ "event": "moon_rose", "phase": 3 }), beside: None, text: None });
+        let output = world.named("formatted 3 files");
+        let step = AuditEvent::StepRun { execution: execution.clone(), step: 0, exit_code: Some(0), output };
+        world.tell(133, &step);
         let to = world.named("example.org:443");
         world.tell_with(133, &AuditEvent::ConnectionMade { execution: execution.clone(), to }, "example.org:443");
         let to = world.named("10.0.0.1:80");
