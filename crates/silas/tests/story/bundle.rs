@@ -243,11 +243,13 @@ fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
     fs::write(silas.repo().join("song.txt"), &song).unwrap();
     fs::write(silas.repo().join("same.txt"), "one\ntwo\nthree\n").unwrap();
     fs::write(silas.repo().join("open.txt"), "no end").unwrap();
+    fs::create_dir_all(silas.repo().join("docs/deep")).unwrap();
+    fs::write(silas.repo().join("docs/deep/a.md"), "one page\n").unwrap();
     fs::write(
         silas.repo().join("fix.sh"),
         "sed -i 's/line 3$/LINE 3/; s/line 30$/LINE 30/' song.txt; mkdir -p moved; mv song.txt moved/song.txt\n\
          mv same.txt moved/; printf 'no end, still' > open.txt; printf '#!/bin/sh\\n' > tool.sh; chmod +x tool.sh\n\
-         rm gone.txt; echo new > src/a.txt\n",
+         rm gone.txt; echo new > src/a.txt; mv docs papers\n",
     )
     .unwrap();
     let wish = format!("run `sh fix.sh` in `{}` and check with `test -e moved/song.txt`", silas.repo().display());
@@ -259,6 +261,7 @@ fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
     assert_eq!(code, 0, "{patch}");
     assert!(patch.contains("rename from song.txt\nrename to moved/song.txt\n"), "{patch}");
     assert!(patch.contains("rename from same.txt\nrename to moved/same.txt\n"), "{patch}");
+    assert!(patch.contains("rename from docs/deep/a.md\nrename to papers/deep/a.md\n"), "{patch}");
     let file = silas.outside().join("work.patch");
     fs::write(&file, &patch).unwrap();
     for (name, program) in [("by-patch", vec!["patch", "-p1", "-s", "-i"]), ("by-git", vec!["git", "apply"])] {
