@@ -87,7 +87,7 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     let card = await_card(&mut line, CardKind::Plan)?;
     show_and_approve(&mut line, &card)?;
     let item = card.offer.as_ref().map_or("", |offer| offer.work_item_id.as_str());
-    let work = line.follow(item, |label, ms| println!("         {label}{}", terminal::took(ms)))?;
+    let work = line.follow(item, |step| println!("         {}{}", step.label, terminal::took(step.took_ms)))?;
     if work["outcome"] != "proved" {
         bail!("The demo did not end in a proof: {}", work["footer"]);
     }

@@ -4,6 +4,7 @@
 //! Exit codes: 0 verified, 1 refused, 2 what was given cannot be read as a proof at all.
 
 use crate::home;
+use crate::terminal::{Output, print_json};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -23,9 +24,8 @@ pub(crate) struct VerifyArgs {
     /// The public root key of the Silas that it should come from; `silas key show` prints it there.
     #[arg(long, value_name = "ROOTKEY", allow_hyphen_values = true)]
     key: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 #[derive(Subcommand)]
@@ -78,8 +78,8 @@ fn read(args: &VerifyArgs) -> Result<(String, Option<PublicKey>), String> {
 
 fn refuse(args: &VerifyArgs, why: &str, code: u8) -> Result<ExitCode> {
     let why = scrub::visible_line(why, LINE_CHARS_MAX);
-    if args.json {
-        println!("{}", json!({ "verified": false, "bad_input": code == BAD_INPUT, "reason": why }));
+    if args.output.json {
+        print_json(&json!({ "verified": false, "bad_input": code == BAD_INPUT, "reason": why }))?;
     } else if code == BAD_INPUT {
         eprintln!("{why}.\nGive a file that `silas work proof` wrote.");
     } else {
@@ -92,8 +92,8 @@ fn refuse(args: &VerifyArgs, why: &str, code: u8) -> Result<ExitCode> {
 fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCode> {
     let story = Story::of(proven);
     let (shows, open) = (shows(bundle, proven), does_not_show(bundle, proven, &story, args.key.is_some()));
-    if args.json {
-        println!("{}", serde_json::to_string_pretty(&document(args, bundle, proven, &story, &shows, &open))?);
+    if args.output.json {
+        print_json(&document(args, bundle, proven, &story, &shows, &open))?;
         return Ok(ExitCode::SUCCESS);
     }
     let text = |words: &str| scrub::visible_line(words, LINE_CHARS_MAX);

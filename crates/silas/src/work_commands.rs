@@ -4,7 +4,7 @@
 //! fields, which stay as they are.
 
 use crate::home::Home;
-use crate::terminal::{self, Line};
+use crate::terminal::{Line, Output, print_json};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -14,6 +14,7 @@ use silas_core::card::{Card, CardKind};
 use silas_core::changeset::{ChangeOrder, FileDiff};
 use silas_core::check::Outcome;
 use silas_core::execution::ExecutionState;
+use silas_core::token::Verdict;
 use silas_core::unified::unified;
 use silas_gates::scrub;
 use silas_runtime::view::WorkItemView;
@@ -27,13 +28,12 @@ use std::process::ExitCode;
 pub(crate) enum WorkCommand {
     /// List the approved work, newest first.
     List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        output: Output,
     },
     /// Tell what happened: what was approved, what the checks showed, what landed.
     Show(Which),
-    /// Print the change as a patch. Exit code 3 if something of it cannot be shown whole and is left out.
+    /// Print the change as a patch. Exit code 4 if something of it cannot be shown whole and is left out.
     Diff(Which),
     /// Take it back, while its undo window is open.
     Undo(Which),
@@ -52,20 +52,19 @@ pub(crate) struct Which {
     /// Its number in `silas work list`, or its id; by default the newest that fits.
     #[arg(value_name = "N")]
     number: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Something of the change is not in the patch.
-const NOT_WHOLE: u8 = 3;
+const NOT_WHOLE: u8 = 4;
 /// Longest line of somebody's words here.
 const LINE_CHARS_MAX: usize = 300;
 
 pub(crate) fn run(home: &Home, command: WorkCommand) -> Result<ExitCode> {
     let mut line = Line::open(home)?;
     match command {
-        WorkCommand::List { json } => list(&mut line, json),
+        WorkCommand::List { output } => list(&mut line, output),
         WorkCommand::Show(which) => show(&mut line, &which),
         WorkCommand::Diff(which) => diff(&mut line, &which),
         WorkCommand::Undo(which) => undo(&mut line, &which),
@@ -73,10 +72,10 @@ pub(crate) fn run(home: &Home, command: WorkCommand) -> Result<ExitCode> {
     }
 }
 
-fn list(line: &mut Line<'_>, is_json: bool) -> Result<ExitCode> {
+fn list(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
     let work = all(line)?;
-    if is_json {
-        return print(&json!({ "work": work.iter().enumerate().map(|(n, one)| numbered(n, one)).collect::<Vec<_>>() }));
+    if output.json {
+        return tell(&json!({ "work": work.iter().enumerate().map(|(n, one)| numbered(n, one)).collect::<Vec<_>>() }));
     }
     if work.is_empty() {
         println!("No work yet.");
@@ -91,8 +90,8 @@ fn list(line: &mut Line<'_>, is_json: bool) -> Result<ExitCode> {
 fn show(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     let (n, one) = pick(line, which, |_| true)?;
     let proof = told(line, &one)?;
-    if which.json {
-        return print(&json!({ "work": numbered(n, &one), "proof": proof }));
+    if which.output.json {
+        return tell(&json!({ "work": numbered(n, &one), "proof": proof }));
     }
     let text = |value: &Value| scrub::visible_line(value.as_str().unwrap_or_default(), LINE_CHARS_MAX);
     println!("{}  ({})", text(&proof["title"]), state(one.state));
@@ -135,8 +134,8 @@ fn diff(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     let proof = told(line, &one)?;
     let diffs: Vec<FileDiff> = serde_json::from_value(proof["diffs"].clone())?;
     let whole = unified(&diffs);
-    if which.json {
-        print(&json!({
+    if which.output.json {
+        tell(&json!({
             "work": numbered(n, &one), "diffs": diffs, "patch": whole.text, "left_out": whole.left_out,
         }))?;
     } else {
@@ -169,9 +168,9 @@ fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     };
     let card = line.all_cards()?.into_iter().find(is_of_it);
     let card = card.context("Its card was put away, so there is nothing to sign. Say \"put back the last change\".")?;
-    let (is_undone, message) = terminal::undo_card(line, &card)?;
-    if which.json {
-        print(&json!({ "work": numbered(n, &one), "undone": is_undone, "message": message }))?;
+    let (is_undone, message) = line.decide(&card, Verdict::Approved)?;
+    if which.output.json {
+        tell(&json!({ "work": numbered(n, &one), "undone": is_undone, "message": message }))?;
     } else {
         println!("{}\n{message}", scrub::visible_line(&card.face.intent, LINE_CHARS_MAX));
     }
@@ -190,8 +189,8 @@ fn proof(line: &mut Line<'_>, which: &Which, out: &PathBuf) -> Result<ExitCode> 
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     let root = String::from(line.home().root()?);
-    if which.json {
-        return print(&json!({
+    if which.output.json {
+        return tell(&json!({
             "work": numbered(n, &one), "file": out.display().to_string(), "bytes": text.len(), "root": root,
         }));
     }
@@ -237,8 +236,8 @@ fn numbered(n: usize, one: &WorkItemView) -> Value {
     value
 }
 
-fn print(value: &Value) -> Result<ExitCode> {
-    println!("{}", serde_json::to_string_pretty(value)?);
+fn tell(document: &Value) -> Result<ExitCode> {
+    print_json(document)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -285,7 +285,7 @@ fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
         .unwrap();
     work(&silas, &format!("run `sh fix.sh` in `{}` and check with `test -e b.bin`", silas.repo().display()));
     let (code, text) = silas.command(&["work", "diff"]);
-    assert!(code == 3 && text.contains("not shown whole: b.bin"), "{code} {text}");
+    assert!(code == 4 && text.contains("not shown whole: b.bin"), "{code} {text}");
 }
 
 /// What was forgotten cannot be shown to anybody, and the ledger holds without it.
