@@ -6,7 +6,7 @@ use crate::Trouble;
 use crate::consumer::WORK;
 use crate::view::Update;
 use crate::words::{count, name_of};
-use silas_core::changeset::ChangeOrder;
+use silas_core::changeset::{ChangeOrder, Changeset};
 use silas_core::check::Outcome;
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
@@ -49,6 +49,7 @@ impl Job {
                 self.record.files = files;
                 let changeset = self.record.changeset.ok_or_else(lost)?;
                 let execution = self.record.view.execution.clone();
+                // Nothing is put in place that was not judged.
                 self.record.view.outcome.ok_or_else(lost)?;
                 let window = undo_until.since(now);
                 let face = stream.words.done(&self.record.facts(), files, window.as_secs().div_ceil(60) * 60);
@@ -78,6 +79,8 @@ impl Job {
             }
         };
         self.record.settle_steps();
+        // What landed is beside the ledger now; of what did not, the diffs are enough.
+        self.record.changes = Changeset::default();
         // Counts, and a name that is in what the owner signed; what was printed stays on the card.
         let sentence = Tainted::new(sentence, Source::Own.taint());
         let execution = self.record.view.execution.clone();
