@@ -93,6 +93,9 @@ enum Command {
     Key(proof_file::KeyCommand),
     /// Tell what happened, from the ledger.
     Activity {
+        /// Tell how deciding goes instead: how quick, how often no, how often undone.
+        #[arg(long)]
+        measures: bool,
         #[command(flatten)]
         output: terminal::Output,
     },
