@@ -15,6 +15,8 @@
  * @typedef {{ type: 'withdraw', withdrawal: Withdrawal }} Withdraw
  * @typedef {{ type: 'house_rules' }} HouseRulesQuestion
  * @typedef {{ type: 'proof', execution: string }} Proof
+ * @typedef {{ type: 'bundle', execution: string }} BundleQuestion
+ * @typedef {{ type: 'work_list' }} WorkListQuestion
  * @typedef {{ type: 'stop' }} Stop
  * @typedef {{ type: 'verify' }} Verify
  * @typedef {{ type: 'tasks' }} TasksQuestion
@@ -26,7 +28,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | Stop | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | WorkListQuestion | Stop | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -37,6 +39,8 @@
  * @typedef {{ type: 'decided', request_id: string, recorded: boolean, message: string }} Decided
  * @typedef {{ type: 'withdrawn', done: boolean, message: string }} WithdrawnAnswer
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
+ * @typedef {{ type: 'bundle', execution: string, bundle: string }} BundleAnswer
+ * @typedef {{ type: 'work_list', work_list: WorkItemView[] }} WorkListAnswer
  * @typedef {{ type: 'verified', report: LedgerReport }} Verified
  * @typedef {{ type: 'tasks', tasks: TaskView[] }} TasksAnswer
  * @typedef {{ type: 'cards_page', from: number, cards: Card[], n_more_cards: number }} CardsAnswer
@@ -47,7 +51,7 @@
  * @typedef {{ type: 'done', message: string }} Done
  * @typedef {{ type: 'ledger', part: LedgerPart }} LedgerAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Delivered | Decided | WithdrawnAnswer | ProofAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | WithdrawnAnswer | ProofAnswer | BundleAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -84,7 +88,8 @@
  * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
  * @typedef {{ name: string, value: string, target: string, note: string }} MeasureView
- * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, caveats: string[], steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
+ * @typedef {{ execution: string, title: string, state: ExecutionState, outcome: Outcome, claim: string, caveats: string[], steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[], no_bundle: string | null }} ProofView
+ * @typedef {{ execution: string, work_item: string, title: string, place: string, state: ExecutionState, outcome: Outcome | null, files: number, started_at: string, ended_at: string | null, undo_until: string | null, has_proof: boolean }} WorkItemView
  * @typedef {{ title: string, note: string }} ProofStep
  * @typedef {{ after: number, links: Link[], head: Head | null }} LedgerPart
  * @typedef {{ seq: number, hash: string }} Head
@@ -126,7 +131,9 @@
  * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null }} CheckResult
  * @typedef {{ runner: string, passed: number, failed: number, skipped: number }} Tests
  * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
- * @typedef {{ directory?: string, path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
+ * @typedef {'running' | 'applied' | 'ended' | 'undone'} ExecutionState
+ * @typedef {{ directory?: string, path: string, renamed_from?: string, mode_before?: FileMode, mode_after?: FileMode, added: number, removed: number, lines: DiffLine[] | null, is_verbatim?: boolean }} FileDiff
+ * @typedef {{ file: number } | 'link'} FileMode
  * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine
  */
 

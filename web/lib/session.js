@@ -3,6 +3,7 @@
 // owner does. Decides nothing itself.
 
 import { answer } from './decision.js';
+import { download } from './download.js';
 import { devices, sign, signWithdrawal } from './keys.js';
 import * as outbox from './outbox.js';
 import { openSocket } from './socket.js';
@@ -62,6 +63,7 @@ async function receive(message) {
     case 'withdrawn': return withdrawn(message);
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? set({ proofs: { ...state.proofs, [message.proof.execution]: message.proof } }) : undefined;
+    case 'bundle': return 'bundle' in message ? download(bundleName(message.execution), message.bundle) : undefined;
     case 'error': return refused(message);
     default: return undefined;
   }
@@ -210,6 +212,12 @@ export const askHouseRules = () => socket?.send({ type: 'house_rules' });
 
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });
+
+/** What the file of a proof is called. @param {string} execution */
+export const bundleName = (execution) => `silas-${execution.slice('exec-'.length, 'exec-'.length + 8)}.proof`;
+
+/** Asks for the proof as a file that anybody can check. @param {string} execution */
+export const askBundle = (execution) => socket?.send({ type: 'bundle', execution }) ?? false;
 
 /** Ends all running work; it can only take away and so needs no signature. */
 export function stopEverything() {

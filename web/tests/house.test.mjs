@@ -74,7 +74,8 @@ test('protocol.js names what the Rust types name, in their order', () => {
   const core = (name) => text(join(CRATES, `silas-core/src/${name}.rs`));
   const pairs = [
     [protocol, ['SessionProof', 'PairingScreen', 'HouseRules', 'PairRequest']],
-    [view, ['Snapshot', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'Icon', 'GrantView', 'Uses', 'DeviceView', 'ProofView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView']],
+    [view, ['Snapshot', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'Icon', 'GrantView', 'Uses', 'DeviceView', 'ProofView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView', 'WorkItemView']],
+    [core('execution'), ['ExecutionState']],
     [text(join(CRATES, 'silas-runtime/src/listeners.rs')), ['Resume']],
     [core('checkpoint'), ['Head']],
     [core('chain'), ['Link']],

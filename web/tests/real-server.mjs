@@ -1,6 +1,6 @@
 // A real Silas for the story: the binary, a data directory of its own, and a repository with a failing check.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,5 +39,7 @@ export async function startSilas() {
     });
     server.kill('SIGTERM');
   });
-  return { url, repo, stop };
+  /** What `silas verify` says of a file, where there is no data of this Silas. */
+  const verify = (file) => execFileSync(BINARY, ['verify', file], { cwd: place, env: { HOME: place }, encoding: 'utf8' });
+  return { url, repo, stop, verify };
 }

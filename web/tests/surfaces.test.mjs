@@ -117,6 +117,22 @@ test('the body of every card fits 300 px at 375 px, and nothing of it is lost', 
   }
 });
 
+test('a proof can be had as a file, or says why not; a file that moved is shown as moved', async (t) => {
+  const page = await open(t, {}, { at: `proof/${sample.PROOF.execution}` });
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save file' }).click();
+  assert.equal((await downloading).suggestedFilename(), 'silas-00aa11bb.proof');
+  const moved = { path: 'tides/zone.py', renamed_from: 'zone.py', added: 0, removed: 0, lines: [], is_verbatim: true };
+  fake.proof = { no_bundle: 'Something that a file of it needs was forgotten.', diffs: [moved] };
+  t.after(() => { fake.proof = {}; });
+  await page.goto('about:blank');
+  await page.goto(`${fake.url}#proof/${sample.PROOF.execution}`);
+  await page.getByText('Something that a file of it needs was forgotten.').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Save file' }).count(), 0);
+  await page.getByText('zone.py → tides/zone.py').waitFor();
+  await page.getByText('Moved, unchanged.').waitFor();
+});
+
 test('pairing signs the house rules with one tap, and the code leaves the address bar', async (t) => {
   const page = await open(t, {}, { at: 'stream' });
   assert.equal(fake.devices.size, 1);

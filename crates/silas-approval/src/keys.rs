@@ -6,6 +6,7 @@
 
 use ed25519_dalek::{Signer, SigningKey};
 use serde::{Deserialize, Serialize};
+use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::key_service::{KeyReply, KeyRequest, SignBody};
 use silas_core::revocation::{RevocationBody, RevocationList};
@@ -37,6 +38,7 @@ pub fn helper(keys: &Path, request: &KeyRequest) -> KeyReply {
     let reply = match request {
         KeyRequest::Init { at, terminal_name } => init(keys, *at, terminal_name),
         KeyRequest::Certify { body } => certify(keys, body),
+        KeyRequest::CertifyServer { body } => certify_server(keys, body),
         KeyRequest::Revoke { body } => revoke(keys, body),
         KeyRequest::Sign { body } => sign(keys, body),
     };
@@ -88,6 +90,20 @@ fn certify(keys: &Path, body: &CertificateBody) -> io::Result<KeyReply> {
     }
     let root = load(&keys.join(ROOT_FILE))?;
     Ok(KeyReply::Certified { certificate: sign_certificate(&root, body.clone())? })
+}
+
+/// Says of the server key that it may vouch for the ledger; the type of what is signed can say nothing more.
+fn certify_server(keys: &Path, body: &ServerCertificateBody) -> io::Result<KeyReply> {
+    let known = read_installation(keys)?;
+    let unfit = |_| io::Error::other("the certificate that was asked for does not fit this installation");
+    body.check(&known.installation).map_err(unfit)?;
+    // A key that decides must not be one that lies where the server reads.
+    if body.key == known.terminal.body.key || body.public == known.root {
+        return Err(io::Error::other("a key that decides cannot be the server's"));
+    }
+    let root = load(&keys.join(ROOT_FILE))?;
+    let signature = sign_text(&root, &body.message().map_err(io::Error::other)?);
+    Ok(KeyReply::ServerCertified { certificate: ServerCertificate { body: body.clone(), signature } })
 }
 
 fn revoke(keys: &Path, body: &RevocationBody) -> io::Result<KeyReply> {

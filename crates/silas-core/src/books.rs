@@ -159,6 +159,11 @@ impl Books {
         }
     }
 
+    /// For a part of a ledger that begins later: a device whose certificate the root key signed was paired before.
+    pub fn knows_device(&mut self, key: KeyId) {
+        self.devices.insert(key);
+    }
+
     /// Reads the next entry: when it was written, its event if this version knows it, and what lies beside it.
     pub fn enter(
         &mut self,

@@ -162,6 +162,10 @@ pub enum AuditEvent {
         changeset: Digest,
         files: u32,
         outcome: Outcome,
+        /// The list of files whose hash is `changeset`, and how they read: a [`crate::bundle::Landed`]. Entries of
+        /// earlier versions have none, and neither has what would be too long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        landed: Option<Text>,
     },
     WorkEnded {
         execution: ExecutionId,
@@ -290,6 +294,7 @@ impl AuditEvent {
             | AuditEvent::TaskCompleted { title: text, .. }
             | AuditEvent::TaskReopened { title: text, .. }
             | AuditEvent::MessageDeadLettered { reason: text, .. } => Some(text),
+            AuditEvent::WorkApplied { landed, .. } => landed.as_ref(),
             AuditEvent::InstallationCreated { .. }
             | AuditEvent::RestoredFromBackup { .. }
             | AuditEvent::StreamStarted { .. }
@@ -307,7 +312,6 @@ impl AuditEvent {
             | AuditEvent::TokenSpent { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::ExecutionResumed { .. }
-            | AuditEvent::WorkApplied { .. }
             | AuditEvent::WorkUndone { .. }
             | AuditEvent::UndoWindowClosed { .. }
             | AuditEvent::InstructionTaken { .. }

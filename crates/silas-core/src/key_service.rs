@@ -2,6 +2,7 @@
 //!
 //! The launcher decides whether a request is allowed; the helper does exactly one thing and exits.
 
+use crate::checkpoint::{ServerCertificate, ServerCertificateBody};
 use crate::device::{Certificate, CertificateBody};
 use crate::message::MessageBody;
 use crate::revocation::{RevocationBody, RevocationList, WithdrawalBody};
@@ -17,6 +18,8 @@ pub enum KeyRequest {
     Init { at: Timestamp, terminal_name: String },
     /// Signs a device's certificate with the root key. Allowed only with a proof of the pairing code.
     Certify { body: CertificateBody },
+    /// Signs the server key's certificate with the root key. Allowed only before the first door is opened.
+    CertifyServer { body: ServerCertificateBody },
     /// Signs the next revocation list with the root key. Allowed only with a device's signed withdrawal.
     Revoke { body: RevocationBody },
     /// Signs with the terminal key. Allowed only for a terminal of the owner.
@@ -37,6 +40,7 @@ pub enum SignBody {
 pub enum KeyReply {
     Ready { installation: InstallationId, root: PublicKey, terminal: Certificate, is_new: bool },
     Certified { certificate: Certificate },
+    ServerCertified { certificate: ServerCertificate },
     Revoked { list: RevocationList },
     Signed { signature: Signature },
     Refused { reason: String },

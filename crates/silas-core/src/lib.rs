@@ -8,6 +8,7 @@
 //! ([`Clock`], [`Random`]), so a crash can be replayed and a test can stop time.
 
 pub mod books;
+pub mod bundle;
 pub mod canonical;
 pub mod card;
 pub mod chain;
@@ -47,6 +48,7 @@ pub mod testlog;
 pub mod time;
 pub mod token;
 pub mod toolchain;
+pub mod unified;
 pub mod work;
 
 pub use canonical::Digest;

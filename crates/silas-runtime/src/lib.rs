@@ -31,11 +31,13 @@ mod verification;
 pub mod view;
 mod words;
 mod work;
+mod work_list;
 
 pub use forget::words as forget_words;
 pub use listeners::{Attached, Listener, Resume};
 pub use pairing::Newcomer;
 pub use places::Places;
+pub use proof::Story;
 pub use stream::{Options, Parts, Stream};
 pub use trouble::Trouble;
 pub use words::Words;

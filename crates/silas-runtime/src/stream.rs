@@ -13,7 +13,7 @@ use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
 use silas_approval::{Engine, ServerKey};
 use silas_core::card::{Card, CardKind};
-use silas_core::checkpoint::Head;
+use silas_core::checkpoint::{Head, ServerCertificate};
 use silas_core::device::Certificate;
 use silas_core::event::Text;
 use silas_core::revocation::Revocations;
@@ -53,6 +53,8 @@ pub struct Parts {
     pub store: Store,
     pub engine: Engine,
     pub server_key: ServerKey,
+    /// The root key's word for it, for proofs that leave this machine.
+    pub server_certificate: ServerCertificate,
     pub launcher: Arc<Launcher>,
     pub minds: Minds,
     pub clock: Arc<dyn Clock>,
@@ -68,6 +70,7 @@ pub struct Stream {
     pub(crate) store: Store,
     pub(crate) engine: Engine,
     pub(crate) server_key: ServerKey,
+    pub(crate) server_certificate: ServerCertificate,
     pub(crate) launcher: Arc<Launcher>,
     pub(crate) minds: Minds,
     pub(crate) clock: Arc<dyn Clock>,
@@ -118,6 +121,7 @@ impl Stream {
             store: parts.store,
             engine: parts.engine,
             server_key: parts.server_key,
+            server_certificate: parts.server_certificate,
             launcher: parts.launcher,
             minds: parts.minds,
             clock: parts.clock,

@@ -7,6 +7,7 @@ use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::device::DeviceKind;
+use silas_core::execution::ExecutionState;
 use silas_core::session::SessionType;
 use silas_core::task::{TaskId, TaskState};
 use silas_core::{ExecutionId, InstallationId, KeyId, MessageId, SessionId, Timestamp, TokenId, WorkItemId};
@@ -259,6 +260,7 @@ pub struct MeasureView {
 pub struct ProofView {
     pub execution: ExecutionId,
     pub title: String,
+    pub state: ExecutionState,
     pub outcome: Outcome,
     pub claim: String,
     /// What the claim does not rule out, in sentences.
@@ -267,6 +269,28 @@ pub struct ProofView {
     pub before: Vec<CheckResult>,
     pub after: Vec<CheckResult>,
     pub diffs: Vec<FileDiff>,
+    /// Why it cannot be had as a file; `None` if it can.
+    pub no_bundle: Option<String>,
+}
+
+/// One piece of approved work, in the list of all of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct WorkItemView {
+    pub execution: ExecutionId,
+    pub work_item: WorkItemId,
+    pub title: String,
+    /// What it was allowed to change, in few words.
+    pub place: String,
+    pub state: ExecutionState,
+    /// What the checks came to; `None` until they have spoken.
+    pub outcome: Option<Outcome>,
+    /// How many files were put in place.
+    pub files: u32,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    /// Until when it can be taken back; `None` if it cannot.
+    pub undo_until: Option<Timestamp>,
+    pub has_proof: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

@@ -7,6 +7,7 @@ use crate::serve::Serve;
 use crate::workshop::Workshop;
 use crate::{Error, Hand, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
 use serde::de::DeserializeOwned;
+use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::evidence::Evidence;
 use silas_core::key_service::{KeyHelper, KeyReply};
@@ -45,6 +46,11 @@ impl Launcher {
     pub fn init_keys(&self, data_dir: &Path, at: Timestamp, terminal_name: &str) -> Result<KeyReply, Error> {
         let (data_dir, terminal_name) = (data_dir.to_owned(), terminal_name.to_owned());
         self.ask(&LauncherAsk::InitKeys { data_dir, at, terminal_name })
+    }
+
+    /// Has the root key say that this key vouches for the ledger. Refused after the seal.
+    pub fn certify_server(&self, data_dir: &Path, body: ServerCertificateBody) -> Result<ServerCertificate, Error> {
+        self.ask(&LauncherAsk::CertifyServer { data_dir: data_dir.to_owned(), body })
     }
 
     /// Tells the launcher what it stands on. Accepted once.

@@ -52,6 +52,7 @@ mod protocol;
 mod recover;
 mod relay;
 mod removal;
+mod renames;
 pub mod restored;
 mod revoke;
 mod secret_client;

@@ -6,6 +6,7 @@ use crate::{Error, Seal};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::Ended;
+use silas_core::checkpoint::ServerCertificateBody;
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::event::Phase;
 use silas_core::evidence::Evidence;
@@ -26,6 +27,12 @@ pub(crate) enum LauncherAsk {
         data_dir: PathBuf,
         at: Timestamp,
         terminal_name: String,
+    },
+    /// Has the server key certified, for the ledger and nothing else. Refused once sealed: who serves people can have no
+    /// key certified.
+    CertifyServer {
+        data_dir: PathBuf,
+        body: ServerCertificateBody,
     },
     Seal(Seal),
     /// Instead of [`LauncherAsk::Seal`]: whoever asks is the owner's own command and no server. No door is opened, and the

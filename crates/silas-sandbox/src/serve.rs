@@ -17,6 +17,7 @@ use crate::{
     Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, revoke, syscall, toolchains, undo,
 };
 use serde::Serialize;
+use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
 use silas_core::device::Certificate;
 use silas_core::evidence::Evidence;
 use silas_core::key_service::{KeyHelper, KeyReply, KeyRequest, SignBody};
@@ -130,6 +131,7 @@ impl Serve {
         let Some(ask) = frame::receive::<LauncherAsk>(&mut self.front)? else { return Ok(false) };
         let answer = match ask {
             LauncherAsk::InitKeys { data_dir, at, terminal_name } => self.init_keys(&data_dir, at, terminal_name),
+            LauncherAsk::CertifyServer { data_dir, body } => self.certify_server(&data_dir, body),
             LauncherAsk::Seal(seal) => self.seal(seal).and_then(|sealed| now(&sealed)),
             LauncherAsk::Certify { body, proof } => self.certify(body, &proof),
             LauncherAsk::Withdraw { withdrawal, certificate } => self.withdraw(*withdrawal, *certificate),
@@ -171,6 +173,26 @@ impl Serve {
             use_key(key_helper, &keys, &KeyRequest::Init { at, terminal_name }, |reply| match reply {
                 KeyReply::Ready { .. } => Some(reply),
                 KeyReply::Certified { .. }
+                | KeyReply::ServerCertified { .. }
+                | KeyReply::Revoked { .. }
+                | KeyReply::Signed { .. }
+                | KeyReply::Refused { .. } => None,
+            })
+        })
+    }
+
+    /// Architecture invariant (INV-01): what comes out is no device's certificate, and only the first lines of a start can
+    /// ask for it; a front that was taken over later cannot.
+    fn certify_server(&mut self, data_dir: &Path, body: ServerCertificateBody) -> Result<Answer, Error> {
+        if self.ground.is_some() {
+            return Err(Error::AlreadySealed);
+        }
+        let (key_helper, keys) = (self.key_helper, ground::keys(data_dir));
+        self.start(Asker::Front, move || {
+            use_key(key_helper, &keys, &KeyRequest::CertifyServer { body }, |reply| match reply {
+                KeyReply::ServerCertified { certificate } => Some::<ServerCertificate>(certificate),
+                KeyReply::Ready { .. }
+                | KeyReply::Certified { .. }
                 | KeyReply::Revoked { .. }
                 | KeyReply::Signed { .. }
                 | KeyReply::Refused { .. } => None,
@@ -250,6 +272,7 @@ impl Serve {
             use_key(key_helper, &keys, &KeyRequest::Certify { body }, |reply| match reply {
                 KeyReply::Certified { certificate } => Some::<Certificate>(certificate),
                 KeyReply::Ready { .. }
+                | KeyReply::ServerCertified { .. }
                 | KeyReply::Revoked { .. }
                 | KeyReply::Signed { .. }
                 | KeyReply::Refused { .. } => None,
@@ -266,6 +289,7 @@ impl Serve {
                     KeyReply::Revoked { list } => Some::<RevocationList>(list),
                     KeyReply::Ready { .. }
                     | KeyReply::Certified { .. }
+                    | KeyReply::ServerCertified { .. }
                     | KeyReply::Signed { .. }
                     | KeyReply::Refused { .. } => None,
                 })
@@ -349,9 +373,11 @@ fn now<T: Serialize>(value: &T) -> Result<Answer, Error> {
 fn signature(key_helper: KeyHelper, keys: &Path, body: SignBody) -> Result<Signature, Error> {
     use_key(key_helper, keys, &KeyRequest::Sign { body }, |reply| match reply {
         KeyReply::Signed { signature } => Some(signature),
-        KeyReply::Ready { .. } | KeyReply::Certified { .. } | KeyReply::Revoked { .. } | KeyReply::Refused { .. } => {
-            None
-        }
+        KeyReply::Ready { .. }
+        | KeyReply::Certified { .. }
+        | KeyReply::ServerCertified { .. }
+        | KeyReply::Revoked { .. }
+        | KeyReply::Refused { .. } => None,
     })
 }
 

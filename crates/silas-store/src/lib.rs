@@ -42,6 +42,7 @@ pub mod queue;
 mod reader;
 pub mod retention;
 pub mod saga;
+pub mod segment;
 pub mod sessions;
 pub mod settings;
 pub mod snapshot;

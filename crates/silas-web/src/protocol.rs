@@ -15,7 +15,7 @@ use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, S
 use silas_runtime::Resume;
 use silas_runtime::view::{
     CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, MeasureView, ProofView,
-    SessionView, SinceView, Snapshot, TaskView, Update,
+    SessionView, SinceView, Snapshot, TaskView, Update, WorkItemView,
 };
 
 /// From the page.
@@ -59,6 +59,12 @@ pub enum ClientMessage {
     Proof {
         execution: ExecutionId,
     },
+    /// Asks for the proof as a file that can be checked elsewhere.
+    Bundle {
+        execution: ExecutionId,
+    },
+    /// Asks for the work that was approved.
+    WorkList {},
     /// Ends all running work. Needs no signature: it can only take away.
     Stop {},
     /// Checks the whole ledger.
@@ -134,6 +140,15 @@ pub enum ServerMessage {
     },
     Proof {
         proof: Box<ProofView>,
+    },
+    /// The text of the file, exactly.
+    Bundle {
+        execution: ExecutionId,
+        bundle: String,
+    },
+    /// Newest first.
+    WorkList {
+        work_list: Vec<WorkItemView>,
     },
     Verified {
         report: LedgerReport,

@@ -185,6 +185,14 @@ impl Session {
                 Ok(proof) => ServerMessage::Proof { proof: Box::new(proof) },
                 Err(trouble) => error(trouble),
             }),
+            ClientMessage::Bundle { execution } => Some(match self.stream.bundle(&execution).await {
+                Ok(bundle) => ServerMessage::Bundle { execution, bundle },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::WorkList {} => Some(match self.stream.work_list().await {
+                Ok(work_list) => ServerMessage::WorkList { work_list },
+                Err(trouble) => error(trouble),
+            }),
             ClientMessage::Stop {} => {
                 self.stream.stop_all();
                 None

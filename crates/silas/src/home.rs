@@ -40,6 +40,11 @@ impl Home {
         self.store().join("server.key")
     }
 
+    /// What the root key said about the server key. Made anew where it is missing.
+    pub(crate) fn server_certificate(&self) -> PathBuf {
+        self.store().join("server.cert")
+    }
+
     /// Counts restores and resets. It lies outside the database, so that an old copy of that does not bring it back.
     pub(crate) fn epoch(&self) -> Result<u64> {
         let path = self.path.join("epoch");

@@ -16,6 +16,7 @@ mod known_head;
 mod ledger_export;
 mod ledger_file;
 mod plan_file;
+mod proof_file;
 mod queue_commands;
 mod restore;
 mod sandbox;
@@ -24,6 +25,7 @@ mod start;
 mod task_commands;
 mod terminal;
 mod wire;
+mod work_commands;
 mod world;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -81,6 +83,14 @@ enum Command {
         #[command(flatten)]
         output: terminal::Output,
     },
+    /// See the work that was approved: its story, its diff, its proof as a file.
+    #[command(subcommand)]
+    Work(work_commands::WorkCommand),
+    /// Check a proof from any Silas; needs nothing but the file and that Silas's public root key.
+    Verify(proof_file::VerifyArgs),
+    /// Look at the keys.
+    #[command(subcommand)]
+    Key(proof_file::KeyCommand),
     /// Tell what happened, from the ledger.
     Activity {
         /// Tell how deciding goes instead: how quick, how often no, how often undone.
@@ -198,6 +208,11 @@ fn main() -> ExitCode {
         Command::Plan(PlanCommand::Show { file }) => plan_file::show(&file),
         Command::Plan(PlanCommand::Submit { file }) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| plan_file::submit(&home, &file))
+        }
+        Command::Verify(verify) => proof_file::verify(&verify),
+        Command::Key(key) => proof_file::key(key, args.data_dir, args.config.as_deref()),
+        Command::Work(work) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| work_commands::run(&home, work))
         }
         Command::Audit(AuditCommand::Verify(verify)) => {
             ledger_file::verify(&verify, args.data_dir, args.config.as_deref())

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use silas_approval::ServerKey;
 use silas_core::Clock;
+use silas_core::checkpoint::ServerCertificate;
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
 use silas_core::key_service::KeyReply;
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     // Keeps a second server away for as long as this process lives.
     let _lock = home.lock()?;
     let ready = first_run(&launcher, home, &loaded.config)?;
-    let server_key = server_key(&ready.home)?;
+    let (server_key, server_certificate) = server_key(&launcher, &ready)?;
     let start_dir = std::env::current_dir().ok();
     let sealed = launcher.seal(seal(&ready, &loaded.config)).map_err(|e| anyhow!("{e}"))?;
     let port = loaded.config.web.enabled.then_some(loaded.config.web.port);
@@ -69,6 +70,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
         anchor: ready.anchor,
         terminal: ready.terminal,
         server_key,
+        server_certificate,
         launcher: Arc::new(launcher),
         user_home: std::env::var("HOME").ok(),
         start_dir,
@@ -84,7 +86,7 @@ pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result
     let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
     let _lock = home.lock()?;
     let ready = first_run(&launcher, home, &loaded.config)?;
-    server_key(&ready.home)?;
+    server_key(&launcher, &ready)?;
     wire::open_store(&ready.home)?;
     println!("Ready: {}", ready.home.path.display());
     println!("Root key: protected by file permissions only.");
@@ -107,7 +109,7 @@ pub(crate) fn ready_for_command(launcher: &Launcher, data_dir: Option<PathBuf>, 
             let _lock = home.lock()?;
             let ready = first_run(launcher, home, &config)?;
             // The whole of a first run, so that nothing looks lost later.
-            server_key(&ready.home)?;
+            server_key(launcher, &ready)?;
             wire::open_store(&ready.home)?;
             ready
         }
@@ -116,8 +118,26 @@ pub(crate) fn ready_for_command(launcher: &Launcher, data_dir: Option<PathBuf>, 
     Ok(ready)
 }
 
-fn server_key(home: &Home) -> Result<ServerKey> {
-    ServerKey::load_or_make(&home.server_key()).context("The server key could not be made ready.")
+/// The key that signs checkpoints, and the root key's word that it may. Asked for before the launcher is sealed: later
+/// nobody can have a key certified.
+fn server_key(launcher: &Launcher, ready: &Ready) -> Result<(ServerKey, ServerCertificate)> {
+    let home = &ready.home;
+    let key = ServerKey::load_or_make(&home.server_key()).context("The server key could not be made ready.")?;
+    let path = home.server_certificate();
+    // One that is missing, damaged or about another key is no loss: the same can be had again.
+    let kept = std::fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<ServerCertificate>(&bytes).ok());
+    if let Some(kept) = kept.filter(|kept| key.is_certified_by(kept, &ready.anchor)) {
+        return Ok((key, kept));
+    }
+    let body = key.to_be_certified(&ready.anchor, SystemClock.now());
+    let certificate = launcher
+        .certify_server(&home.path, body)
+        .map_err(|e| anyhow!("{e}"))
+        .context("The server key could not be certified.")?;
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, serde_json::to_vec_pretty(&certificate)?)?;
+    std::fs::rename(&beside, &path).context("The server key's certificate could not be kept.")?;
+    Ok((key, certificate))
 }
 
 /// Directory and keys: made where missing, checked where there.
@@ -129,7 +149,10 @@ fn first_run(launcher: &Launcher, home: Home, config: &Config) -> Result<Ready> 
     let (installation, root, terminal) = match reply {
         KeyReply::Ready { installation, root, terminal, .. } => (installation, root, terminal),
         KeyReply::Refused { reason } => bail!("The keys could not be made ready: {reason}"),
-        KeyReply::Certified { .. } | KeyReply::Revoked { .. } | KeyReply::Signed { .. } => {
+        KeyReply::Certified { .. }
+        | KeyReply::ServerCertified { .. }
+        | KeyReply::Revoked { .. }
+        | KeyReply::Signed { .. } => {
             bail!("The key helper answered something else.")
         }
     };

@@ -7,7 +7,7 @@ mod print;
 mod progress;
 
 pub(crate) use line::Line;
-pub(crate) use print::{print_card, took};
+pub(crate) use print::{print_card, print_json, took};
 
 use crate::Command;
 use crate::exit::NotRunning;
@@ -15,7 +15,7 @@ use crate::home::Home;
 use crate::known_head;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use print::{print_activity, print_cards, print_json, print_measures, print_status};
+use print::{print_activity, print_cards, print_measures, print_status};
 use progress::Progress;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState};

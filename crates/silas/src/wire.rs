@@ -6,6 +6,7 @@ use crate::world::{OsRandom, SystemClock};
 use anyhow::{Result, anyhow};
 use silas_agents::Minds;
 use silas_approval::{Engine, ServerKey};
+use silas_core::checkpoint::ServerCertificate;
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
 use silas_core::{Clock, Random};
@@ -26,6 +27,7 @@ pub(crate) struct Front {
     pub anchor: Anchor,
     pub terminal: Certificate,
     pub server_key: ServerKey,
+    pub server_certificate: ServerCertificate,
     pub launcher: Arc<Launcher>,
     pub user_home: Option<String>,
     pub start_dir: Option<PathBuf>,
@@ -59,6 +61,7 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
         store,
         engine,
         server_key: front.server_key,
+        server_certificate: front.server_certificate,
         launcher: front.launcher.clone(),
         minds: Minds::none(),
         clock: clock.clone(),

@@ -107,3 +107,29 @@ fn only_a_browser_of_this_installation_is_certified() {
         refused(helper(&keys, &KeyRequest::Certify { body }));
     }
 }
+
+#[test]
+fn the_server_key_is_certified_for_the_ledger_and_no_key_that_decides_is() {
+    use silas_core::checkpoint::Purpose;
+    let (_dir, keys) = keys();
+    let KeyReply::Ready { installation, root, terminal, .. } = start(&keys) else { panic!() };
+    let server = SigningKey::from_bytes(&[9; 32]);
+    let body = |public: PublicKey| ServerCertificateBody {
+        v: ServerCertificateBody::VERSION,
+        purpose: Purpose::Ledger,
+        installation: installation.clone(),
+        key: public.id(),
+        public,
+        issued_at: at(),
+    };
+    let honest = body(PublicKey::from_bytes(server.verifying_key().to_bytes()));
+    let reply = helper(&keys, &KeyRequest::CertifyServer { body: honest.clone() });
+    let KeyReply::ServerCertified { certificate } = reply else { panic!("{reply:?}") };
+    assert_eq!(certificate.check(&root, &installation), Ok(()));
+    let elsewhere = ServerCertificateBody { installation: InstallationId::parse("inst-2").unwrap(), ..honest };
+    assert!(refused(helper(&keys, &KeyRequest::CertifyServer { body: elsewhere })).contains("does not fit"));
+    for deciding in [root, terminal.body.public] {
+        let reply = helper(&keys, &KeyRequest::CertifyServer { body: body(deciding) });
+        assert!(refused(reply).contains("cannot be the server's"));
+    }
+}

@@ -167,6 +167,7 @@ fn story() -> Vec<Page> {
                 changeset: Digest::of(b"change"),
                 files: 1,
                 outcome: Outcome::Proved,
+                landed: None,
             },
         ),
         decided(150, &declined),

@@ -3,27 +3,15 @@
 //! Values of secrets pass through here and are kept nowhere.
 
 use crate::Stream;
-use serde::{Deserialize, Serialize};
 use silas_core::ExecutionId;
 use silas_core::event::AuditEvent;
-use silas_core::outside::{Connection, NotRecorded, Outside, Reached};
+use silas_core::outside::{Connection, NotRecorded, Outside, Reach, Reached};
 use silas_core::secret::{Secret, SecretRef};
 use silas_store::Commit;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Where the value of a secret comes from, by its name; `None` if there is no such secret.
 pub type SecretSource = Arc<dyn Fn(&SecretRef) -> Option<Secret> + Send + Sync>;
-
-/// What was reached so far, for the proof. The ledger has every single time.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Reach {
-    /// Hosts, and how often.
-    pub(crate) hosts: BTreeMap<String, u32>,
-    pub(crate) refused: u32,
-    /// Names of secrets, and how often they were given.
-    pub(crate) secrets: BTreeMap<String, u32>,
-}
 
 /// Hears what the workshop of one execution reaches.
 pub(super) struct Recorder {

@@ -2,7 +2,7 @@
 
 use crate::runner::Case;
 use crate::world::{
-    World, certificate_body, installation, key_helper, life, now, offer, public, root_key, terminal_key,
+    World, certificate_body, installation, key_helper, life, now, offer, public, root_key, server_body, terminal_key,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -40,10 +40,14 @@ fn keys_come_before_the_seal_and_the_seal_once() {
         panic!("no keys")
     };
     assert_eq!((root, named), (public(&root_key()), installation()));
+    let body = server_body(&browser());
+    let certificate = launcher.certify_server(&world.data, body.clone()).unwrap();
+    assert_eq!(certificate.check(&public(&root_key()), &installation()), Ok(()));
     let sealed = launcher.seal(world.seal()).unwrap();
     assert_eq!(URL_SAFE_NO_PAD.decode(sealed.pairing_code).unwrap().len(), 16);
     assert!(matches!(launcher.seal(world.seal()), Err(Error::AlreadySealed)));
     assert!(matches!(launcher.init_keys(&world.data, now(), "terminal"), Err(Error::AlreadySealed)));
+    assert!(matches!(launcher.certify_server(&world.data, body), Err(Error::AlreadySealed)));
 }
 
 fn a_code_pairs_one_browser() {

@@ -72,7 +72,7 @@ impl<'h> Line<'h> {
     }
 
     /// Everything that waits, however much it is. Numbers of `silas review` count in here.
-    pub(super) fn all_cards(&mut self) -> Result<Vec<Card>> {
+    pub(crate) fn all_cards(&mut self) -> Result<Vec<Card>> {
         let mut all = self.cards.clone();
         let mut n_more = self.n_more_cards;
         while n_more > 0 {
@@ -88,6 +88,10 @@ impl<'h> Line<'h> {
             n_more = page["n_more_cards"].as_u64().unwrap_or(0);
         }
         Ok(all)
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        self.home
     }
 
     pub(crate) fn sign(&self, body: SignBody) -> Result<Signature> {

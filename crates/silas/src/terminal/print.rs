@@ -10,7 +10,7 @@ use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::session::SessionType;
 
 /// What a program reads.
-pub(super) fn print_json(value: &impl serde::Serialize) -> Result<()> {
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     println!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
 }
@@ -125,6 +125,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     if as_json {
         return print_json(&json!({
             "data_dir": home.path,
+            "root": home.root()?,
             "active": running,
             "in_review": n_cards,
             "n_durable_commits": line.snapshot["n_durable_commits"],
@@ -138,6 +139,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     println!("Silas runs on {}.", home.path.display());
     println!("{running} active, {n_cards} in review.");
     println!("Root key: protected by file permissions only.");
+    println!("Its public half, by which your proofs are checked: {}", String::from(home.root()?));
     println!("Saved to disk {} times since the start.", line.snapshot["n_durable_commits"]);
     for letter in line.snapshot["dead_letters"].as_array().into_iter().flatten() {
         println!("Put aside after {} attempts: {}", letter["attempts"], letter["text"].as_str().unwrap_or_default());

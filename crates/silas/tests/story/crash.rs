@@ -68,6 +68,12 @@ fn crash_at(point: FailPoint) {
         live_on(&silas, &mut line, &original).unwrap();
     }
     silas.assert_ledger_holds();
+    // What was interrupted can be proved like anything else.
+    let file = silas.outside().join("proof.json").to_str().unwrap().to_owned();
+    for command in [&["work", "proof", "--out", &file][..], &["verify", &file]] {
+        let (code, text) = silas.command(command);
+        assert_eq!(code, 0, "{point:?}: {text}");
+    }
     assert!(
         std::fs::read_dir(silas.data().join("launcher/work")).unwrap().next().is_none(),
         "{point:?}: a copy was left behind"

@@ -4,6 +4,7 @@
 
 mod backup;
 mod bad_input;
+mod bundle;
 mod chat;
 mod crash;
 mod demo;
