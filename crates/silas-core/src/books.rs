@@ -261,6 +261,11 @@ impl Books {
             | AuditEvent::DecisionRefused { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::SecretStored { .. }
+            | AuditEvent::SecretRemoved { .. }
+            | AuditEvent::VaultUnlocked {}
+            | AuditEvent::VaultLocked {}
+            | AuditEvent::TerminalCertified { .. }
             | AuditEvent::MessageDeadLettered { .. }
             | AuditEvent::DeadLetterRevived { .. }
             | AuditEvent::TextsExpired { .. } => Ok(()),

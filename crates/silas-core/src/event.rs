@@ -210,6 +210,19 @@ pub enum AuditEvent {
         version: u64,
         title: Text,
     },
+    /// The owner put a secret into the vault, or took one out. Only its name is told.
+    SecretStored {
+        reference: Text,
+    },
+    SecretRemoved {
+        reference: Text,
+    },
+    VaultUnlocked {},
+    VaultLocked {},
+    /// The root key vouches for a new terminal key. What the old one signed still counts.
+    TerminalCertified {
+        key: KeyId,
+    },
     /// A message was tried often enough and put aside.
     MessageDeadLettered {
         message: MessageId,
@@ -284,6 +297,8 @@ impl AuditEvent {
             | AuditEvent::ConnectionRefused { to: text, .. }
             | AuditEvent::CredentialUsed { reference: text, .. }
             | AuditEvent::CredentialRefused { reference: text, .. }
+            | AuditEvent::SecretStored { reference: text }
+            | AuditEvent::SecretRemoved { reference: text }
             | AuditEvent::WorkEnded { reason: text, .. }
             | AuditEvent::ApplyConflicted { paths: text, .. }
             | AuditEvent::TaskAdded { title: text, .. }
@@ -312,6 +327,9 @@ impl AuditEvent {
             | AuditEvent::UndoWindowClosed { .. }
             | AuditEvent::InstructionTaken { .. }
             | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::VaultUnlocked {}
+            | AuditEvent::VaultLocked {}
+            | AuditEvent::TerminalCertified { .. }
             | AuditEvent::DeadLetterRevived { .. }
             | AuditEvent::TextForgotten { .. }
             | AuditEvent::RecordsExpired { .. }
@@ -361,6 +379,11 @@ impl AuditEvent {
             AuditEvent::TaskAdded { .. } => "task_added",
             AuditEvent::TaskCompleted { .. } => "task_completed",
             AuditEvent::TaskReopened { .. } => "task_reopened",
+            AuditEvent::SecretStored { .. } => "secret_stored",
+            AuditEvent::SecretRemoved { .. } => "secret_removed",
+            AuditEvent::VaultUnlocked {} => "vault_unlocked",
+            AuditEvent::VaultLocked {} => "vault_locked",
+            AuditEvent::TerminalCertified { .. } => "terminal_certified",
             AuditEvent::MessageDeadLettered { .. } => "message_dead_lettered",
             AuditEvent::DeadLetterRevived { .. } => "dead_letter_revived",
             AuditEvent::TextForgotten { .. } => "text_forgotten",

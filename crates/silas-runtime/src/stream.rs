@@ -7,11 +7,10 @@ use crate::letters;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, Entry, GrantView, Sender, Snapshot, UndoView, Update, WorkView,
 };
-use crate::work::SecretSource;
 use crate::work::{Running, Stop, WorkRecord};
 use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
-use silas_approval::{Engine, ServerKey};
+use silas_approval::{Engine, ServerKey, Vault};
 use silas_core::card::{Card, CardKind};
 use silas_core::checkpoint::Head;
 use silas_core::device::Certificate;
@@ -60,7 +59,7 @@ pub struct Parts {
     pub words: Words,
     pub places: Places,
     /// Asked when a command wants a secret that its plan names.
-    pub secrets: SecretSource,
+    pub vault: Arc<Vault>,
     pub options: Options,
 }
 
@@ -74,7 +73,7 @@ pub struct Stream {
     pub(crate) random: Arc<dyn Random>,
     pub(crate) words: Words,
     pub(crate) places: Places,
-    pub(crate) secrets: SecretSource,
+    pub(crate) vault: Arc<Vault>,
     pub(crate) options: Options,
     /// The leases that turns and workers of this process hold. Written by them, read by the consumer.
     pub(crate) holds: Holds,
@@ -124,7 +123,7 @@ impl Stream {
             random: parts.random,
             words: parts.words,
             places: parts.places,
-            secrets: parts.secrets,
+            vault: parts.vault,
             options: parts.options,
             holds: Holds::default(),
             consumer: Mutex::new(None),

@@ -12,13 +12,16 @@ mod exit;
 mod forget_command;
 mod grant_commands;
 mod home;
+mod key_commands;
 mod known_head;
 mod ledger_export;
 mod ledger_file;
+mod passphrase;
 mod plan_file;
 mod queue_commands;
 mod restore;
 mod sandbox;
+mod secret_commands;
 mod session_commands;
 mod start;
 mod task_commands;
@@ -104,6 +107,16 @@ enum Command {
     /// See and revoke what is allowed.
     #[command(subcommand)]
     Grant(grant_commands::GrantCommand),
+    /// Say how the keys are kept; set, change or remove their passphrase; make a new terminal key.
+    #[command(subcommand)]
+    Key(key_commands::KeyCommand),
+    /// Keep secrets for plans: set, list, remove. Values are typed unseen and never shown.
+    #[command(subcommand)]
+    Secret(secret_commands::SecretCommand),
+    /// Open the vault of secrets with the passphrase, until Silas stops.
+    Unlock,
+    /// Lock the vault of secrets again.
+    Lock,
     /// End all running work now.
     Stop {
         /// Everything; there is no smaller stop yet.
@@ -229,6 +242,18 @@ fn main() -> ExitCode {
         }
         Command::Grant(grant) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| grant_commands::run(&home, grant))
+        }
+        Command::Key(key) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| key_commands::run(&home, &key))
+        }
+        Command::Secret(secret) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| secret_commands::run(&home, secret))
+        }
+        Command::Unlock => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| secret_commands::unlock(&home))
+        }
+        Command::Lock => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| secret_commands::lock(&home))
         }
         client => home::find(args.data_dir, args.config.as_deref()).and_then(|home| terminal::run(&home, client)),
     };
