@@ -238,10 +238,9 @@ pub enum AuditEvent {
         entry: u64,
         key: KeyId,
     },
-    /// Settled decisions and instructions from before this instant were kept for their time and are gone.
+    /// Settled instructions from before this instant were kept for their time and are gone. Decisions stay.
     RecordsExpired {
         before: Timestamp,
-        decisions: u32,
         instructions: u32,
     },
     /// The texts of all entries up to this one were kept for their time and are gone.

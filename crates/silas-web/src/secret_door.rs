@@ -12,12 +12,13 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
 use tracing::Instrument;
 
 /// Longer than any question.
-const QUESTION_BYTES_MAX: u64 = 1024;
+const QUESTION_BYTES_MAX: usize = 1024;
 /// Longer than any list of secrets.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 /// Whoever does not get to the point is let go.
@@ -87,7 +88,7 @@ pub(crate) async fn serve(stream: Arc<Stream>, listener: UnixListener, owner_uid
 
 async fn serve_one(stream: Arc<Stream>, socket: UnixStream) {
     let (reader, mut writer) = socket.into_split();
-    let Ok(Ok((ask, value))) = tokio::time::timeout(PATIENCE, question(BufReader::new(reader))).await else { return };
+    let Ok(Ok((ask, value))) = tokio::time::timeout(PATIENCE, question(reader)).await else { return };
     let answer = answer(&stream, ask, value).await;
     let Ok(mut line) = serde_json::to_vec(&answer) else { return };
     line.push(b'\n');
@@ -95,10 +96,13 @@ async fn serve_one(stream: Arc<Stream>, socket: UnixStream) {
     let _ = writer.write_all(&line).await;
 }
 
-async fn question(mut reader: BufReader<tokio::net::unix::OwnedReadHalf>) -> io::Result<(SecretAsk, Secret)> {
-    let mut line = String::new();
-    (&mut reader).take(QUESTION_BYTES_MAX).read_line(&mut line).await?;
-    let ask: SecretAsk = serde_json::from_str(&line)?;
+async fn question(mut reader: OwnedReadHalf) -> io::Result<(SecretAsk, Secret)> {
+    // Byte by byte: a buffer would read on into the value and keep it.
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') && line.len() < QUESTION_BYTES_MAX {
+        line.push(reader.read_u8().await?);
+    }
+    let ask: SecretAsk = serde_json::from_slice(&line)?;
     let n_bytes = match &ask {
         SecretAsk::Set { n_bytes, .. } | SecretAsk::Unlock { n_bytes } => *n_bytes,
         SecretAsk::Remove { .. } | SecretAsk::List | SecretAsk::Lock | SecretAsk::State => 0,

@@ -207,26 +207,25 @@ pub(crate) fn tool_places() -> ToolPlaces {
 }
 
 fn greet(ready: &Ready, listeners: &Listeners, sealed: &Sealed, first_time: bool) {
-    let address = format!("{}/#pair={}", listeners.address(), sealed.pairing_code);
+    let page = listeners.address();
+    let pairing = format!("{page}/#pair={}", sealed.pairing_code);
     println!("Silas {}\n", env!("CARGO_PKG_VERSION"));
-    if first_time {
+    // With a passphrase a code alone pairs nobody: the terminal that asks for it makes one.
+    let is_locked = ready.protection == Protection::Passphrase;
+    if is_locked {
+        println!("  The page:  {page}\n");
+        println!("  To pair a browser: `silas pair`, which asks for your passphrase.\n");
+    } else if first_time {
         println!("  Open this in your browser and tap once, within 5 minutes:\n");
-        println!("    {address}\n");
+        println!("    {pairing}\n");
     } else {
-        println!("  The page:  {}\n", listeners.address());
-        match ready.protection {
-            Protection::Passphrase => {
-                println!("  To pair another browser: `silas pair`, which asks for your passphrase.\n")
-            }
-            Protection::Permissions | Protection::Keyring => {
-                println!("  To pair another browser, within 5 minutes:  {address}\n");
-            }
-        }
+        println!("  The page:  {page}\n");
+        println!("  To pair another browser, within 5 minutes:  {pairing}\n");
     }
     println!("  Data: {}. Root key: {}.", ready.home.path.display(), ready.protection);
     println!("  For the commands that you approve, {}.", sealed.limits);
     println!("  Stop with Ctrl-C. Anything running stops with it; nothing half done reaches your files.");
-    open_browser(&address);
+    open_browser(if is_locked { &page } else { &pairing });
 }
 
 /// Opens the page where there is a desktop; the browser waits until the server, a moment later, answers.
