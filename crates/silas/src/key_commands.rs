@@ -41,7 +41,9 @@ pub(crate) fn run(home: &Home, command: &KeyCommand) -> Result<ExitCode> {
             let new = passphrase::ask_new()?;
             change(home, current.as_ref(), &Keep::Passphrase(new))?;
             println!("The terminal asks for it whenever it signs, and `silas unlock` opens the vault after a start.");
-            println!("There is no way around a passphrase that is forgotten. Backups from before do not have it.");
+            println!(
+                "There is no way around a passphrase that is forgotten. Backups that were made before are not sealed."
+            );
             Ok(ExitCode::SUCCESS)
         }
         KeyCommand::Passphrase { remove: true } => {

@@ -22,6 +22,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Generous: a loaded machine is slow, a hang is forever.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The program. The keyring of whoever runs the tests is not theirs to touch.
+pub(crate) fn binary() -> Command {
+    let mut silas = Command::new(env!("CARGO_BIN_EXE_silas"));
+    silas.env("SILAS__KEYS__KEYRING", "false");
+    silas
+}
+
 pub(crate) struct OsRandom;
 
 impl Random for OsRandom {
@@ -149,12 +156,10 @@ impl Silas {
     /// Starts the server and does not wait for anything. Gives its number, which is also that of its process group.
     pub(crate) fn spawn(&mut self, extra: &[(&str, &str)]) -> u32 {
         assert!(self.child.is_none());
-        let child = Command::new(env!("CARGO_BIN_EXE_silas"))
+        let child = binary()
             .args(["start", "--port", "0", "--quiet", "--data-dir"])
             .arg(self.data())
             .current_dir(&self.started_in)
-            // The keyring of whoever runs the tests is not theirs.
-            .env("SILAS__KEYS__KEYRING", "false")
             .envs(self.env.iter().map(|(k, v)| (k, v)))
             .envs(extra.iter().copied())
             .stdin(Stdio::null())
@@ -243,14 +248,13 @@ impl Silas {
 
     /// The same with variables and with something piped in.
     pub(crate) fn command_with(&self, args: &[&str], env: &[(&str, &str)], input: &str) -> (i32, String) {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_silas"))
+        let mut child = binary()
             .arg("--data-dir")
             .arg(self.data())
             .args(args)
             .current_dir("/")
             // What this account has seen of the ledger stays in the test's own directory.
             .env("XDG_STATE_HOME", self.outside().join("state"))
-            .env("SILAS__KEYS__KEYRING", "false")
             .envs(env.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -542,8 +546,7 @@ pub(crate) fn plan_check(line: &str) -> (bool, String) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("plan.md");
     fs::write(&file, format!("---\nid: task-1\ntype: task\ntitle: Tidy\n{line}\n---\nProse.\n")).unwrap();
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_silas")).args(["plan", "check"]).arg(&file).current_dir("/").output().unwrap();
+    let output = binary().args(["plan", "check"]).arg(&file).current_dir("/").output().unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     (output.status.success(), text)
 }

@@ -127,6 +127,51 @@ fn secrets_are_removed_refused_and_replaced_in_words() {
     silas.assert_ledger_holds();
 }
 
+/// Types an answer into the terminal of a command and gives everything that the terminal then shows.
+const TYPIST: &str = r#"
+import os, pty, sys
+prompt, typed, command = sys.argv[1].encode(), sys.argv[2].encode(), sys.argv[3:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(command[0], command)
+shown = b''
+answered = False
+while True:
+    try:
+        more = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not more:
+        break
+    shown += more
+    if not answered and prompt in shown:
+        os.write(terminal, typed + b'\n')
+        answered = True
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.stdout.buffer.write(shown)
+sys.exit(code)
+"#;
+
+#[test]
+fn what_is_typed_at_a_terminal_is_not_shown() {
+    let silas = Silas::start();
+    let data = silas.data();
+    let output = std::process::Command::new("/usr/bin/python3")
+        .args(["-c", TYPIST, "Value of mail: ", CANARY, env!("CARGO_BIN_EXE_silas"), "--data-dir"])
+        .arg(&data)
+        .args(["secret", "set", "mail"])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{shown} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(shown.contains("Value of mail: ") && shown.contains("mail is in the vault"), "{shown}");
+    assert!(!shown.contains("canary"), "{shown}");
+    let mut line = silas.line();
+    let card = secret_card(&silas, &mut line);
+    line.decide(&card, Verdict::Approved).unwrap();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved", "the value arrived whole");
+}
+
 /// A plan may name a secret that is not there: its command is told so, and so is the owner.
 #[test]
 fn a_secret_that_is_not_there_is_refused_and_told() {
