@@ -77,7 +77,7 @@ impl Approved {
 }
 
 /// Nothing here asks for keys: the root and the device are known to everybody.
-fn no_keys(_: &Path, _: &KeyRequest) -> KeyReply {
+fn no_keys(_: &Path, _: &KeyRequest, _: &mut dyn FnMut() -> Option<silas_core::secret::Secret>) -> KeyReply {
     KeyReply::Refused { reason: "There are no keys in a benchmark.".to_owned() }
 }
 

@@ -22,11 +22,11 @@ pub struct ServerKey {
 impl ServerKey {
     /// Makes one where there is none. A damaged one is an error.
     pub fn load_or_make(path: &Path) -> io::Result<Self> {
-        Ok(ServerKey { key: keys::load_or_make(path)? })
+        Ok(ServerKey { key: keys::load_or_make_plain(path)? })
     }
 
     pub fn load(path: &Path) -> io::Result<Self> {
-        Ok(ServerKey { key: keys::load(path)? })
+        Ok(ServerKey { key: keys::load_plain(path)? })
     }
 
     pub fn public(&self) -> PublicKey {

@@ -214,6 +214,19 @@ pub enum AuditEvent {
         version: u64,
         title: Text,
     },
+    /// The owner put a secret into the vault, or took one out. Only its name is told.
+    SecretStored {
+        reference: Text,
+    },
+    SecretRemoved {
+        reference: Text,
+    },
+    VaultUnlocked {},
+    VaultLocked {},
+    /// The root key vouches for a new terminal key. What the old one signed still counts.
+    TerminalCertified {
+        key: KeyId,
+    },
     /// A message was tried often enough and put aside.
     MessageDeadLettered {
         message: MessageId,
@@ -229,10 +242,9 @@ pub enum AuditEvent {
         entry: u64,
         key: KeyId,
     },
-    /// Settled decisions and instructions from before this instant were kept for their time and are gone.
+    /// Settled instructions from before this instant were kept for their time and are gone. Decisions stay.
     RecordsExpired {
         before: Timestamp,
-        decisions: u32,
         instructions: u32,
     },
     /// The texts of all entries up to this one were kept for their time and are gone.
@@ -288,6 +300,8 @@ impl AuditEvent {
             | AuditEvent::ConnectionRefused { to: text, .. }
             | AuditEvent::CredentialUsed { reference: text, .. }
             | AuditEvent::CredentialRefused { reference: text, .. }
+            | AuditEvent::SecretStored { reference: text }
+            | AuditEvent::SecretRemoved { reference: text }
             | AuditEvent::WorkEnded { reason: text, .. }
             | AuditEvent::ApplyConflicted { paths: text, .. }
             | AuditEvent::TaskAdded { title: text, .. }
@@ -316,6 +330,9 @@ impl AuditEvent {
             | AuditEvent::UndoWindowClosed { .. }
             | AuditEvent::InstructionTaken { .. }
             | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::VaultUnlocked {}
+            | AuditEvent::VaultLocked {}
+            | AuditEvent::TerminalCertified { .. }
             | AuditEvent::DeadLetterRevived { .. }
             | AuditEvent::TextForgotten { .. }
             | AuditEvent::RecordsExpired { .. }
@@ -365,6 +382,11 @@ impl AuditEvent {
             AuditEvent::TaskAdded { .. } => "task_added",
             AuditEvent::TaskCompleted { .. } => "task_completed",
             AuditEvent::TaskReopened { .. } => "task_reopened",
+            AuditEvent::SecretStored { .. } => "secret_stored",
+            AuditEvent::SecretRemoved { .. } => "secret_removed",
+            AuditEvent::VaultUnlocked {} => "vault_unlocked",
+            AuditEvent::VaultLocked {} => "vault_locked",
+            AuditEvent::TerminalCertified { .. } => "terminal_certified",
             AuditEvent::MessageDeadLettered { .. } => "message_dead_lettered",
             AuditEvent::DeadLetterRevived { .. } => "dead_letter_revived",
             AuditEvent::TextForgotten { .. } => "text_forgotten",

@@ -189,11 +189,25 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::CredentialUsed { reference, .. } => {
             (Icon::Tick, format!("Used the secret {}", line(reference)), "The plan names it".to_owned())
         }
-        AuditEvent::CredentialRefused { reference, .. } => (
-            Icon::Refused,
-            format!("Did not give the secret {}", line(reference)),
-            "There is no such secret".to_owned(),
-        ),
+        AuditEvent::CredentialRefused { reference, reason, .. } => {
+            let why = crate::secrets::refusal_words(reason);
+            (Icon::Refused, format!("Did not give the secret {}", line(reference)), why.to_owned())
+        }
+        AuditEvent::SecretStored { reference } => {
+            (Icon::Tick, format!("Keeps the secret {}", line(reference)), "Its value is in the vault only".to_owned())
+        }
+        AuditEvent::SecretRemoved { reference } => {
+            (Icon::Cross, format!("Removed the secret {}", line(reference)), "From the vault".to_owned())
+        }
+        AuditEvent::VaultUnlocked {} => {
+            (Icon::Tick, "Unlocked the vault".to_owned(), "Until Silas stops or you lock it".to_owned())
+        }
+        AuditEvent::VaultLocked {} => {
+            (Icon::Tick, "Locked the vault".to_owned(), "Plans that use a secret wait".to_owned())
+        }
+        AuditEvent::TerminalCertified { .. } => {
+            (Icon::Tick, "A new terminal key".to_owned(), "What the old one signed still counts".to_owned())
+        }
         AuditEvent::WorkApplied { files, outcome, .. } => {
             let icon = if *outcome == Outcome::Proved { Icon::Seal } else { Icon::Tick };
             let what = if *outcome == Outcome::Proved { "Proved and applied" } else { "Applied" };

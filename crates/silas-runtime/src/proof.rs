@@ -44,6 +44,7 @@ impl Stream {
     pub async fn bundle(&self, execution: &ExecutionId) -> Result<String, Trouble> {
         let known = self.known(execution).await?;
         let anchor = self.engine.anchor();
+        let server = self.server_certificate.clone().ok_or_else(uncertified)?;
         known.account(anchor).map_err(|none| none.into_trouble())?;
         let entries = known.entries.unwrap_or_default();
         let last = entries.last().ok_or_else(unknown)?;
@@ -53,7 +54,7 @@ impl Stream {
             v: bundle::VERSION,
             installation: anchor.installation.clone(),
             root: anchor.root,
-            server: self.server_certificate.clone(),
+            server,
             execution: execution.clone(),
             checkpoint: self.checkpoint_of(head).await?,
             entries,
@@ -197,6 +198,11 @@ impl NoProof {
         };
         Trouble::new(code, &format!("There is no file of this proof. {self}"), todo)
     }
+}
+
+fn uncertified() -> Trouble {
+    let todo = "Stop Silas, give `silas key passphrase` the passphrase once more, and start it again.";
+    Trouble::new("E_PROOF_UNCERTIFIED", "The root key has not vouched for the key that signs the log.", todo)
 }
 
 fn unknown() -> Trouble {

@@ -120,10 +120,12 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             // Every card was kept with a subject; one without waits for nothing.
             let subject = cards::subject(tx, &id)?.unwrap_or_default();
-            if !stream.words.shows_what_it_asks(&card) {
-                let reason = Refusal::OtherOffer.to_string();
+            let is_honest = stream.words.shows_what_it_asks(&card);
+            let refusal = if is_honest { stream.cannot_begin(&card, &token) } else { Some(Refusal::OtherOffer) };
+            if let Some(refusal) = refusal {
+                let reason = refusal.to_string();
                 tx.record(&AuditEvent::DecisionRefused { card: card.id.clone(), reason })?;
-                return Ok(Commit(Some((card, Err(Refusal::OtherOffer)))));
+                return Ok(Commit(Some((card, Err(refusal)))));
             }
             let granted = match stream.engine.record(tx, &card, &token)? {
                 Ok(recorded) => {
@@ -150,6 +152,17 @@ impl Stream {
         self.publish_activity().await;
         let granted = granted.map_err(|refusal| refused(&refusal))?;
         self.begin(&card, granted).await
+    }
+
+    /// An approval of what cannot begin now is not taken: the card stays as it is, and the approval is not used up.
+    fn cannot_begin(&self, card: &Card, token: &Token) -> Option<Refusal> {
+        let is_plan = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Plan);
+        if !is_plan || token.body.verdict != Verdict::Approved {
+            return None;
+        }
+        // One that cannot be read is refused where it is read.
+        let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;
+        self.lacks_vault(&item)
     }
 
     /// Spends the approval in the transaction that recorded it.
@@ -344,6 +357,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Trouble {
     let todo = match refusal {
         Refusal::Evidence(silas_core::evidence::Refusal::Expired) => "Ask again from the card.",
         Refusal::Answered => "Reload to see what is open now.",
+        Refusal::VaultLocked(_) => "Run `silas unlock` in the terminal, then approve.",
         _ => "Reload the page, or decide in the terminal.",
     };
     Trouble::new("E_APPROVAL_REFUSED", &format!("Nothing ran: {refusal}."), todo)

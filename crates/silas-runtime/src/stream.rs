@@ -7,11 +7,10 @@ use crate::letters;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, Entry, GrantView, Sender, Snapshot, UndoView, Update, WorkView,
 };
-use crate::work::SecretSource;
 use crate::work::{Running, Stop, WorkRecord};
 use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
-use silas_approval::{Engine, ServerKey};
+use silas_approval::{Engine, ServerKey, Vault};
 use silas_core::card::{Card, CardKind};
 use silas_core::checkpoint::{Head, ServerCertificate};
 use silas_core::device::Certificate;
@@ -54,7 +53,8 @@ pub struct Parts {
     pub engine: Engine,
     pub server_key: ServerKey,
     /// The root key's word for it, for proofs that leave this machine.
-    pub server_certificate: ServerCertificate,
+    /// Missing while the root key is locked and has not vouched for this server's key yet.
+    pub server_certificate: Option<ServerCertificate>,
     pub launcher: Arc<Launcher>,
     pub minds: Minds,
     pub clock: Arc<dyn Clock>,
@@ -62,7 +62,7 @@ pub struct Parts {
     pub words: Words,
     pub places: Places,
     /// Asked when a command wants a secret that its plan names.
-    pub secrets: SecretSource,
+    pub vault: Arc<Vault>,
     pub options: Options,
 }
 
@@ -70,14 +70,14 @@ pub struct Stream {
     pub(crate) store: Store,
     pub(crate) engine: Engine,
     pub(crate) server_key: ServerKey,
-    pub(crate) server_certificate: ServerCertificate,
+    pub(crate) server_certificate: Option<ServerCertificate>,
     pub(crate) launcher: Arc<Launcher>,
     pub(crate) minds: Minds,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) words: Words,
     pub(crate) places: Places,
-    pub(crate) secrets: SecretSource,
+    pub(crate) vault: Arc<Vault>,
     pub(crate) options: Options,
     /// The leases that turns and workers of this process hold. Written by them, read by the consumer.
     pub(crate) holds: Holds,
@@ -128,7 +128,7 @@ impl Stream {
             random: parts.random,
             words: parts.words,
             places: parts.places,
-            secrets: parts.secrets,
+            vault: parts.vault,
             options: parts.options,
             holds: Holds::default(),
             consumer: Mutex::new(None),

@@ -3,7 +3,7 @@
 use crate::guard::{self, Origin};
 use crate::protocol::{ClientMessage, HouseRules, PairRequest, Paired, PairingScreen, ServerMessage, SessionProof};
 use crate::session::{OUTGOING_MAX, Session};
-use crate::{Error, assets, control};
+use crate::{Error, assets, control, secret_door};
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{DefaultBodyLimit, RawQuery, State};
@@ -39,6 +39,7 @@ pub struct Options {
 pub struct Listeners {
     tcp: Vec<std::net::TcpListener>,
     control: std::os::unix::net::UnixListener,
+    secrets: std::os::unix::net::UnixListener,
     port: u16,
 }
 
@@ -51,8 +52,9 @@ impl Listeners {
             None => (Vec::new(), 0),
         };
         control::write_address(data_dir, &Origin::on_port(port).origin)?;
+        let secrets = control::listen(&secret_door::path(data_dir))?;
         let control = control::listen(&control::path(data_dir))?;
-        Ok(Listeners { tcp, control, port })
+        Ok(Listeners { tcp, control, secrets, port })
     }
 
     pub fn address(&self) -> String {
@@ -130,6 +132,8 @@ impl Door {
     /// Serves until `leaving` turns true.
     pub async fn serve(self: Arc<Self>, listeners: Listeners, owner_uid: u32) -> Result<(), Error> {
         let control = tokio::spawn(control::serve(self.clone(), UnixListener::from_std(listeners.control)?, owner_uid));
+        let secrets = UnixListener::from_std(listeners.secrets)?;
+        let secrets = tokio::spawn(secret_door::serve(self.stream.clone(), secrets, owner_uid));
         let origin = Arc::new(Origin::on_port(listeners.port));
         let router = Router::new()
             .route("/health", get(health))
@@ -150,6 +154,7 @@ impl Door {
             server.await.map_err(|panic| Error::Io(std::io::Error::other(panic)))?;
         }
         control.abort();
+        secrets.abort();
         Ok(())
     }
 }

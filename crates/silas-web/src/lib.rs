@@ -1,4 +1,5 @@
-//! The doors: HTTP, the WebSocket and the page it serves, pairing, and the control socket of the terminal.
+//! The doors: HTTP, the WebSocket and the page it serves, pairing, the control socket of the terminal,
+//! and beside it the way on which secrets come in.
 //!
 //! A door shows what the runtime computed and hands in what devices signed. It decides nothing and holds no key.
 //! Deliberately absent: cookies (ports of localhost share them), tokens in addresses, trust in loopback. Whoever is not
@@ -10,6 +11,7 @@ mod guard;
 mod http;
 mod limiter;
 pub mod protocol;
+pub mod secret_door;
 mod session;
 
 pub use http::{Door, Listeners, Options};

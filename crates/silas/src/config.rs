@@ -30,6 +30,7 @@ pub(crate) struct Config {
     pub(crate) approval: Approval,
     pub(crate) undo: Undo,
     pub(crate) sandbox: Sandbox,
+    pub(crate) keys: Keys,
     pub(crate) limits: Limits,
     pub(crate) backpressure: Backpressure,
     pub(crate) nonce_store: NonceStore,
@@ -63,6 +64,12 @@ pub(crate) struct Sandbox {
     pub(crate) default_cpu_seconds: u64,
     pub(crate) default_timeout_seconds: u64,
     pub(crate) layered_copies: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Keys {
+    pub(crate) keyring: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -36,6 +36,14 @@ impl Home {
         self.path.join("run")
     }
 
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.path.join("keys")
+    }
+
+    pub(crate) fn vault(&self) -> PathBuf {
+        self.store().join("vault")
+    }
+
     pub(crate) fn server_key(&self) -> PathBuf {
         self.store().join("server.key")
     }

@@ -12,14 +12,18 @@ mod exit;
 mod forget_command;
 mod grant_commands;
 mod home;
+mod key_commands;
 mod known_head;
 mod ledger_export;
 mod ledger_file;
+mod passphrase;
 mod plan_file;
 mod proof_file;
 mod queue_commands;
 mod restore;
 mod sandbox;
+mod secret_commands;
+mod server_key;
 mod session_commands;
 mod start;
 mod task_commands;
@@ -88,9 +92,6 @@ enum Command {
     Work(work_commands::WorkCommand),
     /// Check a proof from any Silas; needs nothing but the file and that Silas's public root key.
     Verify(proof_file::VerifyArgs),
-    /// Look at the keys.
-    #[command(subcommand)]
-    Key(proof_file::KeyCommand),
     /// Tell what happened, from the ledger.
     Activity {
         /// Tell how deciding goes instead: how quick, how often no, how often undone.
@@ -114,6 +115,16 @@ enum Command {
     /// See and revoke what is allowed.
     #[command(subcommand)]
     Grant(grant_commands::GrantCommand),
+    /// Say how the keys are kept; set, change or remove their passphrase; make a new terminal key.
+    #[command(subcommand)]
+    Key(key_commands::KeyCommand),
+    /// Keep secrets for plans: set, list, remove. Values are typed unseen and never shown.
+    #[command(subcommand)]
+    Secret(secret_commands::SecretCommand),
+    /// Open the vault of secrets with the passphrase, until Silas stops.
+    Unlock,
+    /// Lock the vault of secrets again.
+    Lock,
     /// End all running work now.
     Stop {
         /// Everything; there is no smaller stop yet.
@@ -210,7 +221,6 @@ fn main() -> ExitCode {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| plan_file::submit(&home, &file))
         }
         Command::Verify(verify) => proof_file::verify(&verify),
-        Command::Key(key) => proof_file::key(key, args.data_dir, args.config.as_deref()),
         Command::Work(work) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| work_commands::run(&home, work))
         }
@@ -244,6 +254,18 @@ fn main() -> ExitCode {
         }
         Command::Grant(grant) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| grant_commands::run(&home, grant))
+        }
+        Command::Key(key) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| key_commands::run(&home, &key))
+        }
+        Command::Secret(secret) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| secret_commands::run(&home, secret))
+        }
+        Command::Unlock => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| secret_commands::unlock(&home))
+        }
+        Command::Lock => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| secret_commands::lock(&home))
         }
         client => home::find(args.data_dir, args.config.as_deref()).and_then(|home| terminal::run(&home, client)),
     };

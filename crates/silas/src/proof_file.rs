@@ -1,12 +1,11 @@
 //! `silas verify FILE`: checks a proof that came from some Silas, with nothing but the public root key. Needs no data
-//! directory, no server and no network. `silas key show` prints the key.
+//! directory, no server and no network. `silas key root` prints the key.
 //!
 //! Exit codes: 0 verified, 1 refused, 2 what was given cannot be read as a proof at all.
 
-use crate::home;
 use crate::terminal::{Output, print_json};
 use anyhow::Result;
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::{Value, json};
 use silas_core::bundle::{self, BYTES_MAX, Bundle, Proven};
 use silas_core::signature::PublicKey;
@@ -14,24 +13,18 @@ use silas_gates::scrub;
 use silas_runtime::Story;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Args)]
 pub(crate) struct VerifyArgs {
     /// A file of `silas work proof`, or downloaded from the page.
     file: PathBuf,
-    /// The public root key of the Silas that it should come from; `silas key show` prints it there.
+    /// The public root key of the Silas that it should come from; `silas key root` prints it there.
     #[arg(long, value_name = "ROOTKEY", allow_hyphen_values = true)]
     key: Option<String>,
     #[command(flatten)]
     output: Output,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum KeyCommand {
-    /// Print the public root key, by which others can check your proofs. It is no secret.
-    Show,
 }
 
 const BAD_INPUT: u8 = 2;
@@ -39,13 +32,6 @@ const BAD_INPUT: u8 = 2;
 const LINE_CHARS_MAX: usize = 300;
 /// Lines of what a check printed.
 const OUTPUT_LINES_MAX: usize = 12;
-
-pub(crate) fn key(command: KeyCommand, data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
-    let KeyCommand::Show = command;
-    let home = home::find(data_dir, config)?;
-    println!("{}", String::from(home.root()?));
-    Ok(ExitCode::SUCCESS)
-}
 
 pub(crate) fn verify(args: &VerifyArgs) -> Result<ExitCode> {
     let input = read(args);
@@ -157,7 +143,7 @@ fn does_not_show(bundle: &Bundle, proven: &Proven, story: &Story, is_key_given: 
     let mut open = Vec::new();
     if !is_key_given {
         open.push(format!(
-            "Whose proof it is: root key {} was taken from the file itself. Compare it with `silas key show` of the \
+            "Whose proof it is: root key {} was taken from the file itself. Compare it with `silas key root` of the \
              machine that it should come from, or give it with --key.",
             String::from(bundle.root)
         ));

@@ -12,13 +12,16 @@ pub(crate) use print::{print_card, print_json, took};
 use crate::Command;
 use crate::exit::NotRunning;
 use crate::home::Home;
+use crate::key_commands;
 use crate::known_head;
+use crate::passphrase::Asked;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use print::{print_activity, print_cards, print_measures, print_status};
 use progress::Progress;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState};
+use silas_core::key_service::Protection;
 use silas_core::token::Verdict;
 use std::process::ExitCode;
 
@@ -77,6 +80,10 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
 fn pair(home: &Home) -> Result<ExitCode> {
     let address = silas_web::control::address(&home.path).map_err(|_| NotRunning)?;
     drop(Line::open(home)?);
+    if key_commands::protection(home)? == Protection::Passphrase {
+        let asked = Asked::default();
+        silas_sandbox::terminal_arm(&home.path, &mut || asked.get()).map_err(|e| anyhow!("{e}"))?;
+    }
     let code = silas_sandbox::terminal_pairing_code(&home.path).map_err(|e| anyhow!("{e}"))?;
     println!("Open this in the browser you want to pair, within 5 minutes:\n\n  {}/#pair={code}\n", address.trim());
     Ok(ExitCode::SUCCESS)

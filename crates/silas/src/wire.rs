@@ -5,7 +5,7 @@ use crate::home::Home;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Result, anyhow};
 use silas_agents::Minds;
-use silas_approval::{Engine, ServerKey};
+use silas_approval::{Engine, ServerKey, Vault};
 use silas_core::checkpoint::ServerCertificate;
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
@@ -27,7 +27,8 @@ pub(crate) struct Front {
     pub anchor: Anchor,
     pub terminal: Certificate,
     pub server_key: ServerKey,
-    pub server_certificate: ServerCertificate,
+    pub server_certificate: Option<ServerCertificate>,
+    pub vault: Vault,
     pub launcher: Arc<Launcher>,
     pub user_home: Option<String>,
     pub start_dir: Option<PathBuf>,
@@ -68,8 +69,7 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
         random: random.clone(),
         words: Words::new(front.user_home.clone()),
         places: Places { home: front.user_home.as_ref().map(PathBuf::from), data_dir: front.home.path.clone() },
-        // There is no vault yet: a plan may name a secret, and whoever asks for it learns that there is none.
-        secrets: Arc::new(|_| None),
+        vault: Arc::new(front.vault),
         options,
     };
     let stream = Stream::start(parts, front.terminal, env!("CARGO_PKG_VERSION")).await?;

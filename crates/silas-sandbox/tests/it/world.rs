@@ -9,7 +9,7 @@ use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::Phase;
 use silas_core::evidence::{Allowance, Anchor, Evidence};
 use silas_core::fail::{self, FailPoint};
-use silas_core::key_service::{KeyReply, KeyRequest, SignBody};
+use silas_core::key_service::{Ask, KeyReply, KeyRequest, Protection, SignBody};
 use silas_core::revocation::{RevocationBody, RevocationList, Withdrawal, WithdrawalBody, WithdrawalKind, Withdrawn};
 use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
@@ -90,7 +90,7 @@ pub(crate) fn server_body(key: &SigningKey) -> ServerCertificateBody {
 }
 
 /// What the trust kernel's helper does, with keys that everybody knows.
-pub(crate) fn key_helper(keys: &Path, request: &KeyRequest) -> KeyReply {
+pub(crate) fn key_helper(keys: &Path, request: &KeyRequest, _: Ask<'_>) -> KeyReply {
     assert_eq!(std::fs::metadata(keys).unwrap().permissions().mode() & 0o777, 0o700);
     match request {
         KeyRequest::Init { .. } => KeyReply::Ready {
@@ -98,7 +98,9 @@ pub(crate) fn key_helper(keys: &Path, request: &KeyRequest) -> KeyReply {
             root: public(&root_key()),
             terminal: certificate(&terminal_key(), DeviceKind::Terminal),
             is_new: true,
+            protection: Protection::Permissions,
         },
+        KeyRequest::Check => KeyReply::Checked,
         KeyRequest::Certify { body } => KeyReply::Certified {
             certificate: Certificate {
                 signature: sign(&root_key(), &canonical::text(body).unwrap()),

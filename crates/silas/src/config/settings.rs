@@ -117,6 +117,12 @@ pub(super) const SETTINGS: &[Setting] = &[
         about: "Whether plans work on a layer over your directory where the system can, or on a copy of every file.",
     },
     Setting {
+        key: "keys.keyring",
+        default: Default::YesNo(true),
+        rule: Rule::YesNo,
+        about: "Whether new keys are sealed with a key in the system's keyring, where there is one. `silas key` changes it later.",
+    },
+    Setting {
         key: "limits.ws_messages_per_minute_per_scope",
         default: Default::Number(60),
         rule: range(1, 100_000),

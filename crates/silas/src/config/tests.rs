@@ -44,6 +44,7 @@ fn everything_has_its_default() {
             web: Web { enabled: true, host: "127.0.0.1".to_owned(), port: 8420 },
             approval: Approval { plan_timeout_seconds: 300 },
             undo: Undo { window_seconds: 300 },
+            keys: Keys { keyring: true },
             sandbox: Sandbox {
                 default_memory_mb: 2048,
                 default_cpu_seconds: 600,

@@ -38,6 +38,7 @@ enum Event {
 }
 
 pub(super) fn run(mut line: Line<'_>) -> Result<ExitCode> {
+    line.ask_passphrase_first()?;
     let (tell, events) = mpsc::channel();
     let mut reader = line.take_reader()?;
     let from_server = tell.clone();

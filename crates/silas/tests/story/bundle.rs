@@ -78,7 +78,7 @@ fn the_golden_bug_fix_is_proved_on_another_machine_and_then_undone() {
     let (code, text) = silas.command(&["work", "proof", "1", "--out", file.to_str().unwrap()]);
     assert!(code == 1 && text.contains("not there yet"), "{text}");
     let written = fs::read_to_string(&file).unwrap();
-    let (code, root) = silas.command(&["key", "show"]);
+    let (code, root) = silas.command(&["key", "root"]);
     assert_eq!(code, 0, "{root}");
     let root = root.trim();
     assert!(silas.command(&["status"]).1.contains(root));
