@@ -160,7 +160,7 @@ fn the_server_key_approves_nothing() {
     let world = World::new();
     let server = SigningKey::from_bytes(&[11; 32]);
     let launcher = Launcher::fork(crate::world::key_helper).unwrap();
-    launcher.init_keys(&world.data, now(), "terminal").unwrap();
+    launcher.init_keys(&world.data, now(), "terminal", false).unwrap();
     let vouched = launcher.certify_server(&world.data, server_body(&server)).unwrap();
     launcher.seal(world.seal()).unwrap();
     let mut evidence = approve(&world.one_change());
