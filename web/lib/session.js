@@ -47,11 +47,13 @@ async function receive(message) {
     case 'challenge': return open(message);
     case 'welcome': return welcome(message);
     case 'message': {
-      set({ entries: upsert(state.entries, message.entry, ({ id }) => id), outbox: outbox.arrived(state.outbox, message.entry) });
+      const answering = state.answering?.reply === message.entry.id ? null : state.answering;
+      set({ answering, entries: upsert(state.entries, message.entry, ({ id }) => id), outbox: outbox.arrived(state.outbox, message.entry) });
       if (message.entry.sender === 'silas') announce(message.entry.text);
       return has(message.seq);
     }
     case 'cards': return receiveCards(message);
+    case 'draft': return set({ answering: message.draft });
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
     case 'activity': {
       set({ activity: message.activity, grants: message.grants, devices: message.devices });
@@ -106,6 +108,7 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     device: name,
     key: device?.key ?? '',
     revoking: null,
+    answering: null,
     loaded: true,
     decisions: {},
     holding: null,
@@ -210,6 +213,9 @@ export const askHouseRules = () => socket?.send({ type: 'house_rules' });
 
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });
+
+/** Ends what a model is saying; what was said stays. */
+export const interrupt = () => socket?.send({ type: 'interrupt' });
 
 /** Ends all running work; it can only take away and so needs no signature. */
 export function stopEverything() {

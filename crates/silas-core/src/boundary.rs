@@ -52,7 +52,7 @@ pub struct Policy<'a> {
     /// What the owner has signed and not taken back.
     pub receipts: &'a [ModelGrant],
     /// Whether the key is there, or none is needed. Asked only when everything before it holds.
-    pub has_key: &'a dyn Fn() -> bool,
+    pub has_key: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// A payload that may leave for one role. Private, so that no other payload can be rendered.

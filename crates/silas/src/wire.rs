@@ -4,14 +4,17 @@ use crate::config::Config;
 use crate::home::Home;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Result, anyhow};
-use silas_agents::Minds;
+use silas_agents::{Minds, Timeouts};
 use silas_approval::{Engine, ServerKey};
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
+use silas_core::model::{KeySource, Role};
+use silas_core::secret::Secret;
 use silas_core::{Clock, Random};
-use silas_runtime::{Options, Parts, Places, Stream, Words};
+use silas_runtime::{ModelOptions, Options, Parts, Places, SecretSource, Stream, Words};
 use silas_sandbox::Launcher;
 use silas_store::Store;
+use silas_store::model_calls::Caps;
 use silas_web::{Door, Listeners};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,18 +58,20 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     let store = open_store(&front.home)?;
     let engine = Engine::new(front.anchor.clone(), clock.clone(), random.clone());
     let options = options(&front);
+    // There is no vault yet: a plan or a model may name a secret, and whoever asks for it learns that there is none.
+    let secrets: SecretSource = Arc::new(|_| None);
     let parts = Parts {
         store,
         engine,
         server_key: front.server_key,
         launcher: front.launcher.clone(),
-        minds: Minds::none(),
+        minds: Minds::new(timeouts(&front.config)),
         clock: clock.clone(),
         random: random.clone(),
         words: Words::new(front.user_home.clone()),
         places: Places { home: front.user_home.as_ref().map(PathBuf::from), data_dir: front.home.path.clone() },
-        // There is no vault yet: a plan may name a secret, and whoever asks for it learns that there is none.
-        secrets: Arc::new(|_| None),
+        secrets: secrets.clone(),
+        keys: Arc::new(move |source| key(source, &secrets)),
         options,
     };
     let stream = Stream::start(parts, front.terminal, env!("CARGO_PKG_VERSION")).await?;
@@ -104,6 +109,44 @@ fn options(front: &Front) -> Options {
         nonce_ttl: Duration::from_secs(config.nonce_store.ttl_minutes * 60),
         chronicle_kept: Duration::from_secs(config.retention.chronicle_days * 24 * 3600),
         start_dir: front.start_dir.clone(),
+        models: models(config),
+    }
+}
+
+fn models(config: &Config) -> ModelOptions {
+    let models = &config.models;
+    let named =
+        [(Role::Proxy, &models.proxy, &models.proxy_key), (Role::Planner, &models.planner, &models.planner_key)];
+    let named = named.into_iter().filter_map(|(role, model, key)| {
+        let model = model.clone()?;
+        let key = key.clone().unwrap_or_else(|| KeySource::usual(model.provider()));
+        Some((role, model, key))
+    });
+    ModelOptions {
+        named: named.collect(),
+        local_only: models.local_only,
+        caps: Caps { day: models.daily_cap_cents * CENT, month: models.monthly_cap_cents * CENT },
+        calls_per_minute: config.limits.llm_calls_per_minute_per_scope,
+        turn_tokens_max: models.turn_budget_tokens,
+    }
+}
+
+/// In micro-dollars.
+const CENT: u64 = 10_000;
+
+fn timeouts(config: &Config) -> Timeouts {
+    let first = Duration::from_secs(config.models.timeout_seconds);
+    Timeouts { first, idle: first / 2, ..Timeouts::default() }
+}
+
+/// The key of a model, fetched when it is needed. An empty variable is no key.
+fn key(source: &KeySource, secrets: &SecretSource) -> Option<Secret> {
+    match source {
+        KeySource::None => None,
+        KeySource::Vault(reference) => secrets(reference),
+        KeySource::Variable(name) => {
+            std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| Secret::new(value.into_bytes()))
+        }
     }
 }
 

@@ -117,5 +117,5 @@ fn the_prompt_is_what_it_was() {
     let prompt = Prompt::render(&projected(Role::Proxy, payload)).unwrap();
     assert_eq!(prompt.system, include_str!("snapshot/proxy.system.txt").trim());
     // What people write is never a template.
-    assert_eq!(prompt.user, "# So far\n[owner] hi\n[silas] {{ wish }} <b>\n\n# Now\n[owner] and {% now %}?");
+    assert_eq!(prompt.user, "# So far\n[owner] hi\n[silas] {{ wish }} <b>\n# Now\n[owner] and {% now %}?");
 }

@@ -151,8 +151,8 @@ fn unknown_keys() {
             "E_CFG_KEY: `channels.web.prot` in FILE, line 4 is not a setting of this version. Did you mean `channels.web.port`?",
         ),
         (
-            "  models: {}\n",
-            "E_CFG_KEY: `models` in FILE, line 2 is not a setting of this version. Remove it; `silas config show` lists every key.",
+            "  personality: {}\n",
+            "E_CFG_KEY: `personality` in FILE, line 2 is not a setting of this version. Remove it; `silas config show` lists every key.",
         ),
         (
             "silas: {}\nsila: {}\n",

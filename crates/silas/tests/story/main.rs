@@ -22,6 +22,7 @@ mod kills;
 mod known_head;
 mod ledger;
 mod listeners;
+mod models;
 mod outside;
 mod page;
 mod projects;
