@@ -84,5 +84,5 @@ pub(super) fn events(data: &str) -> Option<Vec<Event>> {
 fn microusd(dollars: f64) -> Option<u64> {
     let micro = (dollars * 1e6).ceil();
     // Far above what any single answer costs, far below where a float is inexact.
-    (micro >= 0.0 && micro < 1e12).then_some(micro as u64)
+    (0.0..1e12).contains(&micro).then_some(micro as u64)
 }
