@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow, bail};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::json;
@@ -51,7 +52,9 @@ async fn run(rounds: usize) -> Result<()> {
         ask(&minds, &model).await?;
         let body =
             server.asked().first().map(|asked| asked.text.clone()).ok_or_else(|| anyhow!("nothing was asked"))?;
-        let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build_http();
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build(connector);
         fetch(&client, &server, &body).await?;
         for _ in 0..rounds {
             bare.push(fetch(&client, &server, &body).await?);
@@ -66,11 +69,7 @@ async fn run(rounds: usize) -> Result<()> {
     Ok(())
 }
 
-async fn fetch(
-    client: &Client<hyper_util::client::legacy::connect::HttpConnector, Full<Bytes>>,
-    server: &Server,
-    body: &str,
-) -> Result<Duration> {
+async fn fetch(client: &Client<HttpConnector, Full<Bytes>>, server: &Server, body: &str) -> Result<Duration> {
     let began = Instant::now();
     let request = hyper::Request::post(format!("{}/chat/completions", server.url()))
         .header("content-type", "application/json")

@@ -77,6 +77,8 @@ pub struct HttpModel {
 pub(crate) fn connection(timeouts: Timeouts) -> Result<Connection, Error> {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
+    // A question is one write; waiting for more of it would only cost time.
+    http.set_nodelay(true);
     http.set_connect_timeout(Some(timeouts.connect));
     let https = hyper_rustls::HttpsConnectorBuilder::new()
         .with_tls_config(trust::client()?)

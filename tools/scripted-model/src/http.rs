@@ -26,6 +26,8 @@ const PIECE_CHARS: usize = 9;
 
 /// Serves one connection until the client leaves or the script breaks it.
 pub(crate) fn serve(connection: &TcpStream, shared: &Shared) {
+    // Pieces leave as they are made, as those of a real provider do.
+    let _cannot_fail_on_a_socket = connection.set_nodelay(true);
     let mut reader = BufReader::new(connection);
     while let Ok(Some(asked)) = read(&mut reader) {
         let act = shared.take(asked.clone());

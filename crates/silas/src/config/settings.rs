@@ -213,6 +213,11 @@ pub(super) const SETTINGS: &[Setting] = &[
 ];
 
 impl Rule {
+    /// Whether a secret may stand there by mistake.
+    pub(super) fn is_near_secrets(&self) -> bool {
+        matches!(self, Rule::Key)
+    }
+
     /// "must be …"
     pub(super) fn words(&self) -> String {
         match self {
