@@ -3,6 +3,7 @@
 use crate::world::{KEY, READY, World, impatient, short};
 use scripted_model::{Act, Dialect, Script};
 use silas_agents::{Error, Outcome, Timeouts};
+use silas_core::model::ModelName;
 use std::time::Duration;
 
 const BOTH: [Dialect; 2] = [Dialect::OpenAi, Dialect::Anthropic];
@@ -144,10 +145,10 @@ async fn garbage_is_called_that() {
 
 #[tokio::test]
 async fn nobody_there_is_said_so() {
-    let world = World::new(Dialect::OpenAi, [says(READY)]);
-    let gone = World { server: scripted_model::Server::start(Script::new(Dialect::OpenAi, [])).unwrap(), ..world };
-    // The server that the model's name points to is gone with the first world's.
-    let error = gone.check().await.unwrap_err();
+    let mut world = World::new(Dialect::OpenAi, [says(READY)]);
+    // A port at which nothing has listened for decades.
+    world.name = ModelName::parse("compatible:test@http://127.0.0.1:1/v1").unwrap();
+    let error = world.check().await.unwrap_err();
     assert_eq!(error.code(), "E_LLM_UNREACHABLE");
 }
 
