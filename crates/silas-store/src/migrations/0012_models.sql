@@ -12,7 +12,9 @@ CREATE TABLE model_calls (
     input_tokens  INTEGER NOT NULL DEFAULT 0,
     output_tokens INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX model_calls_by_month ON model_calls (month, day);
+CREATE INDEX model_calls_by_day ON model_calls (day);
+CREATE INDEX model_calls_by_month ON model_calls (month);
+CREATE INDEX model_calls_by_time ON model_calls (at);
 
 -- What the owner added to the cap of a day or a month.
 CREATE TABLE budget_extensions (
@@ -20,3 +22,4 @@ CREATE TABLE budget_extensions (
     period   TEXT NOT NULL,
     microusd INTEGER NOT NULL CHECK (microusd >= 0)
 ) STRICT;
+CREATE INDEX budget_extensions_by_period ON budget_extensions (period);
