@@ -15,8 +15,8 @@ use silas_core::token::{Offer, Token};
 use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId};
 use silas_runtime::Resume;
 use silas_runtime::view::{
-    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, MeasureView, ModelsView, ProofView,
-    SessionView, SinceView, Snapshot, TaskView, Update,
+    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, MeasureView, ModelsView,
+    ProofView, SessionView, SinceView, Snapshot, TaskView, Update,
 };
 
 /// From the page.
