@@ -18,6 +18,10 @@
  * @typedef {{ type: 'bundle', execution: string }} BundleQuestion
  * @typedef {{ type: 'work_list' }} WorkListQuestion
  * @typedef {{ type: 'stop' }} Stop
+ * @typedef {{ type: 'interrupt' }} Interrupt
+ * @typedef {{ type: 'models' }} ModelsQuestion
+ * @typedef {{ type: 'model_add', grant: ModelGrant }} ModelAdd
+ * @typedef {{ type: 'model_check', role: Role }} ModelCheck
  * @typedef {{ type: 'verify' }} Verify
  * @typedef {{ type: 'tasks' }} TasksQuestion
  * @typedef {{ type: 'cards', from: number }} CardsQuestion
@@ -28,7 +32,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | WorkListQuestion | Stop | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | WorkListQuestion | Stop | Interrupt | ModelsQuestion | ModelAdd | ModelCheck | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -48,10 +52,12 @@
  * @typedef {{ type: 'dead_letters', dead_letters: DeadLetterView[] }} DeadLettersAnswer
  * @typedef {{ type: 'measures', measures: MeasureView[] }} MeasuresAnswer
  * @typedef {{ type: 'ledger_text', entry: LedgerTextView }} LedgerTextAnswer
+ * @typedef {{ type: 'models', models: ModelsView }} ModelsAnswer
+ * @typedef {{ type: 'asked', card: Card }} Asked
  * @typedef {{ type: 'done', message: string }} Done
  * @typedef {{ type: 'ledger', part: LedgerPart }} LedgerAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Delivered | Decided | WithdrawnAnswer | ProofAnswer | BundleAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | WithdrawnAnswer | ProofAnswer | BundleAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -69,7 +75,15 @@
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
  * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], devices: DeviceView[] }} ActivityUpdate
- * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate} Update
+ * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
+ * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | DraftUpdate} Update
+ * @typedef {{ reply: string, text: string }} DraftView
+ * @typedef {{ role: Role, model: string, host: string, is_local: boolean, key: string, has_key: boolean, price: string, is_configured: boolean, is_agreed: boolean }} ModelView
+ * @typedef {{ models: ModelView[], local_only: boolean, day: Spent, month: Spent }} ModelsView
+ * @typedef {{ period: string, microusd: number, cap_microusd: number }} Spent
+ * @typedef {'proxy' | 'planner'} Role
+ * @typedef {{ kind: 'model', model: string, roles: Role[], key: string, price: Price | null, policy_version: number }} ModelGrant
+ * @typedef {{ input: number, output: number }} Price
  * @typedef {{ at: string, n_entries: number }} SinceView
  * @typedef {{ session: string, session_type: 'stream' | 'side', title: string, created_at: string, last_active: string, turn_count: number, active: boolean, n_waiting: number }} SessionView
  * @typedef {{ execution: string, title: string, until: string }} UndoView
@@ -100,7 +114,7 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'house_rules' | 'root' | 'plan' | 'done' | 'report' | 'conflict'} CardKind
+ * @typedef {'pairing' | 'house_rules' | 'root' | 'model' | 'budget' | 'plan' | 'done' | 'report' | 'conflict'} CardKind
  * @typedef {'approve' | 'decline' | 'change' | 'proof' | 'dismiss'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
@@ -113,7 +127,7 @@
 
 /**
  * What is signed.
- * @typedef {'plan' | 'house_rules' | 'undo' | 'root' | 'step'} Kind
+ * @typedef {'plan' | 'house_rules' | 'undo' | 'root' | 'step' | 'model' | 'budget'} Kind
  * @typedef {'approved' | 'declined' | 'edit_requested' | 'conditional'} Verdict
  * @typedef {{ v: number, kind: Kind, scope: string, installation: string, epoch: number, work_item_id: string, plan_hash: string, shown: string, nonce: string, issued_at: string, expires_at: string, max_executions: number, approval_strength: string, conditions: Record<string, string> }} Offer
  * @typedef {{ offer: Offer, key: string, verdict: Verdict }} TokenBody

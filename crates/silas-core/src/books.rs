@@ -219,10 +219,9 @@ impl Books {
             AuditEvent::TokenSpent { token, execution, plan_hash, use_number } => {
                 self.spend(at, token, execution, plan_hash, *use_number)
             }
-            AuditEvent::RootGranted { token, .. } => {
-                let account = self.accounts.get(token).filter(|account| account.n_spent > 0).ok_or(Reason::NotSpent)?;
-                if account.kind == Kind::Root { Ok(()) } else { Err(Reason::OtherKind) }
-            }
+            AuditEvent::RootGranted { token, .. } => self.granted(token, Kind::Root),
+            AuditEvent::ModelAllowed { token, .. } => self.granted(token, Kind::Model),
+            AuditEvent::BudgetExtended { token, .. } => self.granted(token, Kind::Budget),
             AuditEvent::WorkStarted { work_item, execution, .. } => self.start(work_item, execution),
             AuditEvent::ChecksRun { execution, .. }
             | AuditEvent::StepRun { execution, .. }
@@ -266,6 +265,10 @@ impl Books {
             | AuditEvent::CardParked { .. }
             | AuditEvent::CardRenewed { .. }
             | AuditEvent::DecisionRefused { .. }
+            | AuditEvent::ModelCalled { .. }
+            | AuditEvent::ModelAnswered { .. }
+            | AuditEvent::ModelRefused { .. }
+            | AuditEvent::TurnRouted { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::InstructionRefused { .. }
             | AuditEvent::SecretStored { .. }
@@ -277,6 +280,12 @@ impl Books {
             | AuditEvent::DeadLetterRevived { .. }
             | AuditEvent::TextsExpired { .. } => Ok(()),
         }
+    }
+
+    /// A decision of this kind was spent for it.
+    fn granted(&self, token: &TokenId, kind: Kind) -> Result<(), Reason> {
+        let account = self.accounts.get(token).filter(|account| account.n_spent > 0).ok_or(Reason::NotSpent)?;
+        if account.kind == kind { Ok(()) } else { Err(Reason::OtherKind) }
     }
 
     fn begin_epoch(&mut self, epoch: u64) -> Result<(), Reason> {

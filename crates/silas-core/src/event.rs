@@ -5,10 +5,15 @@
 
 use crate::check::Outcome;
 use crate::checkpoint::Head;
+use crate::interaction::{ContextProfile, InteractionRegister};
+use crate::model::{Period, Role};
 use crate::taint::{Origin, Suspicion};
 use crate::task::{OperationId, TaskId};
 use crate::token::{Kind, Verdict};
-use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Taint, Timestamp, TokenId, WorkItemId};
+use crate::work::InteractionMode;
+use crate::{
+    CallId, CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Taint, Timestamp, TokenId, WorkItemId,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -106,6 +111,45 @@ pub enum AuditEvent {
     RootGranted {
         token: TokenId,
         place: Text,
+    },
+    /// The owner has agreed that what is said goes to this model.
+    ModelAllowed {
+        token: TokenId,
+        model: String,
+    },
+    BudgetExtended {
+        token: TokenId,
+        period: Period,
+        microusd: u64,
+    },
+    /// On disk before anything is sent. Without a `model_answered` after it, the whole reserve counts as spent.
+    ModelCalled {
+        call: CallId,
+        message: Option<MessageId>,
+        role: Role,
+        model: String,
+        reserved_microusd: u64,
+    },
+    /// `outcome` is `answered` or the code of what went wrong.
+    ModelAnswered {
+        call: CallId,
+        outcome: String,
+        input_tokens: u64,
+        output_tokens: u64,
+        microusd: u64,
+    },
+    /// Nothing was sent. `code` is one of the five of the boundary, or that of a limit.
+    ModelRefused {
+        role: Role,
+        code: String,
+    },
+    /// What the proxy made of a message.
+    TurnRouted {
+        message: MessageId,
+        route: String,
+        interaction_register: InteractionRegister,
+        interaction_mode: InteractionMode,
+        context_profile: ContextProfile,
     },
     TokenSpent {
         token: TokenId,
@@ -323,6 +367,12 @@ impl AuditEvent {
             | AuditEvent::CardRenewed { .. }
             | AuditEvent::DecisionRecorded { .. }
             | AuditEvent::DecisionRefused { .. }
+            | AuditEvent::ModelAllowed { .. }
+            | AuditEvent::BudgetExtended { .. }
+            | AuditEvent::ModelCalled { .. }
+            | AuditEvent::ModelAnswered { .. }
+            | AuditEvent::ModelRefused { .. }
+            | AuditEvent::TurnRouted { .. }
             | AuditEvent::TokenSpent { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::ExecutionResumed { .. }
@@ -362,6 +412,12 @@ impl AuditEvent {
             AuditEvent::DecisionRecorded { .. } => "decision_recorded",
             AuditEvent::DecisionRefused { .. } => "decision_refused",
             AuditEvent::RootGranted { .. } => "root_granted",
+            AuditEvent::ModelAllowed { .. } => "model_allowed",
+            AuditEvent::BudgetExtended { .. } => "budget_extended",
+            AuditEvent::ModelCalled { .. } => "model_called",
+            AuditEvent::ModelAnswered { .. } => "model_answered",
+            AuditEvent::ModelRefused { .. } => "model_refused",
+            AuditEvent::TurnRouted { .. } => "turn_routed",
             AuditEvent::TokenSpent { .. } => "token_spent",
             AuditEvent::ExecutionBlockedNoApproval { .. } => "execution_blocked_no_approval",
             AuditEvent::ExecutionResumed { .. } => "execution_resumed",

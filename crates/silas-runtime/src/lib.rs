@@ -6,7 +6,7 @@
 //! ([`consumer`]). What is said gets to whoever follows the Stream by way of the outbox ([`listeners`]). Every step is in the ledger, from which [`activity`] and [`proof`] tell it.
 //!
 //! Deliberately absent: private keys, the owner's files (the launcher's helpers touch those, never this process), and
-//! any decision of a model's.
+//! any decision of a model's. What is sent to one passes [`spending`] and the checks of [`models`] first.
 
 mod activity;
 mod consumer;
@@ -16,11 +16,13 @@ mod grants;
 mod letters;
 mod listeners;
 mod measures;
+mod models;
 mod pairing;
 mod places;
 mod proof;
 mod review;
 mod secrets;
+mod spending;
 mod start;
 mod stream;
 mod tasks;
@@ -36,6 +38,7 @@ mod work_list;
 
 pub use forget::words as forget_words;
 pub use listeners::{Attached, Listener, Resume};
+pub use models::{KeyRing, ModelOptions};
 pub use pairing::Newcomer;
 pub use places::Places;
 pub use proof::Story;

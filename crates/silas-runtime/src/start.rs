@@ -115,6 +115,7 @@ impl Stream {
     /// Stops taking work, ends what runs, and writes down the stop.
     pub async fn stop(&self) -> Result<(), Trouble> {
         self.stop_consumer().await;
+        self.stop_thinking().await;
         self.stop_work(Stop::Leaving);
         let noting = self.store.write(|tx| {
             tx.record(&AuditEvent::StreamStopped {})?;

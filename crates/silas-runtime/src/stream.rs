@@ -4,6 +4,8 @@ use crate::activity::{self, Beside};
 use crate::consumer::Holds;
 use crate::grants;
 use crate::letters;
+use crate::models::{KeyRing, ModelOptions};
+use crate::turn::Turn;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, Entry, GrantView, Sender, Snapshot, UndoView, Update, WorkView,
 };
@@ -17,16 +19,16 @@ use silas_core::device::Certificate;
 use silas_core::event::Text;
 use silas_core::revocation::Revocations;
 use silas_core::roots::Place;
-use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, reflex};
+use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, Timestamp, reflex};
 use silas_sandbox::Launcher;
 use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, undo_records};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::{broadcast, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tracing::Instrument;
 
 /// What the owner may turn.
@@ -45,6 +47,7 @@ pub struct Options {
     pub chronicle_kept: Duration,
     /// Where Silas was started; offered as the first directory.
     pub start_dir: Option<PathBuf>,
+    pub models: ModelOptions,
 }
 
 /// What a stream is made of.
@@ -63,6 +66,8 @@ pub struct Parts {
     pub places: Places,
     /// Asked when a command wants a secret that its plan names.
     pub vault: Arc<Vault>,
+    /// Asked for the key of a model, each time that it is asked.
+    pub keys: KeyRing,
     pub options: Options,
 }
 
@@ -78,6 +83,7 @@ pub struct Stream {
     pub(crate) words: Words,
     pub(crate) places: Places,
     pub(crate) vault: Arc<Vault>,
+    pub(crate) keys: KeyRing,
     pub(crate) options: Options,
     /// The leases that turns and workers of this process hold. Written by them, read by the consumer.
     pub(crate) holds: Holds,
@@ -86,6 +92,12 @@ pub struct Stream {
     stopping: watch::Sender<bool>,
     /// Work under way: what it shows and how to stop it. Written by the workers, bounded by what the owner approves.
     running: Mutex<BTreeMap<ExecutionId, Running>>,
+    /// Turns that wait for a model. Written by whoever begins one, ended at the stop; one at a time for each scope.
+    thinking: Mutex<JoinSet<()>>,
+    /// When models were asked in the last minute; bounded by the limit for it.
+    calls: Mutex<VecDeque<Timestamp>>,
+    /// Moves when the owner interrupts whatever a model is saying.
+    interrupt: watch::Sender<u64>,
     /// The last entry that a checkpoint names.
     pub(crate) checkpointed: AtomicU64,
     /// What the last check of the ledger said.
@@ -129,11 +141,15 @@ impl Stream {
             words: parts.words,
             places: parts.places,
             vault: parts.vault,
+            keys: parts.keys,
             options: parts.options,
             holds: Holds::default(),
             consumer: Mutex::new(None),
             stopping: watch::Sender::new(false),
             running: Mutex::new(BTreeMap::new()),
+            thinking: Mutex::new(JoinSet::new()),
+            calls: Mutex::new(VecDeque::new()),
+            interrupt: watch::Sender::new(0),
             checkpointed: AtomicU64::new(0),
             verified: Mutex::new(None),
             updates,
@@ -278,8 +294,40 @@ impl Stream {
         }
     }
 
+    /// Answers a message in a task of its own, where its channel does not wait for it.
+    pub(crate) fn think(self: &Arc<Self>, turn: Turn) {
+        let stream = self.clone();
+        let mut thinking = lock(&self.thinking);
+        while let Some(ended) = thinking.try_join_next() {
+            if let Err(cause) = ended {
+                tracing::error!(%cause, "a turn ended unexpectedly; its message will be delivered again");
+            }
+        }
+        thinking.spawn(async move { stream.respond(turn).await }.in_current_span());
+    }
+
+    /// Turns that are cut short by this are answered after the next start.
+    pub(crate) async fn stop_thinking(&self) {
+        let mut thinking = std::mem::take(&mut *lock(&self.thinking));
+        thinking.shutdown().await;
+    }
+
+    /// Ends what a model is saying; what was said so far stays.
+    pub fn interrupt(&self) {
+        self.interrupt.send_modify(|n| *n += 1);
+    }
+
+    pub(crate) fn interrupts(&self) -> watch::Receiver<u64> {
+        self.interrupt.subscribe()
+    }
+
+    pub(crate) fn calls(&self) -> MutexGuard<'_, VecDeque<Timestamp>> {
+        lock(&self.calls)
+    }
+
     /// Ends all running work. Copies are thrown away; only what is being put in place already is finished.
     pub fn stop_all(&self) {
+        self.interrupt();
         self.stop_work(Stop::Owner);
     }
 
@@ -333,7 +381,12 @@ fn page(cards: Vec<Card>, from: usize) -> CardsPage {
 fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
     let mut open = cards::list_open(tx)?;
     open.sort_by_key(|card| match card.face.kind {
-        CardKind::Root | CardKind::Plan | CardKind::HouseRules | CardKind::Pairing => 0,
+        CardKind::Root
+        | CardKind::Model
+        | CardKind::Budget
+        | CardKind::Plan
+        | CardKind::HouseRules
+        | CardKind::Pairing => 0,
         CardKind::Done | CardKind::Report | CardKind::Conflict => 1,
     });
     Ok(open)

@@ -8,6 +8,7 @@ use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::device::DeviceKind;
 use silas_core::execution::ExecutionState;
+use silas_core::model::Role;
 use silas_core::session::SessionType;
 use silas_core::task::{TaskId, TaskState};
 use silas_core::{ExecutionId, InstallationId, KeyId, MessageId, SessionId, Timestamp, TokenId, WorkItemId};
@@ -45,8 +46,61 @@ pub struct Snapshot {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Update {
     Cards(CardsPage),
-    Work { work: WorkView },
-    Activity { activity: ActivityView, grants: Vec<GrantView>, devices: Vec<DeviceView> },
+    Work {
+        work: WorkView,
+    },
+    Activity {
+        activity: ActivityView,
+        grants: Vec<GrantView>,
+        devices: Vec<DeviceView>,
+    },
+    /// An answer as far as it is made; the entry with the same id takes its place.
+    Draft {
+        draft: DraftView,
+    },
+}
+
+/// What a model has said so far.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct DraftView {
+    /// The id that the answer will have.
+    pub reply: MessageId,
+    /// Whole sentences, all of them from the beginning.
+    pub text: String,
+}
+
+/// The model of one role.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ModelView {
+    pub role: Role,
+    pub model: String,
+    /// To whom everything is sent.
+    pub host: String,
+    pub is_local: bool,
+    /// Where the key is, in words.
+    pub key: String,
+    pub has_key: bool,
+    pub price: String,
+    /// Named by the configuration, not by `silas model add`.
+    pub is_configured: bool,
+    /// Whether the owner has agreed that what is said goes there.
+    pub is_agreed: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ModelsView {
+    pub models: Vec<ModelView>,
+    pub local_only: bool,
+    pub day: Spent,
+    pub month: Spent,
+}
+
+/// What was spent on models, and what may be.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Spent {
+    pub period: String,
+    pub microusd: u64,
+    pub cap_microusd: u64,
 }
 
 /// Cards of the review queue, in order.

@@ -197,6 +197,19 @@ impl Session {
                 self.stream.stop_all();
                 None
             }
+            ClientMessage::Interrupt {} => {
+                self.stream.interrupt();
+                None
+            }
+            ClientMessage::Models {} => Some(match self.stream.models().await {
+                Ok(models) => ServerMessage::Models { models },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::ModelAdd { grant } => Some(match self.stream.offer_model(grant).await {
+                Ok(card) => ServerMessage::Asked { card: Box::new(card) },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::ModelCheck { role } => Some(done(self.stream.check_model(role).await)),
             ClientMessage::Verify {} => Some(match self.stream.verify_ledger().await {
                 Ok(report) => ServerMessage::Verified { report },
                 Err(trouble) => error(trouble),

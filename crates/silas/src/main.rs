@@ -16,6 +16,7 @@ mod key_commands;
 mod known_head;
 mod ledger_export;
 mod ledger_file;
+mod model_commands;
 mod passphrase;
 mod plan_file;
 mod proof_file;
@@ -147,6 +148,9 @@ enum Command {
     /// Keep your tasks.
     #[command(subcommand)]
     Task(task_commands::TaskCommand),
+    /// Choose the models that Silas may ask, test them, and see what they cost.
+    #[command(subcommand)]
+    Model(model_commands::ModelCommand),
     /// See what could not be done and was put aside, and have it tried again.
     #[command(subcommand)]
     Queue(queue_commands::QueueCommand),
@@ -248,6 +252,9 @@ fn main() -> ExitCode {
         Command::Restore { file, replace } => restore::run(&file, args.data_dir, args.config.as_deref(), replace),
         Command::Task(task) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| task_commands::run(&home, task))
+        }
+        Command::Model(model) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| model_commands::run(&home, model))
         }
         Command::Device(device) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| device_commands::run(&home, device))

@@ -22,7 +22,8 @@ pub(crate) struct Problem {
 impl Problem {
     /// A value that its setting's rule does not allow.
     pub(super) fn value(setting: &Setting, given: &Given, fix: String) -> Self {
-        let said = shown(&given.scalar.text);
+        // Whoever puts a key there by mistake must not find it in a log.
+        let said = if setting.rule.is_near_secrets() { "…".to_owned() } else { shown(&given.scalar.text) };
         Problem {
             code: "E_CFG_VALUE",
             subject: setting.key.to_owned(),

@@ -4,6 +4,7 @@
 
 use super::problem::Problem;
 use serde_json::{Value, json};
+use silas_core::model::{KeySource, ModelName};
 use silas_core::plan::yaml::Scalar;
 use std::collections::BTreeMap;
 
@@ -39,8 +40,15 @@ pub(super) enum Rule {
     Name,
     AbsolutePath,
     Loopback,
+    /// A model by its name.
+    Model,
+    /// Where a key is.
+    Key,
     YesNo,
-    Range { min: u64, max: u64 },
+    Range {
+        min: u64,
+        max: u64,
+    },
 }
 
 const fn range(min: u64, max: u64) -> Rule {
@@ -123,6 +131,61 @@ pub(super) const SETTINGS: &[Setting] = &[
         about: "Whether new keys are sealed with a key in the system's keyring, where there is one. `silas key` changes it later.",
     },
     Setting {
+        key: "models.proxy",
+        default: Default::Null,
+        rule: Rule::Model,
+        about: "The model that answers what Silas does not understand by itself, as openrouter:anthropic/claude-haiku-4-5. null: the one of `silas model add`, or none. You are asked before anything is sent.",
+    },
+    Setting {
+        key: "models.proxy_key",
+        default: Default::Null,
+        rule: Rule::Key,
+        about: "Where its key is: env:VARIABLE, secret:NAME or none. null: the provider's usual variable, as OPENROUTER_API_KEY. Never the key itself.",
+    },
+    Setting {
+        key: "models.planner",
+        default: Default::Null,
+        rule: Rule::Model,
+        about: "The model that writes plans. null: the one of `silas model add`, or none.",
+    },
+    Setting { key: "models.planner_key", default: Default::Null, rule: Rule::Key, about: "Where its key is." },
+    Setting {
+        key: "models.local_only",
+        default: Default::YesNo(false),
+        rule: Rule::YesNo,
+        about: "Whether only models on this machine may be asked.",
+    },
+    Setting {
+        key: "models.daily_cap_cents",
+        default: Default::Number(200),
+        rule: range(0, 1_000_000),
+        about: "What models may cost in a day (UTC), in cents. Checked before each question; a card can add to it.",
+    },
+    Setting {
+        key: "models.monthly_cap_cents",
+        default: Default::Number(2000),
+        rule: range(0, 10_000_000),
+        about: "What models may cost in a month (UTC), in cents.",
+    },
+    Setting {
+        key: "models.turn_budget_tokens",
+        default: Default::Number(100_000),
+        rule: range(1000, 10_000_000),
+        about: "Tokens that one message of yours may use up, every question counted at its largest.",
+    },
+    Setting {
+        key: "models.timeout_seconds",
+        default: Default::Number(90),
+        rule: range(1, 3600),
+        about: "How long a model may take to begin its answer; half of it between two pieces.",
+    },
+    Setting {
+        key: "limits.llm_calls_per_minute_per_scope",
+        default: Default::Number(30),
+        rule: range(1, 10_000),
+        about: "Questions to models in a minute.",
+    },
+    Setting {
         key: "limits.ws_messages_per_minute_per_scope",
         default: Default::Number(60),
         rule: range(1, 100_000),
@@ -156,12 +219,19 @@ pub(super) const SETTINGS: &[Setting] = &[
 ];
 
 impl Rule {
+    /// Whether a secret may stand there by mistake.
+    pub(super) fn is_near_secrets(&self) -> bool {
+        matches!(self, Rule::Key)
+    }
+
     /// "must be …"
     pub(super) fn words(&self) -> String {
         match self {
             Rule::Name => "1 to 64 letters, digits, `.`, `_` or `-`".to_owned(),
             Rule::AbsolutePath => "an absolute path or null".to_owned(),
             Rule::Loopback => "an address of this machine: 127.0.0.1, localhost or ::1".to_owned(),
+            Rule::Model => "a model as PROVIDER:MODEL or PROVIDER:MODEL@URL, or null".to_owned(),
+            Rule::Key => "env:VARIABLE, secret:NAME, none or null".to_owned(),
             Rule::YesNo => "true or false".to_owned(),
             Rule::Range { min, max } => format!("a whole number from {min} to {max}"),
         }
@@ -190,6 +260,8 @@ impl Rule {
                         .to_owned())
                 }
             },
+            Rule::Model => ModelName::parse(text).map(|name| json!(name)).map_err(|bad| format!("{bad}.")),
+            Rule::Key => KeySource::parse(text).map(|source| json!(source)).map_err(|bad| format!("{bad}.")),
             Rule::YesNo => match plain {
                 Some("true") => Ok(json!(true)),
                 Some("false") => Ok(json!(false)),

@@ -51,7 +51,18 @@ fn everything_has_its_default() {
                 default_timeout_seconds: 600,
                 layered_copies: true,
             },
-            limits: Limits { ws_messages_per_minute_per_scope: 60 },
+            models: Models {
+                proxy: None,
+                proxy_key: None,
+                planner: None,
+                planner_key: None,
+                local_only: false,
+                daily_cap_cents: 200,
+                monthly_cap_cents: 2000,
+                turn_budget_tokens: 100_000,
+                timeout_seconds: 90,
+            },
+            limits: Limits { llm_calls_per_minute_per_scope: 30, ws_messages_per_minute_per_scope: 60 },
             backpressure: Backpressure { shutdown_grace_seconds: 30 },
             nonce_store: NonceStore { freshness_seconds: 300, ttl_minutes: 40 },
             retention: Retention { chronicle_days: 90 },
@@ -67,7 +78,9 @@ fn the_file_in_the_repository_is_the_reference() {
     assert_eq!(loaded.config, defaults(), "it says what is so without it");
     for (key, origin) in loaded.origin {
         let written = matches!(origin, Origin::File { .. });
-        assert_eq!(written, key != "data_dir", "{key}: {origin}, and null is the default of one key only");
+        let is_null =
+            ["data_dir", "models.proxy", "models.proxy_key", "models.planner", "models.planner_key"].contains(&key);
+        assert_eq!(written, !is_null, "{key}: {origin}, and null is the default of these keys only");
     }
 }
 
@@ -152,8 +165,8 @@ fn unknown_keys() {
             "E_CFG_KEY: `channels.web.prot` in FILE, line 4 is not a setting of this version. Did you mean `channels.web.port`?",
         ),
         (
-            "  models: {}\n",
-            "E_CFG_KEY: `models` in FILE, line 2 is not a setting of this version. Remove it; `silas config show` lists every key.",
+            "  personality: {}\n",
+            "E_CFG_KEY: `personality` in FILE, line 2 is not a setting of this version. Remove it; `silas config show` lists every key.",
         ),
         (
             "silas: {}\nsila: {}\n",
@@ -261,4 +274,17 @@ fn nothing_of_a_file_steers_the_terminal() {
         let said = load(text, &[]).unwrap_err().to_string();
         assert!(!said.chars().any(char::is_control), "{said:?}");
     }
+}
+
+#[test]
+fn models_are_named_and_their_keys_are_only_pointed_at() {
+    let loaded = load("  models:\n    proxy: \"openai:gpt-5-mini\"\n    proxy_key: env:MY_KEY\n", &[]).unwrap();
+    assert_eq!(loaded.config.models.proxy.unwrap().to_string(), "openai:gpt-5-mini");
+    assert_eq!(loaded.config.models.proxy_key.unwrap().to_string(), "env:MY_KEY");
+    let said = problem("  models:\n    proxy: gpt-5\n", &[]);
+    assert!(said.contains("E_CFG_VALUE") && said.contains("PROVIDER:MODEL"), "{said}");
+    let said = problem("  models:\n    proxy_key: sk-live-0123456789\n", &[]);
+    assert!(said.contains("models.proxy_key") && !said.contains("live-0123"), "{said}");
+    let said = problem("  models:\n    proxy: \"compatible:m@http://far.example/v1\"\n", &[]);
+    assert!(said.contains("unencrypted"), "{said}");
 }

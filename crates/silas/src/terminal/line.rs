@@ -132,6 +132,22 @@ impl<'h> Line<'h> {
         Ok(serde_json::from_value(self.snapshot["installation"].clone())?)
     }
 
+    /// From here on Ctrl-C ends what a model is saying, not this command; a second one ends both.
+    pub(crate) fn interrupt_on_ctrl_c(&self) -> Result<()> {
+        let mut writer = self.writer.try_clone()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::spawn(move || {
+            runtime.block_on(async {
+                if tokio::signal::ctrl_c().await.is_ok() {
+                    let _gone = writeln!(writer, "{}", json!({ "type": "interrupt" }));
+                    let _second = tokio::signal::ctrl_c().await;
+                    std::process::exit(130);
+                }
+            });
+        });
+        Ok(())
+    }
+
     pub(crate) fn say(&mut self, text: &str) -> Result<()> {
         let message = self.signed(text)?;
         self.send(&json!({ "type": "message", "message": message }))

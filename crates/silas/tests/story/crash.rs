@@ -3,6 +3,7 @@
 
 use crate::harness::{Gone, Line, Silas};
 use crate::kills;
+use crate::models::crash_while_asking;
 use crate::traces::Traces;
 use silas_core::card::{CardKind, CardState};
 use silas_core::fail::FailPoint;
@@ -152,5 +153,8 @@ at! {
         task_prepared: TaskPrepared,
         task_written: TaskWritten,
         outbox_drained: OutboxDrained,
+    }
+    crash_while_asking {
+        model_reserved: ModelReserved,
     }
 }

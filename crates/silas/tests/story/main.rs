@@ -24,6 +24,7 @@ mod kills;
 mod known_head;
 mod ledger;
 mod listeners;
+mod models;
 mod outside;
 mod page;
 mod passphrase;
