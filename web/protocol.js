@@ -15,7 +15,13 @@
  * @typedef {{ type: 'withdraw', withdrawal: Withdrawal }} Withdraw
  * @typedef {{ type: 'house_rules' }} HouseRulesQuestion
  * @typedef {{ type: 'proof', execution: string }} Proof
+ * @typedef {{ type: 'bundle', execution: string }} BundleQuestion
+ * @typedef {{ type: 'work_list' }} WorkListQuestion
  * @typedef {{ type: 'stop' }} Stop
+ * @typedef {{ type: 'interrupt' }} Interrupt
+ * @typedef {{ type: 'models' }} ModelsQuestion
+ * @typedef {{ type: 'model_add', grant: ModelGrant }} ModelAdd
+ * @typedef {{ type: 'model_check', role: Role }} ModelCheck
  * @typedef {{ type: 'verify' }} Verify
  * @typedef {{ type: 'tasks' }} TasksQuestion
  * @typedef {{ type: 'cards', from: number }} CardsQuestion
@@ -26,7 +32,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | Stop | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | WorkListQuestion | Stop | Interrupt | ModelsQuestion | ModelAdd | ModelCheck | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -37,6 +43,8 @@
  * @typedef {{ type: 'decided', request_id: string, recorded: boolean, message: string }} Decided
  * @typedef {{ type: 'withdrawn', done: boolean, message: string }} WithdrawnAnswer
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
+ * @typedef {{ type: 'bundle', execution: string, bundle: string }} BundleAnswer
+ * @typedef {{ type: 'work_list', work_list: WorkItemView[] }} WorkListAnswer
  * @typedef {{ type: 'verified', report: LedgerReport }} Verified
  * @typedef {{ type: 'tasks', tasks: TaskView[] }} TasksAnswer
  * @typedef {{ type: 'cards_page', from: number, cards: Card[], n_more_cards: number }} CardsAnswer
@@ -44,10 +52,12 @@
  * @typedef {{ type: 'dead_letters', dead_letters: DeadLetterView[] }} DeadLettersAnswer
  * @typedef {{ type: 'measures', measures: MeasureView[] }} MeasuresAnswer
  * @typedef {{ type: 'ledger_text', entry: LedgerTextView }} LedgerTextAnswer
+ * @typedef {{ type: 'models', models: ModelsView }} ModelsAnswer
+ * @typedef {{ type: 'asked', card: Card }} Asked
  * @typedef {{ type: 'done', message: string }} Done
  * @typedef {{ type: 'ledger', part: LedgerPart }} LedgerAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Delivered | Decided | WithdrawnAnswer | ProofAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | WithdrawnAnswer | ProofAnswer | BundleAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -67,7 +77,15 @@
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
  * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], devices: DeviceView[] }} ActivityUpdate
- * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate} Update
+ * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
+ * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | DraftUpdate} Update
+ * @typedef {{ reply: string, text: string }} DraftView
+ * @typedef {{ role: Role, model: string, host: string, is_local: boolean, key: string, has_key: boolean, price: string, is_configured: boolean, is_agreed: boolean }} ModelView
+ * @typedef {{ models: ModelView[], local_only: boolean, day: Spent, month: Spent }} ModelsView
+ * @typedef {{ period: string, microusd: number, cap_microusd: number }} Spent
+ * @typedef {'proxy' | 'planner'} Role
+ * @typedef {{ kind: 'model', model: string, roles: Role[], key: string, price: Price | null, policy_version: number }} ModelGrant
+ * @typedef {{ input: number, output: number }} Price
  * @typedef {{ at: string, n_entries: number }} SinceView
  * @typedef {{ session: string, session_type: 'stream' | 'side', title: string, created_at: string, last_active: string, turn_count: number, active: boolean, n_waiting: number }} SessionView
  * @typedef {{ execution: string, title: string, until: string }} UndoView
@@ -86,7 +104,8 @@
  * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
  * @typedef {{ name: string, value: string, target: string, note: string }} MeasureView
- * @typedef {{ execution: string, title: string, outcome: Outcome, claim: string, caveats: string[], steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[] }} ProofView
+ * @typedef {{ execution: string, title: string, state: ExecutionState, outcome: Outcome, claim: string, caveats: string[], steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[], no_bundle: string | null }} ProofView
+ * @typedef {{ execution: string, work_item: string, title: string, place: string, state: ExecutionState, outcome: Outcome | null, files: number, started_at: string, ended_at: string | null, undo_until: string | null, has_proof: boolean }} WorkItemView
  * @typedef {{ title: string, note: string }} ProofStep
  * @typedef {{ after: number, links: Link[], head: Head | null }} LedgerPart
  * @typedef {{ seq: number, hash: string }} Head
@@ -97,7 +116,7 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'house_rules' | 'root' | 'plan' | 'done' | 'report' | 'conflict'} CardKind
+ * @typedef {'pairing' | 'house_rules' | 'root' | 'model' | 'budget' | 'plan' | 'done' | 'report' | 'conflict'} CardKind
  * @typedef {'approve' | 'decline' | 'change' | 'proof' | 'dismiss'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
@@ -110,7 +129,7 @@
 
 /**
  * What is signed.
- * @typedef {'plan' | 'house_rules' | 'undo' | 'root' | 'step'} Kind
+ * @typedef {'plan' | 'house_rules' | 'undo' | 'root' | 'step' | 'model' | 'budget'} Kind
  * @typedef {'approved' | 'declined' | 'edit_requested' | 'conditional'} Verdict
  * @typedef {{ v: number, kind: Kind, scope: string, installation: string, epoch: number, work_item_id: string, plan_hash: string, shown: string, nonce: string, issued_at: string, expires_at: string, max_executions: number, approval_strength: string, conditions: Record<string, string> }} Offer
  * @typedef {{ offer: Offer, key: string, verdict: Verdict }} TokenBody
@@ -128,7 +147,9 @@
  * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null }} CheckResult
  * @typedef {{ runner: string, passed: number, failed: number, skipped: number }} Tests
  * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
- * @typedef {{ directory?: string, path: string, added: number, removed: number, lines: DiffLine[] | null }} FileDiff
+ * @typedef {'running' | 'applied' | 'ended' | 'undone'} ExecutionState
+ * @typedef {{ directory?: string, path: string, renamed_from?: string, mode_before?: FileMode, mode_after?: FileMode, added: number, removed: number, lines: DiffLine[] | null, is_verbatim?: boolean }} FileDiff
+ * @typedef {{ file: number } | 'link'} FileMode
  * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine
  */
 

@@ -25,6 +25,7 @@ const SHELL = [
   '/lib/canonical.js',
   '/lib/database.js',
   '/lib/decision.js',
+  '/lib/download.js',
   '/lib/html.js',
   '/lib/icons.js',
   '/lib/keys.js',

@@ -26,8 +26,8 @@ function Line({ line }) {
   </li>`;
 }
 
-/** The path, with its directory where a plan changes several. @param {FileDiff} diff */
-const named = (diff) => strict(diff.directory ? `${diff.directory}/${diff.path}` : diff.path);
+/** The path, with its directory where a plan changes several, and from where it moved. @param {FileDiff} diff */
+const named = (diff) => strict(`${diff.renamed_from ? `${diff.renamed_from} → ` : ''}${diff.directory ? `${diff.directory}/` : ''}${diff.path}`);
 
 /** @param {{ diffs: FileDiff[] }} props */
 export function Diffs({ diffs }) {
@@ -35,6 +35,8 @@ export function Diffs({ diffs }) {
     <figcaption><span class="path">${named(diff)}</span><${Counts} diff=${diff} /></figcaption>
     ${diff.lines === null
       ? html`<p class="diff-none">Not text, or too large to show.</p>`
+      : diff.renamed_from && diff.added + diff.removed === 0
+      ? html`<p class="diff-none">Moved, unchanged.</p>`
       : html`<ol>${diff.lines.map((line, at) => html`<${Line} key=${at} line=${line} />`)}</ol>`}
   </figure>`);
 }

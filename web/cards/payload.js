@@ -55,6 +55,8 @@ export function signedDetails({ offer, payload }) {
     const parsed = JSON.parse(payload);
     if (offer.kind === 'plan') return planDetails(parsed).filter(({ lines }) => lines.length > 0);
     if (offer.kind === 'root') return [{ title: 'Directory', lines: [parsed.place.path] }];
+    if (offer.kind === 'model') return [{ title: 'Goes to', lines: [parsed.model] }, { title: 'For', lines: parsed.roles }, { title: 'Key', lines: [parsed.key] }];
+    if (offer.kind === 'budget') return [{ title: 'Adds', lines: [`$${(parsed.microusd / 1_000_000).toFixed(2)} for ${parsed.period}`] }];
     return [];
   } catch {
     // The dock says that card and request differ; there is nothing to read out here.

@@ -13,7 +13,7 @@ import { sign } from './keys.js';
 /** @typedef {{ face: Face, offer: Offer | null, payload: string | null }} Question */
 
 /** Which kind of approval each card may carry; a report or a conflict carries none. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
-const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', plan: 'plan', done: 'undo' };
+const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', plan: 'plan', done: 'undo' };
 
 /**
  * Whether a card's offer is about exactly what the card shows.

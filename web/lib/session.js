@@ -3,6 +3,7 @@
 // owner does. Decides nothing itself.
 
 import { answer } from './decision.js';
+import { download } from './download.js';
 import { devices, sign, signWithdrawal } from './keys.js';
 import * as outbox from './outbox.js';
 import { openSocket } from './socket.js';
@@ -47,11 +48,13 @@ async function receive(message) {
     case 'challenge': return open(message);
     case 'welcome': return welcome(message);
     case 'message': {
-      set({ entries: upsert(state.entries, message.entry, ({ id }) => id), outbox: outbox.arrived(state.outbox, message.entry) });
+      const answering = state.answering?.reply === message.entry.id ? null : state.answering;
+      set({ answering, entries: upsert(state.entries, message.entry, ({ id }) => id), outbox: outbox.arrived(state.outbox, message.entry) });
       if (message.entry.sender === 'silas') announce(message.entry.text);
       return has(message.seq);
     }
     case 'cards': return receiveCards(message);
+    case 'draft': return set({ answering: message.draft });
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
     case 'activity': {
       set({ activity: message.activity, grants: message.grants, devices: message.devices });
@@ -62,6 +65,7 @@ async function receive(message) {
     case 'withdrawn': return withdrawn(message);
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? set({ proofs: { ...state.proofs, [message.proof.execution]: message.proof } }) : undefined;
+    case 'bundle': return 'bundle' in message ? download(bundleName(message.execution), message.bundle) : undefined;
     case 'error': return refused(message);
     default: return undefined;
   }
@@ -106,6 +110,7 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     device: name,
     key: device?.key ?? '',
     revoking: null,
+    answering: null,
     loaded: true,
     decisions: {},
     holding: null,
@@ -210,6 +215,14 @@ export const askHouseRules = () => socket?.send({ type: 'house_rules' });
 
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });
+
+/** What the file of a proof is called. @param {string} execution */
+export const bundleName = (execution) => `silas-${execution.slice('exec-'.length, 'exec-'.length + 8)}.proof`;
+
+/** Asks for the proof as a file that anybody can check. @param {string} execution */
+export const askBundle = (execution) => socket?.send({ type: 'bundle', execution }) ?? false;
+/** Ends what a model is saying; what was said stays. */
+export const interrupt = () => socket?.send({ type: 'interrupt' });
 
 /** Ends all running work; it can only take away and so needs no signature. */
 export function stopEverything() {

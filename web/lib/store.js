@@ -17,6 +17,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {string} installation
  * @property {boolean} loaded Whether a snapshot has ever arrived.
  * @property {import('../protocol.js').Entry[]} entries
+ * @property {import('../protocol.js').DraftView | null} answering What a model has said so far; its entry takes its place.
  * @property {import('../protocol.js').SinceView | null} since What came while this device was away.
  * @property {Card[]} cards
  * @property {number} n_more_cards How many wait beyond these.
@@ -49,6 +50,7 @@ export let state = {
   installation: '',
   loaded: false,
   entries: [],
+  answering: null,
   since: null,
   cards: [],
   n_more_cards: 0,

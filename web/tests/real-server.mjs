@@ -1,6 +1,6 @@
 // A real Silas for the story: the binary, a data directory of its own, and a repository with a failing check.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,12 @@ export async function startSilas() {
   writeFileSync(join(repo, 'tides', 'zone.txt'), 'UTC\n');
   writeFileSync(join(repo, 'check.sh'), 'grep -q Vienna tides/zone.txt\n');
   writeFileSync(join(repo, 'fix.sh'), "echo Europe/Vienna > tides/zone.txt\n");
-  const server = spawn(BINARY, ['start', '--port', '0', '--data-dir', join(place, 'data')], { cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(BINARY, ['start', '--port', '0', '--data-dir', join(place, 'data')], {
+    cwd: '/',
+    // The keyring of whoever runs the tests is not theirs.
+    env: { ...process.env, SILAS__KEYS__KEYRING: 'false' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const url = await new Promise((resolve, reject) => {
     let printed = '';
     const late = setTimeout(() => reject(new Error(`no address in: ${printed}`)), PATIENCE_MS);
@@ -39,5 +44,7 @@ export async function startSilas() {
     });
     server.kill('SIGTERM');
   });
-  return { url, repo, stop };
+  /** What `silas verify` says of a file, where there is no data of this Silas. */
+  const verify = (file) => execFileSync(BINARY, ['verify', file], { cwd: place, env: { HOME: place }, encoding: 'utf8' });
+  return { url, repo, stop, verify };
 }

@@ -8,7 +8,7 @@ export const INSTALLATION = 'inst-0b5c3a52-77aa-4a63-9a55-6a4a4bb4f2aa';
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 export const at = (ms) => new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 
-const SCOPES = { plan: 'full_plan', house_rules: 'standing', undo: 'single_step', root: 'tool_type' };
+const SCOPES = { plan: 'full_plan', house_rules: 'standing', undo: 'single_step', root: 'tool_type', model: 'connection_manage' };
 
 function offer(kind, face, payload, { issued = Date.now(), minutes = 5, workItem = `task-${randomUUID()}` } = {}) {
   return {
@@ -78,6 +78,16 @@ export function rootCard(options) {
     ctas: [{ press: 'approve', label: 'Allow plans here', consequence: 'Plans may ask to work in tidepool.' }, { press: 'decline', label: 'Not now', consequence: '' }] };
   const payload = canonical({ kind: 'root', place: { path: '/home/mira/code/tidepool', device: '2049', inode: '1311' } });
   return card('root', face, payload, options);
+}
+
+export function modelCard(options) {
+  const face = { ...blank, kind: 'model', risk: 'medium', state: 'Model', intent: 'Send what you say to a model',
+    facts: [{ label: 'Model', text: 'anthropic/claude-haiku-4-5' }, { label: 'Goes to', text: 'openrouter.ai' }, { label: 'For', text: 'Answering, Planning' }, { label: 'Key', text: 'env:OPENROUTER_API_KEY' }, { label: 'Spends', text: 'Up to your caps, never above' }],
+    rationale: 'A model only proposes. Plans still ask you, and nothing is sent before you agree.', details_title: 'What is sent, and to whom',
+    details: [{ title: 'Sent', lines: ['What you write, and the last things said in the Stream'] }],
+    ctas: [{ press: 'approve', label: 'Agree and use it', consequence: 'What you say goes to openrouter.ai from now on.' }, { press: 'decline', label: 'Not now', consequence: '' }] };
+  const payload = canonical({ kind: 'model', model: 'openrouter:anthropic/claude-haiku-4-5', roles: ['proxy', 'planner'], key: 'env:OPENROUTER_API_KEY', price: null, policy_version: 1 });
+  return card('model', face, payload, options);
 }
 
 export function doneCard(options = {}) {
@@ -180,7 +190,7 @@ export const DEVICES = [
 ];
 
 export const PROOF = {
-  execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', title: 'Fix the one-hour shift in tidepool', outcome: 'proved', claim: EVIDENCE.claim, caveats: EVIDENCE.caveats, before: EVIDENCE.before, after: EVIDENCE.after, diffs: DIFFS,
+  execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', title: 'Fix the one-hour shift in tidepool', state: 'applied', no_bundle: null, outcome: 'proved', claim: EVIDENCE.claim, caveats: EVIDENCE.caveats, before: EVIDENCE.before, after: EVIDENCE.after, diffs: DIFFS,
   steps: [
     ['You asked', '07:14, signed on Chromium on Linux'], ['Checks ran on the untouched copy', '1 of 2 failed'], ['Silas changed 2 files', '+5 −2 lines, in the private copy only'],
     ['The same checks ran again', '2 pass. The work could not change them.'], ['You approved exactly this plan', '07:15, signed on Chromium on Linux'], ['2 files applied, all or none', 'What landed is what was checked'], ['Written to the log', 'Entries 1,271 to 1,284, chain unbroken'],

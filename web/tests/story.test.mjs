@@ -117,6 +117,10 @@ test('the whole story', async () => {
   await page.getByRole('heading', { name: 'Proved', exact: true }).waitFor();
   await page.locator('.proof-steps li').first().waitFor();
   await look('10-proof');
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save file' }).tap();
+  const file = await (await downloading).path();
+  assert.match(silas.verify(file), /^VERIFIED\. Proved: red before, green after/);
   await page.getByRole('button', { name: 'Back' }).tap();
   await page.locator('.undo').waitFor();
 

@@ -54,6 +54,7 @@ const SCENES = {
   plan: ['review', { entries: ENTRIES, cards: [sample.planCard(), sample.rootCard(), sample.highCard()] }],
   longest: ['review', { entries: ENTRIES, cards: [sample.longestCard(), sample.longestCard()] }],
   root: ['review', { cards: [sample.rootCard()] }],
+  model: ['review', { cards: [sample.modelCard()] }],
   low: ['review', { entries: ENTRIES, cards: [sample.lowCard(), sample.planCard()] }],
   done: ['review', { entries: ENTRIES, cards: [sample.doneCard(), sample.planCard()] }],
   report: ['review', { cards: [sample.reportCard()] }],
@@ -115,6 +116,22 @@ test('the body of every card fits 300 px at 375 px, and nothing of it is lost', 
     const text = await page.locator('.card').textContent();
     for (const fact of card.face.facts) assert.ok(text.includes(fact.text.replaceAll('`', '')), `${make.name} lost ${fact.label}`);
   }
+});
+
+test('a proof can be had as a file, or says why not; a file that moved is shown as moved', async (t) => {
+  const page = await open(t, {}, { at: `proof/${sample.PROOF.execution}` });
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save file' }).click();
+  assert.equal((await downloading).suggestedFilename(), 'silas-00aa11bb.proof');
+  const moved = { path: 'tides/zone.py', renamed_from: 'zone.py', added: 0, removed: 0, lines: [], is_verbatim: true };
+  fake.proof = { no_bundle: 'Something that a file of it needs was forgotten.', diffs: [moved] };
+  t.after(() => { fake.proof = {}; });
+  await page.goto('about:blank');
+  await page.goto(`${fake.url}#proof/${sample.PROOF.execution}`);
+  await page.getByText('Something that a file of it needs was forgotten.').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Save file' }).count(), 0);
+  await page.getByText('zone.py → tides/zone.py').waitFor();
+  await page.getByText('Moved, unchanged.').waitFor();
 });
 
 test('pairing signs the house rules with one tap, and the code leaves the address bar', async (t) => {
@@ -397,6 +414,32 @@ test('Stop asks once and is sent unsigned; it says what to do when Silas cannot 
   await page.getByText('Silas is not answering.').waitFor();
   await page.getByRole('button', { name: 'Stop everything' }).click();
   await page.getByText('silas stop --all').waitFor();
+});
+
+test('an answer grows sentence by sentence, can be stopped, and its entry takes its place', async (t) => {
+  const page = await open(t, { entries: ENTRIES }, { at: 'stream' });
+  fake.tell({ type: 'draft', draft: { reply: 'msg-reply', text: 'One <b>sentence</b>. ' } });
+  await page.getByText('One <b>sentence</b>.').waitFor();
+  fake.tell({ type: 'draft', draft: { reply: 'msg-reply', text: 'One <b>sentence</b>. And two. ' } });
+  await page.getByText('And two.').waitFor();
+  await shot(page, 'answering-375-light');
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  assert.deepEqual(await received('interrupt'), [{ type: 'interrupt' }]);
+  fake.tell({ type: 'message', seq: 1, entry: { ...sample.entry('silas', 'One <b>sentence</b>. And two. … (stopped)', 0), id: 'msg-reply' } });
+  await page.locator('.turn-text', { hasText: '(stopped)' }).waitFor();
+  assert.equal(await page.locator('.turn-text', { hasText: 'And two.' }).count(), 1);
+  assert.equal(await page.getByRole('button', { name: 'Stop', exact: true }).count(), 0);
+});
+
+test('agreeing to a model signs exactly what its card says', async (t) => {
+  const page = await open(t, { cards: [sample.modelCard()] });
+  await settle(page);
+  await page.getByRole('button', { name: 'Agree and use it' }).click();
+  await settle(page);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  const [{ token }] = await received('approval_response');
+  assert.equal(token.body.offer.kind, 'model');
+  assert.equal(token.body.verdict, 'approved');
 });
 
 test('keys lead to the surfaces and decide nothing; a wide page slides Activity over and gives focus back', async (t) => {

@@ -6,7 +6,7 @@ use silas_core::changeset::ChangeOrder;
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::evidence::{Allowance, Anchor, Evidence};
-use silas_core::key_service::{KeyReply, KeyRequest};
+use silas_core::key_service::{Ask, KeyReply, KeyRequest};
 use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
@@ -129,7 +129,7 @@ fn signed(kind: Kind, payload: String) -> Result<Evidence> {
 }
 
 /// Nothing here asks for keys: the root and the device are known to everybody.
-fn no_keys(_: &Path, _: &KeyRequest) -> KeyReply {
+fn no_keys(_: &Path, _: &KeyRequest, _: Ask<'_>) -> KeyReply {
     KeyReply::Refused { reason: "There are no keys in a benchmark.".to_owned() }
 }
 

@@ -1,50 +1,31 @@
-//! Where models are talked to. This version knows none, and says so.
+//! Where models are talked to: providers, structured output, prompts, and the scripted model of the tests.
 //!
-//! The runtime asks [`Minds`] about every sentence that reflex is not sure of. With no model the answer is a refusal by
-//! name with what works instead. A model only ever proposes: this room knows neither the sandbox nor the approvals.
+//! A model only ever proposes. What it is given is a payload that was admitted ([`silas_core::boundary`]) rendered by a
+//! template; what it gives is read against a schema that follows from a Rust type, repaired once, and otherwise replaced by
+//! the fallback of that kind of call. Every call asks a [`Meter`] first, which belongs to the runtime.
+//!
+//! Deliberately absent: the sandbox, approvals, the store, and any tool. This room can read, think and say.
 
-use silas_core::Tainted;
-use silas_core::reflex::UNDERSTOOD;
+mod client;
+mod error;
+mod extract;
+mod meter;
+mod minds;
+mod model;
+mod planner;
+mod prompt;
+mod proxy;
+mod schema;
+pub mod scripted;
+mod structured;
+mod wire;
 
-/// The models at hand.
-#[derive(Debug)]
-pub struct Minds {
-    _nobody: (),
-}
-
-/// What a model makes of a wish.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// There is no model; `say` tells the person what works without one.
-    NoModel { say: String },
-}
-
-impl Minds {
-    /// No provider can be configured in this version.
-    pub fn none() -> Self {
-        Minds { _nobody: () }
-    }
-
-    pub fn consider(&self, _wish: &Tainted<String>) -> Answer {
-        let mut say = String::from(
-            "That needs a model, and this version of Silas has none. Commands, checks and tasks work without one:",
-        );
-        for sentence in UNDERSTOOD {
-            say.push_str("\n• ");
-            say.push_str(sentence);
-        }
-        Answer::NoModel { say }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use silas_core::Taint;
-
-    #[test]
-    fn without_a_model_the_answer_names_what_works() {
-        let Answer::NoModel { say } = Minds::none().consider(&Tainted::new("hello".to_owned(), Taint::Owner));
-        assert!(UNDERSTOOD.iter().all(|sentence| say.contains(sentence)));
-    }
-}
+pub use client::{HttpModel, Timeouts};
+pub use error::Error;
+pub use meter::{Meter, Settled, Worth};
+pub use minds::{Asking, Check, Minds};
+pub use model::{Answering, Finish, Mode, Model, Reply, Request, Shape, Usage};
+pub use planner::{AgentResponse, PlanAction, PlanActionType};
+pub use prompt::{Prompt, prompt_size};
+pub use proxy::{DirectResponse, RouteDecision, RouteKind, Said};
+pub use structured::{Outcome, Stop};

@@ -43,6 +43,8 @@ pub enum Refusal {
     Terminal,
     #[error("the time that the work was given is over")]
     TimeIsUp,
+    #[error("the plan uses the secret {0}, and the vault is locked")]
+    VaultLocked(String),
     #[error(transparent)]
     Evidence(#[from] evidence::Refusal),
 }

@@ -4,16 +4,24 @@
 //! [`Approved`], which only this room can make. The engine never signs: the private keys are touched by
 //! [`keys::helper`] alone, in a process that lives for one request.
 //!
+//! Beside them lies the [`vault`] of service secrets, whose key is another and whose values no decision depends on.
+//!
 //! Deliberately absent: running anything, asking anybody, and any key that could approve.
 
+mod durable;
 pub mod engine;
 pub mod house_rules;
+mod keyring;
 pub mod keys;
+pub mod lock;
+pub mod sealing;
 pub mod server_key;
+pub mod vault;
 pub mod witness;
 
 pub use engine::{Engine, Grant, Recorded, Refusal};
 pub use server_key::ServerKey;
+pub use vault::Vault;
 pub use witness::{Approvable, Approved};
 
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,14 @@
 //! The server's own key. It signs heads of the ledger and nothing else, and lies where the server may read.
 //!
-//! Architecture invariant (INV-01): the root key never certifies it, so nothing that it signs is a decision; its type can
-//! express nothing but a statement about the ledger.
+//! Architecture invariant (INV-01): the root key says of it only that it vouches for the ledger, in a certificate that is
+//! no device's ([`ServerCertificate`]); so nothing that it signs is a decision, and its own type can express nothing but a
+//! statement about the ledger.
 
 use crate::keys;
 use ed25519_dalek::SigningKey;
-use silas_core::checkpoint::{Claim, Head, Statement, StatementBody};
+use silas_core::checkpoint::{
+    Claim, Head, Purpose, ServerCertificate, ServerCertificateBody, Statement, StatementBody,
+};
 use silas_core::evidence::Anchor;
 use silas_core::signature::PublicKey;
 use silas_core::{Timestamp, canonical};
@@ -19,15 +22,33 @@ pub struct ServerKey {
 impl ServerKey {
     /// Makes one where there is none. A damaged one is an error.
     pub fn load_or_make(path: &Path) -> io::Result<Self> {
-        Ok(ServerKey { key: keys::load_or_make(path)? })
+        Ok(ServerKey { key: keys::load_or_make_plain(path)? })
     }
 
     pub fn load(path: &Path) -> io::Result<Self> {
-        Ok(ServerKey { key: keys::load(path)? })
+        Ok(ServerKey { key: keys::load_plain(path)? })
     }
 
     pub fn public(&self) -> PublicKey {
         PublicKey::from_bytes(self.key.verifying_key().to_bytes())
+    }
+
+    /// What the root key is asked to say about this key.
+    pub fn to_be_certified(&self, anchor: &Anchor, at: Timestamp) -> ServerCertificateBody {
+        let public = self.public();
+        ServerCertificateBody {
+            v: ServerCertificateBody::VERSION,
+            purpose: Purpose::Ledger,
+            installation: anchor.installation.clone(),
+            key: public.id(),
+            public,
+            issued_at: at,
+        }
+    }
+
+    /// Whether the root key said so of exactly this key.
+    pub fn is_certified_by(&self, certificate: &ServerCertificate, anchor: &Anchor) -> bool {
+        certificate.body.public == self.public() && certificate.check(&anchor.root, &anchor.installation).is_ok()
     }
 
     /// Says something about a head of this installation's ledger.

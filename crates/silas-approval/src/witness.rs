@@ -20,6 +20,7 @@
 
 use silas_core::changeset::ChangeOrder;
 use silas_core::evidence::Evidence;
+use silas_core::model::{BudgetGrant, ModelGrant};
 use silas_core::roots::RootGrant;
 use silas_core::token::Kind;
 use silas_core::work::WorkItem;
@@ -71,6 +72,30 @@ impl Approvable for ChangeOrder {
 impl Approvable for RootGrant {
     fn kind(&self) -> Kind {
         Kind::Root
+    }
+    fn payload(&self) -> Result<String, canonical::Error> {
+        canonical::text(self)
+    }
+    fn runs_for(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl Approvable for ModelGrant {
+    fn kind(&self) -> Kind {
+        Kind::Model
+    }
+    fn payload(&self) -> Result<String, canonical::Error> {
+        canonical::text(self)
+    }
+    fn runs_for(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl Approvable for BudgetGrant {
+    fn kind(&self) -> Kind {
+        Kind::Budget
     }
     fn payload(&self) -> Result<String, canonical::Error> {
         canonical::text(self)

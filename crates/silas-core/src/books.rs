@@ -68,8 +68,7 @@ struct Account {
     kind: Kind,
     is_approved: bool,
     n_spent: u32,
-    /// `None` for a decision that is gone, as old ones go: then only the entries speak of it.
-    terms: Option<Terms>,
+    terms: Terms,
 }
 
 /// What was signed.
@@ -89,14 +88,14 @@ struct Gone {
     seq: u64,
     at: Timestamp,
     reason: Reason,
-    /// Whether the owner can have had it forgotten; whole decisions only go with their time.
-    by_owner: bool,
+    /// Whether it goes with its time. Decisions never do; their texts only if the owner has them forgotten.
+    expires: bool,
 }
 
 /// One spending, and how far it came.
 struct Spent {
     kind: Kind,
-    subject: Option<String>,
+    subject: String,
     stage: Stage,
 }
 
@@ -115,6 +114,7 @@ pub struct Books {
     /// `false` until an entry has said which epoch this is.
     is_epoch_known: bool,
     devices: BTreeSet<KeyId>,
+    revoked: BTreeSet<KeyId>,
     accounts: BTreeMap<TokenId, Account>,
     executions: BTreeMap<ExecutionId, Spent>,
     /// What was asked; `None` where the instruction is gone.
@@ -122,7 +122,7 @@ pub struct Books {
     gone: Vec<Gone>,
     /// The last entry that says that the owner had something forgotten.
     forgotten_at: u64,
-    /// Decisions and instructions from before this instant may be gone.
+    /// Instructions from before this instant may be gone.
     expired_before: Timestamp,
     restored_at: Option<Timestamp>,
     n_unknown: u64,
@@ -134,7 +134,7 @@ pub struct Summary {
     pub n_decisions: u64,
     pub n_spent: u64,
     pub n_instructions: u64,
-    /// Decisions and instructions of which something was forgotten, as the ledger says.
+    /// Instructions that went with their time, and decisions whose text was forgotten, as the ledger says.
     pub n_forgotten: u64,
     /// When the ledger was last restored from a backup.
     pub restored_at: Option<Timestamp>,
@@ -148,6 +148,7 @@ impl Books {
             anchor: Anchor { root, installation, epoch: 0 },
             is_epoch_known: false,
             devices: BTreeSet::new(),
+            revoked: BTreeSet::new(),
             accounts: BTreeMap::new(),
             executions: BTreeMap::new(),
             operations: BTreeMap::new(),
@@ -157,6 +158,11 @@ impl Books {
             restored_at: None,
             n_unknown: 0,
         }
+    }
+
+    /// For a part of a ledger that begins later: a device whose certificate the root key signed was paired before.
+    pub fn knows_device(&mut self, key: KeyId) {
+        self.devices.insert(key);
     }
 
     /// Reads the next entry: when it was written, its event if this version knows it, and what lies beside it.
@@ -199,6 +205,7 @@ impl Books {
             // Whatever it decides later is not the owner's.
             AuditEvent::DeviceRevoked { key, .. } => {
                 self.devices.remove(key);
+                self.revoked.insert(key.clone());
                 Ok(())
             }
             AuditEvent::HouseRulesSigned { token, key } => {
@@ -212,10 +219,9 @@ impl Books {
             AuditEvent::TokenSpent { token, execution, plan_hash, use_number } => {
                 self.spend(at, token, execution, plan_hash, *use_number)
             }
-            AuditEvent::RootGranted { token, .. } => {
-                let account = self.accounts.get(token).filter(|account| account.n_spent > 0).ok_or(Reason::NotSpent)?;
-                if account.kind == Kind::Root { Ok(()) } else { Err(Reason::OtherKind) }
-            }
+            AuditEvent::RootGranted { token, .. } => self.granted(token, Kind::Root),
+            AuditEvent::ModelAllowed { token, .. } => self.granted(token, Kind::Model),
+            AuditEvent::BudgetExtended { token, .. } => self.granted(token, Kind::Budget),
             AuditEvent::WorkStarted { work_item, execution, .. } => self.start(work_item, execution),
             AuditEvent::ChecksRun { execution, .. }
             | AuditEvent::StepRun { execution, .. }
@@ -237,7 +243,7 @@ impl Books {
                 let beside = match beside {
                     Some(Beside::Instruction(kept)) => Some(kept.as_ref()),
                     _ => {
-                        self.gone.push(Gone { seq, at, reason: Reason::NoInstruction, by_owner: true });
+                        self.gone.push(Gone { seq, at, reason: Reason::NoInstruction, expires: true });
                         None
                     }
                 };
@@ -259,12 +265,27 @@ impl Books {
             | AuditEvent::CardParked { .. }
             | AuditEvent::CardRenewed { .. }
             | AuditEvent::DecisionRefused { .. }
+            | AuditEvent::ModelCalled { .. }
+            | AuditEvent::ModelAnswered { .. }
+            | AuditEvent::ModelRefused { .. }
+            | AuditEvent::TurnRouted { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::SecretStored { .. }
+            | AuditEvent::SecretRemoved { .. }
+            | AuditEvent::VaultUnlocked {}
+            | AuditEvent::VaultLocked {}
+            | AuditEvent::TerminalCertified { .. }
             | AuditEvent::MessageDeadLettered { .. }
             | AuditEvent::DeadLetterRevived { .. }
             | AuditEvent::TextsExpired { .. } => Ok(()),
         }
+    }
+
+    /// A decision of this kind was spent for it.
+    fn granted(&self, token: &TokenId, kind: Kind) -> Result<(), Reason> {
+        let account = self.accounts.get(token).filter(|account| account.n_spent > 0).ok_or(Reason::NotSpent)?;
+        if account.kind == kind { Ok(()) } else { Err(Reason::OtherKind) }
     }
 
     fn begin_epoch(&mut self, epoch: u64) -> Result<(), Reason> {
@@ -283,10 +304,8 @@ impl Books {
         claimed: &Claimed<'_>,
         beside: Option<&Beside>,
     ) -> Result<(), Reason> {
-        let Some(Beside::Decision(kept)) = beside else {
-            self.gone.push(Gone { seq, at, reason: Reason::NoDecision, by_owner: false });
-            return self.open_account(claimed, None);
-        };
+        // Decisions are kept as long as the ledger: one that is not there was taken away.
+        let Some(Beside::Decision(kept)) = beside else { return Err(Reason::NoDecision) };
         let Decision { token, certificate, payload, card, executions_used } = kept.as_ref();
         let offer = &token.body.offer;
         let is_the_one = token.id().is_ok_and(|id| id == *claimed.token)
@@ -296,6 +315,9 @@ impl Books {
             && card.as_ref() == claimed.card;
         if !is_the_one {
             return Err(Reason::OtherDecision);
+        }
+        if self.revoked.contains(claimed.key) {
+            return Err(evidence::Refusal::RevokedDevice.into());
         }
         if !self.is_epoch_known {
             (self.anchor.epoch, self.is_epoch_known) = (offer.epoch, true);
@@ -309,7 +331,7 @@ impl Books {
             evidence::verify_signature(token, certificate, &self.anchor)?;
         }
         if payload.is_empty() {
-            self.gone.push(Gone { seq, at, reason: evidence::Refusal::Content.into(), by_owner: true });
+            self.gone.push(Gone { seq, at, reason: evidence::Refusal::Content.into(), expires: false });
         } else if Digest::of(payload.as_bytes()) != offer.plan_hash {
             return Err(evidence::Refusal::Content.into());
         }
@@ -327,11 +349,6 @@ impl Books {
             subject: offer.work_item_id.clone(),
             order: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Undo),
         };
-        self.open_account(claimed, Some(terms))
-    }
-
-    fn open_account(&mut self, claimed: &Claimed<'_>, terms: Option<Terms>) -> Result<(), Reason> {
-        let is_approved = claimed.verdict == Verdict::Approved;
         let account = Account { kind: claimed.kind, is_approved, n_spent: 0, terms };
         match self.accounts.insert(claimed.token.clone(), account) {
             None => Ok(()),
@@ -352,28 +369,24 @@ impl Books {
         if !account.is_approved {
             return Err(evidence::Refusal::Verdict.into());
         }
-        if let Some(terms) = &account.terms {
-            if terms.epoch != self.anchor.epoch {
-                return Err(evidence::Refusal::Epoch.into());
-            }
-            if at >= terms.expires_at {
-                return Err(evidence::Refusal::Expired.into());
-            }
-            if *plan_hash != terms.plan_hash {
-                return Err(evidence::Refusal::Content.into());
-            }
+        let terms = &account.terms;
+        if terms.epoch != self.anchor.epoch {
+            return Err(evidence::Refusal::Epoch.into());
         }
-        // Of a decision that is gone it is known how often its kind can be used at all.
-        let max = account.terms.as_ref().map_or(account.kind.uses_max(), |terms| terms.max_executions);
-        if account.n_spent >= max {
-            return Err(Reason::Overspent { max });
+        if at >= terms.expires_at {
+            return Err(evidence::Refusal::Expired.into());
+        }
+        if *plan_hash != terms.plan_hash {
+            return Err(evidence::Refusal::Content.into());
+        }
+        if account.n_spent >= terms.max_executions {
+            return Err(Reason::Overspent { max: terms.max_executions });
         }
         if use_number != account.n_spent || *execution != ExecutionId::derive(token, use_number) {
             return Err(evidence::Refusal::Execution.into());
         }
         account.n_spent += 1;
-        let subject = account.terms.as_ref().map(|terms| terms.subject.clone());
-        let spent = Spent { kind: account.kind, subject, stage: Stage::Spent };
+        let spent = Spent { kind: account.kind, subject: account.terms.subject.clone(), stage: Stage::Spent };
         self.executions.insert(execution.clone(), spent);
         Ok(())
     }
@@ -386,7 +399,7 @@ impl Books {
 
     fn start(&mut self, work_item: &WorkItemId, execution: &ExecutionId) -> Result<(), Reason> {
         let spent = self.plan(execution)?;
-        if spent.subject.as_ref().is_some_and(|subject| subject != work_item.as_str()) {
+        if spent.subject != work_item.as_str() {
             return Err(Reason::OtherWork);
         }
         if spent.stage != Stage::Spent {
@@ -410,7 +423,7 @@ impl Books {
         if account.kind != Kind::Undo {
             return Err(Reason::OtherKind);
         }
-        let order = account.terms.as_ref().and_then(|terms| terms.order.as_ref());
+        let order = account.terms.order.as_ref();
         if order.is_some_and(|order| order.execution != *execution || order.changeset != *changeset) {
             return Err(Reason::OtherChange);
         }
@@ -473,18 +486,15 @@ impl Books {
 
     /// After the last entry: what the store counts must be what the ledger says.
     pub fn close(self, last: u64) -> Result<Summary, Fault> {
-        let is_told = |gone: &Gone| gone.at < self.expired_before || gone.by_owner && gone.seq < self.forgotten_at;
+        let is_told = |gone: &Gone| gone.expires && gone.at < self.expired_before || gone.seq < self.forgotten_at;
         if let Some(gone) = self.gone.iter().find(|gone| !is_told(gone)) {
             return Err(Fault { seq: gone.seq, reason: gone.reason.clone() });
         }
         // What another version spent is not known here, so its count cannot be held against anything.
         if self.n_unknown == 0 {
-            let off = |account: &Account| {
-                account.terms.as_ref().map(|terms| terms.executions_used).filter(|kept| *kept != account.n_spent)
-            };
-            let mut counts = self.accounts.iter().filter_map(|(token, account)| Some((token, account, off(account)?)));
-            if let Some((token, account, kept)) = counts.next() {
-                let ledger = account.n_spent;
+            let is_off = |(_, account): &(&TokenId, &Account)| account.terms.executions_used != account.n_spent;
+            if let Some((token, account)) = self.accounts.iter().find(is_off) {
+                let (ledger, kept) = (account.n_spent, account.terms.executions_used);
                 return Err(Fault { seq: last, reason: Reason::Count { token: token.clone(), ledger, kept } });
             }
         }

@@ -28,6 +28,10 @@ pub enum CardKind {
     HouseRules,
     /// May plans work in this directory?
     Root,
+    /// May this model be asked, and may what you say go there?
+    Model,
+    /// May more be spent on models?
+    Budget,
     /// May this plan be carried out?
     Plan,
     /// It was carried out; undo while the window lasts.

@@ -46,11 +46,42 @@ pub struct FileDiff {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub directory: String,
     pub path: RelPath,
+    /// Where the file was before, if it only moved or nearly so. The changeset has both paths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<RelPath>,
+    /// What it is on disk, before and after; missing where it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode_before: Option<FileMode>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode_after: Option<FileMode>,
     pub added: u32,
     pub removed: u32,
     /// `None` where the file is not text or too large to show.
     pub lines: Option<Vec<DiffLine>>,
+    /// Whether the lines are all of the change, letter by letter: nothing left out, nothing made visible.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_verbatim: bool,
 }
+
+/// What kind of file, with its permissions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileMode {
+    File(u32),
+    Link,
+}
+
+impl FileState {
+    pub fn mode(&self) -> FileMode {
+        match self {
+            FileState::File { mode, .. } => FileMode::File(*mode),
+            FileState::Link { .. } => FileMode::Link,
+        }
+    }
+}
+
+/// Stands at the end of a line that no line end follows.
+pub const NO_LINE_END: &str = "⟨no line end⟩";
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

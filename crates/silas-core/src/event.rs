@@ -5,10 +5,15 @@
 
 use crate::check::Outcome;
 use crate::checkpoint::Head;
+use crate::interaction::{ContextProfile, InteractionRegister};
+use crate::model::{Period, Role};
 use crate::taint::{Origin, Suspicion};
 use crate::task::{OperationId, TaskId};
 use crate::token::{Kind, Verdict};
-use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Taint, Timestamp, TokenId, WorkItemId};
+use crate::work::InteractionMode;
+use crate::{
+    CallId, CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Taint, Timestamp, TokenId, WorkItemId,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -107,6 +112,45 @@ pub enum AuditEvent {
         token: TokenId,
         place: Text,
     },
+    /// The owner has agreed that what is said goes to this model.
+    ModelAllowed {
+        token: TokenId,
+        model: String,
+    },
+    BudgetExtended {
+        token: TokenId,
+        period: Period,
+        microusd: u64,
+    },
+    /// On disk before anything is sent. Without a `model_answered` after it, the whole reserve counts as spent.
+    ModelCalled {
+        call: CallId,
+        message: Option<MessageId>,
+        role: Role,
+        model: String,
+        reserved_microusd: u64,
+    },
+    /// `outcome` is `answered` or the code of what went wrong.
+    ModelAnswered {
+        call: CallId,
+        outcome: String,
+        input_tokens: u64,
+        output_tokens: u64,
+        microusd: u64,
+    },
+    /// Nothing was sent. `code` is one of the five of the boundary, or that of a limit.
+    ModelRefused {
+        role: Role,
+        code: String,
+    },
+    /// What the proxy made of a message.
+    TurnRouted {
+        message: MessageId,
+        route: String,
+        interaction_register: InteractionRegister,
+        interaction_mode: InteractionMode,
+        context_profile: ContextProfile,
+    },
     TokenSpent {
         token: TokenId,
         execution: ExecutionId,
@@ -162,6 +206,10 @@ pub enum AuditEvent {
         changeset: Digest,
         files: u32,
         outcome: Outcome,
+        /// The list of files whose hash is `changeset`, and how they read: a [`crate::bundle::Landed`]. Entries of
+        /// earlier versions have none, and neither has what would be too long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        landed: Option<Text>,
     },
     WorkEnded {
         execution: ExecutionId,
@@ -210,6 +258,19 @@ pub enum AuditEvent {
         version: u64,
         title: Text,
     },
+    /// The owner put a secret into the vault, or took one out. Only its name is told.
+    SecretStored {
+        reference: Text,
+    },
+    SecretRemoved {
+        reference: Text,
+    },
+    VaultUnlocked {},
+    VaultLocked {},
+    /// The root key vouches for a new terminal key. What the old one signed still counts.
+    TerminalCertified {
+        key: KeyId,
+    },
     /// A message was tried often enough and put aside.
     MessageDeadLettered {
         message: MessageId,
@@ -225,10 +286,9 @@ pub enum AuditEvent {
         entry: u64,
         key: KeyId,
     },
-    /// Settled decisions and instructions from before this instant were kept for their time and are gone.
+    /// Settled instructions from before this instant were kept for their time and are gone. Decisions stay.
     RecordsExpired {
         before: Timestamp,
-        decisions: u32,
         instructions: u32,
     },
     /// The texts of all entries up to this one were kept for their time and are gone.
@@ -284,12 +344,15 @@ impl AuditEvent {
             | AuditEvent::ConnectionRefused { to: text, .. }
             | AuditEvent::CredentialUsed { reference: text, .. }
             | AuditEvent::CredentialRefused { reference: text, .. }
+            | AuditEvent::SecretStored { reference: text }
+            | AuditEvent::SecretRemoved { reference: text }
             | AuditEvent::WorkEnded { reason: text, .. }
             | AuditEvent::ApplyConflicted { paths: text, .. }
             | AuditEvent::TaskAdded { title: text, .. }
             | AuditEvent::TaskCompleted { title: text, .. }
             | AuditEvent::TaskReopened { title: text, .. }
             | AuditEvent::MessageDeadLettered { reason: text, .. } => Some(text),
+            AuditEvent::WorkApplied { landed, .. } => landed.as_ref(),
             AuditEvent::InstallationCreated { .. }
             | AuditEvent::RestoredFromBackup { .. }
             | AuditEvent::StreamStarted { .. }
@@ -304,14 +367,22 @@ impl AuditEvent {
             | AuditEvent::CardRenewed { .. }
             | AuditEvent::DecisionRecorded { .. }
             | AuditEvent::DecisionRefused { .. }
+            | AuditEvent::ModelAllowed { .. }
+            | AuditEvent::BudgetExtended { .. }
+            | AuditEvent::ModelCalled { .. }
+            | AuditEvent::ModelAnswered { .. }
+            | AuditEvent::ModelRefused { .. }
+            | AuditEvent::TurnRouted { .. }
             | AuditEvent::TokenSpent { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::ExecutionResumed { .. }
-            | AuditEvent::WorkApplied { .. }
             | AuditEvent::WorkUndone { .. }
             | AuditEvent::UndoWindowClosed { .. }
             | AuditEvent::InstructionTaken { .. }
             | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::VaultUnlocked {}
+            | AuditEvent::VaultLocked {}
+            | AuditEvent::TerminalCertified { .. }
             | AuditEvent::DeadLetterRevived { .. }
             | AuditEvent::TextForgotten { .. }
             | AuditEvent::RecordsExpired { .. }
@@ -341,6 +412,12 @@ impl AuditEvent {
             AuditEvent::DecisionRecorded { .. } => "decision_recorded",
             AuditEvent::DecisionRefused { .. } => "decision_refused",
             AuditEvent::RootGranted { .. } => "root_granted",
+            AuditEvent::ModelAllowed { .. } => "model_allowed",
+            AuditEvent::BudgetExtended { .. } => "budget_extended",
+            AuditEvent::ModelCalled { .. } => "model_called",
+            AuditEvent::ModelAnswered { .. } => "model_answered",
+            AuditEvent::ModelRefused { .. } => "model_refused",
+            AuditEvent::TurnRouted { .. } => "turn_routed",
             AuditEvent::TokenSpent { .. } => "token_spent",
             AuditEvent::ExecutionBlockedNoApproval { .. } => "execution_blocked_no_approval",
             AuditEvent::ExecutionResumed { .. } => "execution_resumed",
@@ -361,6 +438,11 @@ impl AuditEvent {
             AuditEvent::TaskAdded { .. } => "task_added",
             AuditEvent::TaskCompleted { .. } => "task_completed",
             AuditEvent::TaskReopened { .. } => "task_reopened",
+            AuditEvent::SecretStored { .. } => "secret_stored",
+            AuditEvent::SecretRemoved { .. } => "secret_removed",
+            AuditEvent::VaultUnlocked {} => "vault_unlocked",
+            AuditEvent::VaultLocked {} => "vault_locked",
+            AuditEvent::TerminalCertified { .. } => "terminal_certified",
             AuditEvent::MessageDeadLettered { .. } => "message_dead_lettered",
             AuditEvent::DeadLetterRevived { .. } => "dead_letter_revived",
             AuditEvent::TextForgotten { .. } => "text_forgotten",

@@ -27,10 +27,11 @@ pub enum FailPoint {
     TaskPrepared,
     TaskWritten,
     OutboxDrained,
+    ModelReserved,
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 20] = [
+    pub const ALL: [FailPoint; 21] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
         FailPoint::DecisionRecorded,
@@ -51,6 +52,7 @@ impl FailPoint {
         FailPoint::TaskPrepared,
         FailPoint::TaskWritten,
         FailPoint::OutboxDrained,
+        FailPoint::ModelReserved,
     ];
 
     pub fn name(self) -> String {

@@ -86,6 +86,8 @@ ids! {
     /// One connection of a channel.
     SessionId, "sess-", "a session's id";
     MessageId, "msg-", "a message's id";
+    /// One call of a model.
+    CallId, "call-", "a call's id";
     /// Makes two otherwise equal bodies different.
     Nonce, "n-", "a nonce";
 }

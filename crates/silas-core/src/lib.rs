@@ -8,6 +8,8 @@
 //! ([`Clock`], [`Random`]), so a crash can be replayed and a test can stop time.
 
 pub mod books;
+pub mod boundary;
+pub mod bundle;
 pub mod canonical;
 pub mod card;
 pub mod chain;
@@ -26,9 +28,11 @@ pub mod flags;
 pub mod host;
 pub mod ids;
 pub mod instruction;
+pub mod interaction;
 pub mod judges;
 pub mod key_service;
 pub mod message;
+pub mod model;
 pub mod outside;
 pub mod plan;
 pub mod probe;
@@ -47,10 +51,11 @@ pub mod testlog;
 pub mod time;
 pub mod token;
 pub mod toolchain;
+pub mod unified;
 pub mod work;
 
 pub use canonical::Digest;
-pub use ids::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, TokenId, WorkItemId};
+pub use ids::{CallId, CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, TokenId, WorkItemId};
 pub use taint::{Taint, Tainted};
 pub use time::{Clock, Timestamp};
 

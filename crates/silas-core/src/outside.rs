@@ -6,7 +6,18 @@
 use crate::host::{HostGrant, NotThere};
 use crate::secret::{Secret, SecretRef};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
+
+/// What the commands of one piece of work have reached, for its proof. The ledger has every single time.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Reach {
+    /// Hosts, and how often.
+    pub hosts: BTreeMap<String, u32>,
+    pub refused: u32,
+    /// Names of secrets, and how often they were given.
+    pub secrets: BTreeMap<String, u32>,
+}
 
 /// One connection that a program made, or tried to make.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -22,6 +22,10 @@ pub enum Kind {
     Root,
     /// One command with everything that it may touch: an [`crate::envelope::Envelope`].
     Step,
+    /// A model that may be asked, and the consent that what is said goes to it: a [`crate::model::ModelGrant`].
+    Model,
+    /// More money for models: a [`crate::model::BudgetGrant`].
+    Budget,
 }
 
 /// The twelve scopes of the approval model.
@@ -63,7 +67,8 @@ pub struct Terms {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 5] = [Kind::Plan, Kind::HouseRules, Kind::Undo, Kind::Root, Kind::Step];
+    pub const ALL: [Kind; 7] =
+        [Kind::Plan, Kind::HouseRules, Kind::Undo, Kind::Root, Kind::Step, Kind::Model, Kind::Budget];
 
     /// How often a token of this kind can be used at all.
     pub fn uses_max(self) -> u32 {
@@ -117,6 +122,24 @@ impl Kind {
                 uses_max: 1,
                 // Signed on the spot by whoever waits for it.
                 lasts_max: Duration::from_secs(60),
+            },
+            Kind::Model => Terms {
+                hashed: "model, address, roles, where its key is, price, version of the privacy policy",
+                scope: Scope::ConnectionManage,
+                asked_by: "`silas model add`, or a turn that needs it",
+                risk: "medium; low if nothing leaves this machine",
+                usually: "once, within the plan timeout; the model stays allowed until it is revoked",
+                uses_max: 1,
+                lasts_max: DAY,
+            },
+            Kind::Budget => Terms {
+                hashed: "the day or month, and the sum that is added",
+                scope: Scope::Budget,
+                asked_by: "a turn that would exceed the cap",
+                risk: "medium",
+                usually: "once, within the plan timeout; it counts for that day or month",
+                uses_max: 1,
+                lasts_max: DAY,
             },
         }
     }

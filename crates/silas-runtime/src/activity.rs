@@ -5,6 +5,7 @@ use crate::words::{Words, count};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Phase, Text};
+use silas_core::model::dollars;
 use silas_core::taint::{Origin, Source};
 use silas_core::token::{Kind, Verdict};
 use silas_core::{KeyId, Taint};
@@ -51,7 +52,12 @@ fn lineage(event: &AuditEvent) -> Taint {
 
 /// A download in many connections is one thing.
 fn may_repeat(entry: &Entry) -> bool {
-    matches!(entry.event, Some(AuditEvent::ConnectionMade { .. } | AuditEvent::ConnectionRefused { .. }))
+    matches!(
+        entry.event,
+        Some(
+            AuditEvent::ConnectionMade { .. } | AuditEvent::ConnectionRefused { .. } | AuditEvent::ModelAnswered { .. }
+        )
+    )
 }
 
 /// What repeats itself without anything between is one row, that of the last time.
@@ -154,6 +160,19 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::RootGranted { place, .. } => {
             (Icon::Shield, format!("Plans may work in {}", words.path(&text(place))), "Each plan still asks".to_owned())
         }
+        AuditEvent::ModelAllowed { model, .. } => {
+            (Icon::Shield, format!("May ask {}", scrub::visible_line(model, 60)), "What you say goes there".to_owned())
+        }
+        AuditEvent::BudgetExtended { period, microusd, .. } => {
+            (Icon::Pen, format!("You added {} for models", dollars(*microusd)), format!("For {period}"))
+        }
+        AuditEvent::ModelAnswered { outcome, microusd, .. } => {
+            let what = if outcome == "answered" { "Asked a model" } else { "Asked a model in vain" };
+            (Icon::Tick, what.to_owned(), format!("It cost {}", dollars(*microusd)))
+        }
+        AuditEvent::ModelRefused { code, .. } => {
+            (Icon::Refused, "Did not ask a model".to_owned(), unasked(code).to_owned())
+        }
         AuditEvent::ExecutionBlockedNoApproval { reason, .. } => {
             (Icon::Refused, "Refused to run without approval".to_owned(), reason.clone())
         }
@@ -189,11 +208,25 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::CredentialUsed { reference, .. } => {
             (Icon::Tick, format!("Used the secret {}", line(reference)), "The plan names it".to_owned())
         }
-        AuditEvent::CredentialRefused { reference, .. } => (
-            Icon::Refused,
-            format!("Did not give the secret {}", line(reference)),
-            "There is no such secret".to_owned(),
-        ),
+        AuditEvent::CredentialRefused { reference, reason, .. } => {
+            let why = crate::secrets::refusal_words(reason);
+            (Icon::Refused, format!("Did not give the secret {}", line(reference)), why.to_owned())
+        }
+        AuditEvent::SecretStored { reference } => {
+            (Icon::Tick, format!("Keeps the secret {}", line(reference)), "Its value is in the vault only".to_owned())
+        }
+        AuditEvent::SecretRemoved { reference } => {
+            (Icon::Cross, format!("Removed the secret {}", line(reference)), "From the vault".to_owned())
+        }
+        AuditEvent::VaultUnlocked {} => {
+            (Icon::Tick, "Unlocked the vault".to_owned(), "Until Silas stops or you lock it".to_owned())
+        }
+        AuditEvent::VaultLocked {} => {
+            (Icon::Tick, "Locked the vault".to_owned(), "Plans that use a secret wait".to_owned())
+        }
+        AuditEvent::TerminalCertified { .. } => {
+            (Icon::Tick, "A new terminal key".to_owned(), "What the old one signed still counts".to_owned())
+        }
         AuditEvent::WorkApplied { files, outcome, .. } => {
             let icon = if *outcome == Outcome::Proved { Icon::Seal } else { Icon::Tick };
             let what = if *outcome == Outcome::Proved { "Proved and applied" } else { "Applied" };
@@ -239,12 +272,26 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         | AuditEvent::CardOffered { .. }
         | AuditEvent::CardParked { .. }
         | AuditEvent::CardRenewed { .. }
+        | AuditEvent::ModelCalled { .. }
+        | AuditEvent::TurnRouted { .. }
         | AuditEvent::TokenSpent { .. }
         | AuditEvent::StepRun { .. }
         | AuditEvent::InstructionTaken { .. }
         | AuditEvent::RecordsExpired { .. } => return None,
     };
     Some(Row { seq: entry.seq, at: entry.at, icon, text: what, note })
+}
+
+fn unasked(code: &str) -> &'static str {
+    match code {
+        "privacy_confirmation_required" => "You had not agreed to it",
+        "secret_unavailable" => "Its key was not there",
+        "disallowed_provider_model" => "The configuration does not allow it",
+        "overshared_payload_blocked" => "The question held more than may be sent",
+        "E_LLM_CAP" => "The cap would have been exceeded",
+        "E_LLM_RATE" => "Too many questions in a minute",
+        _ => "A limit stood in the way",
+    }
 }
 
 fn unreached(reason: &str) -> &'static str {
@@ -265,6 +312,8 @@ fn decided(kind: Kind, verdict: Verdict) -> String {
         Kind::Undo => "an undo",
         Kind::Root => "a directory",
         Kind::Step => "a command",
+        Kind::Model => "a model",
+        Kind::Budget => "more money for models",
     };
     let did = match verdict {
         Verdict::Approved => "approved",

@@ -9,7 +9,7 @@
 
 use crate::turn::Turn;
 use crate::{Stream, Trouble};
-use silas_core::Timestamp;
+use silas_core::{MessageId, Timestamp};
 use silas_sandbox::Recovered;
 use silas_store::queue::{self, ATTEMPTS_MAX, Backoff, Lease, Leased, Name};
 use silas_store::{Commit, Tx};
@@ -133,7 +133,10 @@ impl Stream {
             return self.give_back(hold.lease(), leased.kind, &leased.body, &cut_short()).await;
         }
         match serde_json::from_value(leased.body.clone()) {
-            Ok(message) => self.respond(Turn { message, trace: leased.trace, hold }).await,
+            Ok(message) => {
+                let reply = MessageId::new(self.random.as_ref());
+                self.respond_soon(Turn { message, trace: leased.trace, hold, reply }).await;
+            }
             Err(cause) => self.give_back(hold.lease(), leased.kind, &leased.body, &unreadable(&cause)).await,
         }
     }

@@ -58,7 +58,12 @@ fn void_offers(tx: &mut Tx<'_>, epoch: u64) -> Result<(), silas_store::Error> {
     let is_void = |card: &Card| card.offer.as_ref().is_some_and(|offer| offer.epoch != epoch);
     for mut card in cards::list_open(tx)?.into_iter().filter(is_void) {
         match card.face.kind {
-            CardKind::Root | CardKind::Plan | CardKind::HouseRules | CardKind::Pairing => {
+            CardKind::Root
+            | CardKind::Model
+            | CardKind::Budget
+            | CardKind::Plan
+            | CardKind::HouseRules
+            | CardKind::Pairing => {
                 if card.state == CardState::Open {
                     card.state = CardState::Parked;
                     tx.record(&AuditEvent::CardParked { card: card.id.clone() })?;

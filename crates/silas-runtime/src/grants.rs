@@ -12,6 +12,7 @@ use silas_approval::house_rules::HouseRules;
 use silas_approval::{Engine, Grant};
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::event::AuditEvent;
+use silas_core::model::{BudgetGrant, ModelGrant, dollars};
 use silas_core::revocation::{RevocationList, Revocations, Withdrawal, Withdrawn};
 use silas_core::roots::RootGrant;
 use silas_core::token::Kind;
@@ -51,6 +52,17 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
             let title = format!("Work in {}", name_of(&root.place.path));
             let text = format!("Plans may be offered for `{}`. Each one still asks you.", words.path(&root.place.path));
             (title, text, None, None)
+        }
+        Kind::Model => {
+            let grant: ModelGrant = canonical::read(&grant.payload).ok()?;
+            let roles: Vec<&str> = grant.roles.iter().map(|role| role.name()).collect();
+            let text = format!("What you say may go to `{}`, as {}.", grant.model.host(), roles.join(" and "));
+            (scrub::visible_line(&format!("Ask {}", grant.model), 80), text, None, None)
+        }
+        Kind::Budget => {
+            let grant: BudgetGrant = canonical::read(&grant.payload).ok()?;
+            let text = format!("Adds {} to the cap of {}.", dollars(grant.microusd), grant.period);
+            ("More for models".to_owned(), text, Some(uses), until)
         }
         Kind::Plan => {
             let item = WorkItem::from_canonical(&grant.payload).ok()?;

@@ -6,7 +6,7 @@
 //! ([`consumer`]). What is said gets to whoever follows the Stream by way of the outbox ([`listeners`]). Every step is in the ledger, from which [`activity`] and [`proof`] tell it.
 //!
 //! Deliberately absent: private keys, the owner's files (the launcher's helpers touch those, never this process), and
-//! any decision of a model's.
+//! any decision of a model's. What is sent to one passes [`spending`] and the checks of [`models`] first.
 
 mod activity;
 mod consumer;
@@ -17,10 +17,13 @@ mod grants;
 mod letters;
 mod listeners;
 mod measures;
+mod models;
 mod pairing;
 mod places;
 mod proof;
 mod review;
+mod secrets;
+mod spending;
 mod start;
 mod stream;
 mod tasks;
@@ -32,13 +35,16 @@ mod verification;
 pub mod view;
 mod words;
 mod work;
+mod work_list;
 
 pub use forget::words as forget_words;
-pub use listeners::{Attached, Listener, Resume};
 pub use gauges::{Gauges, Tally};
+pub use listeners::{Attached, Listener, Resume};
+pub use models::{KeyRing, ModelOptions};
 pub use pairing::Newcomer;
 pub use places::Places;
+pub use proof::Story;
+pub use secrets::{SecretView, VaultView};
 pub use stream::{Options, Parts, Stream};
 pub use trouble::Trouble;
 pub use words::Words;
-pub use work::SecretSource;

@@ -1,123 +1,210 @@
-//! The proof of a finished piece of work: what happened, in order, each line backed by the ledger.
+//! The proof of a piece of work: what the page shows of it, and the file that shows the same on any machine. Both are made
+//! of one reading of the ledger.
+//!
+//! Work of which the ledger does not tell enough (an earlier version's, or something was forgotten) is told from what was
+//! kept with it; then there is no file, and the view says why.
 
-use crate::view::{ProofStep, ProofView};
-use crate::words::{caveats, claim, count, duration, took, turned};
+mod story;
+
+pub use story::Story;
+
+use crate::view::ProofView;
 use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
-use silas_core::ExecutionId;
-use silas_core::check::{CheckResult, Outcome};
+use silas_core::bundle::{self, Bundle, Proven, Refusal};
+use silas_core::check::Outcome;
+use silas_core::checkpoint::Head;
+use silas_core::evidence::Anchor;
+use silas_core::execution::ExecutionState;
+use silas_core::export::Entry;
+use silas_core::{ExecutionId, evidence};
+use silas_store::executions::Execution;
 use silas_store::work_items::Stored;
-use silas_store::{executions, tokens, work_items};
+use silas_store::{executions, segment, tokens, work_items};
+use story::{Facts, Reader};
+
+/// Everything that is kept of one execution.
+struct Known {
+    execution: Execution,
+    record: WorkRecord,
+    decision: tokens::Stored,
+    item: Stored,
+    /// The ledger's part about it, if it is whole.
+    entries: Option<Vec<Entry>>,
+}
 
 impl Stream {
     pub async fn proof(&self, execution: &ExecutionId) -> Result<ProofView, Trouble> {
+        let known = self.known(execution).await?;
+        let proven = known.account(self.engine.anchor());
+        Ok(known.view(proven))
+    }
+
+    /// The proof as a file that `silas verify` checks anywhere.
+    pub async fn bundle(&self, execution: &ExecutionId) -> Result<String, Trouble> {
+        let known = self.known(execution).await?;
+        let anchor = self.engine.anchor();
+        let server = self.server_certificate.clone().ok_or_else(uncertified)?;
+        known.account(anchor).map_err(|none| none.into_trouble())?;
+        let entries = known.entries.unwrap_or_default();
+        let last = entries.last().ok_or_else(unknown)?;
+        let head = Head { seq: last.link.seq, hash: last.link.hash };
+        let bundle = Bundle {
+            format: bundle::FORMAT.to_owned(),
+            v: bundle::VERSION,
+            installation: anchor.installation.clone(),
+            root: anchor.root,
+            server,
+            execution: execution.clone(),
+            checkpoint: self.checkpoint_of(head).await?,
+            entries,
+        };
+        let text = bundle.to_text()?;
+        // What would be refused elsewhere is not given out.
+        bundle::verify(&text, Some(&anchor.root)).map_err(|refusal| NoProof::Refused(refusal).into_trouble())?;
+        Ok(text)
+    }
+
+    async fn known(&self, execution: &ExecutionId) -> Result<Known, Trouble> {
         let id = execution.clone();
-        let found = self.store.read(move |tx| {
-            let Some(execution) = executions::get(tx, &id)? else { return Ok(None) };
+        let looking = self.store.read(move |tx| {
+            let Some(mut execution) = executions::get(tx, &id)? else { return Ok(None) };
             let decision = tokens::get(tx, &execution.token)?;
             let item = work_items::get(tx, &execution.work_item)?;
-            Ok(execution.result.zip(decision).zip(item))
+            let record = execution.result.take().and_then(|kept| serde_json::from_value::<WorkRecord>(kept).ok());
+            let (Some(decision), Some(item), Some(record)) = (decision, item, record) else { return Ok(None) };
+            let entries = match execution.state {
+                ExecutionState::Running | ExecutionState::Ended => None,
+                ExecutionState::Applied | ExecutionState::Undone => {
+                    let wanted = segment::Wanted {
+                        token: &execution.token,
+                        execution: &execution.id,
+                        started: record.first_entry,
+                        is_undone: execution.state == ExecutionState::Undone,
+                    };
+                    segment::segment(tx, &wanted)?
+                }
+            };
+            Ok(Some(Known { execution, record, decision, item, entries }))
         });
-        let none = || Trouble::new("E_WORK_UNKNOWN", "There is no such work.", "Reload the page.");
-        let ((result, decision), item) = found.await?.ok_or_else(none)?;
-        let record: WorkRecord = serde_json::from_value(result).map_err(|_| none())?;
-        let outcome = record.view.outcome.unwrap_or(Outcome::Failed);
-        let device = silas_gates::scrub::visible_line(&decision.certificate.body.name, 60);
-        Ok(ProofView {
-            execution: execution.clone(),
-            title: record.view.title.clone(),
-            outcome,
-            claim: claim(outcome, &record.before, &record.after),
-            caveats: caveats(outcome, &record.before, &record.after),
-            steps: steps(&record, &device, &item),
-            before: record.before,
-            after: record.after,
-            diffs: record.diffs,
+        looking.await?.ok_or_else(unknown)
+    }
+}
+
+impl Known {
+    /// What the ledger proves of it.
+    fn account(&self, anchor: &Anchor) -> Result<Proven, NoProof> {
+        if !matches!(self.execution.state, ExecutionState::Applied | ExecutionState::Undone) {
+            return Err(NoProof::NotApplied);
+        }
+        if self.decision.payload.is_empty() {
+            return Err(NoProof::Forgotten);
+        }
+        let entries = self.entries.as_ref().ok_or(NoProof::NotWhole)?;
+        let found = bundle::account(entries, &self.execution.id, &anchor.root, &anchor.installation);
+        found.map_err(|refusal| match refusal {
+            Refusal::TextMissing(seq) => {
+                let entry = entries.iter().find(|entry| entry.link.seq == seq);
+                // An entry that names no text never had one.
+                let was_kept = entry
+                    .is_some_and(|entry| entry.link.event != "work_applied" || entry.link.body.contains("\"landed\":"));
+                if was_kept { NoProof::Forgotten } else { NoProof::NotKept }
+            }
+            Refusal::Decision(evidence::Refusal::Content) => NoProof::Forgotten,
+            other => NoProof::Refused(other),
         })
     }
-}
 
-fn steps(record: &WorkRecord, device: &str, item: &Stored) -> Vec<ProofStep> {
-    let step = |title: &str, note: String| ProofStep { title: title.to_owned(), note };
-    let added: u32 = record.diffs.iter().map(|diff| diff.added).sum();
-    let removed: u32 = record.diffs.iter().map(|diff| diff.removed).sum();
-    let mut steps = vec![
-        step("You asked", record.asked.clone()),
-        step("You approved exactly this plan", format!("Signed on {device}")),
-        step("Checks ran on the untouched copy", red_and_green(&record.before)),
-        step(
-            &format!("Silas changed {}", count(record.diffs.len(), "file")),
-            format!("+{added} −{removed} lines, in the private copy only"),
-        ),
-        step("The same checks ran again", format!("{}{}", turned(&record.before, &record.after), guarded(record))),
-    ];
-    if !record.flags.is_empty() {
-        steps.push(step("Look at this twice", record.flags.join("; ")));
+    fn view(self, proven: Result<Proven, NoProof>) -> ProofView {
+        let device = silas_gates::scrub::visible_line(&self.decision.certificate.body.name, 60);
+        let (told, before, after, diffs, outcome, no_bundle) = match proven {
+            Ok(proven) => {
+                let told = Story::told(&Facts::of(&proven, &device, Reader::Owner));
+                let Proven { before, after, landed, outcome, .. } = proven;
+                (told, before, after, landed.diffs, outcome, None)
+            }
+            Err(why) => {
+                let told = Story::told(&self.facts(&device));
+                let outcome = self.record.view.outcome.unwrap_or(Outcome::Failed);
+                (told, self.record.before, self.record.after, self.record.diffs, outcome, Some(why.to_string()))
+            }
+        };
+        ProofView {
+            execution: self.execution.id,
+            title: self.record.view.title,
+            state: self.execution.state,
+            outcome,
+            claim: told.claim,
+            caveats: told.caveats,
+            steps: told.steps,
+            before,
+            after,
+            diffs,
+            no_bundle,
+        }
     }
-    let used = took(item.state.budget_used.wall_time_micros / 1000);
-    let limit = duration(item.item.definition().budget.max_wall_time_seconds);
-    steps.push(step(
-        "It kept to its limits",
-        format!("{used} of {limit}{}", if item.item.definition().hosts.is_empty() { ", no network" } else { "" }),
-    ));
-    steps.extend(reached(record));
-    if record.view.has_proof {
-        steps.push(step(
-            &format!("{} applied, all or none", count(record.diffs.len(), "file")),
-            "What landed is what was checked".to_owned(),
-        ));
-    }
-    steps.push(step("Written to the log", format!("Entries {} to {}", record.first_entry, record.last_entry)));
-    steps
-}
 
-/// What the commands reached beyond their directory, if they reached for anything.
-fn reached(record: &WorkRecord) -> Vec<ProofStep> {
-    let times = |(name, n): (&String, &u32)| if *n == 1 { name.clone() } else { format!("{name} {n} times") };
-    let list =
-        |counted: &std::collections::BTreeMap<String, u32>| counted.iter().map(times).collect::<Vec<_>>().join(", ");
-    let reach = &record.reach;
-    let mut steps = Vec::new();
-    if !reach.hosts.is_empty() {
-        steps.push(ProofStep { title: "It reached".to_owned(), note: list(&reach.hosts) });
-    }
-    if reach.refused > 0 {
-        let note = count(reach.refused as usize, "connection");
-        steps.push(ProofStep { title: "It could not reach".to_owned(), note: format!("{note}, listed in Activity") });
-    }
-    if !reach.secrets.is_empty() {
-        steps.push(ProofStep { title: "It used the secrets".to_owned(), note: list(&reach.secrets) });
-    }
-    steps
-}
-
-/// Out of whose reach the checks were, and what ran in them.
-fn guarded(record: &WorkRecord) -> String {
-    if record.after.is_empty() {
-        return String::new();
-    }
-    let tests: Vec<String> = record
-        .after
-        .iter()
-        .filter_map(|r| r.tests.as_ref())
-        .map(|t| format!("{}: {}", t.runner.name(), t.words()))
-        .collect();
-    let counted = if tests.is_empty() { String::new() } else { format!(". {}", tests.join("; ")) };
-    let seen = match record.unseen.len() {
-        0 => String::new(),
-        n => format!(" {} that the work changed too: {}.", count(n, "file"), record.unseen.join(", ")),
-    };
-    match record.after.iter().any(|result| !result.protected) {
-        true => format!("{counted}. The commands could change their own checks."),
-        false => format!("{counted}. They saw what judges as you approved it.{seen}"),
+    /// What was kept with the work, where the ledger does not tell enough.
+    fn facts<'a>(&'a self, device: &'a str) -> Facts<'a> {
+        let (record, definition) = (&self.record, self.item.item.definition());
+        let is_applied = record.view.has_proof;
+        Facts {
+            reader: Reader::Owner,
+            asked: &record.asked,
+            device,
+            outcome: record.view.outcome.unwrap_or(Outcome::Failed),
+            before: &record.before,
+            after: &record.after,
+            diffs: &record.diffs,
+            files: if is_applied { record.files as usize } else { record.diffs.len() },
+            flags: &record.flags,
+            unseen: &record.unseen,
+            reach: &record.reach,
+            used_ms: self.item.state.budget_used.wall_time_micros / 1000,
+            limit_secs: definition.budget.max_wall_time_seconds,
+            has_network: !definition.hosts.is_empty(),
+            is_applied,
+            n_resumed: 0,
+            undone_at: (self.execution.state == ExecutionState::Undone).then_some(self.item.updated_at),
+            first_entry: record.first_entry,
+            last_entry: record.last_entry,
+        }
     }
 }
 
-fn red_and_green(results: &[CheckResult]) -> String {
-    let red = results.iter().filter(|result| !result.passed).count();
-    match (red, results.len() - red) {
-        (0, green) => format!("{green} green"),
-        (red, 0) => format!("{red} red"),
-        (red, green) => format!("{red} red, {green} green"),
+/// Why there is no file of a proof.
+#[derive(Debug, thiserror::Error)]
+enum NoProof {
+    #[error("Nothing was put in place, so there is nothing to prove.")]
+    NotApplied,
+    #[error("Something that a file of it needs was forgotten.")]
+    Forgotten,
+    #[error("It changed too many files for one, or was done by an earlier version of Silas.")]
+    NotKept,
+    #[error("The log does not tell of it from beginning to end.")]
+    NotWhole,
+    #[error("It does not verify: {0}.")]
+    Refused(Refusal),
+}
+
+impl NoProof {
+    fn into_trouble(self) -> Trouble {
+        let (code, todo) = match self {
+            NoProof::NotApplied => ("E_PROOF_NOT_APPLIED", "`silas work show` tells what happened."),
+            NoProof::Forgotten | NoProof::NotKept | NoProof::NotWhole => {
+                ("E_PROOF_GONE", "`silas work show` tells what is left.")
+            }
+            NoProof::Refused(_) => ("E_PROOF_REFUSED", "Check the ledger with `silas audit verify`."),
+        };
+        Trouble::new(code, &format!("There is no file of this proof. {self}"), todo)
     }
+}
+
+fn uncertified() -> Trouble {
+    let todo = "Stop Silas, give `silas key passphrase` the passphrase once more, and start it again.";
+    Trouble::new("E_PROOF_UNCERTIFIED", "The root key has not vouched for the key that signs the log.", todo)
+}
+
+fn unknown() -> Trouble {
+    Trouble::new("E_WORK_UNKNOWN", "There is no such work.", "Reload the page.")
 }

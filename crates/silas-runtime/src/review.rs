@@ -10,17 +10,20 @@ use silas_core::card::{Card, CardKind, CardState, Face};
 use silas_core::changeset::ChangeOrder;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
+use silas_core::model::{BudgetGrant, ModelGrant};
 use silas_core::roots::RootGrant;
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::{WorkItem, WorkState};
 use silas_core::{CardId, MessageId, Timestamp, canonical};
 use silas_store::queue::{self, Lease, Leased, Name};
-use silas_store::{Abort, Commit, Tx, cards, undo_records, work_items};
+use silas_store::{Abort, Commit, Tx, cards, model_calls, undo_records, work_items};
 use std::sync::Arc;
 
 /// What a turn may ask the owner.
 pub(crate) enum Proposal {
     Root(RootGrant),
+    Model(ModelGrant),
+    Budget(BudgetGrant),
     Plan(Box<WorkItem>),
 }
 
@@ -40,23 +43,36 @@ enum Granted {
     /// Not like this; nothing is allowed.
     ChangeWanted,
     HouseRules,
-    /// The first of the wishes that were waiting for the directory; the others come after it.
-    Root(Option<Leased>),
+    /// A directory, a model or a sum, and the first of the wishes that were waiting for it; the others come after it.
+    Allowed {
+        wish: Option<Leased>,
+        say: &'static str,
+    },
     Work(Box<Approved<WorkItem>>, Box<WorkRecord>, Lease),
     Undo(Box<Approved<ChangeOrder>>, Lease),
 }
 
 impl Question {
-    /// What a message has to wait for before it can be dealt with: a directory that is not allowed yet.
-    pub(crate) fn stands_in_the_way(&self) -> Option<&str> {
-        (self.card.face.kind == CardKind::Root).then_some(self.subject.as_str())
+    /// A question about something that is not a plan.
+    pub(crate) fn about(card: Card, subject: String) -> Self {
+        Question { card, subject, item: None }
     }
 
-    /// Writes the card, its plan and the ledger entry. A directory that is asked for already is not asked for twice.
-    pub(crate) fn ask(&self, tx: &mut Tx<'_>) -> Result<(), silas_store::Error> {
-        let is_same = |card: &Card| card.face.kind == CardKind::Root && card.state == CardState::Open;
-        if self.stands_in_the_way().is_some() && cards::find_by_subject(tx, &self.subject)?.iter().any(is_same) {
-            return Ok(());
+    /// What a message has to wait for before it can be dealt with: a directory, a model or a sum that is not allowed yet.
+    pub(crate) fn stands_in_the_way(&self) -> Option<&str> {
+        holds_up_wishes(self.card.face.kind).then_some(self.subject.as_str())
+    }
+
+    /// Writes the card, its plan and the ledger entry. What is asked for already is not asked for twice; the card that
+    /// asks is given back.
+    pub(crate) fn ask(&self, tx: &mut Tx<'_>) -> Result<Card, silas_store::Error> {
+        let is_same = |card: &Card| {
+            card.face.kind == self.card.face.kind && card.state == CardState::Open && card.payload == self.card.payload
+        };
+        if self.stands_in_the_way().is_some()
+            && let Some(asked) = cards::find_by_subject(tx, &self.subject)?.into_iter().find(is_same)
+        {
+            return Ok(asked);
         }
         if let Some((item, trace)) = &self.item {
             work_items::insert(tx, item, &WorkState::new(self.card.created_at), trace, self.card.created_at)?;
@@ -72,7 +88,20 @@ impl Question {
                 intent,
             })?;
         }
-        Ok(())
+        Ok(self.card.clone())
+    }
+}
+
+/// Whether messages wait for the answer to cards of this kind.
+fn holds_up_wishes(kind: CardKind) -> bool {
+    match kind {
+        CardKind::Root | CardKind::Model | CardKind::Budget => true,
+        CardKind::Pairing
+        | CardKind::HouseRules
+        | CardKind::Plan
+        | CardKind::Done
+        | CardKind::Report
+        | CardKind::Conflict => false,
     }
 }
 
@@ -81,6 +110,13 @@ impl Stream {
     pub(crate) fn question(&self, proposal: Proposal, turn: &Turn) -> Result<Question, Trouble> {
         match proposal {
             Proposal::Root(grant) => self.root_question(&grant),
+            Proposal::Model(grant) => self.model_question(&grant),
+            Proposal::Budget(grant) => {
+                let subject = grant.subject();
+                let face = self.words.budget(&grant);
+                let card = self.card(face, &subject, Some(&grant), self.options.plan_timeout)?;
+                Ok(Question::about(card, subject))
+            }
             Proposal::Plan(item) => {
                 let face = self.words.plan(&item, &item.definition().body);
                 let subject = item.id().to_string();
@@ -120,10 +156,12 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             // Every card was kept with a subject; one without waits for nothing.
             let subject = cards::subject(tx, &id)?.unwrap_or_default();
-            if !stream.words.shows_what_it_asks(&card) {
-                let reason = Refusal::OtherOffer.to_string();
+            let is_honest = stream.words.shows_what_it_asks(&card);
+            let refusal = if is_honest { stream.cannot_begin(&card, &token) } else { Some(Refusal::OtherOffer) };
+            if let Some(refusal) = refusal {
+                let reason = refusal.to_string();
                 tx.record(&AuditEvent::DecisionRefused { card: card.id.clone(), reason })?;
-                return Ok(Commit(Some((card, Err(Refusal::OtherOffer)))));
+                return Ok(Commit(Some((card, Err(refusal)))));
             }
             let granted = match stream.engine.record(tx, &card, &token)? {
                 Ok(recorded) => {
@@ -133,7 +171,7 @@ impl Stream {
                         Verdict::Approved => stream.grant(tx, &card, &subject, &recorded.token)?,
                         // What is wanted instead is a new plan with a card of its own, so nothing is granted here.
                         verdict @ (Verdict::Declined | Verdict::EditRequested | Verdict::Conditional) => {
-                            if card.face.kind == CardKind::Root {
+                            if holds_up_wishes(card.face.kind) {
                                 queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                             }
                             Ok(if verdict == Verdict::Declined { Granted::Declined } else { Granted::ChangeWanted })
@@ -150,6 +188,17 @@ impl Stream {
         self.publish_activity().await;
         let granted = granted.map_err(|refusal| refused(&refusal))?;
         self.begin(&card, granted).await
+    }
+
+    /// An approval of what cannot begin now is not taken: the card stays as it is, and the approval is not used up.
+    fn cannot_begin(&self, card: &Card, token: &Token) -> Option<Refusal> {
+        let is_plan = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Plan);
+        if !is_plan || token.body.verdict != Verdict::Approved {
+            return None;
+        }
+        // One that cannot be read is refused where it is read.
+        let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;
+        self.lacks_vault(&item)
     }
 
     /// Spends the approval in the transaction that recorded it.
@@ -172,7 +221,29 @@ impl Stream {
                 }
                 tx.record(&AuditEvent::RootGranted { token: token.clone(), place })?;
                 // The wishes that asked for it are in the queue again; a crash from here on loses none of them.
-                Ok(Ok(Granted::Root(self.call_back(tx, subject, self.clock.now())?)))
+                let wish = self.call_back(tx, subject, self.clock.now())?;
+                Ok(Ok(Granted::Allowed { wish, say: "Allowed. Each plan still asks you." }))
+            }
+            Some(Kind::Model) => {
+                let Ok(grant) = canonical::read::<ModelGrant>(payload) else { return Ok(Err(unreadable())) };
+                let model = grant.model.to_string();
+                if let Err(refusal) = self.engine.authorize(tx, token, grant)? {
+                    return Ok(Err(refusal));
+                }
+                tx.record(&AuditEvent::ModelAllowed { token: token.clone(), model })?;
+                let wish = self.call_back(tx, subject, self.clock.now())?;
+                Ok(Ok(Granted::Allowed { wish, say: "Agreed. Revoke it any time with `silas grant revoke`." }))
+            }
+            Some(Kind::Budget) => {
+                let Ok(grant) = canonical::read::<BudgetGrant>(payload) else { return Ok(Err(unreadable())) };
+                if let Err(refusal) = self.engine.authorize(tx, token, grant.clone())? {
+                    return Ok(Err(refusal));
+                }
+                model_calls::extend(tx, token, &grant)?;
+                let BudgetGrant { period, microusd, .. } = grant;
+                tx.record(&AuditEvent::BudgetExtended { token: token.clone(), period, microusd })?;
+                let wish = self.call_back(tx, subject, self.clock.now())?;
+                Ok(Ok(Granted::Allowed { wish, say: "Added. The cap is as before afterwards." }))
             }
             Some(Kind::Plan) => {
                 let Ok(item) = WorkItem::from_canonical(payload) else { return Ok(Err(unreadable())) };
@@ -220,11 +291,11 @@ impl Stream {
                 Ok("Nothing ran. Say it again with what should be different.".to_owned())
             }
             Granted::HouseRules => Ok("Signed. Silas does these by itself again.".to_owned()),
-            Granted::Root(wish) => {
+            Granted::Allowed { wish, say } => {
                 if let Some(wish) = wish {
                     self.take_turn(wish).await;
                 }
-                Ok("Allowed. Each plan still asks you.".to_owned())
+                Ok(say.to_owned())
             }
             Granted::Work(approved, record, lease) => {
                 self.spawn_work(*approved, *record, self.holds.take(lease));
@@ -264,14 +335,17 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
             let may_go = match card.face.kind {
                 CardKind::Done | CardKind::Report | CardKind::Conflict => true,
-                CardKind::Root | CardKind::Plan | CardKind::HouseRules | CardKind::Pairing => {
-                    card.state == CardState::Parked
-                }
+                CardKind::Root
+                | CardKind::Model
+                | CardKind::Budget
+                | CardKind::Plan
+                | CardKind::HouseRules
+                | CardKind::Pairing => card.state == CardState::Parked,
             };
             if may_go {
                 card.state = CardState::Closed;
                 cards::update(tx, &card)?;
-                if card.face.kind == CardKind::Root {
+                if holds_up_wishes(card.face.kind) {
                     // Every card was kept with a subject; one without waits for nothing.
                     let subject = cards::subject(tx, &id)?.unwrap_or_default();
                     queue::take_key(tx, Name::Waiting, &subject, TURN)?;
@@ -344,6 +418,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Trouble {
     let todo = match refusal {
         Refusal::Evidence(silas_core::evidence::Refusal::Expired) => "Ask again from the card.",
         Refusal::Answered => "Reload to see what is open now.",
+        Refusal::VaultLocked(_) => "Run `silas unlock` in the terminal, then approve.",
         _ => "Reload the page, or decide in the terminal.",
     };
     Trouble::new("E_APPROVAL_REFUSED", &format!("Nothing ran: {refusal}."), todo)

@@ -30,6 +30,7 @@ impl Stream {
         stream.take_up_the_past(&recovered).await?;
         stream.start_consumer();
         stream.offer_first_root().await?;
+        stream.tell_if_locked().await?;
         Ok(stream)
     }
 
@@ -37,13 +38,18 @@ impl Stream {
         let anchor = self.engine.anchor().clone();
         let version = version.to_owned();
         let noting = self.store.write(move |tx| {
-            if ledger::head(tx)?.is_none() {
+            let is_new = ledger::head(tx)?.is_none();
+            if is_new {
                 tx.record(&AuditEvent::InstallationCreated {
                     installation: anchor.installation.clone(),
                     root: anchor.root.id(),
                 })?;
             }
             if devices::get(tx, &terminal.body.key)?.is_none() {
+                // The first of them comes with the installation.
+                if !is_new {
+                    tx.record(&AuditEvent::TerminalCertified { key: terminal.body.key.clone() })?;
+                }
                 devices::insert(tx, &terminal)?;
             }
             queue::requeue_leased(tx)?;
@@ -109,6 +115,7 @@ impl Stream {
     /// Stops taking work, ends what runs, and writes down the stop.
     pub async fn stop(&self) -> Result<(), Trouble> {
         self.stop_consumer().await;
+        self.stop_thinking().await;
         self.stop_work(Stop::Leaving);
         let noting = self.store.write(|tx| {
             tx.record(&AuditEvent::StreamStopped {})?;

@@ -2,33 +2,34 @@
 
 use crate::activity::{self, Beside};
 use crate::consumer::Holds;
+use crate::gauges::Counted;
 use crate::grants;
 use crate::letters;
-use crate::gauges::Counted;
+use crate::models::{KeyRing, ModelOptions};
+use crate::turn::Turn;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, Entry, GrantView, Published, Sender, Snapshot, UndoView, Update, WorkView,
 };
-use crate::work::SecretSource;
 use crate::work::{Running, Stop, WorkRecord};
 use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
-use silas_approval::{Engine, ServerKey};
+use silas_approval::{Engine, ServerKey, Vault};
 use silas_core::card::{Card, CardKind};
-use silas_core::checkpoint::Head;
+use silas_core::checkpoint::{Head, ServerCertificate};
 use silas_core::device::Certificate;
 use silas_core::event::Text;
 use silas_core::revocation::Revocations;
 use silas_core::roots::Place;
-use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, reflex};
+use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, Timestamp, reflex};
 use silas_sandbox::Launcher;
 use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, undo_records};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use tokio::sync::{broadcast, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tracing::Instrument;
 
 /// What the owner may turn.
@@ -47,6 +48,7 @@ pub struct Options {
     pub chronicle_kept: Duration,
     /// Where Silas was started; offered as the first directory.
     pub start_dir: Option<PathBuf>,
+    pub models: ModelOptions,
 }
 
 /// What a stream is made of.
@@ -54,6 +56,9 @@ pub struct Parts {
     pub store: Store,
     pub engine: Engine,
     pub server_key: ServerKey,
+    /// The root key's word for it, for proofs that leave this machine.
+    /// Missing while the root key is locked and has not vouched for this server's key yet.
+    pub server_certificate: Option<ServerCertificate>,
     pub launcher: Arc<Launcher>,
     pub minds: Minds,
     pub clock: Arc<dyn Clock>,
@@ -61,7 +66,9 @@ pub struct Parts {
     pub words: Words,
     pub places: Places,
     /// Asked when a command wants a secret that its plan names.
-    pub secrets: SecretSource,
+    pub vault: Arc<Vault>,
+    /// Asked for the key of a model, each time that it is asked.
+    pub keys: KeyRing,
     pub options: Options,
 }
 
@@ -69,13 +76,15 @@ pub struct Stream {
     pub(crate) store: Store,
     pub(crate) engine: Engine,
     pub(crate) server_key: ServerKey,
+    pub(crate) server_certificate: Option<ServerCertificate>,
     pub(crate) launcher: Arc<Launcher>,
     pub(crate) minds: Minds,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) words: Words,
     pub(crate) places: Places,
-    pub(crate) secrets: SecretSource,
+    pub(crate) vault: Arc<Vault>,
+    pub(crate) keys: KeyRing,
     pub(crate) options: Options,
     /// The leases that turns and workers of this process hold. Written by them, read by the consumer.
     pub(crate) holds: Holds,
@@ -84,6 +93,12 @@ pub struct Stream {
     stopping: watch::Sender<bool>,
     /// Work under way: what it shows and how to stop it. Written by the workers, bounded by what the owner approves.
     running: Mutex<BTreeMap<ExecutionId, Running>>,
+    /// Turns that wait for a model. Written by whoever begins one, ended at the stop; one at a time for each scope.
+    thinking: Mutex<JoinSet<()>>,
+    /// When models were asked in the last minute; bounded by the limit for it.
+    calls: Mutex<VecDeque<Timestamp>>,
+    /// Moves when the owner interrupts whatever a model is saying.
+    interrupt: watch::Sender<u64>,
     /// The last entry that a checkpoint names.
     pub(crate) checkpointed: AtomicU64,
     /// What the last check of the ledger said.
@@ -121,18 +136,23 @@ impl Stream {
             store: parts.store,
             engine: parts.engine,
             server_key: parts.server_key,
+            server_certificate: parts.server_certificate,
             launcher: parts.launcher,
             minds: parts.minds,
             clock: parts.clock,
             random: parts.random,
             words: parts.words,
             places: parts.places,
-            secrets: parts.secrets,
+            vault: parts.vault,
+            keys: parts.keys,
             options: parts.options,
             holds: Holds::default(),
             consumer: Mutex::new(None),
             stopping: watch::Sender::new(false),
             running: Mutex::new(BTreeMap::new()),
+            thinking: Mutex::new(JoinSet::new()),
+            calls: Mutex::new(VecDeque::new()),
+            interrupt: watch::Sender::new(0),
             checkpointed: AtomicU64::new(0),
             verified: Mutex::new(None),
             counted: Mutex::default(),
@@ -278,8 +298,40 @@ impl Stream {
         }
     }
 
+    /// Answers a message in a task of its own, where its channel does not wait for it.
+    pub(crate) fn think(self: &Arc<Self>, turn: Turn) {
+        let stream = self.clone();
+        let mut thinking = lock(&self.thinking);
+        while let Some(ended) = thinking.try_join_next() {
+            if let Err(cause) = ended {
+                tracing::error!(%cause, "a turn ended unexpectedly; its message will be delivered again");
+            }
+        }
+        thinking.spawn(async move { stream.respond(turn).await }.in_current_span());
+    }
+
+    /// Turns that are cut short by this are answered after the next start.
+    pub(crate) async fn stop_thinking(&self) {
+        let mut thinking = std::mem::take(&mut *lock(&self.thinking));
+        thinking.shutdown().await;
+    }
+
+    /// Ends what a model is saying; what was said so far stays.
+    pub fn interrupt(&self) {
+        self.interrupt.send_modify(|n| *n += 1);
+    }
+
+    pub(crate) fn interrupts(&self) -> watch::Receiver<u64> {
+        self.interrupt.subscribe()
+    }
+
+    pub(crate) fn calls(&self) -> MutexGuard<'_, VecDeque<Timestamp>> {
+        lock(&self.calls)
+    }
+
     /// Ends all running work. Copies are thrown away; only what is being put in place already is finished.
     pub fn stop_all(&self) {
+        self.interrupt();
         self.stop_work(Stop::Owner);
     }
 
@@ -333,7 +385,12 @@ fn page(cards: Vec<Card>, from: usize) -> CardsPage {
 fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
     let mut open = cards::list_open(tx)?;
     open.sort_by_key(|card| match card.face.kind {
-        CardKind::Root | CardKind::Plan | CardKind::HouseRules | CardKind::Pairing => 0,
+        CardKind::Root
+        | CardKind::Model
+        | CardKind::Budget
+        | CardKind::Plan
+        | CardKind::HouseRules
+        | CardKind::Pairing => 0,
         CardKind::Done | CardKind::Report | CardKind::Conflict => 1,
     });
     Ok(open)

@@ -8,12 +8,15 @@
 use crate::consumer::Hold;
 use crate::{Stream, Trouble};
 use silas_core::message::{Channel, HeardMessage, Message};
+use silas_core::reflex::{self, Decision};
 use silas_core::{MessageId, SessionId};
 use silas_store::queue::Kind;
 use std::sync::Arc;
 
 pub(crate) mod accept;
 mod answer;
+mod ask;
+mod plan_with_model;
 mod put_back;
 mod route;
 mod screen;
@@ -24,6 +27,8 @@ pub(crate) struct Turn {
     /// The message with which it all began.
     pub(crate) trace: MessageId,
     pub(crate) hold: Hold,
+    /// What the answer will be called; a draft of it carries the same name.
+    pub(crate) reply: MessageId,
 }
 
 impl Stream {
@@ -33,15 +38,27 @@ impl Stream {
         let screened = screen::input(heard)?;                           // 1      may halt
         let accepted = self.accept(screened, channel, session).await?;  // 2, 3   taint, chronicle, queue
         if let Some(turn) = accepted {                                  //        else behind others: the consumer gets to it
-            self.respond(turn).await;
+            self.respond_soon(turn).await;
         }
         Ok(())
+    }
+
+    /// Reflex answers at once. A model takes its time, and its channel must stay open meanwhile: for the sentences that
+    /// come, and for the word that stops it.
+    pub(crate) async fn respond_soon(self: &Arc<Self>, turn: Turn) {
+        let is_for_a_model =
+            turn.message.taint.may_ask() && reflex::decide(&turn.message.text) == Decision::NotUnderstood;
+        if is_for_a_model && self.has_model().await {
+            self.think(turn);
+        } else {
+            self.respond(turn).await;
+        }
     }
 
     /// The rest of a turn. A message that comes by way of the consumer enters here.
     #[rustfmt::skip]
     pub(crate) async fn respond(self: &Arc<Self>, turn: Turn) {
-        let route    = self.route(&turn.message).await;         // 7      reflex, or a model
+        let route    = self.route(&turn).await;                 // 7      reflex, or a model
         let cleared  = screen::output(route);                   // 8
         let answered = self.answer(&turn, cleared).await;       // 11-13  chronicle, card, acknowledgement, send
         if let Err(trouble) = answered {

@@ -2,8 +2,8 @@
 
 use crate::{Stream, Trouble};
 use silas_core::Timestamp;
-use silas_store::Commit;
 use silas_store::retention::{self, Policy, Pruned};
+use silas_store::{Commit, model_calls};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ const PROCESSED_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// How long a device can be away and still be given exactly what it missed. Later it is shown the whole.
 const OUTBOX_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Calls of models count for their month; twice that for whoever wants to look back.
+const CALLS_KEPT: Duration = Duration::from_secs(62 * 24 * 3600);
 
 impl Stream {
     /// Runs until it is dropped.
@@ -36,6 +39,9 @@ impl Stream {
             nonces_before: self.ago(self.options.nonce_ttl),
             processed_before: self.ago(PROCESSED_KEPT),
         };
+        let calls_before = self.ago(CALLS_KEPT);
+        let pruning = self.store.write_background(move |tx| Ok(Commit(model_calls::prune(tx, calls_before)?)));
+        pruning.await?;
         loop {
             let pruning = self.store.write_background(move |tx| Ok(Commit(retention::prune(tx, &policy)?)));
             let pruned: Pruned = pruning.await?;

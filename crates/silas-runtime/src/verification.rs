@@ -2,7 +2,7 @@
 
 use crate::view::{LedgerPart, LedgerReport};
 use crate::{Stream, Trouble};
-use silas_core::checkpoint::{Claim, Head};
+use silas_core::checkpoint::{Claim, Head, Statement};
 use silas_store::audit::{self, Audit, Extent, Keeper};
 use silas_store::{Commit, checkpoints, ledger};
 use std::sync::atomic::Ordering;
@@ -45,6 +45,22 @@ impl Stream {
         keeping.await?;
         self.checkpointed.store(seq, Ordering::SeqCst);
         Ok(())
+    }
+
+    /// A checkpoint of exactly this entry, the same each time it is asked for. Whoever shows a part of the ledger need not
+    /// show more of it than that.
+    pub(crate) async fn checkpoint_of(&self, head: Head) -> Result<Statement, Trouble> {
+        let known = self.store.read(move |tx| checkpoints::at(tx, head.seq)).await?;
+        let is_it =
+            |known: &Statement| known.body.head == head && known.verifies(&self.server_key.public(), Claim::Checkpoint);
+        if let Some(known) = known.filter(is_it) {
+            return Ok(known);
+        }
+        let statement = self.server_key.state(Claim::Checkpoint, self.engine.anchor(), head, self.clock.now())?;
+        let kept = statement.clone();
+        let keeping = self.store.write_buffered(move |tx| Ok(Commit(checkpoints::insert(tx, &kept)?)));
+        keeping.await?;
+        Ok(statement)
     }
 
     /// What a device needs to see for itself that the ledger extends the entry that it knows.

@@ -7,6 +7,8 @@ use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::device::DeviceKind;
+use silas_core::execution::ExecutionState;
+use silas_core::model::Role;
 use silas_core::session::SessionType;
 use silas_core::task::{TaskId, TaskState};
 use silas_core::{ExecutionId, InstallationId, KeyId, MessageId, SessionId, Timestamp, TokenId, WorkItemId};
@@ -45,8 +47,61 @@ pub struct Snapshot {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Update {
     Cards(CardsPage),
-    Work { work: WorkView },
-    Activity { activity: ActivityView, grants: Vec<GrantView>, devices: Vec<DeviceView> },
+    Work {
+        work: WorkView,
+    },
+    Activity {
+        activity: ActivityView,
+        grants: Vec<GrantView>,
+        devices: Vec<DeviceView>,
+    },
+    /// An answer as far as it is made; the entry with the same id takes its place.
+    Draft {
+        draft: DraftView,
+    },
+}
+
+/// What a model has said so far.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct DraftView {
+    /// The id that the answer will have.
+    pub reply: MessageId,
+    /// Whole sentences, all of them from the beginning.
+    pub text: String,
+}
+
+/// The model of one role.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ModelView {
+    pub role: Role,
+    pub model: String,
+    /// To whom everything is sent.
+    pub host: String,
+    pub is_local: bool,
+    /// Where the key is, in words.
+    pub key: String,
+    pub has_key: bool,
+    pub price: String,
+    /// Named by the configuration, not by `silas model add`.
+    pub is_configured: bool,
+    /// Whether the owner has agreed that what is said goes there.
+    pub is_agreed: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ModelsView {
+    pub models: Vec<ModelView>,
+    pub local_only: bool,
+    pub day: Spent,
+    pub month: Spent,
+}
+
+/// What was spent on models, and what may be.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Spent {
+    pub period: String,
+    pub microusd: u64,
+    pub cap_microusd: u64,
 }
 
 /// An update as it goes to every door that listens. It is written as JSON once, however many they are.
@@ -71,7 +126,8 @@ impl Published {
         match (&self.update, &later.update) {
             (Update::Cards(_), Update::Cards(_)) | (Update::Activity { .. }, Update::Activity { .. }) => true,
             (Update::Work { work }, Update::Work { work: later }) => work.execution == later.execution,
-            (Update::Cards(_) | Update::Activity { .. } | Update::Work { .. }, _) => false,
+            (Update::Draft { draft }, Update::Draft { draft: later }) => draft.reply == later.reply,
+            (Update::Cards(_) | Update::Activity { .. } | Update::Work { .. } | Update::Draft { .. }, _) => false,
         }
     }
 }
@@ -287,6 +343,7 @@ pub struct MeasureView {
 pub struct ProofView {
     pub execution: ExecutionId,
     pub title: String,
+    pub state: ExecutionState,
     pub outcome: Outcome,
     pub claim: String,
     /// What the claim does not rule out, in sentences.
@@ -295,6 +352,28 @@ pub struct ProofView {
     pub before: Vec<CheckResult>,
     pub after: Vec<CheckResult>,
     pub diffs: Vec<FileDiff>,
+    /// Why it cannot be had as a file; `None` if it can.
+    pub no_bundle: Option<String>,
+}
+
+/// One piece of approved work, in the list of all of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct WorkItemView {
+    pub execution: ExecutionId,
+    pub work_item: WorkItemId,
+    pub title: String,
+    /// What it was allowed to change, in few words.
+    pub place: String,
+    pub state: ExecutionState,
+    /// What the checks came to; `None` until they have spoken.
+    pub outcome: Option<Outcome>,
+    /// How many files were put in place.
+    pub files: u32,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    /// Until when it can be taken back; `None` if it cannot.
+    pub undo_until: Option<Timestamp>,
+    pub has_proof: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]

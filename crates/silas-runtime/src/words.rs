@@ -7,15 +7,18 @@ use silas_core::canonical;
 use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
+use silas_core::model::{BudgetGrant, ModelGrant};
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
-use silas_core::work::{Directory, WorkItem};
+use silas_core::work::{Definition, Directory, WorkItem};
 use silas_gates::scrub;
 
 mod checks;
 mod claim;
+mod models;
 mod outside;
 pub(crate) use claim::{caveats, claim};
+pub(crate) use models::{key, price};
 
 /// Longest name of a directory in an intent.
 const NAME_CHARS_MAX: usize = 28;
@@ -50,10 +53,26 @@ impl Words {
             CardKind::Root => {
                 canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
             }
+            CardKind::Model => {
+                canonical::read::<ModelGrant>(payload).is_ok_and(|grant| models::model(&grant) == card.face)
+            }
+            CardKind::Budget => {
+                canonical::read::<BudgetGrant>(payload).is_ok_and(|grant| models::budget(&grant) == card.face)
+            }
             CardKind::HouseRules => canonical::read::<HouseRules>(payload)
                 .is_ok_and(|rules| rules == HouseRules::current() && rules.card_face() == card.face),
             CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
         }
+    }
+
+    /// May this model be asked, and may what you say go there?
+    pub fn model(&self, grant: &ModelGrant) -> Face {
+        models::model(grant)
+    }
+
+    /// May more be spent on models?
+    pub fn budget(&self, grant: &BudgetGrant) -> Face {
+        models::budget(grant)
     }
 
     /// May plans work in this directory?
@@ -219,6 +238,10 @@ impl Words {
             vec![Cta { press: Press::Dismiss, label: "Keep my version".to_owned(), consequence: String::new() }];
         face
     }
+}
+
+pub(crate) fn plan_risk(d: &Definition) -> Risk {
+    outside::risk(d)
 }
 
 /// What a result card is computed from.

@@ -27,7 +27,6 @@ mod record;
 mod state;
 use ending::{Ending, kept_words};
 use job::Job;
-pub use reach::SecretSource;
 pub(crate) use record::WorkRecord;
 
 /// Work under way: what it shows, and how to stop it.
@@ -151,9 +150,13 @@ impl Stream {
     /// Interrupted before anything was applied: begun again if the house rules say so, ended otherwise.
     async fn resume(self: &Arc<Self>, execution: &ExecutionId, record: WorkRecord, hold: Hold) -> Result<(), Trouble> {
         let id = execution.clone();
-        let engine = self.engine.clone();
+        let (engine, stream) = (self.engine.clone(), self.clone());
         let readmitting = self.store.write(move |tx| {
             let admitted = engine.readmit(tx, &id)?;
+            let admitted = admitted.and_then(|approved| match stream.lacks_vault(approved.item()) {
+                Some(refusal) => Err(refusal),
+                None => Ok(approved),
+            });
             let may_resume = admitted.is_ok() && engine.use_house_rule(tx, HouseRule::ResumeInterrupted)?;
             if may_resume {
                 tx.record(&AuditEvent::ExecutionResumed { execution: id.clone() })?;

@@ -124,7 +124,9 @@ impl Work<'_> {
             let root = self.root_of(change).ok_or_else(|| Error::Damaged("a change outside the plan".to_owned()))?;
             observe::may_rename(sites[root].root, &change.path, &permit::shown(self.roots, root, &change.path))?;
             let name = n.to_string();
-            sites[root].stage.put(&name, change, sites[root].root, &self.workspace.source_of(root, &change.path)?)?;
+            let source = self.workspace.source_of(root, &change.path)?;
+            let staged = sites[root].stage.put(&name, change, sites[root].root, &source);
+            staged.map_err(|why| permit::told_of(self.roots, root, why))?;
             if change.after.is_some() {
                 settling.note_staged(root, &name);
             }

@@ -1,12 +1,13 @@
 //! How the changed files read, line by line, for the person who decides. Bounded in every direction; what is left out is
-//! counted. Characters that could make a line look like another are written out.
+//! counted. Characters that could make a line look like another are written out. A file that only moved, or nearly so, is
+//! shown as that and not as one gone and one new.
 
 use crate::dir::Dir;
 use crate::error::Doing;
 use crate::lifeline::Lifeline;
 use crate::observe::Seen;
-use crate::{Error, commits, observe};
-use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileState};
+use crate::{Error, commits, observe, renames};
+use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileState, NO_LINE_END};
 use silas_core::flags::{self, FLAGS_MAX, Flag};
 use silas_core::relpath::RelPath;
 use similar::{ChangeTag, TextDiff};
@@ -31,7 +32,24 @@ pub(crate) fn of<'d>(
     changeset: &Changeset,
     sides: impl Fn(&Change) -> Option<Sides<'d>>,
 ) -> Result<Vec<FileDiff>, Error> {
-    changeset.changes.iter().take(FILES_MAX).filter_map(|change| Some(one(change, &sides(change)?))).collect()
+    let changes = &changeset.changes;
+    let read = |change: &Change| {
+        let sides = sides(change)?;
+        let (root, state) = match (&change.before, &change.after) {
+            (Some(before), None) => (sides.real, before),
+            (_, Some(after)) => (&sides.changed, after),
+            (None, None) => return None,
+        };
+        text(root, &change.path, Some(state)).ok().flatten()
+    };
+    let moved = renames::find(changes, read);
+    let is_shown_elsewhere: HashSet<usize> = moved.values().copied().collect();
+    let shown = changes.iter().enumerate().filter(|(n, _)| !is_shown_elsewhere.contains(n));
+    let diffs = shown.take(FILES_MAX).filter_map(|(n, change)| {
+        let from = moved.get(&n).map(|from| &changes[*from]);
+        Some(one(change, from, &sides(change)?))
+    });
+    diffs.collect()
 }
 
 /// What to look at twice. Looks at more files than are shown: what is hidden among many is what one looks for.
@@ -74,18 +92,33 @@ pub(crate) struct Sides<'d> {
     pub(crate) directory: String,
 }
 
-fn one(change: &Change, sides: &Sides<'_>) -> Result<FileDiff, Error> {
-    let diff = compare_sides(change, sides)?;
-    Ok(FileDiff { directory: sides.directory.clone(), ..diff })
-}
-
-fn compare_sides(change: &Change, sides: &Sides<'_>) -> Result<FileDiff, Error> {
-    let before = text(sides.real, &change.path, change.before.as_ref())?;
-    let after = text(&sides.changed, &change.path, change.after.as_ref())?;
-    let (Some(before), Some(after)) = (before, after) else {
-        return Ok(FileDiff { directory: String::new(), path: change.path.clone(), added: 0, removed: 0, lines: None });
+/// `from` is the file that this one was before it moved.
+fn one(change: &Change, from: Option<&Change>, sides: &Sides<'_>) -> Result<FileDiff, Error> {
+    let origin = from.unwrap_or(change);
+    let shown = FileDiff {
+        directory: sides.directory.clone(),
+        path: change.path.clone(),
+        renamed_from: from.map(|from| from.path.clone()),
+        mode_before: origin.before.as_ref().map(FileState::mode),
+        mode_after: change.after.as_ref().map(FileState::mode),
+        added: 0,
+        removed: 0,
+        lines: None,
+        is_verbatim: false,
     };
-    Ok(compare(&change.path, &before, &after))
+    let before = text(sides.real, &origin.path, origin.before.as_ref())?;
+    let after = text(&sides.changed, &change.path, change.after.as_ref())?;
+    let (Some(before), Some(after)) = (before, after) else { return Ok(shown) };
+    let compared = compare(&before, &after);
+    let is_link = |state: Option<&FileState>| matches!(state, Some(FileState::Link { .. }));
+    let is_linked = is_link(origin.before.as_ref()) || is_link(change.after.as_ref());
+    Ok(FileDiff {
+        added: compared.added,
+        removed: compared.removed,
+        lines: Some(compared.lines),
+        is_verbatim: compared.is_verbatim && !is_linked,
+        ..shown
+    })
 }
 
 /// `None` if this is not text, too large, or no longer what the changeset says.
@@ -110,12 +143,23 @@ fn text(root: &Dir, path: &RelPath, state: Option<&FileState>) -> Result<Option<
     }
 }
 
-fn compare(path: &RelPath, before: &str, after: &str) -> FileDiff {
+/// Two texts side by side.
+struct Compared {
+    added: u32,
+    removed: u32,
+    lines: Vec<DiffLine>,
+    /// Whether the lines are the whole change, letter by letter.
+    is_verbatim: bool,
+}
+
+fn compare(before: &str, after: &str) -> Compared {
     let diff = TextDiff::configure().timeout(TIME_MAX).diff_lines(before, after);
     let (mut added, mut removed) = (0u32, 0u32);
     let mut lines = Vec::new();
     let mut old_shown = 0;
     let mut n_left_out = 0u32;
+    // With the mark of our own remarks in a text, a remark could not be told from it.
+    let mut is_verbatim = !before.contains('⟨') && !after.contains('⟨');
     for group in diff.grouped_ops(CONTEXT_LINES) {
         let starts = group.first().map_or(old_shown, |op| op.old_range().start);
         push_gap(&mut lines, starts.saturating_sub(old_shown));
@@ -131,6 +175,8 @@ fn compare(path: &RelPath, before: &str, after: &str) -> FileDiff {
                     continue;
                 }
                 let line = visible(change.value(), change.missing_newline());
+                is_verbatim &= line.strip_suffix(NO_LINE_END).unwrap_or(&line)
+                    == change.value().strip_suffix('\n').unwrap_or(change.value());
                 lines.push(match change.tag() {
                     ChangeTag::Equal => DiffLine::Same(line),
                     ChangeTag::Insert => DiffLine::Added(line),
@@ -142,7 +188,7 @@ fn compare(path: &RelPath, before: &str, after: &str) -> FileDiff {
     }
     let rest = if added + removed == 0 { 0 } else { diff.old_len().saturating_sub(old_shown) };
     push_gap(&mut lines, rest + usize::try_from(n_left_out).unwrap_or(usize::MAX));
-    FileDiff { directory: String::new(), path: path.clone(), added, removed, lines: Some(lines) }
+    Compared { added, removed, lines, is_verbatim: is_verbatim && n_left_out == 0 }
 }
 
 fn push_gap(lines: &mut Vec<DiffLine>, n: usize) {
@@ -167,7 +213,7 @@ fn visible(line: &str, is_unfinished: bool) -> String {
         out.push_str(&format!("⟨{n_more} more characters⟩"));
     }
     if is_unfinished {
-        out.push_str("⟨no line end⟩");
+        out.push_str(NO_LINE_END);
     }
     out
 }

@@ -6,7 +6,7 @@ use crate::process::{self, Child};
 use crate::{Error, frame};
 use serde::Serialize;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 pub(crate) struct Errand<To> {
     /// Who waits for the answer.
@@ -17,10 +17,15 @@ pub(crate) struct Errand<To> {
 }
 
 impl<To> Errand<To> {
-    /// The child keeps nothing of what is open here.
-    pub(crate) fn run<T: Serialize>(to: To, body: impl FnOnce() -> Result<T, Error>) -> Result<Self, Error> {
+    /// The child keeps nothing of what is open here but what is named.
+    pub(crate) fn run<T: Serialize>(
+        to: To,
+        keep: &[RawFd],
+        body: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<Self, Error> {
         let (pipe, answer_to) = io::pipe().doing(starting)?;
-        let child = process::fork(&[answer_to.as_raw_fd()], || answer(answer_to, body)).doing(starting)?;
+        let keep = [keep, &[answer_to.as_raw_fd()]].concat();
+        let child = process::fork(&keep, || answer(answer_to, body)).doing(starting)?;
         Ok(Errand { to, child, pipe, answer: Vec::new() })
     }
 

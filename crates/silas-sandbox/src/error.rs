@@ -16,6 +16,14 @@ pub enum Error {
     Pairing(String),
     #[error("The keys could not be used: {0}")]
     Keys(String),
+    #[error(
+        "This needs the root key, which is locked with your passphrase. Do it in the terminal, which asks for it: `silas \
+         pair`, `silas device revoke`, `silas grant revoke`."
+    )]
+    Locked,
+    /// A question, not an answer: whoever asked for a signature is to send the passphrase.
+    #[error("The passphrase is needed.")]
+    PassphraseWanted,
     #[error("The terminal was refused: {0}")]
     Terminal(String),
     #[error("The launcher does not know its data directory yet.")]
@@ -87,6 +95,7 @@ impl Error {
             Error::AlreadySpent => "E_APPROVAL_SPENT",
             Error::Pairing(_) => "E_APPROVAL_PAIRING",
             Error::Keys(_) => "E_APPROVAL_KEYS",
+            Error::Locked | Error::PassphraseWanted => "E_APPROVAL_LOCKED",
             Error::Terminal(_) => "E_APPROVAL_TERMINAL",
             Error::NotSealed | Error::AlreadySealed => "E_SANDBOX_SEAL",
             Error::NotAvailable(_) => "E_SANDBOX_UNAVAILABLE",

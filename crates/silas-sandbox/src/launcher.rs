@@ -2,15 +2,17 @@
 
 use crate::error::Doing;
 use crate::process::{self, Child};
-use crate::protocol::LauncherAsk;
+use crate::protocol::{LauncherAsk, Passphrase};
 use crate::serve::Serve;
 use crate::workshop::Workshop;
 use crate::{Error, Hand, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
 use serde::de::DeserializeOwned;
+use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::evidence::Evidence;
 use silas_core::key_service::{KeyHelper, KeyReply};
 use silas_core::revocation::{RevocationList, Withdrawal};
+use silas_core::secret::Secret;
 use silas_core::signature::Signature;
 use silas_core::token::TokenBody;
 use silas_core::toolchain::Toolchain;
@@ -42,9 +44,21 @@ impl Launcher {
     }
 
     /// The first run's keys, in `data_dir/keys`. Existing ones stay. Refused after the seal.
-    pub fn init_keys(&self, data_dir: &Path, at: Timestamp, terminal_name: &str) -> Result<KeyReply, Error> {
+    /// `keyring` says whether new ones may be sealed with a key that the system's keyring keeps.
+    pub fn init_keys(
+        &self,
+        data_dir: &Path,
+        at: Timestamp,
+        terminal_name: &str,
+        keyring: bool,
+    ) -> Result<KeyReply, Error> {
         let (data_dir, terminal_name) = (data_dir.to_owned(), terminal_name.to_owned());
-        self.ask(&LauncherAsk::InitKeys { data_dir, at, terminal_name })
+        self.ask(&LauncherAsk::InitKeys { data_dir, at, terminal_name, keyring })
+    }
+
+    /// Has the root key say that this key vouches for the ledger. Refused after the seal.
+    pub fn certify_server(&self, data_dir: &Path, body: ServerCertificateBody) -> Result<ServerCertificate, Error> {
+        self.ask(&LauncherAsk::CertifyServer { data_dir: data_dir.to_owned(), body })
     }
 
     /// Tells the launcher what it stands on. Accepted once.
@@ -83,9 +97,17 @@ impl Launcher {
         self.ask(&LauncherAsk::SealForCommand(seal))
     }
 
-    /// Has the terminal key sign one command. Possible only after [`Launcher::seal_for_command`].
-    pub fn sign_step(&self, body: &TokenBody) -> Result<Signature, Error> {
-        self.ask(&LauncherAsk::SignStep(Box::new(body.clone())))
+    /// Has the terminal key sign one command. Possible only after [`Launcher::seal_for_command`]. The passphrase, where
+    /// there is one, goes to the key helper alone.
+    pub fn sign_step(&self, body: &TokenBody, passphrase: Option<&Secret>) -> Result<Signature, Error> {
+        let doing = || "Signing a command".to_owned();
+        let said = passphrase.map(|said| String::from_utf8_lossy(said.expose()).into_owned());
+        let (mut ours, theirs) = UnixStream::pair().doing(doing)?;
+        frame::send(&mut ours, &Passphrase(said))?;
+        let mut socket = self.socket()?;
+        send(&mut socket, &LauncherAsk::SignStep(Box::new(body.clone())))?;
+        fd_passing::send(&socket, theirs.as_fd()).doing(doing)?;
+        frame::receive::<Result<Signature, Error>>(&mut *socket)?.unwrap_or(Err(Error::Lost))
     }
 
     /// Tools outside `/usr` that work in this directory would use.

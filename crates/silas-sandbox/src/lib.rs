@@ -16,6 +16,7 @@
 #[cfg(test)]
 extern crate self as silas_sandbox;
 
+mod apart;
 mod apply;
 mod bench;
 mod broker;
@@ -37,6 +38,7 @@ mod ground;
 mod hand;
 mod journal;
 mod kept;
+mod key_use;
 mod launcher;
 mod layers;
 mod lifeline;
@@ -53,6 +55,7 @@ mod protocol;
 mod recover;
 mod relay;
 mod removal;
+mod renames;
 pub mod restored;
 mod revoke;
 mod secret_client;
@@ -70,6 +73,7 @@ mod view;
 mod workshop;
 mod workspace;
 
+pub use apart::{apart, hide_memory};
 pub use descriptors::raise_descriptor_limit;
 pub use error::Error;
 pub use ground::{CellLimits, Copies, Seal, Sealed};
@@ -78,6 +82,6 @@ pub use launcher::Launcher;
 pub use plug::{end_when_nobody_reads, pull_the_plug};
 pub use protocol::{Applied, ChangedDirectory, Changes, Copied, Finished, KeptText, Recovered, Undone};
 pub use secret_client::secret_client;
-pub use terminal::{terminal_pairing_code, terminal_sign};
+pub use terminal::{terminal_arm, terminal_pairing_code, terminal_sign};
 pub use toolchains::ToolPlaces;
 pub use workshop::{Canceller, Workshop};

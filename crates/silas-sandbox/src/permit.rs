@@ -7,7 +7,7 @@ use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::memory::Record;
-use crate::{Error, kept, toolchains};
+use crate::{Error, kept, toolchains, tree};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -118,6 +118,20 @@ pub(crate) fn shown(roots: &[Root], n: usize, path: &RelPath) -> String {
     match roots {
         [_] => path.to_string(),
         _ => format!("{}/{path}", roots[n].granted.place.path),
+    }
+}
+
+/// What stood in the way in one directory, with its paths named as [`shown`] names them.
+pub(crate) fn told_of(roots: &[Root], n: usize, why: Error) -> Error {
+    let named = |path: String| match tree::is_rest(&path) {
+        true => path,
+        false => format!("{}/{path}", roots[n].granted.place.path),
+    };
+    match why {
+        Error::Conflict { paths } if roots.len() > 1 => {
+            Error::Conflict { paths: paths.into_iter().map(named).collect() }
+        }
+        why => why,
     }
 }
 

@@ -63,6 +63,11 @@ impl Child {
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 
+    pub(crate) fn kill(&self) {
+        // SAFETY: plain integers. The child is not waited for yet, so its number still means it.
+        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+    }
+
     /// Waits until the child has ended. Its exit status means nothing to anyone: answers come over sockets.
     pub(crate) fn wait(&self) {
         let mut status = 0;

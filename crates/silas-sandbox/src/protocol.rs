@@ -6,6 +6,7 @@ use crate::{Error, Seal};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::Ended;
+use silas_core::checkpoint::ServerCertificateBody;
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::event::Phase;
 use silas_core::evidence::Evidence;
@@ -26,12 +27,20 @@ pub(crate) enum LauncherAsk {
         data_dir: PathBuf,
         at: Timestamp,
         terminal_name: String,
+        keyring: bool,
+    },
+    /// Has the server key certified, for the ledger and nothing else. Refused once sealed: who serves people can have no
+    /// key certified.
+    CertifyServer {
+        data_dir: PathBuf,
+        body: ServerCertificateBody,
     },
     Seal(Seal),
     /// Instead of [`LauncherAsk::Seal`]: whoever asks is the owner's own command and no server. No door is opened, and the
     /// next ask can be had.
     SealForCommand(Seal),
-    /// Signs one command with the terminal key. For a command only.
+    /// Signs one command with the terminal key. For a command only. A socket follows, from which the key helper reads the
+    /// passphrase where it needs one; the launcher does not.
     SignStep(Box<TokenBody>),
     /// What of the owner's tools a project would use.
     Toolchains {
@@ -80,7 +89,13 @@ pub(crate) enum WorkshopSays<T> {
 pub(crate) enum TerminalAsk {
     Sign(Box<SignBody>),
     PairingCode,
+    /// Has a process wait that can use the root key once, within five minutes.
+    Arm,
 }
+
+/// What a terminal sends when it hears [`Error::PassphraseWanted`]; `None` from one that cannot ask anybody.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Passphrase(pub(crate) Option<String>);
 
 /// The private copy was made.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

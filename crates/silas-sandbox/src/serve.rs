@@ -8,6 +8,7 @@ use crate::cell;
 use crate::errand::Errand;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
+use crate::key_use::{self, Armed, use_key, use_root};
 use crate::pairing::{self, PairingCode};
 use crate::permit::Permit;
 use crate::process::{self, Child};
@@ -17,13 +18,13 @@ use crate::{
     Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, revoke, syscall, toolchains, undo,
 };
 use serde::Serialize;
+use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
 use silas_core::device::Certificate;
 use silas_core::evidence::Evidence;
 use silas_core::key_service::{KeyHelper, KeyReply, KeyRequest, SignBody};
 use silas_core::revocation::{RevocationList, Withdrawal};
-use silas_core::signature::Signature;
 use silas_core::token::{Kind, TokenBody};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,8 @@ pub(crate) struct Serve {
     ground: Option<Ground>,
     door: Option<UnixListener>,
     pairing: Option<PairingCode>,
+    /// Waits with the passphrase, if a terminal asked for that.
+    armed: Option<Armed>,
     /// Whether the other end is the owner's own command and not a server.
     is_for_command: bool,
     errands: Vec<Errand<Asker>>,
@@ -66,6 +69,7 @@ impl Serve {
             ground: None,
             door: None,
             pairing: None,
+            armed: None,
             is_for_command: false,
             errands: Vec::new(),
             workshops: Vec::new(),
@@ -129,13 +133,19 @@ impl Serve {
     fn answer_front(&mut self) -> Result<bool, Error> {
         let Some(ask) = frame::receive::<LauncherAsk>(&mut self.front)? else { return Ok(false) };
         let answer = match ask {
-            LauncherAsk::InitKeys { data_dir, at, terminal_name } => self.init_keys(&data_dir, at, terminal_name),
+            LauncherAsk::InitKeys { data_dir, at, terminal_name, keyring } => {
+                self.init_keys(&data_dir, KeyRequest::Init { at, terminal_name, keyring })
+            }
+            LauncherAsk::CertifyServer { data_dir, body } => self.certify_server(&data_dir, body),
             LauncherAsk::Seal(seal) => self.seal(seal).and_then(|sealed| now(&sealed)),
             LauncherAsk::Certify { body, proof } => self.certify(body, &proof),
             LauncherAsk::Withdraw { withdrawal, certificate } => self.withdraw(*withdrawal, *certificate),
             LauncherAsk::Revocations(known) => self.later(move |ground| revoke::compare(ground, known)),
             LauncherAsk::SealForCommand(seal) => self.seal_for_command(seal).and_then(|()| now(&())),
-            LauncherAsk::SignStep(body) => self.sign_step(*body),
+            LauncherAsk::SignStep(body) => {
+                let from = fd_passing::receive(&self.front).doing(|| "Signing a command".to_owned())?;
+                self.sign_step(*body, UnixStream::from(from))
+            }
             LauncherAsk::Toolchains { project } => self.toolchains(project),
             LauncherAsk::Open(evidence) => self.open(*evidence),
             LauncherAsk::Begin(evidence) => self.begin(&evidence),
@@ -155,24 +165,36 @@ impl Serve {
         Ok(true)
     }
 
-    fn init_keys(
-        &mut self,
-        data_dir: &Path,
-        at: silas_core::Timestamp,
-        terminal_name: String,
-    ) -> Result<Answer, Error> {
+    fn init_keys(&mut self, data_dir: &Path, request: KeyRequest) -> Result<Answer, Error> {
         if self.ground.is_some() {
             return Err(Error::AlreadySealed);
         }
         let keys = ground::keys(data_dir);
         durable::private_dir(&keys).doing(|| "Making the directory of keys".to_owned())?;
         let key_helper = self.key_helper;
-        self.start(Asker::Front, move || {
-            use_key(key_helper, &keys, &KeyRequest::Init { at, terminal_name }, |reply| match reply {
-                KeyReply::Ready { .. } => Some(reply),
-                KeyReply::Certified { .. }
+        self.start(Asker::Front, &[], move || {
+            use_key(key_helper, &keys, &request, &mut || None, |reply| {
+                matches!(reply, KeyReply::Ready { .. }).then_some(reply)
+            })
+        })
+    }
+
+    /// Architecture invariant (INV-01): what comes out is no device's certificate, and only the first lines of a start can
+    /// ask for it; a front that was taken over later cannot.
+    fn certify_server(&mut self, data_dir: &Path, body: ServerCertificateBody) -> Result<Answer, Error> {
+        if self.ground.is_some() {
+            return Err(Error::AlreadySealed);
+        }
+        let (key_helper, keys) = (self.key_helper, ground::keys(data_dir));
+        self.start(Asker::Front, &[], move || {
+            use_key(key_helper, &keys, &KeyRequest::CertifyServer { body }, &mut || None, |reply| match reply {
+                KeyReply::ServerCertified { certificate } => Some::<ServerCertificate>(certificate),
+                KeyReply::Ready { .. }
+                | KeyReply::Checked
+                | KeyReply::Certified { .. }
                 | KeyReply::Revoked { .. }
                 | KeyReply::Signed { .. }
+                | KeyReply::Locked
                 | KeyReply::Refused { .. } => None,
             })
         })
@@ -205,13 +227,16 @@ impl Serve {
 
     /// Architecture invariant (INV-01): a front that serves people can have nothing signed; its launcher was sealed the
     /// other way, and that cannot be changed.
-    fn sign_step(&mut self, body: TokenBody) -> Result<Answer, Error> {
+    fn sign_step(&mut self, body: TokenBody, from: UnixStream) -> Result<Answer, Error> {
         let ground = self.ground.as_ref().ok_or(Error::NotSealed)?;
         if !self.is_for_command || body.offer.kind != Kind::Step {
             return Err(Error::Terminal("only a command of the owner's own is signed here.".to_owned()));
         }
         let (key_helper, keys) = (self.key_helper, ground.keys());
-        self.start(Asker::Front, move || signature(key_helper, &keys, SignBody::Token(body)))
+        let keep = from.as_raw_fd();
+        self.start(Asker::Front, &[keep], move || {
+            key_use::signature(key_helper, &keys, SignBody::Token(body), &mut || key_use::take_passphrase(&from))
+        })
     }
 
     /// A slow disk must not hold up a server; a command waits for the answer either way.
@@ -245,13 +270,17 @@ impl Serve {
             return Err(Error::Pairing("this key was revoked. Make a new one".to_owned()));
         }
         pairing::take(&mut self.pairing, &body, proof, &ground.anchor)?;
-        let (key_helper, keys) = (self.key_helper, ground.keys());
-        self.start(Asker::Front, move || {
-            use_key(key_helper, &keys, &KeyRequest::Certify { body }, |reply| match reply {
+        let (key_helper, keys, armed) = (self.key_helper, ground.keys(), self.armed.take());
+        let keep: Vec<RawFd> = armed.iter().map(Armed::descriptor).collect();
+        self.start(Asker::Front, &keep, move || {
+            use_root(armed, key_helper, &keys, &KeyRequest::Certify { body }, |reply| match reply {
                 KeyReply::Certified { certificate } => Some::<Certificate>(certificate),
                 KeyReply::Ready { .. }
+                | KeyReply::ServerCertified { .. }
+                | KeyReply::Checked
                 | KeyReply::Revoked { .. }
                 | KeyReply::Signed { .. }
+                | KeyReply::Locked
                 | KeyReply::Refused { .. } => None,
             })
         })
@@ -259,14 +288,18 @@ impl Serve {
 
     fn withdraw(&mut self, withdrawal: Withdrawal, certificate: Certificate) -> Result<Answer, Error> {
         let ground = self.ground.clone().ok_or(Error::NotSealed)?;
-        let key_helper = self.key_helper;
-        self.start(Asker::Front, move || {
+        let (key_helper, armed) = (self.key_helper, self.armed.take());
+        let keep: Vec<RawFd> = armed.iter().map(Armed::descriptor).collect();
+        self.start(Asker::Front, &keep, move || {
             revoke::withdraw(&ground, &withdrawal, &certificate, |body| {
-                use_key(key_helper, &ground.keys(), &KeyRequest::Revoke { body }, |reply| match reply {
+                use_root(armed, key_helper, &ground.keys(), &KeyRequest::Revoke { body }, |reply| match reply {
                     KeyReply::Revoked { list } => Some::<RevocationList>(list),
                     KeyReply::Ready { .. }
+                    | KeyReply::Checked
                     | KeyReply::Certified { .. }
+                    | KeyReply::ServerCertified { .. }
                     | KeyReply::Signed { .. }
+                    | KeyReply::Locked
                     | KeyReply::Refused { .. } => None,
                 })
             })
@@ -299,6 +332,7 @@ impl Serve {
         let Some(mut client) = self.door.as_ref().and_then(door::accept) else { return };
         let answer = match frame::receive::<TerminalAsk>(&mut client) {
             Ok(Some(TerminalAsk::PairingCode)) => self.new_code(),
+            Ok(Some(TerminalAsk::Arm)) => self.arm(&client),
             Ok(Some(TerminalAsk::Sign(body))) => match client.try_clone() {
                 Ok(waiting) => self.sign(waiting, *body),
                 Err(e) => Err(Error::io("Answering a terminal", &e)),
@@ -324,47 +358,44 @@ impl Serve {
     fn sign(&mut self, client: UnixStream, body: SignBody) -> Result<Answer, Error> {
         let keys = self.ground.as_ref().ok_or(Error::NotSealed)?.keys();
         let key_helper = self.key_helper;
-        self.start(Asker::Terminal(client), move || signature(key_helper, &keys, body))
+        let asked = client.try_clone().doing(|| "Answering a terminal".to_owned())?;
+        let keep = asked.as_raw_fd();
+        self.start(Asker::Terminal(client), &[keep], move || {
+            key_use::signature(key_helper, &keys, body, &mut || key_use::ask_terminal(&asked))
+        })
+    }
+
+    /// One that was waiting already ends; there is one owner, who asks for one thing at a time.
+    fn arm(&mut self, client: &UnixStream) -> Result<Answer, Error> {
+        let doing = || "Starting a key helper".to_owned();
+        let keys = self.ground.as_ref().ok_or(Error::NotSealed)?.keys();
+        self.armed = None;
+        let (child, armed) = Armed::wait_for_one(self.key_helper, keys, client).doing(doing)?;
+        let ended = child.watch().doing(doing)?;
+        self.workshops.push((child, ended));
+        self.armed = Some(armed);
+        Ok(Answer::Later)
     }
 
     fn later<T: Serialize>(&mut self, body: impl FnOnce(&Ground) -> Result<T, Error>) -> Result<Answer, Error> {
         let ground = self.ground.clone().ok_or(Error::NotSealed)?;
-        self.start(Asker::Front, move || body(&ground))
+        self.start(Asker::Front, &[], move || body(&ground))
     }
 
-    fn start<T: Serialize>(&mut self, to: Asker, body: impl FnOnce() -> Result<T, Error>) -> Result<Answer, Error> {
+    fn start<T: Serialize>(
+        &mut self,
+        to: Asker,
+        keep: &[RawFd],
+        body: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<Answer, Error> {
         if self.errands.len() >= ERRANDS_MAX {
             return Err(Error::Busy);
         }
-        self.errands.push(Errand::run(to, body)?);
+        self.errands.push(Errand::run(to, keep, body)?);
         Ok(Answer::Later)
     }
 }
 
 fn now<T: Serialize>(value: &T) -> Result<Answer, Error> {
     frame::encode(&Ok::<&T, Error>(value)).map(Answer::Now)
-}
-
-/// In a child: one signature of the terminal key.
-fn signature(key_helper: KeyHelper, keys: &Path, body: SignBody) -> Result<Signature, Error> {
-    use_key(key_helper, keys, &KeyRequest::Sign { body }, |reply| match reply {
-        KeyReply::Signed { signature } => Some(signature),
-        KeyReply::Ready { .. } | KeyReply::Certified { .. } | KeyReply::Revoked { .. } | KeyReply::Refused { .. } => {
-            None
-        }
-    })
-}
-
-/// In a child: one request to the key helper. The child's memory, which now holds a key, cannot be read by others.
-fn use_key<T>(
-    key_helper: KeyHelper,
-    keys: &Path,
-    request: &KeyRequest,
-    expected: impl FnOnce(KeyReply) -> Option<T>,
-) -> Result<T, Error> {
-    syscall::hide_memory().doing(|| "Protecting the keys".to_owned())?;
-    match key_helper(keys, request) {
-        KeyReply::Refused { reason } => Err(Error::Keys(reason)),
-        reply => expected(reply).ok_or_else(|| Error::Keys("the key helper answered another question".to_owned())),
-    }
 }

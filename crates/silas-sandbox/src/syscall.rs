@@ -261,8 +261,11 @@ pub(crate) fn name_process(name: &CStr) {
     unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
 }
 
-/// Keeps other processes of the same user from reading this one's memory.
+/// Keeps other processes of the same user from reading this one's memory, and a crash from writing it to a disk.
 pub(crate) fn hide_memory() -> io::Result<()> {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `none` is a live struct; lowering a limit is always allowed.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) })?;
     // SAFETY: sets one flag of this process.
     check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })
 }

@@ -308,3 +308,9 @@ pub(crate) fn shortened(mut paths: Vec<String>) -> Vec<String> {
     }
     paths
 }
+
+/// Whether this is what [`shortened`] says of the paths that it left out.
+pub(crate) fn is_rest(path: &str) -> bool {
+    let n_more = path.strip_prefix("and ").and_then(|rest| rest.strip_suffix(" more"));
+    n_more.is_some_and(|n| n.parse::<usize>().is_ok())
+}

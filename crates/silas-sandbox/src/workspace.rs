@@ -9,7 +9,7 @@ use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{CellLimits, Copies};
 use crate::lifeline::Lifeline;
-use crate::permit::{Granted, Root};
+use crate::permit::{self, Granted, Root};
 use crate::private_copy::{PrivateCopy, Sight, Throwaway, Way};
 use crate::tree::{self, GIT, Git, Manifest};
 use crate::{Error, durable, removal};
@@ -137,13 +137,16 @@ impl Workspace {
         lifeline: Lifeline<'_>,
     ) -> Result<Vec<Throwaway<'_>>, Error> {
         let each = self.copies.iter().zip(roots).zip(scene.expected.iter().zip(scene.base));
-        each.map(|((copy, root), (expected, base))| {
-            let is_here = |change: &&&Change| change.directory == copy.nth && !commits::is_in_repository(&change.path);
-            let without = scene.without.iter().filter(is_here).copied().collect();
-            let sight = Sight { slot: scene.slot, expected, base, without };
-            copy.throwaway(&self.home_dir, root, &sight, lifeline)
-        })
-        .collect()
+        each.enumerate()
+            .map(|(n, ((copy, root), (expected, base)))| {
+                let is_here =
+                    |change: &&&Change| change.directory == copy.nth && !commits::is_in_repository(&change.path);
+                let without = scene.without.iter().filter(is_here).copied().collect();
+                let sight = Sight { slot: scene.slot, expected, base, without };
+                let made = copy.throwaway(&self.home_dir, root, &sight, lifeline);
+                made.map_err(|why| permit::told_of(roots, n, why))
+            })
+            .collect()
     }
 
     /// Runs a command of the plan in the copies themselves.

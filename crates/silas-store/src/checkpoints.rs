@@ -56,6 +56,13 @@ pub fn last(tx: &ReadTx<'_>) -> Result<Option<Statement>, Error> {
     })
 }
 
+/// The checkpoint of exactly this entry.
+pub fn at(tx: &ReadTx<'_>, seq: u64) -> Result<Option<Statement>, Error> {
+    tx.query_one("SELECT statement FROM checkpoints WHERE seq = ?1", params![ledger::to_column(seq)], |row| {
+        json(row, "statement")
+    })
+}
+
 /// The checkpoints after an entry, each with the number under which it lies.
 pub(crate) fn after(tx: &ReadTx<'_>, seq: u64, limit: u32) -> Result<Vec<(u64, Statement)>, Error> {
     tx.query(

@@ -23,8 +23,9 @@ use std::collections::BTreeSet;
 
 /// Entries that one call returns at most; a page of Activity has far fewer.
 pub const ENTRIES_MAX: u32 = 1000;
-/// Longest text beside the chain, in bytes. Outputs are cut to size long before they come here.
-pub const TEXT_BYTES_MAX: usize = 1 << 20;
+/// Longest text beside the chain, in bytes. Outputs are cut to size long before they come here; the list of all files that
+/// a large piece of work changed is the longest there is.
+pub const TEXT_BYTES_MAX: usize = 4 << 20;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {

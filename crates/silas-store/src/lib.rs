@@ -9,7 +9,7 @@
 //! crosses both is a [`saga`]. `tasks` is the human's; everything else is the agent's.
 //!
 //! The files `settings`, `devices`, `sessions`, `nonces`, `chronicle`, `channel_outbox`, `queue`, `work_items`, `cards`,
-//! `tokens` and `executions` are one table each; `undo_records` is a part of the last. Their functions that look take a [`ReadTx`], their functions that change take a [`Tx`].
+//! `tokens` and `executions` are one table each, `model_calls` is two; `undo_records` is a part of the last. Their functions that look take a [`ReadTx`], their functions that change take a [`Tx`].
 //!
 //! Deliberately absent: decisions. Whether a signature is good, a card is expired or a plan may run is asked elsewhere; the
 //! store keeps counts honest and forgets nothing that it acknowledged.
@@ -35,6 +35,7 @@ mod lanes;
 pub mod ledger;
 mod lock;
 mod migrations;
+pub mod model_calls;
 pub mod nonces;
 pub mod outbox;
 mod pending;
@@ -43,6 +44,7 @@ pub mod queue;
 mod reader;
 pub mod retention;
 pub mod saga;
+pub mod segment;
 pub mod sessions;
 pub mod settings;
 pub mod snapshot;

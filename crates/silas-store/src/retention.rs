@@ -16,8 +16,8 @@ pub const ROWS_MAX: u32 = 500;
 /// Everything older than these instants may go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    /// What was said, and everything that is settled: cards, results, plans, approvals with their executions, operations
-    /// with their instructions, the ledger's texts. Devices that were not here since.
+    /// What was said, and everything that is settled: cards, results, plans that were not carried out, operations with
+    /// their instructions, the ledger's texts. Devices that were not here since. Decisions stay.
     pub chronicle_before: Timestamp,
     /// What is on its way to the channels. Who was away for longer is shown the whole.
     pub outbox_before: Timestamp,
@@ -35,7 +35,6 @@ pub struct Pruned {
     pub sessions: usize,
     pub cards: usize,
     pub results: usize,
-    pub tokens: usize,
     pub work_items: usize,
     pub operations: usize,
     pub instructions: usize,
@@ -68,7 +67,6 @@ pub fn prune(tx: &mut Tx<'_>, policy: &Policy) -> Result<Pruned, Error> {
         // In this order: what refers to something goes before it.
         cards: settled::cards(tx, before)?,
         results: settled::results(tx, before)?,
-        tokens: settled::tokens(tx, before)?,
         work_items: settled::work_items(tx, before)?,
         operations: settled::operations(tx, before)?,
         instructions: settled::instructions(tx, before)?,
@@ -77,11 +75,10 @@ pub fn prune(tx: &mut Tx<'_>, policy: &Policy) -> Result<Pruned, Error> {
         processed: queue::forget_processed(tx, policy.processed_before)?,
         pages: tx.give_back_room()?,
     };
-    // Whoever checks the ledger later asks where the decisions are that it names.
-    if pruned.tokens + pruned.operations + pruned.instructions > 0 {
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let (decisions, instructions) = (count(pruned.tokens), count(pruned.operations + pruned.instructions));
-        tx.record(&AuditEvent::RecordsExpired { before, decisions, instructions })?;
+    // Whoever checks the ledger later asks where the instructions are that it names.
+    if pruned.operations + pruned.instructions > 0 {
+        let instructions = u32::try_from(pruned.operations + pruned.instructions).unwrap_or(u32::MAX);
+        tx.record(&AuditEvent::RecordsExpired { before, instructions })?;
     }
     Ok(pruned)
 }

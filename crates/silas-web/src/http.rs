@@ -7,7 +7,7 @@ use crate::guard::{self, Gate, Origin};
 use crate::listeners::Listeners;
 use crate::protocol::Health;
 use crate::tallies::{Tallies, Turned};
-use crate::{Error, assets, control, metrics, openapi, pairing, reads, socket};
+use crate::{Error, assets, control, metrics, openapi, pairing, reads, secret_door, socket};
 use axum::extract::{DefaultBodyLimit, Extension, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -90,6 +90,8 @@ impl Door {
     pub async fn serve(self: Arc<Self>, listeners: Listeners, owner_uid: u32) -> Result<(), Error> {
         let local = self.router(listeners.origin(), None);
         let control = tokio::spawn(control::serve(self.clone(), UnixListener::from_std(listeners.control)?, owner_uid));
+        let secrets = UnixListener::from_std(listeners.secrets)?;
+        let secrets = tokio::spawn(secret_door::serve(self.stream.clone(), secrets, owner_uid));
         let permits = Arc::new(Semaphore::new(self.options.connections_max));
         let mut servers = Vec::new();
         for listener in listeners.loopback {
@@ -107,6 +109,7 @@ impl Door {
             server.await.map_err(|panic| Error::Io(std::io::Error::other(panic)))?;
         }
         control.abort();
+        secrets.abort();
         Ok(())
     }
 

@@ -1,4 +1,5 @@
-//! The doors: HTTP, the WebSocket and the page it serves, pairing, and the control socket of the terminal.
+//! The doors: HTTP, the WebSocket and the page it serves, pairing, the control socket of the terminal,
+//! and beside it the way on which secrets come in.
 //!
 //! A door shows what the runtime computed and hands in what devices signed. It decides nothing and holds no key but the
 //! one that its certificate is for.
@@ -19,6 +20,7 @@ pub mod openapi;
 mod pairing;
 pub mod protocol;
 mod reads;
+pub mod secret_door;
 mod session;
 mod socket;
 mod tallies;

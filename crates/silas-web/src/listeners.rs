@@ -3,7 +3,7 @@
 
 use crate::guard::Origin;
 use crate::tls::Tls;
-use crate::{Error, control};
+use crate::{Error, control, secret_door};
 use silas_core::Timestamp;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -13,6 +13,7 @@ pub struct Listeners {
     pub(crate) loopback: Vec<std::net::TcpListener>,
     pub(crate) network: Option<NetworkListener>,
     pub(crate) control: std::os::unix::net::UnixListener,
+    pub(crate) secrets: std::os::unix::net::UnixListener,
     port: u16,
 }
 
@@ -42,8 +43,9 @@ impl Listeners {
         let network = network.map(NetworkDoor::bind).transpose()?;
         control::write_address(data_dir, &Origin::on_port(port).origin)?;
         control::write_network_address(data_dir, network.as_ref().map(|door| door.origin.origin.as_str()))?;
+        let secrets = control::listen(&secret_door::path(data_dir))?;
         let control = control::listen(&control::path(data_dir))?;
-        Ok(Listeners { loopback, network, control, port })
+        Ok(Listeners { loopback, network, control, secrets, port })
     }
 
     pub fn address(&self) -> String {

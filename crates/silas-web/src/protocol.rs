@@ -5,17 +5,18 @@
 //! exactly the rest.
 
 use serde::{Deserialize, Serialize};
-use silas_core::card::Face;
+use silas_core::card::{Card, Face};
 use silas_core::device::Certificate;
 use silas_core::message::{HeardMessage, SignedMessage};
+use silas_core::model::{ModelGrant, Role};
 use silas_core::revocation::Withdrawal;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token};
 use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, Timestamp};
 use silas_runtime::Resume;
 use silas_runtime::view::{
-    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, MeasureView, ProofView,
-    SessionView, SinceView, Snapshot, TaskView, Update, WorkView,
+    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, MeasureView, ModelsView,
+    ProofView, SessionView, SinceView, Snapshot, TaskView, Update, WorkItemView, WorkView,
 };
 
 /// From the page.
@@ -62,8 +63,26 @@ pub enum ClientMessage {
     Proof {
         execution: ExecutionId,
     },
+    /// Asks for the proof as a file that can be checked elsewhere.
+    Bundle {
+        execution: ExecutionId,
+    },
+    /// Asks for the work that was approved.
+    WorkList {},
     /// Ends all running work. Needs no signature: it can only take away.
     Stop {},
+    /// Ends what a model is saying. Needs no signature either.
+    Interrupt {},
+    /// Asks which models serve whom, and what was spent.
+    Models {},
+    /// Asks for a card about a model. Nothing is used or sent before that card is approved.
+    ModelAdd {
+        grant: ModelGrant,
+    },
+    /// One small question to the model of a role.
+    ModelCheck {
+        role: Role,
+    },
     /// Checks the whole ledger.
     Verify {},
     /// Asks for the owner's tasks; changing them is a `message`.
@@ -138,6 +157,15 @@ pub enum ServerMessage {
     Proof {
         proof: Box<ProofView>,
     },
+    /// The text of the file, exactly.
+    Bundle {
+        execution: ExecutionId,
+        bundle: String,
+    },
+    /// Newest first.
+    WorkList {
+        work_list: Vec<WorkItemView>,
+    },
     Verified {
         report: LedgerReport,
     },
@@ -161,7 +189,14 @@ pub enum ServerMessage {
     LedgerText {
         entry: LedgerTextView,
     },
-    /// The answer to `revive` and `forget`.
+    Models {
+        models: ModelsView,
+    },
+    /// The card that `model_add` asked for.
+    Asked {
+        card: Box<Card>,
+    },
+    /// The answer to `revive`, `forget` and `model_check`.
     Done {
         message: String,
     },

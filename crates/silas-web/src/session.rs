@@ -223,10 +223,31 @@ impl Session {
                 Ok(proof) => ServerMessage::Proof { proof: Box::new(proof) },
                 Err(trouble) => error(trouble),
             }),
+            ClientMessage::Bundle { execution } => Some(match self.stream.bundle(&execution).await {
+                Ok(bundle) => ServerMessage::Bundle { execution, bundle },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::WorkList {} => Some(match self.stream.work_list().await {
+                Ok(work_list) => ServerMessage::WorkList { work_list },
+                Err(trouble) => error(trouble),
+            }),
             ClientMessage::Stop {} => {
                 self.stream.stop_all();
                 None
             }
+            ClientMessage::Interrupt {} => {
+                self.stream.interrupt();
+                None
+            }
+            ClientMessage::Models {} => Some(match self.stream.models().await {
+                Ok(models) => ServerMessage::Models { models },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::ModelAdd { grant } => Some(match self.stream.offer_model(grant).await {
+                Ok(card) => ServerMessage::Asked { card: Box::new(card) },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::ModelCheck { role } => Some(done(self.stream.check_model(role).await)),
             ClientMessage::Verify {} => Some(match self.stream.verify_ledger().await {
                 Ok(report) => ServerMessage::Verified { report },
                 Err(trouble) => error(trouble),

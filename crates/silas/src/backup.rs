@@ -1,13 +1,15 @@
 //! `silas backup FILE`: everything that an installation is, in one file, while it runs or while it does not.
 //!
 //! This command reads the data directory itself, as the owner's own program; the running server, which may not write
-//! anywhere else, has no part in it. The file holds the private keys and is as secret as they are.
+//! anywhere else, has no part in it. The file holds the private keys and the vault as they lie there: sealed, or as secret
+//! as the file itself.
 //!
 //! | part | why |
 //! |---|---|
 //! | `about.json` | installation, epoch, head of the ledger: what to expect of the rest |
 //! | `store/agent.sqlite`, `store/db.sqlite` | both domains at one instant (see `silas_store::snapshot`) |
 //! | `store/server.key`, `keys/…` | so that paired devices know this Silas again and checkpoints verify |
+//! | `keys/lock.json`, `store/vault/…` | what seals the keys, and the secrets, sealed |
 //! | `launcher/spent/…` | which approvals were used |
 //!
 //! A restore begins a new epoch, which voids every approval of before; that the spent ones are known as spent is the
@@ -19,12 +21,14 @@
 pub(crate) mod container;
 
 use crate::home::Home;
+use crate::key_commands;
 use crate::known_head;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, bail, ensure};
 use container::Writer;
 use serde::{Deserialize, Serialize};
 use silas_core::checkpoint::Head;
+use silas_core::key_service::Protection;
 use silas_core::{Clock, InstallationId, Timestamp};
 use silas_store::snapshot;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -48,6 +52,9 @@ pub(crate) struct About {
 pub(crate) const ABOUT: &str = "about.json";
 /// Single files besides the databases, all of which must be there.
 pub(crate) const KEYS: [&str; 4] = ["store/server.key", "keys/root.key", "keys/terminal.key", "keys/installation.json"];
+/// There if the keys were ever sealed.
+pub(crate) const KEYS_LOCK: &str = "keys/lock.json";
+pub(crate) const VAULT: &str = "store/vault";
 
 pub(crate) fn run(home: &Home, file: &Path) -> Result<ExitCode> {
     ensure!(!file.exists(), "{} exists already. Choose another name; nothing was written.", file.display());
@@ -76,7 +83,7 @@ pub(crate) fn run(home: &Home, file: &Path) -> Result<ExitCode> {
     }
     written?;
     println!("Backed up to {} and read back: {} ledger entries, unbroken.", file.display(), report.entries);
-    println!("The file holds your private keys. Keep it as you would keep them.");
+    println!("{}", warning(home)?);
     println!("Bring it back with `silas restore {}`.", file.display());
     Ok(ExitCode::SUCCESS)
 }
@@ -96,6 +103,9 @@ fn write(home: &Home, snapshot: &Path, about: &About, draft: &Path) -> Result<()
     }
     for name in KEYS {
         add_file(&mut writer, name, &home.path.join(name))?;
+    }
+    for (name, path) in vault(home)? {
+        add_file(&mut writer, &name, &path)?;
     }
     for (name, path) in spent(home)? {
         add_file(&mut writer, &name, &path)?;
@@ -118,6 +128,35 @@ fn add_file(writer: &mut Writer<BufWriter<File>>, name: &str, path: &Path) -> Re
     let file = File::open(path).with_context(cannot)?;
     let n_bytes = file.metadata().with_context(cannot)?.len();
     writer.add(name, n_bytes, BufReader::new(file))
+}
+
+/// How secret the file is, which is how the keys are kept.
+fn warning(home: &Home) -> Result<&'static str> {
+    Ok(match key_commands::protection(home)? {
+        Protection::Permissions => "The file holds your private keys. Keep it as you would keep them.",
+        Protection::Passphrase => "The file holds your private keys and secrets, sealed with your passphrase.",
+        Protection::Keyring => {
+            "The file holds your private keys and secrets, sealed with a key in this account's keyring: without that \
+             keyring they are lost. `silas key passphrase` makes a backup that opens anywhere."
+        }
+    })
+}
+
+/// The lock of the keys and the files of the vault, as far as there are any. Each is replaced as a whole.
+fn vault(home: &Home) -> Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    if home.path.join(KEYS_LOCK).exists() {
+        found.push((KEYS_LOCK.to_owned(), home.path.join(KEYS_LOCK)));
+    }
+    let Ok(entries) = fs::read_dir(home.vault()) else { return Ok(found) };
+    for entry in entries {
+        let entry = entry?;
+        if let Some(name) = entry.file_name().to_str().filter(|name| silas_approval::vault::is_part(name)) {
+            found.push((format!("{VAULT}/{name}"), entry.path()));
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Every record of a used approval, in the order of its name. Each is replaced as a whole, so each is whole.

@@ -14,6 +14,7 @@ pub(crate) use settings::{is_host_name, is_loopback, reference};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use settings::SETTINGS;
+use silas_core::model::{KeySource, ModelName};
 use sources::{Given, Variables};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,6 +33,8 @@ pub(crate) struct Config {
     pub(crate) approval: Approval,
     pub(crate) undo: Undo,
     pub(crate) sandbox: Sandbox,
+    pub(crate) keys: Keys,
+    pub(crate) models: Models,
     pub(crate) limits: Limits,
     pub(crate) backpressure: Backpressure,
     pub(crate) nonce_store: NonceStore,
@@ -110,7 +113,28 @@ pub(crate) struct Sandbox {
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct Keys {
+    pub(crate) keyring: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Models {
+    pub(crate) proxy: Option<ModelName>,
+    pub(crate) proxy_key: Option<KeySource>,
+    pub(crate) planner: Option<ModelName>,
+    pub(crate) planner_key: Option<KeySource>,
+    pub(crate) local_only: bool,
+    pub(crate) daily_cap_cents: u64,
+    pub(crate) monthly_cap_cents: u64,
+    pub(crate) turn_budget_tokens: u64,
+    pub(crate) timeout_seconds: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Limits {
+    pub(crate) llm_calls_per_minute_per_scope: u32,
     pub(crate) ws_messages_per_minute_per_scope: u32,
     pub(crate) connections_max: usize,
 }

@@ -195,6 +195,8 @@ impl Server {
             .args(["start", "--port", "0", "--quiet", "--data-dir"])
             .arg(&home.path)
             .current_dir("/")
+            // Nothing of the owner's is touched, their keyring included.
+            .env("SILAS__KEYS__KEYRING", "false")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()

@@ -36,7 +36,7 @@ pub(crate) fn run(home: &Home, command: DeviceCommand) -> Result<ExitCode> {
         DeviceCommand::List { json: false } => print(&devices),
         DeviceCommand::Revoke { device } => {
             let device = pick(&devices, &device)?;
-            if device.kind == DeviceKind::Terminal {
+            if device.key == home.known()?.terminal.body.key {
                 bail!("The terminal of this machine cannot be revoked: it is the way back in when a browser is lost.");
             }
             if device.is_revoked {

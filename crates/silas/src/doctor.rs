@@ -12,6 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use silas_approval::ServerKey;
 use silas_core::Clock;
+use silas_core::key_service::Protection;
 use silas_core::probe::{Probe, State};
 use silas_store::audit::Keeper;
 use silas_store::probes::{self, Sizes};
@@ -79,7 +80,7 @@ fn print(found: &[Probe]) {
 }
 
 fn installation(home: &Home) -> Vec<Probe> {
-    let mut found = vec![permissions(home), keys(home), server(home)];
+    let mut found = vec![permissions(home), keys(home), vault(home), server(home)];
     found.push(room(home).unwrap_or_else(|e| Probe::bad("Room", format!("{e:#}."), "Look at the data directory.")));
     found.extend(certificate(home));
     match keeper(home) {
@@ -129,20 +130,45 @@ fn permissions(home: &Home) -> Probe {
 
 fn open_to_others(data_dir: &Path) -> Vec<PathBuf> {
     let parts = ["", "store", "run", "keys", "launcher", "tls"];
-    let files = ["keys/root.key", "keys/terminal.key", "store/server.key", "store/agent.sqlite", "store/db.sqlite"];
+    let files = [
+        "keys/root.key",
+        "keys/terminal.key",
+        "keys/lock.json",
+        "store/server.key",
+        "store/vault",
+        "store/vault/lock.json",
+        "store/agent.sqlite",
+        "store/db.sqlite",
+    ];
     let all = parts.into_iter().chain(files).map(|part| data_dir.join(part));
     all.filter(|path| fs::metadata(path).is_ok_and(|it| it.mode() & 0o077 != 0)).collect()
 }
 
 fn keys(home: &Home) -> Probe {
     const NAME: &str = "Keys";
-    match home.installation() {
-        Ok(_) => Probe::warning(
+    let sound = home.installation().and_then(|_| crate::key_commands::protection(home));
+    match sound {
+        Ok(Protection::Permissions) => Probe::warning(
             NAME,
             "Protected by file permissions only.",
-            "Whatever runs as you can use them; keep this account to yourself, and the disk encrypted.",
+            "Whatever runs as you can use them. Set a passphrase with `silas key passphrase`, or keep the disk encrypted.",
         ),
+        Ok(kept @ (Protection::Keyring | Protection::Passphrase)) => Probe::good(NAME, format!("They are {kept}.")),
         Err(cause) => Probe::bad(NAME, format!("{cause:#}"), "Restore a backup with `silas restore`."),
+    }
+}
+
+/// Looks at the lock only: whether values can be read is the passphrase's or the keyring's to say.
+fn vault(home: &Home) -> Probe {
+    const NAME: &str = "Vault";
+    match silas_approval::vault::protection(&home.vault()) {
+        Ok(Protection::Permissions) => Probe::warning(
+            NAME,
+            "Secrets are protected by file permissions only.",
+            "Set a passphrase with `silas key passphrase`, or keep the disk encrypted.",
+        ),
+        Ok(kept) => Probe::good(NAME, format!("Secrets are {kept}.")),
+        Err(cause) => Probe::bad(NAME, cause.to_string(), "Restore a backup with `silas restore`."),
     }
 }
 

@@ -100,6 +100,7 @@ pub(crate) fn day(at: Timestamp) -> String {
 
 /// Signs the withdrawal with the terminal's key and hands it in.
 pub(crate) fn withdraw(line: &mut Line<'_>, what: Withdrawn) -> Result<ExitCode> {
+    line.open_root_key()?;
     let body = WithdrawalBody {
         kind: WithdrawalKind::Withdrawal,
         installation: line.installation()?,

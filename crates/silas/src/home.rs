@@ -36,8 +36,21 @@ impl Home {
         self.path.join("run")
     }
 
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.path.join("keys")
+    }
+
+    pub(crate) fn vault(&self) -> PathBuf {
+        self.store().join("vault")
+    }
+
     pub(crate) fn server_key(&self) -> PathBuf {
         self.store().join("server.key")
+    }
+
+    /// What the root key said about the server key. Made anew where it is missing.
+    pub(crate) fn server_certificate(&self) -> PathBuf {
+        self.store().join("server.cert")
     }
 
     /// Counts restores and resets. It lies outside the database, so that an old copy of that does not bring it back.

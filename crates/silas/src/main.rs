@@ -13,13 +13,19 @@ mod exit;
 mod forget_command;
 mod grant_commands;
 mod home;
+mod key_commands;
 mod known_head;
 mod ledger_export;
 mod ledger_file;
+mod model_commands;
+mod passphrase;
 mod plan_file;
+mod proof_file;
 mod queue_commands;
 mod restore;
 mod sandbox;
+mod secret_commands;
+mod server_key;
 mod service_commands;
 mod session_commands;
 mod start;
@@ -27,6 +33,7 @@ mod task_commands;
 mod terminal;
 mod tls_commands;
 mod wire;
+mod work_commands;
 mod world;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -84,6 +91,11 @@ enum Command {
         #[command(flatten)]
         output: terminal::Output,
     },
+    /// See the work that was approved: its story, its diff, its proof as a file.
+    #[command(subcommand)]
+    Work(work_commands::WorkCommand),
+    /// Check a proof from any Silas; needs nothing but the file and that Silas's public root key.
+    Verify(proof_file::VerifyArgs),
     /// Tell what happened, from the ledger.
     Activity {
         /// Tell how deciding goes instead: how quick, how often no, how often undone.
@@ -107,6 +119,16 @@ enum Command {
     /// See and revoke what is allowed.
     #[command(subcommand)]
     Grant(grant_commands::GrantCommand),
+    /// Say how the keys are kept; set, change or remove their passphrase; make a new terminal key.
+    #[command(subcommand)]
+    Key(key_commands::KeyCommand),
+    /// Keep secrets for plans: set, list, remove. Values are typed unseen and never shown.
+    #[command(subcommand)]
+    Secret(secret_commands::SecretCommand),
+    /// Open the vault of secrets with the passphrase, until Silas stops.
+    Unlock,
+    /// Lock the vault of secrets again.
+    Lock,
     /// End all running work now.
     Stop {
         /// Everything; there is no smaller stop yet.
@@ -137,6 +159,9 @@ enum Command {
     /// Keep your tasks.
     #[command(subcommand)]
     Task(task_commands::TaskCommand),
+    /// Choose the models that Silas may ask, test them, and see what they cost.
+    #[command(subcommand)]
+    Model(model_commands::ModelCommand),
     /// See what could not be done and was put aside, and have it tried again.
     #[command(subcommand)]
     Queue(queue_commands::QueueCommand),
@@ -210,6 +235,10 @@ fn main() -> ExitCode {
         Command::Plan(PlanCommand::Submit { file }) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| plan_file::submit(&home, &file))
         }
+        Command::Verify(verify) => proof_file::verify(&verify),
+        Command::Work(work) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| work_commands::run(&home, work))
+        }
         Command::Audit(AuditCommand::Verify(verify)) => {
             ledger_file::verify(&verify, args.data_dir, args.config.as_deref())
         }
@@ -237,11 +266,26 @@ fn main() -> ExitCode {
         Command::Task(task) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| task_commands::run(&home, task))
         }
+        Command::Model(model) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| model_commands::run(&home, model))
+        }
         Command::Device(device) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| device_commands::run(&home, device))
         }
         Command::Grant(grant) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| grant_commands::run(&home, grant))
+        }
+        Command::Key(key) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| key_commands::run(&home, &key))
+        }
+        Command::Secret(secret) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| secret_commands::run(&home, secret))
+        }
+        Command::Unlock => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| secret_commands::unlock(&home))
+        }
+        Command::Lock => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| secret_commands::lock(&home))
         }
         client => home::find(args.data_dir, args.config.as_deref()).and_then(|home| terminal::run(&home, client)),
     };

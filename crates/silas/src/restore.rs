@@ -7,13 +7,15 @@
 //! spent again otherwise. Devices stay paired, because their certificates are not approvals;
 //! those that were revoked stay revoked, also if the backup is older than that.
 
-use crate::backup::{ABOUT, About, KEYS, container};
+use crate::backup::{ABOUT, About, KEYS, KEYS_LOCK, VAULT, container};
 use crate::home::{self, Home};
+use crate::key_commands;
 use crate::known_head;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use silas_approval::vault;
 use silas_core::evidence::Anchor;
-use silas_core::key_service::{KeyReply, KeyRequest};
+use silas_core::key_service::{KeyReply, KeyRequest, Protection};
 use silas_core::signature::PublicKey;
 use silas_core::{Clock, ExecutionId};
 use silas_store::snapshot;
@@ -59,6 +61,11 @@ pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>,
         println!("What was there before is kept at {}.", aside.display());
     }
     println!("Approvals from before no longer count; directories and plans ask again. Paired devices stay paired.");
+    match key_commands::protection(&Home { path: target })? {
+        Protection::Passphrase => println!("Its keys and secrets open with the passphrase of that time."),
+        Protection::Keyring => println!("Its keys and secrets open with the keyring of the account that made it only."),
+        Protection::Permissions => {}
+    }
     println!("Start with `silas`.");
     Ok(ExitCode::SUCCESS)
 }
@@ -66,7 +73,7 @@ pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>,
 /// Unpacks into `draft`, checking every hash, and knows every part by its name.
 fn unpack(file: &Path, draft: &Path) -> Result<About> {
     let from = File::open(file).with_context(|| format!("{} cannot be opened.", file.display()))?;
-    for dir in ["", "store", "run", "keys", "launcher", silas_sandbox::restored::SPENT] {
+    for dir in ["", "store", VAULT, "run", "keys", "launcher", silas_sandbox::restored::SPENT] {
         DirBuilder::new().mode(0o700).create(draft.join(dir))?;
     }
     let about = Rc::new(RefCell::new(Vec::new()));
@@ -92,13 +99,24 @@ fn is_known(name: &str) -> bool {
     let spent = name.strip_prefix(silas_sandbox::restored::SPENT).and_then(|rest| rest.strip_prefix('/'));
     let is_spent = spent.and_then(|rest| rest.strip_suffix(".json")).is_some_and(|id| ExecutionId::parse(id).is_ok());
     let is_store = name.strip_prefix("store/").is_some_and(|rest| snapshot::FILES.contains(&rest));
-    is_spent || is_store || KEYS.contains(&name) || name == silas_sandbox::restored::REVOCATIONS
+    let is_vault = name.strip_prefix(VAULT).and_then(|rest| rest.strip_prefix('/')).is_some_and(vault::is_part);
+    is_spent
+        || is_store
+        || is_vault
+        || KEYS.contains(&name)
+        || name == KEYS_LOCK
+        || name == silas_sandbox::restored::REVOCATIONS
+}
+
+/// What keys that are there say of themselves. Sealed ones stay sealed.
+fn keys_of(draft: &Path) -> KeyReply {
+    let asked = KeyRequest::Init { at: SystemClock.now(), terminal_name: String::new(), keyring: false };
+    silas_approval::keys::helper(&draft.join("keys"), &asked, &mut || None)
 }
 
 /// The root key's public half, from keys that were found sound.
 fn root_of(draft: &Path) -> Result<PublicKey> {
-    let asked = KeyRequest::Init { at: SystemClock.now(), terminal_name: String::new() };
-    match silas_approval::keys::helper(&draft.join("keys"), &asked) {
+    match keys_of(draft) {
         KeyReply::Ready { root, is_new: false, .. } => Ok(root),
         _ => bail!("The keys in the backup are not sound."),
     }
@@ -112,8 +130,7 @@ fn check(about: &About, draft: &Path) -> Result<()> {
     }
     ensure!(report.head == Some((about.head.seq, about.head.hash)), "The ledger is not the one that the backup names.");
     // Keys that are there are read and compared; none is made.
-    let asked = KeyRequest::Init { at: SystemClock.now(), terminal_name: String::new() };
-    match silas_approval::keys::helper(&draft.join("keys"), &asked) {
+    match keys_of(draft) {
         KeyReply::Ready { installation, is_new: false, .. } if installation == about.installation => Ok(()),
         KeyReply::Refused { reason } => bail!("The keys in the backup are not sound: {reason}"),
         _ => bail!("The keys in the backup are not those of the installation that it names."),
@@ -135,7 +152,7 @@ fn settle(about: &About, draft: &Path, old: Option<&Old>) -> Result<u64> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft.join("epoch"))?;
     writeln!(file, "{epoch}")?;
     file.sync_all()?;
-    for dir in ["store", "keys", silas_sandbox::restored::SPENT, "launcher", ""] {
+    for dir in [VAULT, "store", "keys", silas_sandbox::restored::SPENT, "launcher", ""] {
         sync_dir(&draft.join(dir))?;
     }
     Ok(epoch)

@@ -8,6 +8,7 @@ mod explain;
 mod grants;
 mod pump;
 
+use crate::passphrase;
 use crate::start;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::Result;
@@ -19,6 +20,7 @@ use silas_core::check::Ended;
 use silas_core::envelope::{Envelope, Life};
 use silas_core::evidence::Evidence;
 use silas_core::host::HostGrant;
+use silas_core::key_service::Protection;
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::{Clock, Digest, ExecutionId, Nonce};
 use silas_sandbox::{Error, Finished, Launcher};
@@ -146,7 +148,11 @@ fn signed(envelope: &Envelope, launcher: &Launcher, ready: &start::Ready) -> Res
         conditions: BTreeMap::new(),
     };
     let body = offer.answered(ready.terminal.body.key.clone(), Verdict::Approved);
-    let signature = launcher.sign_step(&body)?;
+    let passphrase = match ready.protection {
+        Protection::Passphrase => passphrase::Asked::default().get(),
+        Protection::Permissions | Protection::Keyring => None,
+    };
+    let signature = launcher.sign_step(&body, passphrase.as_ref())?;
     let token = Token { body, signature };
     let execution = ExecutionId::derive(&token.id().map_err(unreadable)?, 0);
     Ok(Evidence { token, certificate: ready.terminal.clone(), payload, execution, roots: Vec::new() })

@@ -3,15 +3,17 @@
 use crate::certificates;
 use crate::config::{Config, Loaded, LogFormat};
 use crate::home::{self, Home};
-use crate::wire;
 use crate::world::SystemClock;
+use crate::{server_key, wire};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use silas_approval::ServerKey;
+use silas_approval::sealing::SealKey;
+use silas_approval::{Vault, lock, vault};
 use silas_core::Clock;
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
-use silas_core::key_service::KeyReply;
+use silas_core::key_service::{KeyReply, Protection};
+use silas_core::secret::Secret;
 use silas_sandbox::confine::{FrontRules, confine_front};
 use silas_sandbox::{CellLimits, Copies, Launcher, Seal, Sealed, ToolPlaces};
 use silas_web::Listeners;
@@ -20,6 +22,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Args, Default)]
 pub(crate) struct StartArgs {
@@ -42,7 +45,11 @@ pub(crate) struct Ready {
     pub(crate) home: Home,
     pub(crate) anchor: Anchor,
     pub(crate) terminal: Certificate,
+    pub(crate) protection: Protection,
 }
+
+/// For the system's keyring to give or take the vault's key; longer than it is asked for there.
+const KEYRING_PATIENCE: Duration = Duration::from_secs(45);
 
 pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result<ExitCode> {
     // Before configuration, keys, sockets and threads: the launcher must have nothing of theirs.
@@ -53,7 +60,8 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     // Keeps a second server away for as long as this process lives.
     let _lock = home.lock()?;
     let ready = first_run(&launcher, home, &loaded.config)?;
-    let server_key = server_key(&ready.home)?;
+    let (server_key, server_certificate) = server_key::ready(&launcher, &ready.home, &ready.anchor)?;
+    let vault = open_vault(&ready)?;
     let start_dir = std::env::current_dir().ok();
     let sealed = launcher.seal(seal(&ready, &loaded.config)).map_err(|e| anyhow!("{e}"))?;
     let port = loaded.config.web.enabled.then_some(loaded.config.web.port);
@@ -63,7 +71,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     silas_sandbox::raise_descriptor_limit(descriptors(&loaded.config));
     let first_time = !ready.home.store().join("agent.sqlite").exists();
     if !args.quiet {
-        greet(&ready.home, &listeners, &sealed, first_time);
+        greet(&ready, &listeners, &sealed, first_time);
     }
     let confinement =
         confine_front(&FrontRules { writable: &[ready.home.store(), ready.home.run()], readable: &front_reads() })
@@ -76,6 +84,8 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
         anchor: ready.anchor,
         terminal: ready.terminal,
         server_key,
+        server_certificate,
+        vault,
         launcher: Arc::new(launcher),
         user_home: std::env::var("HOME").ok(),
         start_dir,
@@ -91,10 +101,10 @@ pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result
     let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
     let _lock = home.lock()?;
     let ready = first_run(&launcher, home, &loaded.config)?;
-    server_key(&ready.home)?;
+    server_key::ready(&launcher, &ready.home, &ready.anchor)?;
     wire::open_store(&ready.home)?;
     println!("Ready: {}", ready.home.path.display());
-    println!("Root key: protected by file permissions only.");
+    println!("Root key: {}.", ready.protection);
     println!("Start with `silas`.");
     Ok(ExitCode::SUCCESS)
 }
@@ -107,14 +117,15 @@ pub(crate) fn ready_for_command(launcher: &Launcher, data_dir: Option<PathBuf>, 
     let ready = match home.known() {
         Ok(known) => {
             let anchor = Anchor { root: known.root, installation: known.installation, epoch: home.epoch()? };
-            Ready { home, anchor, terminal: known.terminal }
+            let protection = crate::key_commands::protection(&home)?;
+            Ready { home, anchor, terminal: known.terminal, protection }
         }
         Err(_) => {
             // Two that start for the first time at once must not both make keys, and damaged ones are found out here.
             let _lock = home.lock()?;
             let ready = first_run(launcher, home, &config)?;
             // The whole of a first run, so that nothing looks lost later.
-            server_key(&ready.home)?;
+            server_key::ready(launcher, &ready.home, &ready.anchor)?;
             wire::open_store(&ready.home)?;
             ready
         }
@@ -123,25 +134,45 @@ pub(crate) fn ready_for_command(launcher: &Launcher, data_dir: Option<PathBuf>, 
     Ok(ready)
 }
 
-fn server_key(home: &Home) -> Result<ServerKey> {
-    ServerKey::load_or_make(&home.server_key()).context("The server key could not be made ready.")
+/// Before the front is confined and has threads: a key in the system's keyring is fetched by a process of its own. One that
+/// cannot be had leaves the vault locked, and everything else works.
+fn open_vault(ready: &Ready) -> Result<Vault> {
+    let dir = ready.home.vault();
+    if ready.protection == Protection::Keyring && !dir.join("lock.json").exists() {
+        let made = silas_sandbox::apart(KEYRING_PATIENCE, || {
+            vault::protect(&dir, &mut || None, &lock::Keep::Keyring).map_err(|e| e.to_string())
+        });
+        if !matches!(made, Ok(Ok(()))) {
+            tracing::warn!("the vault's key could not be put into the keyring; it is kept in a file");
+        }
+    }
+    let fetch = || {
+        let fetched = silas_sandbox::apart(KEYRING_PATIENCE, || {
+            vault::key(&dir, &mut || None).ok().map(|key| key.expose().to_vec())
+        });
+        SealKey::from_slice(Secret::new(fetched.ok()??).expose())
+    };
+    Vault::open(&dir, fetch).context("The vault of secrets could not be opened, and nothing was changed")
 }
 
 /// Directory and keys: made where missing, checked where there.
 fn first_run(launcher: &Launcher, home: Home, config: &Config) -> Result<Ready> {
     let reply = launcher
-        .init_keys(&home.path, SystemClock.now(), &format!("{}'s terminal", config.owner_id))
+        .init_keys(&home.path, SystemClock.now(), &format!("{}'s terminal", config.owner_id), may_use_keyring(config))
         .map_err(|e| anyhow!("{e}"))
         .context("The keys could not be made ready.")?;
-    let (installation, root, terminal) = match reply {
-        KeyReply::Ready { installation, root, terminal, .. } => (installation, root, terminal),
-        KeyReply::Refused { reason } => bail!("The keys could not be made ready: {reason}"),
-        KeyReply::Certified { .. } | KeyReply::Revoked { .. } | KeyReply::Signed { .. } => {
-            bail!("The key helper answered something else.")
-        }
+    let KeyReply::Ready { installation, root, terminal, protection, .. } = reply else {
+        bail!("The key helper answered something else.")
     };
     let anchor = Anchor { root, installation, epoch: home.epoch()? };
-    Ok(Ready { home, anchor, terminal })
+    Ok(Ready { home, anchor, terminal, protection })
+}
+
+/// Only where a session bus is announced: looking for one otherwise could start one.
+fn may_use_keyring(config: &Config) -> bool {
+    let is_announced = std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_some_and(|address| !address.is_empty());
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    config.keys.keyring && (is_announced || runtime.is_some_and(|dir| dir.join("bus").exists()))
 }
 
 fn seal(ready: &Ready, config: &Config) -> Seal {
@@ -179,23 +210,29 @@ pub(crate) fn tool_places() -> ToolPlaces {
     }
 }
 
-fn greet(home: &Home, listeners: &Listeners, sealed: &Sealed, first_time: bool) {
-    let address = format!("{}/#pair={}", listeners.address(), sealed.pairing_code);
+fn greet(ready: &Ready, listeners: &Listeners, sealed: &Sealed, first_time: bool) {
+    let page = listeners.address();
+    let pairing = format!("{page}/#pair={}", sealed.pairing_code);
     println!("Silas {}\n", env!("CARGO_PKG_VERSION"));
-    if first_time {
+    // With a passphrase a code alone pairs nobody: the terminal that asks for it makes one.
+    let is_locked = ready.protection == Protection::Passphrase;
+    if is_locked {
+        println!("  The page:  {page}\n");
+        println!("  To pair a browser: `silas pair`, which asks for your passphrase.\n");
+    } else if first_time {
         println!("  Open this in your browser and tap once, within 5 minutes:\n");
-        println!("    {address}\n");
+        println!("    {pairing}\n");
     } else {
-        println!("  The page:  {}\n", listeners.address());
-        println!("  To pair another browser, within 5 minutes:  {address}\n");
+        println!("  The page:  {page}\n");
+        println!("  To pair another browser, within 5 minutes:  {pairing}\n");
     }
     if let Some(network) = listeners.network_address() {
         println!("  Other devices:  {network}/#pair={}\n", sealed.pairing_code);
     }
-    println!("  Data: {}. Root key: protected by file permissions only.", home.path.display());
+    println!("  Data: {}. Root key: {}.", ready.home.path.display(), ready.protection);
     println!("  For the commands that you approve, {}.", sealed.limits);
     println!("  Stop with Ctrl-C. Anything running stops with it; nothing half done reaches your files.");
-    open_browser(&address);
+    open_browser(if is_locked { &page } else { &pairing });
 }
 
 /// Opens the page where there is a desktop; the browser waits until the server, a moment later, answers.

@@ -7,19 +7,23 @@ mod print;
 mod progress;
 
 pub(crate) use line::Line;
-pub(crate) use print::{print_card, took};
+pub(crate) use print::{print_card, print_json, took};
 
 use crate::Command;
 use crate::exit::NotRunning;
 use crate::home::Home;
+use crate::key_commands;
 use crate::known_head;
+use crate::passphrase::Asked;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use print::{print_activity, print_cards, print_json, print_measures, print_status};
+use print::{print_activity, print_cards, print_measures, print_status};
 use progress::Progress;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState};
+use silas_core::key_service::Protection;
 use silas_core::token::Verdict;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// How a command answers.
@@ -77,6 +81,10 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
 fn pair(home: &Home) -> Result<ExitCode> {
     let address = silas_web::control::address(&home.path).map_err(|_| NotRunning)?;
     drop(Line::open(home)?);
+    if key_commands::protection(home)? == Protection::Passphrase {
+        let asked = Asked::default();
+        silas_sandbox::terminal_arm(&home.path, &mut || asked.get()).map_err(|e| anyhow!("{e}"))?;
+    }
     let code = silas_sandbox::terminal_pairing_code(&home.path).map_err(|e| anyhow!("{e}"))?;
     println!("Open this in the browser you want to pair, within 5 minutes:\n\n  {}/#pair={code}\n", address.trim());
     if let Some(network) = silas_web::control::network_address(&home.path) {
@@ -100,18 +108,50 @@ fn stop(line: &mut Line<'_>) -> Result<()> {
 
 fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     let n_known = line.cards.len();
+    line.interrupt_on_ctrl_c()?;
     line.say(text)?;
-    let reply = line.wait_for(|m| m["type"] == "message" && m["entry"]["sender"] == "silas")?;
+    let mut shown = Shown::default();
+    let reply = line.wait_for(|m| {
+        if m["type"] == "draft" && !output.json {
+            shown.draft(m["draft"]["text"].as_str().unwrap_or_default());
+        }
+        m["type"] == "message" && m["entry"]["sender"] == "silas"
+    })?;
     if output.json {
         print_json(&json!({ "entry": reply["entry"], "cards": line.cards }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{}", reply["entry"]["text"].as_str().unwrap_or_default());
+    shown.whole(reply["entry"]["text"].as_str().unwrap_or_default());
     if line.cards.len() > n_known {
         println!();
         print_cards(&line.cards);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// An answer on its way to the screen, sentence by sentence.
+#[derive(Default)]
+struct Shown {
+    text: String,
+}
+
+impl Shown {
+    /// All that was said so far; what goes on is added, what begins again begins on a new line.
+    fn draft(&mut self, text: &str) {
+        match text.strip_prefix(self.text.as_str()) {
+            Some(more) => print!("{more}"),
+            None => print!("\n{text}"),
+        }
+        self.text = text.to_owned();
+        // A reader that is gone is noticed at the next line.
+        let _flushed = std::io::stdout().flush();
+    }
+
+    /// The answer as it stands; only what is not there yet is written.
+    fn whole(&mut self, text: &str) {
+        self.draft(text);
+        println!();
+    }
 }
 
 /// The card that is meant: the numbered one of `silas review`, or the only one for which `fits` holds.

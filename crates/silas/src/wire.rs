@@ -4,14 +4,19 @@ use crate::config::Config;
 use crate::home::Home;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Result, anyhow};
-use silas_agents::Minds;
-use silas_approval::{Engine, ServerKey};
+use silas_agents::{Minds, Timeouts};
+use silas_approval::vault::Found;
+use silas_approval::{Engine, ServerKey, Vault};
+use silas_core::checkpoint::ServerCertificate;
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
+use silas_core::model::{KeySource, Role};
+use silas_core::secret::Secret;
 use silas_core::{Clock, Random, Timestamp};
-use silas_runtime::{Options, Parts, Places, Stream, Words};
+use silas_runtime::{ModelOptions, Options, Parts, Places, Stream, Words};
 use silas_sandbox::Launcher;
 use silas_store::Store;
+use silas_store::model_calls::Caps;
 use silas_web::{AccessToken, Door, Listeners};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +31,8 @@ pub(crate) struct Front {
     pub anchor: Anchor,
     pub terminal: Certificate,
     pub server_key: ServerKey,
+    pub server_certificate: Option<ServerCertificate>,
+    pub vault: Vault,
     pub launcher: Arc<Launcher>,
     pub user_home: Option<String>,
     pub start_dir: Option<PathBuf>,
@@ -59,18 +66,20 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     let store = open_store(&front.home)?;
     let engine = Engine::new(front.anchor.clone(), clock.clone(), random.clone());
     let options = options(&front);
+    let vault = Arc::new(front.vault);
     let parts = Parts {
         store,
         engine,
         server_key: front.server_key,
+        server_certificate: front.server_certificate,
         launcher: front.launcher.clone(),
-        minds: Minds::none(),
+        minds: Minds::new(timeouts(&front.config)),
         clock: clock.clone(),
         random: random.clone(),
         words: Words::new(front.user_home.clone()),
         places: Places { home: front.user_home.as_ref().map(PathBuf::from), data_dir: front.home.path.clone() },
-        // There is no vault yet: a plan may name a secret, and whoever asks for it learns that there is none.
-        secrets: Arc::new(|_| None),
+        vault: vault.clone(),
+        keys: Arc::new(move |source| key(source, &vault)),
         options,
     };
     let stream = Stream::start(parts, front.terminal, env!("CARGO_PKG_VERSION")).await?;
@@ -112,6 +121,47 @@ fn options(front: &Front) -> Options {
         nonce_ttl: Duration::from_secs(config.nonce_store.ttl_minutes * 60),
         chronicle_kept: Duration::from_secs(config.retention.chronicle_days * 24 * 3600),
         start_dir: front.start_dir.clone(),
+        models: models(config),
+    }
+}
+
+fn models(config: &Config) -> ModelOptions {
+    let models = &config.models;
+    let named =
+        [(Role::Proxy, &models.proxy, &models.proxy_key), (Role::Planner, &models.planner, &models.planner_key)];
+    let named = named.into_iter().filter_map(|(role, model, key)| {
+        let model = model.clone()?;
+        let key = key.clone().unwrap_or_else(|| KeySource::usual(model.provider()));
+        Some((role, model, key))
+    });
+    ModelOptions {
+        named: named.collect(),
+        local_only: models.local_only,
+        caps: Caps { day: models.daily_cap_cents * CENT, month: models.monthly_cap_cents * CENT },
+        calls_per_minute: config.limits.llm_calls_per_minute_per_scope,
+        turn_tokens_max: models.turn_budget_tokens,
+    }
+}
+
+/// In micro-dollars.
+const CENT: u64 = 10_000;
+
+fn timeouts(config: &Config) -> Timeouts {
+    let first = Duration::from_secs(config.models.timeout_seconds);
+    Timeouts { first, idle: first / 2, ..Timeouts::default() }
+}
+
+/// The key of a model, fetched when it is needed. An empty variable is no key.
+fn key(source: &KeySource, vault: &Vault) -> Option<Secret> {
+    match source {
+        KeySource::None => None,
+        KeySource::Vault(reference) => match vault.get(reference) {
+            Found::Value(secret) => Some(secret),
+            Found::Unknown | Found::Locked | Found::Damaged => None,
+        },
+        KeySource::Variable(name) => {
+            std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| Secret::new(value.into_bytes()))
+        }
     }
 }
 

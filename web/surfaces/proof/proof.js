@@ -4,7 +4,7 @@
 import { useEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
-import { askProof } from '../../lib/session.js';
+import { askBundle, askProof, bundleName } from '../../lib/session.js';
 import { Words, strict, visible } from '../../lib/text.js';
 import { Diffs } from '../../cards/diff.js';
 import { Caveats, CheckLines } from '../../cards/evidence.js';
@@ -21,7 +21,8 @@ export function Proof({ state, execution, onBack }) {
   useEffect(() => title.current?.focus(), []);
   const proof = state.proofs[execution];
   return html`<section class="proof" aria-label="Proof">
-    <div class="proof-top"><button type="button" class="proof-back" aria-label="Back" onClick=${onBack}><${Icon} name="back" size=${22} /></button><h1 ref=${title} tabindex="-1">Proof</h1></div>
+    <div class="proof-top"><button type="button" class="proof-back" aria-label="Back" onClick=${onBack}><${Icon} name="back" size=${22} /></button><h1 ref=${title} tabindex="-1">Proof</h1>
+      ${proof && !proof.no_bundle && html`<button type="button" class="proof-save" disabled=${!linked} onClick=${() => askBundle(execution)}><${Icon} name="save" size=${20} />Save file</button>`}</div>
     ${proof ? html`<${Story} proof=${proof} />` : html`<p class="proof-wait">${linked ? 'Reading the log …' : 'The proof can be read as soon as Silas answers.'}</p>`}
   </section>`;
 }
@@ -38,5 +39,13 @@ function Story({ proof }) {
     <ol class="proof-steps">${proof.steps.map((step, at) => html`<li key=${at}><${Icon} name="tick" size=${18} /><div><h3><${Words} text=${step.title} /></h3><p><${Words} text=${step.note} /></p></div></li>`)}</ol>
     ${proof.after.length > 0 && html`<section class="proof-part"><h2>Checks, before and after</h2><div class="proof-checks"><${CheckLines} before=${proof.before} after=${proof.after} /></div>
       <ul class="proof-reasons">${proof.after.map((result) => html`<li key=${result.name}><bdi>${strict(result.name)}</bdi>: ${strict(result.reason)}</li>`)}</ul></section>`}
-    ${proof.diffs.length > 0 && html`<section class="proof-part"><h2>What changed</h2><${Diffs} diffs=${proof.diffs} /></section>`}`;
+    ${proof.diffs.length > 0 && html`<section class="proof-part"><h2>What changed</h2><${Diffs} diffs=${proof.diffs} /></section>`}
+    <${Elsewhere} proof=${proof} />`;
+}
+
+/** The same facts as a file, for whoever need not believe this page. @param {{ proof: ProofView }} props */
+function Elsewhere({ proof }) {
+  if (proof.no_bundle) return html`<p class="proof-file">There is no file of this proof. ${strict(proof.no_bundle)}</p>`;
+  return html`<p class="proof-file">Anyone with your public root key can check the file, without Silas running. It holds what the checks printed and how the changed files read.
+    <code>silas verify ${bundleName(proof.execution)}</code></p>`;
 }

@@ -3,7 +3,7 @@
 
 import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
-import { edit } from '../../lib/session.js';
+import { edit, interrupt } from '../../lib/session.js';
 import { Words } from '../../lib/text.js';
 import { clock } from '../../lib/time.js';
 import { Composer } from './composer.js';
@@ -14,10 +14,10 @@ import { WorkView } from './work.js';
 
 /** @param {{ state: State }} props */
 export function Stream({ state }) {
-  const { entries, work, outbox } = state;
+  const { entries, work, outbox, answering } = state;
   const scroller = useRef(/** @type {HTMLElement | null} */ (null));
   const isEmpty = entries.length + work.length + outbox.length === 0;
-  useFollow(scroller, isEmpty ? 0 : entries.length + work.length + outbox.length);
+  useFollow(scroller, isEmpty ? 0 : entries.length + work.length + outbox.length + (answering?.text.length ?? 0));
 
   const turns = [
     ...entries.map((entry) => ({ at: entry.at, key: entry.id, view: html`<${Turn} sender=${entry.sender} text=${entry.text} note=${clock(entry.at)} />` })),
@@ -30,7 +30,8 @@ export function Stream({ state }) {
         ${isEmpty && (state.loaded ? html`<${Welcome} understood=${state.understood} />` : html`<h1 class="hidden">Stream</h1>`)}
         ${!isEmpty && html`<h1 class="hidden">Stream</h1>
           ${turns.map(({ key, view }) => html`<div class="turn-box" key=${key}>${view}</div>`)}
-          ${outbox.map((message) => html`<div class="turn-box" key=${message.id}><${Outgoing} message=${message} /></div>`)}`}
+          ${outbox.map((message) => html`<div class="turn-box" key=${message.id}><${Outgoing} message=${message} /></div>`)}
+          ${answering && html`<div class="turn-box" key=${answering.reply}><${Answering} text=${answering.text} /></div>`}`}
       </div>
     </div>
     <${Composer} draft=${state.draft} />
@@ -43,6 +44,12 @@ function Turn({ sender, text, note }) {
     <p class="turn-label">${sender === 'owner' ? 'You' : 'Silas'} · ${note}</p>
     <p class="turn-text"><${Words} text=${text} /></p>
   </div>`;
+}
+
+/** @param {{ text: string }} props */
+function Answering({ text }) {
+  return html`<${Turn} sender="silas" text=${text} note="answering" />
+    <button type="button" class="link-button" onClick=${interrupt}>Stop</button>`;
 }
 
 /** @param {{ message: import('../../lib/store.js').Outgoing }} props */

@@ -8,6 +8,7 @@ use silas_core::card::Face;
 use silas_core::device::Certificate;
 use silas_core::event::AuditEvent;
 use silas_core::evidence::{self, Allowance, When};
+use silas_core::model::ModelGrant;
 use silas_core::revocation::{RevocationList, Revocations};
 use silas_core::roots::{self, RootGrant};
 use silas_core::token::{Kind, Offer, Token};
@@ -65,6 +66,22 @@ impl Engine {
             Some((grant, allowance))
         });
         Ok(known.collect())
+    }
+
+    /// The models that the owner allowed and did not take back, oldest first.
+    pub fn models(&self, tx: &ReadTx<'_>) -> Result<Vec<ModelGrant>, Error> {
+        let revocations = self.revocations();
+        let known = tokens::by_kind(tx, Kind::Model)?.into_iter().filter_map(|stored| {
+            let (token, certificate) = (&stored.token, &stored.certificate);
+            let when = When::AlreadyCommitted;
+            evidence::verify_token(token, certificate, Kind::Model, &self.anchor, &revocations, when).ok()?;
+            let is_what_was_signed = Digest::of(stored.payload.as_bytes()) == token.body.offer.plan_hash;
+            let grant: ModelGrant = canonical::read(&stored.payload).ok().filter(|_| is_what_was_signed)?;
+            Some((token.body.offer.issued_at, grant))
+        });
+        let mut known: Vec<_> = known.collect();
+        known.sort_by_key(|(issued_at, _)| *issued_at);
+        Ok(known.into_iter().map(|(_, grant)| grant).collect())
     }
 
     /// The decisions that allow these directories, as far as there are any; whoever checks sees what is missing.
@@ -160,10 +177,10 @@ impl Engine {
         let (now, revocations) = (self.now(tx)?, self.revocations());
         let mut grants = Vec::new();
         for kind in Kind::ALL {
-            // A directory stays allowed after its decision was used; everything else is used up or runs out.
+            // A directory or a model stays allowed after its decision was used; everything else is used up or runs out.
             let (when, stays) = match kind {
-                Kind::Root => (When::AlreadyCommitted, true),
-                Kind::Plan | Kind::HouseRules | Kind::Undo => (When::At(now), false),
+                Kind::Root | Kind::Model => (When::AlreadyCommitted, true),
+                Kind::Plan | Kind::HouseRules | Kind::Undo | Kind::Budget => (When::At(now), false),
                 // Signed and used on the spot, without a server; never kept here.
                 Kind::Step => continue,
             };

@@ -68,19 +68,56 @@ fn it_approves_nothing() {
     let public = world.key.public();
     let body = offer.answered(public.id(), Verdict::Approved);
     let token = Token { signature: keys::sign_text(&world.key.key, &body.message().unwrap()), body };
-    let body = CertificateBody {
+    let dressed = |kind, name: &str| CertificateBody {
         v: 1,
-        kind: DeviceKind::Terminal,
+        kind,
         installation: world.anchor.installation.clone(),
-        name: "server".to_owned(),
+        name: name.to_owned(),
         key: public.id(),
         public,
         issued_at: Timestamp::EPOCH,
     };
-    let signature = keys::sign_text(&world.key.key, &canonical::text(&body).unwrap());
-    let certificate = Certificate { body, signature };
-    let when = When::At(Timestamp::EPOCH);
-    let refused =
-        evidence::verify_token(&token, &certificate, Kind::Plan, &world.anchor, &Revocations::default(), when);
-    assert_eq!(refused, Err(Refusal::Certificate(Mismatch::Signature)));
+    let refused = |certificate: &Certificate| {
+        let (none, when) = (Revocations::default(), When::At(Timestamp::EPOCH));
+        evidence::verify_token(&token, certificate, Kind::Plan, &world.anchor, &none, when)
+    };
+    let by_itself = dressed(DeviceKind::Terminal, "server");
+    let signature = keys::sign_text(&world.key.key, &canonical::text(&by_itself).unwrap());
+    let not_signed = Err(Refusal::Certificate(Mismatch::Signature));
+    assert_eq!(refused(&Certificate { body: by_itself, signature }), not_signed);
+
+    // The root key did sign something about this key. It is no device's certificate, in whatever clothes.
+    let vouched = certified(&world);
+    assert!(world.key.is_certified_by(&vouched, &world.anchor));
+    assert!(serde_json::from_value::<Certificate>(serde_json::to_value(&vouched).unwrap()).is_err());
+    for (kind, name) in [(DeviceKind::Browser, "server"), (DeviceKind::Terminal, "ledger"), (DeviceKind::Browser, "")] {
+        let certificate = Certificate { body: dressed(kind, name), signature: vouched.signature.clone() };
+        assert_eq!(refused(&certificate), not_signed);
+    }
+}
+
+fn certified(world: &World) -> ServerCertificate {
+    let body = world.key.to_be_certified(&world.anchor, Timestamp::EPOCH);
+    let signature = keys::sign_text(&SigningKey::from_bytes(&[7; 32]), &body.message().unwrap());
+    ServerCertificate { body, signature }
+}
+
+#[test]
+fn the_roots_word_is_about_one_key_of_one_installation() {
+    let world = world();
+    let honest = certified(&world);
+    let check = |certificate: &ServerCertificate| certificate.check(&world.anchor.root, &world.anchor.installation);
+    assert_eq!(check(&honest), Ok(()));
+    let changed = |change: &dyn Fn(&mut ServerCertificateBody)| {
+        let mut certificate = honest.clone();
+        change(&mut certificate.body);
+        check(&certificate)
+    };
+    assert_eq!(changed(&|body| body.v = 2), Err(Mismatch::Version));
+    assert_eq!(changed(&|body| body.public = world.anchor.root), Err(Mismatch::Key));
+    let other = InstallationId::parse("inst-2").unwrap();
+    assert_eq!(changed(&|body| body.installation = other.clone()), Err(Mismatch::Installation));
+    assert_eq!(changed(&|body| body.issued_at = Timestamp::from_micros(9)), Err(Mismatch::Signature));
+    let another = ServerKey::load_or_make(&world.dir.path().join("another.key")).unwrap();
+    assert!(!another.is_certified_by(&honest, &world.anchor));
 }

@@ -167,6 +167,7 @@ fn story() -> Vec<Page> {
                 changeset: Digest::of(b"change"),
                 files: 1,
                 outcome: Outcome::Proved,
+                landed: None,
             },
         ),
         decided(150, &declined),
@@ -346,10 +347,10 @@ fn what_another_version_wrote_is_counted_and_not_judged() {
     assert_eq!((summary.n_unknown, summary.n_spent), (1, 0));
 }
 
-/// What was forgotten is told later in the ledger: whole decisions and instructions with their time, texts by the owner.
+/// What was forgotten is told later in the ledger: instructions with their time, texts by the owner. Decisions stay.
 #[test]
 fn what_is_gone_must_have_been_forgotten() {
-    let expired = |secs| page(900, AuditEvent::RecordsExpired { before: at(secs), decisions: 1, instructions: 1 });
+    let expired = |secs| page(900, AuditEvent::RecordsExpired { before: at(secs), instructions: 1 });
     let forgotten = || page(900, AuditEvent::TextForgotten { entry: 4, key: public(&secret(2)).id() });
     let take_away = |n: usize, told: Option<Page>| {
         let mut pages = story();
@@ -361,11 +362,11 @@ fn what_is_gone_must_have_been_forgotten() {
         let fault = |reason| Err(Fault { seq: n as u64 + 1, reason });
         assert_eq!(take_away(n, None), fault(Reason::NoDecision));
         assert_eq!(take_away(n, Some(forgotten())), fault(Reason::NoDecision), "a decision is more than its text");
-        assert_eq!(take_away(n, Some(expired(100))), fault(Reason::NoDecision), "it was not old enough");
-        assert_eq!(take_away(n, Some(expired(800))).map(|summary| summary.n_forgotten), Ok(1));
+        assert_eq!(take_away(n, Some(expired(800))), fault(Reason::NoDecision), "a decision has no time to be over");
     }
     assert_eq!(take_away(14, None), Err(Fault { seq: 15, reason: Reason::NoInstruction }));
     assert!(take_away(14, Some(forgotten())).is_ok() && take_away(14, Some(expired(800))).is_ok());
+    assert_eq!(take_away(14, Some(expired(100))), Err(Fault { seq: 15, reason: Reason::NoInstruction }), "too young");
 
     let erase = |told: Option<Page>| {
         let mut pages = story();
@@ -374,11 +375,22 @@ fn what_is_gone_must_have_been_forgotten() {
         read(&pages)
     };
     assert_eq!(erase(None), Err(Fault { seq: 4, reason: evidence::Refusal::Content.into() }));
+    assert!(erase(Some(expired(800))).is_err(), "the text of a decision goes by the owner's word only");
     assert!(erase(Some(forgotten())).is_ok());
-    // What is left of it is checked all the same.
+}
+
+/// A device that was taken out decides nothing any more, not even the rules that it could sign before it was paired.
+#[test]
+fn decisions_of_a_device_that_was_revoked_before() {
+    use crate::evidence::Refusal;
+    let key = public(&secret(2)).id();
+    let revoked = || page(105, AuditEvent::DeviceRevoked { key: key.clone(), by: None, number: 1 });
+    let rules = story().iter().position(|page| matches!(page.event, AuditEvent::HouseRulesSigned { .. })).unwrap();
+    let seq = rules as u64 + 2;
+    check(|pages| pages.insert(rules, revoked()), seq, Refusal::RevokedDevice.into());
+    check(|pages| pages.insert(3, revoked()), 5, Refusal::RevokedDevice.into());
+    // What it decided before stays decided.
     let mut pages = story();
-    pages[3].beside = None;
-    pages.push(expired(800));
-    pages.insert(5, spent(120, &plan(), 1));
-    assert_eq!(read(&pages), Err(Fault { seq: 6, reason: Reason::Overspent { max: 1 } }));
+    pages.push(revoked());
+    assert!(read(&pages).is_ok());
 }

@@ -69,7 +69,11 @@ impl Stream {
         fail::point(FailPoint::MessageAccepted);
         self.deliver(posted);
         Ok(match entered {
-            Entered::Held(lease) => Some(Turn { trace: message.id.clone(), message, hold: self.holds.take(lease) }),
+            Entered::Held(lease) => {
+                let reply = MessageId::new(self.random.as_ref());
+                let (trace, hold) = (message.id.clone(), self.holds.take(lease));
+                Some(Turn { message, trace, hold, reply })
+            }
             Entered::Behind | Entered::Known => None,
         })
     }

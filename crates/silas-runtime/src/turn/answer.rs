@@ -5,7 +5,6 @@ use super::Turn;
 use super::screen::Cleared;
 use crate::consumer::TURN;
 use crate::{Stream, Trouble};
-use silas_core::MessageId;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::taint::Source;
@@ -13,14 +12,14 @@ use silas_store::{Commit, chronicle, queue};
 
 impl Stream {
     pub(super) async fn answer(&self, turn: &Turn, cleared: Cleared) -> Result<(), Trouble> {
-        let (say, proposal) = cleared.into_parts();
+        let (say, proposal, noted) = cleared.into_parts();
         let question = proposal.map(|proposal| self.question(proposal, turn)).transpose()?;
         let offers_card = question.is_some();
         let obstacle = question.as_ref().and_then(|question| question.stands_in_the_way());
         let waiting = obstacle.map(|what| self.waiting(&turn.message, &turn.trace, what)).transpose()?;
         let lease = turn.hold.lease().clone();
         let reply = chronicle::Entry {
-            id: MessageId::new(self.random.as_ref()),
+            id: turn.reply.clone(),
             sender: chronicle::Sender::Silas,
             // What went into the sentence, and never better than Silas's own words.
             taint: say.taint().join(Source::Own.taint()),
@@ -38,6 +37,9 @@ impl Stream {
             let posted = Stream::post(tx, &reply)?;
             let text = tx.text(&reply.text)?;
             tx.record(&AuditEvent::ReplySent { message: reply.id.clone(), text })?;
+            for event in &noted {
+                tx.record(event)?;
+            }
             if let Some(question) = &question {
                 question.ask(tx)?;
             }

@@ -1,11 +1,12 @@
 //! Step 7: what to make of a message. Reflex answers what it is sure of; the rest is for a model.
 
+use super::Turn;
 use crate::activity::Told;
 use crate::review::Proposal;
 use crate::words::changed_name;
 use crate::{Stream, Trouble};
-use silas_agents::Answer;
 use silas_core::check::{Check, Command, Expectation};
+use silas_core::event::AuditEvent;
 use silas_core::host::HostGrant;
 use silas_core::message::Message;
 use silas_core::plan;
@@ -17,11 +18,14 @@ use silas_core::work::{Budget, Definition, Directory, InteractionMode, RuleBroke
 use silas_core::{Taint, Tainted, WorkItemId};
 use silas_gates::{injection, scrub};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A sentence, and perhaps a question.
 pub(super) struct Route {
     pub(super) say: Tainted<String>,
     pub(super) proposal: Option<Proposal>,
+    /// What the ledger should know about how it came to this; written with the answer.
+    pub(super) noted: Vec<AuditEvent>,
 }
 
 impl Route {
@@ -30,13 +34,19 @@ impl Route {
         Route::tell(Tainted::new(text.into(), Source::Own.taint()))
     }
 
-    fn tell(say: Tainted<String>) -> Route {
-        Route { say, proposal: None }
+    pub(super) fn tell(say: Tainted<String>) -> Route {
+        Route { say, proposal: None, noted: Vec::new() }
     }
 
     /// A name on disk is what somebody called it: a sentence with one in it is no better than that.
     pub(super) fn propose(text: impl Into<String>, proposal: Proposal) -> Route {
-        Route { say: Tainted::new(text.into(), Source::Elsewhere.taint()), proposal: Some(proposal) }
+        Route { say: Tainted::new(text.into(), Source::Elsewhere.taint()), proposal: Some(proposal), noted: Vec::new() }
+    }
+
+    /// The same, with something for the ledger.
+    pub(super) fn noting(mut self, event: AuditEvent) -> Route {
+        self.noted.push(event);
+        self
     }
 
     /// The same plan, which may commit.
@@ -67,6 +77,12 @@ fn in_review(item: WorkItem) -> Route {
     Route::propose(say, Proposal::Plan(Box::new(item)))
 }
 
+/// The same after what a model said about it.
+pub(super) fn in_review_saying(message: &str, item: WorkItem) -> Route {
+    let route = in_review(item);
+    Route { say: route.say.map(|say| format!("{}\n\n{say}", message.trim_end())), ..route }
+}
+
 /// What "run … and check with …" names besides its directory.
 struct Wish {
     run: String,
@@ -86,13 +102,14 @@ fn hosts_of(typed: &[String]) -> Result<Vec<HostGrant>, Trouble> {
 
 impl Stream {
     /// Trouble on this road is an answer to the owner, not a failure of the turn.
-    pub(super) async fn route(&self, message: &Message) -> Route {
+    pub(super) async fn route(self: &Arc<Self>, turn: &Turn) -> Route {
         // What went wrong may quote a name on disk.
         let told = |trouble: Trouble| Route::tell(Tainted::new(trouble.to_string(), Source::Elsewhere.taint()));
-        self.try_route(message).await.unwrap_or_else(told)
+        self.try_route(turn).await.unwrap_or_else(told)
     }
 
-    async fn try_route(&self, message: &Message) -> Result<Route, Trouble> {
+    async fn try_route(self: &Arc<Self>, turn: &Turn) -> Result<Route, Trouble> {
+        let message = &turn.message;
         if !message.taint.may_ask() {
             return Ok(Route::say(
                 "This message was not freshly signed by one of your devices, so nothing was made of it. Send it again.",
@@ -111,11 +128,7 @@ impl Stream {
                 self.change_tasks(message).await.map(Route::say)
             }
             Decision::ListTasks => self.tell_tasks().await.map(Route::say),
-            Decision::NotUnderstood => {
-                let wish = Tainted::new(message.text.clone(), message.taint);
-                let Answer::NoModel { say } = self.minds.consider(&wish);
-                Ok(Route::say(say))
-            }
+            Decision::NotUnderstood => self.ask_model(turn).await,
         }
     }
 
@@ -164,7 +177,10 @@ impl Stream {
     }
 
     /// The directories as they are on disk, or the question whether plans may work in one of them.
-    async fn directories(&self, wanted: Vec<(String, Access)>) -> Result<Result<Vec<Directory>, Route>, Trouble> {
+    pub(super) async fn directories(
+        &self,
+        wanted: Vec<(String, Access)>,
+    ) -> Result<Result<Vec<Directory>, Route>, Trouble> {
         let granted = self.roots().await?;
         // A relative name means the same before and after its directory was allowed: it is seen from where Silas was
         // started.
@@ -183,7 +199,7 @@ impl Stream {
     }
 
     /// Found by the launcher, which can look into a home; named on the card and pinned in the plan.
-    async fn toolchains(&self, directories: &[Directory]) -> Result<Vec<Toolchain>, Trouble> {
+    pub(super) async fn toolchains(&self, directories: &[Directory]) -> Result<Vec<Toolchain>, Trouble> {
         let launcher = self.launcher.clone();
         let project = directories.first().map(|directory| PathBuf::from(&directory.path));
         match tokio::task::spawn_blocking(move || launcher.toolchains(project.as_deref())).await {

@@ -4,6 +4,7 @@ use super::route::Route;
 use crate::Trouble;
 use crate::review::Proposal;
 use silas_core::Tainted;
+use silas_core::event::AuditEvent;
 use silas_core::message::{HeardMessage, MESSAGE_BYTES_MAX};
 use silas_gates::scrub;
 
@@ -37,14 +38,15 @@ pub(super) fn input(message: HeardMessage) -> Result<Screened, Trouble> {
 pub(super) struct Cleared {
     say: Tainted<String>,
     proposal: Option<Proposal>,
+    noted: Vec<AuditEvent>,
 }
 
 impl Cleared {
-    pub(super) fn into_parts(self) -> (Tainted<String>, Option<Proposal>) {
-        (self.say, self.proposal)
+    pub(super) fn into_parts(self) -> (Tainted<String>, Option<Proposal>, Vec<AuditEvent>) {
+        (self.say, self.proposal, self.noted)
     }
 }
 
 pub(super) fn output(route: Route) -> Cleared {
-    Cleared { say: route.say.map(|say| scrub::visible(&say)), proposal: route.proposal }
+    Cleared { say: route.say.map(|say| scrub::visible(&say)), proposal: route.proposal, noted: route.noted }
 }

@@ -6,14 +6,14 @@ use crate::Trouble;
 use crate::consumer::WORK;
 use crate::view::Update;
 use crate::words::{count, name_of};
-use silas_core::changeset::ChangeOrder;
+use silas_core::changeset::{ChangeOrder, Changeset};
 use silas_core::check::Outcome;
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
 use silas_core::taint::Source;
 use silas_core::token::Kind;
-use silas_core::{ExecutionId, Tainted, Timestamp};
+use silas_core::{Digest, ExecutionId, Tainted, Timestamp};
 use silas_sandbox::KeptText;
 use silas_store::{Commit, Tx, cards, executions, queue};
 
@@ -48,15 +48,16 @@ impl Job {
                 self.record.view.has_proof = true;
                 self.record.files = files;
                 let changeset = self.record.changeset.ok_or_else(lost)?;
-                let outcome = self.record.view.outcome.ok_or_else(lost)?;
                 let execution = self.record.view.execution.clone();
+                // Nothing is put in place that was not judged.
+                self.record.view.outcome.ok_or_else(lost)?;
                 let window = undo_until.since(now);
                 let face = stream.words.done(&self.record.facts(), files, window.as_secs().div_ceil(60) * 60);
-                let order = ChangeOrder { kind: Kind::Undo, execution: execution.clone(), changeset };
+                let order = ChangeOrder { kind: Kind::Undo, execution, changeset };
                 let card = stream.card(face, self.record.view.work_item.as_str(), Some(&order), window)?;
                 let checks = crate::words::turned(&self.record.before, &self.record.after);
                 let sentence = format!("{} changed in {name}. {checks}.", count(files as usize, "file"));
-                let event = Event::Applied(AuditEvent::WorkApplied { execution, changeset, files, outcome });
+                let event = Event::Applied { changeset, files, landed: self.record.take_landed() };
                 (ExecutionState::Applied, card, sentence, Some(undo_until), event)
             }
             Ending::Untouched { intent, reason } => {
@@ -78,6 +79,8 @@ impl Job {
             }
         };
         self.record.settle_steps();
+        // What landed is beside the ledger now; of what did not, the diffs are enough.
+        self.record.changes = Changeset::default();
         // Counts, and a name that is in what the owner signed; what was printed stays on the card.
         let sentence = Tainted::new(sentence, Source::Own.taint());
         let execution = self.record.view.execution.clone();
@@ -114,7 +117,7 @@ impl Job {
 /// The ledger's word about an ending; texts enter the ledger in its own transaction.
 #[derive(Clone)]
 enum Event {
-    Applied(AuditEvent),
+    Applied { changeset: Digest, files: u32, landed: Option<String> },
     Ended { reason: String },
     Conflicted { paths: Vec<String> },
 }
@@ -123,7 +126,10 @@ impl Event {
     fn record(&self, tx: &mut Tx<'_>, execution: &ExecutionId, outcome: Outcome) -> Result<u64, silas_store::Error> {
         let execution = execution.clone();
         match self {
-            Event::Applied(event) => tx.record(event),
+            Event::Applied { changeset, files, landed } => {
+                let landed = landed.as_ref().map(|text| tx.text(text)).transpose()?;
+                tx.record(&AuditEvent::WorkApplied { execution, changeset: *changeset, files: *files, outcome, landed })
+            }
             Event::Ended { reason } => {
                 let reason = tx.text(reason)?;
                 tx.record(&AuditEvent::WorkEnded { execution, outcome, reason })

@@ -1,7 +1,7 @@
 //! One piece of work on its own thread: what is asked of the workshop, in which order, and what each answer means.
 
 use super::ending::{Ending, kept_words};
-use super::reach::{Reach, Recorder};
+use super::reach::Recorder;
 use super::{Stop, WorkRecord};
 use crate::consumer::Hold;
 use crate::view::{StepState, Update};
@@ -12,6 +12,7 @@ use silas_core::changeset::Changeset;
 use silas_core::check::{CheckResult, Ended, Outcome};
 use silas_core::event::{AuditEvent, Phase};
 use silas_core::execution::ExecutionState;
+use silas_core::outside::Reach;
 use silas_core::taint::Origin;
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
@@ -234,6 +235,7 @@ impl Job {
         let outcome = Outcome::of(&self.record.before, &self.record.after);
         self.record.view.outcome = Some(outcome);
         self.record.changeset = Some(changeset.hash().map_err(silas_store::Error::from)?);
+        self.record.changes.clone_from(changeset);
         if outcome != Outcome::Proved {
             shop.discard();
             let n_red = self.record.after.iter().filter(|result| !result.passed).count();

@@ -2,28 +2,14 @@
 //!
 //! Values of secrets pass through here and are kept nowhere.
 
-use crate::Stream;
-use serde::{Deserialize, Serialize};
+use crate::{Stream, secrets};
+use silas_approval::vault::Found;
 use silas_core::ExecutionId;
 use silas_core::event::AuditEvent;
-use silas_core::outside::{Connection, NotRecorded, Outside, Reached};
+use silas_core::outside::{Connection, NotRecorded, Outside, Reach, Reached};
 use silas_core::secret::{Secret, SecretRef};
 use silas_store::Commit;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-
-/// Where the value of a secret comes from, by its name; `None` if there is no such secret.
-pub type SecretSource = Arc<dyn Fn(&SecretRef) -> Option<Secret> + Send + Sync>;
-
-/// What was reached so far, for the proof. The ledger has every single time.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Reach {
-    /// Hosts, and how often.
-    pub(crate) hosts: BTreeMap<String, u32>,
-    pub(crate) refused: u32,
-    /// Names of secrets, and how often they were given.
-    pub(crate) secrets: BTreeMap<String, u32>,
-}
 
 /// Hears what the workshop of one execution reaches.
 pub(super) struct Recorder {
@@ -78,16 +64,20 @@ impl Outside for Recorder {
     }
 
     fn secret(&mut self, reference: &SecretRef) -> Result<Option<Secret>, NotRecorded> {
-        let found = (self.stream.secrets)(reference);
         let name = reference.to_string();
-        if found.is_some() {
-            *self.so_far().secrets.entry(name.clone()).or_default() += 1;
-            let event = |execution, reference, _| AuditEvent::CredentialUsed { execution, reference };
-            self.write_down(name, event, "")?;
-        } else {
+        let refused = |reason: &str| {
             let event = |execution, reference, reason| AuditEvent::CredentialRefused { execution, reference, reason };
-            self.write_down(name, event, "no_such_secret")?;
+            self.write_down(name.clone(), event, reason).map(|()| None)
+        };
+        match self.stream.vault.get(reference) {
+            Found::Value(secret) => {
+                *self.so_far().secrets.entry(name.clone()).or_default() += 1;
+                let event = |execution, reference, _| AuditEvent::CredentialUsed { execution, reference };
+                self.write_down(name, event, "").map(|()| Some(secret))
+            }
+            Found::Unknown => refused(secrets::NO_SUCH),
+            Found::Locked => refused(secrets::LOCKED),
+            Found::Damaged => refused(secrets::DAMAGED),
         }
-        Ok(found)
     }
 }

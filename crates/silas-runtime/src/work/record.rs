@@ -2,16 +2,18 @@
 
 use crate::view::{StepState, StepView, WorkView};
 use crate::words::{ResultFacts, changed_name};
-use crate::work::reach::Reach;
 use serde::{Deserialize, Serialize};
 use silas_approval::Approved;
-use silas_core::changeset::FileDiff;
+use silas_core::bundle::Landed;
+use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::envelope::ExecutionResult;
+use silas_core::outside::Reach;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::work::{Budget, BudgetUsed, WorkItem};
 use silas_core::{Digest, Timestamp};
 use silas_gates::scrub;
+use silas_store::ledger::TEXT_BYTES_MAX;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WorkRecord {
@@ -55,6 +57,9 @@ pub(crate) struct WorkRecord {
     #[serde(default)]
     pub(crate) reach: Reach,
     pub(crate) changeset: Option<Digest>,
+    /// Every changed file, until the end is written down; from then on the ledger's text has it.
+    #[serde(default)]
+    pub(crate) changes: Changeset,
     /// How many files were put in place; the diffs may show fewer.
     #[serde(default)]
     pub(crate) files: u32,
@@ -101,6 +106,7 @@ impl WorkRecord {
             moved_on: Vec::new(),
             reach: Reach::default(),
             changeset: None,
+            changes: Changeset::default(),
             files: 0,
             took_ms: 0,
             first_entry: 0,
@@ -124,6 +130,7 @@ impl WorkRecord {
             unseen: Vec::new(),
             moved_on: Vec::new(),
             changeset: None,
+            changes: Changeset::default(),
             ..self
         }
     }
@@ -146,6 +153,17 @@ impl WorkRecord {
             moved_on: &self.moved_on,
             took_ms: self.took_ms,
         }
+    }
+
+    /// What landed, as it is kept beside the ledger's entry. `None` if it would be too long, or is not known whole: work
+    /// that an earlier version began.
+    pub(crate) fn take_landed(&mut self) -> Option<String> {
+        let changeset = std::mem::take(&mut self.changes);
+        if changeset.hash().ok() != self.changeset {
+            return None;
+        }
+        let (diffs, flags, unseen) = (self.diffs.clone(), self.flags.clone(), self.unseen.clone());
+        Landed { changeset, diffs, flags, unseen }.to_text(TEXT_BYTES_MAX).ok().flatten()
     }
 
     pub(crate) fn to_json(&self) -> Result<serde_json::Value, silas_store::Error> {

@@ -104,7 +104,7 @@ impl Desk {
         let Some((client, reference)) = self.waiting.pop_front() else { return };
         match answer.secret() {
             Some(secret) => send(client, &[b"ok\n", secret.expose()]),
-            None => refuse(client, &format!("Silas has no secret called {reference}.")),
+            None => refuse(client, &format!("Silas has no secret called {reference} that it can open now.")),
         }
     }
 }

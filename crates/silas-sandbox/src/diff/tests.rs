@@ -3,8 +3,8 @@
 use super::*;
 
 fn lines(before: &str, after: &str) -> (u32, u32, Vec<DiffLine>) {
-    let diff = compare(&RelPath::from_bytes(b"f").unwrap(), before, after);
-    (diff.added, diff.removed, diff.lines.unwrap())
+    let diff = compare(before, after);
+    (diff.added, diff.removed, diff.lines)
 }
 
 fn same(text: &str) -> DiffLine {
@@ -55,4 +55,20 @@ fn long_texts_and_lines_are_cut_and_counted() {
     let (_, _, shown) = lines("", &"x".repeat(LINE_CHARS_MAX + 7));
     let DiffLine::Added(line) = &shown[0] else { panic!("{shown:?}") };
     assert!(line.ends_with("⟨7 more characters⟩⟨no line end⟩"), "{line}");
+}
+
+#[test]
+fn it_says_whether_the_lines_are_the_whole_change() {
+    let long: String = (0..1000).map(|n| format!("{n}\n")).collect();
+    for (before, after, expect) in [
+        ("a\n", "b\n", true),
+        ("a\n", "a", true),
+        ("", "tab\tand ü\n", true),
+        ("", "hidden \u{200b}\n", false),
+        ("", "cr\r\n", false),
+        ("", "⟨no line end⟩\n", false),
+        ("", long.as_str(), false),
+    ] {
+        assert_eq!(compare(before, after).is_verbatim, expect, "{before:?} {after:?}");
+    }
 }

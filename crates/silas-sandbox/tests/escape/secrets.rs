@@ -61,7 +61,7 @@ fn not_in_the_plan(ground: &Ground) -> Shown {
 fn unknown_to_silas(ground: &Ground) -> Shown {
     let (outcome, asked) = sh(ground, &["other"], "silas-secret get other");
     assert_eq!(outcome.ended, Ended::Exited(1));
-    assert_eq!(text(&outcome.stderr), "silas-secret: Silas has no secret called other.");
+    assert_eq!(text(&outcome.stderr), "silas-secret: Silas has no secret called other that it can open now.");
     assert_eq!(asked, ["other"]);
     for misuse in ["silas-secret", "silas-secret put other", "silas-secret get a b"] {
         let (outcome, asked) = sh(ground, &["other"], misuse);

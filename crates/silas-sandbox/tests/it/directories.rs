@@ -21,6 +21,7 @@ pub(crate) const CASES: &[Case] = &[
     ("each_directory_must_be_allowed", each_directory_must_be_allowed),
     ("several_directories_are_all_or_none_across_crashes", several_directories_are_all_or_none_across_crashes),
     ("a_conflict_in_one_directory_stops_all", a_conflict_in_one_directory_stops_all),
+    ("what_judges_is_a_conflict_with_its_directory", what_judges_is_a_conflict_with_its_directory),
     ("a_later_edit_in_one_directory_stops_the_undo_of_all", a_later_edit_in_one_directory_stops_the_undo_of_all),
     ("files_are_looked_for_in_every_copy", files_are_looked_for_in_every_copy),
     ("what_judges_is_seen_as_approved_in_every_directory", what_judges_is_seen_as_approved_in_every_directory),
@@ -174,6 +175,25 @@ fn a_conflict_in_one_directory_stops_all() {
     let path = three.library.join("book.txt").to_str().unwrap().to_owned();
     assert_eq!(workshop.apply(), Err(Error::Conflict { paths: vec![path] }));
     assert_eq!((three.trees(), three.stages()), (edited, 0));
+}
+
+/// The work and the owner both changed what judges: no check can be shown what was approved, and the owner is told which.
+fn what_judges_is_a_conflict_with_its_directory() {
+    let three = Three::new();
+    let judge = three.library.join("judge.sh");
+    std::fs::write(&judge, "grep -q new app.txt\n").unwrap();
+    let step = format!("echo new > app.txt; echo true > {}", judge.display());
+    let mut definition = three.world.definition(&[&step], &[&format!("sh {}", judge.display())]);
+    definition.directories = three.plan().definition().directories.clone();
+    let plan = WorkItem::new(definition).unwrap();
+    let launcher = three.world.launcher();
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    workshop.copy().unwrap();
+    workshop.checks(Phase::Before).unwrap();
+    workshop.step(0).unwrap();
+    std::fs::write(&judge, "false # mine\n").unwrap();
+    let paths = vec![judge.to_str().unwrap().to_owned()];
+    assert_eq!(workshop.checks(Phase::After), Err(Error::Conflict { paths }));
 }
 
 fn a_later_edit_in_one_directory_stops_the_undo_of_all() {

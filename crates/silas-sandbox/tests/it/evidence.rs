@@ -2,7 +2,8 @@
 
 use crate::runner::Case;
 use crate::world::{
-    World, approve, approve_undo, certificate, device_key, now, offer, public, root_key, sign, signed, work,
+    World, approve, approve_undo, certificate, device_key, now, offer, public, root_key, server_body, sign, signed,
+    work,
 };
 use ed25519_dalek::SigningKey;
 use serde_json::Value;
@@ -20,6 +21,7 @@ pub(crate) const CASES: &[Case] = &[
     ("every_altered_field_is_refused", every_altered_field_is_refused),
     ("offers_that_do_not_fit_are_refused", offers_that_do_not_fit_are_refused),
     ("strangers_sign_nothing", strangers_sign_nothing),
+    ("the_server_key_approves_nothing", the_server_key_approves_nothing),
     ("an_execution_runs_once", an_execution_runs_once),
     ("one_use_is_one_execution", one_use_is_one_execution),
     ("plans_are_what_they_were_approved_as", plans_are_what_they_were_approved_as),
@@ -151,6 +153,29 @@ fn strangers_sign_nothing() {
     evidence.certificate = certificate(&stranger, DeviceKind::Browser);
     assert_eq!(refused(&launcher, &evidence), Refusal::Key);
     assert_ne!(public(&root_key()), public(&device_key()));
+}
+
+/// The front holds this key, and the root key has signed something about it. Neither makes a decision of it.
+fn the_server_key_approves_nothing() {
+    let world = World::new();
+    let server = SigningKey::from_bytes(&[11; 32]);
+    let launcher = Launcher::fork(crate::world::key_helper).unwrap();
+    launcher.init_keys(&world.data, now(), "terminal", false).unwrap();
+    let vouched = launcher.certify_server(&world.data, server_body(&server)).unwrap();
+    launcher.seal(world.seal()).unwrap();
+    let mut evidence = approve(&world.one_change());
+    evidence.token.body.key = public(&server).id();
+    evidence.token.signature = sign(&server, &evidence.token.body.message().unwrap());
+    evidence.execution = ExecutionId::derive(&evidence.token.id().unwrap(), 0);
+    // As it is, it cannot even be handed over.
+    let mut value = serde_json::to_value(&evidence).unwrap();
+    value["certificate"] = serde_json::to_value(&vouched).unwrap();
+    assert!(serde_json::from_value::<Evidence>(value).is_err());
+    for kind in [DeviceKind::Browser, DeviceKind::Terminal] {
+        evidence.certificate = certificate(&server, kind);
+        evidence.certificate.signature = vouched.signature.clone();
+        assert_eq!(refused(&launcher, &evidence), Refusal::Certificate(Mismatch::Signature));
+    }
 }
 
 fn an_execution_runs_once() {

@@ -2,7 +2,7 @@
 
 use crate::runner::Case;
 use crate::world::{
-    World, certificate_body, installation, key_helper, life, now, offer, public, root_key, terminal_key,
+    World, certificate_body, installation, key_helper, life, now, offer, public, root_key, server_body, terminal_key,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -35,15 +35,20 @@ fn proof(code: &str, key: &SigningKey) -> String {
 fn keys_come_before_the_seal_and_the_seal_once() {
     let world = World::new();
     let launcher = Launcher::fork(key_helper).unwrap();
-    let KeyReply::Ready { root, installation: named, .. } = launcher.init_keys(&world.data, now(), "terminal").unwrap()
+    let KeyReply::Ready { root, installation: named, .. } =
+        launcher.init_keys(&world.data, now(), "terminal", false).unwrap()
     else {
         panic!("no keys")
     };
     assert_eq!((root, named), (public(&root_key()), installation()));
+    let body = server_body(&browser());
+    let certificate = launcher.certify_server(&world.data, body.clone()).unwrap();
+    assert_eq!(certificate.check(&public(&root_key()), &installation()), Ok(()));
     let sealed = launcher.seal(world.seal()).unwrap();
     assert_eq!(URL_SAFE_NO_PAD.decode(sealed.pairing_code).unwrap().len(), 16);
     assert!(matches!(launcher.seal(world.seal()), Err(Error::AlreadySealed)));
-    assert!(matches!(launcher.init_keys(&world.data, now(), "terminal"), Err(Error::AlreadySealed)));
+    assert!(matches!(launcher.init_keys(&world.data, now(), "terminal", false), Err(Error::AlreadySealed)));
+    assert!(matches!(launcher.certify_server(&world.data, body), Err(Error::AlreadySealed)));
 }
 
 fn a_code_pairs_one_browser() {
@@ -78,7 +83,7 @@ fn a_terminal_signs_and_gets_codes() {
     let launcher = Launcher::fork(key_helper).unwrap();
     let first = launcher.seal(world.seal()).unwrap().pairing_code;
     let body = offer(Kind::Plan, "{}").answered(public(&terminal_key()).id(), Verdict::Approved);
-    let signature = terminal_sign(&world.data, &SignBody::Token(body.clone())).unwrap();
+    let signature = terminal_sign(&world.data, &SignBody::Token(body.clone()), &mut || None).unwrap();
     assert!(public(&terminal_key()).verifies(body.message().unwrap().as_bytes(), &signature));
     let code = terminal_pairing_code(&world.data).unwrap();
     let body = certificate_body(&browser(), DeviceKind::Browser);
@@ -102,7 +107,9 @@ fn give_up_privileges() {
 fn is_refused() {
     let body = offer(Kind::Plan, "{}").answered(public(&terminal_key()).id(), Verdict::Approved);
     let data = std::path::PathBuf::from(std::env::var_os("SILAS_TEST_DATA").unwrap());
-    for answer in [terminal_sign(&data, &SignBody::Token(body)).map(drop), terminal_pairing_code(&data).map(drop)] {
+    for answer in
+        [terminal_sign(&data, &SignBody::Token(body), &mut || None).map(drop), terminal_pairing_code(&data).map(drop)]
+    {
         assert!(matches!(answer, Err(Error::Terminal(_))), "{answer:?}");
     }
 }

@@ -150,7 +150,7 @@ fn secrets_are_for_steps() {
     let (check, steps) = begin(&mut workshop, 3);
     assert!(!check.contains("silas"), "{check}");
     assert_eq!(steps[0], "right\n[secret]", "it is there, and it is not told");
-    assert_eq!(steps[1], "silas-secret: Silas has no secret called gitlab.\n");
+    assert_eq!(steps[1], "silas-secret: Silas has no secret called gitlab that it can open now.\n");
     assert!(
         steps[2].contains("The plan does not name the secret other") && !steps[2].contains("s3cret"),
         "{}",

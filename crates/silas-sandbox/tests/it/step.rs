@@ -152,14 +152,14 @@ fn a_front_can_have_nothing_signed() {
     let step = step.answered(key.clone(), Verdict::Approved);
     let plan = offer(Kind::Plan, &payload).answered(key, Verdict::Approved);
     let server = world.launcher();
-    assert!(matches!(server.sign_step(&step), Err(Error::Terminal(_))));
+    assert!(matches!(server.sign_step(&step, None), Err(Error::Terminal(_))));
     assert_eq!(server.seal_for_command(world.seal()), Err(Error::AlreadySealed));
     drop(server);
     let command = Launcher::fork(key_helper).unwrap();
-    assert_eq!(command.sign_step(&step), Err(Error::NotSealed));
+    assert_eq!(command.sign_step(&step, None), Err(Error::NotSealed));
     command.seal_for_command(world.seal()).unwrap();
-    assert!(matches!(command.sign_step(&plan), Err(Error::Terminal(_))));
-    command.sign_step(&step).unwrap();
+    assert!(matches!(command.sign_step(&plan, None), Err(Error::Terminal(_))));
+    command.sign_step(&step, None).unwrap();
     let door = silas_sandbox::terminal_pairing_code(&world.data);
     assert!(matches!(door, Err(Error::Terminal(_))), "it opens no door");
 }

@@ -4,11 +4,12 @@ use crate::runner::{self, wait};
 use ed25519_dalek::{Signer, SigningKey};
 use silas_core::changeset::ChangeOrder;
 use silas_core::check::{Check, CheckResult, Command, Expectation};
+use silas_core::checkpoint::{Purpose, ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::Phase;
 use silas_core::evidence::{Allowance, Anchor, Evidence};
 use silas_core::fail::{self, FailPoint};
-use silas_core::key_service::{KeyReply, KeyRequest, SignBody};
+use silas_core::key_service::{Ask, KeyReply, KeyRequest, Protection, SignBody};
 use silas_core::revocation::{RevocationBody, RevocationList, Withdrawal, WithdrawalBody, WithdrawalKind, Withdrawn};
 use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
@@ -76,8 +77,20 @@ pub(crate) fn certificate_body(key: &SigningKey, kind: DeviceKind) -> Certificat
     }
 }
 
+/// What a server key is certified as.
+pub(crate) fn server_body(key: &SigningKey) -> ServerCertificateBody {
+    ServerCertificateBody {
+        v: ServerCertificateBody::VERSION,
+        purpose: Purpose::Ledger,
+        installation: installation(),
+        key: public(key).id(),
+        public: public(key),
+        issued_at: Timestamp::EPOCH,
+    }
+}
+
 /// What the trust kernel's helper does, with keys that everybody knows.
-pub(crate) fn key_helper(keys: &Path, request: &KeyRequest) -> KeyReply {
+pub(crate) fn key_helper(keys: &Path, request: &KeyRequest, _: Ask<'_>) -> KeyReply {
     assert_eq!(std::fs::metadata(keys).unwrap().permissions().mode() & 0o777, 0o700);
     match request {
         KeyRequest::Init { .. } => KeyReply::Ready {
@@ -85,10 +98,18 @@ pub(crate) fn key_helper(keys: &Path, request: &KeyRequest) -> KeyReply {
             root: public(&root_key()),
             terminal: certificate(&terminal_key(), DeviceKind::Terminal),
             is_new: true,
+            protection: Protection::Permissions,
         },
+        KeyRequest::Check => KeyReply::Checked,
         KeyRequest::Certify { body } => KeyReply::Certified {
             certificate: Certificate {
                 signature: sign(&root_key(), &canonical::text(body).unwrap()),
+                body: body.clone(),
+            },
+        },
+        KeyRequest::CertifyServer { body } => KeyReply::ServerCertified {
+            certificate: ServerCertificate {
+                signature: sign(&root_key(), &body.message().unwrap()),
                 body: body.clone(),
             },
         },

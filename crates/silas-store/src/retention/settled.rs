@@ -1,9 +1,9 @@
-//! Questions, approvals and work that are settled, each found by its age and none taken away from under something open.
+//! Questions and work that are settled, each found by its age and none taken away from under something open. Decisions
+//! stay, and with them the executions that they were spent for: whoever checks the ledger asks for both.
 
 use super::ROWS_MAX;
-use crate::columns::id;
 use crate::{Error, Tx, params};
-use silas_core::{Timestamp, TokenId};
+use silas_core::Timestamp;
 
 /// Answered and closed cards.
 pub(super) fn cards(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
@@ -24,27 +24,7 @@ pub(super) fn results(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error
     )
 }
 
-/// Approvals of plans and undos, and refusals of anything, that expired long ago, with their executions: these live as
-/// long as their token. Other approvals are grants that may be in force, whatever their offers' times say. A decision
-/// that is gone cannot be handed in again: its time is over.
-pub(super) fn tokens(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
-    let old: Vec<TokenId> = tx.query(
-        "SELECT token_id FROM tokens AS t
-         WHERE expires_at < ?1 AND (kind IN ('plan', 'undo') OR verdict <> 'approved')
-             AND NOT EXISTS (SELECT 1 FROM executions AS e WHERE e.token_id = t.token_id
-                 AND (e.ended_at IS NULL OR e.ended_at >= ?1 OR e.undo_until IS NOT NULL))
-         ORDER BY expires_at, token_id LIMIT ?2",
-        params![before.micros(), ROWS_MAX],
-        |row| id(row, "token_id"),
-    )?;
-    for token in &old {
-        tx.execute("DELETE FROM executions WHERE token_id = ?1", params![token.as_str()])?;
-        tx.execute("DELETE FROM tokens WHERE token_id = ?1", params![token.as_str()])?;
-    }
-    Ok(old.len())
-}
-
-/// Plans with no execution left and no question open.
+/// Plans that were never carried out, with no question open. Those that were stay with the decision that allowed it.
 pub(super) fn work_items(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
     tx.execute(
         "DELETE FROM work_items WHERE id IN (SELECT id FROM work_items AS w WHERE updated_at < ?1

@@ -18,6 +18,7 @@ mod queue_model;
 mod repositories;
 mod retention;
 mod saga;
+mod segment;
 mod snapshot;
 mod spending;
 mod tampering;

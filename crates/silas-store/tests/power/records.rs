@@ -261,6 +261,7 @@ fn end(tx: &mut Tx<'_>, execution: &ExecutionId) -> Result<Commit<Said>, Abort> 
         changeset: Digest::of(b"changes"),
         files: 1,
         outcome: Outcome::Proved,
+        landed: None,
     })?;
     Ok(Commit(Some(format!("applied {execution} {seq}"))))
 }

@@ -22,8 +22,10 @@ pub(crate) struct Problem {
 impl Problem {
     /// A value that its setting's rule does not allow.
     pub(super) fn value(setting: &Setting, given: &Given, fix: String) -> Self {
-        let said = match setting.rule {
+        let said = match &setting.rule {
             Rule::Secret => "set".to_owned(),
+            // Whoever puts a key there by mistake must not find it in a log.
+            rule if rule.is_near_secrets() => "`…`".to_owned(),
             _ => format!("`{}`", shown(&given.scalar.text)),
         };
         Problem {

@@ -4,6 +4,7 @@
 
 use super::problem::Problem;
 use serde_json::{Value, json};
+use silas_core::model::{KeySource, ModelName};
 use silas_core::plan::yaml::Scalar;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -46,6 +47,10 @@ pub(super) enum Rule {
     /// Never shown again.
     Secret,
     OneOf(&'static [&'static str]),
+    /// A model by its name.
+    Model,
+    /// Where a key is.
+    Key,
     YesNo,
     Range {
         min: u64,
@@ -157,6 +162,67 @@ pub(super) const SETTINGS: &[Setting] = &[
         about: "Whether plans work on a layer over your directory where the system can, or on a copy of every file.",
     },
     Setting {
+        key: "keys.keyring",
+        default: Default::YesNo(true),
+        rule: Rule::YesNo,
+        about: "Whether new keys are sealed with a key in the system's keyring, where there is one. `silas key` changes it later.",
+    },
+    Setting {
+        key: "models.proxy",
+        default: Default::Null,
+        rule: Rule::Model,
+        about: "The model that answers what Silas does not understand by itself, as openrouter:anthropic/claude-haiku-4-5. null: the one of `silas model add`, or none. You are asked before anything is sent.",
+    },
+    Setting {
+        key: "models.proxy_key",
+        default: Default::Null,
+        rule: Rule::Key,
+        about: "Where its key is: env:VARIABLE, secret:NAME or none. null: the provider's usual variable, as OPENROUTER_API_KEY. Never the key itself.",
+    },
+    Setting {
+        key: "models.planner",
+        default: Default::Null,
+        rule: Rule::Model,
+        about: "The model that writes plans. null: the one of `silas model add`, or none.",
+    },
+    Setting { key: "models.planner_key", default: Default::Null, rule: Rule::Key, about: "Where its key is." },
+    Setting {
+        key: "models.local_only",
+        default: Default::YesNo(false),
+        rule: Rule::YesNo,
+        about: "Whether only models on this machine may be asked.",
+    },
+    Setting {
+        key: "models.daily_cap_cents",
+        default: Default::Number(200),
+        rule: range(0, 1_000_000),
+        about: "What models may cost in a day (UTC), in cents. Checked before each question; a card can add to it.",
+    },
+    Setting {
+        key: "models.monthly_cap_cents",
+        default: Default::Number(2000),
+        rule: range(0, 10_000_000),
+        about: "What models may cost in a month (UTC), in cents.",
+    },
+    Setting {
+        key: "models.turn_budget_tokens",
+        default: Default::Number(100_000),
+        rule: range(1000, 10_000_000),
+        about: "Tokens that one message of yours may use up, every question counted at its largest.",
+    },
+    Setting {
+        key: "models.timeout_seconds",
+        default: Default::Number(90),
+        rule: range(1, 3600),
+        about: "How long a model may take to begin its answer; half of it between two pieces.",
+    },
+    Setting {
+        key: "limits.llm_calls_per_minute_per_scope",
+        default: Default::Number(30),
+        rule: range(1, 10_000),
+        about: "Questions to models in a minute.",
+    },
+    Setting {
         key: "limits.ws_messages_per_minute_per_scope",
         default: Default::Number(60),
         rule: range(1, 10_000_000),
@@ -202,6 +268,11 @@ pub(super) const SETTINGS: &[Setting] = &[
 ];
 
 impl Rule {
+    /// Whether a secret may stand there by mistake.
+    pub(super) fn is_near_secrets(&self) -> bool {
+        matches!(self, Rule::Key)
+    }
+
     /// "must be …"
     pub(super) fn words(&self) -> String {
         match self {
@@ -211,6 +282,8 @@ impl Rule {
             Rule::HostName => "a host name or an address, or null".to_owned(),
             Rule::Secret => format!("{SECRET_CHARS_MIN} to {SECRET_CHARS_MAX} letters, digits, `-` or `_`, or null"),
             Rule::OneOf(words) => words.join(" or "),
+            Rule::Model => "a model as PROVIDER:MODEL or PROVIDER:MODEL@URL, or null".to_owned(),
+            Rule::Key => "env:VARIABLE, secret:NAME, none or null".to_owned(),
             Rule::YesNo => "true or false".to_owned(),
             Rule::Range { min, max } => format!("a whole number from {min} to {max}"),
         }
@@ -251,6 +324,8 @@ impl Rule {
                 true => Ok(json!(text)),
                 false => Err(format!("Choose {}.", self.words())),
             },
+            Rule::Model => ModelName::parse(text).map(|name| json!(name)).map_err(|bad| format!("{bad}.")),
+            Rule::Key => KeySource::parse(text).map(|source| json!(source)).map_err(|bad| format!("{bad}.")),
             Rule::YesNo => match plain {
                 Some("true") => Ok(json!(true)),
                 Some("false") => Ok(json!(false)),

@@ -45,13 +45,29 @@ fn everything_has_its_default() {
             tls: TlsFiles { name: None, port: 8421, certificate: None, key: None },
             approval: Approval { plan_timeout_seconds: 300 },
             undo: Undo { window_seconds: 300 },
+            keys: Keys { keyring: true },
             sandbox: Sandbox {
                 default_memory_mb: 2048,
                 default_cpu_seconds: 600,
                 default_timeout_seconds: 600,
                 layered_copies: true,
             },
-            limits: Limits { ws_messages_per_minute_per_scope: 60, connections_max: 256 },
+            models: Models {
+                proxy: None,
+                proxy_key: None,
+                planner: None,
+                planner_key: None,
+                local_only: false,
+                daily_cap_cents: 200,
+                monthly_cap_cents: 2000,
+                turn_budget_tokens: 100_000,
+                timeout_seconds: 90,
+            },
+            limits: Limits {
+                llm_calls_per_minute_per_scope: 30,
+                ws_messages_per_minute_per_scope: 60,
+                connections_max: 256,
+            },
             backpressure: Backpressure { shutdown_grace_seconds: 30 },
             nonce_store: NonceStore { freshness_seconds: 300, ttl_minutes: 40 },
             retention: Retention { chronicle_days: 90 },
@@ -69,7 +85,8 @@ fn the_file_in_the_repository_is_the_reference() {
     for (key, origin) in loaded.origin {
         let written = matches!(origin, Origin::File { .. });
         let is_null = ["data_dir", "channels.web.auth_token", "channels.web.tls.name"].contains(&key)
-            || ["channels.web.tls.certificate", "channels.web.tls.key"].contains(&key);
+            || ["channels.web.tls.certificate", "channels.web.tls.key"].contains(&key)
+            || ["models.proxy", "models.proxy_key", "models.planner", "models.planner_key"].contains(&key);
         assert_eq!(written, !is_null, "{key}: {origin}, and null is the default of few");
     }
 }
@@ -155,8 +172,8 @@ fn unknown_keys() {
             "E_CFG_KEY: `channels.web.prot` in FILE, line 4 is not a setting of this version. Did you mean `channels.web.port`?",
         ),
         (
-            "  models: {}\n",
-            "E_CFG_KEY: `models` in FILE, line 2 is not a setting of this version. Remove it; `silas config show` lists every key.",
+            "  personality: {}\n",
+            "E_CFG_KEY: `personality` in FILE, line 2 is not a setting of this version. Remove it; `silas config show` lists every key.",
         ),
         (
             "silas: {}\nsila: {}\n",
@@ -292,4 +309,17 @@ fn a_door_for_other_machines_needs_all_of_it_and_shows_no_secret() {
     for shown in [loaded.render(), format!("{:?}", loaded.config), serde_json::to_string(&loaded.config).unwrap()] {
         assert!(!shown.contains(token), "{shown}");
     }
+}
+
+#[test]
+fn models_are_named_and_their_keys_are_only_pointed_at() {
+    let loaded = load("  models:\n    proxy: \"openai:gpt-5-mini\"\n    proxy_key: env:MY_KEY\n", &[]).unwrap();
+    assert_eq!(loaded.config.models.proxy.unwrap().to_string(), "openai:gpt-5-mini");
+    assert_eq!(loaded.config.models.proxy_key.unwrap().to_string(), "env:MY_KEY");
+    let said = problem("  models:\n    proxy: gpt-5\n", &[]);
+    assert!(said.contains("E_CFG_VALUE") && said.contains("PROVIDER:MODEL"), "{said}");
+    let said = problem("  models:\n    proxy_key: sk-live-0123456789\n", &[]);
+    assert!(said.contains("models.proxy_key") && !said.contains("live-0123"), "{said}");
+    let said = problem("  models:\n    proxy: \"compatible:m@http://far.example/v1\"\n", &[]);
+    assert!(said.contains("unencrypted"), "{said}");
 }

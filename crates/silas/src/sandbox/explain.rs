@@ -174,7 +174,8 @@ fn not_reached(made: &Connection) -> Option<String> {
 fn diffs(changes: &Changes) -> String {
     let mut lines: Vec<String> = Vec::new();
     for diff in &changes.diffs {
-        let path = scrub::visible_line(&diff.path.to_string(), 300);
+        let from = diff.renamed_from.as_ref().map_or_else(String::new, |from| format!("{from} → "));
+        let path = scrub::visible_line(&format!("{from}{}", diff.path), 300);
         lines.push(format!("  {path} (+{} −{})", diff.added, diff.removed));
         let show = |line: &DiffLine| match line {
             DiffLine::Same(text) => format!("      {}", scrub::visible_line(text, 300)),

@@ -38,6 +38,7 @@ enum Event {
 }
 
 pub(super) fn run(mut line: Line<'_>) -> Result<ExitCode> {
+    line.ask_passphrase_first()?;
     let (tell, events) = mpsc::channel();
     let mut reader = line.take_reader()?;
     let from_server = tell.clone();
@@ -92,6 +93,8 @@ struct Chat<'h> {
     /// How much was shown of each entry and of each work.
     told_entries: HashMap<String, usize>,
     told_steps: HashMap<String, usize>,
+    /// What a model has said so far, by the id of the entry that will take its place.
+    drafts: HashMap<String, String>,
     is_over: bool,
     /// Something stands where the prompt was. Otherwise it stays, and with it what is being typed.
     needs_prompt: Cell<bool>,
@@ -115,6 +118,7 @@ impl<'h> Chat<'h> {
             is_result_due: false,
             told_entries: HashMap::new(),
             told_steps: HashMap::new(),
+            drafts: HashMap::new(),
             is_over: false,
             needs_prompt: Cell::new(true),
         }
@@ -275,6 +279,7 @@ impl<'h> Chat<'h> {
     fn server(&mut self, message: &Value) -> Result<()> {
         match message["type"].as_str().unwrap_or_default() {
             "message" => self.entry(&message["entry"]),
+            "draft" => self.draft(&message["draft"]),
             "cards" => {
                 self.line.cards = serde_json::from_value(message["cards"].clone())?;
                 // A parked card that was asked again is a new question under the same name.
@@ -307,9 +312,31 @@ impl<'h> Chat<'h> {
         Ok(())
     }
 
+    /// The next sentences of an answer; if it began anew, all of it.
+    fn draft(&mut self, draft: &Value) {
+        let (id, text) = (draft["reply"].to_string(), draft["text"].as_str().unwrap_or_default());
+        let before = self.drafts.insert(id, text.to_owned());
+        match before.as_deref().and_then(|before| text.strip_prefix(before)) {
+            Some("") => {}
+            Some(more) => self.print(more.trim_end()),
+            None if text.is_empty() => {}
+            None => self.print(&format!("{} {}", self.paint.strong("Silas"), text.trim_end())),
+        }
+    }
+
     /// New, or longer than it was.
     fn entry(&mut self, entry: &Value) {
         let text = entry["text"].as_str().unwrap_or_default();
+        if let Some(draft) = self.drafts.remove(&entry["id"].to_string()) {
+            self.n_owed = self.n_owed.saturating_sub(1);
+            self.told_entries.insert(entry["id"].to_string(), text.len());
+            match text.strip_prefix(draft.as_str()) {
+                Some("") => {}
+                Some(rest) => self.print(rest),
+                None => self.print(&format!("{} {text}", self.paint.strong("Silas"))),
+            }
+            return;
+        }
         let told = self.told_entries.entry(entry["id"].to_string()).or_default();
         let (before, is_new) = (*told, *told == 0);
         *told = text.len();

@@ -4,11 +4,13 @@
 
 use crate::exit::NotRunning;
 use crate::home::Home;
+use crate::key_commands;
+use crate::passphrase::Asked;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind};
-use silas_core::key_service::SignBody;
+use silas_core::key_service::{Protection, SignBody};
 use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
 use silas_core::signature::Signature;
 use silas_core::token::{Token, Verdict};
@@ -26,6 +28,8 @@ pub(crate) struct Line<'h> {
     /// The first page of what waits; [`Line::all_cards`] has the rest.
     pub cards: Vec<Card>,
     n_more_cards: u64,
+    /// Asked for when the terminal key is locked, once for as long as this is open.
+    passphrase: Asked,
 }
 
 impl<'h> Line<'h> {
@@ -33,7 +37,8 @@ impl<'h> Line<'h> {
         let path = silas_web::control::path(&home.path);
         let writer = UnixStream::connect(path).map_err(|_| NotRunning)?;
         let reader = BufReader::new(writer.try_clone()?);
-        let mut line = Line { home, writer, reader, snapshot: Value::Null, cards: Vec::new(), n_more_cards: 0 };
+        let (snapshot, cards, passphrase) = (Value::Null, Vec::new(), Asked::default());
+        let mut line = Line { home, writer, reader, snapshot, cards, n_more_cards: 0, passphrase };
         line.wait_for(|message| message["type"] == "welcome")?;
         Ok(line)
     }
@@ -72,7 +77,7 @@ impl<'h> Line<'h> {
     }
 
     /// Everything that waits, however much it is. Numbers of `silas review` count in here.
-    pub(super) fn all_cards(&mut self) -> Result<Vec<Card>> {
+    pub(crate) fn all_cards(&mut self) -> Result<Vec<Card>> {
         let mut all = self.cards.clone();
         let mut n_more = self.n_more_cards;
         while n_more > 0 {
@@ -90,19 +95,57 @@ impl<'h> Line<'h> {
         Ok(all)
     }
 
-    pub(crate) fn sign(&self, body: SignBody) -> Result<Signature> {
-        silas_sandbox::terminal_sign(&self.home.path, &body).map_err(|e| anyhow!("{e}"))
+    pub(crate) fn home(&self) -> &Home {
+        self.home
     }
 
-    /// The key that this terminal signs with; the first signature tells.
+    pub(crate) fn sign(&self, body: SignBody) -> Result<Signature> {
+        let signed = silas_sandbox::terminal_sign(&self.home.path, &body, &mut || self.passphrase.get());
+        signed.map_err(|e| match e {
+            silas_sandbox::Error::Locked => anyhow!("The passphrase is needed. Nothing was signed. ({})", e.code()),
+            e => anyhow!("{e}"),
+        })
+    }
+
+    /// Asks for the passphrase now, if one is going to be needed: later somebody else may be reading what is typed.
+    pub(super) fn ask_passphrase_first(&self) -> Result<()> {
+        if key_commands::protection(self.home)? == Protection::Passphrase && self.passphrase.get().is_none() {
+            bail!("The passphrase is needed. (E_APPROVAL_LOCKED)");
+        }
+        Ok(())
+    }
+
+    /// What follows needs the root key; if that is locked, it is opened for one use.
+    pub(crate) fn open_root_key(&self) -> Result<()> {
+        if key_commands::protection(self.home)? != Protection::Passphrase {
+            return Ok(());
+        }
+        silas_sandbox::terminal_arm(&self.home.path, &mut || self.passphrase.get()).map_err(|e| anyhow!("{e}"))
+    }
+
+    /// The key that this terminal signs with.
     pub(crate) fn key(&self) -> Result<KeyId> {
-        let installation = self.installation()?;
-        let body = message_body("", installation);
-        Ok(self.sign(SignBody::Message(body))?.key)
+        Ok(self.home.known()?.terminal.body.key)
     }
 
     pub(crate) fn installation(&self) -> Result<InstallationId> {
         Ok(serde_json::from_value(self.snapshot["installation"].clone())?)
+    }
+
+    /// From here on Ctrl-C ends what a model is saying, not this command; a second one ends both.
+    pub(crate) fn interrupt_on_ctrl_c(&self) -> Result<()> {
+        let mut writer = self.writer.try_clone()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::spawn(move || {
+            runtime.block_on(async {
+                if tokio::signal::ctrl_c().await.is_ok() {
+                    let _gone = writeln!(writer, "{}", json!({ "type": "interrupt" }));
+                    let _second = tokio::signal::ctrl_c().await;
+                    std::process::exit(130);
+                }
+            });
+        });
+        Ok(())
     }
 
     pub(crate) fn say(&mut self, text: &str) -> Result<()> {

@@ -3,6 +3,8 @@
 use super::line::Line;
 use super::paint::Paint;
 use crate::home::Home;
+use crate::key_commands;
+use crate::secret_commands;
 use crate::session_commands;
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -10,7 +12,7 @@ use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::session::SessionType;
 
 /// What a program reads.
-pub(super) fn print_json(value: &impl serde::Serialize) -> Result<()> {
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
     println!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
 }
@@ -125,19 +127,24 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     if as_json {
         return print_json(&json!({
             "data_dir": home.path,
+            "root": home.root()?,
             "active": running,
             "in_review": n_cards,
             "n_durable_commits": line.snapshot["n_durable_commits"],
             "dead_letters": line.snapshot["dead_letters"],
             "undoable": line.snapshot["undoable"],
             "sessions": sessions,
+            "keys": key_commands::protection(home)?,
+            "vault": secret_commands::state(home)?,
             "grants": count("grants"),
             "devices": count("devices"),
         }));
     }
     println!("Silas runs on {}.", home.path.display());
     println!("{running} active, {n_cards} in review.");
-    println!("Root key: protected by file permissions only.");
+    println!("Root key: {}.", key_commands::protection(home)?);
+    println!("Its public half, by which your proofs are checked: {}", String::from(home.root()?));
+    println!("{}", vault_words(home)?);
     println!("Saved to disk {} times since the start.", line.snapshot["n_durable_commits"]);
     for letter in line.snapshot["dead_letters"].as_array().into_iter().flatten() {
         println!("Put aside after {} attempts: {}", letter["attempts"], letter["text"].as_str().unwrap_or_default());
@@ -152,4 +159,17 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     }
     println!("{} grants, {} devices: `silas grant list` and `silas device list`.", count("grants"), count("devices"));
     Ok(())
+}
+
+fn vault_words(home: &Home) -> Result<String> {
+    let vault = secret_commands::state(home)?;
+    let kept = silas_approval::vault::protection(&home.vault())?;
+    let secrets = match vault.n_secrets {
+        1 => "1 secret".to_owned(),
+        n => format!("{n} secrets"),
+    };
+    Ok(match vault.is_locked {
+        true => format!("Vault: locked, {secrets}; {kept}. Plans that use one wait until `silas unlock`."),
+        false => format!("Vault: open, {secrets}; {kept}."),
+    })
 }

@@ -4,7 +4,6 @@ use crate::harness::Silas;
 use silas_core::card::CardKind;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::process::Command;
 
 #[track_caller]
 fn check(silas: &Silas, wish: &str, expect: &str) {
@@ -101,7 +100,7 @@ fn files_that_are_not_plans_are_refused_with_line_and_column() {
     let run = |args: &[&str], bytes: &[u8]| {
         let file = dir.path().join("plan.md");
         fs::write(&file, bytes).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_silas")).args(args).arg(&file).current_dir("/").output().unwrap();
+        let output = crate::harness::binary().args(args).arg(&file).current_dir("/").output().unwrap();
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         (output.status.success(), text)
     };
@@ -139,7 +138,7 @@ fn files_that_are_not_plans_are_refused_with_line_and_column() {
 fn settings_that_cannot_be_are_named_before_anything_starts() {
     let start = |env: &str, value: &str| {
         let dir = tempfile::tempdir().unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_silas"))
+        let output = crate::harness::binary()
             .args(["start", "--port", "0", "--quiet", "--data-dir"])
             .arg(dir.path().join("data"))
             .env(env, value)

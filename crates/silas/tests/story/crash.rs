@@ -3,6 +3,7 @@
 
 use crate::harness::{Gone, Line, Silas};
 use crate::kills;
+use crate::models::crash_while_asking;
 use crate::traces::Traces;
 use silas_core::card::{CardKind, CardState};
 use silas_core::fail::FailPoint;
@@ -68,6 +69,12 @@ fn crash_at(point: FailPoint) {
         live_on(&silas, &mut line, &original).unwrap();
     }
     silas.assert_ledger_holds();
+    // What was interrupted can be proved like anything else.
+    let file = silas.outside().join("proof.json").to_str().unwrap().to_owned();
+    for command in [&["work", "proof", "--out", &file][..], &["verify", &file]] {
+        let (code, text) = silas.command(command);
+        assert_eq!(code, 0, "{point:?}: {text}");
+    }
     assert!(
         std::fs::read_dir(silas.data().join("launcher/work")).unwrap().next().is_none(),
         "{point:?}: a copy was left behind"
@@ -146,5 +153,8 @@ at! {
         task_prepared: TaskPrepared,
         task_written: TaskWritten,
         outbox_drained: OutboxDrained,
+    }
+    crash_while_asking {
+        model_reserved: ModelReserved,
     }
 }

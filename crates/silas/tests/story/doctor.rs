@@ -4,7 +4,6 @@ use crate::harness::Silas;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
-use std::process::Command;
 
 fn examined(silas: &Silas) -> (i32, Vec<Value>) {
     let (code, text) = silas.command(&["doctor", "--json"]);
@@ -57,7 +56,7 @@ fn what_is_not_well_is_named_with_what_to_do() {
 #[test]
 fn before_the_first_start_there_is_nothing_to_be_ill() {
     let dir = tempfile::tempdir().unwrap();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_silas"))
+    let output = crate::harness::binary()
         .args(["doctor", "--data-dir"])
         .arg(dir.path().join("none"))
         .current_dir("/")
@@ -75,7 +74,7 @@ fn what_the_front_could_still_reach_is_named() {
     let engine = dir.path().join("engine.sock");
     let _listener = UnixListener::bind(&engine).unwrap();
     let doctor = |docker: &str| -> Vec<Value> {
-        let output = Command::new(env!("CARGO_BIN_EXE_silas"))
+        let output = crate::harness::binary()
             .args(["doctor", "--json", "--data-dir"])
             .arg(dir.path().join("none"))
             .env_clear()

@@ -166,7 +166,7 @@ fn a_second_server_on_the_same_data_is_refused() {
 fn the_first_run_can_be_repeated() {
     let dir = tempfile::tempdir().unwrap();
     let init = || {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_silas"))
+        let output = crate::harness::binary()
             .args(["init", "--data-dir"])
             .arg(dir.path().join("data"))
             .current_dir("/")

@@ -90,7 +90,7 @@ fn only_the_terminal_can_have_something_forgotten() {
     let by_terminal = |text: &str| {
         let body = body(text);
         let asked = silas_core::key_service::SignBody::Message(body.clone());
-        let signature = silas_sandbox::terminal_sign(&silas.data(), &asked).unwrap();
+        let signature = silas_sandbox::terminal_sign(&silas.data(), &asked, &mut || None).unwrap();
         silas_core::message::SignedMessage { body, signature }
     };
     let attempts = [

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::key_service::SignBody;
 use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
+use silas_core::secret::Secret;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token, TokenBody, Verdict};
 use silas_core::{InstallationId, KeyId, Nonce, Random, Timestamp};
@@ -20,6 +21,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Generous: a loaded machine is slow, a hang is forever.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program. The keyring of whoever runs the tests is not theirs to touch.
+pub(crate) fn binary() -> Command {
+    let mut silas = Command::new(env!("CARGO_BIN_EXE_silas"));
+    silas.env("SILAS__KEYS__KEYRING", "false");
+    silas
+}
 
 pub(crate) struct OsRandom;
 
@@ -160,7 +168,7 @@ impl Silas {
     /// Starts the server and does not wait for anything. Gives its number, which is also that of its process group.
     pub(crate) fn spawn(&mut self, extra: &[(&str, &str)]) -> u32 {
         assert!(self.child.is_none());
-        let child = Command::new(env!("CARGO_BIN_EXE_silas"))
+        let child = binary()
             .args(["start", "--port", "0", "--quiet", "--data-dir"])
             .arg(self.data())
             .current_dir(&self.started_in)
@@ -255,15 +263,27 @@ impl Silas {
 
     /// Runs a command of the binary and gives its exit code and everything it printed.
     pub(crate) fn command(&self, args: &[&str]) -> (i32, String) {
-        let output = Command::new(env!("CARGO_BIN_EXE_silas"))
+        self.command_with(args, &[], "")
+    }
+
+    /// The same with variables and with something piped in.
+    pub(crate) fn command_with(&self, args: &[&str], env: &[(&str, &str)], input: &str) -> (i32, String) {
+        let mut child = binary()
             .arg("--data-dir")
             .arg(self.data())
             .args(args)
             .current_dir("/")
             // What this account has seen of the ledger stays in the test's own directory.
             .env("XDG_STATE_HOME", self.outside().join("state"))
-            .output()
+            .envs(env.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .unwrap();
+        // A command that reads nothing may be gone already.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         (output.status.code().unwrap_or(-1), text)
     }
@@ -373,6 +393,8 @@ pub(crate) struct Line {
     pub cards: Vec<Card>,
     /// The last state of each piece of work.
     pub work: BTreeMap<String, Value>,
+    /// What is answered when the terminal key is locked.
+    pub passphrase: Option<String>,
 }
 
 /// The server went away.
@@ -386,7 +408,7 @@ impl Line {
         let reader = BufReader::new(writer.try_clone().unwrap());
         let data = data.to_owned();
         let (snapshot, cards, work) = (Value::Null, Vec::new(), BTreeMap::new());
-        let mut line = Line { data, writer, reader, snapshot, cards, work };
+        let mut line = Line { data, writer, reader, snapshot, cards, work, passphrase: None };
         line.wait(|line| !line.snapshot.is_null())?;
         Ok(line)
     }
@@ -443,9 +465,14 @@ impl Line {
         serde_json::from_value(self.snapshot["installation"].clone()).unwrap()
     }
 
+    fn sign(&self, body: &SignBody) -> Result<Signature, Gone> {
+        let mut ask = || self.passphrase.as_ref().map(|said| Secret::new(said.clone().into_bytes()));
+        silas_sandbox::terminal_sign(&self.data, body, &mut ask).map_err(|_| Gone)
+    }
+
     pub(crate) fn say(&mut self, text: &str) -> Result<(), Gone> {
         let body = message_body(text, self.installation());
-        let signature = silas_sandbox::terminal_sign(&self.data, &SignBody::Message(body.clone())).map_err(|_| Gone)?;
+        let signature = self.sign(&SignBody::Message(body.clone()))?;
         self.send(&json!({ "type": "message", "message": SignedMessage { body, signature } }))
     }
 
@@ -496,9 +523,9 @@ impl Line {
     pub(crate) fn token(&self, card: &Card, verdict: Verdict) -> Result<Token, Gone> {
         let offer = card.offer.as_ref().unwrap();
         let probe = SignBody::Message(message_body("", self.installation()));
-        let key = silas_sandbox::terminal_sign(&self.data, &probe).map_err(|_| Gone)?.key;
+        let key = self.sign(&probe)?.key;
         let body = offer.answered(key, verdict);
-        let signature = silas_sandbox::terminal_sign(&self.data, &SignBody::Token(body.clone())).map_err(|_| Gone)?;
+        let signature = self.sign(&SignBody::Token(body.clone()))?;
         Ok(Token { body, signature })
     }
 
@@ -547,8 +574,7 @@ pub(crate) fn plan_check(line: &str) -> (bool, String) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("plan.md");
     fs::write(&file, format!("---\nid: task-1\ntype: task\ntitle: Tidy\n{line}\n---\nProse.\n")).unwrap();
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_silas")).args(["plan", "check"]).arg(&file).current_dir("/").output().unwrap();
+    let output = binary().args(["plan", "check"]).arg(&file).current_dir("/").output().unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     (output.status.success(), text)
 }

@@ -171,3 +171,44 @@ fn a_device_that_was_revoked() {
     line.approve(CardKind::Plan).unwrap();
     assert_eq!(line.ended().unwrap()["outcome"], "proved");
 }
+
+/// The root key vouches for the server key, for the ledger only. Whoever takes over the front has that key, its certificate
+/// and the database; what they make of the three is no device, and what it signs is no decision.
+#[test]
+fn the_servers_certificate_passed_off_as_a_devices() {
+    let mut silas = Silas::start();
+    let original = silas.tree();
+    silas.pair();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    line.card(CardKind::Plan).unwrap();
+    drop(line);
+    silas.terminate();
+    let read = |name: &str| std::fs::read(silas.data().join("store").join(name)).unwrap();
+    let server = Device::from_seed(read("server.key")[8..].try_into().unwrap());
+    let vouched: serde_json::Value = serde_json::from_slice(&read("server.cert")).unwrap();
+    assert_eq!(vouched["body"]["key"], server.id().as_str());
+    let dressed = serde_json::json!({
+        "body": {
+            "v": 1, "kind": "browser", "installation": vouched["body"]["installation"], "name": "My phone",
+            "key": server.id(), "public": server.public(), "issued_at": vouched["body"]["issued_at"],
+        },
+        "signature": vouched["signature"],
+    });
+    let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    db.execute(
+        "INSERT INTO devices (key_id, kind, name, issued_at, certificate) VALUES (?1, 'browser', 'My phone', 0, ?2)",
+        rusqlite::params![server.id().as_str(), dressed.to_string()],
+    )
+    .unwrap();
+    drop(db);
+    silas.up(&[]);
+    let mut line = silas.line();
+    let card = line.card(CardKind::Plan).unwrap();
+    let token = server.answer(card.offer.as_ref().unwrap(), Verdict::Approved);
+    let (recorded, message) = line.submit(&card, &token).unwrap();
+    assert!(!recorded && message.contains("not signed by this installation's root key"), "{message}");
+    assert!(line.work.is_empty());
+    assert_eq!(silas.tree(), original);
+}

@@ -10,7 +10,6 @@ use silas_core::checkpoint::Head;
 use silas_core::{Digest, Timestamp};
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 /// A paired browser, a plan that was carried out and undone, a declined plan and a task; then Silas is stopped.
 fn lived() -> Silas {
@@ -52,7 +51,7 @@ fn check(silas: &Silas, lines: &[Value]) -> (i32, String) {
 
 fn check_file(file: &std::path::Path, root: &str) -> (i32, String) {
     let empty = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_silas"))
+    let output = crate::harness::binary()
         .args(["audit", "verify", "--root", root, "--export"])
         .arg(file)
         .env_clear()

@@ -27,7 +27,7 @@ impl Project {
 
     /// With the owner's real home: its tools are what is tried here.
     fn inside(&self, command: &[&str]) -> Output {
-        let mut silas = Command::new(env!("CARGO_BIN_EXE_silas"));
+        let mut silas = crate::harness::binary();
         silas.arg("--data-dir").arg(self.base.join("data")).args(["sandbox", "--write"]).arg(&self.dir);
         silas.arg("--").args(command).output().unwrap()
     }

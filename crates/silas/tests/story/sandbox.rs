@@ -29,7 +29,7 @@ impl Owner {
 
     /// With a home of its own, so that what is found does not depend on who runs the tests.
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_silas"));
+        let mut command = crate::harness::binary();
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.base.join("home"));
         command.arg("--data-dir").arg(self.base.join("data")).arg("sandbox").args(args).current_dir("/");
         command
@@ -342,7 +342,7 @@ fn a_flood_of_output_is_bounded_and_binary_output_is_kept_as_it_is() {
 #[test]
 fn it_works_beside_a_server() {
     let silas = crate::harness::Silas::start();
-    let output = Command::new(env!("CARGO_BIN_EXE_silas"))
+    let output = crate::harness::binary()
         .arg("--data-dir")
         .arg(silas.data())
         .args(["sandbox", "--", "echo", "beside"])

@@ -8,15 +8,20 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Where each of these bytes lie in something, as hexadecimal and base64 too.
-struct Secret {
-    name: &'static str,
+pub(crate) struct Secret {
+    pub(crate) name: &'static str,
     spellings: Vec<Vec<u8>>,
 }
 
 fn secret(silas: &Silas, name: &'static str) -> Secret {
-    use base64::Engine as _;
     let seed = fs::read(silas.data().join("keys").join(name)).unwrap()[8..].to_vec();
     assert_eq!(seed.len(), 32);
+    spelled(name, seed)
+}
+
+/// Something that is looked for, as it is and as it may be written.
+pub(crate) fn spelled(name: &'static str, seed: Vec<u8>) -> Secret {
+    use base64::Engine as _;
     let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
     let standard = base64::engine::general_purpose::STANDARD_NO_PAD.encode(&seed);
     let url = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&seed);
@@ -24,7 +29,7 @@ fn secret(silas: &Silas, name: &'static str) -> Secret {
 }
 
 /// One pass over the bytes: most of them begin no spelling at all.
-fn finds(bytes: &[u8], secret: &Secret) -> bool {
+pub(crate) fn finds(bytes: &[u8], secret: &Secret) -> bool {
     let mut begins = [false; 256];
     secret.spellings.iter().for_each(|needle| begins[usize::from(needle[0])] = true);
     let candidates = bytes.iter().enumerate().filter(|(_, byte)| begins[usize::from(**byte)]);
@@ -32,7 +37,7 @@ fn finds(bytes: &[u8], secret: &Secret) -> bool {
 }
 
 /// Every process that runs with this data directory: the front, the launcher and whatever they started.
-fn processes(silas: &Silas) -> Vec<u32> {
+pub(crate) fn processes(silas: &Silas) -> Vec<u32> {
     let data = silas.data();
     let ours = |pid: &u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -44,7 +49,7 @@ fn processes(silas: &Silas) -> Vec<u32> {
 }
 
 /// Reads everything that root can read of a process, as a core would hold it. `None` if it is gone or may not be read.
-fn search_memory(pid: u32, secrets: &[Secret]) -> Option<(u64, Vec<&'static str>)> {
+pub(crate) fn search_memory(pid: u32, secrets: &[Secret]) -> Option<(u64, Vec<&'static str>)> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
     let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
     let (mut n_read, mut found) = (0, Vec::new());
@@ -65,7 +70,7 @@ fn search_memory(pid: u32, secrets: &[Secret]) -> Option<(u64, Vec<&'static str>
     Some((n_read, found))
 }
 
-fn search_files(dir: &Path, keys: &Path, secrets: &[Secret], n_files: &mut usize) {
+pub(crate) fn search_files(dir: &Path, keys: &Path, secrets: &[Secret], n_files: &mut usize) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path == keys {

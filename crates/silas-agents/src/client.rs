@@ -1,0 +1,292 @@
+//! A model at the other end of an HTTP connection.
+//!
+//! One request at a time, streamed, bounded in time and size. What did not reach the provider, or was turned away by it,
+//! is tried again a few times and as late as the provider asks. Redirects are not followed: a key goes where the owner
+//! said and nowhere else.
+
+use crate::Error;
+use crate::model::{Answering, Finish, Mode, Model, Reply, Request, Usage};
+use crate::wire::{self, Event, sse};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::{Method, Response, StatusCode, header};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use silas_core::model::ModelName;
+use silas_core::secret::Secret;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+mod redact;
+mod trust;
+
+pub(crate) type Connection = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// How long each part of a call may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    pub connect: Duration,
+    /// Until the answer begins. Models that think take their time.
+    pub first: Duration,
+    /// Between two pieces of it.
+    pub idle: Duration,
+    /// For the whole of it.
+    pub whole: Duration,
+    /// Unit of the pause before a second try, doubled for the third.
+    pub pause: Duration,
+    /// The longest pause that a provider may ask for; a longer one is an answer to the owner instead.
+    pub pause_max: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts {
+            connect: Duration::from_secs(10),
+            first: Duration::from_secs(90),
+            idle: Duration::from_secs(45),
+            whole: Duration::from_secs(300),
+            pause: Duration::from_millis(500),
+            pause_max: Duration::from_secs(20),
+        }
+    }
+}
+
+/// Requests for one call, the first one included.
+const TRIES_MAX: u32 = 3;
+/// Of the text of an answer; several times what the longest plan needs.
+const REPLY_BYTES_MAX: usize = 64 << 10;
+/// Of everything that comes over the wire for one answer.
+const WIRE_BYTES_MAX: usize = 4 << 20;
+/// Of the body of an error.
+const ERROR_BYTES_MAX: usize = 16 << 10;
+
+pub struct HttpModel {
+    name: ModelName,
+    key: Option<Secret>,
+    connection: Connection,
+    timeouts: Timeouts,
+    /// Shared by all calls of one model, so that a mode that failed is not tried again.
+    mode: Arc<AtomicU8>,
+}
+
+/// Connections for all models, with the machine's own list of whom to trust.
+pub(crate) fn connection(timeouts: Timeouts) -> Result<Connection, Error> {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    // A question is one write; waiting for more of it would only cost time.
+    http.set_nodelay(true);
+    http.set_connect_timeout(Some(timeouts.connect));
+    let https = hyper_rustls::HttpsConnectorBuilder::new()
+        .with_tls_config(trust::client()?)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(http);
+    Ok(Client::builder(TokioExecutor::new()).build(https))
+}
+
+impl HttpModel {
+    pub(crate) fn new(
+        name: ModelName,
+        key: Option<Secret>,
+        connection: Connection,
+        timeouts: Timeouts,
+        mode: Arc<AtomicU8>,
+    ) -> Self {
+        HttpModel { name, key, connection, timeouts, mode }
+    }
+
+    fn host(&self) -> String {
+        self.name.host().to_owned()
+    }
+
+    async fn ask(&self, request: &Request, told: &mut (dyn FnMut(&str) + Send)) -> Result<Reply, Error> {
+        let body = Bytes::from(wire::body(&self.name, request).to_string());
+        for n in 1.. {
+            let error = match self.begin(body.clone()).await {
+                Ok(response) => return self.listen(response, told).await,
+                Err(error) => error,
+            };
+            let asked = match &error {
+                Error::Busy { retry_after, .. } => *retry_after,
+                _ => None,
+            };
+            let pause = asked.unwrap_or(self.timeouts.pause * 2u32.saturating_pow(n - 1));
+            if n >= TRIES_MAX || !error.may_pass() || pause > self.timeouts.pause_max {
+                return Err(error);
+            }
+            tokio::time::sleep(pause).await;
+        }
+        Err(Error::Unreachable { host: self.host() })
+    }
+
+    /// Sends the question; an answer that begins well is given back to be listened to.
+    async fn begin(&self, body: Bytes) -> Result<Response<Incoming>, Error> {
+        let key = match &self.key {
+            None => None,
+            Some(key) => Some(std::str::from_utf8(key.expose()).map_err(|_| Error::Key { host: self.host() })?.trim()),
+        };
+        let url = format!("{}{}", self.name.url(), wire::path(self.name.provider()));
+        let mut request = hyper::Request::builder()
+            .method(Method::POST)
+            .uri(url)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "text/event-stream")
+            .header(header::USER_AGENT, concat!("silas/", env!("CARGO_PKG_VERSION")));
+        for (name, value) in wire::headers(self.name.provider(), key) {
+            let mut value = header::HeaderValue::from_str(&value).map_err(|_| Error::Key { host: self.host() })?;
+            value.set_sensitive(true);
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(body)).map_err(|_| Error::Unreachable { host: self.host() })?;
+        let response = self.in_time(self.timeouts.first, self.connection.request(request)).await?;
+        let response = response.map_err(|cause| {
+            tracing::debug!(host = %self.name.host(), is_connect = cause.is_connect(), "a model cannot be reached");
+            Error::Unreachable { host: self.host() }
+        })?;
+        if response.status().is_success() { Ok(response) } else { Err(self.turned_away(response).await) }
+    }
+
+    async fn turned_away(&self, response: Response<Incoming>) -> Error {
+        let (host, status) = (self.host(), response.status());
+        let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let retry_after = retry_after.and_then(|secs| secs.trim().parse().ok()).map(Duration::from_secs);
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Error::Key { host },
+            StatusCode::PAYMENT_REQUIRED => Error::Credit { host },
+            StatusCode::NOT_FOUND => Error::UnknownModel { host },
+            StatusCode::TOO_MANY_REQUESTS => Error::Busy { host, retry_after },
+            // 529 is how Anthropic says that it is overloaded.
+            status if status == StatusCode::SERVICE_UNAVAILABLE || status.as_u16() == 529 => {
+                Error::Busy { host, retry_after }
+            }
+            status if status.is_server_error() => Error::Failed { host, status: status.as_u16() },
+            status => {
+                let body = self.error_body(response).await;
+                let reason = redact::reason(&wire::reason(&body), self.key.as_ref());
+                Error::Rejected { host, status: status.as_u16(), reason }
+            }
+        }
+    }
+
+    async fn error_body(&self, response: Response<Incoming>) -> String {
+        let mut body = response.into_body();
+        let mut bytes = Vec::new();
+        // An error that cannot be read is an error without a reason.
+        while let Ok(Some(Ok(frame))) = self.in_time(self.timeouts.idle, body.frame()).await {
+            if let Some(data) = frame.data_ref() {
+                bytes.extend_from_slice(&data[..data.len().min(ERROR_BYTES_MAX - bytes.len())]);
+            }
+            if bytes.len() >= ERROR_BYTES_MAX {
+                break;
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    async fn listen(&self, response: Response<Incoming>, told: &mut (dyn FnMut(&str) + Send)) -> Result<Reply, Error> {
+        let mut body = response.into_body();
+        let mut reader = sse::Reader::default();
+        let mut heard = Heard::default();
+        let mut n_bytes = 0usize;
+        while let Some(frame) = self.in_time(self.timeouts.idle, body.frame()).await? {
+            let frame = frame.map_err(|_| Error::Cut { host: self.host() })?;
+            let Some(data) = frame.data_ref() else { continue };
+            n_bytes = n_bytes.saturating_add(data.len());
+            if n_bytes > WIRE_BYTES_MAX {
+                return Err(self.too_long());
+            }
+            for event in reader.feed(data).map_err(|_| Error::Garbled { host: self.host() })? {
+                let events = wire::events(self.name.provider(), &event);
+                for event in events.ok_or_else(|| Error::Garbled { host: self.host() })? {
+                    if self.hear(&mut heard, event, told)? {
+                        return Ok(heard.reply());
+                    }
+                }
+            }
+        }
+        // Some servers end without a last word; an answer that said that it is finished is whole all the same.
+        if heard.finish.is_some() { Ok(heard.reply()) } else { Err(Error::Cut { host: self.host() }) }
+    }
+
+    /// Takes in one event; true after the last.
+    fn hear(&self, heard: &mut Heard, event: Event, told: &mut (dyn FnMut(&str) + Send)) -> Result<bool, Error> {
+        match event {
+            Event::Piece(piece) => {
+                if heard.text.len() + piece.len() > REPLY_BYTES_MAX {
+                    return Err(self.too_long());
+                }
+                told(&piece);
+                heard.text.push_str(&piece);
+            }
+            // The first word about it stands: a refusal is not made complete by what follows.
+            Event::Finished(finish) => heard.finish = heard.finish.or(Some(finish)),
+            Event::Used(usage) => heard.usage = Some(heard.usage.map_or(usage, |before| later(before, usage))),
+            // With nothing said yet nothing was charged.
+            Event::Broken { is_busy: true } if heard.text.is_empty() => {
+                return Err(Error::Busy { host: self.host(), retry_after: None });
+            }
+            Event::Broken { .. } => return Err(Error::Cut { host: self.host() }),
+            Event::End if heard.finish.is_none() => return Err(Error::Cut { host: self.host() }),
+            Event::End => return Ok(true),
+        }
+        Ok(false)
+    }
+
+    fn too_long(&self) -> Error {
+        Error::TooLong { host: self.host(), max_kib: REPLY_BYTES_MAX >> 10 }
+    }
+
+    async fn in_time<T>(&self, limit: Duration, doing: impl Future<Output = T>) -> Result<T, Error> {
+        tokio::time::timeout(limit, doing).await.map_err(|_| Error::Timeout { host: self.host() })
+    }
+}
+
+/// What came so far.
+#[derive(Default)]
+struct Heard {
+    text: String,
+    finish: Option<Finish>,
+    usage: Option<Usage>,
+}
+
+impl Heard {
+    fn reply(self) -> Reply {
+        Reply { text: self.text, finish: self.finish.unwrap_or(Finish::Complete), usage: self.usage }
+    }
+}
+
+/// Counts are cumulative, and some events repeat only a part of them.
+fn later(before: Usage, now: Usage) -> Usage {
+    Usage {
+        input_tokens: before.input_tokens.max(now.input_tokens),
+        output_tokens: before.output_tokens.max(now.output_tokens),
+        microusd: now.microusd.or(before.microusd),
+    }
+}
+
+impl Model for HttpModel {
+    fn call<'a>(&'a self, request: &'a Request, told: &'a mut (dyn FnMut(&str) + Send)) -> Answering<'a> {
+        Box::pin(async move { self.in_time(self.timeouts.whole, self.ask(request, told)).await? })
+    }
+
+    fn mode(&self) -> Mode {
+        match self.mode.load(Ordering::Relaxed) {
+            0 => Mode::JsonSchema,
+            1 => Mode::ForcedTool,
+            _ => Mode::Prose,
+        }
+    }
+
+    fn lower_mode(&self, mode: Mode) {
+        let level = match mode {
+            Mode::JsonSchema => 0,
+            Mode::ForcedTool => 1,
+            Mode::Prose => 2,
+        };
+        self.mode.fetch_max(level, Ordering::Relaxed);
+    }
+}

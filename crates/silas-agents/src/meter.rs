@@ -1,0 +1,54 @@
+//! Asked before each call and told after it. The runtime keeps the books; this room only promises to ask.
+
+use crate::{Error, Reply};
+use silas_core::model::{Price, count_tokens};
+use std::future::Future;
+
+/// What a call may cost at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Worth {
+    /// Every byte sent as a token, every token of the output used.
+    pub tokens_max: u64,
+    pub microusd_max: u64,
+}
+
+/// How a call ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settled {
+    /// `answered`, or the code of what went wrong.
+    pub outcome: &'static str,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub microusd: u64,
+}
+
+pub trait Meter: Send + Sync {
+    /// What is held while a call is under way. Dropping it without settling leaves the whole reserve spent.
+    type Receipt: Send;
+    /// Why nothing may be sent.
+    type Refusal: Send;
+
+    fn reserve(&self, worth: Worth) -> impl Future<Output = Result<Self::Receipt, Self::Refusal>> + Send;
+    fn settle(&self, receipt: Self::Receipt, settled: Settled) -> impl Future<Output = ()> + Send;
+}
+
+/// What an answer cost. A provider that says nothing, or less than our own count of what it sent, is not believed: then
+/// the whole reserve counts. One that says more is.
+pub(crate) fn settled(sent: &str, reply: &Result<Reply, Error>, price: Price, worth: Worth) -> Settled {
+    let all = |outcome| Settled { outcome, input_tokens: 0, output_tokens: 0, microusd: worth.microusd_max };
+    let reply = match reply {
+        Ok(reply) => reply,
+        Err(error) if error.is_free() => return Settled { microusd: 0, ..all(error.code()) },
+        Err(error) => return all(error.code()),
+    };
+    let Some(usage) = reply.usage else { return all("answered") };
+    // A tenth of our own count is far below any tokeniser's.
+    let least = |text: &str| count_tokens(text) / 10;
+    if usage.input_tokens < least(sent) || usage.output_tokens < least(&reply.text) {
+        return all("answered");
+    }
+    let counted = price.of(usage.input_tokens, usage.output_tokens);
+    // What the provider charges is what it charges; but its word alone cannot make a paid model free.
+    let microusd = usage.microusd.filter(|&said| said > 0).unwrap_or(counted);
+    Settled { outcome: "answered", input_tokens: usage.input_tokens, output_tokens: usage.output_tokens, microusd }
+}

@@ -1,0 +1,126 @@
+//! The models at hand. Which one serves whom is decided by the owner and told with each question; this room keeps the
+//! connections, and what it learnt about each model.
+
+use crate::client::{self, Connection, HttpModel};
+use crate::meter::Meter;
+use crate::model::Model;
+use crate::prompt::Prompt;
+use crate::proxy::{self, RouteDecision, Said};
+use crate::structured::{self, Outcome, Question, Shaped, Stop};
+use crate::{AgentResponse, Error, Timeouts, planner};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use silas_core::boundary::Projected;
+use silas_core::model::{ModelName, Price, Role};
+use silas_core::reflex::UNDERSTOOD;
+use silas_core::secret::Secret;
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU8;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Tokens that an answer may have. A page of prose, and a plan with its commands.
+const PROXY_OUTPUT_MAX: u32 = 1_500;
+const PLANNER_OUTPUT_MAX: u32 = 4_000;
+const CHECK_OUTPUT_MAX: u32 = 200;
+
+pub struct Minds {
+    timeouts: Timeouts,
+    /// Made when it is first needed: without a model nothing is prepared for one.
+    connection: Mutex<Option<Connection>>,
+    /// How binding each model's answers can be made, as far as it was tried. Bounded by what the owner allows.
+    modes: Mutex<BTreeMap<ModelName, Arc<AtomicU8>>>,
+}
+
+/// Everything about a question but the question.
+pub struct Asking {
+    pub model: Arc<dyn Model>,
+    pub price: Price,
+}
+
+/// What `silas model check` asks for: whether the model can keep to a form at all.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// The word "ready".
+    pub word: String,
+}
+
+impl Shaped for Check {
+    const NAME: &'static str = "check";
+    const ABOUT: &'static str = "Say the word.";
+
+    fn check(&self) -> Result<(), String> {
+        if self.word.trim().eq_ignore_ascii_case("ready") { Ok(()) } else { Err("`word` must be: ready".to_owned()) }
+    }
+}
+
+impl Minds {
+    pub fn new(timeouts: Timeouts) -> Self {
+        Minds { timeouts, connection: Mutex::new(None), modes: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// What is said where there is no model.
+    pub fn without() -> String {
+        let mut say = String::from(
+            "That needs a model, and none is set up. `silas model add` adds one; nothing is sent anywhere before you \
+             agree. Commands, checks and tasks work without one:",
+        );
+        for sentence in UNDERSTOOD {
+            say.push_str("\n• ");
+            say.push_str(sentence);
+        }
+        say
+    }
+
+    /// A model as it can be asked now.
+    pub fn model(&self, name: &ModelName, key: Option<Secret>) -> Result<Arc<dyn Model>, Error> {
+        let mode = self.modes.lock().unwrap_or_else(PoisonError::into_inner).entry(name.clone()).or_default().clone();
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = match connection.as_ref() {
+            Some(connection) => connection.clone(),
+            None => connection.insert(client::connection(self.timeouts)?).clone(),
+        };
+        Ok(Arc::new(HttpModel::new(name.clone(), key, connection, self.timeouts, mode)))
+    }
+
+    /// Asks the proxy. `said` hears its answer sentence by sentence.
+    pub async fn route<M: Meter>(
+        asking: &Asking,
+        projected: &Projected,
+        meter: &M,
+        said: &mut (dyn FnMut(Said) + Send),
+    ) -> Result<Outcome<RouteDecision>, Stop<M::Refusal>> {
+        let question = question(projected, asking.price).map_err(Stop::Failed)?;
+        proxy::route(asking.model.as_ref(), &question, meter, said).await
+    }
+
+    /// Asks the planner.
+    pub async fn plan<M: Meter>(
+        asking: &Asking,
+        projected: &Projected,
+        meter: &M,
+    ) -> Result<Outcome<AgentResponse>, Stop<M::Refusal>> {
+        let question = question(projected, asking.price).map_err(Stop::Failed)?;
+        planner::plan(asking.model.as_ref(), &question, meter).await
+    }
+
+    /// One small question with nothing of the owner's in it.
+    pub async fn check<M: Meter>(asking: &Asking, meter: &M) -> Result<Outcome<Check>, Stop<M::Refusal>> {
+        let question = Question {
+            system: "You are being tested.".to_owned(),
+            user: "Answer with the word: ready".to_owned(),
+            output_tokens_max: CHECK_OUTPUT_MAX,
+            price: asking.price,
+        };
+        structured::ask(asking.model.as_ref(), &question, meter, &mut |_| {}).await
+    }
+}
+
+fn question(projected: &Projected, price: Price) -> Result<Question, Error> {
+    let Prompt { system, user } = Prompt::render(projected)?;
+    let output_tokens_max = match projected.role() {
+        Role::Proxy => PROXY_OUTPUT_MAX,
+        Role::Planner => PLANNER_OUTPUT_MAX,
+    };
+    Ok(Question { system, user, output_tokens_max, price })
+}

@@ -1,0 +1,101 @@
+//! What every model can do: take a question of a certain shape, and answer piece by piece.
+
+use crate::Error;
+use serde_json::Value;
+use std::future::Future;
+use std::pin::Pin;
+
+/// How a model is made to keep to a schema. Each is less binding than the one before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Mode {
+    /// The provider itself holds the answer to the schema.
+    JsonSchema,
+    /// The model must call one tool, whose arguments are the answer.
+    ForcedTool,
+    /// The schema stands in the prompt, and the answer is read out of prose.
+    Prose,
+}
+
+impl Mode {
+    pub fn next(self) -> Option<Mode> {
+        match self {
+            Mode::JsonSchema => Some(Mode::ForcedTool),
+            Mode::ForcedTool => Some(Mode::Prose),
+            Mode::Prose => None,
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Mode::JsonSchema => "answers held to a schema by the provider",
+            Mode::ForcedTool => "answers as a forced tool call",
+            Mode::Prose => "answers read out of prose",
+        }
+    }
+}
+
+/// The form of an answer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Shape {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub schema: Value,
+    pub mode: Mode,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Request {
+    pub system: String,
+    pub user: String,
+    pub shape: Shape,
+    pub output_tokens_max: u32,
+}
+
+impl Request {
+    /// Everything that is sent, in bytes: no tokeniser makes more tokens of it than that.
+    pub fn n_bytes(&self) -> u64 {
+        let schema = self.shape.schema.to_string().len() + self.shape.name.len() + self.shape.about.len();
+        (self.system.len() + self.user.len() + schema) as u64
+    }
+}
+
+/// What the provider says was used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// What it says it charges, in micro-dollars, if it says so.
+    pub microusd: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Finish {
+    Complete,
+    /// The limit of the output was reached first.
+    Length,
+    /// The provider or the model would not.
+    Refused,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// The structured text, wherever it came in.
+    pub text: String,
+    pub finish: Finish,
+    /// Absent if the provider does not say.
+    pub usage: Option<Usage>,
+}
+
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send + 'a>>;
+
+/// Dropping the future cancels the call.
+pub trait Model: Send + Sync {
+    /// `told` hears each piece of the answer as it comes, and nothing twice.
+    fn call<'a>(&'a self, request: &'a Request, told: &'a mut (dyn FnMut(&str) + Send)) -> Answering<'a>;
+
+    /// The most binding mode that is not known to fail.
+    fn mode(&self) -> Mode;
+
+    /// Remembers that more than this does not work.
+    fn lower_mode(&self, mode: Mode);
+}

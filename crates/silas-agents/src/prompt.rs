@@ -1,0 +1,50 @@
+//! Prompts: templates in files beside this one, rendered from an admitted payload and from nothing else.
+
+use crate::proxy::RouteDecision;
+use crate::{Error, schema};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use silas_core::boundary::Projected;
+use silas_core::model::{Role, count_tokens};
+
+/// The two parts of a question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Prompt {
+    pub system: String,
+    pub user: String,
+}
+
+const TEMPLATES: [(&str, &str); 4] = [
+    ("proxy.system", include_str!("prompts/proxy.system.j2")),
+    ("proxy.user", include_str!("prompts/proxy.user.j2")),
+    ("planner.system", include_str!("prompts/planner.system.j2")),
+    ("planner.user", include_str!("prompts/planner.user.j2")),
+];
+
+impl Prompt {
+    pub fn render(projected: &Projected) -> Result<Prompt, Error> {
+        let mut templates = Environment::new();
+        // Prompts are no web page, and a field that is missing is a mistake of ours, not an empty word.
+        templates.set_auto_escape_callback(|_| AutoEscape::None);
+        templates.set_undefined_behavior(UndefinedBehavior::Strict);
+        templates.set_trim_blocks(true);
+        let failed = |cause: minijinja::Error| Error::Prompt(cause.to_string());
+        for (name, text) in TEMPLATES {
+            templates.add_template(name, text).map_err(failed)?;
+        }
+        let (system, user) = match projected.role() {
+            Role::Proxy => ("proxy.system", "proxy.user"),
+            Role::Planner => ("planner.system", "planner.user"),
+        };
+        let render = |name: &str| {
+            let template = templates.get_template(name).map_err(failed)?;
+            template.render(projected.payload()).map_err(failed).map(|text| text.trim().to_owned())
+        };
+        Ok(Prompt { system: render(system)?, user: render(user)? })
+    }
+}
+
+/// Tokens of a question to the proxy by the house's own count: prompt, wish and the schema of the answer.
+pub fn prompt_size(prompt: &Prompt) -> u64 {
+    let schema = schema::of::<RouteDecision>().to_string();
+    count_tokens(&prompt.system) + count_tokens(&prompt.user) + count_tokens(&schema)
+}

@@ -1,0 +1,73 @@
+//! The two languages that providers speak, as pure functions: a question becomes a body, events become an answer.
+//!
+//! OpenAI's chat completions serve OpenRouter, OpenAI, Ollama and everything compatible; Anthropic has its own messages.
+
+use crate::model::{Finish, Request, Usage};
+use serde_json::Value;
+use silas_core::model::{ModelName, Provider};
+
+mod anthropic;
+mod openai;
+pub(crate) mod sse;
+
+/// What one event of a stream means.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Event {
+    /// More of the structured text.
+    Piece(String),
+    Finished(Finish),
+    Used(Usage),
+    /// Nothing more comes.
+    End,
+    /// The provider gave up in the middle.
+    Broken {
+        is_busy: bool,
+    },
+}
+
+/// The path beneath the provider's address.
+pub(crate) fn path(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Anthropic => "/messages",
+        Provider::Openrouter | Provider::Openai | Provider::Ollama | Provider::Compatible => "/chat/completions",
+    }
+}
+
+pub(crate) fn body(model: &ModelName, request: &Request) -> Value {
+    match model.provider() {
+        Provider::Anthropic => anthropic::body(model.model(), request),
+        provider @ (Provider::Openrouter | Provider::Openai | Provider::Ollama | Provider::Compatible) => {
+            openai::body(provider, model.model(), request)
+        }
+    }
+}
+
+/// Headers besides the content type. The key is in the first one and nowhere else.
+pub(crate) fn headers(provider: Provider, key: Option<&str>) -> Vec<(&'static str, String)> {
+    match (provider, key) {
+        (Provider::Anthropic, Some(key)) => {
+            vec![("x-api-key", key.to_owned()), ("anthropic-version", anthropic::VERSION.to_owned())]
+        }
+        (Provider::Anthropic, None) => vec![("anthropic-version", anthropic::VERSION.to_owned())],
+        (_, Some(key)) => vec![("authorization", format!("Bearer {key}"))],
+        (_, None) => Vec::new(),
+    }
+}
+
+/// What an event says; `None` if it cannot be read.
+pub(crate) fn events(provider: Provider, data: &str) -> Option<Vec<Event>> {
+    match provider {
+        Provider::Anthropic => anthropic::events(data),
+        Provider::Openrouter | Provider::Openai | Provider::Ollama | Provider::Compatible => openai::events(data),
+    }
+}
+
+/// What the body of an error says, for the person who has to mend it.
+pub(crate) fn reason(body: &str) -> String {
+    let said = serde_json::from_str::<Value>(body).ok();
+    let message = said.as_ref().and_then(|said| said["error"]["message"].as_str().or(said["error"].as_str()));
+    message.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

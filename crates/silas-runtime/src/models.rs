@@ -1,0 +1,209 @@
+//! Which model serves whom: what the configuration names, else what the owner added last. And what the owner may ask about
+//! them: the list, a test, another one.
+//!
+//! A model is used only under a decision that the owner signed and has not taken back; the configuration alone allows
+//! nothing. Keys are fetched for each question and kept nowhere.
+
+use crate::review::Question;
+use crate::spending::{self, Purse, Refused};
+use crate::view::{ModelView, ModelsView, Spent};
+use crate::words;
+use crate::{Stream, Trouble};
+use silas_agents::{Asking, Minds, Outcome, Stop};
+use silas_core::card::Card;
+use silas_core::event::AuditEvent;
+use silas_core::model::{KeySource, ModelGrant, ModelName, Period, Price, Role, list_price};
+use silas_core::secret::Secret;
+use silas_store::model_calls::{self, Caps};
+use silas_store::{Commit, ReadTx};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Where the value of a key comes from; `None` if it is not there.
+pub type KeyRing = Arc<dyn Fn(&KeySource) -> Option<Secret> + Send + Sync>;
+
+/// What the owner may turn about models.
+#[derive(Clone, Debug)]
+pub struct ModelOptions {
+    /// What the configuration names, with where its key is.
+    pub named: Vec<(Role, ModelName, KeySource)>,
+    /// Nothing may leave this machine.
+    pub local_only: bool,
+    pub caps: Caps,
+    pub calls_per_minute: u32,
+    /// Tokens that one message may use up, everything counted at its largest.
+    pub turn_tokens_max: u64,
+}
+
+/// The model of a role.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Assigned {
+    pub(crate) model: ModelName,
+    pub(crate) key: KeySource,
+    pub(crate) price: Price,
+    is_configured: bool,
+    pub(crate) is_agreed: bool,
+}
+
+impl Stream {
+    pub(crate) fn assigned(&self, grants: &[ModelGrant], role: Role) -> Option<Assigned> {
+        let named = self.options.models.named.iter().find(|(named, ..)| *named == role);
+        let fits = |grant: &&ModelGrant| grant.roles.contains(&role);
+        match named {
+            Some((_, model, key)) => {
+                let agreed = grants.iter().rev().filter(fits).find(|grant| grant.model == *model);
+                let price = agreed.and_then(|grant| grant.price).unwrap_or_else(|| list_price(model));
+                let (model, key, is_agreed) = (model.clone(), key.clone(), agreed.is_some());
+                Some(Assigned { model, key, price, is_configured: true, is_agreed })
+            }
+            None => grants.iter().rev().find(fits).map(|grant| Assigned {
+                model: grant.model.clone(),
+                key: grant.key.clone(),
+                price: grant.price.unwrap_or_else(|| list_price(&grant.model)),
+                is_configured: false,
+                is_agreed: true,
+            }),
+        }
+    }
+
+    pub(crate) async fn model_grants(&self) -> Result<Vec<ModelGrant>, Trouble> {
+        let engine = self.engine.clone();
+        Ok(self.store.read(move |tx| Ok(engine.models(tx)?)).await?)
+    }
+
+    /// Whether a wish that reflex does not understand has somewhere to go.
+    pub(crate) async fn has_model(&self) -> bool {
+        if self.options.models.named.iter().any(|(role, ..)| *role == Role::Proxy) {
+            return true;
+        }
+        // A store that cannot be read is said by whoever needs it next.
+        self.model_grants().await.is_ok_and(|grants| self.assigned(&grants, Role::Proxy).is_some())
+    }
+
+    pub(crate) fn has_key(&self, key: &KeySource) -> bool {
+        *key == KeySource::None || (self.keys)(key).is_some()
+    }
+
+    pub(crate) fn asking(&self, assigned: &Assigned) -> Result<Asking, silas_agents::Error> {
+        let key = (self.keys)(&assigned.key);
+        Ok(Asking { model: self.minds.model(&assigned.model, key)?, price: assigned.price })
+    }
+
+    /// Every role, what serves it, and what was spent.
+    pub async fn models(&self) -> Result<ModelsView, Trouble> {
+        let engine = self.engine.clone();
+        let (now, caps) = (self.clock.now(), self.options.models.caps);
+        let looking = self.store.read(move |tx| {
+            let (day, month) = (Period::day(now), Period::month(now));
+            Ok((engine.models(tx)?, spent(tx, &day, caps.day)?, spent(tx, &month, caps.month)?))
+        });
+        let (grants, day, month) = looking.await?;
+        let view = |role: Role| {
+            let assigned = self.assigned(&grants, role)?;
+            Some(ModelView {
+                role,
+                host: assigned.model.host().to_owned(),
+                is_local: assigned.model.is_local(),
+                has_key: self.has_key(&assigned.key),
+                key: words::key(&assigned.key),
+                price: words::price(assigned.price),
+                is_configured: assigned.is_configured,
+                is_agreed: assigned.is_agreed,
+                model: assigned.model.to_string(),
+            })
+        };
+        let models = Role::ALL.into_iter().filter_map(view).collect();
+        Ok(ModelsView { models, local_only: self.options.models.local_only, day, month })
+    }
+
+    /// Makes the card that asks whether a model may be used. Nothing is sent anywhere before it is approved.
+    pub async fn offer_model(&self, wanted: ModelGrant) -> Result<Card, Trouble> {
+        // Agreed is what is sent today, whatever the one who asks believes.
+        let grant = ModelGrant::new(wanted.model, wanted.roles, wanted.key, wanted.price);
+        if grant.roles.is_empty() {
+            return Err(Trouble::new("E_CFG_MODEL", "A model needs something to do.", "Name proxy, planner or both."));
+        }
+        if self.options.models.local_only && !grant.model.is_local() {
+            return Err(Trouble::new(
+                "E_CFG_MODEL",
+                "The configuration says `models.local_only`, and this model is elsewhere.",
+                "Choose one on this machine, or change the configuration.",
+            ));
+        }
+        let question = self.model_question(&grant)?;
+        let asking = self.store.write(move |tx| Ok(Commit(question.ask(tx)?)));
+        let card = asking.await?;
+        self.publish_cards().await;
+        Ok(card)
+    }
+
+    pub(crate) fn model_question(&self, grant: &ModelGrant) -> Result<Question, Trouble> {
+        let subject = grant.subject();
+        let card = self.card(self.words.model(grant), &subject, Some(grant), self.options.plan_timeout)?;
+        Ok(Question::about(card, subject))
+    }
+
+    /// One small question to the model of a role, with nothing of the owner's in it, under the same limits as any other.
+    pub async fn check_model(self: &Arc<Self>, role: Role) -> Result<String, Trouble> {
+        let grants = self.model_grants().await?;
+        let Some(assigned) = self.assigned(&grants, role) else {
+            let what = format!("No model is set up as {}.", role.name());
+            return Err(Trouble::new("E_LLM_NONE", &what, "`silas model add` adds one."));
+        };
+        if !assigned.is_agreed {
+            let (message, todo) = (spending::not_agreed(&assigned.model), "`silas model add` asks you.");
+            return Err(Trouble::new("privacy_confirmation_required", &message, todo));
+        }
+        if !self.has_key(&assigned.key) {
+            return Err(spending::no_key(&assigned));
+        }
+        let asking = self.asking(&assigned).map_err(|error| spending::failed(&error))?;
+        let purse = Purse::new(self, None, role, &assigned.model);
+        let began = Instant::now();
+        match Minds::check(&asking, &purse).await {
+            Ok(Outcome::Usable(_)) => Ok(format!(
+                "{} answers as {} in {} ms: {}. It cost {}.",
+                assigned.model,
+                role.name(),
+                began.elapsed().as_millis(),
+                asking.model.mode().words(),
+                silas_core::model::dollars(purse.spent()),
+            )),
+            Ok(Outcome::Unusable { why }) => Err(Trouble::new(
+                "E_LLM_FORM",
+                &format!(
+                    "{} answers, but twice not in the form that was asked for ({}).",
+                    assigned.model,
+                    silas_gates::scrub::visible_line(&why, 160)
+                ),
+                "Choose a more capable model.",
+            )),
+            Err(Stop::Failed(error)) => Err(spending::failed(&error)),
+            Err(Stop::Refused(refused)) => Err(match refused {
+                Refused::Cap(over) => spending::over_cap(&over),
+                Refused::Rate { per_minute } => spending::too_fast(per_minute),
+                Refused::Turn => {
+                    Trouble::new("E_LLM_BUDGET", "The question is too large.", "Raise `models.turn_budget_tokens`.")
+                }
+                Refused::Store(trouble) => trouble,
+            }),
+        }
+    }
+
+    /// Writes down that nothing was sent.
+    pub(crate) async fn note_model_refused(&self, role: Role, code: &str) {
+        let code = code.to_owned();
+        let noting = self.store.write_buffered(move |tx| {
+            tx.record(&AuditEvent::ModelRefused { role, code: code.clone() })?;
+            Ok(Commit(()))
+        });
+        if let Err(cause) = noting.await {
+            tracing::error!(%cause, "a refusal could not be written down");
+        }
+    }
+}
+
+fn spent(tx: &ReadTx<'_>, period: &Period, cap: u64) -> Result<Spent, silas_store::Error> {
+    let cap = cap.saturating_add(model_calls::extended(tx, period)?);
+    Ok(Spent { period: period.to_string(), microusd: model_calls::spent(tx, period)?, cap_microusd: cap })
+}

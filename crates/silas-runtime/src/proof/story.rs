@@ -1,0 +1,189 @@
+//! A proof in sentences: what happened, in order, and what may be claimed. The page, `silas work show` and, on another
+//! machine, `silas verify` all tell it from here.
+
+use crate::view::ProofStep;
+use crate::words::{caveats, claim, count, duration, took, turned};
+use silas_core::Timestamp;
+use silas_core::bundle::Proven;
+use silas_core::changeset::FileDiff;
+use silas_core::check::{CheckResult, Outcome};
+use silas_core::outside::Reach;
+use silas_gates::scrub;
+
+/// Who reads it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Owner,
+    Anybody,
+}
+
+/// What a story is told from.
+pub(crate) struct Facts<'a> {
+    pub(crate) reader: Reader,
+    pub(crate) asked: &'a str,
+    /// The device that the decision was signed on.
+    pub(crate) device: &'a str,
+    pub(crate) outcome: Outcome,
+    pub(crate) before: &'a [CheckResult],
+    pub(crate) after: &'a [CheckResult],
+    pub(crate) diffs: &'a [FileDiff],
+    /// How many files changed; the diffs may show fewer.
+    pub(crate) files: usize,
+    pub(crate) flags: &'a [String],
+    pub(crate) unseen: &'a [String],
+    pub(crate) reach: &'a Reach,
+    pub(crate) used_ms: u64,
+    pub(crate) limit_secs: u64,
+    pub(crate) has_network: bool,
+    pub(crate) is_applied: bool,
+    pub(crate) n_resumed: u32,
+    pub(crate) undone_at: Option<Timestamp>,
+    pub(crate) first_entry: u64,
+    pub(crate) last_entry: u64,
+}
+
+/// A proof as it is told.
+pub struct Story {
+    pub claim: String,
+    /// What the claim does not rule out, in sentences.
+    pub caveats: Vec<String>,
+    pub steps: Vec<ProofStep>,
+}
+
+impl Story {
+    /// Of a proof that was checked, wherever that was.
+    pub fn of(proven: &Proven) -> Self {
+        let device = scrub::visible_line(&proven.device.body.name, 60);
+        Story::told(&Facts::of(proven, &device, Reader::Anybody))
+    }
+
+    pub(crate) fn told(facts: &Facts<'_>) -> Self {
+        Story {
+            claim: claim(facts.outcome, facts.before, facts.after),
+            caveats: caveats(facts.outcome, facts.before, facts.after),
+            steps: steps(facts),
+        }
+    }
+}
+
+impl<'a> Facts<'a> {
+    pub(crate) fn of(proven: &'a Proven, device: &'a str, reader: Reader) -> Self {
+        let definition = proven.plan.definition();
+        let used = proven.applied_at.since(proven.started_at).as_millis();
+        Facts {
+            reader,
+            asked: &definition.body,
+            device,
+            outcome: proven.outcome,
+            before: &proven.before,
+            after: &proven.after,
+            diffs: &proven.landed.diffs,
+            files: proven.files as usize,
+            flags: &proven.landed.flags,
+            unseen: &proven.landed.unseen,
+            reach: &proven.reach,
+            used_ms: u64::try_from(used).unwrap_or(u64::MAX),
+            limit_secs: definition.budget.max_wall_time_seconds,
+            has_network: !definition.hosts.is_empty(),
+            is_applied: true,
+            n_resumed: proven.n_resumed,
+            undone_at: proven.undone_at,
+            first_entry: proven.first_entry,
+            last_entry: proven.last_entry,
+        }
+    }
+}
+
+fn steps(facts: &Facts<'_>) -> Vec<ProofStep> {
+    let step = |title: &str, note: String| ProofStep { title: title.to_owned(), note };
+    let added: u32 = facts.diffs.iter().map(|diff| diff.added).sum();
+    let removed: u32 = facts.diffs.iter().map(|diff| diff.removed).sum();
+    let who = match facts.reader {
+        Reader::Owner => "You",
+        Reader::Anybody => "The owner",
+    };
+    let mut steps = vec![
+        step(&format!("{who} asked"), facts.asked.to_owned()),
+        step(&format!("{who} approved exactly this plan"), format!("Signed on {}", facts.device)),
+    ];
+    if facts.n_resumed > 0 {
+        let times = count(facts.n_resumed as usize, "time");
+        steps.push(step("It was interrupted and begun again", format!("{times}, in a fresh private copy")));
+    }
+    steps.push(step("Checks ran on the untouched copy", red_and_green(facts.before)));
+    steps.push(step(
+        &format!("Silas changed {}", count(facts.files, "file")),
+        format!("+{added} −{removed} lines, in the private copy only"),
+    ));
+    let again = format!("{}{}", turned(facts.before, facts.after), guarded(facts));
+    steps.push(step("The same checks ran again", again));
+    if !facts.flags.is_empty() {
+        steps.push(step("Look at this twice", facts.flags.join("; ")));
+    }
+    let network = if facts.has_network { "" } else { ", no network" };
+    let kept_to = format!("{} of {}{network}", took(facts.used_ms), duration(facts.limit_secs));
+    steps.push(step("It kept to its limits", kept_to));
+    steps.extend(reached(facts.reach, facts.reader));
+    if facts.is_applied {
+        let applied = format!("{} applied, all or none", count(facts.files, "file"));
+        steps.push(step(&applied, "What landed is what was checked".to_owned()));
+    }
+    if facts.undone_at.is_some() {
+        steps.push(step("It was undone", "By a decision of its own; the old versions were put back".to_owned()));
+    }
+    let entries = format!("Entries {} to {}", facts.first_entry, facts.last_entry);
+    steps.push(step("Written to the log", entries));
+    steps
+}
+
+/// What the commands reached beyond their directory, if they reached for anything.
+fn reached(reach: &Reach, reader: Reader) -> Vec<ProofStep> {
+    let times = |(name, n): (&String, &u32)| if *n == 1 { name.clone() } else { format!("{name} {n} times") };
+    let list =
+        |counted: &std::collections::BTreeMap<String, u32>| counted.iter().map(times).collect::<Vec<_>>().join(", ");
+    let mut steps = Vec::new();
+    if !reach.hosts.is_empty() {
+        steps.push(ProofStep { title: "It reached".to_owned(), note: list(&reach.hosts) });
+    }
+    if reach.refused > 0 {
+        let note = count(reach.refused as usize, "connection");
+        let listed = if reader == Reader::Owner { ", listed in Activity" } else { "" };
+        steps.push(ProofStep { title: "It could not reach".to_owned(), note: format!("{note}{listed}") });
+    }
+    if !reach.secrets.is_empty() {
+        steps.push(ProofStep { title: "It used the secrets".to_owned(), note: list(&reach.secrets) });
+    }
+    steps
+}
+
+/// Out of whose reach the checks were, and what ran in them.
+fn guarded(facts: &Facts<'_>) -> String {
+    if facts.after.is_empty() {
+        return String::new();
+    }
+    let tests: Vec<String> = facts
+        .after
+        .iter()
+        .filter_map(|r| r.tests.as_ref())
+        .map(|t| format!("{}: {}", t.runner.name(), t.words()))
+        .collect();
+    let counted = if tests.is_empty() { String::new() } else { format!(". {}", tests.join("; ")) };
+    let seen = match facts.unseen.len() {
+        0 => String::new(),
+        n => format!(" {} that the work changed too: {}.", count(n, "file"), facts.unseen.join(", ")),
+    };
+    match facts.after.iter().any(|result| !result.protected) {
+        true => format!("{counted}. The commands could change their own checks."),
+        false if facts.reader == Reader::Owner => format!("{counted}. They saw what judges as you approved it.{seen}"),
+        false => format!("{counted}. They saw what judges as it was approved.{seen}"),
+    }
+}
+
+fn red_and_green(results: &[CheckResult]) -> String {
+    let red = results.iter().filter(|result| !result.passed).count();
+    match (red, results.len() - red) {
+        (0, green) => format!("{green} green"),
+        (red, 0) => format!("{red} red"),
+        (red, green) => format!("{red} red, {green} green"),
+    }
+}

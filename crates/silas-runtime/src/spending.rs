@@ -1,0 +1,204 @@
+//! What stands between a question and the network: the limits of a turn, of a minute, of a day and of a month.
+//!
+//! The reserve of a call is on disk before anything is sent, and is all that counts until the call is settled; whatever is
+//! cut short, by a crash or by the owner, has cost its reserve.
+
+use crate::models::Assigned;
+use crate::{Stream, Trouble};
+use silas_agents::{Meter, Settled, Worth};
+use silas_core::event::AuditEvent;
+use silas_core::fail::{self, FailPoint};
+use silas_core::model::{BudgetGrant, BudgetKind, ModelName, Role, dollars};
+use silas_core::{CallId, MessageId};
+use silas_store::Commit;
+use silas_store::model_calls::{self, NewCall, OverCap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Pays for one message.
+pub(crate) struct Purse<'a> {
+    stream: &'a Stream,
+    message: Option<MessageId>,
+    role: Role,
+    model: String,
+    /// Tokens of this message so far, each call at its largest.
+    tokens: AtomicU64,
+    spent: AtomicU64,
+}
+
+/// Why nothing was sent.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// A day or a month is used up, and by how much it would be exceeded.
+    Cap(Exceeded),
+    Rate {
+        per_minute: u32,
+    },
+    /// The message itself has used up what one message may.
+    Turn,
+    Store(Trouble),
+}
+
+#[derive(Debug)]
+pub(crate) struct Exceeded {
+    pub(crate) over: OverCap,
+    pub(crate) reserved: u64,
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+/// What a card adds is a multiple of this, so that it is not asked for again after each question.
+const STEP_MICROUSD: u64 = 1_000_000;
+
+impl<'a> Purse<'a> {
+    pub(crate) fn new(stream: &'a Stream, message: Option<MessageId>, role: Role, model: &ModelName) -> Self {
+        let (tokens, spent) = (AtomicU64::new(0), AtomicU64::new(0));
+        Purse { stream, message, role, model: model.to_string(), tokens, spent }
+    }
+
+    /// The same message goes on with another role.
+    pub(crate) fn passed_on(self, role: Role, model: &ModelName) -> Self {
+        Purse { role, model: model.to_string(), ..self }
+    }
+
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent.load(Ordering::Relaxed)
+    }
+
+    async fn write_down(&self, worth: Worth) -> Result<CallId, Refused> {
+        let id = CallId::new(self.stream.random.as_ref());
+        let call = NewCall {
+            id: id.clone(),
+            message: self.message.clone(),
+            role: self.role,
+            model: self.model.clone(),
+            at: self.stream.clock.now(),
+            reserved: worth.microusd_max,
+        };
+        let caps = self.stream.options.models.caps;
+        let writing = self.stream.store.write(move |tx| {
+            let reserved = model_calls::reserve(tx, &call, caps)?;
+            if reserved.is_ok() {
+                tx.record(&AuditEvent::ModelCalled {
+                    call: call.id.clone(),
+                    message: call.message.clone(),
+                    role: call.role,
+                    model: call.model.clone(),
+                    reserved_microusd: in_a_ledger(call.reserved),
+                })?;
+            }
+            Ok(Commit(reserved))
+        });
+        match writing.await {
+            Ok(Ok(())) => Ok(id),
+            Ok(Err(over)) => Err(Refused::Cap(Exceeded { over, reserved: worth.microusd_max })),
+            Err(cause) => Err(Refused::Store(cause.into())),
+        }
+    }
+}
+
+/// The ledger holds no number that another reader could not take exactly.
+fn in_a_ledger(number: u64) -> u64 {
+    number.min((1 << 53) - 1)
+}
+
+impl Meter for Purse<'_> {
+    type Receipt = CallId;
+    type Refusal = Refused;
+
+    async fn reserve(&self, worth: Worth) -> Result<CallId, Refused> {
+        let limits = &self.stream.options.models;
+        let so_far = self.tokens.fetch_add(worth.tokens_max, Ordering::Relaxed);
+        if so_far.saturating_add(worth.tokens_max) > limits.turn_tokens_max {
+            return Err(Refused::Turn);
+        }
+        if !self.stream.may_call_now(limits.calls_per_minute) {
+            return Err(Refused::Rate { per_minute: limits.calls_per_minute });
+        }
+        let id = self.write_down(worth).await?;
+        fail::point(FailPoint::ModelReserved);
+        Ok(id)
+    }
+
+    async fn settle(&self, call: CallId, settled: Settled) {
+        self.spent.fetch_add(settled.microusd, Ordering::Relaxed);
+        // Lost with the power, the reserve counts, which is never less than it should be.
+        let writing = self.stream.store.write_buffered(move |tx| {
+            let Settled { outcome, input_tokens, output_tokens, microusd } = settled.clone();
+            if model_calls::settle(tx, &call, microusd, input_tokens, output_tokens)? {
+                tx.record(&AuditEvent::ModelAnswered {
+                    call: call.clone(),
+                    outcome: outcome.to_owned(),
+                    input_tokens: in_a_ledger(input_tokens),
+                    output_tokens: in_a_ledger(output_tokens),
+                    microusd: in_a_ledger(microusd),
+                })?;
+            }
+            Ok(Commit(()))
+        });
+        if let Err(cause) = writing.await {
+            tracing::error!(%cause, "what a call cost could not be written down; its reserve counts");
+        }
+    }
+}
+
+impl Stream {
+    /// Counts a call, unless this minute has had enough of them.
+    fn may_call_now(&self, per_minute: u32) -> bool {
+        let now = self.clock.now();
+        let mut calls = self.calls();
+        while calls.front().is_some_and(|at| now.since(*at) >= MINUTE) {
+            calls.pop_front();
+        }
+        let may = calls.len() < per_minute as usize;
+        if may {
+            calls.push_back(now);
+        }
+        may
+    }
+}
+
+impl Exceeded {
+    /// What would have been enough, rounded up.
+    pub(crate) fn extension(&self) -> BudgetGrant {
+        let short = self.over.spent.saturating_add(self.reserved).saturating_sub(self.over.cap);
+        let microusd = in_a_ledger(short.div_ceil(STEP_MICROUSD).max(1).saturating_mul(STEP_MICROUSD));
+        BudgetGrant { kind: BudgetKind::Budget, period: self.over.period.clone(), microusd }
+    }
+}
+
+pub(crate) fn over_cap(exceeded: &Exceeded) -> Trouble {
+    let OverCap { period, spent, cap } = &exceeded.over;
+    let when = if period.is_day() { "Today's" } else { "This month's" };
+    let message = format!(
+        "{when} cap for models is {}, {} of it is used, and this question could cost up to {}. Nothing was sent.",
+        dollars(*cap),
+        dollars(*spent),
+        dollars(exceeded.reserved)
+    );
+    Trouble::new("E_LLM_CAP", &message, "The card in Review adds to it.")
+}
+
+pub(crate) fn too_fast(per_minute: u32) -> Trouble {
+    let message = format!("Models were asked {per_minute} times within a minute. Nothing was sent.");
+    Trouble::new("E_LLM_RATE", &message, "Wait a moment, then say it again.")
+}
+
+pub(crate) fn not_agreed(model: &ModelName) -> String {
+    format!("You have not agreed yet that what you say goes to {}. Nothing was sent.", model.host())
+}
+
+pub(crate) fn no_key(assigned: &Assigned) -> Trouble {
+    let message = format!(
+        "The key for {} is not there: {}. Nothing was sent.",
+        assigned.model.host(),
+        crate::words::key(&assigned.key)
+    );
+    Trouble::new("secret_unavailable", &message, "Set it, or add the model again with `silas model add`.")
+}
+
+pub(crate) fn failed(error: &silas_agents::Error) -> Trouble {
+    let said = silas_gates::scrub::visible_line(&error.to_string(), 300);
+    let mut chars = said.chars();
+    let said: String = chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect());
+    Trouble::new(error.code(), &format!("{said}."), error.todo())
+}

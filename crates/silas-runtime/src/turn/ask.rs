@@ -1,0 +1,248 @@
+//! Step 7 where reflex is not sure: the proxy answers, sentence by sentence, or hands over to the planner.
+
+use super::Turn;
+use super::route::Route;
+use crate::models::Assigned;
+use crate::review::Proposal;
+use crate::spending::{self, Purse, Refused};
+use crate::view::{DraftView, Update};
+use crate::{Stream, Trouble};
+use serde_json::{Value, json};
+use silas_agents::{Asking, DirectResponse, Minds, Outcome, RouteDecision, RouteKind, Said, Stop};
+use silas_core::boundary::{self, Call, Policy, Projected};
+use silas_core::event::AuditEvent;
+use silas_core::interaction::{ContextProfile, InteractionRegister, Signals, resolve_mode};
+use silas_core::model::{ModelGrant, Role, count_tokens};
+use silas_core::taint::{Lineage, Source};
+use silas_core::work::InteractionMode;
+use silas_core::{Taint, Tainted, reflex};
+use silas_gates::{injection, scrub};
+use silas_store::chronicle;
+use std::sync::Arc;
+
+/// Entries of the Stream that a model is shown, and how much of them: enough to know what "it" is.
+const HISTORY_ENTRIES: u32 = 12;
+const HISTORY_TOKENS_MAX: u64 = 1_500;
+const ENTRY_CHARS_MAX: usize = 1_200;
+
+/// What a model is shown of the conversation, and whose words are in it.
+pub(super) struct Conversation {
+    pub(super) history: Vec<Value>,
+    pub(super) taint: Taint,
+}
+
+/// Either a payload that may be sent to a model, or the answer to the owner instead.
+pub(super) type Admitted = Result<(Projected, Asking), Route>;
+
+impl Stream {
+    pub(super) async fn ask_model(self: &Arc<Self>, turn: &Turn) -> Result<Route, Trouble> {
+        let grants = self.model_grants().await?;
+        let Some(assigned) = self.assigned(&grants, Role::Proxy) else {
+            return Ok(Route::say(Minds::without()));
+        };
+        let conversation = self.conversation(turn).await?;
+        let payload = json!({
+            "date": date(self.clock.now()),
+            "understood": reflex::UNDERSTOOD,
+            "history": conversation.history,
+            "wish": turn.message.text,
+        });
+        let (projected, asking) = match self.admit(turn, Role::Proxy, &assigned, &grants, payload).await? {
+            Ok(admitted) => admitted,
+            Err(route) => return Ok(route),
+        };
+        let purse = Purse::new(self, Some(turn.message.id.clone()), Role::Proxy, &assigned.model);
+        let mut interrupted = self.interrupts();
+        let mut draft = Draft { stream: self, turn, text: String::new() };
+        let outcome = {
+            let mut hear = |said| draft.hear(said);
+            tokio::select! {
+                outcome = Minds::route(&asking, &projected, &purse, &mut hear) => Some(outcome),
+                _ = interrupted.changed() => None,
+            }
+        };
+        let Some(outcome) = outcome else { return Ok(Route::tell(Tainted::new(draft.stopped(), conversation.taint))) };
+        let decision = match outcome {
+            Ok(Outcome::Usable(decision)) => decision,
+            Ok(Outcome::Unusable { why }) => unusable(&why),
+            Err(stop) => return self.not_asked(Role::Proxy, stop).await,
+        };
+        let noted = self.note_route(turn, &decision);
+        let route = match (decision.route, &decision.response) {
+            (RouteKind::Direct, response) => {
+                let message = response.as_ref().map(|response| response.message.clone()).unwrap_or_default();
+                Route::tell(Tainted::new(message, conversation.taint))
+            }
+            (RouteKind::Planner, _) => {
+                let plan = self.ask_planner(turn, &decision, conversation, &grants, purse);
+                tokio::select! {
+                    route = plan => route?,
+                    _ = interrupted.changed() => Route::say("Stopped. Nothing was planned."),
+                }
+            }
+        };
+        Ok(route.noting(noted))
+    }
+
+    /// The five checks, in their order. A consent that is missing is asked for, and the wish waits for it.
+    pub(super) async fn admit(
+        &self,
+        turn: &Turn,
+        role: Role,
+        assigned: &Assigned,
+        grants: &[ModelGrant],
+        payload: Value,
+    ) -> Result<Admitted, Trouble> {
+        let call = Call { asker: turn.message.taint, role, model: &assigned.model, payload };
+        let policy = Policy {
+            allowed: std::slice::from_ref(&assigned.model),
+            local_only: self.options.models.local_only,
+            receipts: grants,
+            has_key: &|| self.has_key(&assigned.key),
+        };
+        let refusal = match boundary::admit(call, &policy) {
+            Ok(projected) => {
+                let asking = self.asking(assigned).map_err(|error| spending::failed(&error))?;
+                return Ok(Ok((projected, asking)));
+            }
+            Err(refusal) => refusal,
+        };
+        self.note_model_refused(role, refusal.code()).await;
+        let route = match &refusal {
+            boundary::Refusal::PrivacyConfirmationRequired => {
+                // Whoever serves both roles is asked about once.
+                let same = |other: &Role| self.assigned(grants, *other).is_some_and(|a| a.model == assigned.model);
+                let roles = Role::ALL.into_iter().filter(same).collect();
+                let grant = ModelGrant::new(assigned.model.clone(), roles, assigned.key.clone(), None);
+                let say = format!(
+                    "{} The card in Review asks you; your message waits for it.",
+                    spending::not_agreed(&assigned.model)
+                );
+                Route::propose(say, Proposal::Model(grant))
+            }
+            boundary::Refusal::SecretUnavailable => Route::say(spending::no_key(assigned).to_string()),
+            boundary::Refusal::OutOfScope
+            | boundary::Refusal::DisallowedProviderModel
+            | boundary::Refusal::OversharedPayloadBlocked { .. } => {
+                Route::say(format!("No model was asked: {refusal}. Nothing was sent."))
+            }
+        };
+        Ok(Err(route))
+    }
+
+    /// What is said when a question was not answered.
+    pub(super) async fn not_asked(&self, role: Role, stop: Stop<Refused>) -> Result<Route, Trouble> {
+        let trouble = match stop {
+            Stop::Failed(error) => return Err(spending::failed(&error)),
+            Stop::Refused(Refused::Cap(exceeded)) => {
+                self.note_model_refused(role, "E_LLM_CAP").await;
+                let say = format!("{} Your message waits for it.", spending::over_cap(&exceeded));
+                return Ok(Route::propose(say, Proposal::Budget(exceeded.extension())));
+            }
+            Stop::Refused(Refused::Rate { per_minute }) => spending::too_fast(per_minute),
+            Stop::Refused(Refused::Turn) => Trouble::new(
+                "E_LLM_BUDGET",
+                "This message has used up what one message may.",
+                "Ask for less at once, or raise `models.turn_budget_tokens`.",
+            ),
+            Stop::Refused(Refused::Store(trouble)) => trouble,
+        };
+        self.note_model_refused(role, &trouble.code).await;
+        Err(trouble)
+    }
+
+    /// The last things said, newest last, as much as fits.
+    async fn conversation(&self, turn: &Turn) -> Result<Conversation, Trouble> {
+        let recent = self.store.read(|tx| chronicle::recent(tx, HISTORY_ENTRIES + 1)).await?;
+        let mut lineage: Lineage = [turn.message.taint, Source::Own.taint()].into_iter().collect();
+        let mut left = HISTORY_TOKENS_MAX;
+        let mut history = Vec::new();
+        let earlier = recent.into_iter().rev().filter(|entry| entry.id != turn.message.id && !entry.text.is_empty());
+        for entry in earlier {
+            let text = scrub::visible(&entry.text);
+            let text: String = text.chars().take(ENTRY_CHARS_MAX).collect();
+            let (who, text) = match (entry.sender, entry.taint) {
+                (chronicle::Sender::Owner, Taint::Owner) => ("owner", text),
+                (chronicle::Sender::Owner, _) => ("somebody", injection::fenced(&text)),
+                (chronicle::Sender::Silas, Taint::External) => ("silas", injection::fenced(&text)),
+                (chronicle::Sender::Silas, _) => ("silas", text),
+            };
+            let Some(rest) = left.checked_sub(count_tokens(&text)) else { break };
+            left = rest;
+            lineage.add(entry.taint);
+            history.push(json!({ "who": who, "text": text }));
+        }
+        history.reverse();
+        Ok(Conversation { history, taint: lineage.taint() })
+    }
+
+    fn note_route(&self, turn: &Turn, decision: &RouteDecision) -> AuditEvent {
+        let signals = Signals {
+            proxy_mode: Some(decision.interaction_mode),
+            planner_override: None,
+            risk_requires_confirmation: false,
+            register: decision.interaction_register,
+        };
+        AuditEvent::TurnRouted {
+            message: turn.message.id.clone(),
+            route: match decision.route {
+                RouteKind::Direct => "direct",
+                RouteKind::Planner => "planner",
+            }
+            .to_owned(),
+            interaction_register: decision.interaction_register,
+            interaction_mode: resolve_mode(signals),
+            context_profile: decision.context_profile,
+        }
+    }
+}
+
+/// The fallback of the proxy: a direct answer that says what happened.
+fn unusable(why: &str) -> RouteDecision {
+    RouteDecision {
+        route: RouteKind::Direct,
+        reason: "the model's answer could not be used".to_owned(),
+        interaction_register: InteractionRegister::Status,
+        interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
+        context_profile: ContextProfile::Conversation,
+        continuation_of: None,
+        response: Some(DirectResponse {
+            message: format!(
+                "The model answered twice in a form that cannot be used ({}). Say it again, or choose another model with \
+                 `silas model add`.",
+                scrub::visible_line(why, 160)
+            ),
+        }),
+    }
+}
+
+/// The day in UTC.
+pub(super) fn date(now: silas_core::Timestamp) -> String {
+    now.to_string().chars().take(10).collect()
+}
+
+/// The answer as far as it is made. Shown as a draft; what counts is the entry that takes its place.
+struct Draft<'a> {
+    stream: &'a Stream,
+    turn: &'a Turn,
+    text: String,
+}
+
+impl Draft<'_> {
+    /// What stays when the owner has heard enough.
+    fn stopped(self) -> String {
+        match self.text.trim_end() {
+            "" => "Stopped before anything was said.".to_owned(),
+            text => format!("{text} … (stopped)"),
+        }
+    }
+
+    fn hear(&mut self, said: Said) {
+        match said {
+            Said::More(sentence) => self.text.push_str(&scrub::visible(&sentence)),
+            Said::Again => self.text.clear(),
+        }
+        let draft = DraftView { reply: self.turn.reply.clone(), text: self.text.clone() };
+        self.stream.publish(Update::Draft { draft });
+    }
+}

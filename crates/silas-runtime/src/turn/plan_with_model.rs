@@ -1,0 +1,138 @@
+//! Step 7, second half: the planner writes a plan, which becomes a card like any other. What a model says about its own
+//! plan decides nothing: where it works, what it reaches and how it is judged is read from the plan, looked up on disk and
+//! shown.
+
+use super::Turn;
+use super::ask::{Conversation, date};
+use super::route::{Route, cannot_plan};
+use crate::spending::Purse;
+use crate::{Stream, Trouble};
+use serde_json::json;
+use silas_agents::{AgentResponse, Minds, Outcome, RouteDecision};
+use silas_core::card::Risk;
+use silas_core::interaction::{Signals, resolve_mode};
+use silas_core::model::{ModelGrant, ModelName, Role};
+use silas_core::plan;
+use silas_core::work::{Budget, Definition, WorkItem};
+use silas_core::{Tainted, WorkItemId};
+use silas_gates::scrub;
+use silas_store::work_items;
+
+/// Longest title; the wish stands in full on the card.
+const TITLE_CHARS_MAX: usize = 60;
+
+impl Stream {
+    pub(super) async fn ask_planner(
+        &self,
+        turn: &Turn,
+        decision: &RouteDecision,
+        conversation: Conversation,
+        grants: &[ModelGrant],
+        purse: Purse<'_>,
+    ) -> Result<Route, Trouble> {
+        let Some(assigned) = self.assigned(grants, Role::Planner) else {
+            return Ok(Route::say(
+                "That takes a plan, and no model is set up for planning. `silas model add` adds one; or say it as: run \
+                 `COMMAND` in `DIRECTORY` and check with `COMMAND`.",
+            ));
+        };
+        let earlier = self.earlier_work(decision.continuation_of.as_deref()).await?;
+        let directories: Vec<String> = self.roots().await?.into_iter().map(|place| place.path).collect();
+        let payload = json!({
+            "date": date(self.clock.now()),
+            "directories": directories,
+            "history": conversation.history,
+            "wish": turn.message.text,
+            "reason": decision.reason,
+            "continuation_of": earlier.as_ref().map(WorkItemId::as_str),
+        });
+        let (projected, asking) = match self.admit(turn, Role::Planner, &assigned, grants, payload).await? {
+            Ok(admitted) => admitted,
+            Err(route) => return Ok(route),
+        };
+        let purse = purse.passed_on(Role::Planner, &assigned.model);
+        let response = match Minds::plan(&asking, &projected, &purse).await {
+            Ok(Outcome::Usable(response)) => response,
+            Ok(Outcome::Unusable { why }) => {
+                return Ok(Route::say(format!(
+                    "The planner answered twice in a form that cannot be used ({}). Nothing was planned.",
+                    scrub::visible_line(&why, 160)
+                )));
+            }
+            Err(stop) => return self.not_asked(Role::Planner, stop).await,
+        };
+        let Some(markdown) = response.plan() else {
+            return Ok(Route::tell(Tainted::new(response.message, conversation.taint)));
+        };
+        let written = plan::parse(markdown.trim_start().as_bytes())
+            .map_err(|bad| Trouble::new("E_WORK_PLAN", &format!("The plan cannot be read. {bad}."), "Say it again."))?;
+        self.propose_written(turn, decision, &response, &written, earlier, &assigned.model).await
+    }
+
+    async fn propose_written(
+        &self,
+        turn: &Turn,
+        decision: &RouteDecision,
+        response: &AgentResponse,
+        written: &WorkItem,
+        earlier: Option<WorkItemId>,
+        model: &ModelName,
+    ) -> Result<Route, Trouble> {
+        let d = written.definition();
+        if let Some(unasked) = unasked(d, &turn.message.text) {
+            return Ok(Route::say(format!(
+                "The model's plan wants {unasked}, which you did not name, so it is not offered. Say it again and name it, \
+                 or say it without."
+            )));
+        }
+        let wanted = d.directories.iter().map(|directory| (directory.path.clone(), directory.access)).collect();
+        let directories = match self.directories(wanted).await? {
+            Ok(directories) => directories,
+            Err(question) => return Ok(question),
+        };
+        let toolchains = self.toolchains(&directories).await?;
+        let definition = Definition {
+            id: WorkItemId::new(self.random.as_ref()),
+            title: scrub::visible_line(&turn.message.text, TITLE_CHARS_MAX),
+            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() },
+            // On a card, a model's prose is a quotation and marked as one.
+            body: format!("You said: {}\n\n{model} planned, in its own words:\n\n{}", turn.message.text, d.body.trim()),
+            parent: None,
+            spawned_by: None,
+            follow_up_of: earlier,
+            domain: None,
+            directories,
+            toolchains,
+            restores: None,
+            ..d.clone()
+        };
+        let risk = crate::words::plan_risk(&definition);
+        let signals = Signals {
+            proxy_mode: Some(decision.interaction_mode),
+            planner_override: response.plan_action.as_ref().and_then(|action| action.interaction_mode_override),
+            risk_requires_confirmation: risk >= Risk::High,
+            register: decision.interaction_register,
+        };
+        let definition = Definition { interaction_mode: resolve_mode(signals), ..definition };
+        let item = WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))?;
+        // Every plan of a model's asks, whatever `needs_approval` says.
+        Ok(super::route::in_review_saying(&response.message, item))
+    }
+
+    /// The work that is gone on with, if there is such work.
+    async fn earlier_work(&self, named: Option<&str>) -> Result<Option<WorkItemId>, Trouble> {
+        let Some(id) = named.and_then(|id| WorkItemId::parse(id).ok()) else { return Ok(None) };
+        Ok(self.store.read(move |tx| Ok(work_items::get(tx, &id)?.map(|_| id))).await?)
+    }
+}
+
+/// Hosts, secrets and ports are for the owner to name: what a model adds may have been put into its head by a text that it
+/// read.
+fn unasked(d: &Definition, wish: &str) -> Option<String> {
+    let hosts = d.hosts.iter().map(ToString::to_string).find(|host| !wish.contains(host.as_str()));
+    let secrets = || d.secrets.iter().map(ToString::to_string).find(|secret| !wish.contains(secret.as_str()));
+    let quoted = |what: &str, name: String| format!("{what} `{}`", scrub::visible_line(&name, 80));
+    let host = hosts.map(|host| quoted("the host", host));
+    let named = host.or_else(|| secrets().map(|secret| quoted("the secret", secret)));
+    named.or_else(|| d.callback_port.map(|port| format!("to listen at port {port}")))
+}

@@ -1,0 +1,72 @@
+//! The part of the ledger that tells of one piece of work: every entry from its decision to its end, with what a proof
+//! needs beside them. What it is worth is [`silas_core::bundle`]'s matter.
+
+use crate::{Error, ReadTx, books, ledger};
+use silas_core::bundle::{ENTRIES_MAX, concerns};
+use silas_core::event::AuditEvent;
+use silas_core::export::Entry;
+use silas_core::{ExecutionId, TokenId};
+use std::collections::BTreeSet;
+
+/// Entries held in memory at a time besides those that are kept.
+const BATCH: u32 = 500;
+/// A decision is recorded, spent and begun in one transaction, so few entries lie between.
+const BACK: u64 = 16;
+
+/// Whose entries are wanted, and where to look.
+pub struct Wanted<'a> {
+    pub token: &'a TokenId,
+    pub execution: &'a ExecutionId,
+    /// The entry that says that the work began.
+    pub started: u64,
+    /// Whether it was taken back since: then that is its end.
+    pub is_undone: bool,
+}
+
+/// `None` where the ledger does not tell of it whole, or only over more entries than a proof may have.
+pub fn segment(tx: &ReadTx<'_>, wanted: &Wanted<'_>) -> Result<Option<Vec<Entry>>, Error> {
+    let Some(found) = gather(tx, wanted)? else { return Ok(None) };
+    let undone = found.iter().filter_map(|entry| match &entry.event {
+        Some(AuditEvent::WorkUndone { execution, token, .. }) if execution == wanted.execution => Some(token.clone()),
+        _ => None,
+    });
+    let tokens: BTreeSet<TokenId> = undone.chain([wanted.token.clone()]).collect();
+    let with_what_it_needs = |entry: ledger::Entry| {
+        let event = entry.event.as_ref().filter(|event| concerns(event, &tokens, wanted.execution));
+        let beside = match event {
+            Some(event @ AuditEvent::DecisionRecorded { .. }) => books::beside(tx, event)?,
+            _ => None,
+        };
+        let named = event.filter(|event| event.proves_by_text()).and_then(AuditEvent::text);
+        let text = named.map_or(Ok(None), |text| ledger::salted_text(tx, text))?;
+        Ok(Entry { link: entry.into_link(), beside, text })
+    };
+    found.into_iter().map(with_what_it_needs).collect::<Result<Vec<_>, Error>>().map(Some)
+}
+
+fn gather(tx: &ReadTx<'_>, wanted: &Wanted<'_>) -> Result<Option<Vec<ledger::Entry>>, Error> {
+    let mut found: Vec<ledger::Entry> = Vec::new();
+    let mut next = wanted.started.saturating_sub(BACK).max(1);
+    while found.len() <= ENTRIES_MAX {
+        let batch = ledger::entries(tx, next, BATCH)?;
+        let Some(last) = batch.last() else { return Ok(None) };
+        next = last.seq + 1;
+        for entry in batch {
+            let begins =
+                matches!(&entry.event, Some(AuditEvent::DecisionRecorded { token, .. }) if token == wanted.token);
+            if found.is_empty() && !begins {
+                continue;
+            }
+            let ends = match &entry.event {
+                Some(AuditEvent::WorkApplied { execution, .. }) => execution == wanted.execution && !wanted.is_undone,
+                Some(AuditEvent::WorkUndone { execution, .. }) => execution == wanted.execution,
+                _ => false,
+            };
+            found.push(entry);
+            if ends {
+                return Ok(Some(found));
+            }
+        }
+    }
+    Ok(None)
+}

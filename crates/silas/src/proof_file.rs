@@ -1,0 +1,199 @@
+//! `silas verify FILE`: checks a proof that came from some Silas, with nothing but the public root key. Needs no data
+//! directory, no server and no network. `silas key root` prints the key.
+//!
+//! Exit codes: 0 verified, 1 refused, 2 what was given cannot be read as a proof at all.
+
+use crate::terminal::{Output, print_json};
+use anyhow::Result;
+use clap::Args;
+use serde_json::{Value, json};
+use silas_core::bundle::{self, BYTES_MAX, Bundle, Proven};
+use silas_core::signature::PublicKey;
+use silas_gates::scrub;
+use silas_runtime::Story;
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Args)]
+pub(crate) struct VerifyArgs {
+    /// A file of `silas work proof`, or downloaded from the page.
+    file: PathBuf,
+    /// The public root key of the Silas that it should come from; `silas key root` prints it there.
+    #[arg(long, value_name = "ROOTKEY", allow_hyphen_values = true)]
+    key: Option<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+const BAD_INPUT: u8 = 2;
+/// Longest line of words from the file.
+const LINE_CHARS_MAX: usize = 300;
+/// Lines of what a check printed.
+const OUTPUT_LINES_MAX: usize = 12;
+
+pub(crate) fn verify(args: &VerifyArgs) -> Result<ExitCode> {
+    let input = read(args);
+    let (text, root) = match input {
+        Ok(input) => input,
+        Err(problem) => return refuse(args, &problem, BAD_INPUT),
+    };
+    match bundle::verify(&text, root.as_ref()) {
+        Ok((bundle, proven)) => accept(args, &bundle, &proven),
+        Err(refusal) => {
+            let code = if refusal.is_bad_input() { BAD_INPUT } else { 1 };
+            refuse(args, &refusal.to_string(), code)
+        }
+    }
+}
+
+fn read(args: &VerifyArgs) -> Result<(String, Option<PublicKey>), String> {
+    let root = args.key.clone().map(PublicKey::try_from).transpose();
+    let root = root.map_err(|why| format!("--key cannot be read: {why}"))?;
+    let unreadable = |why: std::io::Error| format!("{} cannot be read: {why}", args.file.display());
+    let file = File::open(&args.file).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() > BYTES_MAX {
+        return Err(format!("{} is larger than any proof", args.file.display()));
+    }
+    // A byte that is no text is a changed byte, and is refused by what it makes of the file.
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), root))
+}
+
+fn refuse(args: &VerifyArgs, why: &str, code: u8) -> Result<ExitCode> {
+    let why = scrub::visible_line(why, LINE_CHARS_MAX);
+    if args.output.json {
+        print_json(&json!({ "verified": false, "bad_input": code == BAD_INPUT, "reason": why }))?;
+    } else if code == BAD_INPUT {
+        eprintln!("{why}.\nGive a file that `silas work proof` wrote.");
+    } else {
+        println!("NOT VERIFIED. {why}.");
+        println!("The file is not what that Silas wrote, or it was never true. Nothing in it should be believed.");
+    }
+    Ok(ExitCode::from(code))
+}
+
+fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCode> {
+    let story = Story::of(proven);
+    let (shows, open) = (shows(bundle, proven), does_not_show(bundle, proven, &story, args.key.is_some()));
+    if args.output.json {
+        print_json(&document(args, bundle, proven, &story, &shows, &open))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let text = |words: &str| scrub::visible_line(words, LINE_CHARS_MAX);
+    println!("VERIFIED. {}", text(&story.claim));
+    println!("{}\n", text(&proven.plan.definition().title));
+    for step in &story.steps {
+        println!("  {}: {}", text(&step.title), text(&step.note));
+    }
+    println!("\nChecks");
+    for (before, after) in proven.before.iter().zip(&proven.after) {
+        let mark = |passed: bool| if passed { "✓ pass" } else { "✗ fail" };
+        println!("  {}: {} → {}", text(&after.name), mark(before.passed), mark(after.passed));
+        for (when, result) in [("before", before), ("after", after)] {
+            println!("    {when}: {}", text(&result.reason));
+            for line in result.output.lines().take(OUTPUT_LINES_MAX) {
+                println!("      | {}", text(line));
+            }
+        }
+    }
+    println!("\nChanged");
+    for diff in &proven.landed.diffs {
+        let from = diff.renamed_from.as_ref().map_or_else(String::new, |from| format!("{from} → "));
+        println!("  {} (+{} −{})", text(&format!("{from}{}", diff.path)), diff.added, diff.removed);
+    }
+    println!("\nThis shows");
+    shows.iter().for_each(|line| println!("  - {}", text(line)));
+    println!("\nThis does not show");
+    open.iter().for_each(|line| println!("  - {}", text(line)));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What follows from the signatures and hashes.
+fn shows(bundle: &Bundle, proven: &Proven) -> Vec<String> {
+    let head = bundle.checkpoint.body.head;
+    let hash = proven.landed.changeset.hash().map_or_else(|_| String::new(), |hash| hash.to_string());
+    let mut shows = vec![
+        format!(
+            "Exactly this plan was approved on {}, by a signature of {:?}, a device that root key {} vouches for. The \
+             approval was used once.",
+            proven.decided_at,
+            proven.device.body.name,
+            String::from(bundle.root)
+        ),
+        format!(
+            "Entries {} to {} of that ledger are what was written, without a gap; its server key, for which the root key \
+             vouches too, signed the last one ({}) on {}.",
+            proven.first_entry, head.seq, head.hash, bundle.checkpoint.body.at
+        ),
+        "What the checks printed and counted before and after is bound to these entries, and comes to what is claimed."
+            .to_owned(),
+        format!("What was put in place is a change of exactly these files, with hash {hash}."),
+    ];
+    if proven.after.iter().all(|result| result.protected) {
+        shows.push("The checks saw tests, their configuration and what they name as it was approved.".to_owned());
+    }
+    shows
+}
+
+/// What a reader must not conclude.
+fn does_not_show(bundle: &Bundle, proven: &Proven, story: &Story, is_key_given: bool) -> Vec<String> {
+    let mut open = Vec::new();
+    if !is_key_given {
+        open.push(format!(
+            "Whose proof it is: root key {} was taken from the file itself. Compare it with `silas key root` of the \
+             machine that it should come from, or give it with --key.",
+            String::from(bundle.root)
+        ));
+    }
+    open.extend(story.caveats.iter().cloned());
+    if proven.undone_at.is_none() {
+        open.push(format!("What happened after entry {}; the work may have been undone since.", proven.last_entry));
+    }
+    if proven.n_unknown > 0 {
+        open.push(format!("What {} entries of another version of Silas mean, which lie between.", proven.n_unknown));
+    }
+    open.push(
+        "That the machine itself was honest: the entries are its own word, and whoever has its server key could have \
+         written others around a decision that the owner did sign."
+            .to_owned(),
+    );
+    open
+}
+
+fn document(
+    args: &VerifyArgs,
+    bundle: &Bundle,
+    proven: &Proven,
+    story: &Story,
+    shows: &[String],
+    open: &[String],
+) -> Value {
+    json!({
+        "verified": true,
+        "root": bundle.root,
+        "root_given": args.key.is_some(),
+        "installation": bundle.installation,
+        "execution": proven.execution,
+        "title": proven.plan.definition().title,
+        "device": proven.device.body.name,
+        "decided_at": proven.decided_at,
+        "applied_at": proven.applied_at,
+        "undone_at": proven.undone_at,
+        "outcome": proven.outcome,
+        "claim": story.claim,
+        "caveats": story.caveats,
+        "steps": story.steps,
+        "before": proven.before,
+        "after": proven.after,
+        "changeset": proven.landed.changeset,
+        "changeset_hash": proven.landed.changeset.hash().ok(),
+        "diffs": proven.landed.diffs,
+        "entries": { "first": proven.first_entry, "last": proven.last_entry },
+        "checkpoint": bundle.checkpoint.body,
+        "shows": shows,
+        "does_not_show": open,
+    })
+}

@@ -1,0 +1,277 @@
+//! `silas work`: the work that was approved, what became of it, its diff, its proof as a file, and taking it back.
+//!
+//! Everything is asked of the running server. With `--json` each command prints one document; `docs/proof.md` has their
+//! fields, which stay as they are.
+
+use crate::home::Home;
+use crate::terminal::{Line, Output, print_json};
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use silas_core::Timestamp;
+use silas_core::canonical;
+use silas_core::card::{Card, CardKind};
+use silas_core::changeset::{ChangeOrder, FileDiff};
+use silas_core::check::Outcome;
+use silas_core::execution::ExecutionState;
+use silas_core::token::Verdict;
+use silas_core::unified::unified;
+use silas_gates::scrub;
+use silas_runtime::view::WorkItemView;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Subcommand)]
+pub(crate) enum WorkCommand {
+    /// List the approved work, newest first.
+    List {
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Tell what happened: what was approved, what the checks showed, what landed.
+    Show(Which),
+    /// Print the change as a patch. Exit code 4 if something of it cannot be shown whole and is left out.
+    Diff(Which),
+    /// Take it back, while its undo window is open.
+    Undo(Which),
+    /// Write its proof into a file that `silas verify` checks on any machine.
+    Proof {
+        #[command(flatten)]
+        which: Which,
+        /// The file to write. It must not exist yet.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Which {
+    /// Its number in `silas work list`, or its id; by default the newest that fits.
+    #[arg(value_name = "N")]
+    number: Option<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Something of the change is not in the patch.
+const NOT_WHOLE: u8 = 4;
+/// Longest line of somebody's words here.
+const LINE_CHARS_MAX: usize = 300;
+
+pub(crate) fn run(home: &Home, command: WorkCommand) -> Result<ExitCode> {
+    let mut line = Line::open(home)?;
+    match command {
+        WorkCommand::List { output } => list(&mut line, output),
+        WorkCommand::Show(which) => show(&mut line, &which),
+        WorkCommand::Diff(which) => diff(&mut line, &which),
+        WorkCommand::Undo(which) => undo(&mut line, &which),
+        WorkCommand::Proof { which, out } => proof(&mut line, &which, &out),
+    }
+}
+
+fn list(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
+    let work = all(line)?;
+    if output.json {
+        return tell(&json!({ "work": work.iter().enumerate().map(|(n, one)| numbered(n, one)).collect::<Vec<_>>() }));
+    }
+    if work.is_empty() {
+        println!("No work yet.");
+    }
+    for (n, one) in work.iter().enumerate() {
+        let title = scrub::visible_line(&one.title, LINE_CHARS_MAX);
+        println!("{:>3}  {}  {:<8}  {title}{}", n + 1, minute(one.started_at), state(one.state), worth(one));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
+    let (n, one) = pick(line, which, |_| true)?;
+    let proof = told(line, &one)?;
+    if which.output.json {
+        return tell(&json!({ "work": numbered(n, &one), "proof": proof }));
+    }
+    let text = |value: &Value| scrub::visible_line(value.as_str().unwrap_or_default(), LINE_CHARS_MAX);
+    println!("{}  ({})", text(&proof["title"]), state(one.state));
+    println!("{}", text(&proof["claim"]));
+    for caveat in proof["caveats"].as_array().into_iter().flatten() {
+        println!("  {}", text(caveat));
+    }
+    println!();
+    for step in proof["steps"].as_array().into_iter().flatten() {
+        println!("  {}: {}", text(&step["title"]), text(&step["note"]));
+    }
+    let results = |side: &str| proof[side].as_array().cloned().unwrap_or_default();
+    for (n, after) in results("after").iter().enumerate() {
+        let mark = |result: Option<&Value>| match result.map(|result| &result["passed"]) {
+            Some(Value::Bool(true)) => "✓ pass",
+            Some(_) => "✗ fail",
+            None => "not run",
+        };
+        let before = results("before");
+        println!(
+            "  {}: {} → {} ({})",
+            text(&after["name"]),
+            mark(before.get(n)),
+            mark(Some(after)),
+            text(&after["reason"])
+        );
+    }
+    if let Some(until) = one.undo_until {
+        println!("\nCan be undone until {}: silas work undo {}", minute(until), n + 1);
+    }
+    match proof["no_bundle"].as_str() {
+        None => println!("To prove it elsewhere: silas work proof {} --out FILE", n + 1),
+        Some(why) => println!("There is no file of this proof. {}", scrub::visible_line(why, LINE_CHARS_MAX)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn diff(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
+    let (n, one) = pick(line, which, |_| true)?;
+    let proof = told(line, &one)?;
+    let diffs: Vec<FileDiff> = serde_json::from_value(proof["diffs"].clone())?;
+    let whole = unified(&diffs);
+    if which.output.json {
+        tell(&json!({
+            "work": numbered(n, &one), "diffs": diffs, "patch": whole.text, "left_out": whole.left_out,
+        }))?;
+    } else {
+        print!("{}", whole.text);
+    }
+    let n_hidden = (one.files as usize).saturating_sub(diffs.iter().map(n_paths).sum());
+    if n_hidden > 0 {
+        eprintln!("{n_hidden} more changed files are not shown.");
+    }
+    for name in &whole.left_out {
+        eprintln!("Not in the patch, because it is not shown whole: {}", scrub::visible_line(name, LINE_CHARS_MAX));
+    }
+    let is_whole = n_hidden == 0 && whole.left_out.is_empty();
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(NOT_WHOLE) })
+}
+
+/// A file that moved is two of those that were put in place: one is gone, one is new.
+fn n_paths(diff: &FileDiff) -> usize {
+    1 + usize::from(diff.renamed_from.is_some())
+}
+
+fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
+    let (n, one) = pick(line, which, |one| one.undo_until.is_some())?;
+    if one.undo_until.is_none() {
+        bail!("Work {} cannot be undone: {}.", n + 1, why_not(one.state));
+    }
+    let is_of_it = |card: &Card| {
+        let order = card.payload.as_deref().and_then(|payload| canonical::read::<ChangeOrder>(payload).ok());
+        card.face.kind == CardKind::Done && card.offer.is_some() && order.is_some_and(|o| o.execution == one.execution)
+    };
+    let card = line.all_cards()?.into_iter().find(is_of_it);
+    let card = card.context("Its card was put away, so there is nothing to sign. Say \"put back the last change\".")?;
+    let (is_undone, message) = line.decide(&card, Verdict::Approved)?;
+    if which.output.json {
+        tell(&json!({ "work": numbered(n, &one), "undone": is_undone, "message": message }))?;
+    } else {
+        println!("{}\n{message}", scrub::visible_line(&card.face.intent, LINE_CHARS_MAX));
+    }
+    Ok(if is_undone { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn proof(line: &mut Line<'_>, which: &Which, out: &PathBuf) -> Result<ExitCode> {
+    let (n, one) = pick(line, which, |one| one.has_proof)?;
+    line.send(&json!({ "type": "bundle", "execution": one.execution }))?;
+    let answer = line.wait_for(|message| message["type"] == "bundle")?;
+    let text = answer["bundle"].as_str().context("Silas answered something else.")?;
+    // What commands and checks printed is in it, so it is nobody else's until it is handed over.
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(out);
+    let mut file =
+        file.with_context(|| format!("{} cannot be made. Name a file that is not there yet.", out.display()))?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    let root = String::from(line.home().root()?);
+    if which.output.json {
+        return tell(&json!({
+            "work": numbered(n, &one), "file": out.display().to_string(), "bytes": text.len(), "root": root,
+        }));
+    }
+    println!("Written to {}: the plan, your approval, what the checks showed, what landed.", out.display());
+    println!("It holds what the checks printed and how the changed files read. Check it anywhere:");
+    println!("  silas verify FILE --key {root}");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn all(line: &mut Line<'_>) -> Result<Vec<WorkItemView>> {
+    line.send(&json!({ "type": "work_list" }))?;
+    let answer = line.wait_for(|message| message["type"] == "work_list")?;
+    Ok(serde_json::from_value(answer["work_list"].clone())?)
+}
+
+/// The work that is meant, with its place in the list; without a number the newest that fits.
+fn pick(line: &mut Line<'_>, which: &Which, fits: impl Fn(&WorkItemView) -> bool) -> Result<(usize, WorkItemView)> {
+    let work = all(line)?;
+    let found = match &which.number {
+        None => work.iter().position(fits),
+        Some(text) => match text.parse::<usize>() {
+            Ok(number) => number.checked_sub(1).filter(|n| *n < work.len()),
+            Err(_) => work.iter().position(|one| one.execution.as_str() == text),
+        },
+    };
+    match (found, &which.number) {
+        (Some(n), _) => Ok((n, work[n].clone())),
+        (None, Some(text)) => bail!("There is no work {text}. `silas work list` numbers it."),
+        (None, None) => bail!("There is no such work yet. `silas work list` lists it."),
+    }
+}
+
+fn told(line: &mut Line<'_>, one: &WorkItemView) -> Result<Value> {
+    line.send(&json!({ "type": "proof", "execution": one.execution }))?;
+    let execution = json!(one.execution);
+    let answer = line.wait_for(|message| message["type"] == "proof" && message["proof"]["execution"] == execution)?;
+    Ok(answer["proof"].clone())
+}
+
+fn numbered(n: usize, one: &WorkItemView) -> Value {
+    let mut value = json!(one);
+    value["number"] = json!(n + 1);
+    value
+}
+
+fn tell(document: &Value) -> Result<ExitCode> {
+    print_json(document)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn state(state: ExecutionState) -> &'static str {
+    match state {
+        ExecutionState::Running => "running",
+        ExecutionState::Applied => "applied",
+        ExecutionState::Ended => "ended",
+        ExecutionState::Undone => "undone",
+    }
+}
+
+fn why_not(state: ExecutionState) -> &'static str {
+    match state {
+        ExecutionState::Running => "it is still under way",
+        ExecutionState::Applied => "its undo window is over. \"put back the last change\" makes a plan of it",
+        ExecutionState::Ended => "nothing of it was put in place",
+        ExecutionState::Undone => "it was undone already",
+    }
+}
+
+fn worth(one: &WorkItemView) -> String {
+    let outcome = match (one.state, one.outcome) {
+        (ExecutionState::Running, _) | (_, None) => return String::new(),
+        (_, Some(Outcome::Proved)) => "proved",
+        (_, Some(Outcome::Guarded)) => "guarded, unproven",
+        (_, Some(Outcome::Failed)) => "a check is red",
+        (_, Some(Outcome::Unproven)) => "unproven",
+    };
+    let undo = one.undo_until.map_or_else(String::new, |until| format!(", can be undone until {}", minute(until)));
+    format!("  ({outcome}{undo})")
+}
+
+fn minute(at: Timestamp) -> String {
+    let text = at.to_string();
+    text.get(..16).unwrap_or(&text).replace('T', " ")
+}

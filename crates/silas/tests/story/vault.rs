@@ -1,0 +1,209 @@
+//! Secrets: set in the terminal, used by a plan that names them, listed by name, and found nowhere but in the vault.
+
+use crate::harness::{Line, Silas};
+use crate::secrets::{finds, processes, search_files, spelled};
+use silas_core::card::{Card, CardKind, Risk};
+use silas_core::token::Verdict;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+pub(crate) const CANARY: &str = "canary-7f3a-9c41-value";
+
+impl Silas {
+    #[track_caller]
+    pub(crate) fn set_secret(&self, name: &str, value: &str) {
+        let (code, text) = self.command_with(&["secret", "set", name], &[], value);
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains(name) && !text.contains(value), "{text}");
+    }
+
+    /// A plan that asks for the secret, prints it, and leaves its length.
+    pub(crate) fn write_secret_plan(&self) -> String {
+        let plan = format!(
+            "---\nid: task-use-secret\ntitle: Use the secret\ntype: task\nsteps:\n  - run: 'silas-secret get mail; \
+             silas-secret get mail | wc -c | tr -d \" \" > length.txt'\nverify:\n  - name: it was given\n    run: cat \
+             length.txt\n    expect: {{ contains: \"{}\" }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write \
+             }}\n  secrets: [mail]\n---\nUse it.\n",
+            CANARY.len(),
+            self.repo().display()
+        );
+        let file = self.outside().join("plan.md");
+        fs::write(&file, plan).unwrap();
+        file.to_str().unwrap().to_owned()
+    }
+}
+
+/// Submits the plan and answers everything up to its own card.
+pub(crate) fn secret_card(silas: &Silas, line: &mut Line) -> Card {
+    let file = silas.write_secret_plan();
+    let input = line.passphrase.clone().unwrap_or_default();
+    let (code, text) = silas.command_with(&["plan", "submit", &file], &[], &input);
+    assert_eq!(code, 0, "{text}");
+    let is_open = |kind: CardKind| move |card: &Card| card.face.kind == kind;
+    line.wait(|line| line.cards.iter().any(is_open(CardKind::Plan)) || line.cards.iter().any(is_open(CardKind::Root)))
+        .unwrap();
+    if !line.cards.iter().any(is_open(CardKind::Plan)) {
+        line.approve(CardKind::Root).unwrap();
+    }
+    line.card(CardKind::Plan).unwrap()
+}
+
+#[test]
+fn a_secret_is_given_to_the_plan_that_names_it_and_is_nowhere_else() {
+    let mut silas = Silas::start_with_log(&[]);
+    silas.pair();
+    let mut line = silas.line();
+    silas.set_secret("mail", CANARY);
+    let card = secret_card(&silas, &mut line);
+    assert_eq!(card.face.risk, Some(Risk::High));
+    assert!(line.decide(&card, Verdict::Approved).unwrap().0);
+    let work = line.ended().unwrap();
+    assert_eq!(work["outcome"], "proved", "{work}");
+
+    let (_, told) = silas.command(&["activity"]);
+    for sentence in ["Keeps the secret mail", "Used the secret mail"] {
+        assert!(told.contains(sentence), "{told}");
+    }
+    let (code, listed) = silas.command(&["secret", "list"]);
+    assert!(code == 0 && listed.contains("mail") && listed.contains("set "), "{listed}");
+    let (_, status) = silas.command(&["status"]);
+    assert!(status.contains("Vault: open, 1 secret; protected by file permissions only."), "{status}");
+    let (_, texts) = silas.command(&["audit", "list"]);
+    assert!(texts.contains("secret_stored") && texts.contains("credential_used"), "{texts}");
+    assert!(texts.contains("[secret]"), "what was printed is told without the value: {texts}");
+
+    let canary = [spelled("the secret", CANARY.as_bytes().to_vec())];
+    for printed in [&told, &listed, &status, &texts] {
+        assert!(!finds(printed.as_bytes(), &canary[0]), "{printed}");
+    }
+    let pids = processes(&silas);
+    assert!(pids.len() >= 2, "front and launcher: {pids:?}");
+    for pid in pids {
+        for of in ["environ", "cmdline"] {
+            let bytes = fs::read(format!("/proc/{pid}/{of}")).unwrap_or_default();
+            assert!(!finds(&bytes, &canary[0]), "in the {of} of {pid}");
+        }
+    }
+    let export = silas.outside().join("export");
+    assert_eq!(silas.command(&["audit", "export", "--with-texts", export.to_str().unwrap()]).0, 0);
+    silas.assert_ledger_holds();
+    drop(line);
+    silas.terminate();
+    // Not even in the vault as it is: it is sealed there, and the repository has its length only.
+    let mut n_files = 0;
+    search_files(&silas.outside(), &silas.data().join("keys"), &canary, &mut n_files);
+    assert!(n_files > 8, "{n_files}");
+    let entry = silas.data().join("store/vault/mail.secret");
+    assert_eq!(fs::metadata(&entry).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn secrets_are_removed_refused_and_replaced_in_words() {
+    let silas = Silas::start();
+    let (code, text) = silas.command(&["secret", "list"]);
+    assert!(code == 0 && text.contains("There are no secrets"), "{text}");
+    silas.set_secret("mail", "first");
+    silas.set_secret("mail", CANARY);
+    let (code, text) = silas.command(&["secret", "rm", "post"]);
+    assert!(code != 0 && text.contains("E_VAULT_UNKNOWN"), "{text}");
+    let (code, text) = silas.command(&["secret", "set", "../mail"]);
+    assert!(code != 0 && text.contains("not the name of a secret"), "{text}");
+    let (code, text) = silas.command_with(&["secret", "set", "mail"], &[], "\n");
+    assert!(code != 0 && text.contains("no value"), "{text}");
+    let (code, text) = silas.command_with(&["secret", "set", "mail"], &[], &"x".repeat(70_000));
+    assert!(code != 0 && text.contains("65536 bytes"), "{text}");
+    let (code, text) = silas.command(&["lock"]);
+    assert!(code != 0 && text.contains("nothing to lock it with"), "{text}");
+
+    // The value that was set last is the one that is used.
+    let mut line = silas.line();
+    let card = secret_card(&silas, &mut line);
+    line.decide(&card, Verdict::Approved).unwrap();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+    let (code, text) = silas.command(&["secret", "rm", "mail"]);
+    assert!(code == 0 && text.contains("mail is removed"), "{text}");
+    let (_, told) = silas.command(&["activity"]);
+    assert!(told.contains("Removed the secret mail"), "{told}");
+    silas.assert_ledger_holds();
+}
+
+/// Types an answer into the terminal of a command and gives everything that the terminal then shows.
+const TYPIST: &str = r#"
+import os, pty, sys
+prompt, typed, command = sys.argv[1].encode(), sys.argv[2].encode(), sys.argv[3:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(command[0], command)
+shown = b''
+answered = False
+while True:
+    try:
+        more = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not more:
+        break
+    shown += more
+    if not answered and prompt in shown:
+        os.write(terminal, typed + b'\n')
+        answered = True
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.stdout.buffer.write(shown)
+sys.exit(code)
+"#;
+
+#[test]
+fn what_is_typed_at_a_terminal_is_not_shown() {
+    let silas = Silas::start();
+    let data = silas.data();
+    let output = std::process::Command::new("/usr/bin/python3")
+        .args(["-c", TYPIST, "Value of mail: ", CANARY, env!("CARGO_BIN_EXE_silas"), "--data-dir"])
+        .arg(&data)
+        .args(["secret", "set", "mail"])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{shown} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(shown.contains("Value of mail: ") && shown.contains("mail is in the vault"), "{shown}");
+    assert!(!shown.contains("canary"), "{shown}");
+    let mut line = silas.line();
+    let card = secret_card(&silas, &mut line);
+    line.decide(&card, Verdict::Approved).unwrap();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved", "the value arrived whole");
+}
+
+/// A plan may name a secret that is not there: its command is told so, and so is the owner.
+#[test]
+fn a_secret_that_is_not_there_is_refused_and_told() {
+    let silas = Silas::start();
+    let mut line = silas.line();
+    let card = secret_card(&silas, &mut line);
+    line.decide(&card, Verdict::Approved).unwrap();
+    assert_ne!(line.ended().unwrap()["outcome"], "proved");
+    let (_, told) = silas.command(&["activity"]);
+    assert!(told.contains("Did not give the secret mail. There is no such secret"), "{told}");
+}
+
+#[test]
+fn a_damaged_vault_is_an_error_and_never_a_new_one() {
+    let mut silas = Silas::start();
+    silas.set_secret("mail", CANARY);
+    silas.terminate();
+    let lock = silas.data().join("store/vault/lock.json");
+    let sound = fs::read(&lock).unwrap();
+    for damage in [Some(&sound[..20]), None] {
+        match damage {
+            Some(bytes) => fs::write(&lock, bytes).unwrap(),
+            None => fs::remove_file(&lock).unwrap(),
+        }
+        silas.up(&[]);
+        silas.await_death();
+        let (_, found) = silas.command(&["doctor"]);
+        assert!(damage.is_none() || found.contains("lock.json is damaged"), "{found}");
+        assert_eq!(fs::read(&lock).ok().as_deref(), damage);
+    }
+    fs::write(&lock, sound).unwrap();
+    fs::set_permissions(&lock, fs::Permissions::from_mode(0o600)).unwrap();
+    silas.up(&[]);
+    assert!(silas.command(&["secret", "list"]).1.contains("mail"));
+}
