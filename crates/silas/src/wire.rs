@@ -84,6 +84,7 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     };
     let stream = Stream::start(parts, front.terminal, env!("CARGO_PKG_VERSION")).await?;
     stream.verify_new_entries().await?;
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), data_dir = %front.home.path.display(), "started");
 
     let (leave, leaving) = watch::channel(false);
     let door_options = door_options(&front.config);
