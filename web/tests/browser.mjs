@@ -17,8 +17,8 @@ export function launch(more = []) {
 /** Writes a picture of the page for people to look at. */
 export async function shot(page, name) {
   mkdirSync(SHOTS, { recursive: true });
-  // Pictures are of a page at rest: entrances are over, only the spinner and the countdown go on.
-  await page.evaluate(() => Promise.all(document.getAnimations().filter((a) => a.effect?.getTiming().iterations !== Infinity).map((a) => a.finished)));
+  // Pictures are of a page at rest: entrances are over or were called off, only the spinner and the countdown go on.
+  await page.evaluate(() => Promise.all(document.getAnimations().filter((a) => a.effect?.getTiming().iterations !== Infinity).map((a) => a.finished.catch(() => undefined))));
   await page.screenshot({ path: `${SHOTS}${name}.png` });
 }
 

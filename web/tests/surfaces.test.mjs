@@ -20,6 +20,14 @@ beforeEach(async (t) => {
 });
 
 /** A paired page that shows `change`. Anything the policy blocks or the page throws fails the test. */
+/** Waits for what only the server of the test knows. */
+async function until(is) {
+  for (let tries = 0; !is(); tries += 1) {
+    if (tries > 3000) throw new Error('the page never came');
+    await new Promise((resolve) => { setTimeout(resolve, 10); });
+  }
+}
+
 async function open(t, change = {}, { width = 375, height = 812, scheme = 'light', at = 'review', ...more } = {}) {
   const stage = fake;
   stage.shown = sample.snapshot(change);
@@ -36,6 +44,8 @@ async function open(t, change = {}, { width = 375, height = 812, scheme = 'light
   await page.goto(`${stage.url}#pair=${CODE}`);
   await page.locator('.pair-dock .filled').click();
   await page.locator('.frame').waitFor();
+  // The frame is there before the connection: what a test does to the connection must find one.
+  await until(() => stage.acks.length > 0);
   await page.evaluate((hash) => { location.hash = hash; }, at);
   return page;
 }
