@@ -4,6 +4,7 @@
 //! it was signed. A key is never an argument and is never shown.
 
 use crate::home::Home;
+use crate::secret_commands;
 use crate::terminal::{Line, print_card};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
@@ -43,7 +44,7 @@ pub(crate) struct AddArgs {
     /// The environment variable of the server that holds the key.
     #[arg(long, value_name = "VARIABLE", conflicts_with_all = ["secret", "no_key"])]
     key_env: Option<String>,
-    /// The secret of the vault that holds the key.
+    /// The secret of the vault that holds the key. One that is not there yet is asked for, unseen.
     #[arg(long, value_name = "NAME", conflicts_with = "no_key")]
     secret: Option<String>,
     /// The provider asks for no key.
@@ -81,7 +82,7 @@ pub(crate) fn run(home: &Home, command: ModelCommand) -> Result<ExitCode> {
         ModelCommand::Add(args) => {
             let grant = grant(&args)?;
             let mut line = Line::open(home)?;
-            add(&mut line, &args, &grant)
+            add(home, &mut line, &args, &grant)
         }
         ModelCommand::Check { role } => {
             let mut line = Line::open(home)?;
@@ -128,7 +129,7 @@ fn parse_dollars(text: &str) -> Result<u64> {
     Ok(whole.parse::<u64>()? * 1_000_000 + micro)
 }
 
-fn add(line: &mut Line<'_>, args: &AddArgs, grant: &ModelGrant) -> Result<ExitCode> {
+fn add(home: &Home, line: &mut Line<'_>, args: &AddArgs, grant: &ModelGrant) -> Result<ExitCode> {
     line.send(&json!({ "type": "model_add", "grant": grant }))?;
     let answer = line.wait_for(|message| message["type"] == "asked")?;
     let card: Card = serde_json::from_value(answer["card"].clone())?;
@@ -141,6 +142,11 @@ fn add(line: &mut Line<'_>, args: &AddArgs, grant: &ModelGrant) -> Result<ExitCo
     println!("{message}");
     if !recorded {
         return Ok(ExitCode::FAILURE);
+    }
+    if let KeySource::Vault(reference) = &grant.key
+        && !secret_commands::is_kept(home, reference)?
+    {
+        secret_commands::set(home, reference.clone(), &format!("Key of {}: ", grant.model))?;
     }
     let models = models(line)?;
     for model in models.models.iter().filter(|model| model.is_configured && model.model != grant.model.to_string()) {

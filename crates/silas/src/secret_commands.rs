@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use silas_approval::vault;
 use silas_core::secret::SecretRef;
-use silas_runtime::VaultView;
+use silas_runtime::{SecretView, VaultView};
 use silas_web::secret_door::{self, SecretAsk, SecretSays};
 use std::process::ExitCode;
 
@@ -39,20 +39,26 @@ fn reference(text: &str) -> Result<SecretRef, String> {
 pub(crate) fn run(home: &Home, command: SecretCommand) -> Result<ExitCode> {
     match command {
         SecretCommand::Set { reference } => {
-            // Before anybody types something that cannot be kept.
-            if state(home)?.is_locked {
-                bail!("The vault is locked. Run `silas unlock` first. (E_VAULT_LOCKED)");
-            }
-            let value = passphrase::ask_value(&format!("Value of {reference}: "))?;
-            if value.expose().is_empty() {
-                bail!("There was no value. Nothing was changed.");
-            }
-            let n_bytes = value.expose().len();
-            tell(home, &SecretAsk::Set { reference, n_bytes }, value.expose())
+            let prompt = format!("Value of {reference}: ");
+            set(home, reference, &prompt)
         }
         SecretCommand::List => list(home),
         SecretCommand::Rm { reference } => tell(home, &SecretAsk::Remove { reference }, &[]),
     }
+}
+
+/// Asks for the value of a secret and keeps it.
+pub(crate) fn set(home: &Home, reference: SecretRef, prompt: &str) -> Result<ExitCode> {
+    // Before anybody types something that cannot be kept.
+    if state(home)?.is_locked {
+        bail!("The vault is locked. Run `silas unlock` first. (E_VAULT_LOCKED)");
+    }
+    let value = passphrase::ask_value(prompt)?;
+    if value.expose().is_empty() {
+        bail!("There was no value. Nothing was changed.");
+    }
+    let n_bytes = value.expose().len();
+    tell(home, &SecretAsk::Set { reference, n_bytes }, value.expose())
 }
 
 /// Opens the vault of the running server.
@@ -78,10 +84,20 @@ pub(crate) fn state(home: &Home) -> Result<VaultView> {
     }
 }
 
+/// Whether there is a secret of this name.
+pub(crate) fn is_kept(home: &Home, reference: &SecretRef) -> Result<bool> {
+    Ok(listed(home)?.iter().any(|secret| secret.reference == *reference))
+}
+
+fn listed(home: &Home) -> Result<Vec<SecretView>> {
+    match ask(home, &SecretAsk::List, &[])? {
+        SecretSays::Listed { secrets } => Ok(secrets),
+        other => bail!("The server answered something else: {other:?}"),
+    }
+}
+
 fn list(home: &Home) -> Result<ExitCode> {
-    let SecretSays::Listed { secrets } = ask(home, &SecretAsk::List, &[])? else {
-        bail!("The server answered something else.");
-    };
+    let secrets = listed(home)?;
     if secrets.is_empty() {
         println!("There are no secrets. `silas secret set NAME` adds one.");
     }

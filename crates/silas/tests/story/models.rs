@@ -453,3 +453,23 @@ pub(crate) fn crash_while_asking(point: FailPoint) {
     assert_eq!(server.asked().len(), 1);
     silas.assert_ledger_holds();
 }
+
+#[test]
+fn a_key_is_typed_once_into_the_vault() {
+    let ready = r#"{"word":"ready"}"#.to_owned();
+    let server = server(says(&[ready.clone(), ready, direct("Good morning.")]));
+    let silas = Silas::start();
+    let model = format!("compatible:test@{}", server.url());
+    let add = ["model", "add", &model, "--secret", "provider", "--yes"];
+    let (code, text) = silas.command_with(&add, &[], &format!("{KEY}\n"));
+    assert_eq!(code, 0, "{text}");
+    assert!(!text.contains(KEY), "{text}");
+    assert_eq!(silas.line().ask("good morning"), "Good morning.");
+    for asked in server.asked() {
+        assert_eq!(asked.headers["authorization"], format!("Bearer {KEY}"));
+    }
+    assert_eq!(holding(&silas.outside(), KEY.as_bytes()), [] as [String; 0]);
+    // It is there now, so nothing is asked for again.
+    let (code, text) = silas.command(&["secret", "list"]);
+    assert!(code == 0 && text.contains("provider"), "{text}");
+}
