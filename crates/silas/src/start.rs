@@ -250,8 +250,9 @@ fn open_browser(address: &str) {
     }
 }
 
+/// A person at a terminal has the greeting and is shown only what is wrong; a file or a journal gets the rest too.
 fn start_log(format: LogFormat) {
-    let level = if cfg!(debug_assertions) { tracing::Level::INFO } else { tracing::Level::WARN };
+    let level = if std::io::stderr().is_terminal() { tracing::Level::WARN } else { tracing::Level::INFO };
     let log = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
     match format {
         LogFormat::Text => log.init(),
