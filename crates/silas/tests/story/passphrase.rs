@@ -297,3 +297,32 @@ fn a_new_terminal_key_takes_over_and_the_old_grants_hold() {
     assert_eq!(code, 0, "{text}");
     silas.assert_ledger_holds();
 }
+
+#[test]
+fn the_key_of_the_log_is_vouched_for_before_the_root_key_is_sealed() {
+    let mut silas = Silas::start();
+    let mut line = silas.line();
+    assert_eq!(line.run(&silas.wish()).unwrap()["outcome"], "proved");
+    let file = silas.outside().join("proof.json");
+    let prove = ["work", "proof", "--out", file.to_str().unwrap()];
+    let certificate = silas.data().join("store/server.cert");
+    silas.terminate();
+
+    // Without a certificate and with nobody to open the root key everything works but this, which says what to do.
+    silas.set_passphrase(PASSPHRASE);
+    fs::remove_file(&certificate).unwrap();
+    silas.up(&[]);
+    let (code, text) = silas.command(&prove);
+    assert!(code == 1 && text.contains("has not vouched for the key that signs the log"), "{text}");
+    assert!(text.contains("silas key passphrase") && !file.exists(), "{text}");
+    silas.terminate();
+
+    silas.set_passphrase(&format!("{PASSPHRASE}\n{PASSPHRASE}\n"));
+    assert!(certificate.exists());
+    silas.up(&[]);
+    let (code, text) = silas.command(&prove);
+    assert_eq!(code, 0, "{text}");
+    let (_, root) = silas.command(&["key", "root"]);
+    let (code, text) = silas.command(&["verify", file.to_str().unwrap(), "--key", root.trim()]);
+    assert!(code == 0 && text.starts_with("VERIFIED"), "{text}");
+}
