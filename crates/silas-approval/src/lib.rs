@@ -7,14 +7,14 @@
 //! Deliberately absent: running anything, asking anybody, and any key that could approve.
 
 pub mod engine;
-pub mod house_rules;
 pub mod keys;
 pub mod server_key;
 pub mod witness;
 
 pub use engine::{Engine, Grant, Recorded, Refusal};
 pub use server_key::ServerKey;
-pub use witness::{Approvable, Approved};
+pub use silas_core::house_rules;
+pub use witness::{Admitted, Apply, Approvable, Approved, Askable, Rehearsal};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

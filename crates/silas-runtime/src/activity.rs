@@ -194,6 +194,11 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
             format!("Did not give the secret {}", line(reference)),
             "There is no such secret".to_owned(),
         ),
+        AuditEvent::WorkRehearsed { files, outcome, .. } => {
+            let what = if *outcome == Outcome::Proved { "Rehearsed and proved" } else { "Rehearsed" };
+            let n = count(*files as usize, "changed file");
+            (Icon::Tick, format!("{what}: {n}"), "In a private copy, not applied".to_owned())
+        }
         AuditEvent::WorkApplied { files, outcome, .. } => {
             let icon = if *outcome == Outcome::Proved { Icon::Seal } else { Icon::Tick };
             let what = if *outcome == Outcome::Proved { "Proved and applied" } else { "Applied" };
@@ -262,6 +267,8 @@ fn decided(kind: Kind, verdict: Verdict) -> String {
     let what = match kind {
         Kind::Plan => "a plan",
         Kind::HouseRules => "the house rules",
+        Kind::Rehearsal => "a plan, to be shown first",
+        Kind::Apply => "a result",
         Kind::Undo => "an undo",
         Kind::Root => "a directory",
         Kind::Step => "a command",

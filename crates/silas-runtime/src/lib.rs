@@ -18,6 +18,7 @@ mod listeners;
 mod pairing;
 mod places;
 mod proof;
+mod rehearsal;
 mod review;
 mod start;
 mod stream;

@@ -6,6 +6,7 @@ use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use silas_core::ExecutionId;
 use silas_core::check::{CheckResult, Outcome};
+use silas_core::token::Kind;
 use silas_store::work_items::Stored;
 use silas_store::{executions, tokens, work_items};
 
@@ -15,21 +16,34 @@ impl Stream {
         let found = self.store.read(move |tx| {
             let Some(execution) = executions::get(tx, &id)? else { return Ok(None) };
             let decision = tokens::get(tx, &execution.token)?;
+            let record = execution.result.clone().and_then(|r| serde_json::from_value::<WorkRecord>(r).ok());
+            let by = record.and_then(|record| record.applied_by);
+            let applied = by.map(|token| tokens::get(tx, &token)).transpose()?.flatten();
             let item = work_items::get(tx, &execution.work_item)?;
-            Ok(execution.result.zip(decision).zip(item))
+            Ok(execution.result.zip(decision).zip(item).map(|found| (found, applied)))
         });
         let none = || Trouble::new("E_WORK_UNKNOWN", "There is no such work.", "Reload the page.");
-        let ((result, decision), item) = found.await?.ok_or_else(none)?;
+        let (((result, decision), item), applied) = found.await?.ok_or_else(none)?;
         let record: WorkRecord = serde_json::from_value(result).map_err(|_| none())?;
         let outcome = record.view.outcome.unwrap_or(Outcome::Failed);
-        let device = silas_gates::scrub::visible_line(&decision.certificate.body.name, 60);
+        let signed_on = |stored: &tokens::Stored| {
+            format!("Signed on {}", silas_gates::scrub::visible_line(&stored.certificate.body.name, 60))
+        };
+        let allowed = match decision.token.body.offer.kind {
+            Kind::HouseRules => "Your house rules allowed to try it out",
+            Kind::Rehearsal => "You had this plan tried out first",
+            _ => "You approved exactly this plan",
+        };
+        let allowed = ProofStep { title: allowed.to_owned(), note: signed_on(&decision) };
+        let title = "You approved exactly these changes".to_owned();
+        let decided = applied.map(|stored| ProofStep { title, note: signed_on(&stored) });
         Ok(ProofView {
             execution: execution.clone(),
             title: record.view.title.clone(),
             outcome,
             claim: claim(outcome, &record.before, &record.after),
             caveats: caveats(outcome, &record.before, &record.after),
-            steps: steps(&record, &device, &item),
+            steps: steps(&record, allowed, decided, &item),
             before: record.before,
             after: record.after,
             diffs: record.diffs,
@@ -37,13 +51,13 @@ impl Stream {
     }
 }
 
-fn steps(record: &WorkRecord, device: &str, item: &Stored) -> Vec<ProofStep> {
+fn steps(record: &WorkRecord, allowed: ProofStep, decided: Option<ProofStep>, item: &Stored) -> Vec<ProofStep> {
     let step = |title: &str, note: String| ProofStep { title: title.to_owned(), note };
     let added: u32 = record.diffs.iter().map(|diff| diff.added).sum();
     let removed: u32 = record.diffs.iter().map(|diff| diff.removed).sum();
     let mut steps = vec![
         step("You asked", record.asked.clone()),
-        step("You approved exactly this plan", format!("Signed on {device}")),
+        allowed,
         step("Checks ran on the untouched copy", red_and_green(&record.before)),
         step(
             &format!("Silas changed {}", count(record.diffs.len(), "file")),
@@ -61,6 +75,7 @@ fn steps(record: &WorkRecord, device: &str, item: &Stored) -> Vec<ProofStep> {
         format!("{used} of {limit}{}", if item.item.definition().hosts.is_empty() { ", no network" } else { "" }),
     ));
     steps.extend(reached(record));
+    steps.extend(decided);
     if record.view.has_proof {
         steps.push(step(
             &format!("{} applied, all or none", count(record.diffs.len(), "file")),

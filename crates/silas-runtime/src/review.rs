@@ -1,15 +1,17 @@
 //! The review queue: every question is a persisted card, answered once, by a signed decision or not at all.
 
 use crate::consumer::{TURN, post};
+use crate::rehearsal::Discarded;
 use crate::turn::Turn;
-use crate::work::WorkRecord;
+use crate::work::{Beginning, WorkRecord};
 use crate::{Stream, Trouble};
 use silas_approval::house_rules::HouseRule;
-use silas_approval::{Approvable, Approved, Refusal};
-use silas_core::card::{Card, CardKind, CardState, Face};
+use silas_approval::{Admitted, Apply, Approved, Askable, Recorded, Refusal, Rehearsal};
+use silas_core::card::{Card, CardKind, CardState, Face, Press};
 use silas_core::changeset::ChangeOrder;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
+use silas_core::rehearsal::ApplyOrder;
 use silas_core::roots::RootGrant;
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::{WorkItem, WorkState};
@@ -42,7 +44,11 @@ enum Granted {
     HouseRules,
     /// The first of the wishes that were waiting for the directory; the others come after it.
     Root(Option<Leased>),
-    Work(Box<Approved<WorkItem>>, Box<WorkRecord>, Lease),
+    Work(Box<Beginning>),
+    /// What waits in its copy is to be put in place.
+    Apply(Box<Approved<Apply>>, Box<WorkRecord>, Lease),
+    /// What waited is thrown away.
+    Discarded(Discarded),
     Undo(Box<Approved<ChangeOrder>>, Lease),
 }
 
@@ -84,7 +90,12 @@ impl Stream {
             Proposal::Plan(item) => {
                 let face = self.words.plan(&item, &item.definition().body);
                 let subject = item.id().to_string();
-                let card = self.card(face, &subject, Some(item.as_ref()), self.options.plan_timeout)?;
+                let lasts = self.options.plan_timeout;
+                let mut card = self.card(face, &subject, Some(item.as_ref()), lasts)?;
+                if card.face.ctas.iter().any(|cta| cta.press == Press::Rehearse) {
+                    let shown_first = Rehearsal(item.as_ref().clone());
+                    card.show_first = Some(self.engine.offer(&subject, &shown_first, &card.face, lasts)?);
+                }
                 Ok(Question { card, subject, item: Some((*item, turn.trace.clone())) })
             }
         }
@@ -97,7 +108,7 @@ impl Stream {
     }
 
     /// A card with its offer; or, with nothing to decide, without one.
-    pub(crate) fn card<T: Approvable>(
+    pub(crate) fn card<T: Askable>(
         &self,
         face: Face,
         about: &str,
@@ -109,7 +120,7 @@ impl Stream {
             None => (None, None),
         };
         let id = CardId::new(self.random.as_ref());
-        Ok(Card { id, state: CardState::Open, created_at: self.clock.now(), face, offer, payload })
+        Ok(Card { id, state: CardState::Open, created_at: self.clock.now(), face, offer, show_first: None, payload })
     }
 
     /// Takes a signed decision. What it allows begins at once; the answer is a sentence for the one who decided.
@@ -130,11 +141,18 @@ impl Stream {
                     card.state = CardState::Answered;
                     cards::update(tx, &card)?;
                     match recorded.verdict {
-                        Verdict::Approved => stream.grant(tx, &card, &subject, &recorded.token)?,
+                        Verdict::Approved => stream.grant(tx, &card, &subject, &recorded)?,
                         // What is wanted instead is a new plan with a card of its own, so nothing is granted here.
                         verdict @ (Verdict::Declined | Verdict::EditRequested | Verdict::Conditional) => {
                             if card.face.kind == CardKind::Root {
                                 queue::take_key(tx, Name::Waiting, &subject, TURN)?;
+                            }
+                            if card.face.kind == CardKind::Rehearsed {
+                                let reason = "You discarded it.";
+                                let dropped = stream.drop_result(tx, &subject, reason)?;
+                                let is_change = verdict == Verdict::EditRequested;
+                                let discarded = Discarded { dropped, is_change };
+                                return Ok(Commit(Some((card, Ok(Granted::Discarded(discarded))))));
                             }
                             Ok(if verdict == Verdict::Declined { Granted::Declined } else { Granted::ChangeWanted })
                         }
@@ -158,13 +176,13 @@ impl Stream {
         tx: &mut Tx<'_>,
         card: &Card,
         subject: &str,
-        token: &silas_core::TokenId,
+        recorded: &Recorded,
     ) -> Result<Result<Granted, Refusal>, Abort> {
+        let token = &recorded.token;
         let payload = card.payload.as_deref().unwrap_or_default();
         let unreadable = || Refusal::Evidence(silas_core::evidence::Refusal::Content);
-        let kind = card.offer.as_ref().map(|offer| offer.kind);
-        match kind {
-            Some(Kind::Root) => {
+        match recorded.kind {
+            Kind::Root => {
                 let Ok(grant) = canonical::read::<RootGrant>(payload) else { return Ok(Err(unreadable())) };
                 let place = tx.text(&grant.place.path)?;
                 if let Err(refusal) = self.engine.authorize(tx, token, grant)? {
@@ -174,21 +192,33 @@ impl Stream {
                 // The wishes that asked for it are in the queue again; a crash from here on loses none of them.
                 Ok(Ok(Granted::Root(self.call_back(tx, subject, self.clock.now())?)))
             }
-            Some(Kind::Plan) => {
+            kind @ (Kind::Plan | Kind::Rehearsal) => {
                 let Ok(item) = WorkItem::from_canonical(payload) else { return Ok(Err(unreadable())) };
-                let asked = item.definition().body.clone();
-                let approved = self.engine.authorize(tx, token, item)?;
-                match approved {
+                let admitted = if kind == Kind::Plan {
+                    self.engine.authorize(tx, token, item)?.map(Admitted::Plan)
+                } else {
+                    self.engine.authorize(tx, token, Rehearsal(item))?.map(Admitted::Rehearsal)
+                };
+                match admitted {
+                    Ok(admitted) => Ok(Ok(Granted::Work(Box::new(self.note_beginning(tx, admitted)?)))),
+                    Err(refusal) => Ok(Err(refusal)),
+                }
+            }
+            Kind::Apply => {
+                let Ok(order) = canonical::read::<ApplyOrder>(payload) else { return Ok(Err(unreadable())) };
+                let Some((plan, mut record)) = self.waiting_work(tx, &order)? else {
+                    return Ok(Err(Refusal::Terminal));
+                };
+                match self.engine.authorize(tx, token, Apply { order, plan })? {
                     Ok(approved) => {
-                        let record = WorkRecord::begin(&approved, &asked, self.clock.now());
-                        let record = self.note_start(tx, &approved, record)?;
+                        record.applied_by = Some(token.clone());
                         let lease = post::execution(tx, approved.execution(), self.clock.now())?;
-                        Ok(Ok(Granted::Work(Box::new(approved), Box::new(record), lease)))
+                        Ok(Ok(Granted::Apply(Box::new(approved), Box::new(record), lease)))
                     }
                     Err(refusal) => Ok(Err(refusal)),
                 }
             }
-            Some(Kind::Undo) => {
+            Kind::Undo => {
                 let Ok(order) = canonical::read::<ChangeOrder>(payload) else { return Ok(Err(unreadable())) };
                 match self.engine.authorize(tx, token, order)? {
                     Ok(approved) => {
@@ -198,12 +228,12 @@ impl Stream {
                     Err(refusal) => Ok(Err(refusal)),
                 }
             }
-            Some(Kind::HouseRules) => {
+            Kind::HouseRules => {
                 // Nothing is spent: the decision itself, on record by now, is what counts.
                 Ok(Ok(Granted::HouseRules))
             }
             // A command is signed and used on the spot; no card asks for one.
-            Some(Kind::Step) | None => Ok(Err(Refusal::NothingAsked)),
+            Kind::Step => Ok(Err(Refusal::NothingAsked)),
         }
     }
 
@@ -226,10 +256,17 @@ impl Stream {
                 }
                 Ok("Allowed. Each plan still asks you.".to_owned())
             }
-            Granted::Work(approved, record, lease) => {
-                self.spawn_work(*approved, *record, self.holds.take(lease));
-                Ok("Approved. Working in a private copy.".to_owned())
+            Granted::Work(beginning) => {
+                let is_rehearsal = matches!(beginning.admitted, Admitted::Rehearsal(_));
+                self.spawn_work(*beginning);
+                let shown = if is_rehearsal { " You will be shown the result first." } else { "" };
+                Ok(format!("Approved. Working in a private copy.{shown}"))
             }
+            Granted::Apply(approved, record, lease) => {
+                self.spawn_apply(*approved, *record, self.holds.take(lease));
+                Ok("Approved. Applying exactly what you were shown.".to_owned())
+            }
+            Granted::Discarded(discarded) => self.discard(discarded).await,
             Granted::Undo(approved, lease) => self.undo(*approved, self.holds.take(lease)).await,
         }
     }
@@ -244,6 +281,7 @@ impl Stream {
             let Some(offer) = card.offer.as_ref().filter(|_| card.state == CardState::Parked) else {
                 return Ok(Commit(false));
             };
+            card.show_first = card.show_first.as_ref().map(|offer| engine.renewed(offer, lasts));
             card.offer = Some(engine.renewed(offer, lasts));
             card.state = CardState::Open;
             cards::update(tx, &card)?;
@@ -264,7 +302,11 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
             let may_go = match card.face.kind {
                 CardKind::Done | CardKind::Report | CardKind::Conflict => true,
-                CardKind::Root | CardKind::Plan | CardKind::HouseRules | CardKind::Pairing => {
+                CardKind::Root
+                | CardKind::Plan
+                | CardKind::Rehearsed
+                | CardKind::HouseRules
+                | CardKind::Pairing => {
                     card.state == CardState::Parked
                 }
             };
@@ -300,19 +342,27 @@ impl Stream {
 
     /// Nobody answered in time: a question is parked, an offer to undo is over. Looked at again in the transaction, so
     /// that an answer in the last moment stands.
-    async fn put_by(&self, id: CardId, now: Timestamp) -> Result<(), Trouble> {
+    async fn put_by(self: &Arc<Self>, id: CardId, now: Timestamp) -> Result<(), Trouble> {
+        let stream = self.clone();
         let putting_by = self.store.write(move |tx| {
-            let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else { return Ok(Commit(())) };
+            let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else { return Ok(Commit(None)) };
+            let mut dropped = None;
             if card.face.kind == CardKind::Done {
                 card.state = CardState::Closed;
+            } else if card.face.kind == CardKind::Rehearsed {
+                card.state = CardState::Closed;
+                let subject = cards::subject(tx, &id)?.unwrap_or_default();
+                dropped = stream.drop_result(tx, &subject, "Nobody decided about it in time.")?;
             } else {
                 card.state = CardState::Parked;
                 tx.record(&AuditEvent::CardParked { card: id.clone() })?;
             }
             cards::update(tx, &card)?;
-            Ok(Commit(()))
+            Ok(Commit(dropped))
         });
-        putting_by.await?;
+        if let Some(view) = putting_by.await? {
+            self.throw_away(view).await;
+        }
         self.publish_cards().await;
         Ok(())
     }

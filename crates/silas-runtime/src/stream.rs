@@ -36,6 +36,8 @@ pub struct Options {
     /// How long a card waits before it is parked.
     pub plan_timeout: Duration,
     pub undo_window: Duration,
+    /// Whether wishes without outside effects are tried out before they are asked about, where the house rules allow it.
+    pub rehearse_first: bool,
     /// Wall clock of a piece of work, and of one check.
     pub work_secs: u64,
     /// How old a signed message may be.
@@ -329,7 +331,7 @@ fn page(cards: Vec<Card>, from: usize) -> CardsPage {
 fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
     let mut open = cards::list_open(tx)?;
     open.sort_by_key(|card| match card.face.kind {
-        CardKind::Root | CardKind::Plan | CardKind::HouseRules | CardKind::Pairing => 0,
+        CardKind::Root | CardKind::Plan | CardKind::Rehearsed | CardKind::HouseRules | CardKind::Pairing => 0,
         CardKind::Done | CardKind::Report | CardKind::Conflict => 1,
     });
     Ok(open)

@@ -66,6 +66,7 @@ mod trade;
 mod tree;
 mod undo;
 mod view;
+mod waiting;
 mod workshop;
 mod workspace;
 
@@ -74,7 +75,7 @@ pub use ground::{CellLimits, Copies, Seal, Sealed};
 pub use hand::Hand;
 pub use launcher::Launcher;
 pub use plug::{end_when_nobody_reads, pull_the_plug};
-pub use protocol::{Applied, ChangedDirectory, Changes, Copied, Finished, KeptText, Recovered, Undone};
+pub use protocol::{Applied, ChangedDirectory, Changes, Copied, Finished, KeptText, Recovered, Undone, Waits};
 pub use secret_client::secret_client;
 pub use terminal::{terminal_pairing_code, terminal_sign};
 pub use toolchains::ToolPlaces;

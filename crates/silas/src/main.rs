@@ -58,6 +58,8 @@ enum Command {
     Show { number: Option<usize> },
     /// Approve a card of `silas review` (or the only one that waits).
     Approve { number: Option<usize> },
+    /// Have a plan of `silas review` carried out in a private copy and shown to you, before anything is applied.
+    Rehearse { number: Option<usize> },
     /// Answer a card of `silas review` with "not like this"; nothing runs, and you say it again.
     Change { number: Option<usize> },
     /// Decline a card of `silas review`.

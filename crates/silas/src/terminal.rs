@@ -17,6 +17,7 @@ use silas_core::signature::Signature;
 use silas_core::token::{Token, Verdict};
 use silas_core::{Clock, InstallationId, KeyId, Nonce};
 use silas_runtime::Words;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
@@ -32,9 +33,10 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
             print_cards(&line.all_cards()?);
             Ok(ExitCode::SUCCESS)
         }
-        Command::Approve { number } => decide(&mut line, number, Verdict::Approved),
-        Command::Change { number } => decide(&mut line, number, Verdict::EditRequested),
-        Command::Decline { number } => decide(&mut line, number, Verdict::Declined),
+        Command::Approve { number } => decide(&mut line, number, Press::Approve),
+        Command::Rehearse { number } => decide(&mut line, number, Press::Rehearse),
+        Command::Change { number } => decide(&mut line, number, Press::Change),
+        Command::Decline { number } => decide(&mut line, number, Press::Decline),
         Command::Show { number } => show(&mut line, number),
         Command::Renew { number } => put(&mut line, number, "renew"),
         Command::Dismiss { number } => put(&mut line, number, "dismiss"),
@@ -79,6 +81,10 @@ pub(crate) struct Line<'h> {
     /// The first page of what waits; [`Line::all_cards`] has the rest.
     pub cards: Vec<Card>,
     n_more_cards: u64,
+    /// The last that was heard of each piece of work since its card was decided, by its item.
+    work: BTreeMap<String, Value>,
+    /// How many finished steps of each were known then, or were told.
+    n_told: BTreeMap<String, usize>,
 }
 
 impl<'h> Line<'h> {
@@ -86,7 +92,7 @@ impl<'h> Line<'h> {
         let path = silas_web::control::path(&home.path);
         let writer = UnixStream::connect(path).context("Silas does not run. Start it with `silas`.")?;
         let reader = BufReader::new(writer.try_clone()?);
-        let mut line = Line { home, writer, reader, snapshot: Value::Null, cards: Vec::new(), n_more_cards: 0 };
+        let mut line = Line { home, writer, reader, snapshot: Value::Null, cards: Vec::new(), n_more_cards: 0, work: BTreeMap::new(), n_told: BTreeMap::new() };
         line.wait_for(|message| message["type"] == "welcome")?;
         Ok(line)
     }
@@ -109,6 +115,10 @@ impl<'h> Line<'h> {
                     self.take_cards(&message["snapshot"])?;
                 }
                 Some("cards") => self.take_cards(&message)?,
+                Some("work") => {
+                    let item = message["work"]["work_item"].as_str().unwrap_or_default().to_owned();
+                    self.work.insert(item, message["work"].clone());
+                }
                 Some("error") => bail!(
                     "{} {}",
                     message["message"].as_str().unwrap_or_default(),
@@ -188,9 +198,11 @@ impl<'h> Line<'h> {
         Ok(reply["entry"]["text"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Signs the card's own offer and hands it in. Says what the server answered.
-    pub(crate) fn decide(&mut self, card: &Card, verdict: Verdict) -> Result<(bool, String)> {
-        let offer = card.offer.as_ref().context("This card asks nothing.")?;
+    /// Signs the card's own offer, or the other one that shows first, and hands it in. Says what the server answered.
+    pub(crate) fn decide(&mut self, card: &Card, press: Press) -> Result<(bool, String)> {
+        let offer = if press == Press::Rehearse { &card.show_first } else { &card.offer };
+        let offer = offer.as_ref().context("This card asks nothing.")?;
+        let verdict = press.verdict().context("That decides nothing.")?;
         let shown = card.face.hash()?;
         let payload = card.payload.as_deref().unwrap_or_default();
         let words = Words::new(std::env::var("HOME").ok());
@@ -201,6 +213,7 @@ impl<'h> Line<'h> {
         if !is_honest {
             bail!("This card and the request differ. Nothing was signed.");
         }
+        self.know_steps(&offer.work_item_id);
         let body = offer.answered(self.key()?, verdict);
         let signature = self.sign(SignBody::Token(body.clone()))?;
         let token = Token { body, signature };
@@ -210,21 +223,32 @@ impl<'h> Line<'h> {
         Ok((answer["recorded"] == true, answer["message"].as_str().unwrap_or_default().to_owned()))
     }
 
+    /// What was done before a decision is no news after it.
+    fn know_steps(&mut self, work_item: &str) {
+        let of_item = |work: &&Value| work["work_item"] == work_item;
+        let shown = self.snapshot["work"].as_array().into_iter().flatten().find(of_item);
+        let heard = self.work.remove(work_item);
+        let n = heard.as_ref().or(shown).map_or(0, |work| finished_steps(work).len());
+        let told = self.n_told.entry(work_item.to_owned()).or_default();
+        *told = n.max(*told);
+    }
+
     /// Follows the work on one item until it ends, telling each finished step.
     pub(crate) fn follow(&mut self, work_item: &str, mut tell: impl FnMut(&str, Option<u64>)) -> Result<Value> {
-        let mut told = 0;
         loop {
-            let message = self.wait_for(|m| m["type"] == "work" && m["work"]["work_item"] == work_item)?;
-            let work = &message["work"];
-            let steps = work["steps"].as_array().cloned().unwrap_or_default();
-            let finished: Vec<&Value> =
-                steps.iter().filter(|s| s["state"] == "done" || s["state"] == "failed").collect();
-            for step in finished.iter().skip(told) {
+            // It may have been heard while the answer to the decision was waited for.
+            if !self.work.contains_key(work_item) {
+                self.wait_for(|m| m["type"] == "work" && m["work"]["work_item"] == work_item)?;
+            }
+            let Some(work) = self.work.remove(work_item) else { continue };
+            let finished = finished_steps(&work);
+            let told = self.n_told.entry(work_item.to_owned()).or_default();
+            for step in finished.iter().skip(*told) {
                 tell(step["label"].as_str().unwrap_or_default(), step["took_ms"].as_u64());
             }
-            told = told.max(finished.len());
+            *told = finished.len().max(*told);
             if work["running"] == false {
-                return Ok(work.clone());
+                return Ok(work);
             }
         }
     }
@@ -232,9 +256,14 @@ impl<'h> Line<'h> {
     /// The card that tells how work ended which was not applied; it comes a moment after the work.
     fn report(&mut self) -> Result<Option<Card>> {
         self.wait_for(|message| message["type"] == "cards")?;
-        let tells = |card: &&Card| matches!(card.face.kind, CardKind::Report | CardKind::Conflict);
+        let tells = |card: &&Card| matches!(card.face.kind, CardKind::Rehearsed | CardKind::Report | CardKind::Conflict);
         Ok(self.cards.iter().filter(tells).max_by_key(|card| card.created_at).cloned())
     }
+}
+
+fn finished_steps(work: &Value) -> Vec<&Value> {
+    let is_finished = |step: &&Value| step["state"] == "done" || step["state"] == "failed";
+    work["steps"].as_array().into_iter().flatten().filter(is_finished).collect()
 }
 
 fn message_body(text: &str, installation: InstallationId) -> MessageBody {
@@ -281,7 +310,7 @@ fn asks(card: &Card) -> bool {
     card.state == CardState::Open && card.offer.is_some() && card.face.kind != CardKind::Done
 }
 
-fn decide(line: &mut Line<'_>, number: Option<usize>, verdict: Verdict) -> Result<ExitCode> {
+fn decide(line: &mut Line<'_>, number: Option<usize>, press: Press) -> Result<ExitCode> {
     let card = pick(line, number, asks)?;
     match card.state {
         CardState::Parked => bail!("This card is parked. `silas renew` asks it again."),
@@ -289,17 +318,18 @@ fn decide(line: &mut Line<'_>, number: Option<usize>, verdict: Verdict) -> Resul
         _ if card.offer.is_none() => bail!("This card asks nothing. `silas dismiss` puts it away."),
         _ => {}
     }
-    let is_offered = card.face.ctas.iter().any(|cta| cta.press.verdict() == Some(verdict));
+    let is_offered = card.face.ctas.iter().any(|cta| cta.press == press);
     if !is_offered {
         bail!("This card does not offer that. `silas show` shows what it offers.");
     }
     print_card(&card);
-    let (recorded, message) = line.decide(&card, verdict)?;
+    let (recorded, message) = line.decide(&card, press)?;
     println!("{message}");
     if !recorded {
         return Ok(ExitCode::FAILURE);
     }
-    let starts_work = card.face.kind == CardKind::Plan && verdict == Verdict::Approved;
+    let is_about_work = matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed);
+    let starts_work = is_about_work && press.verdict() == Some(Verdict::Approved);
     if !starts_work {
         return Ok(ExitCode::SUCCESS);
     }
@@ -313,7 +343,7 @@ fn decide(line: &mut Line<'_>, number: Option<usize>, verdict: Verdict) -> Resul
         println!();
         print_card(&report);
     }
-    Ok(ExitCode::FAILURE)
+    Ok(if work["place"] == "Rehearsed" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn show(line: &mut Line<'_>, number: Option<usize>) -> Result<ExitCode> {
@@ -336,7 +366,7 @@ fn undo(line: &mut Line<'_>) -> Result<ExitCode> {
     let newest = line.all_cards()?.iter().filter(undoable).max_by_key(|card| card.created_at).cloned();
     let card = newest.context("Nothing can be undone: no undo window is open.")?;
     println!("{}", card.face.intent);
-    let (recorded, message) = line.decide(&card, Verdict::Approved)?;
+    let (recorded, message) = line.decide(&card, Press::Approve)?;
     println!("{message}");
     Ok(if recorded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -379,12 +409,13 @@ pub(crate) fn print_card(card: &Card) {
     }
     let offers = card.face.ctas.iter().filter_map(|cta| match cta.press {
         Press::Approve => Some(("approve", cta)),
+        Press::Rehearse => Some(("rehearse", cta)),
         Press::Change => Some(("change", cta)),
         Press::Decline => Some(("decline", cta)),
         Press::Proof | Press::Dismiss => None,
     });
     for (command, cta) in offers.filter(|_| card.face.kind != CardKind::Done && card.state == CardState::Open) {
-        println!("  silas {command:<7} {}", cta.label);
+        println!("  silas {command:<8} {}", cta.label);
     }
 }
 

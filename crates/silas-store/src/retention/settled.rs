@@ -30,12 +30,20 @@ pub(super) fn results(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error
 pub(super) fn tokens(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
     let old: Vec<TokenId> = tx.query(
         "SELECT token_id FROM tokens AS t
-         WHERE expires_at < ?1 AND (kind IN ('plan', 'undo') OR verdict <> 'approved')
+         WHERE expires_at < ?1 AND (kind IN ('plan', 'rehearsal', 'apply', 'undo') OR verdict <> 'approved')
              AND NOT EXISTS (SELECT 1 FROM executions AS e WHERE e.token_id = t.token_id
                  AND (e.ended_at IS NULL OR e.ended_at >= ?1 OR e.undo_until IS NOT NULL))
          ORDER BY expires_at, token_id LIMIT ?2",
         params![before.micros(), ROWS_MAX],
         |row| id(row, "token_id"),
+    )?;
+    // Rehearsals hang on house rules, which stay; they go by themselves.
+    tx.execute(
+        "DELETE FROM executions WHERE id IN (SELECT e.id FROM executions AS e JOIN tokens AS t USING (token_id)
+             WHERE t.kind = 'house_rules' AND e.ended_at < ?1 AND e.undo_until IS NULL
+                 AND e.state NOT IN ('running', 'rehearsed')
+             ORDER BY e.ended_at, e.id LIMIT ?2)",
+        params![before.micros(), ROWS_MAX],
     )?;
     for token in &old {
         tx.execute("DELETE FROM executions WHERE token_id = ?1", params![token.as_str()])?;
