@@ -249,7 +249,7 @@ impl Stream {
                 self.tell("Noted: not like that. Nothing ran. Say it again with what should be different.").await?;
                 Ok("Nothing ran. Say it again with what should be different.".to_owned())
             }
-            Granted::HouseRules => Ok("Signed. Silas does these by itself again.".to_owned()),
+            Granted::HouseRules => Ok("Signed. Silas may do these by itself.".to_owned()),
             Granted::Root(wish) => {
                 if let Some(wish) = wish {
                     self.take_turn(wish).await;

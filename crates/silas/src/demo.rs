@@ -4,6 +4,7 @@
 //! pretended: the bug, the check, the sandbox, the approval, the proof and the undo are real. Only the patch is given,
 //! and the screen says so.
 
+use crate::card_text::print_card;
 use crate::home::Home;
 use crate::terminal::{self, Line};
 use anyhow::{Context, Result, bail};
@@ -105,7 +106,7 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     }
     let card = await_card(&mut line, CardKind::Done)?;
     println!("\nSilas    {}", card.face.intent);
-    terminal::print_card(&card);
+    print_card(&card);
     println!("\nYou      undo (signed by this terminal's key)");
     let (recorded, message) = line.decide(&card, Press::Approve)?;
     println!("Silas    {message}");
@@ -136,7 +137,7 @@ fn await_card(line: &mut Line<'_>, kind: CardKind) -> Result<Card> {
 
 fn show_and_approve(line: &mut Line<'_>, card: &Card) -> Result<()> {
     println!();
-    terminal::print_card(card);
+    print_card(card);
     let label = card.face.ctas.first().map_or("approve", |cta| cta.label.as_str());
     println!("You      {label} (signed by this terminal's key)");
     let (recorded, message) = line.decide(card, Press::Approve)?;

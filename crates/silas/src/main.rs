@@ -4,6 +4,7 @@
 //! key, no socket, no thread. Only this room reads configuration files and environment variables.
 
 mod backup;
+mod card_text;
 mod config;
 mod demo;
 mod device_commands;

@@ -3,13 +3,14 @@
 //! This process holds no key. It shows a card, and asks the launcher's key door to sign exactly that card's offer.
 
 use crate::Command;
+use crate::card_text::{print_card, print_cards};
 use crate::home::Home;
 use crate::known_head;
 use crate::session_commands;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
-use silas_core::card::{Card, CardKind, CardState, Press, Risk};
+use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::key_service::SignBody;
 use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
 use silas_core::session::SessionType;
@@ -373,60 +374,6 @@ fn undo(line: &mut Line<'_>) -> Result<ExitCode> {
 
 pub(crate) fn took(ms: Option<u64>) -> String {
     ms.map_or_else(String::new, |ms| format!("  ({}.{} s)", ms / 1000, ms % 1000 / 100))
-}
-
-fn print_cards(cards: &[Card]) {
-    if cards.is_empty() {
-        println!("Nothing to decide.");
-    }
-    for (n, card) in cards.iter().enumerate() {
-        let parked = if card.state == CardState::Parked { ", parked" } else { "" };
-        println!("{}  {}  ({}{parked})", n + 1, card.face.intent, risk(card.face.risk));
-    }
-}
-
-pub(crate) fn print_card(card: &Card) {
-    println!("{} · {}", risk(card.face.risk), card.face.state);
-    println!("{}", card.face.intent);
-    if let Some(evidence) = &card.face.evidence {
-        println!("  {}", evidence.claim);
-        for caveat in &evidence.caveats {
-            println!("  {caveat}");
-        }
-        for (n, before) in evidence.before.iter().enumerate() {
-            let mark = |passed: bool| if passed { "✓ pass" } else { "✗ fail" };
-            let after = evidence.after.get(n).map_or("", |after| mark(after.passed));
-            println!("  {}: {} → {after}", before.name, mark(before.passed));
-        }
-    }
-    for fact in &card.face.facts {
-        println!("  {:<11} {}", fact.label, fact.text);
-    }
-    for detail in &card.face.details {
-        for line in &detail.lines {
-            println!("  {:<11} {line}", detail.title);
-        }
-    }
-    let offers = card.face.ctas.iter().filter_map(|cta| match cta.press {
-        Press::Approve => Some(("approve", cta)),
-        Press::Rehearse => Some(("rehearse", cta)),
-        Press::Change => Some(("change", cta)),
-        Press::Decline => Some(("decline", cta)),
-        Press::Proof | Press::Dismiss => None,
-    });
-    for (command, cta) in offers.filter(|_| card.face.kind != CardKind::Done && card.state == CardState::Open) {
-        println!("  silas {command:<8} {}", cta.label);
-    }
-}
-
-fn risk(risk: Option<Risk>) -> &'static str {
-    match risk {
-        Some(Risk::Low) => "● Low risk",
-        Some(Risk::Medium) => "◆ Medium risk",
-        Some(Risk::High) => "▲ High risk",
-        Some(Risk::Irreversible) => "⯃ Cannot be undone",
-        None => "Nothing to decide",
-    }
 }
 
 fn print_activity(snapshot: &Value) {

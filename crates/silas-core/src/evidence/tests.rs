@@ -1,6 +1,7 @@
 //! Every road around the signature: each field changed by itself, with and without a fresh signature over the change.
 
 mod bits;
+mod rehearsing;
 
 use super::*;
 use crate::device::{CertificateBody, DeviceKind};

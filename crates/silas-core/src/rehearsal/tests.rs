@@ -13,7 +13,7 @@ fn definition() -> Definition {
 #[test]
 fn every_way_out_of_the_copy_is_seen() {
     assert_eq!(exit_of(&definition()), None);
-    let hosts = vec![HostGrant::parse("example.com").unwrap()];
+    let hosts = vec![HostGrant::parse("example.com:443").unwrap()];
     assert_eq!(exit_of(&Definition { hosts, ..definition() }), Some("the plan reaches a host"));
     let secrets = vec![SecretRef::parse("mail").unwrap()];
     assert_eq!(exit_of(&Definition { secrets, ..definition() }), Some("the plan uses a secret"));

@@ -2,7 +2,7 @@
 //! applied by a decision about exactly what was kept. Every road around that ends in a refusal.
 
 use crate::runner::Case;
-use crate::world::{World, allow, approve, approve_undo, life, offer, signed, work};
+use crate::world::{World, allow, approve, approve_undo, life, now, offer, signed, work};
 use silas_core::evidence::{Evidence, Refusal};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::FailPoint;
@@ -27,6 +27,8 @@ pub(crate) const CASES: &[Case] = &[
     ("a_copy_that_was_tampered_with_is_refused", a_copy_that_was_tampered_with_is_refused),
     ("edits_while_it_waits", edits_while_it_waits),
     ("discarding_leaves_nothing", discarding_leaves_nothing),
+    ("what_waited_long_enough_goes", what_waited_long_enough_goes),
+    ("not_more_wait_than_may", not_more_wait_than_may),
     ("revoked_meanwhile", revoked_meanwhile),
     ("the_plug_is_pulled_around_a_rehearsal", the_plug_is_pulled_around_a_rehearsal),
 ];
@@ -361,6 +363,43 @@ fn discarding_leaves_nothing() {
     let decision = approve_order(&order(&plan, &evidence.execution, &waits), &plan);
     assert!(matches!(launcher.open(&decision).map(drop), Err(Error::NotAvailable(_))));
     assert_eq!(world.read("app.txt"), "old\n");
+}
+
+fn what_waited_long_enough_goes() {
+    let world = World::new();
+    let launcher = world.launcher();
+    let plan = world.one_change();
+    let evidence = rehearsal(&plan);
+    let waits = rehearse(&launcher, &plan, &evidence).unwrap();
+    assert!(waits.until > now() && waits.until.since(now()) <= silas_core::rehearsal::KEPT_FOR);
+    // As if a day had passed.
+    let note = world.data.join(format!("launcher/waiting/{}.json", evidence.execution));
+    let mut known: serde_json::Value = serde_json::from_slice(&std::fs::read(&note).unwrap()).unwrap();
+    known["until"] = serde_json::to_value(now()).unwrap();
+    std::fs::write(&note, known.to_string()).unwrap();
+    let decision = approve_order(&order(&plan, &evidence.execution, &waits), &plan);
+    assert!(matches!(launcher.open(&decision).map(drop), Err(Error::NotAvailable(_))));
+    assert_eq!((state_of(&launcher, &evidence.execution), world.works()), (ExecutionState::Ended, 0));
+    assert!(!note.exists());
+}
+
+fn not_more_wait_than_may() {
+    let world = World::in_memory();
+    let launcher = world.launcher();
+    let plan = world.plan(&["echo new > app.txt"], &[]);
+    let signed = sign_rules(rules(RehearsalBudget { per_day: 1000, ..BUDGET }));
+    let many = silas_core::rehearsal::WAITING_MAX;
+    for n in 0..10 {
+        rehearse(&launcher, &plan, &under(&signed, &plan, n)).unwrap();
+    }
+    let more = sign_rules(rules(RehearsalBudget { per_day: 999, ..BUDGET }));
+    for n in 10..many {
+        rehearse(&launcher, &plan, &under(&more, &plan, n - 10)).unwrap();
+    }
+    let next = under(&more, &plan, 9);
+    assert!(matches!(launcher.open(&next).map(drop), Err(Error::NotAvailable(why)) if why.contains("discard some")));
+    launcher.discard(&under(&signed, &plan, 0).execution).unwrap();
+    launcher.open(&next).unwrap();
 }
 
 fn revoked_meanwhile() {
