@@ -135,14 +135,14 @@ impl Stream {
         let truths: Vec<Recovered> = recovered.to_vec();
         let settling = self.store.write(move |tx| {
             let mut gone = Vec::new();
-            for run in executions::list_in(tx, ExecutionState::Rehearsed)? {
+            for run in executions::list_waiting(tx)? {
                 let truth = truths.iter().find(|truth| truth.execution == run.id).map(|truth| truth.state);
                 let asks = |card: &Card| card.state == CardState::Open && card.offer.is_some();
                 let open: Vec<Card> =
                     cards::find_by_subject(tx, run.id.as_str())?.into_iter().filter(asks).collect();
                 let is_decided = truth == Some(ExecutionState::Applied);
                 let is_asked = truth == Some(ExecutionState::Rehearsed) && !open.is_empty();
-                if is_decided || is_asked || is_being_applied(tx, &run)? {
+                if is_decided || is_asked || executions::is_being_decided(tx, &run)? {
                     continue;
                 }
                 for mut card in open {
@@ -173,10 +173,4 @@ impl Stream {
         }
         Ok(())
     }
-}
-
-/// Whether a decision to apply it was taken and is not carried out yet.
-fn is_being_applied(tx: &ReadTx<'_>, run: &executions::Execution) -> Result<bool, silas_store::Error> {
-    let of_item = executions::list_in(tx, ExecutionState::Running)?;
-    Ok(of_item.iter().any(|other| other.work_item == run.work_item && other.id != run.id))
 }

@@ -77,9 +77,9 @@ pub fn set_state(tx: &mut Tx<'_>, execution: &ExecutionId, to: ExecutionState, a
     Ok(n_changed == 1)
 }
 
-/// How many executions are in a state.
-pub fn count_in(tx: &ReadTx<'_>, state: ExecutionState) -> Result<u32, Error> {
-    let n = tx.query_one("SELECT count(*) FROM executions WHERE state = ?1", params![to_word(&state)?], |row| {
+/// How many results wait for a decision.
+pub fn count_waiting(tx: &ReadTx<'_>) -> Result<u32, Error> {
+    let n = tx.query_one("SELECT count(*) FROM executions WHERE state = 'rehearsed'", params![], |row| {
         Ok(row.get::<_, u32>(0)?)
     })?;
     Ok(n.unwrap_or(0))
@@ -96,14 +96,24 @@ pub fn count_since(tx: &ReadTx<'_>, token: &TokenId, now: Timestamp, span: Durat
     Ok(n.unwrap_or(0))
 }
 
-/// The executions in a state, oldest first.
-pub fn list_in(tx: &ReadTx<'_>, state: ExecutionState) -> Result<Vec<Execution>, Error> {
+/// What waits for a decision, oldest first.
+pub fn list_waiting(tx: &ReadTx<'_>) -> Result<Vec<Execution>, Error> {
     tx.query(
         "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
-             changeset FROM executions WHERE state = ?1 ORDER BY started_at, id LIMIT ?2",
-        params![to_word(&state)?, EXECUTIONS_MAX],
+             changeset FROM executions WHERE state = 'rehearsed' ORDER BY started_at, id LIMIT ?1",
+        params![EXECUTIONS_MAX],
         stored,
     )
+}
+
+/// Whether something else than this is under way for its item: a decision about it that was taken and is not carried out.
+pub fn is_being_decided(tx: &ReadTx<'_>, execution: &Execution) -> Result<bool, Error> {
+    let other = tx.query_one(
+        "SELECT id FROM executions WHERE work_item_id = ?1 AND id <> ?2 AND state = 'running' LIMIT 1",
+        params![execution.work_item.as_str(), execution.id.as_str()],
+        |row| Ok(row.get::<_, String>(0)?),
+    )?;
+    Ok(other.is_some())
 }
 
 /// Keeps what came of it. `undo_until` of `None` closes the window.

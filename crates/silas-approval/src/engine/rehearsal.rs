@@ -23,7 +23,7 @@ impl Engine {
     /// budget has room. The refusal says why the owner has to be asked instead.
     pub fn rehearse(&self, tx: &mut Tx<'_>, item: &WorkItem) -> Result<Result<Approved<Rehearsal>, Refusal>, Error> {
         let now = self.now(tx)?;
-        if executions::count_in(tx, ExecutionState::Rehearsed)? >= WAITING_MAX {
+        if executions::count_waiting(tx)? >= WAITING_MAX {
             return Ok(Err(Refusal::TooManyWait));
         }
         let mut refusal = Refusal::NoToken;

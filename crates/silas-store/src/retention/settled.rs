@@ -39,11 +39,9 @@ pub(super) fn tokens(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error>
     )?;
     // Rehearsals hang on house rules, which stay; they go by themselves.
     tx.execute(
-        "DELETE FROM executions WHERE id IN (SELECT e.id FROM executions AS e
-             WHERE e.state IN ('ended', 'applied', 'undone') AND e.started_at < ?1 AND e.ended_at < ?1
-                 AND e.undo_until IS NULL
-                 AND (SELECT kind FROM tokens AS t WHERE t.token_id = e.token_id) = 'house_rules'
-             LIMIT ?2)",
+        "DELETE FROM executions WHERE id IN (SELECT id FROM executions
+             WHERE token_id IN (SELECT token_id FROM tokens WHERE kind = 'house_rules')
+                 AND state IN ('ended', 'applied', 'undone') AND ended_at < ?1 AND undo_until IS NULL LIMIT ?2)",
         params![before.micros(), ROWS_MAX],
     )?;
     for token in &old {
