@@ -1,36 +1,15 @@
-"""The peers of bench/queue, each at full durability (synchronous=FULL), counted like ours: put, take and acknowledge."""
-import os, sys, threading, time
+"""One peer of bench/queue at full durability (synchronous=FULL): put, take and acknowledge, for as many seconds as each
+line of the input says, from as many threads. Answers with how many there were, and in how many seconds."""
+import sys, threading, time
 
-place, span, producers = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+name, path, n_threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 BODY = "about a hundred bytes, which is what a message or a small row of the product has, more or less"
 
 
-def measure(what, n_threads, make):
-    counts, failures = [0] * n_threads, []
-    until = time.monotonic() + span
-
-    def work(n):
-        try:
-            once = make(n)
-            while time.monotonic() < until:
-                once()
-                counts[n] += 1
-        except Exception as failure:  # a peer that cannot do this many at once is told, not hidden
-            failures.append(failure)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(n_threads)]
-    started = time.monotonic()
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
-    rate = sum(counts) / (time.monotonic() - started)
-    note = f"  ({len(failures)} threads failed: {failures[0]})" if failures else ""
-    print(f"{what:<44} {rate:>12.0f}{note}", flush=True)
-
-
-def litequeue(path):
+def litequeue():
     from litequeue import LiteQueue
 
-    def make(_):
+    def make():
         queue = LiteQueue(path, timeout=30)
         queue.conn.execute("PRAGMA synchronous=FULL")
 
@@ -45,7 +24,7 @@ def litequeue(path):
     return make
 
 
-def huey(path):
+def huey():
     from huey.storage import SqliteStorage
 
     storage = SqliteStorage(filename=path, fsync=True)
@@ -54,10 +33,10 @@ def huey(path):
         storage.enqueue(BODY.encode())
         storage.dequeue()  # takes and removes in one step: there is no acknowledgement
 
-    return lambda _: once
+    return lambda: once
 
 
-def persist_queue(path):
+def persist_queue():
     import persistqueue
 
     queue = persistqueue.SQLiteAckQueue(path, multithreading=True)
@@ -69,13 +48,46 @@ def persist_queue(path):
         queue.put(BODY)
         queue.ack(queue.get())
 
-    return lambda _: once
+    return lambda: once
 
 
-for name, peer in (("litequeue", litequeue), ("huey (no acknowledgement)", huey), ("persist-queue", persist_queue)):
-    for n_threads in (1, producers):
-        path = os.path.join(place, f"{name.split()[0]}-{n_threads}")
+class Producer(threading.Thread):
+    """Lives through all turns: a connection to SQLite belongs to the thread that opened it."""
+
+    def __init__(self, make):
+        super().__init__(daemon=True)
+        self.make, self.go, self.done, self.count, self.until = make, threading.Event(), threading.Event(), 0, 0.0
+        self.failure = None
+
+    def run(self):
         try:
-            measure(f"{name}, {n_threads} at once", n_threads, peer(path))
-        except ImportError:
-            print(f"{name}: not installed")
+            once = self.make()
+            while self.go.wait():
+                self.go.clear()
+                while self.count == 0 or time.monotonic() < self.until:
+                    once()
+                    self.count += 1
+                self.done.set()
+        except Exception as failure:  # told, not hidden
+            self.failure = failure
+            self.done.set()
+
+    def turn(self, until):
+        self.count, self.until = 0, until
+        self.done.clear()
+        self.go.set()
+
+
+make = {"litequeue": litequeue, "huey": huey, "persist-queue": persist_queue}[name]()
+producers = [Producer(make) for _ in range(n_threads)]
+for producer in producers:
+    producer.start()
+for line in sys.stdin:
+    started = time.monotonic()
+    for producer in producers:
+        producer.turn(started + float(line))
+    for producer in producers:
+        producer.done.wait()
+        if producer.failure is not None:
+            sys.exit(f"{name}: {producer.failure!r}")
+    print(sum(producer.count for producer in producers), time.monotonic() - started, flush=True)

@@ -1,168 +1,170 @@
-//! Put, lease and acknowledge, each durable by itself: our queue beside plain SQLite and, given a Python that has them,
-//! beside litequeue, huey and persist-queue, all in one run and on one disk.
+//! Put, lease and acknowledge, each committed and synced by itself: our queue beside plain SQLite and, given a Python that
+//! has them, beside litequeue, huey and persist-queue.
 //!
-//! Prints numbers and judges none. A line counts whole messages: three synced steps each.
+//! Prints numbers and judges none. A shared disk changes its speed by a factor of ten within seconds, so everybody has a
+//! short turn in each of many rounds, and what is compared are the turns of one round.
 
-use anyhow::{Context, Result};
-use rusqlite::{Connection, params};
-use silas_core::{Clock, MessageId, Random, Timestamp};
-use silas_store::queue::{self, Kind, Name, NewMessage};
-use silas_store::{Commit, Store};
+mod ours;
+mod peers;
+mod plain;
+
+use anyhow::Result;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long each line is measured.
-const SPAN: Duration = Duration::from_secs(3);
 const PRODUCERS: usize = 16;
+/// How many rounds there are and how long a turn is. Alone it is short, so that all turns of a round meet the same machine.
+/// Together it is long: plain SQLite sleeps while it waits for a lock, and a turn ends only with its last sleeper.
+const ALONE: (usize, Duration) = (200, Duration::from_millis(20));
+const TOGETHER: (usize, Duration) = (4, Duration::from_secs(3));
 const BODY: &str = "about a hundred bytes, which is what a message or a small row of the product has, more or less";
-/// The peers, at the same durability; handed to Python as they stand.
-const PEERS: &str = include_str!("../peers.py");
+
+/// What came of one turn.
+struct Turn {
+    n_messages: u64,
+    secs: f64,
+    /// How much of it the producer stood in line for a processor. Known where all the work is done on its own thread.
+    secs_in_line: Option<f64>,
+}
+
+/// One line of the table.
+struct Contender {
+    name: String,
+    turn: Box<dyn FnMut(Duration) -> Result<Turn>>,
+    turns: Vec<Turn>,
+}
+
+impl Contender {
+    fn new(name: impl Into<String>, turn: impl FnMut(Duration) -> Result<Turn> + 'static) -> Self {
+        Contender { name: name.into(), turn: Box::new(turn), turns: Vec::new() }
+    }
+
+    /// Messages a second over all turns.
+    fn overall(&self) -> f64 {
+        self.n_messages() / self.turns.iter().map(|turn| turn.secs).sum::<f64>()
+    }
+
+    /// The same without the time in line, which neighbours on the machine cause and which makes all contenders alike.
+    fn at_work(&self) -> Option<f64> {
+        let secs = self.turns.iter().map(|turn| Some(turn.secs - turn.secs_in_line?)).sum::<Option<f64>>()?;
+        Some(self.n_messages() / secs)
+    }
+
+    fn n_messages(&self) -> f64 {
+        self.turns.iter().map(|turn| turn.n_messages as f64).sum()
+    }
+
+    /// Messages a second of single turns: of the slow ones, of most, of the fast ones.
+    fn percentiles(&self) -> [f64; 3] {
+        let mut rates: Vec<f64> = self.turns.iter().map(|turn| turn.n_messages as f64 / turn.secs).collect();
+        rates.sort_by(f64::total_cmp);
+        [10, 50, 90].map(|percent| rates[rates.len() * percent / 100])
+    }
+}
 
 fn main() -> Result<()> {
     let mut args = std::env::args_os().skip(1).map(PathBuf::from);
     let place = tempfile::tempdir_in(args.next().map_or_else(std::env::current_dir, Ok)?)?;
-    println!("{:<44} {:>12}", "", "messages/s");
-    sync_floor(&place.path().join("floor"))?;
-    for n_producers in [1, PRODUCERS] {
-        plain(&place.path().join(format!("plain-{n_producers}.sqlite")), n_producers)?;
-        ours(&place.path().join(format!("store-{n_producers}")), n_producers)?;
+    let python = args.next();
+    if python.is_none() {
+        println!("(litequeue, huey and persist-queue: name a Python that has them as the second argument)");
     }
-    match args.next() {
-        Some(python) => peers(&python, place.path()),
-        None => {
-            println!("(litequeue, huey and persist-queue: name a Python that has them as the second argument)");
-            Ok(())
+    for (n_producers, (n_rounds, turn)) in [(1, ALONE), (PRODUCERS, TOGETHER)] {
+        let dir = place.path().join(n_producers.to_string());
+        std::fs::create_dir(&dir)?;
+        let mut contenders = vec![plain::bare(&dir, n_producers)?, floor(&dir)?, plain::alike(&dir, n_producers)?];
+        contenders.extend(ours::contenders(&dir, n_producers)?);
+        if let Some(python) = &python {
+            contenders.extend(peers::contenders(python, &dir, n_producers)?);
         }
+        for _ in 0..n_rounds {
+            for contender in &mut contenders {
+                let done = (contender.turn)(turn)?;
+                contender.turns.push(done);
+            }
+        }
+        print(n_producers, &contenders);
     }
-}
-
-/// What the disk can do at most: three small appends with a sync each.
-fn sync_floor(path: &Path) -> Result<()> {
-    let mut file = std::fs::File::create(path)?;
-    measure("disk: three appends with fdatasync", 1, |_, _| {
-        for _ in 0..3 {
-            file_append(&mut file.try_clone()?)?;
-        }
-        Ok(())
-    })?;
-    file.flush()?;
     Ok(())
 }
 
-fn file_append(file: &mut std::fs::File) -> Result<()> {
-    file.write_all(&[7; 4096])?;
-    Ok(file.sync_data()?)
+/// The first line is what the others are compared with, over all their turns.
+fn print(n_producers: usize, contenders: &[Contender]) {
+    let what = format!("{n_producers} at once, messages a second");
+    println!(
+        "\n{what:<50} {:>7} {:>7} {:>7} {:>7} {:>6} {:>8} {:>6}",
+        "p10", "p50", "p90", "all", "ratio", "at work", "ratio"
+    );
+    let first = &contenders[0];
+    for contender in contenders {
+        let ([low, middle, high], all) = (contender.percentiles(), contender.overall());
+        print!("{:<50} {low:>7.0} {middle:>7.0} {high:>7.0} {all:>7.0}", contender.name);
+        print!(" {:>6.2}", all / first.overall());
+        match (contender.at_work(), first.at_work()) {
+            (Some(own), Some(first)) => println!(" {own:>8.0} {:>6.2}", own / first),
+            _ => println!(" {:>8} {:>6}", "-", "-"),
+        }
+    }
 }
 
-/// The least that a durable queue in SQLite does: no order per key, no fence, no memory of what was done.
-fn plain(path: &Path, n_producers: usize) -> Result<()> {
-    let open = || -> Result<Connection> {
-        let connection = Connection::open(path)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.busy_timeout(Duration::from_secs(30))?;
-        Ok(connection)
+/// What one who syncs three times for a message can reach at most: blocks of a file that exists are written over, as in a
+/// write-ahead log that began anew.
+fn floor(dir: &Path) -> Result<Contender> {
+    use std::io::{Seek, SeekFrom};
+    const BLOCKS: u64 = 1024;
+    let mut file = std::fs::File::create(dir.join("floor"))?;
+    file.write_all(&vec![0; 4096 * BLOCKS as usize])?;
+    file.sync_all()?;
+    let file = std::sync::Mutex::new((file, 0));
+    Ok(Contender::new("disk: three times 4 KiB and fdatasync, one thread", move |span| {
+        send(1, span, |_| {
+            let mut file = file.lock().map_err(|_| anyhow::anyhow!("a producer panicked"))?;
+            let (file, n_syncs) = &mut *file;
+            for _ in 0..3 {
+                file.seek(SeekFrom::Start(*n_syncs % BLOCKS * 4096))?;
+                file.write_all(&[*n_syncs as u8; 4096])?;
+                file.sync_data()?;
+                *n_syncs += 1;
+            }
+            Ok(())
+        })
+    }))
+}
+
+/// Sends messages for the span, from as many threads, each with its number; one at least, also where a thread came late to
+/// its turn.
+fn send(n_threads: usize, span: Duration, one: impl Fn(usize) -> Result<()> + Sync) -> Result<Turn> {
+    let n_sent = AtomicU64::new(0);
+    let started = Instant::now();
+    let producer = |thread| -> Result<(f64, f64)> {
+        let (begun, in_line) = (Instant::now(), secs_in_line()?);
+        loop {
+            one(thread)?;
+            n_sent.fetch_add(1, Ordering::Relaxed);
+            if started.elapsed() >= span {
+                return Ok((begun.elapsed().as_secs_f64(), secs_in_line()? - in_line));
+            }
+        }
     };
-    open()?.execute_batch(
-        "CREATE TABLE q (id INTEGER PRIMARY KEY, body TEXT, state INTEGER); CREATE INDEX ready ON q (state, id);",
-    )?;
-    let connections: Vec<std::sync::Mutex<Connection>> =
-        (0..n_producers).map(|_| open().map(std::sync::Mutex::new)).collect::<Result<_>>()?;
-    measure(&format!("plain SQLite, FULL, {n_producers} at once"), n_producers, |producer, _| {
-        let connection = connections[producer].lock().map_err(|_| anyhow::anyhow!("a producer failed"))?;
-        connection.prepare_cached("INSERT INTO q (body, state) VALUES (?1, 0)")?.execute(params![BODY])?;
-        let lease =
-            "UPDATE q SET state = 1 WHERE id = (SELECT id FROM q WHERE state = 0 ORDER BY id LIMIT 1) RETURNING id";
-        let id: i64 = connection.prepare_cached(lease)?.query_row([], |row| row.get(0))?;
-        connection.prepare_cached("DELETE FROM q WHERE id = ?1")?.execute(params![id])?;
-        Ok(())
+    let spent: Vec<(f64, f64)> = std::thread::scope(|scope| {
+        let producer = &producer;
+        let threads: Vec<_> = (0..n_threads).map(|thread| scope.spawn(move || producer(thread))).collect();
+        let joined =
+            threads.into_iter().map(|thread| thread.join().map_err(|_| anyhow::anyhow!("a producer panicked"))?);
+        joined.collect::<Result<_>>()
+    })?;
+    let n_messages = n_sent.into_inner();
+    Ok(match spent[..] {
+        [(secs, in_line)] => Turn { n_messages, secs, secs_in_line: Some(in_line) },
+        _ => Turn { n_messages, secs: started.elapsed().as_secs_f64(), secs_in_line: None },
     })
 }
 
-fn ours(path: &Path, n_producers: usize) -> Result<()> {
-    let store = Store::open(path, Arc::new(NoRandom), Arc::new(SystemClock))?;
-    let known = store.n_durable_commits();
-    let started = Instant::now();
-    measure(&format!("silas, durable, {n_producers} at once"), n_producers, |producer, n| {
-        let id = MessageId::parse(&format!("msg-{n_producers}-{producer}-{n}"))?;
-        let message = NewMessage {
-            trace: id.clone(),
-            id,
-            queue: Name::Turns,
-            key: format!("{producer}-{n}"),
-            kind: Kind::UserMessage,
-            body: serde_json::json!(BODY),
-        };
-        store.write(move |tx| Ok(Commit(queue::enqueue(tx, &message)?))).wait()?;
-        let holder = format!("holder-{producer}");
-        let leasing = store.write(move |tx| {
-            Ok(Commit(queue::lease(tx, Name::Turns, &holder, SystemClock.now(), Duration::from_secs(60), 1)?))
-        });
-        let leased = leasing.wait()?.pop().context("a message that was put can be leased")?;
-        let acked = store.write(move |tx| Ok(Commit(queue::ack(tx, &leased.lease, "bench")?))).wait()?;
-        anyhow::ensure!(acked, "a lease that nobody took can be acknowledged");
-        Ok(())
-    })?;
-    let commits = (store.n_durable_commits() - known) as f64 / started.elapsed().as_secs_f64();
-    println!("{:<44} {commits:>12.0}", "    synced commits a second");
-    Ok(())
-}
-
-fn peers(python: &Path, place: &Path) -> Result<()> {
-    let run = std::process::Command::new(python)
-        .args(["-c", PEERS])
-        .arg(place)
-        .arg(SPAN.as_secs().to_string())
-        .arg(PRODUCERS.to_string())
-        .status()
-        .context("that Python cannot be started")?;
-    anyhow::ensure!(run.success(), "the peers ended with {run}");
-    Ok(())
-}
-
-/// Repeats something for the span, from as many threads, and reports how often it was done.
-fn measure(what: &str, n_threads: usize, once: impl Fn(usize, u64) -> Result<()> + Sync) -> Result<()> {
-    let done = AtomicU64::new(0);
-    let started = Instant::now();
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..n_threads)
-            .map(|thread| {
-                let (once, done) = (&once, &done);
-                scope.spawn(move || -> Result<()> {
-                    let mut n = 0;
-                    while started.elapsed() < SPAN {
-                        once(thread, n)?;
-                        n += 1;
-                    }
-                    done.fetch_add(n, Ordering::Relaxed);
-                    Ok(())
-                })
-            })
-            .collect();
-        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| anyhow::anyhow!("a thread failed"))?)
-    })?;
-    let per_second = done.load(Ordering::Relaxed) as f64 / started.elapsed().as_secs_f64();
-    println!("{what:<44} {per_second:>12.0}");
-    Ok(())
-}
-
-struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> Timestamp {
-        let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        Timestamp::EPOCH.plus(since_1970)
-    }
-}
-
-/// Nothing that is measured here asks for random bytes.
-struct NoRandom;
-
-impl Random for NoRandom {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(0);
-    }
+/// How long this thread could have run and was not let to, ever since, as the kernel counts it.
+fn secs_in_line() -> Result<f64> {
+    let counted = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    let nanos: u64 = counted.split_whitespace().nth(1).unwrap_or_default().parse()?;
+    Ok(nanos as f64 / 1e9)
 }

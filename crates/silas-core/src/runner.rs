@@ -72,6 +72,9 @@ const HARMLESS: [&str; 11] = [
     "NODE_ENV",
 ];
 
+/// Where the programs of the system lie, which no command can write. By another path it may be anybody's program.
+const SYSTEM: [&str; 3] = ["/usr/bin/", "/usr/local/bin/", "/bin/"];
+
 /// The known runner that a command is one run of.
 pub fn known(command: &Command) -> Option<Invocation> {
     let mut commands = shell::commands(command)?;
@@ -107,17 +110,18 @@ fn directory(commands: &[Simple]) -> Option<Option<String>> {
 
 fn recognise(words: &[&str]) -> Option<Invocation> {
     let (program, rest) = words.split_first()?;
+    let (place, program) = SYSTEM.iter().find_map(|at| Some((*at, program.strip_prefix(at)?))).unwrap_or(("", program));
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let found = |runner: Runner, program: &str, args: &[&str]| Invocation {
         runner,
         cwd: None,
         env: Vec::new(),
-        program: program.to_owned(),
+        program: format!("{place}{program}"),
         options: Vec::new(),
         args: owned(args),
         is_module: false,
     };
-    match (*program, rest) {
+    match (program, rest) {
         ("pytest" | "py.test" | "pytest-3", args) => Some(found(Runner::Pytest, "python3", args)),
         ("cargo", ["test" | "t", args @ ..]) => Some(found(Runner::Cargo, "cargo", args)),
         ("go", ["test", args @ ..]) => Some(found(Runner::Go, "go", args)),

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::write::Durability;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -97,6 +98,9 @@ fn open_and_look(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
 fn set_up(connection: &Connection) -> Result<(), Error> {
     connection.busy_timeout(LOCK_WAIT_MAX)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // A plan may not depend on what is bound. SQLite would otherwise plan anew at each use of a statement about a table
+    // with a partial index, which takes longer than running it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     // Statement journals stay in memory: a confined process has no temporary directory to write to.
@@ -149,3 +153,6 @@ pub(crate) fn end_process_if_io(error: &rusqlite::Error) {
         std::process::abort();
     }
 }
+
+#[cfg(test)]
+mod tests;

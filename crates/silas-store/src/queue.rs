@@ -116,7 +116,7 @@ pub fn enqueue(tx: &mut Tx<'_>, message: &NewMessage) -> Result<bool, Error> {
     }
     let n_waiting: u32 = tx
         .query_one(
-            "SELECT count(*) FROM queue WHERE queue = ?1 AND key = ?2 AND state <> 'dead'",
+            "SELECT count(*) FROM queue WHERE queue = ?1 AND key = ?2 AND is_dead = 0",
             params![to_word(&message.queue)?, message.key],
             |row| Ok(row.get(0)?),
         )?
@@ -149,7 +149,7 @@ pub fn enqueue_leased(tx: &mut Tx<'_>, message: &NewMessage, holder: &str, until
     }
     let n_earlier: u32 = tx
         .query_one(
-            "SELECT count(*) FROM queue WHERE queue = ?1 AND key = ?2 AND state <> 'dead' AND message_id <> ?3",
+            "SELECT count(*) FROM queue WHERE queue = ?1 AND key = ?2 AND is_dead = 0 AND message_id <> ?3",
             params![to_word(&message.queue)?, message.key, message.id.as_str()],
             |row| Ok(row.get(0)?),
         )?
@@ -173,9 +173,9 @@ pub fn lease(
 ) -> Result<Vec<Leased>, Error> {
     let mut taken = tx.query(
         "SELECT message_id, key, kind, body, trace_id, attempts FROM queue AS m
-         WHERE queue = ?1 AND state <> 'dead' AND (CASE state WHEN 'ready' THEN available_at ELSE lease_until END) <= ?2
+         WHERE queue = ?1 AND is_dead = 0 AND (CASE state WHEN 'ready' THEN available_at ELSE lease_until END) <= ?2
              AND NOT EXISTS (SELECT 1 FROM queue AS earlier WHERE earlier.queue = m.queue AND earlier.key = m.key
-                 AND earlier.state <> 'dead' AND earlier.enqueued_seq < m.enqueued_seq)
+                 AND earlier.is_dead = 0 AND earlier.enqueued_seq < m.enqueued_seq)
          ORDER BY enqueued_seq LIMIT ?3",
         params![to_word(&queue)?, now.micros(), limit],
         |row| {
@@ -254,7 +254,8 @@ pub fn nack(tx: &mut Tx<'_>, lease: &Lease, now: Timestamp, backoff: Backoff) ->
     tx.note_queue();
     if attempts >= ATTEMPTS_MAX {
         tx.execute(
-            "UPDATE queue SET state = 'dead', lease_holder = NULL, lease_until = NULL WHERE message_id = ?1",
+            "UPDATE queue SET state = 'dead', is_dead = 1, lease_holder = NULL, lease_until = NULL
+             WHERE message_id = ?1",
             params![lease.message.as_str()],
         )?;
         return Ok(Nacked::Dead);
@@ -280,7 +281,7 @@ impl Backoff {
 pub fn take_key(tx: &mut Tx<'_>, queue: Name, key: &str, consumer: &str) -> Result<Vec<NewMessage>, Error> {
     let taken = tx.query(
         "SELECT message_id, queue, key, kind, body, trace_id FROM queue
-         WHERE queue = ?1 AND key = ?2 AND state <> 'dead' AND lease_holder IS NULL ORDER BY enqueued_seq LIMIT ?3",
+         WHERE queue = ?1 AND key = ?2 AND is_dead = 0 AND lease_holder IS NULL ORDER BY enqueued_seq LIMIT ?3",
         params![to_word(&queue)?, key, KEY_MESSAGES_MAX],
         |row| {
             Ok(NewMessage {
@@ -306,7 +307,7 @@ pub fn requeue_leased(tx: &mut Tx<'_>) -> Result<usize, Error> {
     tx.note_queue();
     tx.execute(
         "UPDATE queue SET state = 'ready', lease_holder = NULL, lease_until = NULL, fence = fence + 1
-         WHERE state = 'leased'",
+         WHERE queue IN ('turns', 'work', 'waiting') AND is_dead = 0 AND state = 'leased'",
         [],
     )
 }
@@ -315,9 +316,9 @@ pub fn requeue_leased(tx: &mut Tx<'_>) -> Result<usize, Error> {
 pub fn next_due(tx: &ReadTx<'_>, queue: Name) -> Result<Option<Timestamp>, Error> {
     let due: Option<Option<i64>> = tx.query_one(
         "SELECT min(CASE state WHEN 'ready' THEN available_at ELSE lease_until END) FROM queue AS m
-         WHERE queue = ?1 AND state <> 'dead'
+         WHERE queue = ?1 AND is_dead = 0
              AND NOT EXISTS (SELECT 1 FROM queue AS earlier WHERE earlier.queue = m.queue AND earlier.key = m.key
-                 AND earlier.state <> 'dead' AND earlier.enqueued_seq < m.enqueued_seq)",
+                 AND earlier.is_dead = 0 AND earlier.enqueued_seq < m.enqueued_seq)",
         params![to_word(&queue)?],
         |row| Ok(row.get(0)?),
     )?;

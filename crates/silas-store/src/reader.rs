@@ -1,9 +1,10 @@
-//! Looking at the database: a few read-only connections, each on its own thread.
+//! Looking at the database: a few read-only connections, and as many threads to use them.
 //!
-//! A look is one closure over one consistent state. It cannot change anything, and waits for no writer.
+//! A look is one closure over one consistent state. It cannot change anything, and waits for no writer. A caller that
+//! blocks until its answer comes looks itself if a connection is free; nobody else's look, that may take long.
 
-use crate::lanes::{Lane, Queue, Refused};
-use crate::pending::Reply;
+use crate::lanes::{Lane, Queue, Refused, Ticket};
+use crate::pending::{Help, Reply};
 use crate::{Agent, Error, Pending, ReadTx, connect};
 use rusqlite::Connection;
 use std::marker::PhantomData;
@@ -23,8 +24,10 @@ pub struct Reader<D = Agent> {
 
 type Job = Box<dyn FnOnce(Result<&Connection, Error>) + Send>;
 
+type Looks = Queue<Job, Connection>;
+
 struct Threads {
-    queue: Arc<Queue<Job>>,
+    queue: Arc<Looks>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -35,13 +38,14 @@ impl<D> Reader<D> {
         while connections.len() < READERS {
             connections.push(connect::for_reading(path)?);
         }
-        let queue = Arc::new(Queue::new());
+        let queue: Arc<Looks> = Arc::new(Queue::new());
         let mut threads = Threads { queue: queue.clone(), threads: Vec::new() };
         for connection in connections {
+            queue.add_seat(connection);
             let queue = queue.clone();
             let thread = std::thread::Builder::new()
                 .name("store-reader".to_owned())
-                .spawn(move || run(&connection, &queue))
+                .spawn(move || run(&queue))
                 .map_err(|source| Error::File { path: path.to_owned(), source })?;
             threads.threads.push(thread);
         }
@@ -60,10 +64,13 @@ impl<D> Reader<D> {
             // Nobody may be waiting any more.
             let _ = reply.send(answer);
         });
-        if let Err((refused, job)) = self.threads.queue.push(Lane::Interactive, job) {
-            job(Err(refused.into()));
+        match self.threads.queue.push(Lane::Interactive, job) {
+            Ok(ticket) => pending.waiting_at(self.threads.queue.clone(), ticket),
+            Err((refused, job)) => {
+                job(Err(refused.into()));
+                pending
+            }
         }
-        pending
     }
 }
 
@@ -82,9 +89,23 @@ impl From<Refused> for Error {
     }
 }
 
-fn run(connection: &Connection, queue: &Queue<Job>) {
-    while let Some((_, job)) = queue.take(1).pop() {
-        job(Ok(connection));
+fn run(queue: &Looks) {
+    while let Some((connection, jobs)) = queue.take(1) {
+        for (_, job) in jobs {
+            job(Ok(&connection));
+        }
+        queue.give_back(connection);
+    }
+    drop(queue.retire());
+}
+
+impl Help for Looks {
+    fn help(&self, ticket: Ticket) -> bool {
+        self.take_only(ticket).is_some_and(|(connection, job)| {
+            job(Ok(&connection));
+            self.give_back(connection);
+            true
+        })
     }
 }
 
@@ -100,7 +121,8 @@ impl Drop for Threads {
         self.queue.close();
         for thread in self.threads.drain(..) {
             // A look may have held the last handle; a thread cannot wait for itself.
-            if thread.thread().id() != std::thread::current().id() && thread.join().is_err() {
+            let is_own = thread.thread().id() == std::thread::current().id() || self.queue.is_held_here();
+            if !is_own && thread.join().is_err() {
                 tracing::error!("a reader of the store panicked");
             }
         }

@@ -72,6 +72,15 @@ impl Store {
         self.inner.agent.write(change)
     }
 
+    /// Changes something of the agent's and blocks until it is done; see [`Database::write_and_wait`].
+    pub fn write_and_wait<T, F>(&self, change: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut Tx<'_>) -> Result<Commit<T>, Abort> + Send + 'static,
+    {
+        self.inner.agent.write_and_wait(change)
+    }
+
     /// Changes something that may be lost with the power, though not with the process.
     pub fn write_buffered<T, F>(&self, change: F) -> Pending<T>
     where

@@ -146,8 +146,8 @@ impl<'c, D> Tx<'c, D> {
         Ok(n_pages)
     }
 
-    /// Runs on the writer's thread once this change is on disk, before its answer leaves. It must be short, and it is
-    /// dropped if the change is undone.
+    /// Runs on whichever thread holds the writer once this change is on disk, before its answer leaves. It must be short,
+    /// and it is dropped if the change is undone.
     pub fn after_commit(&mut self, hook: impl FnOnce() + Send + 'static) {
         self.effects.after_commit.push(Box::new(hook));
     }

@@ -1,16 +1,21 @@
-//! The one writer of a file: a thread that runs waiting closures in groups, one commit for each group.
+//! The one writer of a file: runs waiting closures in groups, one commit for each group.
 //!
-//! Every closure has its own savepoint, so an error or a panic undoes that closure and no other. Some failures end the
-//! whole transaction (a full disk, `OR ROLLBACK`): then its members run again, one by one, and only the guilty one fails.
+//! It is a seat rather than a thread. A thread of the store takes it when closures wait; so may a caller that blocks
+//! until its answer comes, if the writer is free: it runs the group that its own closure is in, under the same rules.
+//!
+//! Every closure has its own savepoint, so an error or a panic undoes that closure and no other; one that is alone has the
+//! whole transaction for that. Some failures end the whole transaction (a full disk, `OR ROLLBACK`): then its members run
+//! again, one by one, and only the guilty one fails.
 //!
 //! Architecture invariant: an answer leaves after COMMIT, never before. A durable commit syncs the whole write-ahead log,
 //! so everything that was committed earlier is durable with it.
 
 use crate::Error;
-use crate::checkpoint::Checkpointer;
+use crate::checkpoint::{Checkpointer, LogLength};
 use crate::connect;
-use crate::lanes::{Lane, Queue};
+use crate::lanes::{Queue, Taken, Ticket};
 use crate::lock::Lock;
+use crate::pending::Help;
 use crate::tx::{Effects, Tx};
 use crate::write::{Durability, Ending, Job, Member};
 use rusqlite::Connection;
@@ -27,23 +32,26 @@ const GROUP_MAX: usize = 64;
 /// After this long the group is committed and the rest waits for the next one, so that nobody waits long for neighbours.
 const GROUP_TIME_MAX: Duration = Duration::from_millis(2);
 
-pub(crate) struct Writer<D> {
+pub(crate) struct Writer {
     pub(crate) connection: Connection,
     /// What `PRAGMA synchronous` of the connection stands at.
     pub(crate) synced: Durability,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
-    pub(crate) queue: Arc<Queue<Job<D>>>,
-    /// The last ledger entry on disk; stays 0 in a file without a ledger. Only this thread sends.
+    /// The last ledger entry on disk; stays 0 in a file without a ledger. Only the writer sends.
     pub(crate) head: watch::Sender<u64>,
-    /// Counts commits that changed the durable queue; stays 0 in a file without one. Only this thread sends.
+    /// Counts commits that changed the durable queue; stays 0 in a file without one. Only the writer sends.
     pub(crate) queue_changes: watch::Sender<u64>,
     /// Commits that were synced and kept something, of all files together.
     pub(crate) n_durable_commits: Arc<AtomicU64>,
     pub(crate) checkpointer: Checkpointer,
-    /// Held as long as this thread can write.
+    pub(crate) log: LogLength,
+    /// Held as long as anybody can write.
     pub(crate) lock: Arc<Lock>,
 }
+
+pub(crate) type Jobs<D> = Queue<Job<D>, Box<Writer>>;
+type Group<D> = Vec<Taken<Job<D>>>;
 
 /// The group's transaction is gone, with everything that its members did.
 struct Lost {
@@ -52,62 +60,49 @@ struct Lost {
     reason: String,
 }
 
-impl<D: 'static> Writer<D> {
-    fn run(mut self) {
-        loop {
-            let group = self.queue.take(GROUP_MAX);
-            if group.is_empty() {
-                break;
-            }
-            self.settle(group);
-            self.checkpointer.wake_if_due();
-        }
-        // Connections close before the lock opens the door to the next process.
-        self.checkpointer.stop();
-        drop(self.connection);
-        drop(self.lock);
-    }
-
-    /// Brings every job of the group to its answer, or puts it back into the queue.
-    fn settle(&mut self, mut group: Vec<(Lane, Job<D>)>) {
+impl Writer {
+    /// Brings every job of the group to its answer, or puts it back into the queue. The answers are for whoever holds the
+    /// writer to give, once others can have it.
+    fn settle<D: 'static>(&mut self, jobs: &Jobs<D>, mut group: Group<D>) -> Group<D> {
         match self.attempt(&mut group) {
             Ok(effects) => {
-                self.queue.put_back(group.split_off(effects.len()));
+                jobs.put_back(group.split_off(effects.len()));
                 for effects in effects {
                     self.publish(effects);
                 }
-                answer(group);
+                group
             }
             Err(lost) if lost.n_run > 1 => {
-                self.queue.put_back(group.split_off(lost.n_run));
-                for job in group {
-                    self.settle(vec![job]);
-                }
+                jobs.put_back(group.split_off(lost.n_run));
+                group.into_iter().flat_map(|job| self.settle(jobs, vec![job])).collect()
             }
             Err(lost) => {
                 // Either this member lost its transaction all by itself, or there was none to be had for anybody. Most
                 // likely the disk is full, and an emptied log is room.
                 self.checkpointer.wake_because_full();
                 if lost.n_run == 1 {
-                    self.queue.put_back(group.split_off(1));
+                    jobs.put_back(group.split_off(1));
                 }
                 for (_, job) in &mut group {
                     job.member.fail(Error::NotWritten { reason: lost.reason.clone() });
                 }
-                answer(group);
+                group
             }
         }
     }
 
     /// One transaction. On success there is one set of effects for each member that had its turn.
-    fn attempt(&mut self, group: &mut [(Lane, Job<D>)]) -> Result<Vec<Effects>, Lost> {
+    fn attempt<D: 'static>(&mut self, group: &mut [Taken<Job<D>>]) -> Result<Vec<Effects>, Lost> {
         let durability = match group.iter().any(|(_, job)| job.durability == Durability::Durable) {
             true => Durability::Durable,
             false => Durability::Buffered,
         };
         let begun = self.sync_on_commit(durability).and_then(|()| self.control("BEGIN IMMEDIATE"));
         if let Err(error) = begun {
-            return Err(Lost { n_run: 0, reason: error.to_string() });
+            return Err(self.give_up(0, error));
+        }
+        if let [(_, job)] = group {
+            return self.run_alone(job.member.as_mut(), durability).map_err(|error| self.give_up(1, error));
         }
         let started = Instant::now();
         let mut n_kept = 0;
@@ -124,22 +119,45 @@ impl<D: 'static> Writer<D> {
                 break;
             }
         }
-        if let Err(error) = self.control("COMMIT") {
-            connect::end_process_if_io(&error);
+        if let Err(error) = self.commit(durability, n_kept) {
             return Err(self.give_up(all.len(), error));
-        }
-        if durability == Durability::Durable && n_kept > 0 {
-            self.n_durable_commits.fetch_add(1, Ordering::SeqCst);
         }
         Ok(all)
     }
 
-    /// One closure in its savepoint. An error means that the transaction around it cannot be relied on any more.
-    fn run_member(&self, member: &mut dyn Member<D>) -> Result<(Ending, Effects), rusqlite::Error> {
-        self.control("SAVEPOINT member")?;
+    /// One closure that nobody shares the transaction with needs no savepoint in it: a savepoint copies every page aside
+    /// that the closure changes.
+    fn run_alone<D: 'static>(
+        &self,
+        member: &mut dyn Member<D>,
+        durability: Durability,
+    ) -> Result<Vec<Effects>, rusqlite::Error> {
+        let (ending, effects) = self.run_closure(member);
+        match ending {
+            Ending::Keep => self.commit(durability, 1).map(|()| vec![effects]),
+            Ending::Undo => self.control("ROLLBACK").map(|()| vec![Effects::default()]),
+        }
+    }
+
+    fn commit(&self, durability: Durability, n_kept: usize) -> Result<(), rusqlite::Error> {
+        // If a closure lost the transaction, there is none to commit and this fails.
+        self.control("COMMIT").inspect_err(connect::end_process_if_io)?;
+        if durability == Durability::Durable && n_kept > 0 {
+            self.n_durable_commits.fetch_add(1, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    fn run_closure<D: 'static>(&self, member: &mut dyn Member<D>) -> (Ending, Effects) {
         let mut tx = Tx::new(&self.connection, self.clock.as_ref(), self.random.as_ref());
         let ending = member.run(&mut tx);
-        let effects = tx.into_effects();
+        (ending, tx.into_effects())
+    }
+
+    /// One closure in its savepoint. An error means that the transaction around it cannot be relied on any more.
+    fn run_member<D: 'static>(&self, member: &mut dyn Member<D>) -> Result<(Ending, Effects), rusqlite::Error> {
+        self.control("SAVEPOINT member")?;
+        let (ending, effects) = self.run_closure(member);
         // If the closure lost the transaction, its savepoint went along and leaving it fails.
         match ending {
             Ending::Keep => {
@@ -193,32 +211,58 @@ impl<D: 'static> Writer<D> {
     }
 }
 
-fn answer<D>(group: Vec<(Lane, Job<D>)>) {
-    for (_, job) in group {
-        job.member.answer();
+/// Runs one group on the calling thread, gives the writer back, and lets the answers go.
+fn run<D: 'static>(jobs: &Jobs<D>, mut writer: Box<Writer>, group: Group<D>) {
+    let settled = catch_unwind(AssertUnwindSafe(|| writer.settle(jobs, group)));
+    let Writer { checkpointer, log, .. } = writer.as_mut();
+    checkpointer.wake_if_due(log);
+    jobs.give_back(writer);
+    match settled {
+        Ok(group) => group.into_iter().for_each(|(_, job)| job.member.answer()),
+        // Closures and hooks cannot do this; whoever waits for the group hears that it will not come.
+        Err(_) => tracing::error!("the writer of the store panicked"),
+    }
+}
+
+impl<D: 'static> Help for Jobs<D> {
+    /// Runs the next group, as long as the job of the ticket is not behind us.
+    fn help(&self, ticket: Ticket) -> bool {
+        self.take_for(ticket, GROUP_MAX).map(|(writer, group)| run(self, writer, group)).is_some()
     }
 }
 
 /// Ends the writer with the store, once it has finished what it accepted.
-pub(crate) struct WriterThread<D> {
-    queue: Arc<Queue<Job<D>>>,
+pub(crate) struct WriterThread<D: 'static> {
+    jobs: Arc<Jobs<D>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl<D: 'static> WriterThread<D> {
-    pub(crate) fn start(writer: Writer<D>) -> Result<Self, std::io::Error> {
-        let queue = writer.queue.clone();
-        let thread = std::thread::Builder::new().name("store-writer".to_owned()).spawn(|| writer.run())?;
-        Ok(WriterThread { queue, thread: Some(thread) })
+    pub(crate) fn start(jobs: Arc<Jobs<D>>) -> Result<Self, std::io::Error> {
+        let thread = std::thread::Builder::new().name("store-writer".to_owned()).spawn({
+            let jobs = jobs.clone();
+            move || {
+                while let Some((writer, group)) = jobs.take(GROUP_MAX) {
+                    run(&jobs, writer, group);
+                }
+                let writer = *jobs.retire();
+                // Connections close before the lock opens the door to the next process.
+                writer.checkpointer.stop();
+                drop(writer.connection);
+                drop(writer.lock);
+            }
+        })?;
+        Ok(WriterThread { jobs, thread: Some(thread) })
     }
 }
 
-impl<D> Drop for WriterThread<D> {
+impl<D: 'static> Drop for WriterThread<D> {
     fn drop(&mut self) {
-        self.queue.close();
+        self.jobs.close();
         if let Some(thread) = self.thread.take()
             // A hook may have held the last handle; the writer cannot wait for itself.
             && thread.thread().id() != std::thread::current().id()
+            && !self.jobs.is_held_here()
             && thread.join().is_err()
         {
             tracing::error!("the writer of the store panicked");

@@ -4,7 +4,6 @@
 //! pretended: the bug, the check, the sandbox, the approval, the proof and the undo are real. Only the patch is given,
 //! and the screen says so.
 
-use crate::card_text::print_card;
 use crate::home::Home;
 use crate::terminal::{self, Line};
 use anyhow::{Context, Result, bail};
@@ -91,12 +90,12 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     println!("Silas    Trying it out in a private copy. Your files are untouched.");
     let card = await_card(&mut line, CardKind::Rehearsed)?;
     let item = card.offer.as_ref().map_or("", |offer| offer.work_item_id.as_str());
-    line.follow(item, |label, ms| println!("         {label}{}", terminal::took(ms)))?;
+    line.follow(item, |step| println!("         {}{}", step.label, terminal::took(step.took_ms)))?;
     if fs::read(&table)? != original {
         bail!("The demo was only rehearsed, but the file is not as it was.");
     }
     show_and_approve(&mut line, &card)?;
-    let work = line.follow(item, |label, ms| println!("         {label}{}", terminal::took(ms)))?;
+    let work = line.follow(item, |step| println!("         {}{}", step.label, terminal::took(step.took_ms)))?;
     if work["outcome"] != "proved" {
         bail!("The demo did not end in a proof: {}", work["footer"]);
     }
@@ -106,7 +105,7 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     }
     let card = await_card(&mut line, CardKind::Done)?;
     println!("\nSilas    {}", card.face.intent);
-    print_card(&card);
+    terminal::print_card(&card);
     println!("\nYou      undo (signed by this terminal's key)");
     let (recorded, message) = line.decide(&card, Press::Approve)?;
     println!("Silas    {message}");
@@ -137,7 +136,7 @@ fn await_card(line: &mut Line<'_>, kind: CardKind) -> Result<Card> {
 
 fn show_and_approve(line: &mut Line<'_>, card: &Card) -> Result<()> {
     println!();
-    print_card(card);
+    terminal::print_card(card);
     let label = card.face.ctas.first().map_or("approve", |cta| cta.label.as_str());
     println!("You      {label} (signed by this terminal's key)");
     let (recorded, message) = line.decide(card, Press::Approve)?;

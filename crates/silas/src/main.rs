@@ -4,11 +4,11 @@
 //! key, no socket, no thread. Only this room reads configuration files and environment variables.
 
 mod backup;
-mod card_text;
 mod config;
 mod demo;
 mod device_commands;
 mod doctor;
+mod exit;
 mod forget_command;
 mod grant_commands;
 mod home;
@@ -26,12 +26,12 @@ mod terminal;
 mod wire;
 mod world;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "silas", version, about = "An assistant that does things on your machine, and can be trusted to.")]
+#[command(name = "silas", version, about = "An assistant that does things on your machine, and can be trusted to.", after_help = exit::TABLE)]
 struct Args {
     /// Where Silas keeps its data; by default ~/.local/share/silas.
     #[arg(long, global = true, value_name = "DIR")]
@@ -52,29 +52,47 @@ enum Command {
     /// Play the whole story in the terminal: a bug, a plan, an approval, a proof, an undo.
     Demo(demo::DemoArgs),
     /// Tell Silas something, like in the page.
-    Say { text: String },
+    Say {
+        text: String,
+        #[command(flatten)]
+        output: terminal::Output,
+    },
+    /// Talk with Silas: your words, its answers, and its cards as numbered choices.
+    Chat,
     /// Show what waits for a decision.
-    Review,
+    Review {
+        #[command(flatten)]
+        output: terminal::Output,
+    },
     /// Show a card of `silas review` with everything that it asks for.
-    Show { number: Option<usize> },
+    Show(terminal::CardArgs),
     /// Approve a card of `silas review` (or the only one that waits).
-    Approve { number: Option<usize> },
+    Approve(terminal::CardArgs),
     /// Have a plan of `silas review` carried out in a private copy and shown to you, before anything is applied.
-    Rehearse { number: Option<usize> },
+    Rehearse(terminal::CardArgs),
     /// Answer a card of `silas review` with "not like this"; nothing runs, and you say it again.
-    Change { number: Option<usize> },
+    Change(terminal::CardArgs),
     /// Decline a card of `silas review`.
-    Decline { number: Option<usize> },
+    Decline(terminal::CardArgs),
     /// Ask a parked card again.
-    Renew { number: Option<usize> },
+    Renew(terminal::CardArgs),
     /// Put a card away that asks nothing.
-    Dismiss { number: Option<usize> },
+    Dismiss(terminal::CardArgs),
     /// Take back the last applied work, while its undo window is open.
-    Undo,
+    Undo {
+        #[command(flatten)]
+        output: terminal::Output,
+    },
     /// Tell what happened, from the ledger.
-    Activity,
+    Activity {
+        #[command(flatten)]
+        output: terminal::Output,
+    },
     /// Say whether Silas runs, and what it is doing.
-    Status,
+    Status {
+        #[command(flatten)]
+        output: terminal::Output,
+    },
     /// Say who follows the Stream, and what waits for whom.
     Sessions,
     /// Print a new address for pairing a browser.
@@ -119,6 +137,8 @@ enum Command {
     /// Look at a plan file.
     #[command(subcommand)]
     Plan(PlanCommand),
+    /// Print what makes a shell complete the commands, as in `silas completions bash >> ~/.bashrc`.
+    Completions { shell: clap_complete::Shell },
 }
 
 #[derive(Subcommand)]
@@ -169,6 +189,7 @@ fn main() -> ExitCode {
         Command::Start(start) => start::run(&start, args.data_dir, args.config),
         Command::Init => start::init(args.data_dir, args.config),
         Command::Demo(demo) => demo::run(&demo),
+        Command::Completions { shell } => completions(shell),
         Command::Config(ConfigCommand::Check) => start::config_check(args.config.as_deref()),
         Command::Config(ConfigCommand::Show) => start::config_show(args.config.as_deref()),
         Command::Config(ConfigCommand::Reference) => start::config_reference(),
@@ -210,13 +231,12 @@ fn main() -> ExitCode {
         }
         client => home::find(args.data_dir, args.config.as_deref()).and_then(|home| terminal::run(&home, client)),
     };
-    match result {
-        Ok(code) => code,
-        Err(cause) => {
-            eprintln!("{cause:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit::code(result)
+}
+
+fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
+    clap_complete::generate(shell, &mut Args::command(), "silas", &mut std::io::stdout());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Tests pull the plug at a named instant. Release builds have no such thing.

@@ -59,7 +59,7 @@ pub(crate) fn submit(home: &Home, file: &Path) -> Result<ExitCode> {
     if text.len() > MESSAGE_BYTES_MAX {
         anyhow::bail!("{}: a plan that is submitted is at most {MESSAGE_BYTES_MAX} bytes long.", file.display());
     }
-    terminal::run(home, Command::Say { text })
+    terminal::run(home, Command::Say { text, output: terminal::Output::default() })
 }
 
 /// One byte more than allowed is read, so that a huge file is refused without being loaded.

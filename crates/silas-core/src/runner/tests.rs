@@ -27,6 +27,8 @@ fn plain_runs_are_known() {
     let there = shell("cd a && cd b && PYTHONPATH=src TZ=UTC pytest").unwrap();
     assert_eq!(there.cwd.as_deref(), Some("a/b"));
     assert_eq!(there.env, [("PYTHONPATH".to_owned(), "src".to_owned()), ("TZ".to_owned(), "UTC".to_owned())]);
+    assert_eq!(shell("/usr/bin/python3 -m pytest").unwrap().program, "/usr/bin/python3");
+    assert_eq!(shell("/usr/bin/pytest-3 -q").unwrap().program, "/usr/bin/python3");
     let listed = known(&Command::Argv(vec!["python3".to_owned(), "-m".to_owned(), "pytest".to_owned()])).unwrap();
     assert!(listed.is_module && !shell("pytest").unwrap().is_module);
 }
@@ -43,7 +45,9 @@ fn whatever_could_come_between_is_not() {
         "cd /tmp && pytest",
         "./pytest",
         ".venv/bin/python -m pytest",
-        "/usr/bin/python3 -m pytest",
+        "/srv/bin/python3 -m pytest",
+        ".venv/bin/python3 -m pytest",
+        "/usr/bin/../../srv/python3 -m pytest",
         "python3 -O -m pytest",
         "python3 -c 'import pytest' -m pytest",
         "LD_PRELOAD=./x.so pytest",

@@ -124,7 +124,7 @@ impl Job {
         let lease = self.hold.lease().clone();
         let order = self.order.clone();
         let is_over = order.is_some() && reached == ExecutionState::Ended;
-        let writing = stream.store.write(move |tx| {
+        let written = stream.store.write_and_wait(move |tx| {
             if !queue::ack(tx, &lease, WORK)? {
                 return Ok(Commit(None));
             }
@@ -140,7 +140,7 @@ impl Job {
             let posted = teller.tell_in(tx, &sentence)?;
             Ok(Commit(Some((posted, record.view.clone()))))
         });
-        let Some((posted, view)) = writing.wait()? else {
+        let Some((posted, view)) = written? else {
             tracing::warn!(execution = %self.record.view.execution, "somebody else has written down the end of this work");
             return Ok(());
         };

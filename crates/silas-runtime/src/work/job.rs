@@ -323,11 +323,11 @@ impl Job {
     fn save(&self, changeset: Option<silas_core::Digest>) -> Result<(), Failure> {
         let execution = self.record.view.execution.clone();
         let json = self.record.to_json()?;
-        let saving = self.stream.store.write(move |tx| {
+        let saved = self.stream.store.write_and_wait(move |tx| {
             executions::set_result(tx, &execution, &json, changeset.as_ref(), None)?;
             Ok(Commit(()))
         });
-        Ok(saving.wait()?)
+        Ok(saved?)
     }
 
     /// Begins a step, unless the budget is used up.

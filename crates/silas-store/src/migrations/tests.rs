@@ -65,3 +65,27 @@ fn a_failing_one_leaves_nothing() {
     assert!(!connection.table_exists(None, "c").unwrap());
     check(&connection, &[FIRST, SECOND]).unwrap();
 }
+
+#[test]
+fn what_was_put_aside_and_what_was_done_stay_so_when_their_rows_move() {
+    let before: Vec<Migration> = AGENT.iter().filter(|migration| migration.number < 9).map(copied).collect();
+    let mut connection = made_with(&before);
+    connection
+        .execute_batch(
+            "INSERT INTO queue (message_id, queue, key, kind, body, trace_id, state, attempts, available_at, fence) VALUES
+                 ('msg-1', 'turns', 'owner', 'user_message', '{}', 'msg-1', 'dead', 5, 0, 5),
+                 ('msg-2', 'turns', 'owner', 'user_message', '{}', 'msg-2', 'ready', 0, 0, 0);
+             INSERT INTO processed (message_id, consumer, at) VALUES ('msg-0', 'turn', 7)",
+        )
+        .unwrap();
+    apply(&mut connection, AGENT, Timestamp::EPOCH, |_| Ok(())).unwrap();
+    let mut statement = connection.prepare("SELECT message_id FROM queue WHERE is_dead = 0").unwrap();
+    let waiting: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(waiting, ["msg-2"]);
+    let mark = "SELECT at FROM processed WHERE message_id = 'msg-0' AND consumer = 'turn'";
+    assert_eq!(connection.query_row(mark, [], |row| row.get::<_, i64>(0)).unwrap(), 7);
+}
+
+fn copied(migration: &Migration) -> Migration {
+    Migration { number: migration.number, name: migration.name, sql: migration.sql }
+}

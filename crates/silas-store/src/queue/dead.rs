@@ -35,7 +35,7 @@ pub fn dead(tx: &ReadTx<'_>) -> Result<Vec<Dead>, Error> {
 pub fn revive(tx: &mut Tx<'_>, message: &MessageId) -> Result<bool, Error> {
     let now = tx.clock.now();
     let n_revived = tx.execute(
-        "UPDATE queue SET state = 'ready', attempts = 0, available_at = ?2, fence = fence + 1,
+        "UPDATE queue SET state = 'ready', is_dead = 0, attempts = 0, available_at = ?2, fence = fence + 1,
              enqueued_seq = (SELECT max(enqueued_seq) + 1 FROM queue)
          WHERE message_id = ?1 AND state = 'dead'",
         params![message.as_str(), now.micros()],
@@ -48,7 +48,7 @@ pub fn revive(tx: &mut Tx<'_>, message: &MessageId) -> Result<bool, Error> {
 /// that is little.
 pub(crate) fn is_open(tx: &ReadTx<'_>, trace: &MessageId) -> Result<bool, Error> {
     let found = tx.query_one(
-        "SELECT 1 FROM queue WHERE queue IN ('turns', 'work', 'waiting') AND state <> 'dead' AND trace_id = ?1 LIMIT 1",
+        "SELECT 1 FROM queue WHERE queue IN ('turns', 'work', 'waiting') AND is_dead = 0 AND trace_id = ?1 LIMIT 1",
         params![trace.as_str()],
         |_| Ok(()),
     )?;

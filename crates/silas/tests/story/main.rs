@@ -4,6 +4,7 @@
 
 mod backup;
 mod bad_input;
+mod chat;
 mod crash;
 mod demo;
 mod doctor;

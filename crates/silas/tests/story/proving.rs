@@ -38,7 +38,8 @@ fn the_golden_bug_fix() {
     let original = silas.tree();
     let mut line = silas.line();
     let dir = silas.repo().display().to_string();
-    line.say(&format!("run `patch -p1 -i fix.patch` in `{dir}` and check with `python3 -m pytest -q tests`")).unwrap();
+    line.say(&format!("run `patch -p1 -i fix.patch` in `{dir}` and check with `/usr/bin/python3 -m pytest -q tests`"))
+        .unwrap();
     line.approve(CardKind::Root).unwrap();
     let plan = line.card(CardKind::Plan).unwrap();
     assert!(lines(&plan, "Checks").ends_with("must succeed; protected, tests are counted"), "{:?}", plan.face.details);
@@ -72,7 +73,7 @@ fn work_that_only_looks_done_is_shown_for_what_it_is() {
     let original = silas.tree();
     let mut line = silas.line();
     let cheat = "printf 'import os\\nos._exit(0)\\n' > calc.py; echo 'def test_add(): pass' > tests/test_calc.py";
-    let wish = format!("run `{cheat}` in `{}` and check with `python3 -m pytest -q`", silas.repo().display());
+    let wish = format!("run `{cheat}` in `{}` and check with `/usr/bin/python3 -m pytest -q`", silas.repo().display());
     assert_eq!(line.run(&wish).unwrap()["outcome"], "failed");
     let report = line.card(CardKind::Report).unwrap();
     assert_eq!(report.face.intent, "The check is still red");

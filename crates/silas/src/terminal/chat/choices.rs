@@ -1,0 +1,66 @@
+//! The choices of a card, in the order of its buttons, and what has to be typed before a risky one counts.
+
+use serde_json::Value;
+use silas_core::card::{Card, CardState, Press, Risk};
+use silas_core::token::Verdict;
+
+pub(super) enum Choice {
+    Decide(Press),
+    /// A message about the card that signs nothing.
+    Send(&'static str),
+    Proof(Value),
+}
+
+pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
+    if card.state == CardState::Parked {
+        return vec![("Ask me again".to_owned(), Choice::Send("renew"))];
+    }
+    let choices = card.face.ctas.iter().filter_map(|cta| {
+        let choice = match cta.press {
+            Press::Dismiss => Choice::Send("dismiss"),
+            Press::Proof => Choice::Proof(proof_of(card)?),
+            Press::Rehearse => Choice::Decide(card.show_first.as_ref().map(|_| Press::Rehearse)?),
+            press => Choice::Decide(card.offer.as_ref().map(|_| press)?),
+        };
+        Some((cta.label.clone(), choice))
+    });
+    choices.collect()
+}
+
+/// The execution that a result is about: its undo names it.
+fn proof_of(card: &Card) -> Option<Value> {
+    let payload: Value = serde_json::from_str(card.payload.as_deref()?).ok()?;
+    payload.get("execution").filter(|execution| execution.is_string()).cloned()
+}
+
+/// An approval that waits for a second, different word: what is low needs none, what is high needs its own verb.
+pub(super) struct Confirm {
+    pub(super) card: Card,
+    pub(super) press: Press,
+    consequence: String,
+    word: String,
+}
+
+impl Confirm {
+    pub(super) fn for_choice(card: &Card, press: Press) -> Option<Self> {
+        if press.verdict() != Some(Verdict::Approved) {
+            return None;
+        }
+        let cta = card.face.ctas.iter().find(|cta| cta.press == press)?;
+        let word = match card.face.risk {
+            None | Some(Risk::Low) => return None,
+            Some(Risk::Medium) => "y".to_owned(),
+            Some(Risk::High | Risk::Irreversible) => cta.label.split_whitespace().next()?.to_lowercase(),
+        };
+        Some(Confirm { card: card.clone(), press, consequence: cta.consequence.clone(), word })
+    }
+
+    pub(super) fn question(&self) -> String {
+        format!("{} Type `{}` to confirm; anything else leaves it.", self.consequence, self.word)
+    }
+
+    pub(super) fn is_given_by(&self, typed: &str) -> bool {
+        let typed = typed.trim().to_lowercase();
+        typed == self.word || (self.word == "y" && typed == "yes")
+    }
+}

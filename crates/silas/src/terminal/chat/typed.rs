@@ -1,0 +1,55 @@
+//! What a typed line is: words for Silas, the number of a choice, or a word for the chat itself.
+
+pub(super) const HELP: &str = "\
+Say what you want in your own words. A number answers the card on the screen.
+  /review    what waits for a decision
+  /activity  what happened
+  /undo      take the last applied work back
+  /stop      end all running work
+  /quit      leave; Silas goes on
+A line that begins with // is said with one / less.";
+
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum Typed<'t> {
+    Nothing,
+    Number(usize),
+    Command(&'t str),
+    Words(&'t str),
+}
+
+pub(super) fn read(line: &str) -> Typed<'_> {
+    let line = line.trim();
+    if line.is_empty() {
+        return Typed::Nothing;
+    }
+    // Not what a person calls a number, if it has more digits than this.
+    if line.len() <= 3
+        && let Ok(n) = line.parse()
+    {
+        return Typed::Number(n);
+    }
+    match line.strip_prefix('/') {
+        Some(rest) if rest.starts_with('/') => Typed::Words(rest),
+        Some(command) if !command.contains('/') => Typed::Command(command.trim()),
+        // A path is a word too.
+        _ => Typed::Words(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Words are the default; nothing that looks like a sentence is taken for anything else.
+
+    use super::{Typed, read};
+
+    #[test]
+    fn what_a_line_is() {
+        assert_eq!(read("  "), Typed::Nothing);
+        assert_eq!(read(" 2 "), Typed::Number(2));
+        assert_eq!(read("2 apples"), Typed::Words("2 apples"));
+        assert_eq!(read("20261116"), Typed::Words("20261116"));
+        assert_eq!(read("/undo"), Typed::Command("undo"));
+        assert_eq!(read("//undo"), Typed::Words("/undo"));
+        assert_eq!(read("/etc/hosts is wrong"), Typed::Words("/etc/hosts is wrong"));
+    }
+}

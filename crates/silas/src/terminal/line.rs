@@ -1,0 +1,254 @@
+//! The control socket as a client holds it: the same messages as the page, signed with the terminal's key.
+//!
+//! This process holds no key. It asks the launcher's key door to sign exactly what is shown.
+
+use crate::exit::NotRunning;
+use crate::home::Home;
+use crate::world::{OsRandom, SystemClock};
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::{Value, json};
+use silas_core::card::{Card, CardKind, Press};
+use silas_core::key_service::SignBody;
+use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
+use silas_core::signature::Signature;
+use silas_core::token::Token;
+use silas_core::{Clock, InstallationId, KeyId, Nonce};
+use silas_runtime::Words;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+
+/// An open control socket with the state that the server last told.
+pub(crate) struct Line<'h> {
+    home: &'h Home,
+    writer: UnixStream,
+    reader: BufReader<UnixStream>,
+    pub snapshot: Value,
+    /// The first page of what waits; [`Line::all_cards`] has the rest.
+    pub cards: Vec<Card>,
+    n_more_cards: u64,
+    /// The last that was heard of each piece of work since its card was decided, by its item.
+    work: BTreeMap<String, Value>,
+    /// How many finished steps of each were known then, or were told.
+    n_told: BTreeMap<String, usize>,
+}
+
+impl<'h> Line<'h> {
+    pub(crate) fn open(home: &'h Home) -> Result<Self> {
+        let path = silas_web::control::path(&home.path);
+        let writer = UnixStream::connect(path).map_err(|_| NotRunning)?;
+        let reader = BufReader::new(writer.try_clone()?);
+        let (work, n_told) = (BTreeMap::new(), BTreeMap::new());
+        let (snapshot, cards) = (Value::Null, Vec::new());
+        let mut line = Line { home, writer, reader, snapshot, cards, n_more_cards: 0, work, n_told };
+        line.wait_for(|message| message["type"] == "welcome")?;
+        Ok(line)
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) -> Result<()> {
+        writeln!(self.writer, "{message}").context("Silas has gone away.")
+    }
+
+    /// Reads until a message fits, keeping cards and snapshot up to date. An error of the server is an error here.
+    pub(crate) fn wait_for(&mut self, mut fits: impl FnMut(&Value) -> bool) -> Result<Value> {
+        loop {
+            let message = read(&mut self.reader)?;
+            match message["type"].as_str() {
+                Some("welcome") => {
+                    self.snapshot = message["snapshot"].clone();
+                    self.take_cards(&message["snapshot"])?;
+                }
+                Some("cards") => self.take_cards(&message)?,
+                Some("work") => {
+                    let item = message["work"]["work_item"].as_str().unwrap_or_default().to_owned();
+                    self.work.insert(item, message["work"].clone());
+                }
+                Some("error") => bail!(
+                    "{} {}",
+                    message["message"].as_str().unwrap_or_default(),
+                    message["todo"].as_str().unwrap_or_default()
+                ),
+                _ => {}
+            }
+            if fits(&message) {
+                return Ok(message);
+            }
+        }
+    }
+
+    fn take_cards(&mut self, page: &Value) -> Result<()> {
+        self.cards = serde_json::from_value(page["cards"].clone())?;
+        self.n_more_cards = page["n_more_cards"].as_u64().unwrap_or(0);
+        Ok(())
+    }
+
+    /// Everything that waits, however much it is. Numbers of `silas review` count in here.
+    pub(super) fn all_cards(&mut self) -> Result<Vec<Card>> {
+        let mut all = self.cards.clone();
+        let mut n_more = self.n_more_cards;
+        while n_more > 0 {
+            self.send(&json!({ "type": "cards", "from": all.len() }))?;
+            let from = json!(all.len());
+            let page = self.wait_for(|message| message["type"] == "cards_page" && message["from"] == from)?;
+            let cards: Vec<Card> = serde_json::from_value(page["cards"].clone())?;
+            // Answered meanwhile by somebody else.
+            if cards.is_empty() {
+                break;
+            }
+            all.extend(cards);
+            n_more = page["n_more_cards"].as_u64().unwrap_or(0);
+        }
+        Ok(all)
+    }
+
+    pub(crate) fn sign(&self, body: SignBody) -> Result<Signature> {
+        silas_sandbox::terminal_sign(&self.home.path, &body).map_err(|e| anyhow!("{e}"))
+    }
+
+    /// The key that this terminal signs with; the first signature tells.
+    pub(crate) fn key(&self) -> Result<KeyId> {
+        let installation = self.installation()?;
+        let body = message_body("", installation);
+        Ok(self.sign(SignBody::Message(body))?.key)
+    }
+
+    pub(crate) fn installation(&self) -> Result<InstallationId> {
+        Ok(serde_json::from_value(self.snapshot["installation"].clone())?)
+    }
+
+    pub(crate) fn say(&mut self, text: &str) -> Result<()> {
+        let message = self.signed(text)?;
+        self.send(&json!({ "type": "message", "message": message }))
+    }
+
+    /// The words with the terminal's signature.
+    pub(crate) fn signed(&self, text: &str) -> Result<SignedMessage> {
+        let body = message_body(text, self.installation()?);
+        let signature = self.sign(SignBody::Message(body.clone()))?;
+        Ok(SignedMessage { body, signature })
+    }
+
+    /// Says something and gives the answer: what Silas says next after taking exactly that in.
+    pub(crate) fn ask(&mut self, text: &str) -> Result<String> {
+        self.say(text)?;
+        // As it is shown: characters that could mislead come back visibly.
+        let heard = silas_gates::scrub::visible(text);
+        let mut is_heard = false;
+        let reply = self.wait_for(|message| {
+            let entry = &message["entry"];
+            is_heard |= entry["sender"] == "owner" && entry["text"] == heard;
+            is_heard && message["type"] == "message" && entry["sender"] == "silas"
+        })?;
+        Ok(reply["entry"]["text"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Signs what this button of the card offers and hands it in. Says what the server answered.
+    pub(crate) fn decide(&mut self, card: &Card, press: Press) -> Result<(bool, String)> {
+        self.hand_in(card, press)?;
+        let id = json!(card.id);
+        let answer = self.wait_for(|m| m["type"] == "decided" && m["request_id"] == id)?;
+        Ok((answer["recorded"] == true, answer["message"].as_str().unwrap_or_default().to_owned()))
+    }
+
+    /// Signs what this button of the card offers and hands it in, without waiting for the answer.
+    pub(super) fn hand_in(&mut self, card: &Card, press: Press) -> Result<()> {
+        let offer = if press == Press::Rehearse { &card.show_first } else { &card.offer };
+        let offer = offer.as_ref().context("This card asks nothing.")?;
+        let verdict = press.verdict().context("That decides nothing.")?;
+        let shown = card.face.hash()?;
+        let payload = card.payload.as_deref().unwrap_or_default();
+        let words = Words::new(std::env::var("HOME").ok());
+        let is_honest = shown == offer.shown
+            && silas_core::Digest::of(payload.as_bytes()) == offer.plan_hash
+            && offer.is_within_bounds()
+            && words.shows_what_it_asks(card);
+        if !is_honest {
+            bail!("This card and the request differ. Nothing was signed.");
+        }
+        self.know_steps(&offer.work_item_id);
+        let body = offer.answered(self.key()?, verdict);
+        let signature = self.sign(SignBody::Token(body.clone()))?;
+        let token = Token { body, signature };
+        self.send(&json!({ "type": "approval_response", "request_id": card.id, "token": token }))
+    }
+
+    /// The reading end, for somebody who reads while this one writes. Nothing can be waited for here after that.
+    pub(super) fn take_reader(&mut self) -> Result<BufReader<UnixStream>> {
+        let other = BufReader::new(self.writer.try_clone()?);
+        Ok(std::mem::replace(&mut self.reader, other))
+    }
+
+    /// What was done before a decision is no news after it.
+    fn know_steps(&mut self, work_item: &str) {
+        let of_item = |work: &&Value| work["work_item"] == work_item;
+        let shown = self.snapshot["work"].as_array().into_iter().flatten().find(of_item);
+        let heard = self.work.remove(work_item);
+        let n = heard.as_ref().or(shown).map_or(0, |work| finished_steps(work).len());
+        let told = self.n_told.entry(work_item.to_owned()).or_default();
+        *told = n.max(*told);
+    }
+
+    /// Follows the work on one item until it ends, telling each finished step.
+    pub(crate) fn follow(&mut self, work_item: &str, mut tell: impl FnMut(&Step)) -> Result<Value> {
+        loop {
+            // It may have been heard while the answer to the decision was waited for.
+            if !self.work.contains_key(work_item) {
+                self.wait_for(|m| m["type"] == "work" && m["work"]["work_item"] == work_item)?;
+            }
+            let Some(work) = self.work.remove(work_item) else { continue };
+            let finished = finished_steps(&work);
+            let told = self.n_told.entry(work_item.to_owned()).or_default();
+            finished.iter().skip(*told).for_each(&mut tell);
+            *told = finished.len().max(*told);
+            if work["running"] == false {
+                return Ok(work);
+            }
+        }
+    }
+
+    /// The card that tells how work ended which was not applied; it comes a moment after the work.
+    pub(super) fn report(&mut self) -> Result<Option<Card>> {
+        self.wait_for(|message| message["type"] == "cards")?;
+        let tells = |card: &&Card| {
+            matches!(card.face.kind, CardKind::Rehearsed | CardKind::Report | CardKind::Conflict)
+        };
+        Ok(self.cards.iter().filter(tells).max_by_key(|card| card.created_at).cloned())
+    }
+}
+
+/// A step of some work that has ended.
+pub(crate) struct Step {
+    pub(crate) label: String,
+    pub(crate) took_ms: Option<u64>,
+    pub(crate) n_steps: usize,
+}
+
+pub(super) fn finished_steps(work: &Value) -> Vec<Step> {
+    let steps = work["steps"].as_array().map_or(&[][..], Vec::as_slice);
+    let finished = steps.iter().filter(|step| step["state"] == "done" || step["state"] == "failed");
+    let told = finished.map(|step| Step {
+        label: step["label"].as_str().unwrap_or_default().to_owned(),
+        took_ms: step["took_ms"].as_u64(),
+        n_steps: steps.len(),
+    });
+    told.collect()
+}
+
+/// One message of the server.
+pub(super) fn read(reader: &mut BufReader<UnixStream>) -> Result<Value> {
+    let mut text = String::new();
+    if reader.read_line(&mut text)? == 0 {
+        bail!("Silas has gone away.");
+    }
+    Ok(serde_json::from_str(&text)?)
+}
+
+fn message_body(text: &str, installation: InstallationId) -> MessageBody {
+    MessageBody {
+        text: text.to_owned(),
+        timestamp: SystemClock.now(),
+        nonce: Nonce::new(&OsRandom),
+        installation,
+        scope: OWNER_SCOPE.to_owned(),
+    }
+}

@@ -1,0 +1,174 @@
+//! What the terminal shows: cards, activity and state, in the same words as the page.
+
+use super::line::Line;
+use super::paint::Paint;
+use crate::home::Home;
+use crate::session_commands;
+use anyhow::Result;
+use serde_json::{Value, json};
+use silas_core::card::{Card, CardKind, CardState, Press};
+use silas_core::changeset::{DiffLine, FileDiff};
+use silas_core::session::SessionType;
+use silas_gates::scrub;
+
+/// Lines of all changes together; whoever needs more reads them in the page.
+const DIFF_LINES_MAX: usize = 400;
+
+/// What a program reads.
+pub(super) fn print_json(value: &impl serde::Serialize) -> Result<()> {
+    println!("{}", serde_json::to_string_pretty(value)?);
+    Ok(())
+}
+
+pub(crate) fn took(ms: Option<u64>) -> String {
+    ms.map_or_else(String::new, |ms| format!("  ({}.{} s)", ms / 1000, ms % 1000 / 100))
+}
+
+pub(super) fn print_cards(cards: &[Card]) {
+    let paint = Paint::of_stdout();
+    if cards.is_empty() {
+        println!("Nothing to decide.");
+    }
+    for (n, card) in cards.iter().enumerate() {
+        let parked = if card.state == CardState::Parked { ", parked" } else { "" };
+        println!("{}  {}  ({}{parked})", n + 1, card.face.intent, paint.risk(card.face.risk));
+    }
+}
+
+/// A card with everything on it, and the commands that answer it.
+pub(crate) fn print_card(card: &Card) {
+    print_face(card);
+    let offers = card.face.ctas.iter().filter_map(|cta| match cta.press {
+        Press::Approve => Some(("approve", cta)),
+        Press::Rehearse => Some(("rehearse", cta)),
+        Press::Change => Some(("change", cta)),
+        Press::Decline => Some(("decline", cta)),
+        Press::Proof | Press::Dismiss => None,
+    });
+    for (command, cta) in offers.filter(|_| card.face.kind != CardKind::Done && card.state == CardState::Open) {
+        println!("  silas {command:<8} {}", cta.label);
+    }
+}
+
+/// What was signed for is exactly this.
+pub(super) fn print_face(card: &Card) {
+    let paint = Paint::of_stdout();
+    println!("{} · {}", paint.risk(card.face.risk), card.face.state);
+    println!("{}", paint.strong(&card.face.intent));
+    if let Some(evidence) = &card.face.evidence {
+        println!("  {}", evidence.claim);
+        for caveat in &evidence.caveats {
+            println!("  {caveat}");
+        }
+        for (n, before) in evidence.before.iter().enumerate() {
+            let mark = |passed: bool| if passed { paint.good("✓ pass") } else { paint.bad("✗ fail") };
+            let after = evidence.after.get(n).map_or_else(String::new, |after| mark(after.passed));
+            println!("  {}: {} → {after}", before.name, mark(before.passed));
+        }
+    }
+    let label = |text: &str| paint.quiet(&format!("{text:<11}"));
+    for fact in &card.face.facts {
+        println!("  {} {}", label(&fact.label), fact.text);
+    }
+    for detail in &card.face.details {
+        for line in &detail.lines {
+            println!("  {} {line}", label(&detail.title));
+        }
+    }
+    if card.face.kind == CardKind::Rehearsed {
+        print_diffs(&card.face.diffs);
+    }
+}
+
+/// What would be applied, as text: names and lines are somebody's words, so what could mislead is made visible.
+fn print_diffs(diffs: &[FileDiff]) {
+    let paint = Paint::of_stdout();
+    let mut n_left = DIFF_LINES_MAX;
+    for diff in diffs {
+        let path = scrub::visible(&diff.path.to_string());
+        println!("\n  {path}  +{} −{}", diff.added, diff.removed);
+        let Some(lines) = &diff.lines else {
+            println!("    (no text to show)");
+            continue;
+        };
+        for line in lines.iter().take(n_left) {
+            match line {
+                DiffLine::Same(text) => println!("    {}", scrub::visible(text)),
+                DiffLine::Added(text) => println!("  {}", paint.good(&format!("+ {}", scrub::visible(text)))),
+                DiffLine::Removed(text) => println!("  {}", paint.bad(&format!("− {}", scrub::visible(text)))),
+                DiffLine::Gap(n) => println!("    … {n} lines"),
+            }
+        }
+        if lines.len() > n_left {
+            println!("    … more, which the page shows");
+        }
+        n_left = n_left.saturating_sub(lines.len());
+    }
+    println!();
+}
+
+pub(super) fn print_activity(snapshot: &Value) {
+    let activity = &snapshot["activity"];
+    println!("{}", activity["summary"].as_str().unwrap_or_default());
+    for row in activity["rows"].as_array().into_iter().flatten() {
+        let at = row["at"].as_str().unwrap_or_default();
+        let (text, note) = (row["text"].as_str().unwrap_or_default(), row["note"].as_str().unwrap_or_default());
+        println!("{}  {text}. {note}", at.get(..19).unwrap_or(at).replace('T', " "));
+    }
+}
+
+/// "1 active · 2 need review", "All quiet".
+pub(super) fn ambient(n_running: usize, n_cards: usize) -> String {
+    let waits = match n_cards {
+        0 => None,
+        1 => Some("1 needs review".to_owned()),
+        n => Some(format!("{n} need review")),
+    };
+    match (n_running, waits) {
+        (0, None) => "All quiet".to_owned(),
+        (0, Some(waits)) => waits,
+        (n, None) => format!("{n} active"),
+        (n, Some(waits)) => format!("{n} active · {waits}"),
+    }
+}
+
+pub(super) fn n_running(snapshot: &Value) -> usize {
+    snapshot["work"].as_array().into_iter().flatten().filter(|work| work["running"] == true).count()
+}
+
+pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> Result<()> {
+    let sessions = session_commands::sessions(line)?;
+    let n_cards = line.all_cards()?.len();
+    let running = n_running(&line.snapshot);
+    let count = |name: &str| line.snapshot[name].as_array().map_or(0, Vec::len);
+    if as_json {
+        return print_json(&json!({
+            "data_dir": home.path,
+            "active": running,
+            "in_review": n_cards,
+            "n_durable_commits": line.snapshot["n_durable_commits"],
+            "dead_letters": line.snapshot["dead_letters"],
+            "undoable": line.snapshot["undoable"],
+            "sessions": sessions,
+            "grants": count("grants"),
+            "devices": count("devices"),
+        }));
+    }
+    println!("Silas runs on {}.", home.path.display());
+    println!("{running} active, {n_cards} in review.");
+    println!("Root key: protected by file permissions only.");
+    println!("Saved to disk {} times since the start.", line.snapshot["n_durable_commits"]);
+    for letter in line.snapshot["dead_letters"].as_array().into_iter().flatten() {
+        println!("Put aside after {} attempts: {}", letter["attempts"], letter["text"].as_str().unwrap_or_default());
+    }
+    for undo in line.snapshot["undoable"].as_array().into_iter().flatten() {
+        let until = undo["until"].as_str().unwrap_or_default();
+        let until = until.get(..16).unwrap_or(until).replace('T', " ");
+        println!("Can be undone until {until}: {}", undo["title"].as_str().unwrap_or_default());
+    }
+    for session in sessions.iter().filter(|session| session.session_type == SessionType::Stream) {
+        println!("{}", session_commands::describe(session));
+    }
+    println!("{} grants, {} devices: `silas grant list` and `silas device list`.", count("grants"), count("devices"));
+    Ok(())
+}

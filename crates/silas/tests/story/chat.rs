@@ -1,0 +1,127 @@
+//! The terminal as a full channel: a talk from wish to undo, JSON for programs, exit codes, completions.
+
+use crate::harness::Silas;
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Runs `silas chat` with these lines typed into a pipe.
+fn chat(silas: &Silas, lines: &[&str]) -> (i32, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_silas"))
+        .arg("--data-dir")
+        .arg(silas.data())
+        .arg("chat")
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(format!("{}\n", lines.join("\n")).as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.code().unwrap_or(-1), text)
+}
+
+fn wish(silas: &Silas) -> String {
+    let dir = silas.repo().display().to_string();
+    format!("run `echo fixed > app.txt` in `{dir}` and check with `grep -q fixed app.txt`")
+}
+
+#[test]
+fn a_whole_talk() {
+    let silas = Silas::start();
+    let original = silas.tree();
+    // The directory, the plan with its confirmation, and the result put away.
+    let (code, text) = chat(&silas, &[&wish(&silas), "1", "y", "1", "y"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("All quiet. Say what you want"), "{text}");
+    assert!(text.contains("Silas "), "{text}");
+    assert!(text.contains("to confirm; anything else leaves it"), "{text}");
+    assert!(text.contains("Proved: red before, green after"), "{text}");
+    assert!(!text.contains('\x1b'), "no colours in a pipe: {text}");
+    assert_eq!(fs::read_to_string(silas.repo().join("app.txt")).unwrap(), "fixed\n");
+    let (code, text) = chat(&silas, &["/undo"]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(silas.tree(), original, "{text}");
+    silas.assert_ledger_holds();
+}
+
+#[test]
+fn what_is_not_confirmed_is_not_signed() {
+    let silas = Silas::start();
+    let (code, text) = chat(&silas, &[&wish(&silas), "7", "1", "y", "1", "n", "2"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("There is no choice 7. The card has 2."), "{text}");
+    assert!(text.contains("Not confirmed. Nothing was signed."), "{text}");
+    assert!(!text.contains("Ran the checks"), "{text}");
+    let (_, text) = chat(&silas, &["/nonsense", "/help", "hello /there", "/quit", "never said"]);
+    assert!(text.contains("There is no /nonsense."), "{text}");
+    assert!(text.contains("A number answers the card on the screen"), "{text}");
+    assert!(!text.contains("never said"), "{text}");
+}
+
+#[test]
+fn programs_read_json_and_exit_codes() {
+    let silas = Silas::start();
+    let json = |args: &[&str]| -> (i32, Value) {
+        let (code, text) = silas.command(args);
+        (code, serde_json::from_str(&text).unwrap_or_else(|e| panic!("{args:?}: {e}: {text}")))
+    };
+    let (code, said) = json(&["say", &wish(&silas), "--json"]);
+    assert_eq!(code, 0);
+    assert_eq!(said["entry"]["sender"], "silas");
+    let (_, cards) = json(&["review", "--json"]);
+    assert_eq!(cards[0]["face"]["kind"], "root");
+    let (code, answer) = json(&["approve", "1", "--json"]);
+    assert_eq!((code, &answer["recorded"]), (0, &Value::Bool(true)));
+    let plan = loop {
+        let (_, cards) = json(&["review", "--json"]);
+        if cards[0]["face"]["kind"] == "plan" {
+            break cards[0].clone();
+        }
+    };
+    let (_, shown) = json(&["show", "--json"]);
+    assert_eq!(shown["id"], plan["id"]);
+    let (code, answer) = json(&["approve", "--json"]);
+    assert_eq!((code, &answer["work"]["outcome"]), (0, &Value::from("proved")), "{answer}");
+    let (code, answer) = json(&["undo", "--json"]);
+    assert_eq!((code, &answer["recorded"]), (0, &Value::Bool(true)), "{answer}");
+    assert!(json(&["activity", "--json"]).1["rows"].as_array().unwrap().len() > 3);
+    assert_eq!(json(&["status", "--json"]).1["active"], 0);
+    assert_eq!(silas.command(&["approve"]).0, 1, "nothing waits");
+    assert_eq!(silas.command(&["approve", "first"]).0, 2, "not a number");
+}
+
+#[test]
+fn no_server_is_an_answer_of_its_own() {
+    let mut silas = Silas::start();
+    silas.terminate();
+    for args in [&["status"][..], &["review", "--json"], &["chat"], &["say", "hello"], &["pair"], &["task", "list"]] {
+        let (code, text) = silas.command(args);
+        assert_eq!(code, 3, "{args:?}: {text}");
+        assert!(text.contains("Silas does not run. Start it with `silas`."), "{text}");
+    }
+    let (code, text) = silas.command(&["--help"]);
+    assert_eq!(code, 0);
+    assert!(text.contains("3  Silas does not run"), "{text}");
+}
+
+#[test]
+fn shells_can_complete_the_commands() {
+    let silas = Silas::start();
+    for shell in ["bash", "zsh", "fish"] {
+        let (code, text) = silas.command(&["completions", shell]);
+        assert_eq!(code, 0);
+        assert!(text.contains("approve") && text.contains("sandbox"), "{shell}");
+    }
+    let script = silas.outside().join("silas.bash");
+    fs::write(&script, silas.command(&["completions", "bash"]).1).unwrap();
+    let asks = format!(
+        "source {}; COMP_WORDS=(silas appr); COMP_CWORD=1; _silas silas appr silas; echo ${{COMPREPLY[@]}}",
+        script.display()
+    );
+    let output = Command::new("bash").args(["-c", &asks]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "approve", "{output:?}");
+}
