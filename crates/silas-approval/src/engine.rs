@@ -161,8 +161,8 @@ impl Engine {
         // An undo can be asked for or left alone; a narrower plan is a plan of its own. No card offers `conditional`.
         // "Show me first" has an offer of its own, and only its one button answers that.
         let mut presses = card.face.ctas.iter().map(|cta| cta.press);
-        let offered = presses
-            .any(|press| (press == Press::Rehearse) == is_other && press.verdict() == Some(token.body.verdict));
+        let offered =
+            presses.any(|press| (press == Press::Rehearse) == is_other && press.verdict() == Some(token.body.verdict));
         if !offered {
             return Ok(Err(Refusal::NotOffered));
         }

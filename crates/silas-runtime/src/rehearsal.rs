@@ -111,7 +111,9 @@ impl Stream {
             self.throw_away(view).await;
         }
         let sentence = match discarded.is_change {
-            true => "Noted: not like that. The copy is discarded, your files are untouched. Say it again with what should be different.",
+            true => {
+                "Noted: not like that. The copy is discarded, your files are untouched. Say it again with what should be different."
+            }
             false => "The copy is discarded. Your files are untouched.",
         };
         self.tell(sentence).await?;
@@ -138,8 +140,7 @@ impl Stream {
             for run in executions::list_waiting(tx)? {
                 let truth = truths.iter().find(|truth| truth.execution == run.id).map(|truth| truth.state);
                 let asks = |card: &Card| card.state == CardState::Open && card.offer.is_some();
-                let open: Vec<Card> =
-                    cards::find_by_subject(tx, run.id.as_str())?.into_iter().filter(asks).collect();
+                let open: Vec<Card> = cards::find_by_subject(tx, run.id.as_str())?.into_iter().filter(asks).collect();
                 let is_decided = truth == Some(ExecutionState::Applied);
                 let is_asked = truth == Some(ExecutionState::Rehearsed) && !open.is_empty();
                 if is_decided || is_asked || executions::is_being_decided(tx, &run)? {

@@ -302,11 +302,7 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
             let may_go = match card.face.kind {
                 CardKind::Done | CardKind::Report | CardKind::Conflict => true,
-                CardKind::Root
-                | CardKind::Plan
-                | CardKind::Rehearsed
-                | CardKind::HouseRules
-                | CardKind::Pairing => {
+                CardKind::Root | CardKind::Plan | CardKind::Rehearsed | CardKind::HouseRules | CardKind::Pairing => {
                     card.state == CardState::Parked
                 }
             };
@@ -345,7 +341,9 @@ impl Stream {
     async fn put_by(self: &Arc<Self>, id: CardId, now: Timestamp) -> Result<(), Trouble> {
         let stream = self.clone();
         let putting_by = self.store.write(move |tx| {
-            let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else { return Ok(Commit(None)) };
+            let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else {
+                return Ok(Commit(None));
+            };
             let mut dropped = None;
             if card.face.kind == CardKind::Done {
                 card.state = CardState::Closed;

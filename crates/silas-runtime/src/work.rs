@@ -10,11 +10,11 @@ use crate::view::{Update, WorkView};
 use crate::{Stream, Trouble};
 use silas_approval::Admitted;
 use silas_approval::house_rules::HouseRule;
-use silas_core::{ExecutionId, canonical};
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::rehearsal::ApplyOrder;
 use silas_core::token::Kind;
+use silas_core::{ExecutionId, canonical};
 use silas_sandbox::{Canceller, Recovered};
 use silas_store::{Abort, Commit, Tx, executions, queue, tokens};
 use std::sync::Arc;
@@ -153,11 +153,7 @@ impl Stream {
     }
 
     /// It had been applied; only the writing down was missing.
-    async fn finish_recovered(
-        self: &Arc<Self>,
-        mut job: Job,
-        truth: Option<&Recovered>,
-    ) -> Result<(), Trouble> {
+    async fn finish_recovered(self: &Arc<Self>, mut job: Job, truth: Option<&Recovered>) -> Result<(), Trouble> {
         let window_ends = self.clock.now().plus(self.options.undo_window);
         let undo_until = truth.and_then(|truth| truth.undo_until).unwrap_or(window_ends);
         let files = truth.map_or(0, |truth| truth.files);

@@ -14,6 +14,7 @@ use crate::stage::{self, Settling, Site, Stage};
 use crate::tree::{self, Manifest};
 use crate::workspace::Workspace;
 use crate::{Applied, Error, commits, observe, trade, waiting};
+use silas_core::ExecutionId;
 use silas_core::changeset::{Change, Changeset};
 use silas_core::evidence::{self, Evidence, When};
 use silas_core::execution::ExecutionState;
@@ -21,7 +22,6 @@ use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
 use silas_core::revocation::Revocations;
 use silas_core::token::Kind;
-use silas_core::ExecutionId;
 use silas_core::work::WorkItem;
 use std::collections::BTreeSet;
 

@@ -61,8 +61,12 @@ pub(crate) enum LauncherAsk {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum WorkshopAsk {
     Copy,
-    Checks { phase: Phase },
-    Step { n: usize },
+    Checks {
+        phase: Phase,
+    },
+    Step {
+        n: usize,
+    },
     Changes,
     /// Ends the run with its result kept for a decision.
     Keep,

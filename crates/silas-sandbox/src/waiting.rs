@@ -1,12 +1,12 @@
 //! Results that wait in their private copies for the owner's word: what the launcher knows of each, for a bounded time, in
 //! bounded number and size. It is the launcher's own finding; what a card says is compared with it, never the other way.
 
+use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::memory::{self, Memory};
 use crate::private_copy::CopyNote;
 use crate::tree::Manifest;
 use crate::{Error, durable, workspace};
-use crate::error::Doing;
 use serde::{Deserialize, Serialize};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::execution::ExecutionState;

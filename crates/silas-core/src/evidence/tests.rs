@@ -83,7 +83,14 @@ fn token(offer: Offer, verdict: Verdict) -> Token {
 fn evidence(offer: Offer) -> Evidence {
     let token = token(offer, Verdict::Approved);
     let execution = ExecutionId::derive(&token.id().unwrap(), 0);
-    Evidence { token, certificate: certificate(|_| {}), payload: PAYLOAD.to_owned(), execution, roots: Vec::new(), plan: None }
+    Evidence {
+        token,
+        certificate: certificate(|_| {}),
+        payload: PAYLOAD.to_owned(),
+        execution,
+        roots: Vec::new(),
+        plan: None,
+    }
 }
 
 fn check(evidence: &Evidence) -> Result<TokenId, Refusal> {

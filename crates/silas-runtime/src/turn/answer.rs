@@ -78,7 +78,8 @@ impl Stream {
             return None;
         }
         let name = changed_name(&item.definition().directories);
-        let say = format!("Trying it out in a private copy of {name}. Your files are untouched; the result comes to Review.");
+        let say =
+            format!("Trying it out in a private copy of {name}. Your files are untouched; the result comes to Review.");
         Some((item.as_ref().clone(), say))
     }
 }

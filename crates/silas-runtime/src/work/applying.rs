@@ -76,10 +76,7 @@ impl Stream {
     }
 }
 
-async fn spending_token(
-    stream: &Arc<Stream>,
-    spending: &ExecutionId,
-) -> Result<Option<silas_core::TokenId>, Trouble> {
+async fn spending_token(stream: &Arc<Stream>, spending: &ExecutionId) -> Result<Option<silas_core::TokenId>, Trouble> {
     let id = spending.clone();
     Ok(stream.store.read(move |tx| executions::get(tx, &id)).await?.map(|known| known.token))
 }

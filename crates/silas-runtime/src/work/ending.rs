@@ -84,11 +84,14 @@ impl Job {
                     changeset: waits.changeset,
                     findings: waits.findings,
                 };
-                let card = stream.card(face, self.record.view.work_item.as_str(), Some(&order), waits.until.since(now))?;
+                let card =
+                    stream.card(face, self.record.view.work_item.as_str(), Some(&order), waits.until.since(now))?;
                 let (n, checks) = (count(waits.files as usize, "file"), claimed(&self.record));
                 let sentence = match is_again {
                     true => format!("Nothing was applied in {name}. The result still waits in Review."),
-                    false => format!("{n} would change in {name}. {checks}. Nothing is applied before you say so, in Review."),
+                    false => format!(
+                        "{n} would change in {name}. {checks}. Nothing is applied before you say so, in Review."
+                    ),
                 };
                 let files = waits.files;
                 let event = AuditEvent::WorkRehearsed { execution, changeset: waits.changeset, files, outcome };
@@ -162,8 +165,12 @@ enum Event {
     Plain(AuditEvent),
     /// Nothing new happened.
     Again,
-    Ended { reason: String },
-    Conflicted { paths: Vec<String> },
+    Ended {
+        reason: String,
+    },
+    Conflicted {
+        paths: Vec<String>,
+    },
 }
 
 impl Event {

@@ -134,10 +134,9 @@ fn without_a_check_the_result_waits_and_says_so() {
 
 #[test]
 fn what_needs_no_decision_ends_as_ever() {
-    for (run, check, intent) in [
-        ("sh fix.sh", "true", "Already passes, nothing to do"),
-        ("true", "sh check.sh", "The check is still red"),
-    ] {
+    for (run, check, intent) in
+        [("sh fix.sh", "true", "Already passes, nothing to do"), ("true", "sh check.sh", "The check is still red")]
+    {
         let silas = Silas::start();
         let original = silas.tree();
         silas.pair();
@@ -254,7 +253,10 @@ fn a_plan_is_shown_first_from_the_terminal() {
     silas.command(&["say", &silas.wish()]);
     silas.command(&["approve"]);
     let (code, text) = silas.command(&["rehearse"]);
-    assert!(code == 0 && text.contains("Kept the result for you") && text.contains("silas approve  Apply 4 files"), "{text}");
+    assert!(
+        code == 0 && text.contains("Kept the result for you") && text.contains("silas approve  Apply 4 files"),
+        "{text}"
+    );
     let (code, text) = silas.command(&["rehearse"]);
     assert!(code != 0 && text.contains("does not offer that"), "{text}");
     let (code, text) = silas.command(&["approve"]);

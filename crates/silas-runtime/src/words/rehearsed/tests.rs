@@ -60,7 +60,10 @@ fn order(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff]) -> S
 fn the_words_of_the_contract() {
     let diffs = [diff("tides/parse.py", 4, 1), diff("tides/report.py", 1, 1)];
     let face = face(&[result(false)], &[result(true)], &diffs);
-    assert_eq!((face.state.as_str(), face.intent.as_str()), ("Rehearsed, not applied", "Apply 2 changed files to tidepool"));
+    assert_eq!(
+        (face.state.as_str(), face.intent.as_str()),
+        ("Rehearsed, not applied", "Apply 2 changed files to tidepool")
+    );
     let facts: Vec<(&str, &str)> = face.facts.iter().map(|f| (f.label.as_str(), f.text.as_str())).collect();
     assert_eq!(facts, [("Changes", "parse.py, report.py +5 −2"), ("Undo", "One tap, for 5 minutes")]);
     let labels: Vec<&str> = face.ctas.iter().map(|cta| cta.label.as_str()).collect();
