@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 /// The setting that holds the newest list of revocations.
 const REVOCATIONS: &str = "revocations";
+/// The setting that remembers which list of house rules was asked for after an upgrade.
+const HOUSE_RULES_ASKED: &str = "house_rules_asked";
 /// What the card of the house rules is about.
 const HOUSE_RULES: &str = "house-rules";
 
@@ -236,7 +238,17 @@ impl Stream {
     /// At the start: a list that this version has added to is asked for again. The one that was signed holds until then.
     pub(crate) async fn ask_for_new_house_rules(&self) -> Result<(), Trouble> {
         let engine = self.engine.clone();
-        if self.store.read(move |tx| Ok(engine.has_only_old_house_rules(tx)?)).await? {
+        if !self.store.read(move |tx| Ok(engine.has_only_old_house_rules(tx)?)).await? {
+            return Ok(());
+        }
+        // Asked once for each list: whoever said no is not asked at every start.
+        let list = canonical::digest(&HouseRules::current())?;
+        let noting = self.store.write(move |tx| {
+            let is_asked = settings::get(tx, HOUSE_RULES_ASKED)? == Some(list);
+            settings::set(tx, HOUSE_RULES_ASKED, &list)?;
+            Ok(Commit(is_asked))
+        });
+        if !noting.await? {
             self.ask_house_rules().await?;
         }
         Ok(())

@@ -137,7 +137,7 @@ impl Stream {
                 let waits = truth.and_then(|truth| truth.waits.clone()).ok_or_else(lost)?;
                 let mut job = Job::new(self.clone(), record, hold);
                 job.record.settle_steps();
-                let ending = Ending::Rehearsed { waits, is_again: false };
+                let ending = Ending::Rehearsed { waits, again: None };
                 tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))
             }
             _ => self.resume(&known.id, record, hold).await,

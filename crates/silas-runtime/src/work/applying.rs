@@ -62,7 +62,7 @@ impl Stream {
         match truth.map(|truth| (truth.state, truth.waits.clone())) {
             Some((ExecutionState::Applied, _)) => self.finish_recovered(job, truth).await,
             Some((ExecutionState::Rehearsed, Some(waits))) => {
-                let ending = Ending::Rehearsed { waits, is_again: true };
+                let ending = Ending::Rehearsed { waits, again: Some("It was interrupted before it began.".to_owned()) };
                 tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))
             }
             _ => {
@@ -90,6 +90,8 @@ impl Job {
                 Stop::Leaving => None,
                 Stop::Owner | Stop::No => Some(self.as_it_waits("You stopped it.")),
             },
+            // It may work another time, and the copy is there.
+            Err(Failure::Hands(error)) if is_passing(&error) => Some(self.as_it_waits(&error.to_string())),
             Err(failure) => self.failed(failure),
         }
     }
@@ -123,7 +125,7 @@ impl Job {
     /// Nothing was touched and the copy is there: the same question again.
     pub(super) fn as_it_waits(&self, why: &str) -> Ending {
         match self.waits() {
-            Some(waits) => Ending::Rehearsed { waits, is_again: true },
+            Some(waits) => Ending::Rehearsed { waits, again: Some(why.to_owned()) },
             None => Ending::Untouched { intent: "Could not be put in place".to_owned(), reason: why.to_owned() },
         }
     }
@@ -132,4 +134,10 @@ impl Job {
         let truths = self.stream.launcher.recover().unwrap_or_default();
         truths.into_iter().find(|truth| truth.execution == self.record.view.execution)?.waits
     }
+}
+
+/// Whether what stood in the way may be gone the next time.
+fn is_passing(error: &silas_sandbox::Error) -> bool {
+    use silas_sandbox::Error::{Busy, Full, Io, Isolation, Lost, ReadOnly, TimeUp};
+    matches!(error, Busy | Full | Io { .. } | Isolation { .. } | Lost | ReadOnly { .. } | TimeUp)
 }

@@ -28,7 +28,8 @@ pub(super) enum Ending {
     /// Nothing was touched, and the result waits for a decision; perhaps again, because it could not be carried out.
     Rehearsed {
         waits: Waits,
-        is_again: bool,
+        /// Why it is asked again, if it is.
+        again: Option<String>,
     },
     /// Nothing was touched: the card's intent and, in the details, why.
     Untouched {
@@ -51,6 +52,7 @@ impl Job {
             self.record.took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         }
         let name = name_of(&self.record.directory);
+        let mut said_by = Source::Own;
         let (reached, card, sentence, undo_until, event) = match ending {
             Ending::Applied { files, undo_until } => {
                 self.record.view.place = "Applied".to_owned();
@@ -69,7 +71,7 @@ impl Job {
                 let event = Event::Plain(AuditEvent::WorkApplied { execution, changeset, files, outcome });
                 (ExecutionState::Applied, card, sentence, Some(undo_until), event)
             }
-            Ending::Rehearsed { waits, is_again } => {
+            Ending::Rehearsed { waits, again } => {
                 self.record.view.place = "Rehearsed".to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
                 self.record.files = waits.files;
@@ -87,15 +89,19 @@ impl Job {
                 let card =
                     stream.card(face, self.record.view.work_item.as_str(), Some(&order), waits.until.since(now))?;
                 let (n, checks) = (count(waits.files as usize, "file"), claimed(&self.record));
-                let sentence = match is_again {
-                    true => format!("Nothing was applied in {name}. The result still waits in Review."),
-                    false => format!(
-                        "{n} would change in {name}. {checks}. Nothing is applied before you say so, in Review."
-                    ),
+                let sentence = match &again {
+                    Some(why) => format!("Nothing was applied in {name}. {why} The result still waits in Review."),
+                    None => {
+                        format!(
+                            "{n} would change in {name}. {checks}. Nothing is applied before you say so, in Review."
+                        )
+                    }
                 };
+                // Why something could not be done may quote a name on disk.
+                said_by = if again.is_some() { Source::Elsewhere } else { Source::Own };
                 let files = waits.files;
                 let event = AuditEvent::WorkRehearsed { execution, changeset: waits.changeset, files, outcome };
-                let event = if is_again { Event::Again } else { Event::Plain(event) };
+                let event = if again.is_some() { Event::Again } else { Event::Plain(event) };
                 (ExecutionState::Rehearsed, card, sentence, None, event)
             }
             Ending::Untouched { intent, reason } => {
@@ -118,7 +124,7 @@ impl Job {
         };
         self.record.settle_steps();
         // Counts, and a name that is in what the owner signed; what was printed stays on the card.
-        let sentence = Tainted::new(sentence, Source::Own.taint());
+        let sentence = Tainted::new(sentence, said_by.taint());
         let execution = self.record.view.execution.clone();
         let changeset = self.record.changeset;
         let outcome = self.record.view.outcome.unwrap_or(Outcome::Failed);

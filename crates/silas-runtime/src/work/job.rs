@@ -87,7 +87,7 @@ impl Job {
                 }
                 // Not committed, and what waited still does.
                 Some(Recovered { waits: Some(waits), problem: None, .. }) => {
-                    return Some(Ending::Rehearsed { waits, is_again: true });
+                    return Some(Ending::Rehearsed { waits, again: Some(error.to_string()) });
                 }
                 // Not committed, and the workshop is gone: it was never begun.
                 Some(truth) if truth.problem.is_none() => {
@@ -290,7 +290,7 @@ impl Job {
         self.past_stopping()?;
         let waits = shop.keep()?;
         self.leave(last, "Kept the result for you".to_owned(), StepState::Done, 0);
-        Ok(Ending::Rehearsed { waits, is_again: false })
+        Ok(Ending::Rehearsed { waits, again: None })
     }
 
     pub(super) fn put_in_place(&mut self, mut shop: Workshop) -> Result<Conclusion, Failure> {
