@@ -44,6 +44,7 @@ const SHELL = [
   '/surfaces/activity/activity.css',
   '/surfaces/activity/activity.js',
   '/surfaces/activity/allowed.js',
+  '/surfaces/activity/measures.js',
   '/surfaces/frame/frame.css',
   '/surfaces/frame/frame.js',
   '/surfaces/frame/header.js',

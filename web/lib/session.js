@@ -58,6 +58,7 @@ async function receive(message) {
       return witness.see(message.activity, askLedger);
     }
     case 'ledger': return witness.read(message.part, askLedger);
+    case 'measures': return set({ measures: message.measures });
     case 'withdrawn': return withdrawn(message);
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? set({ proofs: { ...state.proofs, [message.proof.execution]: message.proof } }) : undefined;
@@ -200,6 +201,9 @@ export async function withdraw(what) {
 function withdrawn({ done, message }) {
   set({ revoking: null, said: message, problem: done ? null : { code: '', message, todo: '' } });
 }
+
+/** How deciding goes. */
+export const askMeasures = () => socket?.send({ type: 'measures' });
 
 /** Asks for the house rules again; the question comes as a card. */
 export const askHouseRules = () => socket?.send({ type: 'house_rules' });

@@ -25,6 +25,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {number} epoch
  * @property {import('../protocol.js').GrantView[]} grants
  * @property {import('../protocol.js').DeviceView[]} devices
+ * @property {import('../protocol.js').MeasureView[] | null} measures How deciding goes, once it was asked for.
  * @property {string} key The key of this browser.
  * @property {string | null} revoking The grant or device whose end was asked for and not yet answered.
  * @property {string[]} understood
@@ -56,6 +57,7 @@ export let state = {
   epoch: 0,
   grants: [],
   devices: [],
+  measures: null,
   key: '',
   revoking: null,
   understood: [],

@@ -27,7 +27,7 @@ function holds(key, body, signature) {
 export async function startFake({ port = 0 } = {}) {
   const devices = new Map();
   const received = [];
-  const fake = { shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null, links: [] };
+  const fake = { shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null, links: [], measures: [{ name: 'Time to decide', value: '5 s', target: '2 to 15 s', note: '' }, { name: 'Declined', value: '0 of 21, 0 %', target: '5 to 15 %', note: 'So few that they may not be read.' }] };
 
   const http = createServer(async (request, response) => {
     response.setHeader('content-security-policy', POLICY);
@@ -89,6 +89,7 @@ export async function startFake({ port = 0 } = {}) {
       if (message.type === 'approval_response') return decided(message, device, send);
       if (message.type === 'renew' || message.type === 'dismiss') return send({ type: 'decided', request_id: message.request_id, recorded: true, message: 'Recorded.' });
       if (message.type === 'ledger') return send({ type: 'ledger', part: { after: message.after, links: fake.links.filter(({ seq }) => seq > message.after), head: fake.shown.activity.head } });
+      if (message.type === 'measures') return send({ type: 'measures', measures: fake.measures });
       if (message.type === 'withdraw') return withdrawn(message.withdrawal, device, send);
       if (message.type === 'proof') return send({ type: 'proof', proof: { ...PROOF, execution: message.execution } });
       return undefined;

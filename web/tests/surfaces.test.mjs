@@ -433,6 +433,22 @@ test('text stays text, and characters that hide or turn others are shown', async
   assert.equal(await page.locator('.stream img').count(), 0);
 });
 
+for (const [width, height, scheme] of [[375, 812, 'dark'], [1280, 800, 'light']]) {
+  test(`how deciding goes at ${width} px, ${scheme}: asked for when it is opened`, async (t) => {
+    const page = await open(t, {}, { width, height, scheme, at: 'activity' });
+    assert.equal(await page.getByText('Declined').count(), 0);
+    await page.getByText('How deciding goes').click();
+    await page.getByText('So few that they may not be read.').waitFor();
+    const text = await page.locator('.measures').innerText();
+    for (const words of ['Time to decide', '5 s', 'should be 2 to 15 s', 'Nothing of it leaves this machine.']) assert.ok(text.includes(words), words);
+    await page.locator('.measures dl').scrollIntoViewIfNeeded();
+    await shot(page, `measures-${width}-${scheme}`);
+    assert.deepEqual(await sideways(page), { by: 0, elements: [] });
+    assert.deepEqual(await weakTexts(page), []);
+    assert.deepEqual(await smallTargets(page), []);
+  });
+}
+
 const allowed = async (page) => {
   await page.getByRole('tab', { name: 'What is allowed' }).click();
   await page.locator('.grant').first().waitFor();

@@ -15,6 +15,7 @@ mod forget;
 mod grants;
 mod letters;
 mod listeners;
+mod measures;
 mod pairing;
 mod places;
 mod proof;

@@ -245,6 +245,15 @@ pub struct DeadLetterView {
     pub attempts: u32,
 }
 
+/// One figure about how deciding goes, with what it should be. The note says what is off, if something is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct MeasureView {
+    pub name: String,
+    pub value: String,
+    pub target: String,
+    pub note: String,
+}
+
 /// What happened to one execution, each line backed by the ledger.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ProofView {

@@ -14,8 +14,8 @@ use silas_core::token::{Offer, Token};
 use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId};
 use silas_runtime::Resume;
 use silas_runtime::view::{
-    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, ProofView, SessionView,
-    SinceView, Snapshot, TaskView, Update,
+    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, MeasureView, ProofView,
+    SessionView, SinceView, Snapshot, TaskView, Update,
 };
 
 /// From the page.
@@ -73,6 +73,8 @@ pub enum ClientMessage {
     Sessions {},
     /// Asks for what was put aside.
     DeadLetters {},
+    /// Asks how deciding goes.
+    Measures {},
     /// Has a message that was put aside tried again.
     Revive {
         message: MessageId,
@@ -149,6 +151,9 @@ pub enum ServerMessage {
     },
     DeadLetters {
         dead_letters: Vec<DeadLetterView>,
+    },
+    Measures {
+        measures: Vec<MeasureView>,
     },
     LedgerText {
         entry: LedgerTextView,

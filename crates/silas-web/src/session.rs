@@ -209,6 +209,10 @@ impl Session {
                 Ok(dead_letters) => ServerMessage::DeadLetters { dead_letters },
                 Err(trouble) => error(trouble),
             }),
+            ClientMessage::Measures {} => Some(match self.stream.measures().await {
+                Ok(measures) => ServerMessage::Measures { measures },
+                Err(trouble) => error(trouble),
+            }),
             ClientMessage::Revive { message } => Some(done(self.stream.revive(&message).await)),
             ClientMessage::LedgerText { seq } => Some(match self.stream.ledger_text(seq).await {
                 Ok(entry) => ServerMessage::LedgerText { entry },

@@ -85,6 +85,9 @@ enum Command {
     },
     /// Tell what happened, from the ledger.
     Activity {
+        /// Tell how deciding goes instead: how quick, how often no, how often undone.
+        #[arg(long)]
+        measures: bool,
         #[command(flatten)]
         output: terminal::Output,
     },

@@ -15,7 +15,7 @@ use crate::home::Home;
 use crate::known_head;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use print::{print_activity, print_cards, print_json, print_status};
+use print::{print_activity, print_cards, print_json, print_measures, print_status};
 use progress::Progress;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
@@ -60,7 +60,8 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         Command::Renew(card) => return put(&mut line, card, "renew"),
         Command::Dismiss(card) => return put(&mut line, card, "dismiss"),
         Command::Undo { output } => return undo(&mut line, output),
-        Command::Activity { output } => {
+        Command::Activity { measures: true, output } => print_measures(&mut line, output.json)?,
+        Command::Activity { output, .. } => {
             known_head::follow(home)?;
             if output.json { print_json(&line.snapshot["activity"])? } else { print_activity(&line.snapshot) }
         }

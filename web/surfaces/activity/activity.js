@@ -7,6 +7,7 @@ import { Icon } from '../../lib/icons.js';
 import { Words, count } from '../../lib/text.js';
 import { clock, day } from '../../lib/time.js';
 import { Allowed } from './allowed.js';
+import { Measures } from './measures.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 /** @typedef {import('../../protocol.js').Row} Row */
@@ -18,15 +19,15 @@ export function Activity({ state, onClose }) {
   return html`<section class="activity" aria-label="Activity">
     ${onClose && html`<div class="panel-top"><h1 tabindex="-1">Activity</h1><button type="button" class="panel-close" aria-label="Close" onClick=${onClose}><${Icon} name="close" size=${22} /></button></div>`}
     <div class="halves" role="tablist" aria-label="Activity">${tab('happened', 'What happened')}${tab('allowed', 'What is allowed')}</div>
-    ${half === 'happened' ? html`<${Happened} activity=${state.activity} since=${state.since} titled=${!onClose} />` : html`<${Allowed} state=${state} titled=${!onClose} />`}
+    ${half === 'happened' ? html`<${Happened} activity=${state.activity} since=${state.since} measures=${state.measures} titled=${!onClose} />` : html`<${Allowed} state=${state} titled=${!onClose} />`}
   </section>`;
 }
 
 /** Which rows a filter keeps, by what they are about. @type {[string, Row['icon'][]][]} */
 const FILTERS = [['Results', ['seal', 'tick', 'cross', 'undo']], ['Decisions', ['pen', 'shield']], ['Refused', ['refused']]];
 
-/** @param {{ activity: State['activity'], since: State['since'], titled: boolean }} props */
-function Happened({ activity, since, titled }) {
+/** @param {{ activity: State['activity'], since: State['since'], measures: State['measures'], titled: boolean }} props */
+function Happened({ activity, since, measures, titled }) {
   const [filter, setFilter] = useState('');
   const { summary, rows } = activity;
   const title = titled ? html`<h1 class="surface-title">What Silas did</h1>` : html`<h2 class="surface-title">What Silas did</h2>`;
@@ -39,7 +40,8 @@ function Happened({ activity, since, titled }) {
     ${since && html`<p class="activity-text activity-since">${count(since.n_entries, 'message')} since this device was last here, ${day(since.at)} ${clock(since.at)}.</p>`}
     <${LogMark} activity=${activity} />
     ${useful.length > 1 && html`<div class="filters" role="group" aria-label="Show">${['', ...useful.map(([name]) => name)].map((name) => html`<button type="button" key=${name} class="filter" aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${name || 'Everything'}</button>`)}</div>`}
-    <ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>`;
+    <ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>
+    <${Measures} measures=${measures} />`;
 }
 
 /** @param {{ activity: State['activity'] }} props */

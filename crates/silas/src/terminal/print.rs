@@ -117,6 +117,23 @@ pub(super) fn print_activity(snapshot: &Value) {
     }
 }
 
+pub(super) fn print_measures(line: &mut Line<'_>, as_json: bool) -> Result<()> {
+    line.send(&json!({ "type": "measures" }))?;
+    let answer = line.wait_for(|message| message["type"] == "measures")?;
+    if as_json {
+        return print_json(&answer["measures"]);
+    }
+    let measures = answer["measures"].as_array().map_or(&[][..], Vec::as_slice);
+    if measures.is_empty() {
+        println!("Nothing was decided in the last 30 days.");
+    }
+    for measure in measures {
+        let part = |name: &str| measure[name].as_str().unwrap_or_default();
+        println!("{:<26} {:<18} should be {:<12} {}", part("name"), part("value"), part("target"), part("note"));
+    }
+    Ok(())
+}
+
 /// "1 active · 2 need review", "All quiet".
 pub(super) fn ambient(n_running: usize, n_cards: usize) -> String {
     let waits = match n_cards {

@@ -104,6 +104,11 @@ fn programs_read_json_and_exit_codes() {
     assert_eq!((code, &answer["recorded"]), (0, &Value::Bool(true)), "{answer}");
     assert!(json(&["activity", "--json"]).1["rows"].as_array().unwrap().len() > 3);
     assert_eq!(json(&["status", "--json"]).1["active"], 0);
+    // Two questions were answered, and the one applied change was taken back.
+    let (_, measures) = json(&["activity", "--measures", "--json"]);
+    let value = |name: &str| measures.as_array().unwrap().iter().find(|m| m["name"] == name).unwrap()["value"].clone();
+    assert_eq!((value("Declined"), value("Undone")), ("0 of 2, 0 %".into(), "1 of 1, 100 %".into()));
+    assert!(silas.command(&["activity", "--measures"]).1.contains("Time to decide"));
     assert_eq!(silas.command(&["approve"]).0, 1, "nothing waits");
     assert_eq!(silas.command(&["approve", "first"]).0, 2, "not a number");
 }
