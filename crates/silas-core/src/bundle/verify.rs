@@ -111,6 +111,7 @@ pub fn account(
         payload: decision.payload.clone(),
         execution: execution.clone(),
         roots: Vec::new(),
+        plan: None,
     };
     // It was taken at its time; what was revoked later does not make that untrue.
     let none = Revocations::default();

@@ -32,6 +32,7 @@ mod projects;
 mod proving;
 mod queue;
 mod reach;
+mod rehearsing;
 mod resting;
 mod revocation;
 mod sandbox;
