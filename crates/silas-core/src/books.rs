@@ -20,7 +20,7 @@ use crate::rehearsal::ApplyOrder;
 use crate::revocation::Revocations;
 use crate::signature::PublicKey;
 use crate::task::{OperationId, TaskCall, TaskId};
-use crate::token::{Kind, Token, Verdict};
+use crate::token::{Kind, Offer, Token, Verdict};
 use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Timestamp, TokenId, WorkItemId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,8 @@ struct Terms {
     epoch: u64,
     expires_at: Timestamp,
     max_executions: u32,
-    executions_used: u32,
+    /// As the store counts; `None` where only a part of the ledger is read, and nobody can say.
+    executions_used: Option<u32>,
     subject: String,
     /// What an approved undo is about, unless its text was forgotten.
     order: Option<ChangeOrder>,
@@ -87,6 +88,22 @@ struct Terms {
     apply: Option<ApplyOrder>,
     /// Whether work may be done under it. Of house rules whose text was forgotten nobody can say, and then it may.
     may_work: bool,
+}
+
+impl Terms {
+    fn of(offer: &Offer, payload: &str, executions_used: Option<u32>) -> Self {
+        Terms {
+            plan_hash: offer.plan_hash,
+            epoch: offer.epoch,
+            expires_at: offer.expires_at,
+            max_executions: offer.max_executions,
+            executions_used,
+            subject: offer.work_item_id.clone(),
+            order: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Undo),
+            apply: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Apply),
+            may_work: may_work(offer.kind, payload),
+        }
+    }
 }
 
 /// An entry that needs something which is not there any more. A later entry must say that it was forgotten.
@@ -177,6 +194,16 @@ impl Books {
     /// For a part of a ledger that begins later: a device whose certificate the root key signed was paired before.
     pub fn knows_device(&mut self, key: KeyId) {
         self.devices.insert(key);
+    }
+
+    /// The same for standing rules that were signed before: how often they had been used until then is what was kept with
+    /// the decision. Whoever calls has checked it.
+    pub fn knows_rules(&mut self, token: TokenId, decision: &Decision) {
+        let offer = &decision.token.body.offer;
+        (self.anchor.epoch, self.is_epoch_known) = (offer.epoch, true);
+        let terms = Terms::of(offer, &decision.payload, None);
+        let account = Account { kind: offer.kind, is_approved: true, n_spent: decision.executions_used, terms };
+        self.accounts.insert(token, account);
     }
 
     /// Reads the next entry: when it was written, its event if this version knows it, and what lies beside it.
@@ -355,17 +382,7 @@ impl Books {
         if certificate.body.kind == DeviceKind::Browser && !is_pairing && !self.devices.contains(claimed.key) {
             return Err(Reason::Unpaired);
         }
-        let terms = Terms {
-            plan_hash: offer.plan_hash,
-            epoch: offer.epoch,
-            expires_at: offer.expires_at,
-            max_executions: offer.max_executions,
-            executions_used: *executions_used,
-            subject: offer.work_item_id.clone(),
-            order: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Undo),
-            apply: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Apply),
-            may_work: may_work(offer.kind, payload),
-        };
+        let terms = Terms::of(offer, payload, Some(*executions_used));
         let account = Account { kind: claimed.kind, is_approved, n_spent: 0, terms };
         match self.accounts.insert(claimed.token.clone(), account) {
             None => Ok(()),
@@ -536,9 +553,9 @@ impl Books {
         }
         // What another version spent is not known here, so its count cannot be held against anything.
         if self.n_unknown == 0 {
-            let is_off = |(_, account): &(&TokenId, &Account)| account.terms.executions_used != account.n_spent;
-            if let Some((token, account)) = self.accounts.iter().find(is_off) {
-                let (ledger, kept) = (account.n_spent, account.terms.executions_used);
+            let kept = |account: &Account| account.terms.executions_used.unwrap_or(account.n_spent);
+            if let Some((token, account)) = self.accounts.iter().find(|(_, account)| kept(account) != account.n_spent) {
+                let (ledger, kept) = (account.n_spent, kept(account));
                 return Err(Fault { seq: last, reason: Reason::Count { token: token.clone(), ledger, kept } });
             }
         }

@@ -17,7 +17,8 @@ use silas_core::checkpoint::Head;
 use silas_core::evidence::Anchor;
 use silas_core::execution::ExecutionState;
 use silas_core::export::Entry;
-use silas_core::{ExecutionId, evidence};
+use silas_core::token::Kind;
+use silas_core::{ExecutionId, canonical, evidence};
 use silas_gates::scrub;
 use silas_store::executions::Execution;
 use silas_store::work_items::Stored;
@@ -49,6 +50,7 @@ impl Stream {
         let anchor = self.engine.anchor();
         let server = self.server_certificate.clone().ok_or_else(uncertified)?;
         known.account(anchor).map_err(|none| none.into_trouble())?;
+        let plan = known.plan()?;
         let entries = known.entries.unwrap_or_default();
         let last = entries.last().ok_or_else(unknown)?;
         let head = Head { seq: last.link.seq, hash: last.link.hash };
@@ -59,6 +61,7 @@ impl Stream {
             root: anchor.root,
             server,
             execution: execution.clone(),
+            plan,
             checkpoint: self.checkpoint_of(head).await?,
             entries,
         };
@@ -82,6 +85,8 @@ impl Stream {
                 ExecutionState::Applied | ExecutionState::Undone => {
                     let wanted = segment::Wanted {
                         token: &execution.token,
+                        is_standing: decision.token.body.offer.kind == Kind::HouseRules,
+                        applied_by: record.applied_by.as_ref(),
                         execution: &execution.id,
                         started: record.first_entry,
                         is_undone: execution.state == ExecutionState::Undone,
@@ -96,6 +101,12 @@ impl Stream {
 }
 
 impl Known {
+    /// The plan, where it is not the decision's own text.
+    fn plan(&self) -> Result<Option<String>, canonical::Error> {
+        let is_standing = self.decision.token.body.offer.kind == Kind::HouseRules;
+        is_standing.then(|| self.item.item.canonical()).transpose()
+    }
+
     /// What the ledger proves of it.
     fn account(&self, anchor: &Anchor) -> Result<Proven, NoProof> {
         if !matches!(self.execution.state, ExecutionState::Applied | ExecutionState::Undone) {
@@ -105,7 +116,8 @@ impl Known {
             return Err(NoProof::Forgotten);
         }
         let entries = self.entries.as_ref().ok_or(NoProof::NotWhole)?;
-        let found = bundle::account(entries, &self.execution.id, &anchor.root, &anchor.installation);
+        let plan = self.plan().map_err(|_| NoProof::Forgotten)?;
+        let found = bundle::account(entries, plan.as_deref(), &self.execution.id, &anchor.root, &anchor.installation);
         found.map_err(|refusal| match refusal {
             Refusal::TextMissing(seq) => {
                 let entry = entries.iter().find(|entry| entry.link.seq == seq);
@@ -124,7 +136,7 @@ impl Known {
         let applied_on = self.applied_by.as_ref().map(|stored| scrub::visible_line(&stored.certificate.body.name, 60));
         let (told, before, after, diffs, outcome, no_bundle) = match proven {
             Ok(proven) => {
-                let told = Story::told(&Facts::of(&proven, &device, Reader::Owner));
+                let told = Story::told(&Facts::of(&proven, &device, applied_on.as_deref(), Reader::Owner));
                 let Proven { before, after, landed, outcome, .. } = proven;
                 (told, before, after, landed.diffs, outcome, None)
             }

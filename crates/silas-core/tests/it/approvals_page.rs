@@ -56,5 +56,5 @@ fn all_kinds_are_listed() {
             Kind::Undo | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => {}
         }
     }
-    assert_eq!(Kind::ALL.len(), 7);
+    assert_eq!(Kind::ALL.len(), 9);
 }

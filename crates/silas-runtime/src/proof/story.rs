@@ -92,7 +92,8 @@ impl Story {
     /// Of a proof that was checked, wherever that was.
     pub fn of(proven: &Proven) -> Self {
         let device = scrub::visible_line(&proven.device.body.name, 60);
-        Story::told(&Facts::of(proven, &device, Reader::Anybody))
+        let applied_on = proven.applied_on.as_ref().map(|device| scrub::visible_line(&device.body.name, 60));
+        Story::told(&Facts::of(proven, &device, applied_on.as_deref(), Reader::Anybody))
     }
 
     pub(crate) fn told(facts: &Facts<'_>) -> Self {
@@ -105,15 +106,15 @@ impl Story {
 }
 
 impl<'a> Facts<'a> {
-    pub(crate) fn of(proven: &'a Proven, device: &'a str, reader: Reader) -> Self {
+    pub(crate) fn of(proven: &'a Proven, device: &'a str, applied_on: Option<&'a str>, reader: Reader) -> Self {
         let definition = proven.plan.definition();
         let used = proven.applied_at.since(proven.started_at).as_millis();
         Facts {
             reader,
             asked: &definition.body,
-            allowed: Allowed::Plan,
+            allowed: Allowed::by(proven.allowed),
             device,
-            applied_on: None,
+            applied_on,
             outcome: proven.outcome,
             before: &proven.before,
             after: &proven.after,

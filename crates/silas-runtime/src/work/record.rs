@@ -176,7 +176,11 @@ impl WorkRecord {
             return None;
         }
         let (diffs, flags, unseen) = (self.diffs.clone(), self.flags.clone(), self.unseen.clone());
-        Landed { changeset, diffs, flags, unseen }.to_text(TEXT_BYTES_MAX).ok().flatten()
+        let landed = Landed { changeset, diffs, flags, unseen };
+        // A decision about the changes names the hash of all that was shown, so nothing can be left out of it.
+        let is_whole =
+            |text: &String| self.applied_by.is_none() || canonical::text(&landed).ok().as_ref() == Some(text);
+        landed.to_text(TEXT_BYTES_MAX).ok().flatten().filter(is_whole)
     }
 
     pub(crate) fn to_json(&self) -> Result<serde_json::Value, silas_store::Error> {

@@ -14,7 +14,7 @@ const PATCH: &str =
     "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n";
 
 fn with_a_bug() -> Silas {
-    let silas = Silas::start();
+    let silas = Silas::start_asking();
     fs::create_dir_all(silas.repo().join("tests")).unwrap();
     fs::write(silas.repo().join("calc.py"), CALC).unwrap();
     fs::write(silas.repo().join("tests/test_calc.py"), TEST).unwrap();

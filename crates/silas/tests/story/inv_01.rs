@@ -176,7 +176,7 @@ fn a_device_that_was_revoked() {
 /// and the database; what they make of the three is no device, and what it signs is no decision.
 #[test]
 fn the_servers_certificate_passed_off_as_a_devices() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     let original = silas.tree();
     silas.pair();
     let mut line = silas.line();

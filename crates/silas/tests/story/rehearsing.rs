@@ -22,6 +22,23 @@ fn copies(silas: &Silas) -> usize {
     fs::read_dir(silas.data().join("launcher/work")).unwrap().count()
 }
 
+/// The newest proof as a file, which says this to whoever knows only the root key; and not if another result is put in.
+fn travels(silas: &Silas, name: &str, said: &[&str]) {
+    let file = silas.outside().join(name).to_str().unwrap().to_owned();
+    let (code, text) = silas.command(&["work", "proof", "--out", &file]);
+    assert_eq!(code, 0, "{text}");
+    let (_, root) = silas.command(&["key", "root"]);
+    let (code, text) = silas.command(&["verify", &file, "--key", root.trim()]);
+    assert!(code == 0 && text.contains("VERIFIED. Proved: red before, green after"), "{text}");
+    assert!(text.contains("Exactly these changes by exactly this plan"), "{text}");
+    for said in said {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let written = fs::read_to_string(&file).unwrap();
+    fs::write(&file, written.replacen("\"kind\":\"apply\"", "\"kind\":\"plan\"", 1)).unwrap();
+    assert_eq!(silas.command(&["verify", &file]).0, 1);
+}
+
 #[test]
 fn a_wish_is_tried_out_shown_and_applied_by_one_tap() {
     let silas = Silas::start();
@@ -51,9 +68,13 @@ fn a_wish_is_tried_out_shown_and_applied_by_one_tap() {
     let titles: Vec<&str> = proof["steps"].as_array().unwrap().iter().map(|s| s["title"].as_str().unwrap()).collect();
     assert!(titles.contains(&"Your house rules allowed to try it out"), "{titles:?}");
     assert!(titles.contains(&"You approved exactly these changes"), "{titles:?}");
+    assert_eq!(proof["no_bundle"], json!(null));
+    let said = ["The owner's house rules allowed to try it out: Signed on", "The owner approved exactly these changes"];
+    travels(&silas, "applied.json", &said);
     let (recorded, message) = line.decide(&done, Verdict::Approved).unwrap();
     assert!(recorded, "{message}");
     assert_eq!(silas.tree(), original);
+    travels(&silas, "undone.json", &["It was undone"]);
     let told = line.ask("what did you do?");
     for row in ["Rehearsed and proved: 4 changed files", "You approved a result", "Proved and applied 4 files"] {
         assert!(told.contains(row), "{row}: {told}");
@@ -83,6 +104,7 @@ fn do_it_show_me_first() {
     assert!(line.decide(&card, Verdict::Approved).unwrap().0);
     line.card(CardKind::Done).unwrap();
     assert_ne!(silas.tree(), original);
+    travels(&silas, "proof.json", &["The owner had this plan tried out first: Signed on"]);
     silas.assert_ledger_holds();
 }
 
