@@ -1,7 +1,7 @@
 //! A proof leaves its machine: written by one Silas, checked where there is none, refused wherever a byte of it is not what
 //! was written. And the commands that look at work.
 
-use crate::harness::Silas;
+use crate::harness::{ASKING, Silas};
 use serde_json::{Value, json};
 use silas_core::card::CardKind;
 use std::fs;
@@ -299,7 +299,7 @@ fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
 /// What was forgotten cannot be shown to anybody, and the ledger holds without it.
 #[test]
 fn what_was_forgotten_cannot_be_proved_any_more() {
-    let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "1")]);
+    let silas = Silas::start_with(&[ASKING, ("SILAS__UNDO__WINDOW_SECONDS", "1")]);
     silas.pair();
     work(&silas, &silas.wish());
     let listed = || silas.command(&["audit", "list", "--last", "100"]).1;
