@@ -61,9 +61,11 @@ fn hidden_line(prompt: &str, bytes_max: usize) -> Result<Secret> {
     hide_memory()?;
     let stdin = io::stdin();
     let hidden = if stdin.is_terminal() {
+        // Hidden before it is asked for: what is typed as soon as the question stands there is neither shown nor lost.
+        let hidden = Hidden::new().context("The terminal cannot hide what you type. Nothing was read.")?;
         eprint!("{prompt}");
         io::stderr().flush()?;
-        Some(Hidden::new().context("The terminal cannot hide what you type. Nothing was read.")?)
+        Some(hidden)
     } else {
         None
     };

@@ -55,7 +55,14 @@ fn it_goes_from_the_decision_to_the_end_and_brings_only_what_is_its_own() {
     let id = plan.id().unwrap();
     let looking = store.read(move |tx| {
         let execution = ExecutionId::derive(&id, 0);
-        let wanted = |is_undone| Wanted { token: &id, execution: &execution, started, is_undone };
+        let wanted = |is_undone| Wanted {
+            token: &id,
+            is_standing: false,
+            applied_by: None,
+            execution: &execution,
+            started,
+            is_undone,
+        };
         Ok((segment(tx, &wanted(false))?, segment(tx, &wanted(true))?))
     });
     let (found, undone) = looking.wait().unwrap();
