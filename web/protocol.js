@@ -147,7 +147,7 @@
  * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null }} CheckResult
  * @typedef {{ runner: string, passed: number, failed: number, skipped: number }} Tests
  * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
- * @typedef {'running' | 'applied' | 'ended' | 'undone'} ExecutionState
+ * @typedef {'running' | 'rehearsed' | 'applied' | 'ended' | 'undone'} ExecutionState
  * @typedef {{ directory?: string, path: string, renamed_from?: string, mode_before?: FileMode, mode_after?: FileMode, added: number, removed: number, lines: DiffLine[] | null, is_verbatim?: boolean }} FileDiff
  * @typedef {{ file: number } | 'link'} FileMode
  * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine
