@@ -83,8 +83,11 @@ impl Group {
     }
 
     fn make_at(place: &Place) -> io::Result<Group> {
+        let own = libc::pid_t::try_from(std::process::id()).map_err(io::Error::other)?;
+        // With the time of its start, because numbers of processes are used again.
+        let maker = format!("{PREFIX}{own}-{}", sys::started(own).ok_or(io::ErrorKind::NotFound)?);
         let name = (0..NAMES_TRIED)
-            .map(|_| format!("{PREFIX}{}-{}", std::process::id(), N_MADE.fetch_add(1, Ordering::Relaxed)))
+            .map(|_| format!("{maker}-{}", N_MADE.fetch_add(1, Ordering::Relaxed)))
             .find(|name| place.dirs.iter().all(|dir| !dir.join(name).exists()))
             .ok_or(io::ErrorKind::AlreadyExists)?;
         let way_in = WayIn::OwnFeet(Vec::new());
@@ -196,33 +199,69 @@ pub(super) fn enter(doors: Vec<OwnedFd>) -> io::Result<()> {
 /// Removes groups that processes of ours left behind when they were killed. Those of the living are left alone, and
 /// the kernel removes no group that has a process in it.
 pub fn sweep() {
-    let Some(place) = Place::of_this_process() else { return };
+    sweep_once();
+}
+
+/// Whether nothing was left that is only waiting for the kernel.
+fn sweep_once() -> bool {
+    let Some(place) = Place::of_this_process() else { return true };
+    let mut is_clean = true;
     for dir in &place.dirs {
         // A directory that cannot be read has nothing that we could remove.
         let Ok(entries) = fs::read_dir(dir) else { continue };
         for entry in entries.flatten() {
             let owner = entry.file_name().to_str().and_then(owner);
-            if owner.is_some_and(|pid| !sys::is_alive(pid)) {
-                // Still busy, or somebody else was faster.
-                let _ = fs::remove_dir(entry.path());
+            if owner.is_some_and(|owner| !owner.is_alive())
+                // Otherwise somebody else was faster.
+                && let Err(e) = fs::remove_dir(entry.path())
+                && e.raw_os_error() == Some(libc::EBUSY)
+            {
+                is_clean = false;
             }
         }
     }
+    is_clean
 }
 
 /// For the launcher, once: makes room for groups where that takes something (see [`settle`]), removes what was left
 /// behind, and answers what will be in force.
 pub(crate) fn settle() -> LimitsInForce {
     settle::settle();
-    sweep();
+    // Those that were killed a moment ago may still be dying.
+    for _ in 0..REMOVALS_TRIED {
+        if sweep_once() {
+            break;
+        }
+        std::thread::sleep(REMOVAL_PAUSE);
+    }
     Group::make().map_or(LimitsInForce::PerProcess, |mut group| group.enforce(&Limits::default()))
 }
 
-/// The process that made a group of this name.
-fn owner(name: &str) -> Option<libc::pid_t> {
-    let (pid, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
+/// The process that made a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Owner {
+    pid: libc::pid_t,
+    /// When it started. Groups of earlier versions do not say.
+    started: Option<u64>,
+}
+
+impl Owner {
+    fn is_alive(self) -> bool {
+        sys::is_alive(self.pid) && (self.started.is_none() || self.started == sys::started(self.pid))
+    }
+}
+
+/// Who made a group of this name.
+fn owner(name: &str) -> Option<Owner> {
+    let parts: Vec<&str> = name.strip_prefix(PREFIX)?.split('-').collect();
+    let (pid, started, number) = match parts.as_slice() {
+        [pid, number] => (pid, None, number),
+        [pid, started, number] => (pid, Some(started.parse().ok()?), number),
+        _ => return None,
+    };
     number.parse::<u32>().ok()?;
-    pid.parse().ok().filter(|pid| *pid > 0)
+    let pid = pid.parse().ok().filter(|pid| *pid > 0)?;
+    Some(Owner { pid, started })
 }
 
 fn counts_a_kill(text: &str) -> bool {

@@ -283,6 +283,13 @@ pub(super) fn kill(pidfd: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
+/// When a process started, in the kernel's own count since the machine did. With its number this names a process for good.
+pub(super) fn started(pid: libc::pid_t) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The 22nd value; the name, which may hold anything, is the second.
+    stat.rsplit(')').next()?.split_whitespace().nth(19)?.parse().ok()
+}
+
 /// Whether a process with this number lives, of whatever user. One that is dead and not yet waited for does not.
 pub(super) fn is_alive(pid: libc::pid_t) -> bool {
     // SAFETY: signal 0 is never delivered; only numbers are passed.

@@ -82,11 +82,20 @@ impl Traces {
                     continue;
                 }
                 let name = entry.file_name().to_string_lossy().into_owned();
-                let owner = name.strip_prefix("silas-").and_then(|rest| rest.split('-').next()?.parse().ok());
-                let is_left = owner.is_some_and(|pid: u32| self.seen.contains(&pid));
+                let mut parts = name.strip_prefix("silas-").into_iter().flat_map(|rest| rest.split('-'));
+                let owner = parts.next().and_then(|pid| pid.parse().ok());
+                // One that lives is of another installation, under a number that was used before.
+                let is_alive = owner.is_some_and(|pid: u32| started(pid).as_deref() == parts.next());
+                let is_left = owner.is_some_and(|pid: u32| self.seen.contains(&pid)) && !is_alive;
                 assert!(!is_left, "{when}: {} is left", entry.path().display());
                 to_visit.push(entry.path());
             }
         }
     }
+}
+
+/// When a process started, as its control groups are called.
+fn started(pid: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(')').next()?.split_whitespace().nth(19).map(str::to_owned)
 }

@@ -3,7 +3,7 @@
 
 use super::place::{Place, Version, own_dir};
 use super::settle::{OWN_GROUP, move_down};
-use super::{Group, WayIn, counts_a_kill, owner};
+use super::{Group, Owner, WayIn, counts_a_kill, owner};
 use crate::cell::sys::{self, Cloned};
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,8 +47,18 @@ fn a_group_outside_what_is_mounted_cannot_be_reached() {
 
 #[test]
 fn a_group_tells_whose_it_was() {
-    assert_eq!(owner("silas-17-3"), Some(17));
-    for other in ["silas-self", "silas-17", "silas-x-3", "silas-17-3-1", "silas--1-3", "silas-0-3", "user.slice"] {
+    assert_eq!(owner("silas-17-3"), Some(Owner { pid: 17, started: None }));
+    assert_eq!(owner("silas-17-4711-3"), Some(Owner { pid: 17, started: Some(4711) }));
+    for other in [
+        "silas-self",
+        "silas-17",
+        "silas-x-3",
+        "silas-17-x-1",
+        "silas-17-4711-3-1",
+        "silas--1-3",
+        "silas-0-3",
+        "user.slice",
+    ] {
         assert_eq!(owner(other), None, "{other}");
     }
 }
@@ -124,4 +134,12 @@ fn a_group_with_others_in_it_is_left_alone() {
         let read = |file: &str| fs::read_to_string(dir.path().join(file)).unwrap();
         assert_eq!((read("silas-self/cgroup.procs").as_str(), read("cgroup.subtree_control").as_str()), ("", ""));
     }
+}
+
+#[test]
+fn a_number_that_is_used_again_is_not_the_owner() {
+    let pid = libc::pid_t::try_from(std::process::id()).unwrap();
+    let own = sys::started(pid).unwrap();
+    assert!(Owner { pid, started: Some(own) }.is_alive() && Owner { pid, started: None }.is_alive());
+    assert!(!Owner { pid, started: Some(own + 1) }.is_alive());
 }
