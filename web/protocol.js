@@ -116,20 +116,20 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'house_rules' | 'root' | 'model' | 'budget' | 'plan' | 'done' | 'report' | 'conflict'} CardKind
- * @typedef {'approve' | 'decline' | 'change' | 'proof' | 'dismiss'} Press
+ * @typedef {'pairing' | 'house_rules' | 'root' | 'model' | 'budget' | 'plan' | 'rehearsed' | 'done' | 'report' | 'conflict'} CardKind
+ * @typedef {'approve' | 'rehearse' | 'decline' | 'change' | 'proof' | 'dismiss'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
  * @typedef {{ title: string, lines: string[] }} Detail
  * @typedef {{ outcome: Outcome, claim: string, caveats: string[], before: CheckResult[], after: CheckResult[] }} EvidenceBlock
  * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, rationale: string, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
  * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
- * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, payload: string | null }} Card
+ * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null }} Card
  */
 
 /**
  * What is signed.
- * @typedef {'plan' | 'house_rules' | 'undo' | 'root' | 'step' | 'model' | 'budget'} Kind
+ * @typedef {'plan' | 'house_rules' | 'rehearsal' | 'apply' | 'undo' | 'root' | 'step' | 'model' | 'budget'} Kind
  * @typedef {'approved' | 'declined' | 'edit_requested' | 'conditional'} Verdict
  * @typedef {{ v: number, kind: Kind, scope: string, installation: string, epoch: number, work_item_id: string, plan_hash: string, shown: string, nonce: string, issued_at: string, expires_at: string, max_executions: number, approval_strength: string, conditions: Record<string, string> }} Offer
  * @typedef {{ offer: Offer, key: string, verdict: Verdict }} TokenBody
@@ -147,7 +147,7 @@
  * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null }} CheckResult
  * @typedef {{ runner: string, passed: number, failed: number, skipped: number }} Tests
  * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
- * @typedef {'running' | 'applied' | 'ended' | 'undone'} ExecutionState
+ * @typedef {'running' | 'rehearsed' | 'applied' | 'ended' | 'undone'} ExecutionState
  * @typedef {{ directory?: string, path: string, renamed_from?: string, mode_before?: FileMode, mode_after?: FileMode, added: number, removed: number, lines: DiffLine[] | null, is_verbatim?: boolean }} FileDiff
  * @typedef {{ file: number } | 'link'} FileMode
  * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine

@@ -22,6 +22,8 @@ const DOUBLE_TAP_MS = 350;
 /** @param {{ card: Card, decision: import('../lib/store.js').Decision | undefined, linked: boolean, installation: string }} props */
 export function Dock({ card, decision, linked, installation }) {
   const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide'} */ ('ask'));
+  /** Which of the buttons is being confirmed. */
+  const [asked, setAsked] = useState(0);
   const since = useRef(0);
   const verified = useVerified(card, installation);
   const undoLeft = useUndoLeft(card);
@@ -48,15 +50,21 @@ export function Dock({ card, decision, linked, installation }) {
   const buttons = card.state === 'parked' ? parkedButtons(card) : card.face.ctas.map((cta) => ({ ...cta, act: () => press(card, cta) }));
   const [first, ...rest] = buttons;
   const steps = first?.press === 'approve' ? ladder(card) : 'tap';
+  const meant = buttons[asked] ?? first;
 
-  const onFirst = () => {
-    if (off || tooSoon()) return;
-    if (steps === 'tap') first.act();
-    else if (steps !== 'terminal') enter(steps);
+  const onPress = (/** @type {number} */ n) => {
+    if (tooSoon()) return;
+    // What runs something takes the same steps, whichever of the two ways it is.
+    const runs = buttons[n].press === 'approve' || buttons[n].press === 'rehearse';
+    if (!runs || steps === 'tap') return void buttons[n].act();
+    if (off || steps === 'terminal') return;
+    setAsked(n);
+    enter(steps);
   };
+  const onFirst = () => off || onPress(0);
   const onConfirm = () => {
     if (off || tooSoon()) return;
-    first.act();
+    meant.act();
     setStage('ask');
   };
   const onKey = (/** @type {KeyboardEvent} */ event) => {
@@ -69,10 +77,10 @@ export function Dock({ card, decision, linked, installation }) {
   return html`<footer class="dock" aria-label="Decision" onKeyDown=${onKey}>
     ${decision?.phase === 'failed' && html`<p class="dock-failed" role="alert">${decision.message}</p>`}
     ${first && stage === 'confirm' && html`<div class="chip">
-      <p id="consequence">${strict(first.consequence || first.label)}</p>
+      <p id="consequence">${strict(meant.consequence || meant.label)}</p>
       <button type="button" class="button filled confirm" ref=${main} disabled=${off} aria-describedby="consequence" onClick=${onConfirm}><${Icon} name="tick" size=${18} />Confirm</button>
     </div>`}
-    ${first && stage === 'slide' && html`<${Slide} act=${first.label} consequence=${first.consequence || first.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
+    ${first && stage === 'slide' && html`<${Slide} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
     ${first && stage === 'ask' && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
       ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} disabled=${off} onClick=${onFirst} />`
       : html`<button type="button" class=${`button ${first.press === 'approve' || first.press === 'renew' ? 'filled' : 'outlined'}`} disabled=${off || steps === 'terminal'} onClick=${onFirst}>
@@ -84,14 +92,14 @@ export function Dock({ card, decision, linked, installation }) {
       ${stage !== 'ask' && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
       ${(stage === 'ask' ? rest : rest.slice(-1)).map((cta, at, all) => html`<button type="button" key=${cta.label}
         class=${`button plain ${at === all.length - 1 ? 'last' : ''}`} disabled=${cta.press === 'proof' ? busy : off}
-        onClick=${() => tooSoon() || cta.act()}>${label(cta)}</button>`)}
+        onClick=${() => onPress(buttons.indexOf(cta))}>${label(cta)}</button>`)}
     </div>`}
   </footer>`;
 }
 
 /** @param {Card} card @param {Cta} cta */
 function press(card, cta) {
-  if (cta.press === 'approve' || cta.press === 'decline') return void decide(card, cta.press);
+  if (cta.press === 'approve' || cta.press === 'rehearse' || cta.press === 'decline') return void decide(card, cta.press);
   if (cta.press === 'change') return change(card);
   if (cta.press === 'dismiss') return handle(card, 'dismiss');
   const execution = executionOf(card);
@@ -142,6 +150,7 @@ function useVerified(card, installation) {
 function doing({ press: pressed, label }) {
   if (pressed === 'decline') return 'Recording your no';
   if (pressed === 'change') return 'Asking for a change';
+  if (pressed === 'rehearse') return 'Doing it, to show you';
   if (pressed === 'dismiss') return 'Putting away';
   const [clause] = label.split(',');
   const [verb, ...objects] = clause.split(' ');

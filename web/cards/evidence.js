@@ -9,20 +9,22 @@ import { OUTCOMES } from './risk.js';
 /** Lines on the card itself; more are counted there and listed in the details. */
 export const LINES_MAX = 4;
 
-/** @param {{ passed: boolean | undefined }} props */
-function Mark({ passed }) {
-  if (passed === undefined) return html`<span class="mark">not run</span>`;
-  return html`<span class=${passed ? 'mark mark-good' : 'mark mark-bad'}><${Icon} name=${passed ? 'tick' : 'cross'} size=${14} />${passed ? 'pass' : 'fail'}</span>`;
+/** How many tests, where they were counted. @param {{ result: import('../protocol.js').CheckResult | undefined }} props */
+function Mark({ result }) {
+  if (!result) return html`<span class="mark">not run</span>`;
+  const { passed, tests } = result;
+  const n = (passed ? tests?.passed : tests?.failed) || '';
+  return html`<span class=${passed ? 'mark mark-good' : 'mark mark-bad'}><${Icon} name=${passed ? 'tick' : 'cross'} size=${14} />${`${n} ${passed ? 'pass' : 'fail'}`.trim()}</span>`;
 }
 
 /** @param {{ before: import('../protocol.js').CheckResult[], after: import('../protocol.js').CheckResult[], max?: number }} props */
 export function CheckLines({ before, after, max = Infinity }) {
   const names = [...new Set([...before, ...after].map(({ name }) => name))];
-  const find = (/** @type {import('../protocol.js').CheckResult[]} */ results, /** @type {string} */ name) => results.find((result) => result.name === name)?.passed;
+  const find = (/** @type {import('../protocol.js').CheckResult[]} */ results, /** @type {string} */ name) => results.find((result) => result.name === name);
   return html`<ul class="checks">
     ${names.slice(0, max).map((name) => html`<li key=${name}>
       <bdi class="check-name">${strict(name)}</bdi>
-      <span class="check-change"><${Mark} passed=${find(before, name)} /><span class="hidden">before,</span><${Icon} name="arrow" size=${14} /><${Mark} passed=${find(after, name)} /><span class="hidden">after</span></span>
+      <span class="check-change"><${Mark} result=${find(before, name)} /><span class="hidden">before,</span><${Icon} name="arrow" size=${14} /><${Mark} result=${find(after, name)} /><span class="hidden">after</span></span>
     </li>`)}
     ${names.length > max && html`<li>${names.length - max} more, listed below</li>`}
   </ul>`;

@@ -10,43 +10,56 @@ import { sign } from './keys.js';
 /** @typedef {import('../protocol.js').Offer} Offer */
 /** @typedef {import('../protocol.js').Token} Token */
 /** @typedef {import('../protocol.js').Verdict} Verdict */
-/** @typedef {{ face: Face, offer: Offer | null, payload: string | null }} Question */
+/** @typedef {{ face: Face, offer: Offer | null, show_first?: Offer, payload: string | null }} Question */
 
 /** Which kind of approval each card may carry; a report or a conflict carries none. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
-const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', plan: 'plan', done: 'undo' };
+const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', plan: 'plan', rehearsed: 'apply', done: 'undo' };
 
 /**
- * Whether a card's offer is about exactly what the card shows.
+ * Whether a card's offers are about exactly what the card shows. "Show me first" has an offer of its own, about the same
+ * plan.
  * @param {Question} question
  * @param {string} installation
  */
-export async function matches({ face, offer, payload }, installation) {
+export async function matches({ face, offer, show_first, payload }, installation) {
   if (!offer || payload === null) return false;
   try {
     const parsed = JSON.parse(payload);
     // A payload in another spelling could say a key twice; then what is read here is not what was hashed.
     const sameText = canonical(parsed) === payload;
-    const sameAuthority = KINDS[face.kind] === offer.kind;
+    const sameAuthority = KINDS[face.kind] === offer.kind && (!show_first || (face.kind === 'plan' && show_first.kind === 'rehearsal'));
     const sameKind = offer.kind === 'plan' ? parsed.type === 'task' : parsed.kind === offer.kind;
-    return sameText && sameAuthority && sameKind
-      && offer.installation === installation
-      && offer.plan_hash === await sha256(payload)
-      && offer.shown === await sha256(canonical(face));
+    const sameFindings = offer.kind !== 'apply' || parsed.findings === await findings(face);
+    const [plan, shown] = [await sha256(payload), await sha256(canonical(face))];
+    const same = (/** @type {Offer} */ one) => one.installation === installation && one.plan_hash === plan && one.shown === shown;
+    return sameText && sameAuthority && sameKind && sameFindings && same(offer) && (!show_first || same(show_first));
   } catch {
     // Whatever cannot be read cannot be what was shown.
     return false;
   }
 }
 
+/** What the checks and the changes on a card come to; the launcher compares it with what it found itself. @param {Face} face */
+async function findings({ evidence, diffs }) {
+  if (!evidence) return null;
+  const { before, after } = evidence;
+  const isProved = after.length > 0 && after.length === before.length && after.every(({ passed }) => passed)
+    && before.some(({ name, passed }, n) => !passed && after[n].name === name);
+  if (isProved !== (evidence.outcome === 'proved')) return null;
+  return sha256(canonical({ after, before, diffs }));
+}
+
 /**
  * @param {import('./keys.js').Device} device
  * @param {Question} question
  * @param {Verdict} verdict
+ * @param {boolean} [showFirst] Whether the other offer is meant: do it, and show me before anything is applied.
  * @returns {Promise<Token | null>} `null` when the card and the request differ.
  */
-export async function answer(device, question, verdict) {
-  if (!(await matches(question, device.installation)) || !question.offer) return null;
-  const body = { offer: question.offer, key: device.key, verdict };
+export async function answer(device, question, verdict, showFirst = false) {
+  const offer = showFirst ? question.show_first : question.offer;
+  if (!(await matches(question, device.installation)) || !offer) return null;
+  const body = { offer, key: device.key, verdict };
   return { body, signature: await sign(device, body) };
 }
 

@@ -172,14 +172,14 @@ function mark(card, press, phase, message = '') {
 const LOST = 'The connection broke. Nothing was sent.';
 export const DIFFERS = 'This card and the request differ. Nothing was signed. Reload, or decide in the terminal.';
 
-/** @type {Record<'approve' | 'decline' | 'change', import('../protocol.js').Verdict>} */
-const VERDICTS = { approve: 'approved', decline: 'declined', change: 'edit_requested' };
+/** @type {Record<'approve' | 'rehearse' | 'decline' | 'change', import('../protocol.js').Verdict>} */
+const VERDICTS = { approve: 'approved', rehearse: 'approved', decline: 'declined', change: 'edit_requested' };
 
-/** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'decline' | 'change'} press */
+/** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'rehearse' | 'decline' | 'change'} press */
 export async function decide(card, press) {
   if (!device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
   mark(card, press, 'signing');
-  const token = await answer(device, card, VERDICTS[press]);
+  const token = await answer(device, card, VERDICTS[press], press === 'rehearse');
   if (!token) return mark(card, press, 'failed', DIFFERS);
   const sent = socket?.send({ type: 'approval_response', request_id: card.id, token });
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);

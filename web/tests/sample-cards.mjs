@@ -8,7 +8,7 @@ export const INSTALLATION = 'inst-0b5c3a52-77aa-4a63-9a55-6a4a4bb4f2aa';
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 export const at = (ms) => new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 
-const SCOPES = { plan: 'full_plan', house_rules: 'standing', undo: 'single_step', root: 'tool_type', model: 'connection_manage' };
+const SCOPES = { plan: 'full_plan', house_rules: 'standing', rehearsal: 'full_plan', apply: 'single_step', undo: 'single_step', root: 'tool_type', model: 'connection_manage' };
 
 function offer(kind, face, payload, { issued = Date.now(), minutes = 5, workItem = `task-${randomUUID()}` } = {}) {
   return {
@@ -65,10 +65,11 @@ export function planCard(options) {
     details: [{ title: 'Steps', lines: ['`sh fix.sh`'] }, { title: 'Checks', lines: ['Clock-change tests: `sh check.sh` ends with code 0'] }],
     ctas: [
       { press: 'approve', label: 'Do it, apply when green', consequence: 'Changes up to 4 files when the checks are green.' },
-      { press: 'change', label: 'Ask for a change', consequence: '' },
+      { press: 'rehearse', label: 'Do it, show me first', consequence: 'Runs it in a private copy. Nothing is applied before you have seen it.' },
       { press: 'decline', label: 'Decline', consequence: '' },
     ] };
-  return card('plan', face, planPayload(), options);
+  const plan = card('plan', face, planPayload(), options);
+  return { ...plan, show_first: { ...plan.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } };
 }
 
 export function rootCard(options) {
@@ -89,6 +90,24 @@ export function modelCard(options) {
   const payload = canonical({ kind: 'model', model: 'openrouter:anthropic/claude-haiku-4-5', roles: ['proxy', 'planner'], key: 'env:OPENROUTER_API_KEY', price: null, policy_version: 1 });
   return card('model', face, payload, options);
 }
+
+export function rehearsedCard(options = {}) {
+  const { evidence = EVIDENCE, diffs = DIFFS } = options;
+  const proved = evidence.outcome === 'proved';
+  const face = { ...blank, kind: 'rehearsed', risk: proved ? 'low' : 'medium', state: 'Rehearsed, not applied', intent: 'Apply 2 changed files to tidepool',
+    facts: [{ label: 'Changes', text: 'parse.py, report.py +5 −2' }, { label: 'Undo', text: 'One tap, for 5 minutes' }],
+    evidence, rationale: ASKED, details_title: 'Read the 2 changes', diffs,
+    details: [{ title: 'Until you decide', lines: ['The copy is kept for 24 hours, then discarded. Your files are as they were.'] }],
+    ctas: [
+      { press: 'approve', label: proved ? 'Apply 2 files' : 'Apply 2 files, unproven', consequence: `Changes 2 files in tidepool${proved ? '' : ', unproven'}.` },
+      { press: 'change', label: 'Ask for a change', consequence: '' }, { press: 'decline', label: 'Discard the copy', consequence: '' },
+    ] };
+  const findings = sha256(canonical({ before: evidence.before, after: evidence.after, diffs }));
+  const payload = canonical({ kind: 'apply', execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', plan_hash: sha256(planPayload()), changeset: sha256('changes'), findings });
+  return card('apply', face, payload, options);
+}
+
+export const UNPROVEN = { outcome: 'unproven', claim: 'Unproven: there was no check', before: [], after: [] };
 
 export function doneCard(options = {}) {
   const execution = 'exec-00aa11bb22cc33dd44ee55ff66007788';
@@ -151,10 +170,10 @@ export function conflictCard(options) {
 
 export function houseRules() {
   const face = { ...blank, kind: 'pairing', risk: 'low', state: 'Pairing', intent: 'Pair this browser with Silas',
-    rationale: 'Every command that Silas runs for you is a question first. By itself it may only do this:', details_title: 'What Silas may do by itself',
-    details: [{ title: 'House rules', lines: ['Begin an approved task again if it was interrupted, in a fresh copy and within its time limit', 'Drop the old versions of changed files when their undo time is over'] }],
+    rationale: 'Nothing reaches your files before you said yes to it. By itself Silas may only do this:', details_title: 'What Silas may do by itself',
+    details: [{ title: 'House rules', lines: ['Begin a task again if it was interrupted, in a fresh copy and within its time limit', 'Drop the old versions of changed files when their undo time is over', 'Try out what you ask for in a private copy of a directory you allowed, without network or secrets, and show you the result; at most 100 times a day, 10 minutes each. Nothing is applied without your yes'] }],
     ctas: [{ press: 'approve', label: 'Pair this browser', consequence: 'This browser can approve work from now on.' }] };
-  const payload = canonical({ kind: 'house_rules', rules: ['resume_interrupted', 'drop_old_versions'] });
+  const payload = canonical({ kind: 'house_rules', rules: ['resume_interrupted', 'drop_old_versions', { rehearse: { per_day: 100, max_wall_time_seconds: 600 } }] });
   return { face, offer: offer('house_rules', face, payload), payload };
 }
 

@@ -81,7 +81,7 @@ test('the whole story', async () => {
   assert.ok(!page.url().includes('pair='), 'the code stays in the address bar');
   await look('2-paired');
 
-  step('a wish becomes a question about the directory, then one about the plan');
+  step('a wish becomes a question about the directory');
   await page.getByRole('textbox').fill(`run \`sh fix.sh\` in \`${REPO}\` and check with \`sh check.sh\``);
   await page.keyboard.press('Enter');
   await page.getByText(/^You · \d\d:\d\d/).waitFor();
@@ -91,19 +91,24 @@ test('the whole story', async () => {
   assert.deepEqual(tree(), original);
   await look('4-directory');
   await approve();
-  await card(/^Run 1 command in/).waitFor();
-  await look('5-plan');
-  // They are open already where a fact says "listed below".
-  if (!(await page.locator('.details').evaluate((details) => details.open))) await page.locator('.details summary').tap();
-  assert.ok((await page.locator('.signed').innerText()).includes(`${REPO}, read and change`));
-  await look('6-plan-details');
+  step('it is tried out in a private copy, and the one card shows what was proved');
+  await card('Apply 1 changed file to tidepool').waitFor();
+  await page.getByText('Proved: red before, green after').waitFor();
+  await look('5-rehearsed');
+  await page.locator('.details summary').tap();
+  await page.locator('.details', { hasText: 'Europe/Vienna' }).waitFor();
+  await look('6-rehearsed-details');
+  await tab('Stream');
+  await page.locator('.folded', { hasText: 'Rehearsed' }).waitFor();
+  await look('7-tried-out');
   assert.deepEqual(tree(), original);
 
-  step('approved, it works in a private copy, proves it and applies it');
-  await approve();
+  step('one tap applies exactly that');
+  await tab(/Review/);
+  await settle(page);
+  await page.getByRole('button', { name: 'Apply 1 file' }).tap();
+  await card(/changed in/).waitFor();
   await tab('Stream');
-  await page.locator('.work, .folded').first().waitFor();
-  await look('7-working');
   await page.locator('.folded .badge-proved').waitFor();
   await look('8-finished');
   await tab(/Review/);

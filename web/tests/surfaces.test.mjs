@@ -65,6 +65,8 @@ const SCENES = {
   longest: ['review', { entries: ENTRIES, cards: [sample.longestCard(), sample.longestCard()] }],
   root: ['review', { cards: [sample.rootCard()] }],
   model: ['review', { cards: [sample.modelCard()] }],
+  rehearsed: ['review', { entries: ENTRIES, cards: [sample.rehearsedCard(), sample.planCard(), sample.highCard()] }],
+  unproven: ['review', { entries: ENTRIES, cards: [sample.rehearsedCard({ evidence: sample.UNPROVEN })] }],
   low: ['review', { entries: ENTRIES, cards: [sample.lowCard(), sample.planCard()] }],
   done: ['review', { entries: ENTRIES, cards: [sample.doneCard(), sample.planCard()] }],
   report: ['review', { cards: [sample.reportCard()] }],
@@ -117,7 +119,7 @@ for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 },
 
 test('the body of every card fits 300 px at 375 px, and nothing of it is lost', async (t) => {
   const page = await open(t, {}, { at: 'review' });
-  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard]) {
+  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.rehearsedCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard]) {
     const card = make();
     fake.cards([card]);
     await page.locator(`[id="${card.id}-intent"]`).waitFor();
@@ -563,7 +565,7 @@ test('a paired browser that opens a new pairing address gets a new key, or keeps
 });
 
 test('asking for a change signs that and nothing else, and gives the words back to be changed', async (t) => {
-  const card = sample.planCard();
+  const card = sample.rehearsedCard();
   const page = await open(t, { entries: ENTRIES, cards: [card] });
   await settle(page);
   await page.getByRole('button', { name: 'Ask for a change' }).click();
@@ -572,7 +574,52 @@ test('asking for a change signs that and nothing else, and gives the words back 
   await page.waitForFunction((words) => document.querySelector('textarea')?.value === words, card.face.rationale);
 });
 
-test('focus goes through a card in order: details, recommended, change, decline', async (t) => {
+test('“show me first” takes the same steps as doing it, and signs its own offer', async (t) => {
+  const card = sample.planCard();
+  const page = await open(t, { entries: ENTRIES, cards: [card] });
+  await settle(page);
+  await page.getByRole('button', { name: 'Do it, show me first' }).click();
+  await page.getByText('Nothing is applied before you have seen it.').waitFor();
+  await settle(page);
+  assert.equal(sent('approval_response').length, 0);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  const [{ token }] = await received('approval_response');
+  assert.deepEqual([token.body.offer, token.body.verdict], [card.show_first, 'approved']);
+});
+
+test('a result is applied with one tap if it is proved, and with two if it is not', async (t) => {
+  const [proved, unproven] = [sample.rehearsedCard(), sample.rehearsedCard({ evidence: sample.UNPROVEN })];
+  const page = await open(t, { entries: ENTRIES, cards: [proved, unproven] });
+  await settle(page);
+  await page.getByText('Proved: red before, green after').waitFor();
+  await page.getByRole('button', { name: 'Apply 2 files', exact: true }).click();
+  assert.equal((await received('approval_response'))[0].token.body.offer.kind, 'apply');
+  await page.getByRole('button', { name: 'Apply 2 files, unproven' }).waitFor();
+  await settle(page);
+  await page.getByRole('button', { name: 'Apply 2 files, unproven' }).click();
+  await settle(page);
+  assert.equal(sent('approval_response').length, 1);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+});
+
+const shown = (card, change) => {
+  const face = { ...card.face, ...change };
+  return { ...card, face, offer: { ...card.offer, shown: sample.sha256(canonical(face)) } };
+};
+for (const [what, spoil] of [
+  ['the checks', (card) => shown(card, { evidence: { ...card.face.evidence, before: card.face.evidence.after } })],
+  ['the outcome', (card) => shown(card, { evidence: { ...card.face.evidence, outcome: 'guarded' } })],
+  ['the changes', (card) => shown(card, { diffs: card.face.diffs.slice(1) })],
+  ['everything that was found', (card) => shown(card, { evidence: null })],
+]) {
+  test(`a result whose card lies about ${what} cannot be signed, though its hashes fit`, async (t) => {
+    const page = await open(t, { cards: [spoil(sample.rehearsedCard())] });
+    await page.getByText('This card and the request differ.').waitFor();
+    assert.equal(await page.locator('.dock button').count(), 0);
+  });
+}
+
+test('focus goes through a card in order: details, recommended, the other way, decline', async (t) => {
   const page = await open(t, { cards: [sample.planCard(), sample.lowCard()] });
   await settle(page);
   await page.locator('.intent').focus();
@@ -581,7 +628,7 @@ test('focus goes through a card in order: details, recommended, change, decline'
     await page.keyboard.press('Tab');
     order.push(await page.evaluate(() => document.activeElement.innerText));
   }
-  assert.deepEqual(order, ['Steps, checks and limits', 'Do it, apply when green', 'Ask for a change', 'Decline']);
+  assert.deepEqual(order, ['Steps, checks and limits', 'Do it, apply when green', 'Do it, show me first', 'Decline']);
 });
 
 test('reduced motion and forced colours', async (t) => {

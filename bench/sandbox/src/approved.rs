@@ -191,5 +191,12 @@ fn signed(kind: Kind, payload: String, n: usize) -> Result<Evidence> {
         issued_at: Timestamp::EPOCH,
     };
     let signature = sign(&root(), &canonical::text(&body)?);
-    Ok(Evidence { token, certificate: Certificate { body, signature }, payload, execution, roots: Vec::new() })
+    Ok(Evidence {
+        token,
+        certificate: Certificate { body, signature },
+        payload,
+        execution,
+        roots: Vec::new(),
+        plan: None,
+    })
 }

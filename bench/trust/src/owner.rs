@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ed25519_dalek::{Signer, SigningKey};
-use silas_approval::{Approvable, Engine};
+use silas_approval::{Approvable, Askable, Engine};
 use silas_core::card::{CardKind, Face};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::evidence::{Anchor, Evidence};
@@ -18,13 +18,16 @@ pub(crate) const USES: u32 = 1000;
 /// What is approved: the text does not matter, that it is hashed does.
 pub(crate) struct Standing;
 
-impl Approvable for Standing {
+impl Askable for Standing {
     fn kind(&self) -> Kind {
         Kind::HouseRules
     }
     fn payload(&self) -> Result<String, canonical::Error> {
         canonical::text("a standing approval of about the size of a small plan, which is what is hashed at every use")
     }
+}
+
+impl Approvable for Standing {
     fn runs_for(&self) -> Duration {
         Duration::from_secs(60)
     }
@@ -68,6 +71,7 @@ impl Owner {
             payload: Standing.payload()?,
             execution,
             roots: Vec::new(),
+            plan: None,
         })
     }
 

@@ -125,7 +125,14 @@ fn signed(kind: Kind, payload: String) -> Result<Evidence> {
         issued_at: Timestamp::EPOCH,
     };
     let signature = sign(&root(), &canonical::text(&body)?);
-    Ok(Evidence { token, certificate: Certificate { body, signature }, payload, execution, roots: Vec::new() })
+    Ok(Evidence {
+        token,
+        certificate: Certificate { body, signature },
+        payload,
+        execution,
+        roots: Vec::new(),
+        plan: None,
+    })
 }
 
 /// Nothing here asks for keys: the root and the device are known to everybody.

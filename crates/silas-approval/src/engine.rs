@@ -5,8 +5,8 @@
 //! signature, hash, expiry, count, execution and ledger entry are one transaction.
 
 use crate::Error;
-use crate::witness::{Approvable, Approved};
-use silas_core::card::{Card, CardState, Face};
+use crate::witness::{Admitted, Approvable, Approved, Askable, Rehearsal};
+use silas_core::card::{Card, CardState, Face, Press};
 use silas_core::event::AuditEvent;
 use silas_core::evidence::{self, Anchor, Evidence, When};
 use silas_core::execution::ExecutionState;
@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+mod rehearsal;
 mod standing;
 pub use standing::Grant;
 
@@ -41,6 +42,8 @@ pub enum Refusal {
     Spent,
     #[error("the work has ended already")]
     Terminal,
+    #[error("too many results wait for a decision")]
+    TooManyWait,
     #[error("the time that the work was given is over")]
     TimeIsUp,
     #[error("the plan uses the secret {0}, and the vault is locked")]
@@ -53,6 +56,8 @@ pub enum Refusal {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recorded {
     pub token: TokenId,
+    /// Which of the card's offers was answered.
+    pub kind: Kind,
     pub verdict: Verdict,
 }
 
@@ -76,7 +81,7 @@ impl Engine {
     }
 
     /// The body that a card will carry: bound to what is asked and to how it is shown.
-    pub fn offer<T: Approvable>(&self, subject: &str, item: &T, face: &Face, lasts: Duration) -> Result<Offer, Error> {
+    pub fn offer<T: Askable>(&self, subject: &str, item: &T, face: &Face, lasts: Duration) -> Result<Offer, Error> {
         self.offer_payload(item.kind(), subject, &item.payload()?, face, lasts, 1)
     }
 
@@ -141,9 +146,11 @@ impl Engine {
             CardState::Answered | CardState::Closed => return Ok(Err(Refusal::Answered)),
         }
         let (Some(offer), Some(payload)) = (&card.offer, &card.payload) else { return Ok(Err(Refusal::NothingAsked)) };
-        if token.body.offer != *offer || card.face.hash()? != offer.shown {
+        let is_other = card.show_first.as_ref() == Some(&token.body.offer);
+        if token.body.offer != *offer && !is_other || card.face.hash()? != token.body.offer.shown {
             return Ok(Err(Refusal::OtherOffer));
         }
+        let offer = &token.body.offer;
         // Only the owner's own devices are here, so a card of any risk may be answered by each: a paired browser or
         // the terminal. A channel that cannot sign has no certificate and answers nothing.
         let certificate = match self.device(tx, &token.body.key)? {
@@ -154,7 +161,10 @@ impl Engine {
             return Ok(Err(refusal.into()));
         }
         // An undo can be asked for or left alone; a narrower plan is a plan of its own. No card offers `conditional`.
-        let offered = card.face.ctas.iter().any(|cta| cta.press.verdict() == Some(token.body.verdict));
+        // "Show me first" has an offer of its own, and only its one button answers that.
+        let mut presses = card.face.ctas.iter().map(|cta| cta.press);
+        let offered =
+            presses.any(|press| (press == Press::Rehearse) == is_other && press.verdict() == Some(token.body.verdict));
         if !offered {
             return Ok(Err(Refusal::NotOffered));
         }
@@ -172,7 +182,7 @@ impl Engine {
             key: token.body.key.clone(),
         };
         tx.record_at(&event, now)?;
-        Ok(Ok(Recorded { token: id, verdict: token.body.verdict }))
+        Ok(Ok(Recorded { token: id, kind: offer.kind, verdict: token.body.verdict }))
     }
 
     /// Checks everything and spends one execution.
@@ -191,6 +201,7 @@ impl Engine {
             payload,
             execution: ExecutionId::derive(token, 0),
             roots: self.allowances(tx, &item.places())?,
+            plan: item.plan()?,
         };
         if let Err(refusal) = self.check(&evidence, &item, When::At(now)) {
             return Ok(Err(refusal.into()));
@@ -221,34 +232,49 @@ impl Engine {
     }
 
     /// After a restart: this very execution, spent before, not ended, within its time.
-    pub fn readmit(
-        &self,
-        tx: &ReadTx<'_>,
-        execution: &ExecutionId,
-    ) -> Result<Result<Approved<WorkItem>, Refusal>, Error> {
+    pub fn readmit(&self, tx: &ReadTx<'_>, execution: &ExecutionId) -> Result<Result<Admitted, Refusal>, Error> {
         let Some(known) = executions::get(tx, execution)? else { return Ok(Err(Refusal::NoToken)) };
         if known.state != ExecutionState::Running {
             return Ok(Err(Refusal::Terminal));
         }
         let Some(stored) = tokens::get(tx, &known.token)? else { return Ok(Err(Refusal::NoToken)) };
-        let Ok(item) = WorkItem::from_canonical(&stored.payload) else {
-            return Ok(Err(evidence::Refusal::Content.into()));
+        let admitted = match stored.token.body.offer.kind {
+            Kind::HouseRules => self.readmit_rehearsal(tx, &known, stored)?,
+            kind => {
+                let Ok(item) = WorkItem::from_canonical(&stored.payload) else {
+                    return Ok(Err(evidence::Refusal::Content.into()));
+                };
+                let evidence = Evidence {
+                    token: stored.token,
+                    certificate: stored.certificate,
+                    payload: stored.payload,
+                    execution: execution.clone(),
+                    roots: self.allowances(tx, &item.places())?,
+                    plan: None,
+                };
+                if kind == Kind::Rehearsal {
+                    let checked = self.readmitted(Rehearsal(item), evidence, known.started_at);
+                    checked.map(Admitted::Rehearsal)
+                } else {
+                    self.readmitted(item, evidence, known.started_at).map(Admitted::Plan)
+                }
+            }
         };
-        let evidence = Evidence {
-            token: stored.token,
-            certificate: stored.certificate,
-            payload: stored.payload,
-            execution: execution.clone(),
-            roots: self.allowances(tx, &item.places())?,
+        let is_over = match &admitted {
+            Ok(admitted) => admitted.is_over(self.now(tx)?),
+            Err(_) => false,
         };
-        if let Err(refusal) = self.check(&evidence, &item, When::AlreadyCommitted) {
-            return Ok(Err(refusal.into()));
-        }
-        let approved = Approved::new(item, evidence, known.started_at);
-        if self.now(tx)? >= approved.runs_until() {
-            return Ok(Err(Refusal::TimeIsUp));
-        }
-        Ok(Ok(approved))
+        Ok(if is_over { Err(Refusal::TimeIsUp) } else { admitted })
+    }
+
+    fn readmitted<T: Approvable>(
+        &self,
+        item: T,
+        evidence: Evidence,
+        spent_at: Timestamp,
+    ) -> Result<Approved<T>, Refusal> {
+        self.check(&evidence, &item, When::AlreadyCommitted)?;
+        Ok(Approved::new(item, evidence, spent_at))
     }
 
     /// What the launcher will check as well: the decision, and that its directories are allowed.

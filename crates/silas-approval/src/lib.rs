@@ -10,7 +10,6 @@
 
 mod durable;
 pub mod engine;
-pub mod house_rules;
 mod keyring;
 pub mod keys;
 pub mod lock;
@@ -21,8 +20,9 @@ pub mod witness;
 
 pub use engine::{Engine, Grant, Recorded, Refusal};
 pub use server_key::ServerKey;
+pub use silas_core::house_rules;
 pub use vault::Vault;
-pub use witness::{Approvable, Approved};
+pub use witness::{Admitted, Apply, Approvable, Approved, Askable, Rehearsal};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -21,31 +21,43 @@
 use silas_core::changeset::ChangeOrder;
 use silas_core::evidence::Evidence;
 use silas_core::model::{BudgetGrant, ModelGrant};
+use silas_core::rehearsal::ApplyOrder;
 use silas_core::roots::RootGrant;
 use silas_core::token::Kind;
 use silas_core::work::WorkItem;
 use silas_core::{ExecutionId, Timestamp, canonical};
 use std::time::Duration;
 
-/// Something that a decision can be about: the kind of token it needs and the bytes that are hashed.
-pub trait Approvable {
+/// Something that a card can ask about: the kind of token it needs and the bytes that are hashed.
+pub trait Askable {
     fn kind(&self) -> Kind;
     fn payload(&self) -> Result<String, canonical::Error>;
+}
+
+/// Something that can be done once a decision about it was spent.
+pub trait Approvable: Askable {
     /// How long one spending may take.
     fn runs_for(&self) -> Duration;
     /// The directories that it touches; each must be allowed by a decision of its own.
     fn places(&self) -> Vec<&str> {
         Vec::new()
     }
+    /// The plan that it is about, where the payload is not the plan itself.
+    fn plan(&self) -> Result<Option<String>, canonical::Error> {
+        Ok(None)
+    }
 }
 
-impl Approvable for WorkItem {
+impl Askable for WorkItem {
     fn kind(&self) -> Kind {
         Kind::Plan
     }
     fn payload(&self) -> Result<String, canonical::Error> {
         self.canonical()
     }
+}
+
+impl Approvable for WorkItem {
     fn runs_for(&self) -> Duration {
         Duration::from_secs(self.definition().budget.max_wall_time_seconds)
     }
@@ -54,52 +66,124 @@ impl Approvable for WorkItem {
     }
 }
 
-/// Putting a change in place or taking it back is a matter of seconds; this is plenty.
-const CHANGE_ORDER_SECS: u64 = 600;
+/// A plan that is to be carried out with the apply withheld.
+#[derive(Debug)]
+pub struct Rehearsal(pub WorkItem);
 
-impl Approvable for ChangeOrder {
+impl Askable for Rehearsal {
+    fn kind(&self) -> Kind {
+        Kind::Rehearsal
+    }
+    fn payload(&self) -> Result<String, canonical::Error> {
+        self.0.payload()
+    }
+}
+
+impl Approvable for Rehearsal {
+    fn runs_for(&self) -> Duration {
+        self.0.runs_for()
+    }
+    fn places(&self) -> Vec<&str> {
+        self.0.places()
+    }
+}
+
+/// Something whose changes wait in their private copy, and the order to put exactly them in place.
+#[derive(Debug)]
+pub struct Apply {
+    pub order: ApplyOrder,
+    /// The plan that was carried out; its directories must still be allowed.
+    pub plan: WorkItem,
+}
+
+impl Askable for Apply {
+    fn kind(&self) -> Kind {
+        Kind::Apply
+    }
+    fn payload(&self) -> Result<String, canonical::Error> {
+        canonical::text(&self.order)
+    }
+}
+
+impl Askable for ApplyOrder {
     fn kind(&self) -> Kind {
         self.kind
     }
     fn payload(&self) -> Result<String, canonical::Error> {
         canonical::text(self)
     }
+}
+
+impl Approvable for Apply {
+    fn runs_for(&self) -> Duration {
+        self.plan.runs_for()
+    }
+    fn places(&self) -> Vec<&str> {
+        self.plan.places()
+    }
+    fn plan(&self) -> Result<Option<String>, canonical::Error> {
+        self.plan.canonical().map(Some)
+    }
+}
+
+/// Putting a change in place or taking it back is a matter of seconds; this is plenty.
+const CHANGE_ORDER_SECS: u64 = 600;
+
+impl Askable for ChangeOrder {
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+    fn payload(&self) -> Result<String, canonical::Error> {
+        canonical::text(self)
+    }
+}
+
+impl Approvable for ChangeOrder {
     fn runs_for(&self) -> Duration {
         Duration::from_secs(CHANGE_ORDER_SECS)
     }
 }
 
-impl Approvable for RootGrant {
+impl Askable for RootGrant {
     fn kind(&self) -> Kind {
         Kind::Root
     }
     fn payload(&self) -> Result<String, canonical::Error> {
         canonical::text(self)
     }
+}
+
+impl Approvable for RootGrant {
     fn runs_for(&self) -> Duration {
         Duration::ZERO
     }
 }
 
-impl Approvable for ModelGrant {
+impl Askable for ModelGrant {
     fn kind(&self) -> Kind {
         Kind::Model
     }
     fn payload(&self) -> Result<String, canonical::Error> {
         canonical::text(self)
     }
+}
+
+impl Approvable for ModelGrant {
     fn runs_for(&self) -> Duration {
         Duration::ZERO
     }
 }
 
-impl Approvable for BudgetGrant {
+impl Askable for BudgetGrant {
     fn kind(&self) -> Kind {
         Kind::Budget
     }
     fn payload(&self) -> Result<String, canonical::Error> {
         canonical::text(self)
     }
+}
+
+impl Approvable for BudgetGrant {
     fn runs_for(&self) -> Duration {
         Duration::ZERO
     }
@@ -138,5 +222,48 @@ impl<T> Approved<T> {
 
     pub fn runs_until(&self) -> Timestamp {
         self.runs_until
+    }
+}
+
+/// Work that may be carried out, and how far.
+#[derive(Debug)]
+pub enum Admitted {
+    /// To the end: applied when the checks turn green.
+    Plan(Approved<WorkItem>),
+    /// In the private copy only.
+    Rehearsal(Approved<Rehearsal>),
+}
+
+impl Admitted {
+    pub fn item(&self) -> &WorkItem {
+        match self {
+            Admitted::Plan(approved) => approved.item(),
+            Admitted::Rehearsal(approved) => &approved.item().0,
+        }
+    }
+
+    pub fn execution(&self) -> &ExecutionId {
+        match self {
+            Admitted::Plan(approved) => approved.execution(),
+            Admitted::Rehearsal(approved) => approved.execution(),
+        }
+    }
+
+    pub fn evidence(&self) -> &Evidence {
+        match self {
+            Admitted::Plan(approved) => approved.evidence(),
+            Admitted::Rehearsal(approved) => approved.evidence(),
+        }
+    }
+
+    fn runs_until(&self) -> Timestamp {
+        match self {
+            Admitted::Plan(approved) => approved.runs_until(),
+            Admitted::Rehearsal(approved) => approved.runs_until(),
+        }
+    }
+
+    pub(crate) fn is_over(&self, now: Timestamp) -> bool {
+        now >= self.runs_until()
     }
 }

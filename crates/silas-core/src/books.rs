@@ -14,11 +14,13 @@ use crate::changeset::ChangeOrder;
 use crate::device::{Certificate, DeviceKind};
 use crate::event::AuditEvent;
 use crate::evidence::{self, Anchor, When};
+use crate::house_rules::HouseRules;
 use crate::instruction::Instruction;
+use crate::rehearsal::ApplyOrder;
 use crate::revocation::Revocations;
 use crate::signature::PublicKey;
 use crate::task::{OperationId, TaskCall, TaskId};
-use crate::token::{Kind, Token, Verdict};
+use crate::token::{Kind, Offer, Token, Verdict};
 use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Timestamp, TokenId, WorkItemId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,10 +79,31 @@ struct Terms {
     epoch: u64,
     expires_at: Timestamp,
     max_executions: u32,
-    executions_used: u32,
+    /// As the store counts; `None` where only a part of the ledger is read, and nobody can say.
+    executions_used: Option<u32>,
     subject: String,
     /// What an approved undo is about, unless its text was forgotten.
     order: Option<ChangeOrder>,
+    /// What an approved apply is about, likewise.
+    apply: Option<ApplyOrder>,
+    /// Whether work may be done under it. Of house rules whose text was forgotten nobody can say, and then it may.
+    may_work: bool,
+}
+
+impl Terms {
+    fn of(offer: &Offer, payload: &str, executions_used: Option<u32>) -> Self {
+        Terms {
+            plan_hash: offer.plan_hash,
+            epoch: offer.epoch,
+            expires_at: offer.expires_at,
+            max_executions: offer.max_executions,
+            executions_used,
+            subject: offer.work_item_id.clone(),
+            order: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Undo),
+            apply: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Apply),
+            may_work: may_work(offer.kind, payload),
+        }
+    }
 }
 
 /// An entry that needs something which is not there any more. A later entry must say that it was forgotten.
@@ -95,7 +118,8 @@ struct Gone {
 /// One spending, and how far it came.
 struct Spent {
     kind: Kind,
-    subject: String,
+    may_work: bool,
+    subject: Option<String>,
     stage: Stage,
 }
 
@@ -103,6 +127,7 @@ struct Spent {
 enum Stage {
     Spent,
     Started,
+    Rehearsed,
     Applied,
     Ended,
     Undone,
@@ -117,6 +142,10 @@ pub struct Books {
     revoked: BTreeSet<KeyId>,
     accounts: BTreeMap<TokenId, Account>,
     executions: BTreeMap<ExecutionId, Spent>,
+    /// Which changes of which run were to be applied.
+    applies: BTreeMap<ExecutionId, Digest>,
+    /// Decisions to apply something of which it is not known any more what.
+    n_applies_forgotten: u64,
     /// What was asked; `None` where the instruction is gone.
     operations: BTreeMap<OperationId, Option<(&'static str, TaskId)>>,
     gone: Vec<Gone>,
@@ -151,6 +180,8 @@ impl Books {
             revoked: BTreeSet::new(),
             accounts: BTreeMap::new(),
             executions: BTreeMap::new(),
+            applies: BTreeMap::new(),
+            n_applies_forgotten: 0,
             operations: BTreeMap::new(),
             gone: Vec::new(),
             forgotten_at: 0,
@@ -163,6 +194,16 @@ impl Books {
     /// For a part of a ledger that begins later: a device whose certificate the root key signed was paired before.
     pub fn knows_device(&mut self, key: KeyId) {
         self.devices.insert(key);
+    }
+
+    /// The same for standing rules that were signed before: how often they had been used until then is what was kept with
+    /// the decision. Whoever calls has checked it.
+    pub fn knows_rules(&mut self, token: TokenId, decision: &Decision) {
+        let offer = &decision.token.body.offer;
+        (self.anchor.epoch, self.is_epoch_known) = (offer.epoch, true);
+        let terms = Terms::of(offer, &decision.payload, None);
+        let account = Account { kind: offer.kind, is_approved: true, n_spent: decision.executions_used, terms };
+        self.accounts.insert(token, account);
     }
 
     /// Reads the next entry: when it was written, its event if this version knows it, and what lies beside it.
@@ -230,7 +271,8 @@ impl Books {
             | AuditEvent::CredentialUsed { execution, .. }
             | AuditEvent::CredentialRefused { execution, .. }
             | AuditEvent::ExecutionResumed { execution } => self.plan(execution).map(drop),
-            AuditEvent::WorkApplied { execution, .. } => self.end(execution, Stage::Applied),
+            AuditEvent::WorkRehearsed { execution, .. } => self.end(execution, Stage::Rehearsed),
+            AuditEvent::WorkApplied { execution, changeset, .. } => self.apply(execution, changeset),
             AuditEvent::WorkEnded { execution, .. } | AuditEvent::ApplyConflicted { execution, .. } => {
                 self.end(execution, Stage::Ended)
             }
@@ -340,15 +382,7 @@ impl Books {
         if certificate.body.kind == DeviceKind::Browser && !is_pairing && !self.devices.contains(claimed.key) {
             return Err(Reason::Unpaired);
         }
-        let terms = Terms {
-            plan_hash: offer.plan_hash,
-            epoch: offer.epoch,
-            expires_at: offer.expires_at,
-            max_executions: offer.max_executions,
-            executions_used: *executions_used,
-            subject: offer.work_item_id.clone(),
-            order: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Undo),
-        };
+        let terms = Terms::of(offer, payload, Some(*executions_used));
         let account = Account { kind: claimed.kind, is_approved, n_spent: 0, terms };
         match self.accounts.insert(claimed.token.clone(), account) {
             None => Ok(()),
@@ -386,20 +420,28 @@ impl Books {
             return Err(evidence::Refusal::Execution.into());
         }
         account.n_spent += 1;
-        let spent = Spent { kind: account.kind, subject: account.terms.subject.clone(), stage: Stage::Spent };
+        // House rules are about no item; each rehearsal names its own.
+        let subject = Some(account.terms.subject.clone()).filter(|_| account.kind != Kind::HouseRules);
+        let spent = Spent { kind: account.kind, may_work: account.terms.may_work, subject, stage: Stage::Spent };
         self.executions.insert(execution.clone(), spent);
+        if account.kind == Kind::Apply {
+            match &account.terms.apply {
+                Some(order) => drop(self.applies.insert(order.execution.clone(), order.changeset)),
+                None => self.n_applies_forgotten += 1,
+            }
+        }
         Ok(())
     }
 
-    /// The spending of an approved plan that an effect names.
+    /// The spending that lets the work be done which an effect names.
     fn plan(&mut self, execution: &ExecutionId) -> Result<&mut Spent, Reason> {
         let spent = self.executions.get_mut(execution).ok_or(Reason::NotSpent)?;
-        if spent.kind == Kind::Plan { Ok(spent) } else { Err(Reason::OtherKind) }
+        if spent.may_work { Ok(spent) } else { Err(Reason::OtherKind) }
     }
 
     fn start(&mut self, work_item: &WorkItemId, execution: &ExecutionId) -> Result<(), Reason> {
         let spent = self.plan(execution)?;
-        if spent.subject != work_item.as_str() {
+        if spent.subject.as_deref().is_some_and(|subject| subject != work_item.as_str()) {
             return Err(Reason::OtherWork);
         }
         if spent.stage != Stage::Spent {
@@ -411,10 +453,29 @@ impl Books {
 
     fn end(&mut self, execution: &ExecutionId, stage: Stage) -> Result<(), Reason> {
         let spent = self.plan(execution)?;
-        if spent.stage != Stage::Started {
+        let may_end = spent.stage == Stage::Started || spent.stage == Stage::Rehearsed && stage == Stage::Ended;
+        if !may_end {
             return Err(Reason::Twice);
         }
         spent.stage = stage;
+        Ok(())
+    }
+
+    /// A plan may be applied when its work ends. What waits in a copy needs a decision about exactly its changes, and a
+    /// rehearsal is never applied without one.
+    fn apply(&mut self, execution: &ExecutionId, changeset: &Digest) -> Result<(), Reason> {
+        let (ordered, n_forgotten) = (self.applies.get(execution).copied(), self.n_applies_forgotten);
+        let spent = self.plan(execution)?;
+        match (spent.stage, ordered) {
+            (Stage::Started, _) if spent.kind == Kind::Plan => {}
+            (Stage::Started, _) => return Err(Reason::OtherKind),
+            (Stage::Rehearsed, Some(ordered)) if ordered == *changeset => {}
+            (Stage::Rehearsed, Some(_)) => return Err(Reason::OtherChange),
+            (Stage::Rehearsed, None) if n_forgotten > 0 => {}
+            (Stage::Rehearsed, None) => return Err(Reason::NotSpent),
+            (Stage::Spent | Stage::Applied | Stage::Ended | Stage::Undone, _) => return Err(Reason::Twice),
+        }
+        spent.stage = Stage::Applied;
         Ok(())
     }
 
@@ -492,9 +553,9 @@ impl Books {
         }
         // What another version spent is not known here, so its count cannot be held against anything.
         if self.n_unknown == 0 {
-            let is_off = |(_, account): &(&TokenId, &Account)| account.terms.executions_used != account.n_spent;
-            if let Some((token, account)) = self.accounts.iter().find(is_off) {
-                let (ledger, kept) = (account.n_spent, account.terms.executions_used);
+            let kept = |account: &Account| account.terms.executions_used.unwrap_or(account.n_spent);
+            if let Some((token, account)) = self.accounts.iter().find(|(_, account)| kept(account) != account.n_spent) {
+                let (ledger, kept) = (account.n_spent, kept(account));
                 return Err(Fault { seq: last, reason: Reason::Count { token: token.clone(), ledger, kept } });
             }
         }
@@ -506,6 +567,15 @@ impl Books {
             restored_at: self.restored_at,
             n_unknown: self.n_unknown,
         })
+    }
+}
+
+fn may_work(kind: Kind, payload: &str) -> bool {
+    match kind {
+        Kind::Plan | Kind::Rehearsal => true,
+        Kind::HouseRules if payload.is_empty() => true,
+        Kind::HouseRules => canonical::read::<HouseRules>(payload).is_ok_and(|rules| rules.rehearsals().is_some()),
+        Kind::Apply | Kind::Undo | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => false,
     }
 }
 

@@ -1,8 +1,8 @@
 //! A proof that left its machine: one file by which anybody can see what was approved, what was checked and what landed,
 //! with nothing but the public root key.
 //!
-//! It is a part of the ledger: the entries from the decision to the end of the work without a gap, in the form of
-//! [`crate::export`], and a signed head that is the last of them. Entries that tell of this work bring along what they
+//! It is a part of the ledger: the entries from the decision (of standing rules: from their use) to the end of the work
+//! without a gap, in the form of [`crate::export`], and a signed head that is the last of them. Entries that tell of this work bring along what they
 //! name: the decision with its plan, the results of the checks, the changed files. Entries of other things are in only as
 //! what their hash covers, which is digests. So nothing here is believed that is not signed or hashed into what is signed.
 //!
@@ -40,6 +40,10 @@ pub struct Bundle {
     pub server: ServerCertificate,
     /// The work that this is about.
     pub execution: ExecutionId,
+    /// The plan of work that was tried out under the house rules: there it is not the decision's own text. The decision
+    /// about its result names its hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     /// From the decision to the end of the work, every one.
     pub entries: Vec<Entry>,
     /// Names the last entry.

@@ -34,6 +34,8 @@ pub enum CardKind {
     Budget,
     /// May this plan be carried out?
     Plan,
+    /// It was carried out in a private copy; may that be applied?
+    Rehearsed,
     /// It was carried out; undo while the window lasts.
     Done,
     /// It ended without touching anything; nothing to decide but to acknowledge.
@@ -48,6 +50,8 @@ pub enum CardKind {
 pub enum Press {
     /// Sign the card's offer as approved.
     Approve,
+    /// Sign the card's other offer as approved: carry it out, and show me before anything is applied.
+    Rehearse,
     /// Sign the card's offer as declined.
     Decline,
     /// Sign the card's offer as "not like this"; allows nothing.
@@ -61,7 +65,7 @@ pub enum Press {
 impl Press {
     pub fn verdict(self) -> Option<Verdict> {
         match self {
-            Press::Approve => Some(Verdict::Approved),
+            Press::Approve | Press::Rehearse => Some(Verdict::Approved),
             Press::Decline => Some(Verdict::Declined),
             Press::Change => Some(Verdict::EditRequested),
             Press::Proof | Press::Dismiss => None,
@@ -172,6 +176,9 @@ pub struct Card {
     pub face: Face,
     /// What a decision would sign; `None` on cards that ask nothing any more.
     pub offer: Option<Offer>,
+    /// What [`Press::Rehearse`] would sign, on cards that have it: the same payload, with the apply withheld.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub show_first: Option<Offer>,
     /// The canonical text whose hash is `offer.plan_hash`, so that the device can compute it itself.
     pub payload: Option<String>,
 }

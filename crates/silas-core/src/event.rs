@@ -201,6 +201,13 @@ pub enum AuditEvent {
         reference: Text,
         reason: String,
     },
+    /// The result waits in its private copy for a decision.
+    WorkRehearsed {
+        execution: ExecutionId,
+        changeset: Digest,
+        files: u32,
+        outcome: Outcome,
+    },
     WorkApplied {
         execution: ExecutionId,
         changeset: Digest,
@@ -376,6 +383,7 @@ impl AuditEvent {
             | AuditEvent::TokenSpent { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::ExecutionResumed { .. }
+            | AuditEvent::WorkRehearsed { .. }
             | AuditEvent::WorkUndone { .. }
             | AuditEvent::UndoWindowClosed { .. }
             | AuditEvent::InstructionTaken { .. }
@@ -428,6 +436,7 @@ impl AuditEvent {
             AuditEvent::ConnectionRefused { .. } => "connection_refused",
             AuditEvent::CredentialUsed { .. } => "credential_used",
             AuditEvent::CredentialRefused { .. } => "credential_refused",
+            AuditEvent::WorkRehearsed { .. } => "work_rehearsed",
             AuditEvent::WorkApplied { .. } => "work_applied",
             AuditEvent::WorkEnded { .. } => "work_ended",
             AuditEvent::WorkUndone { .. } => "work_undone",

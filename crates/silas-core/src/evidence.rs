@@ -5,10 +5,13 @@
 //! anchor and the time, and counts spendings itself.
 
 use crate::device::{Certificate, Mismatch};
+use crate::house_rules::{HouseRules, RehearsalBudget};
+use crate::rehearsal::{self, ApplyOrder};
 use crate::revocation::Revocations;
 use crate::roots::{self, RootGrant};
 use crate::signature::PublicKey;
 use crate::token::{Kind, Offer, Token, Verdict};
+use crate::work::WorkItem;
 use crate::{Digest, ExecutionId, InstallationId, Timestamp, TokenId, canonical};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +27,9 @@ pub struct Evidence {
     /// For a plan: the decisions that allow its directories.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<Allowance>,
+    /// For a rehearsal under the house rules and for an apply, whose payload is not the plan: its canonical text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
 }
 
 /// A decision that allows a directory, with everything that is needed to check it.
@@ -74,6 +80,8 @@ pub enum Refusal {
     Installation,
     #[error("the decision was made before this data directory was restored or reset")]
     Epoch,
+    #[error("the house rules do not allow this: {0}")]
+    HouseRules(String),
     #[error("the decision approves another kind of thing")]
     Kind,
     #[error("the decision allows more uses or more time than its kind may")]
@@ -110,6 +118,55 @@ pub fn verify(
         return Err(Refusal::Execution);
     }
     Ok(id)
+}
+
+/// A rehearsal under the house rules: they name it, and the plan keeps to what they say. Gives the plan and its budget.
+pub fn verify_rehearsal(
+    evidence: &Evidence,
+    anchor: &Anchor,
+    revocations: &Revocations,
+    when: When,
+) -> Result<(TokenId, WorkItem, RehearsalBudget), Refusal> {
+    let id = verify(evidence, Kind::HouseRules, anchor, revocations, when)?;
+    let refuse = |why: &str| Refusal::HouseRules(why.to_owned());
+    let rules: HouseRules = canonical::read(&evidence.payload).map_err(malformed)?;
+    let budget = rules.rehearsals().ok_or_else(|| refuse("they do not name rehearsals"))?;
+    let plan = read_plan(evidence)?;
+    if let Some(exit) = rehearsal::exit_of(plan.definition()) {
+        return Err(refuse(exit));
+    }
+    if plan.definition().budget.max_wall_time_seconds > budget.max_wall_time_seconds {
+        return Err(refuse("the plan takes more time than a rehearsal may"));
+    }
+    Ok((id, plan, budget))
+}
+
+/// A decision to apply what a run left: it names the plan that comes with it. Gives the order and the plan.
+pub fn verify_apply(
+    evidence: &Evidence,
+    anchor: &Anchor,
+    revocations: &Revocations,
+    when: When,
+) -> Result<(TokenId, ApplyOrder, WorkItem), Refusal> {
+    let id = verify(evidence, Kind::Apply, anchor, revocations, when)?;
+    let order: ApplyOrder = canonical::read(&evidence.payload).map_err(malformed)?;
+    if order.kind != Kind::Apply {
+        return Err(Refusal::Kind);
+    }
+    let plan = read_plan(evidence)?;
+    if Digest::of(evidence.plan.as_deref().unwrap_or_default().as_bytes()) != order.plan_hash {
+        return Err(Refusal::Content);
+    }
+    Ok((id, order, plan))
+}
+
+fn read_plan(evidence: &Evidence) -> Result<WorkItem, Refusal> {
+    let text = evidence.plan.as_deref().ok_or_else(|| Refusal::Malformed("the plan is missing".to_owned()))?;
+    WorkItem::from_canonical(text).map_err(Refusal::Malformed)
+}
+
+fn malformed(bad: canonical::Error) -> Refusal {
+    Refusal::Malformed(bad.to_string())
 }
 
 /// More uses than any token may have; bounds the search for an execution's number.

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub enum ExecutionState {
     /// Spent; the work may be under way, or was interrupted and may go on.
     Running,
+    /// It ended, and its result waits in its private copy for the owner's word.
+    Rehearsed,
     /// Verified and in place.
     Applied,
     /// Ended without touching anything: a check stayed red, nothing was to do, or the owner stopped it.
@@ -18,7 +20,7 @@ pub enum ExecutionState {
 impl ExecutionState {
     pub fn is_terminal(self) -> bool {
         match self {
-            ExecutionState::Running => false,
+            ExecutionState::Running | ExecutionState::Rehearsed => false,
             ExecutionState::Applied | ExecutionState::Ended | ExecutionState::Undone => true,
         }
     }

@@ -9,12 +9,16 @@
 pub enum FailPoint {
     MessageAccepted,
     CardOffered,
+    RehearsalBegun,
     DecisionRecorded,
     ExecutionAdmitted,
     CopyMade,
     CheckedBefore,
     StepsRun,
     CheckedAfter,
+    RehearsalNoted,
+    RehearsalKept,
+    CopyReopened,
     ApplyStaged,
     ApplyCommitted,
     ApplyHalfway,
@@ -31,15 +35,19 @@ pub enum FailPoint {
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 21] = [
+    pub const ALL: [FailPoint; 25] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
+        FailPoint::RehearsalBegun,
         FailPoint::DecisionRecorded,
         FailPoint::ExecutionAdmitted,
         FailPoint::CopyMade,
         FailPoint::CheckedBefore,
         FailPoint::StepsRun,
         FailPoint::CheckedAfter,
+        FailPoint::RehearsalNoted,
+        FailPoint::RehearsalKept,
+        FailPoint::CopyReopened,
         FailPoint::ApplyStaged,
         FailPoint::ApplyCommitted,
         FailPoint::ApplyHalfway,

@@ -16,6 +16,10 @@ pub enum Kind {
     Plan,
     /// The standing rules that the first device signs when it is paired.
     HouseRules,
+    /// The canonical projection of a work item, to be carried out with the apply withheld.
+    Rehearsal,
+    /// Putting in place what a run left in its private copy: a [`crate::rehearsal::ApplyOrder`].
+    Apply,
     /// Taking back what an execution applied.
     Undo,
     /// A directory in which plans may be granted.
@@ -67,8 +71,17 @@ pub struct Terms {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] =
-        [Kind::Plan, Kind::HouseRules, Kind::Undo, Kind::Root, Kind::Step, Kind::Model, Kind::Budget];
+    pub const ALL: [Kind; 9] = [
+        Kind::Plan,
+        Kind::HouseRules,
+        Kind::Rehearsal,
+        Kind::Apply,
+        Kind::Undo,
+        Kind::Root,
+        Kind::Step,
+        Kind::Model,
+        Kind::Budget,
+    ];
 
     /// How often a token of this kind can be used at all.
     pub fn uses_max(self) -> u32 {
@@ -94,6 +107,24 @@ impl Kind {
                 usually: "1000 times, within a year",
                 uses_max: 1000,
                 lasts_max: DAY.saturating_mul(366),
+            },
+            Kind::Rehearsal => Terms {
+                hashed: "the canonical projection of the work item",
+                scope: Scope::FullPlan,
+                asked_by: "the other answer to a plan's card",
+                risk: "as the plan's; nothing that it changes is applied",
+                usually: "once, within the plan timeout",
+                uses_max: 1,
+                lasts_max: DAY,
+            },
+            Kind::Apply => Terms {
+                hashed: "the run, its plan, its changes, and what was shown of them",
+                scope: Scope::SingleStep,
+                asked_by: "the result of a run that was not applied",
+                risk: "low; medium if unproven",
+                usually: "once, while the copy is kept",
+                uses_max: 1,
+                lasts_max: DAY,
             },
             Kind::Undo => Terms {
                 hashed: "the execution and the hash of its changes",

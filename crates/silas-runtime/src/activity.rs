@@ -208,6 +208,11 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::CredentialUsed { reference, .. } => {
             (Icon::Tick, format!("Used the secret {}", line(reference)), "The plan names it".to_owned())
         }
+        AuditEvent::WorkRehearsed { files, outcome, .. } => {
+            let what = if *outcome == Outcome::Proved { "Rehearsed and proved" } else { "Rehearsed" };
+            let n = count(*files as usize, "changed file");
+            (Icon::Tick, format!("{what}: {n}"), "In a private copy, not applied".to_owned())
+        }
         AuditEvent::CredentialRefused { reference, reason, .. } => {
             let why = crate::secrets::refusal_words(reason);
             (Icon::Refused, format!("Did not give the secret {}", line(reference)), why.to_owned())
@@ -309,6 +314,8 @@ fn decided(kind: Kind, verdict: Verdict) -> String {
     let what = match kind {
         Kind::Plan => "a plan",
         Kind::HouseRules => "the house rules",
+        Kind::Rehearsal => "a plan, to be shown first",
+        Kind::Apply => "a result",
         Kind::Undo => "an undo",
         Kind::Root => "a directory",
         Kind::Step => "a command",

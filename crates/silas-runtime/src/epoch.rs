@@ -69,7 +69,10 @@ fn void_offers(tx: &mut Tx<'_>, epoch: u64) -> Result<(), silas_store::Error> {
                     tx.record(&AuditEvent::CardParked { card: card.id.clone() })?;
                 }
             }
-            CardKind::Done | CardKind::Report | CardKind::Conflict => card.state = CardState::Closed,
+            // What waits does so under decisions of that time; the start throws it away.
+            CardKind::Rehearsed | CardKind::Done | CardKind::Report | CardKind::Conflict => {
+                card.state = CardState::Closed
+            }
         }
         cards::update(tx, &card)?;
     }

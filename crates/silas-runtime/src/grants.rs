@@ -9,7 +9,7 @@ use crate::words::{Words, duration, name_of};
 use crate::work::Stop;
 use crate::{Stream, Trouble};
 use silas_approval::house_rules::HouseRules;
-use silas_approval::{Engine, Grant};
+use silas_approval::{Engine, Grant, Refusal};
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::event::AuditEvent;
 use silas_core::model::{BudgetGrant, ModelGrant, dollars};
@@ -24,6 +24,8 @@ use std::sync::Arc;
 
 /// The setting that holds the newest list of revocations.
 const REVOCATIONS: &str = "revocations";
+/// The setting that remembers which list of house rules was asked for after an upgrade.
+const HOUSE_RULES_ASKED: &str = "house_rules_asked";
 /// What the card of the house rules is about.
 const HOUSE_RULES: &str = "house-rules";
 
@@ -69,6 +71,14 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
             let d = item.definition();
             let text = format!("Approved and not begun. Stops after {}.", duration(d.budget.max_wall_time_seconds));
             (scrub::visible_line(&d.title, 60), text, Some(uses), until)
+        }
+        Kind::Rehearsal => {
+            let item = WorkItem::from_canonical(&grant.payload).ok()?;
+            let text = "To be tried out in a private copy and shown. Nothing is applied by it.".to_owned();
+            (scrub::visible_line(&item.definition().title, 60), text, Some(uses), until)
+        }
+        Kind::Apply => {
+            ("Apply".to_owned(), "Puts one result in place, exactly as it was shown.".to_owned(), Some(uses), until)
         }
         Kind::Undo => {
             ("Undo".to_owned(), "Puts the old versions of one piece of work back.".to_owned(), Some(uses), until)
@@ -226,10 +236,32 @@ impl Stream {
         let under_way: Vec<ExecutionId> = self.running().keys().cloned().collect();
         for execution in under_way {
             let (engine, id) = (self.engine.clone(), execution.clone());
-            let still_counts = self.store.read(move |tx| Ok(engine.readmit(tx, &id)?.is_ok())).await?;
+            // A result that is being put in place counts by a decision of its own, which the launcher asks about.
+            let is_refused = |refusal: &Refusal| matches!(refusal, Refusal::Evidence(_));
+            let still_counts =
+                self.store.read(move |tx| Ok(!engine.readmit(tx, &id)?.is_err_and(|r| is_refused(&r)))).await?;
             if !still_counts && let Some(running) = self.running().get_mut(&execution) {
                 running.stop(Stop::Owner);
             }
+        }
+        Ok(())
+    }
+
+    /// At the start: a list that this version has added to is asked for again. The one that was signed holds until then.
+    pub(crate) async fn ask_for_new_house_rules(&self) -> Result<(), Trouble> {
+        let engine = self.engine.clone();
+        if !self.store.read(move |tx| Ok(engine.has_only_old_house_rules(tx)?)).await? {
+            return Ok(());
+        }
+        // Asked once for each list: whoever said no is not asked at every start.
+        let list = canonical::digest(&HouseRules::current())?;
+        let noting = self.store.write(move |tx| {
+            let is_asked = settings::get(tx, HOUSE_RULES_ASKED)? == Some(list);
+            settings::set(tx, HOUSE_RULES_ASKED, &list)?;
+            Ok(Commit(is_asked))
+        });
+        if !noting.await? {
+            self.ask_house_rules().await?;
         }
         Ok(())
     }
@@ -247,6 +279,7 @@ impl Stream {
             created_at: self.clock.now(),
             face,
             offer: Some(offer.clone()),
+            show_first: None,
             payload: Some(payload),
         };
         let asking = self.store.write(move |tx| {

@@ -21,6 +21,7 @@ mod models;
 mod pairing;
 mod places;
 mod proof;
+mod rehearsal;
 mod review;
 mod secrets;
 mod spending;

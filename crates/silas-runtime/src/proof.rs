@@ -17,17 +17,21 @@ use silas_core::checkpoint::Head;
 use silas_core::evidence::Anchor;
 use silas_core::execution::ExecutionState;
 use silas_core::export::Entry;
-use silas_core::{ExecutionId, evidence};
+use silas_core::token::Kind;
+use silas_core::{ExecutionId, canonical, evidence};
+use silas_gates::scrub;
 use silas_store::executions::Execution;
 use silas_store::work_items::Stored;
 use silas_store::{executions, segment, tokens, work_items};
-use story::{Facts, Reader};
+use story::{Allowed, Facts, Reader};
 
 /// Everything that is kept of one execution.
 struct Known {
     execution: Execution,
     record: WorkRecord,
     decision: tokens::Stored,
+    /// The decision that had its result put in place, if it waited for one.
+    applied_by: Option<tokens::Stored>,
     item: Stored,
     /// The ledger's part about it, if it is whole.
     entries: Option<Vec<Entry>>,
@@ -46,6 +50,7 @@ impl Stream {
         let anchor = self.engine.anchor();
         let server = self.server_certificate.clone().ok_or_else(uncertified)?;
         known.account(anchor).map_err(|none| none.into_trouble())?;
+        let plan = known.plan()?;
         let entries = known.entries.unwrap_or_default();
         let last = entries.last().ok_or_else(unknown)?;
         let head = Head { seq: last.link.seq, hash: last.link.hash };
@@ -56,6 +61,7 @@ impl Stream {
             root: anchor.root,
             server,
             execution: execution.clone(),
+            plan,
             checkpoint: self.checkpoint_of(head).await?,
             entries,
         };
@@ -73,11 +79,14 @@ impl Stream {
             let item = work_items::get(tx, &execution.work_item)?;
             let record = execution.result.take().and_then(|kept| serde_json::from_value::<WorkRecord>(kept).ok());
             let (Some(decision), Some(item), Some(record)) = (decision, item, record) else { return Ok(None) };
+            let applied_by = record.applied_by.as_ref().map(|token| tokens::get(tx, token)).transpose()?.flatten();
             let entries = match execution.state {
-                ExecutionState::Running | ExecutionState::Ended => None,
+                ExecutionState::Running | ExecutionState::Rehearsed | ExecutionState::Ended => None,
                 ExecutionState::Applied | ExecutionState::Undone => {
                     let wanted = segment::Wanted {
                         token: &execution.token,
+                        is_standing: decision.token.body.offer.kind == Kind::HouseRules,
+                        applied_by: record.applied_by.as_ref(),
                         execution: &execution.id,
                         started: record.first_entry,
                         is_undone: execution.state == ExecutionState::Undone,
@@ -85,13 +94,19 @@ impl Stream {
                     segment::segment(tx, &wanted)?
                 }
             };
-            Ok(Some(Known { execution, record, decision, item, entries }))
+            Ok(Some(Known { execution, record, decision, applied_by, item, entries }))
         });
         looking.await?.ok_or_else(unknown)
     }
 }
 
 impl Known {
+    /// The plan, where it is not the decision's own text.
+    fn plan(&self) -> Result<Option<String>, canonical::Error> {
+        let is_standing = self.decision.token.body.offer.kind == Kind::HouseRules;
+        is_standing.then(|| self.item.item.canonical()).transpose()
+    }
+
     /// What the ledger proves of it.
     fn account(&self, anchor: &Anchor) -> Result<Proven, NoProof> {
         if !matches!(self.execution.state, ExecutionState::Applied | ExecutionState::Undone) {
@@ -101,7 +116,8 @@ impl Known {
             return Err(NoProof::Forgotten);
         }
         let entries = self.entries.as_ref().ok_or(NoProof::NotWhole)?;
-        let found = bundle::account(entries, &self.execution.id, &anchor.root, &anchor.installation);
+        let plan = self.plan().map_err(|_| NoProof::Forgotten)?;
+        let found = bundle::account(entries, plan.as_deref(), &self.execution.id, &anchor.root, &anchor.installation);
         found.map_err(|refusal| match refusal {
             Refusal::TextMissing(seq) => {
                 let entry = entries.iter().find(|entry| entry.link.seq == seq);
@@ -116,15 +132,16 @@ impl Known {
     }
 
     fn view(self, proven: Result<Proven, NoProof>) -> ProofView {
-        let device = silas_gates::scrub::visible_line(&self.decision.certificate.body.name, 60);
+        let device = scrub::visible_line(&self.decision.certificate.body.name, 60);
+        let applied_on = self.applied_by.as_ref().map(|stored| scrub::visible_line(&stored.certificate.body.name, 60));
         let (told, before, after, diffs, outcome, no_bundle) = match proven {
             Ok(proven) => {
-                let told = Story::told(&Facts::of(&proven, &device, Reader::Owner));
+                let told = Story::told(&Facts::of(&proven, &device, applied_on.as_deref(), Reader::Owner));
                 let Proven { before, after, landed, outcome, .. } = proven;
                 (told, before, after, landed.diffs, outcome, None)
             }
             Err(why) => {
-                let told = Story::told(&self.facts(&device));
+                let told = Story::told(&self.facts(&device, applied_on.as_deref()));
                 let outcome = self.record.view.outcome.unwrap_or(Outcome::Failed);
                 (told, self.record.before, self.record.after, self.record.diffs, outcome, Some(why.to_string()))
             }
@@ -145,13 +162,15 @@ impl Known {
     }
 
     /// What was kept with the work, where the ledger does not tell enough.
-    fn facts<'a>(&'a self, device: &'a str) -> Facts<'a> {
+    fn facts<'a>(&'a self, device: &'a str, applied_on: Option<&'a str>) -> Facts<'a> {
         let (record, definition) = (&self.record, self.item.item.definition());
         let is_applied = record.view.has_proof;
         Facts {
             reader: Reader::Owner,
             asked: &record.asked,
+            allowed: Allowed::by(self.decision.token.body.offer.kind),
             device,
+            applied_on,
             outcome: record.view.outcome.unwrap_or(Outcome::Failed),
             before: &record.before,
             after: &record.after,

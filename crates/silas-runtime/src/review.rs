@@ -1,16 +1,18 @@
 //! The review queue: every question is a persisted card, answered once, by a signed decision or not at all.
 
 use crate::consumer::{TURN, post};
+use crate::rehearsal::Discarded;
 use crate::turn::Turn;
-use crate::work::WorkRecord;
+use crate::work::{Beginning, WorkRecord};
 use crate::{Stream, Trouble};
 use silas_approval::house_rules::HouseRule;
-use silas_approval::{Approvable, Approved, Refusal};
-use silas_core::card::{Card, CardKind, CardState, Face};
+use silas_approval::{Admitted, Apply, Approved, Askable, Recorded, Refusal, Rehearsal};
+use silas_core::card::{Card, CardKind, CardState, Face, Press};
 use silas_core::changeset::ChangeOrder;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::model::{BudgetGrant, ModelGrant};
+use silas_core::rehearsal::ApplyOrder;
 use silas_core::roots::RootGrant;
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::{WorkItem, WorkState};
@@ -48,7 +50,11 @@ enum Granted {
         wish: Option<Leased>,
         say: &'static str,
     },
-    Work(Box<Approved<WorkItem>>, Box<WorkRecord>, Lease),
+    Work(Box<Beginning>),
+    /// What waits in its copy is to be put in place.
+    Apply(Box<Approved<Apply>>, Box<WorkRecord>, Lease),
+    /// What waited is thrown away.
+    Discarded(Discarded),
     Undo(Box<Approved<ChangeOrder>>, Lease),
 }
 
@@ -99,6 +105,7 @@ fn holds_up_wishes(kind: CardKind) -> bool {
         CardKind::Pairing
         | CardKind::HouseRules
         | CardKind::Plan
+        | CardKind::Rehearsed
         | CardKind::Done
         | CardKind::Report
         | CardKind::Conflict => false,
@@ -120,7 +127,12 @@ impl Stream {
             Proposal::Plan(item) => {
                 let face = self.words.plan(&item, &item.definition().body);
                 let subject = item.id().to_string();
-                let card = self.card(face, &subject, Some(item.as_ref()), self.options.plan_timeout)?;
+                let lasts = self.options.plan_timeout;
+                let mut card = self.card(face, &subject, Some(item.as_ref()), lasts)?;
+                if card.face.ctas.iter().any(|cta| cta.press == Press::Rehearse) {
+                    let shown_first = Rehearsal(item.as_ref().clone());
+                    card.show_first = Some(self.engine.offer(&subject, &shown_first, &card.face, lasts)?);
+                }
                 Ok(Question { card, subject, item: Some((*item, turn.trace.clone())) })
             }
         }
@@ -133,7 +145,7 @@ impl Stream {
     }
 
     /// A card with its offer; or, with nothing to decide, without one.
-    pub(crate) fn card<T: Approvable>(
+    pub(crate) fn card<T: Askable>(
         &self,
         face: Face,
         about: &str,
@@ -145,7 +157,7 @@ impl Stream {
             None => (None, None),
         };
         let id = CardId::new(self.random.as_ref());
-        Ok(Card { id, state: CardState::Open, created_at: self.clock.now(), face, offer, payload })
+        Ok(Card { id, state: CardState::Open, created_at: self.clock.now(), face, offer, show_first: None, payload })
     }
 
     /// Takes a signed decision. What it allows begins at once; the answer is a sentence for the one who decided.
@@ -168,11 +180,18 @@ impl Stream {
                     card.state = CardState::Answered;
                     cards::update(tx, &card)?;
                     match recorded.verdict {
-                        Verdict::Approved => stream.grant(tx, &card, &subject, &recorded.token)?,
+                        Verdict::Approved => stream.grant(tx, &card, &subject, &recorded)?,
                         // What is wanted instead is a new plan with a card of its own, so nothing is granted here.
                         verdict @ (Verdict::Declined | Verdict::EditRequested | Verdict::Conditional) => {
                             if holds_up_wishes(card.face.kind) {
                                 queue::take_key(tx, Name::Waiting, &subject, TURN)?;
+                            }
+                            if card.face.kind == CardKind::Rehearsed {
+                                let reason = "You discarded it.";
+                                let dropped = stream.drop_result(tx, &subject, reason)?;
+                                let is_change = verdict == Verdict::EditRequested;
+                                let discarded = Discarded { dropped, is_change };
+                                return Ok(Commit(Some((card, Ok(Granted::Discarded(discarded))))));
                             }
                             Ok(if verdict == Verdict::Declined { Granted::Declined } else { Granted::ChangeWanted })
                         }
@@ -207,13 +226,13 @@ impl Stream {
         tx: &mut Tx<'_>,
         card: &Card,
         subject: &str,
-        token: &silas_core::TokenId,
+        recorded: &Recorded,
     ) -> Result<Result<Granted, Refusal>, Abort> {
+        let token = &recorded.token;
         let payload = card.payload.as_deref().unwrap_or_default();
         let unreadable = || Refusal::Evidence(silas_core::evidence::Refusal::Content);
-        let kind = card.offer.as_ref().map(|offer| offer.kind);
-        match kind {
-            Some(Kind::Root) => {
+        match recorded.kind {
+            Kind::Root => {
                 let Ok(grant) = canonical::read::<RootGrant>(payload) else { return Ok(Err(unreadable())) };
                 let place = tx.text(&grant.place.path)?;
                 if let Err(refusal) = self.engine.authorize(tx, token, grant)? {
@@ -224,7 +243,7 @@ impl Stream {
                 let wish = self.call_back(tx, subject, self.clock.now())?;
                 Ok(Ok(Granted::Allowed { wish, say: "Allowed. Each plan still asks you." }))
             }
-            Some(Kind::Model) => {
+            Kind::Model => {
                 let Ok(grant) = canonical::read::<ModelGrant>(payload) else { return Ok(Err(unreadable())) };
                 let model = grant.model.to_string();
                 if let Err(refusal) = self.engine.authorize(tx, token, grant)? {
@@ -234,7 +253,7 @@ impl Stream {
                 let wish = self.call_back(tx, subject, self.clock.now())?;
                 Ok(Ok(Granted::Allowed { wish, say: "Agreed. Revoke it any time with `silas grant revoke`." }))
             }
-            Some(Kind::Budget) => {
+            Kind::Budget => {
                 let Ok(grant) = canonical::read::<BudgetGrant>(payload) else { return Ok(Err(unreadable())) };
                 if let Err(refusal) = self.engine.authorize(tx, token, grant.clone())? {
                     return Ok(Err(refusal));
@@ -245,21 +264,33 @@ impl Stream {
                 let wish = self.call_back(tx, subject, self.clock.now())?;
                 Ok(Ok(Granted::Allowed { wish, say: "Added. The cap is as before afterwards." }))
             }
-            Some(Kind::Plan) => {
+            kind @ (Kind::Plan | Kind::Rehearsal) => {
                 let Ok(item) = WorkItem::from_canonical(payload) else { return Ok(Err(unreadable())) };
-                let asked = item.definition().body.clone();
-                let approved = self.engine.authorize(tx, token, item)?;
-                match approved {
+                let admitted = if kind == Kind::Plan {
+                    self.engine.authorize(tx, token, item)?.map(Admitted::Plan)
+                } else {
+                    self.engine.authorize(tx, token, Rehearsal(item))?.map(Admitted::Rehearsal)
+                };
+                match admitted {
+                    Ok(admitted) => Ok(Ok(Granted::Work(Box::new(self.note_beginning(tx, admitted)?)))),
+                    Err(refusal) => Ok(Err(refusal)),
+                }
+            }
+            Kind::Apply => {
+                let Ok(order) = canonical::read::<ApplyOrder>(payload) else { return Ok(Err(unreadable())) };
+                let Some((plan, mut record)) = self.waiting_work(tx, &order)? else {
+                    return Ok(Err(Refusal::Terminal));
+                };
+                match self.engine.authorize(tx, token, Apply { order, plan })? {
                     Ok(approved) => {
-                        let record = WorkRecord::begin(&approved, &asked, self.clock.now());
-                        let record = self.note_start(tx, &approved, record)?;
+                        record.applied_by = Some(token.clone());
                         let lease = post::execution(tx, approved.execution(), self.clock.now())?;
-                        Ok(Ok(Granted::Work(Box::new(approved), Box::new(record), lease)))
+                        Ok(Ok(Granted::Apply(Box::new(approved), Box::new(record), lease)))
                     }
                     Err(refusal) => Ok(Err(refusal)),
                 }
             }
-            Some(Kind::Undo) => {
+            Kind::Undo => {
                 let Ok(order) = canonical::read::<ChangeOrder>(payload) else { return Ok(Err(unreadable())) };
                 match self.engine.authorize(tx, token, order)? {
                     Ok(approved) => {
@@ -269,12 +300,12 @@ impl Stream {
                     Err(refusal) => Ok(Err(refusal)),
                 }
             }
-            Some(Kind::HouseRules) => {
+            Kind::HouseRules => {
                 // Nothing is spent: the decision itself, on record by now, is what counts.
                 Ok(Ok(Granted::HouseRules))
             }
             // A command is signed and used on the spot; no card asks for one.
-            Some(Kind::Step) | None => Ok(Err(Refusal::NothingAsked)),
+            Kind::Step => Ok(Err(Refusal::NothingAsked)),
         }
     }
 
@@ -290,17 +321,24 @@ impl Stream {
                 self.tell("Noted: not like that. Nothing ran. Say it again with what should be different.").await?;
                 Ok("Nothing ran. Say it again with what should be different.".to_owned())
             }
-            Granted::HouseRules => Ok("Signed. Silas does these by itself again.".to_owned()),
+            Granted::HouseRules => Ok("Signed. Silas may do these by itself.".to_owned()),
             Granted::Allowed { wish, say } => {
                 if let Some(wish) = wish {
                     self.take_turn(wish).await;
                 }
                 Ok(say.to_owned())
             }
-            Granted::Work(approved, record, lease) => {
-                self.spawn_work(*approved, *record, self.holds.take(lease));
-                Ok("Approved. Working in a private copy.".to_owned())
+            Granted::Work(beginning) => {
+                let is_rehearsal = matches!(beginning.admitted, Admitted::Rehearsal(_));
+                self.spawn_work(*beginning);
+                let shown = if is_rehearsal { " You will be shown the result first." } else { "" };
+                Ok(format!("Approved. Working in a private copy.{shown}"))
             }
+            Granted::Apply(approved, record, lease) => {
+                self.spawn_apply(*approved, *record, self.holds.take(lease));
+                Ok("Approved. Applying exactly what you were shown.".to_owned())
+            }
+            Granted::Discarded(discarded) => self.discard(discarded).await,
             Granted::Undo(approved, lease) => self.undo(*approved, self.holds.take(lease)).await,
         }
     }
@@ -315,6 +353,7 @@ impl Stream {
             let Some(offer) = card.offer.as_ref().filter(|_| card.state == CardState::Parked) else {
                 return Ok(Commit(false));
             };
+            card.show_first = card.show_first.as_ref().map(|offer| engine.renewed(offer, lasts));
             card.offer = Some(engine.renewed(offer, lasts));
             card.state = CardState::Open;
             cards::update(tx, &card)?;
@@ -339,6 +378,7 @@ impl Stream {
                 | CardKind::Model
                 | CardKind::Budget
                 | CardKind::Plan
+                | CardKind::Rehearsed
                 | CardKind::HouseRules
                 | CardKind::Pairing => card.state == CardState::Parked,
             };
@@ -374,19 +414,29 @@ impl Stream {
 
     /// Nobody answered in time: a question is parked, an offer to undo is over. Looked at again in the transaction, so
     /// that an answer in the last moment stands.
-    async fn put_by(&self, id: CardId, now: Timestamp) -> Result<(), Trouble> {
+    async fn put_by(self: &Arc<Self>, id: CardId, now: Timestamp) -> Result<(), Trouble> {
+        let stream = self.clone();
         let putting_by = self.store.write(move |tx| {
-            let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else { return Ok(Commit(())) };
+            let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else {
+                return Ok(Commit(None));
+            };
+            let mut dropped = None;
             if card.face.kind == CardKind::Done {
                 card.state = CardState::Closed;
+            } else if card.face.kind == CardKind::Rehearsed {
+                card.state = CardState::Closed;
+                let subject = cards::subject(tx, &id)?.unwrap_or_default();
+                dropped = stream.drop_result(tx, &subject, "Nobody decided about it in time.")?;
             } else {
                 card.state = CardState::Parked;
                 tx.record(&AuditEvent::CardParked { card: id.clone() })?;
             }
             cards::update(tx, &card)?;
-            Ok(Commit(()))
+            Ok(Commit(dropped))
         });
-        putting_by.await?;
+        if let Some(view) = putting_by.await? {
+            self.throw_away(view).await;
+        }
         self.publish_cards().await;
         Ok(())
     }

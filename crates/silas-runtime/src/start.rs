@@ -27,10 +27,12 @@ impl Stream {
         stream.restore_outbox().await?;
         let recovered = stream.recover().await?;
         stream.finish_operations(Duration::ZERO).await;
+        stream.settle_waiting(&recovered).await?;
         stream.take_up_the_past(&recovered).await?;
         stream.start_consumer();
         stream.offer_first_root().await?;
         stream.tell_if_locked().await?;
+        stream.ask_for_new_house_rules().await?;
         Ok(stream)
     }
 

@@ -38,6 +38,8 @@ pub struct Options {
     /// How long a card waits before it is parked.
     pub plan_timeout: Duration,
     pub undo_window: Duration,
+    /// Whether wishes without outside effects are tried out before they are asked about, where the house rules allow it.
+    pub rehearse_first: bool,
     /// Wall clock of a piece of work, and of one check.
     pub work_secs: u64,
     /// How old a signed message may be.
@@ -389,6 +391,7 @@ fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
         | CardKind::Model
         | CardKind::Budget
         | CardKind::Plan
+        | CardKind::Rehearsed
         | CardKind::HouseRules
         | CardKind::Pairing => 0,
         CardKind::Done | CardKind::Report | CardKind::Conflict => 1,

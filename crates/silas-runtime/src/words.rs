@@ -17,6 +17,7 @@ mod checks;
 mod claim;
 mod models;
 mod outside;
+mod rehearsed;
 pub(crate) use claim::{caveats, claim};
 pub(crate) use models::{key, price};
 
@@ -61,6 +62,7 @@ impl Words {
             }
             CardKind::HouseRules => canonical::read::<HouseRules>(payload)
                 .is_ok_and(|rules| rules == HouseRules::current() && rules.card_face() == card.face),
+            CardKind::Rehearsed => rehearsed::shows_what_it_asks(&card.face, payload),
             CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
         }
     }
@@ -143,7 +145,7 @@ impl Words {
             diffs: Vec::new(),
             ctas: vec![
                 approve("Do it, apply when green", &format!("Changes files in {name} when the checks turn green.")),
-                Cta { press: Press::Change, label: "Ask for a change".to_owned(), consequence: String::new() },
+                if d.commits { ask_for_a_change() } else { show_me_first() },
                 decline("Decline"),
             ],
         };
@@ -409,6 +411,16 @@ fn fact(label: &str, text: &str) -> Fact {
 
 fn approve(label: &str, consequence: &str) -> Cta {
     Cta { press: Press::Approve, label: label.to_owned(), consequence: consequence.to_owned() }
+}
+
+fn ask_for_a_change() -> Cta {
+    Cta { press: Press::Change, label: "Ask for a change".to_owned(), consequence: String::new() }
+}
+
+/// Not for commits: what they were made of cannot wait.
+fn show_me_first() -> Cta {
+    let consequence = "Runs it in a private copy. Nothing is applied before you have seen it.".to_owned();
+    Cta { press: Press::Rehearse, label: "Do it, show me first".to_owned(), consequence }
 }
 
 fn decline(label: &str) -> Cta {

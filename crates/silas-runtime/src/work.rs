@@ -8,17 +8,18 @@ use crate::consumer::{Hold, WORK};
 use crate::review::refused;
 use crate::view::{Update, WorkView};
 use crate::{Stream, Trouble};
-use silas_approval::Approved;
+use silas_approval::Admitted;
 use silas_approval::house_rules::HouseRule;
-use silas_core::ExecutionId;
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
+use silas_core::rehearsal::ApplyOrder;
 use silas_core::token::Kind;
-use silas_core::work::WorkItem;
+use silas_core::{ExecutionId, canonical};
 use silas_sandbox::{Canceller, Recovered};
 use silas_store::{Abort, Commit, Tx, executions, queue, tokens};
 use std::sync::Arc;
 
+mod applying;
 mod ending;
 mod job;
 mod outside;
@@ -28,6 +29,13 @@ mod state;
 use ending::{Ending, kept_words};
 use job::Job;
 pub(crate) use record::WorkRecord;
+
+/// Work that was admitted, with its story so far and its message of the queue.
+pub(crate) struct Beginning {
+    pub(crate) admitted: Admitted,
+    pub(crate) record: WorkRecord,
+    pub(crate) hold: Hold,
+}
 
 /// Work under way: what it shows, and how to stop it.
 pub(crate) struct Running {
@@ -61,7 +69,7 @@ impl Stream {
     pub(crate) fn note_start(
         &self,
         tx: &mut Tx<'_>,
-        approved: &Approved<WorkItem>,
+        approved: &Admitted,
         mut record: WorkRecord,
     ) -> Result<WorkRecord, Abort> {
         let title = tx.text(&record.view.title)?;
@@ -76,16 +84,17 @@ impl Stream {
         Ok(record)
     }
 
-    pub(crate) fn spawn_work(self: &Arc<Self>, approved: Approved<WorkItem>, record: WorkRecord, hold: Hold) {
+    pub(crate) fn spawn_work(self: &Arc<Self>, beginning: Beginning) {
+        let Beginning { admitted, record, hold } = beginning;
         let stream = self.clone();
-        let execution = approved.execution().clone();
+        let execution = admitted.execution().clone();
         self.running()
             .insert(execution.clone(), Running { view: record.view.clone(), canceller: None, stop: Stop::No });
         self.publish(Update::Work { work: record.view.clone() });
         tokio::task::spawn_blocking(move || {
             let mut job = Job::new(stream.clone(), record, hold);
             // Work that has no end yet stays with its message of the queue, and is taken up again from there.
-            let written = job.carry_out(&approved).map_or(Ok(()), |ending| job.finish(ending));
+            let written = job.carry_out(&admitted).map_or(Ok(()), |ending| job.finish(ending));
             stream.running().remove(&execution);
             if let Err(trouble) = written {
                 tracing::error!(%trouble, "the end of a piece of work could not be written down");
@@ -103,21 +112,33 @@ impl Stream {
         let id = execution.clone();
         let looking = self.store.read(move |tx| {
             let Some(known) = executions::get(tx, &id)? else { return Ok(None) };
-            let kind = tokens::get(tx, &known.token)?.map(|stored| stored.token.body.offer.kind);
-            Ok(Some((known, kind)))
+            let stored = tokens::get(tx, &known.token)?;
+            Ok(Some((known, stored)))
         });
-        let (known, kind) = looking.await?.ok_or_else(lost)?;
+        let (known, stored) = looking.await?.ok_or_else(lost)?;
+        let kind = stored.as_ref().map(|stored| stored.token.body.offer.kind);
         if known.state != ExecutionState::Running {
             return self.let_go(hold).await;
         }
         if kind == Some(Kind::Undo) {
             return self.reconcile_undo(&known.id, hold, recovered).await.map(drop);
         }
+        if let (Some(Kind::Apply), Some(stored)) = (kind, &stored) {
+            let order: ApplyOrder = canonical::read(&stored.payload)?;
+            return self.reconcile_apply(&known.id, &order, hold, recovered).await;
+        }
         let record = known.result.and_then(|result| serde_json::from_value::<WorkRecord>(result).ok());
         let record = record.ok_or_else(lost)?;
         let truth = recovered.iter().find(|truth| truth.execution == known.id);
         match truth.map(|truth| truth.state) {
-            Some(ExecutionState::Applied) => self.finish_recovered(record, hold, truth).await,
+            Some(ExecutionState::Applied) => self.finish_recovered(Job::new(self.clone(), record, hold), truth).await,
+            Some(ExecutionState::Rehearsed) => {
+                let waits = truth.and_then(|truth| truth.waits.clone()).ok_or_else(lost)?;
+                let mut job = Job::new(self.clone(), record, hold);
+                job.record.settle_steps();
+                let ending = Ending::Rehearsed { waits, again: None };
+                tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))
+            }
             _ => self.resume(&known.id, record, hold).await,
         }
     }
@@ -131,16 +152,10 @@ impl Stream {
     }
 
     /// It had been applied; only the writing down was missing.
-    async fn finish_recovered(
-        self: &Arc<Self>,
-        record: WorkRecord,
-        hold: Hold,
-        truth: Option<&Recovered>,
-    ) -> Result<(), Trouble> {
+    async fn finish_recovered(self: &Arc<Self>, mut job: Job, truth: Option<&Recovered>) -> Result<(), Trouble> {
         let window_ends = self.clock.now().plus(self.options.undo_window);
         let undo_until = truth.and_then(|truth| truth.undo_until).unwrap_or(window_ends);
         let files = truth.map_or(0, |truth| truth.files);
-        let mut job = Job::new(self.clone(), record, hold);
         job.record.settle_steps();
         job.record.last_moment = truth.map_or_else(Vec::new, |truth| truth.conflicts.iter().map(kept_words).collect());
         let written = tokio::task::spawn_blocking(move || job.finish(Ending::Applied { files, undo_until })).await;
@@ -164,9 +179,9 @@ impl Stream {
             Ok(Commit((admitted, may_resume)))
         });
         let reason = match readmitting.await? {
-            (Ok(approved), true) => {
-                let fresh = record.begun_again();
-                self.spawn_work(approved, fresh, hold);
+            (Ok(admitted), true) => {
+                let record = record.begun_again();
+                self.spawn_work(Beginning { admitted, record, hold });
                 return Ok(());
             }
             (Ok(_), false) => {

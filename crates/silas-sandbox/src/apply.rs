@@ -8,11 +8,13 @@ use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::journal::{Journal, NewDir, Op};
 use crate::lifeline::Lifeline;
+use crate::memory::Memory;
 use crate::permit::{self, Granted, Root};
 use crate::stage::{self, Settling, Site, Stage};
 use crate::tree::{self, Manifest};
 use crate::workspace::Workspace;
-use crate::{Applied, Error, commits, observe, trade};
+use crate::{Applied, Error, commits, observe, trade, waiting};
+use silas_core::ExecutionId;
 use silas_core::changeset::{Change, Changeset};
 use silas_core::evidence::{self, Evidence, When};
 use silas_core::execution::ExecutionState;
@@ -27,6 +29,8 @@ use std::collections::BTreeSet;
 pub(crate) struct Work<'a> {
     pub(crate) ground: &'a Ground,
     pub(crate) evidence: &'a Evidence,
+    /// The run whose changes these are.
+    pub(crate) execution: &'a ExecutionId,
     pub(crate) roots: &'a [Root],
     pub(crate) workspace: &'a Workspace,
     /// What the owner's directories were when the checks ran on the result.
@@ -47,7 +51,7 @@ pub(crate) enum Outcome {
 impl Work<'_> {
     pub(crate) fn apply(&self, lifeline: Lifeline<'_>) -> Result<Outcome, Error> {
         let memory = &self.ground.memory;
-        let execution = &self.evidence.execution;
+        let execution = self.execution;
         let _turn = memory.turn_to_apply()?;
         self.roots.iter().try_for_each(|root| root.granted.is_still_there())?;
         if let Some(committed) = Journal::load(&memory.journal(execution))? {
@@ -107,7 +111,7 @@ impl Work<'_> {
     }
 
     fn stage_and_commit(&self, lifeline: Lifeline<'_>) -> Result<Journal, Error> {
-        let execution = &self.evidence.execution;
+        let execution = self.execution;
         let changed: BTreeSet<u32> = self.changeset.changes.iter().map(|change| change.directory).collect();
         let mut sites = Vec::with_capacity(self.roots.len());
         for root in self.roots {
@@ -142,7 +146,7 @@ impl Work<'_> {
         settling.settle(&sites).doing(|| "Putting the staged files on disk".to_owned())?;
         fail::point(FailPoint::ApplyStaged);
         lifeline.holds()?;
-        self.still_counts()?;
+        still_counts(self.ground, self.evidence)?;
         let journal = Journal {
             execution: execution.clone(),
             evidence: self.evidence.clone(),
@@ -154,17 +158,6 @@ impl Work<'_> {
         };
         journal.save(&self.ground.memory.journal(execution))?;
         Ok(journal)
-    }
-
-    /// Asked again at the last moment in which nothing is in place: what was revoked while the work was under way is not
-    /// applied.
-    fn still_counts(&self) -> Result<(), Error> {
-        let revocations = self.ground.memory.revocations(&self.ground.anchor)?;
-        let tokens = self.evidence.roots.iter().map(|root| &root.token).chain([&self.evidence.token]);
-        for token in tokens {
-            revocations.allow(token)?;
-        }
-        Ok(())
     }
 
     /// The directories of new files that the owner does not have, parents first.
@@ -186,6 +179,17 @@ impl Work<'_> {
             })
             .collect()
     }
+}
+
+/// Asked again at the last moment in which nothing is in place: what was revoked while the work was under way is neither
+/// applied nor kept.
+pub(crate) fn still_counts(ground: &Ground, evidence: &Evidence) -> Result<(), Error> {
+    let revocations = ground.memory.revocations(&ground.anchor)?;
+    let tokens = evidence.roots.iter().map(|root| &root.token).chain([&evidence.token]);
+    for token in tokens {
+        revocations.allow(token)?;
+    }
+    Ok(())
 }
 
 fn granted(roots: &[Root]) -> Vec<&Granted> {
@@ -217,18 +221,39 @@ fn go_forward(ground: &Ground, mut journal: Journal, roots: &[&Granted]) -> Resu
     record.files = journal.files();
     record.undo_until = Some(ground::now().plus(ground.undo_window));
     memory.update(&journal.execution, &record)?;
+    settle_order(memory, &journal)?;
     fail::point(FailPoint::ApplyDone);
     Ok(Applied { changeset: journal.changeset, files: journal.files(), conflicts: journal.conflicts() })
 }
 
+/// What waited does so no longer, and the decision that ended the waiting has served.
+fn settle_order(memory: &Memory, journal: &Journal) -> Result<(), Error> {
+    let order = &journal.evidence.execution;
+    if *order == journal.execution {
+        return Ok(());
+    }
+    if let Some(mut record) = memory.record(order)? {
+        record.state = ExecutionState::Ended;
+        memory.update(order, &record)?;
+    }
+    waiting::forget(memory, &journal.execution)
+}
+
 /// Whether a committed journal is really what was approved: who and what, not when.
 pub(crate) fn verify(ground: &Ground, journal: &Journal) -> Result<Vec<Root>, Error> {
-    let evidence = &journal.evidence;
+    let (evidence, anchor, when) = (&journal.evidence, &ground.anchor, When::AlreadyCommitted);
     // What is committed is finished, whoever was revoked since: half of it in place would be worse.
-    evidence::verify(evidence, Kind::Plan, &ground.anchor, &Revocations::default(), When::AlreadyCommitted)?;
-    let plan = WorkItem::from_canonical(&evidence.payload).map_err(Error::Damaged)?;
+    let none = Revocations::default();
+    let (plan, is_its_own) = if evidence.token.body.offer.kind == Kind::Apply {
+        let (_, order, plan) = evidence::verify_apply(evidence, anchor, &none, when)?;
+        (plan, order.execution == journal.execution && order.changeset == journal.changeset)
+    } else {
+        evidence::verify(evidence, Kind::Plan, anchor, &none, when)?;
+        let plan = WorkItem::from_canonical(&evidence.payload).map_err(Error::Damaged)?;
+        (plan, evidence.execution == journal.execution)
+    };
     let roots = permit::roots(&plan, &ground.data_dir)?;
-    if evidence.execution != journal.execution || permit::places(&roots) != journal.places {
+    if !is_its_own || permit::places(&roots) != journal.places {
         return Err(Error::Damaged("a journal that does not fit its approval".to_owned()));
     }
     Ok(roots)

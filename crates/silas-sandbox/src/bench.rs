@@ -11,23 +11,23 @@ use crate::diff::{self, Sides};
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::lifeline::Lifeline;
-use crate::permit::{self, Permit};
+use crate::permit::{self, Permit, Task};
 use crate::protocol::{WorkshopAsk, WorkshopSays};
 use crate::relay::Relay;
 use crate::tree::{self, Manifest};
 use crate::workspace::{self, Ran, Reach, Run, Wanted, Workspace};
-use crate::{Applied, Changes, Copied, Error, frame, step};
+use crate::{Applied, Changes, Copied, Error, frame, step, waiting};
 use serde::Serialize;
-use silas_core::changeset::{Change, Changeset};
-use silas_core::check::{CheckResult, Outcome};
+use silas_core::changeset::{Change, Changeset, FileDiff};
+use silas_core::check::CheckResult;
 use silas_core::envelope::{ExecutionResult, Metadata};
-use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
 use silas_core::testlog::TestLog;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+mod keep;
 mod side_by_side;
 mod verify;
 
@@ -45,7 +45,11 @@ pub(crate) struct Bench {
     /// What the copies are once all steps have run. Everything after works with this.
     finished: Option<Finished>,
     after: Vec<CheckResult>,
+    /// The changes as they were shown, once somebody has looked at them.
+    diffs: Option<Vec<FileDiff>>,
     is_over: bool,
+    /// Whether the copy stays when this process goes.
+    is_kept: bool,
 }
 
 /// The result of the steps, and what the checks of this round see of the owner's directories besides.
@@ -62,7 +66,8 @@ const ROUNDS_MAX: usize = 4;
 
 impl Bench {
     pub(crate) fn new(ground: Ground, permit: Permit, socket: UnixStream) -> Self {
-        let left = permit.record.deadline().since(ground::now());
+        let left = permit.deadline.since(ground::now());
+        let is_kept = matches!(permit.task, Task::Apply(_));
         Bench {
             ground,
             permit,
@@ -74,11 +79,13 @@ impl Bench {
             n_steps_run: 0,
             finished: None,
             after: Vec::new(),
+            diffs: None,
             is_over: false,
+            is_kept,
         }
     }
 
-    /// Answers until the front is done or gone. What is left of the copy is removed either way.
+    /// Answers until the front is done or gone. What is left of the copy is removed either way, unless it waits.
     pub(crate) fn serve(mut self) -> i32 {
         while let Ok(Some(ask)) = frame::receive::<WorkshopAsk>(&mut self.socket) {
             let answered = match ask {
@@ -86,6 +93,8 @@ impl Bench {
                 WorkshopAsk::Checks { phase } => self.checks(phase).and_then(|done| reply(&done)),
                 WorkshopAsk::Step { n } => self.step(n).and_then(|done| reply(&done)),
                 WorkshopAsk::Changes => self.changes().and_then(|done| reply(&done)),
+                WorkshopAsk::Keep => self.keep().and_then(|done| reply(&done)),
+                WorkshopAsk::Reopen => self.reopen().and_then(|done| reply(&done)),
                 WorkshopAsk::Apply => self.apply().and_then(|done| reply(&done)),
                 WorkshopAsk::Discard => self.discard().and_then(|done| reply(&done)),
             };
@@ -106,15 +115,17 @@ impl Bench {
     /// Removes the copy and lets others at the execution.
     fn leave(&mut self) {
         self.workspace = None;
-        // Recovery removes what cannot be removed now, and takes the lock when this process has ended at the latest.
-        let _ = workspace::remove(&self.ground.memory.work(&self.permit.evidence.execution));
+        if !self.is_kept {
+            // Recovery removes what cannot be removed now, and takes the lock when this process has ended at the latest.
+            let _ = workspace::remove(&self.ground.memory.work(&self.permit.execution));
+        }
         let _ = self.permit.lock.unlock();
     }
 
     fn copy(&mut self) -> Result<Copied, Error> {
-        self.must(self.workspace.is_none(), "the copy is made once")?;
+        self.must(!self.is_kept && self.workspace.is_none(), "the copy is made once")?;
         let started = Instant::now();
-        let home = self.ground.memory.work(&self.permit.evidence.execution);
+        let home = self.ground.memory.work(&self.permit.execution);
         let lifeline = Lifeline::of(&self.socket);
         let commits = self.permit.plan.definition().commits;
         let wanted = Wanted { copies: self.ground.copies, commits };
@@ -156,7 +167,7 @@ impl Bench {
             wall: self.wall(None)?,
             ..self.command(&envelope.args, cwd, &mut relay)
         };
-        let (execution, index) = (self.permit.evidence.execution.clone(), envelope.step_index);
+        let (execution, index) = (self.permit.execution.clone(), envelope.step_index);
         let result = match workspace.run_step(run)? {
             Ran::Ended(outcome) => {
                 let why = self.why_killed(&outcome);
@@ -196,22 +207,22 @@ impl Bench {
         };
         let diffs = diff::of(&changeset, sides)?;
         let flags = diff::flags(&changeset, sides, Lifeline::of(&self.socket))?;
-        Ok(Changes { diffs, flags, unseen: self.unseen()?, changeset })
+        let unseen = self.unseen()?;
+        self.diffs = Some(diffs.clone());
+        Ok(Changes { diffs, flags, unseen, changeset })
     }
 
     fn apply(&mut self) -> Result<Applied, Error> {
         let n_checks = self.permit.plan.definition().verify.len();
         self.must(self.after.len() == n_checks, "every check runs after the steps first")?;
         self.finish()?;
-        match Outcome::of(&self.before, &self.after) {
-            Outcome::Proved => {}
-            Outcome::Guarded | Outcome::Failed | Outcome::Unproven => return Err(Error::NotVerified),
-        }
+        self.may_apply()?;
         self.wall(None)?;
         let finished = self.finished()?;
         let work = Work {
             ground: &self.ground,
             evidence: &self.permit.evidence,
+            execution: &self.permit.execution,
             roots: &self.permit.roots,
             workspace: self.workspace()?,
             base: &finished.base,
@@ -220,12 +231,15 @@ impl Bench {
         };
         match work.apply(Lifeline::of(&self.socket)) {
             Ok(apply::Outcome::Applied(applied)) => {
-                self.is_over = true;
+                (self.is_over, self.is_kept) = (true, false);
                 Ok(applied)
             }
             Ok(apply::Outcome::MovedOn(now)) => Err(self.check_again(now)?),
             Err(why) => {
-                self.is_over = matches!(why, Error::Unfinished { .. });
+                // What is committed needs its copy no more.
+                if matches!(why, Error::Unfinished { .. }) {
+                    (self.is_over, self.is_kept) = (true, false);
+                }
                 Err(why)
             }
         }
@@ -251,13 +265,12 @@ impl Bench {
 
     /// The execution ends here; it cannot be opened again.
     fn discard(&mut self) -> Result<(), Error> {
-        let execution = &self.permit.evidence.execution;
+        let execution = &self.permit.execution;
         // What is committed is finished, by recovery if not here.
         self.must(!self.ground.memory.journal(execution).exists(), "what is committed cannot be discarded")?;
-        self.is_over = true;
-        let mut record = self.permit.record.clone();
-        record.state = ExecutionState::Ended;
-        self.ground.memory.update(execution, &record)
+        (self.is_over, self.is_kept) = (true, false);
+        self.workspace = None;
+        waiting::end(&self.ground.memory, execution)
     }
 
     /// Writes down what the copy is, once, when the last step has run.
@@ -268,6 +281,14 @@ impl Bench {
         let plan = self.permit.plan.definition();
         self.must(self.before.len() == plan.verify.len(), "every check runs before the steps first")?;
         self.must(self.n_steps_run == plan.steps.len(), "all steps run first")?;
+        let (trees, changeset) = self.look_at_copy()?;
+        let base = self.workspace()?.seen(&self.permit.roots, Lifeline::of(&self.socket))?;
+        self.finished = Some(Finished { trees, changeset, base, n_moved_on: 0 });
+        Ok(())
+    }
+
+    /// What the copies are, and how that differs from what they were made of.
+    fn look_at_copy(&self) -> Result<(Vec<Manifest>, Changeset), Error> {
         let (workspace, lifeline) = (self.workspace()?, Lifeline::of(&self.socket));
         let trees = workspace.now(lifeline)?;
         let mut each = Vec::with_capacity(trees.len());
@@ -287,9 +308,7 @@ impl Bench {
             changes.sort_by(|a, b| a.path.cmp(&b.path));
         }
         let changeset = changes::together(each)?;
-        let base = workspace.seen(&self.permit.roots, lifeline)?;
-        self.finished = Some(Finished { trees, changeset, base, n_moved_on: 0 });
-        Ok(())
+        Ok((trees, changeset))
     }
 
     fn finished(&self) -> Result<&Finished, Error> {

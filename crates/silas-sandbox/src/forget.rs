@@ -18,7 +18,7 @@ pub(crate) fn forget(ground: &Ground, execution: &ExecutionId) -> Result<(), Err
         return Err(Error::UndoClosed("the launcher knows of no such work".to_owned()));
     };
     match record.state {
-        ExecutionState::Running => return Err(Error::Busy),
+        ExecutionState::Running | ExecutionState::Rehearsed => return Err(Error::Busy),
         ExecutionState::Applied if record.undo_until.is_some_and(|until| ground::now() < until) => {
             return Err(Error::UndoOpen);
         }

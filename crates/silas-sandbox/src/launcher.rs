@@ -84,7 +84,7 @@ impl Launcher {
         self.ask(&LauncherAsk::Revocations(known))
     }
 
-    /// Starts or resumes an approved execution.
+    /// Starts or resumes an approved execution, or opens again what a decision to apply names.
     pub fn open(&self, evidence: &Evidence) -> Result<Workshop, Error> {
         let mut socket = self.socket()?;
         exchange::<()>(&mut socket, &LauncherAsk::Open(Box::new(evidence.clone())))?;
@@ -136,6 +136,11 @@ impl Launcher {
     /// Drops what an apply replaced. Refused while it can still be undone.
     pub fn forget(&self, execution: &ExecutionId) -> Result<(), Error> {
         self.ask(&LauncherAsk::Forget(execution.clone()))
+    }
+
+    /// Throws away a result that waits for a decision, with its copy. Whatever else it is stays.
+    pub fn discard(&self, execution: &ExecutionId) -> Result<(), Error> {
+        self.ask(&LauncherAsk::Discard(execution.clone()))
     }
 
     /// Whether the launcher has ended. Without it nothing can be done any more, and the front should go too.

@@ -70,6 +70,7 @@ mod trade;
 mod tree;
 mod undo;
 mod view;
+mod waiting;
 mod workshop;
 mod workspace;
 
@@ -80,7 +81,7 @@ pub use ground::{CellLimits, Copies, Seal, Sealed};
 pub use hand::Hand;
 pub use launcher::Launcher;
 pub use plug::{end_when_nobody_reads, pull_the_plug};
-pub use protocol::{Applied, ChangedDirectory, Changes, Copied, Finished, KeptText, Recovered, Undone};
+pub use protocol::{Applied, ChangedDirectory, Changes, Copied, Finished, KeptText, Recovered, Undone, Waits};
 pub use secret_client::secret_client;
 pub use terminal::{terminal_arm, terminal_pairing_code, terminal_sign};
 pub use toolchains::ToolPlaces;

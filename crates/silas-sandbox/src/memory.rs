@@ -25,9 +25,10 @@ pub(crate) struct Memory {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Record {
-    /// A plan, or the decision to undo one.
+    /// Work, or the decision to apply or to undo one.
     pub(crate) kind: Kind,
     pub(crate) token: TokenId,
+    /// Of the plan; of another decision, of its payload.
     pub(crate) plan_hash: Digest,
     pub(crate) first_spent_at: Timestamp,
     pub(crate) wall_secs: u64,
@@ -35,7 +36,7 @@ pub(crate) struct Record {
     /// The directories that are worked on; an undo has its plan's.
     #[serde(alias = "place", deserialize_with = "one_or_more")]
     pub(crate) places: Vec<Place>,
-    /// Set when it was applied.
+    /// Set when it was applied, or waits for that.
     pub(crate) changeset: Option<Digest>,
     pub(crate) files: u32,
     pub(crate) undo_until: Option<Timestamp>,
@@ -63,6 +64,14 @@ impl Record {
         }
     }
 
+    /// Whether this is work, and no decision about work.
+    pub(crate) fn is_work(&self) -> bool {
+        match self.kind {
+            Kind::Plan | Kind::Rehearsal | Kind::HouseRules => true,
+            Kind::Apply | Kind::Undo | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => false,
+        }
+    }
+
     /// A spent execution stays valid until its wall-clock budget ends.
     pub(crate) fn deadline(&self) -> Timestamp {
         self.first_spent_at.plus(Duration::from_secs(self.wall_secs))
@@ -71,7 +80,7 @@ impl Record {
 
 impl Memory {
     pub(crate) fn open(dir: &Path) -> Result<Self, Error> {
-        for part in ["spent", "steps", "state", "journals", "locks", "work", "kept"] {
+        for part in ["spent", "steps", "state", "journals", "locks", "work", "waiting", "kept"] {
             durable::private_dir(&dir.join(part)).doing(|| format!("Making launcher/{part}"))?;
         }
         Ok(Memory { dir: dir.to_owned() })
@@ -107,6 +116,18 @@ impl Memory {
         }
         records.sort_by(|(a, x), (b, y)| (x.first_spent_at, a).cmp(&(y.first_spent_at, b)));
         Ok(records)
+    }
+
+    /// Whether the house rules with this token have a rehearsal left for the day before now.
+    pub(crate) fn has_rehearsals_left(&self, rules: &TokenId, per_day: u32, now: Timestamp) -> Result<(), Error> {
+        let is_of_today = |record: &Record| {
+            record.kind == Kind::HouseRules && record.token == *rules && now.since(record.first_spent_at) < DAY
+        };
+        let n = self.all()?.iter().filter(|(_, record)| is_of_today(record)).count();
+        if n < usize::try_from(per_day).unwrap_or(usize::MAX) {
+            return Ok(());
+        }
+        Err(Refusal::HouseRules(format!("{per_day} rehearsals in one day are used up")).into())
     }
 
     /// The highest list of revocations that this launcher or an earlier one has seen. One that is there and does not
@@ -161,7 +182,8 @@ impl Memory {
     pub(crate) fn forget_settled(&self, now: Timestamp) -> Result<(), Error> {
         for (execution, record) in self.all()? {
             let is_settled = match record.state {
-                ExecutionState::Running => record.kind == Kind::Undo,
+                ExecutionState::Running => !record.is_work(),
+                ExecutionState::Rehearsed => false,
                 ExecutionState::Applied => record.is_forgotten,
                 ExecutionState::Ended | ExecutionState::Undone => true,
             };
@@ -197,6 +219,15 @@ impl Memory {
 
     pub(crate) fn undo_journal(&self, execution: &ExecutionId) -> PathBuf {
         self.dir.join("journals").join(format!("{execution}.undo.json"))
+    }
+
+    /// What is known about the copy of an execution that waits for a decision.
+    pub(crate) fn waiting(&self, execution: &ExecutionId) -> PathBuf {
+        self.all_waiting().join(format!("{execution}.json"))
+    }
+
+    pub(crate) fn all_waiting(&self) -> PathBuf {
+        self.dir.join("waiting")
     }
 
     /// What an execution replaced, once it can no longer be undone.
@@ -264,7 +295,8 @@ impl Memory {
 pub(crate) const REVOCATIONS: &str = "revocations.json";
 /// Approvals are judged by the clock of the moment; this much may it be set back before an old one could look new, and
 /// then it would still be dated in the future.
-const CLOCKS_DIFFER: Duration = Duration::from_secs(24 * 3600);
+const CLOCKS_DIFFER: Duration = DAY;
+const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Bounds what one command tidies up after others.
 const STEPS_FORGOTTEN_MAX: usize = 256;
 /// Longer than recovery tells of old work, and than any sensible change of the clock.

@@ -7,6 +7,7 @@ use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::memory::Record;
+use crate::waiting::{self, Waiting};
 use crate::{Error, kept, toolchains, tree};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
@@ -15,6 +16,7 @@ use silas_core::relpath::RelPath;
 use silas_core::roots::{self, Access, Place};
 use silas_core::token::Kind;
 use silas_core::work::{Directory, WorkItem};
+use silas_core::{Digest, ExecutionId, Timestamp, TokenId};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,14 +24,28 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Permit {
     pub(crate) evidence: Evidence,
     pub(crate) plan: WorkItem,
+    /// The run. For an apply that is the one whose result waits, and not the spending of the decision.
+    pub(crate) execution: ExecutionId,
+    pub(crate) task: Task,
     /// The directories that may be changed, in the plan's order. Commands start in the first.
     pub(crate) roots: Vec<Root>,
     pub(crate) reads: Vec<Granted>,
     /// What the plan puts back, if it does.
     pub(crate) kept: Option<PathBuf>,
-    pub(crate) record: Record,
+    /// When the time ends that this may take.
+    pub(crate) deadline: Timestamp,
     /// Held by the workshop until it ends, so that nobody else works on this execution.
     pub(crate) lock: File,
+}
+
+/// How far a workshop may go.
+pub(crate) enum Task {
+    /// Carry the plan out, and apply it when the checks turned green.
+    Whole,
+    /// Carry the plan out in the copy. Architecture invariant (INV-03): there is no way from here to an apply.
+    Rehearsal,
+    /// Apply what waits, and nothing else.
+    Apply(Box<Waiting>),
 }
 
 /// A directory that the plan may change.
@@ -49,34 +65,27 @@ pub(crate) struct Granted {
 
 impl Permit {
     pub(crate) fn from_evidence(ground: &Ground, evidence: Evidence) -> Result<Self, Error> {
+        if evidence.token.body.offer.kind == Kind::Apply {
+            return Permit::to_apply(ground, evidence);
+        }
         let memory = &ground.memory;
         let now = ground::now();
         let known = memory.record(&evidence.execution)?;
         // Expiry bounds the spending; what is spent stays valid until its wall-clock budget ends.
         let when = if known.is_some() { When::AlreadyCommitted } else { When::At(now) };
-        // Revocation bounds more than the spending: work that is not applied yet does not go on either.
-        let revocations = memory.revocations(&ground.anchor)?;
-        let token = evidence::verify(&evidence, Kind::Plan, &ground.anchor, &revocations, when)?;
-        let plan = WorkItem::from_canonical(&evidence.payload).map_err(Refusal::Malformed)?;
-        let paths = plan.definition().directories.iter().map(|directory| directory.path.as_str());
-        evidence::verify_roots(&evidence, paths, &ground.anchor, &revocations)?;
-        let roots = roots(&plan, &ground.data_dir)?;
-        let restores = plan.definition().restores.as_ref();
-        let kept = restores.map(|execution| kept::find(ground, execution, &roots)).transpose()?;
-        let reads = plan.definition().directories.iter().filter(|d| d.access == Access::Read);
-        let reads = reads.map(|d| Granted::pinned(d, &ground.data_dir)).collect::<Result<Vec<_>, _>>()?;
-        toolchains::admit(ground, &plan.definition().toolchains)?;
+        let Allowed { token, kind, plan, text, task } = Allowed::by(ground, &evidence, when)?;
+        let grounds = Grounds::of(ground, &evidence, &plan)?;
         let lock = memory.lock(&evidence.execution)?;
-        let plan_hash = evidence.token.body.offer.plan_hash;
+        let plan_hash = Digest::of(text.as_bytes());
         let record = match known {
             None => {
-                let mut record = Record::new(Kind::Plan, token, plan_hash, now, places(&roots));
+                let mut record = Record::new(kind, token, plan_hash, now, places(&grounds.roots));
                 record.wall_secs = plan.definition().budget.max_wall_time_seconds;
                 memory.create(&evidence.execution, &record)?;
                 record
             }
             Some(record) => {
-                if record.token != token || record.plan_hash != plan_hash || record.kind != Kind::Plan {
+                if record.token != token || record.plan_hash != plan_hash || record.kind != kind {
                     return Err(Refusal::Execution.into());
                 }
                 // Read again under the lock: a workshop may have ended it just now.
@@ -95,7 +104,130 @@ impl Permit {
             }
         };
         fail::point(FailPoint::ExecutionAdmitted);
-        Ok(Permit { evidence, plan, roots, reads, kept, record, lock })
+        let (execution, deadline) = (evidence.execution.clone(), record.deadline());
+        let Grounds { roots, reads, kept } = grounds;
+        Ok(Permit { evidence, plan, execution, task, roots, reads, kept, deadline, lock })
+    }
+
+    /// A decision to apply what waits. Everything that it names is compared with what this launcher noted itself.
+    fn to_apply(ground: &Ground, evidence: Evidence) -> Result<Self, Error> {
+        let memory = &ground.memory;
+        let now = ground::now();
+        let spent = memory.record(&evidence.execution)?;
+        let when = if spent.is_some() { When::AlreadyCommitted } else { When::At(now) };
+        let revocations = memory.revocations(&ground.anchor)?;
+        let (token, order, plan) = evidence::verify_apply(&evidence, &ground.anchor, &revocations, when)?;
+        let Grounds { roots, reads, kept } = Grounds::of(ground, &evidence, &plan)?;
+        let lock = memory.lock(&order.execution)?;
+        let gone = || Error::NotAvailable("This result is no longer kept. Ask for it again.".to_owned());
+        let record = memory.record(&order.execution)?.filter(Record::is_work).ok_or_else(gone)?;
+        match record.state {
+            ExecutionState::Rehearsed => {}
+            ExecutionState::Applied | ExecutionState::Undone => return Err(Error::AlreadySpent),
+            ExecutionState::Running | ExecutionState::Ended => return Err(gone()),
+        }
+        if memory.journal(&order.execution).exists() {
+            return Err(Error::Busy);
+        }
+        let waiting = Waiting::load(memory, &order.execution)?.filter(|waiting| now < waiting.until);
+        let waiting = waiting.ok_or_else(gone)?;
+        let is_the_one = record.plan_hash == order.plan_hash
+            && record.places == places(&roots)
+            && waiting.changeset == order.changeset
+            && waiting.findings == order.findings;
+        if !is_the_one {
+            return Err(Refusal::Content.into());
+        }
+        let plan_hash = evidence.token.body.offer.plan_hash;
+        let spending = match spent {
+            None => {
+                let mut spending = Record::new(Kind::Apply, token, plan_hash, now, record.places.clone());
+                spending.wall_secs = plan.definition().budget.max_wall_time_seconds;
+                memory.create(&evidence.execution, &spending)?;
+                spending
+            }
+            // The same decision may go on where it was interrupted: what it names is still waiting.
+            Some(spent) if spent.kind == Kind::Apply && spent.token == token && spent.plan_hash == plan_hash => spent,
+            Some(_) => return Err(Error::AlreadySpent),
+        };
+        if now >= spending.deadline() {
+            return Err(Error::TimeUp);
+        }
+        let (execution, deadline) = (order.execution, spending.deadline());
+        let task = Task::Apply(Box::new(waiting));
+        Ok(Permit { evidence, plan, execution, task, roots, reads, kept, deadline, lock })
+    }
+}
+
+/// What evidence of work allows.
+struct Allowed {
+    token: TokenId,
+    kind: Kind,
+    plan: WorkItem,
+    /// The plan's canonical text.
+    text: String,
+    task: Task,
+}
+
+impl Allowed {
+    /// Revocation bounds more than the spending: work that is not applied yet does not go on either.
+    fn by(ground: &Ground, evidence: &Evidence, when: When) -> Result<Self, Error> {
+        let (memory, anchor) = (&ground.memory, &ground.anchor);
+        let revocations = memory.revocations(anchor)?;
+        let is_new = when != When::AlreadyCommitted;
+        let kind = evidence.token.body.offer.kind;
+        match kind {
+            Kind::HouseRules => {
+                let (token, plan, budget) = evidence::verify_rehearsal(evidence, anchor, &revocations, when)?;
+                if is_new {
+                    waiting::has_room(memory, 0)?;
+                    memory.has_rehearsals_left(&token, budget.per_day, ground::now())?;
+                }
+                let text = evidence.plan.clone().unwrap_or_default();
+                Ok(Allowed { token, kind, plan, text, task: Task::Rehearsal })
+            }
+            Kind::Rehearsal
+            | Kind::Plan
+            | Kind::Apply
+            | Kind::Undo
+            | Kind::Root
+            | Kind::Step
+            | Kind::Model
+            | Kind::Budget => {
+                let (asked, task) = match kind {
+                    Kind::Rehearsal => (Kind::Rehearsal, Task::Rehearsal),
+                    _ => (Kind::Plan, Task::Whole),
+                };
+                let token = evidence::verify(evidence, asked, anchor, &revocations, when)?;
+                if is_new && asked == Kind::Rehearsal {
+                    waiting::has_room(memory, 0)?;
+                }
+                let plan = WorkItem::from_canonical(&evidence.payload).map_err(Refusal::Malformed)?;
+                Ok(Allowed { token, kind: asked, plan, text: evidence.payload.clone(), task })
+            }
+        }
+    }
+}
+
+/// What a plan stands on: its directories as they were approved, and still are.
+struct Grounds {
+    roots: Vec<Root>,
+    reads: Vec<Granted>,
+    kept: Option<PathBuf>,
+}
+
+impl Grounds {
+    fn of(ground: &Ground, evidence: &Evidence, plan: &WorkItem) -> Result<Self, Error> {
+        let revocations = ground.memory.revocations(&ground.anchor)?;
+        let paths = plan.definition().directories.iter().map(|directory| directory.path.as_str());
+        evidence::verify_roots(evidence, paths, &ground.anchor, &revocations)?;
+        let roots = roots(plan, &ground.data_dir)?;
+        let restores = plan.definition().restores.as_ref();
+        let kept = restores.map(|execution| kept::find(ground, execution, &roots)).transpose()?;
+        let reads = plan.definition().directories.iter().filter(|d| d.access == Access::Read);
+        let reads = reads.map(|d| Granted::pinned(d, &ground.data_dir)).collect::<Result<Vec<_>, _>>()?;
+        toolchains::admit(ground, &plan.definition().toolchains)?;
+        Ok(Grounds { roots, reads, kept })
     }
 }
 

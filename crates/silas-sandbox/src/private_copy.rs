@@ -13,6 +13,7 @@ use crate::permit::Root;
 use crate::tree::{self, GIT, Git, Manifest, is_stage};
 use crate::view::{self, Mark};
 use crate::{Error, observe, removal};
+use serde::{Deserialize, Serialize};
 use silas_core::changeset::Change;
 use silas_core::relpath::RelPath;
 use std::fs::File;
@@ -32,10 +33,22 @@ pub(crate) struct PrivateCopy {
     dir: Dir,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
     Layered,
     Whole,
+}
+
+/// What must be known of a copy to open it again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CopyNote {
+    nth: u32,
+    original: Manifest,
+    git: Git,
+    way: Way,
+    name: String,
 }
 
 /// What one check works on: a copy of the copy, or a layer over it. Removed when it goes.
@@ -93,6 +106,30 @@ impl PrivateCopy {
         let dir = empty_like(home, &name, &root.granted.dir, git)?;
         let original = tree::copy(&root.granted.dir, &dir, git, lifeline)?;
         Ok(PrivateCopy { nth: root.nth, original, git, way: Way::Whole, name, dir })
+    }
+
+    pub(crate) fn note(&self) -> CopyNote {
+        let (nth, git, way) = (self.nth, self.git, self.way);
+        CopyNote { nth, original: self.original.clone(), git, way, name: self.name.clone() }
+    }
+
+    /// The copy that was noted, as it lies there now; whether it still is what it was, its caller looks.
+    pub(crate) fn reopen(home: &Dir, note: CopyNote) -> Result<Self, Error> {
+        let CopyNote { nth, original, git, way, name } = note;
+        let below = match way {
+            Way::Layered => format!("{name}/{}", overlay::UPPER),
+            Way::Whole => name.clone(),
+        };
+        let dir = home.below(below.as_bytes()).doing(|| "Opening the private copy again".to_owned())?;
+        Ok(PrivateCopy { nth, original, git, way, name, dir })
+    }
+
+    /// How much of the disk the work has taken up with it.
+    pub(crate) fn bytes_of(&self, now: &Manifest) -> u64 {
+        match self.way {
+            Way::Layered => now.bytes.saturating_sub(self.original.bytes),
+            Way::Whole => now.bytes,
+        }
     }
 
     /// Where everything that the work changed can be read.

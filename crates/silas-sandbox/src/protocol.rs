@@ -62,15 +62,25 @@ pub(crate) enum LauncherAsk {
     Undo(Box<Evidence>),
     Recover,
     Forget(ExecutionId),
+    /// Throws away a result that waits.
+    Discard(ExecutionId),
 }
 
 /// From the front to a workshop. Each is answered by one [`WorkshopSays::Answer`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum WorkshopAsk {
     Copy,
-    Checks { phase: Phase },
-    Step { n: usize },
+    Checks {
+        phase: Phase,
+    },
+    Step {
+        n: usize,
+    },
     Changes,
+    /// Ends the run with its result kept for a decision.
+    Keep,
+    /// For an apply: opens the copy that was kept.
+    Reopen,
     Apply,
     Discard,
 }
@@ -144,6 +154,16 @@ pub struct Changes {
     pub unseen: Vec<String>,
 }
 
+/// The result waits in its private copy.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Waits {
+    pub changeset: Digest,
+    pub files: u32,
+    /// What a decision to apply it must name: see [`silas_core::rehearsal::ApplyOrder`].
+    pub findings: Digest,
+    pub until: Timestamp,
+}
+
 /// The verified changes are in place.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Applied {
@@ -175,6 +195,8 @@ pub struct Undone {
 pub struct Recovered {
     pub execution: ExecutionId,
     pub state: ExecutionState,
+    /// Set if its result waits for a decision.
+    pub waits: Option<Waits>,
     /// Set if it was applied, also if it was undone later.
     pub changeset: Option<Digest>,
     pub files: u32,

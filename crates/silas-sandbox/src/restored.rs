@@ -16,7 +16,7 @@ use std::path::Path;
 pub fn has_unfinished(data_dir: &Path) -> Result<bool, Error> {
     let memory = Memory::open(&ground::launcher(data_dir))?;
     let is_unfinished = |(execution, record): &(_, crate::memory::Record)| match record.state {
-        ExecutionState::Running => memory.journal(execution).exists(),
+        ExecutionState::Running | ExecutionState::Rehearsed => memory.journal(execution).exists(),
         ExecutionState::Applied => memory.undo_journal(execution).exists(),
         ExecutionState::Ended | ExecutionState::Undone => false,
     };
@@ -28,7 +28,8 @@ pub fn settle_restored(data_dir: &Path) -> Result<(), Error> {
     let memory = Memory::open(&ground::launcher(data_dir))?;
     for (execution, mut record) in memory.all()? {
         match record.state {
-            ExecutionState::Running => record.state = ExecutionState::Ended,
+            // A backup carries no private copies, so nothing waits in one.
+            ExecutionState::Running | ExecutionState::Rehearsed => record.state = ExecutionState::Ended,
             ExecutionState::Applied => record.is_forgotten = true,
             ExecutionState::Ended | ExecutionState::Undone => continue,
         }

@@ -15,7 +15,7 @@ use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, TerminalAsk};
 use crate::step::{Solo, StepPermit};
 use crate::{
-    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, revoke, syscall, toolchains, undo,
+    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, revoke, syscall, toolchains, undo, waiting,
 };
 use serde::Serialize;
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
@@ -152,6 +152,7 @@ impl Serve {
             LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),
             LauncherAsk::Recover => self.later(recover::recover),
             LauncherAsk::Forget(execution) => self.later(move |ground| forget::forget(ground, &execution)),
+            LauncherAsk::Discard(execution) => self.later(move |ground| waiting::discard(ground, &execution)),
         };
         match answer {
             Ok(Answer::Now(bytes)) => frame::send_bytes(&mut self.front, &bytes)?,

@@ -7,6 +7,7 @@ use crate::dir::{Dir, Kind, Stat, split};
 use crate::error::Doing;
 use crate::lifeline::Lifeline;
 use crate::{Error, observe};
+use serde::{Deserialize, Serialize};
 use silas_core::changeset::FileState;
 use silas_core::relpath::RelPath;
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
 /// What a directory held.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
     pub(crate) files: BTreeMap<RelPath, FileState>,
     /// With their permission bits.
@@ -30,18 +32,22 @@ pub(crate) struct Manifest {
 }
 
 /// A file that was written to has another stamp: nobody can set the time of the last change.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Stamp {
     inode: u64,
     size: u64,
+    #[serde(with = "instant")]
     modified: SystemTime,
+    #[serde(with = "instant")]
     changed: SystemTime,
     /// Whether the last change was so recent when the file was read that another could have got the same time.
     is_fresh: bool,
 }
 
 /// What is done with `.git` at the top.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Git {
     /// It is the owner's repository: shown to the work read-only from its own place, never copied.
     PassOver,
@@ -153,6 +159,27 @@ impl Stamp {
     pub(crate) fn is_same_file(&self, other: &Stamp) -> bool {
         let seen = |s: &Stamp| (s.inode, s.size, s.modified, s.changed);
         seen(self) == seen(other)
+    }
+}
+
+/// A time of a file as seconds and nanoseconds; files may be older than the epoch.
+mod instant {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    pub(super) fn serialize<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+        let (is_after, span) = match time.duration_since(UNIX_EPOCH) {
+            Ok(span) => (true, span),
+            Err(before) => (false, before.duration()),
+        };
+        (is_after, span.as_secs(), span.subsec_nanos()).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SystemTime, D::Error> {
+        let (is_after, secs, nanos) = <(bool, u64, u32)>::deserialize(from)?;
+        let span = Duration::new(secs, nanos.min(999_999_999));
+        let time = if is_after { UNIX_EPOCH.checked_add(span) } else { UNIX_EPOCH.checked_sub(span) };
+        time.ok_or_else(|| de::Error::custom("a time that cannot be"))
     }
 }
 

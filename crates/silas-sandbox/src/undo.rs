@@ -22,12 +22,12 @@ pub(crate) fn undo(ground: &Ground, evidence: &Evidence) -> Result<Undone, Error
     let _lock = memory.lock_soon(&order.execution)?;
     let record = memory
         .record(&order.execution)?
-        .filter(|record| record.kind == Kind::Plan)
+        .filter(Record::is_work)
         .ok_or_else(|| Error::UndoClosed("the launcher knows of no such work".to_owned()))?;
     match record.state {
         ExecutionState::Applied => {}
         ExecutionState::Undone => return Err(Error::AlreadySpent),
-        ExecutionState::Running | ExecutionState::Ended => {
+        ExecutionState::Running | ExecutionState::Rehearsed | ExecutionState::Ended => {
             return Err(Error::UndoClosed("it was not applied".to_owned()));
         }
     }

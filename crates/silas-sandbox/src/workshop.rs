@@ -3,7 +3,7 @@
 use crate::broker::Answer;
 use crate::launcher::send;
 use crate::protocol::{WorkshopAsk, WorkshopSays};
-use crate::{Applied, Changes, Copied, Error, frame};
+use crate::{Applied, Changes, Copied, Error, Waits, frame};
 use serde::de::DeserializeOwned;
 use silas_core::check::CheckResult;
 use silas_core::envelope::ExecutionResult;
@@ -65,6 +65,16 @@ impl Workshop {
     /// What the steps changed.
     pub fn changes(&mut self) -> Result<Changes, Error> {
         self.ask(&WorkshopAsk::Changes)
+    }
+
+    /// Ends the run with its result kept in the copy, for the owner to decide.
+    pub fn keep(mut self) -> Result<Waits, Error> {
+        self.ask(&WorkshopAsk::Keep)
+    }
+
+    /// For an apply: opens the copy that was kept, if it is exactly what the decision names.
+    pub fn reopen(&mut self) -> Result<(), Error> {
+        self.ask(&WorkshopAsk::Reopen)
     }
 
     /// Puts the changes in place, if the checks went from red to green.

@@ -10,7 +10,7 @@ use crate::error::Doing;
 use crate::ground::{CellLimits, Copies};
 use crate::lifeline::Lifeline;
 use crate::permit::{self, Granted, Root};
-use crate::private_copy::{PrivateCopy, Sight, Throwaway, Way};
+use crate::private_copy::{CopyNote, PrivateCopy, Sight, Throwaway, Way};
 use crate::tree::{self, GIT, Git, Manifest};
 use crate::{Error, durable, removal};
 use silas_core::changeset::Change;
@@ -62,6 +62,17 @@ impl Workspace {
             }
         }
         Ok(workspace)
+    }
+
+    /// Copies that were kept. Clones of repositories never are.
+    pub(crate) fn reopen(home: &Path, notes: Vec<CopyNote>) -> Result<Self, Error> {
+        let home_dir = Dir::open(home).doing(|| "Opening the private copy again".to_owned())?;
+        let copies = notes.into_iter().map(|note| PrivateCopy::reopen(&home_dir, note)).collect::<Result<_, _>>()?;
+        Ok(Workspace { home: home.to_owned(), home_dir, copies, clones: Vec::new() })
+    }
+
+    pub(crate) fn notes(&self) -> Vec<CopyNote> {
+        self.copies.iter().map(PrivateCopy::note).collect()
     }
 
     /// A layered copy, if one can really be mounted and used here.

@@ -5,6 +5,7 @@ use crate::{Error, ReadTx, Row, Tx, params};
 use serde_json::Value;
 use silas_core::execution::ExecutionState;
 use silas_core::{Digest, ExecutionId, Timestamp, TokenId, WorkItemId};
+use std::time::Duration;
 
 /// Executions that one call returns at most.
 pub const EXECUTIONS_MAX: u32 = 1000;
@@ -60,19 +61,59 @@ pub fn get(tx: &ReadTx<'_>, execution: &ExecutionId) -> Result<Option<Execution>
     )
 }
 
-/// Moves a running execution to its end, or an applied one to undone. False if it is not where that begins: an execution
+/// Moves a running execution to its end, one that waits for a decision to what was decided, or an applied one to undone. False if it is not where that begins: an execution
 /// ends once, and nothing runs it again.
 pub fn set_state(tx: &mut Tx<'_>, execution: &ExecutionId, to: ExecutionState, at: Timestamp) -> Result<bool, Error> {
-    let from = match to {
+    let (from, or_from) = match to {
         ExecutionState::Running => return Ok(false),
-        ExecutionState::Applied | ExecutionState::Ended => ExecutionState::Running,
-        ExecutionState::Undone => ExecutionState::Applied,
+        ExecutionState::Rehearsed => (ExecutionState::Running, ExecutionState::Running),
+        ExecutionState::Applied | ExecutionState::Ended => (ExecutionState::Running, ExecutionState::Rehearsed),
+        ExecutionState::Undone => (ExecutionState::Applied, ExecutionState::Applied),
     };
     let n_changed = tx.execute(
-        "UPDATE executions SET state = ?3, ended_at = coalesce(ended_at, ?4) WHERE id = ?1 AND state = ?2",
-        params![execution.as_str(), to_word(&from)?, to_word(&to)?, at.micros()],
+        "UPDATE executions SET state = ?4, ended_at = coalesce(ended_at, ?5) WHERE id = ?1 AND state IN (?2, ?3)",
+        params![execution.as_str(), to_word(&from)?, to_word(&or_from)?, to_word(&to)?, at.micros()],
     )?;
     Ok(n_changed == 1)
+}
+
+/// How many results wait for a decision.
+pub fn count_waiting(tx: &ReadTx<'_>) -> Result<u32, Error> {
+    let n = tx.query_one("SELECT count(*) FROM executions WHERE state = 'rehearsed'", params![], |row| {
+        Ok(row.get::<_, u32>(0)?)
+    })?;
+    Ok(n.unwrap_or(0))
+}
+
+/// How many executions of a token were begun in the time before now.
+pub fn count_since(tx: &ReadTx<'_>, token: &TokenId, now: Timestamp, span: Duration) -> Result<u32, Error> {
+    let since = now.micros().saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX));
+    let n = tx.query_one(
+        "SELECT count(*) FROM executions WHERE token_id = ?1 AND started_at > ?2",
+        params![token.as_str(), since],
+        |row| Ok(row.get::<_, u32>(0)?),
+    )?;
+    Ok(n.unwrap_or(0))
+}
+
+/// What waits for a decision, oldest first.
+pub fn list_waiting(tx: &ReadTx<'_>) -> Result<Vec<Execution>, Error> {
+    tx.query(
+        "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
+             changeset FROM executions WHERE state = 'rehearsed' ORDER BY started_at, id LIMIT ?1",
+        params![EXECUTIONS_MAX],
+        stored,
+    )
+}
+
+/// Whether something else than this is under way for its item: a decision about it that was taken and is not carried out.
+pub fn is_being_decided(tx: &ReadTx<'_>, execution: &Execution) -> Result<bool, Error> {
+    let other = tx.query_one(
+        "SELECT id FROM executions WHERE work_item_id = ?1 AND id <> ?2 AND state = 'running' LIMIT 1",
+        params![execution.work_item.as_str(), execution.id.as_str()],
+        |row| Ok(row.get::<_, String>(0)?),
+    )?;
+    Ok(other.is_some())
 }
 
 /// Keeps what came of it. `undo_until` of `None` closes the window.

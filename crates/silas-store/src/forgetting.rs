@@ -208,7 +208,7 @@ struct Known {
 
 fn executions_of(tx: &ReadTx<'_>, item: &WorkItemId) -> Result<Vec<Known>, Error> {
     tx.query(
-        "SELECT id, state = 'running' AS is_running, undo_until IS NOT NULL AS can_be_undone FROM executions
+        "SELECT id, state IN ('running', 'rehearsed') AS is_running, undo_until IS NOT NULL AS can_be_undone FROM executions
          WHERE work_item_id = ?1 ORDER BY id LIMIT ?2",
         params![item.as_str(), crate::executions::EXECUTIONS_MAX],
         |row| {

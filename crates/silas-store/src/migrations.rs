@@ -20,6 +20,7 @@ pub(crate) const AGENT: &[Migration] = &[
     Migration { number: 3, name: "upkeep", sql: include_str!("migrations/0003_upkeep.sql") },
     Migration { number: 4, name: "store", sql: include_str!("migrations/0004_store.sql") },
     Migration { number: 9, name: "speed", sql: include_str!("migrations/0009_speed.sql") },
+    Migration { number: 11, name: "rehearsal", sql: include_str!("migrations/0011_rehearsal.sql") },
     Migration { number: 12, name: "models", sql: include_str!("migrations/0012_models.sql") },
 ];
 

@@ -94,6 +94,7 @@ impl Serialize for Secret {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Approval {
     pub(crate) plan_timeout_seconds: u64,
+    pub(crate) rehearse_first: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -8,8 +8,7 @@ use crate::home::Home;
 use crate::terminal::{self, Line};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use silas_core::card::{Card, CardKind};
-use silas_core::token::Verdict;
+use silas_core::card::{Card, CardKind, Press};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -79,14 +78,23 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     println!("The patch is given with the demo; a model could have written it. Everything else is real.\n");
 
     let mut line = Line::open(home)?;
+    println!("First the house rules, which pairing a browser would sign: what Silas may do by itself.");
+    line.send(&serde_json::json!({ "type": "house_rules" }))?;
+    let card = await_card(&mut line, CardKind::HouseRules)?;
+    show_and_approve(&mut line, &card)?;
     let wish = format!("run `{apply}` in `{}` and check with `sh check.sh`", repository.display());
-    println!("You      run `{apply}` in `tidepool` and check with `sh check.sh`");
+    println!("\nYou      run `{apply}` in `tidepool` and check with `sh check.sh`");
     line.say(&wish)?;
     let card = await_card(&mut line, CardKind::Root)?;
     show_and_approve(&mut line, &card)?;
-    let card = await_card(&mut line, CardKind::Plan)?;
-    show_and_approve(&mut line, &card)?;
+    println!("Silas    Trying it out in a private copy. Your files are untouched.");
+    let card = await_card(&mut line, CardKind::Rehearsed)?;
     let item = card.offer.as_ref().map_or("", |offer| offer.work_item_id.as_str());
+    line.follow(item, |step| println!("         {}{}", step.label, terminal::took(step.took_ms)))?;
+    if fs::read(&table)? != original {
+        bail!("The demo was only rehearsed, but the file is not as it was.");
+    }
+    show_and_approve(&mut line, &card)?;
     let work = line.follow(item, |step| println!("         {}{}", step.label, terminal::took(step.took_ms)))?;
     if work["outcome"] != "proved" {
         bail!("The demo did not end in a proof: {}", work["footer"]);
@@ -99,7 +107,7 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     println!("\nSilas    {}", card.face.intent);
     terminal::print_card(&card);
     println!("\nYou      undo (signed by this terminal's key)");
-    let (recorded, message) = line.decide(&card, Verdict::Approved)?;
+    let (recorded, message) = line.decide(&card, Press::Approve)?;
     println!("Silas    {message}");
     if !recorded || fs::read(&table)? != original {
         bail!("The undo did not bring the file back.");
@@ -131,7 +139,7 @@ fn show_and_approve(line: &mut Line<'_>, card: &Card) -> Result<()> {
     terminal::print_card(card);
     let label = card.face.ctas.first().map_or("approve", |cta| cta.label.as_str());
     println!("You      {label} (signed by this terminal's key)");
-    let (recorded, message) = line.decide(card, Verdict::Approved)?;
+    let (recorded, message) = line.decide(card, Press::Approve)?;
     if !recorded {
         bail!("{message}");
     }

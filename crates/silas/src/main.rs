@@ -78,6 +78,8 @@ enum Command {
     Show(terminal::CardArgs),
     /// Approve a card of `silas review` (or the only one that waits).
     Approve(terminal::CardArgs),
+    /// Have a plan of `silas review` carried out in a private copy and shown to you, before anything is applied.
+    Rehearse(terminal::CardArgs),
     /// Answer a card of `silas review` with "not like this"; nothing runs, and you say it again.
     Change(terminal::CardArgs),
     /// Decline a card of `silas review`.

@@ -9,9 +9,8 @@ use crate::terminal::{Line, print_card};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use silas_core::card::Card;
+use silas_core::card::{Card, Press};
 use silas_core::model::{KeySource, ModelGrant, ModelName, Price, Role, dollars};
-use silas_core::token::Verdict;
 use silas_runtime::view::{ModelView, ModelsView, Spent};
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -138,7 +137,7 @@ fn add(home: &Home, line: &mut Line<'_>, args: &AddArgs, grant: &ModelGrant) -> 
         println!("Nothing was changed. The card stays in Review.");
         return Ok(ExitCode::FAILURE);
     }
-    let (recorded, message) = line.decide(&card, Verdict::Approved)?;
+    let (recorded, message) = line.decide(&card, Press::Approve)?;
     println!("{message}");
     if !recorded {
         return Ok(ExitCode::FAILURE);

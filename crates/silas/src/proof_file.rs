@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use silas_core::bundle::{self, BYTES_MAX, Bundle, Proven};
 use silas_core::signature::PublicKey;
+use silas_core::token::Kind;
 use silas_gates::scrub;
 use silas_runtime::Story;
 use std::fs::File;
@@ -115,14 +116,15 @@ fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCod
 fn shows(bundle: &Bundle, proven: &Proven) -> Vec<String> {
     let head = bundle.checkpoint.body.head;
     let hash = proven.landed.changeset.hash().map_or_else(|_| String::new(), |hash| hash.to_string());
-    let mut shows = vec![
+    let mut shows = vec![allowed(bundle, proven)];
+    shows.extend(proven.applied_on.as_ref().map(|device| {
         format!(
-            "Exactly this plan was approved on {}, by a signature of {:?}, a device that root key {} vouches for. The \
-             approval was used once.",
-            proven.decided_at,
-            proven.device.body.name,
-            String::from(bundle.root)
-        ),
+            "Exactly these changes by exactly this plan, with what the checks showed of them, were approved by a signature \
+             of {:?}, a device that the root key vouches for. The approval was used once.",
+            device.body.name
+        )
+    }));
+    shows.extend([
         format!(
             "Entries {} to {} of that ledger are what was written, without a gap; its server key, for which the root key \
              vouches too, signed the last one ({}) on {}.",
@@ -131,11 +133,30 @@ fn shows(bundle: &Bundle, proven: &Proven) -> Vec<String> {
         "What the checks printed and counted before and after is bound to these entries, and comes to what is claimed."
             .to_owned(),
         format!("What was put in place is a change of exactly these files, with hash {hash}."),
-    ];
+    ]);
     if proven.after.iter().all(|result| result.protected) {
         shows.push("The checks saw tests, their configuration and what they name as it was approved.".to_owned());
     }
     shows
+}
+
+/// What let the work be done.
+fn allowed(bundle: &Bundle, proven: &Proven) -> String {
+    let (at, name, root) = (proven.decided_at, &proven.device.body.name, String::from(bundle.root));
+    match proven.allowed {
+        Kind::HouseRules => format!(
+            "House rules that let such a plan be tried out in a private copy were used for it on {at}. They have a \
+             signature of {name:?}, a device that root key {root} vouches for."
+        ),
+        Kind::Rehearsal => format!(
+            "Exactly this plan was approved on {at}, to be tried out first, by a signature of {name:?}, a device that root \
+             key {root} vouches for. The approval was used once."
+        ),
+        Kind::Plan | Kind::Apply | Kind::Undo | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => format!(
+            "Exactly this plan was approved on {at}, by a signature of {name:?}, a device that root key {root} vouches \
+             for. The approval was used once."
+        ),
+    }
 }
 
 /// What a reader must not conclude.
@@ -178,7 +199,9 @@ fn document(
         "installation": bundle.installation,
         "execution": proven.execution,
         "title": proven.plan.definition().title,
+        "allowed_by": proven.allowed,
         "device": proven.device.body.name,
+        "applied_on": proven.applied_on.as_ref().map(|device| &device.body.name),
         "decided_at": proven.decided_at,
         "applied_at": proven.applied_at,
         "undone_at": proven.undone_at,

@@ -155,7 +155,7 @@ fn signed(envelope: &Envelope, launcher: &Launcher, ready: &start::Ready) -> Res
     let signature = launcher.sign_step(&body, passphrase.as_ref())?;
     let token = Token { body, signature };
     let execution = ExecutionId::derive(&token.id().map_err(unreadable)?, 0);
-    Ok(Evidence { token, certificate: ready.terminal.clone(), payload, execution, roots: Vec::new() })
+    Ok(Evidence { token, certificate: ready.terminal.clone(), payload, execution, roots: Vec::new(), plan: None })
 }
 
 fn report(args: &SandboxArgs, envelope: &Envelope, finished: &Finished, passed: &Passed) {

@@ -20,7 +20,7 @@ use clap::Args;
 use print::{print_activity, print_cards, print_measures, print_status};
 use progress::Progress;
 use serde_json::{Value, json};
-use silas_core::card::{Card, CardKind, CardState};
+use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::key_service::Protection;
 use silas_core::token::Verdict;
 use std::io::Write;
@@ -53,9 +53,10 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         Command::Say { text, output } => return say(&mut line, &text, output),
         Command::Review { output: Output { json: true } } => print_json(&line.all_cards()?)?,
         Command::Review { .. } => print_cards(&line.all_cards()?),
-        Command::Approve(card) => return decide(&mut line, card, Verdict::Approved),
-        Command::Change(card) => return decide(&mut line, card, Verdict::EditRequested),
-        Command::Decline(card) => return decide(&mut line, card, Verdict::Declined),
+        Command::Approve(card) => return decide(&mut line, card, Press::Approve),
+        Command::Rehearse(card) => return decide(&mut line, card, Press::Rehearse),
+        Command::Change(card) => return decide(&mut line, card, Press::Change),
+        Command::Decline(card) => return decide(&mut line, card, Press::Decline),
         Command::Show(CardArgs { number, output }) => {
             let card = pick(&mut line, number, asks)?;
             if output.json { print_json(&card)? } else { print_card(&card) }
@@ -176,6 +177,12 @@ fn asks(card: &Card) -> bool {
     card.state == CardState::Open && card.offer.is_some() && card.face.kind != CardKind::Done
 }
 
+/// Whether this answer has something carried out that can be followed.
+fn starts_work(card: &Card, press: Press) -> bool {
+    let is_about_work = matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed);
+    is_about_work && press.verdict() == Some(Verdict::Approved)
+}
+
 /// What became of an answer, and of the work that it started.
 #[derive(serde::Serialize)]
 struct Answered {
@@ -189,7 +196,9 @@ struct Answered {
 
 impl Answered {
     fn is_done(&self) -> bool {
-        self.recorded && self.work.as_ref().is_none_or(|work| work["place"] == "Applied")
+        // What was to be shown first is done when it can be shown.
+        let is_done = |work: &Value| work["place"] == "Applied" || work["place"] == "Rehearsed";
+        self.recorded && self.work.as_ref().is_none_or(is_done)
     }
 
     fn tell(&self, output: Output) -> Result<ExitCode> {
@@ -210,7 +219,7 @@ impl Answered {
     }
 }
 
-fn decide(line: &mut Line<'_>, which: CardArgs, verdict: Verdict) -> Result<ExitCode> {
+fn decide(line: &mut Line<'_>, which: CardArgs, press: Press) -> Result<ExitCode> {
     let CardArgs { number, output } = which;
     let card = pick(line, number, asks)?;
     match card.state {
@@ -219,17 +228,16 @@ fn decide(line: &mut Line<'_>, which: CardArgs, verdict: Verdict) -> Result<Exit
         _ if card.offer.is_none() => bail!("This card asks nothing. `silas dismiss` puts it away."),
         _ => {}
     }
-    let is_offered = card.face.ctas.iter().any(|cta| cta.press.verdict() == Some(verdict));
+    let is_offered = card.face.ctas.iter().any(|cta| cta.press == press);
     if !is_offered {
         bail!("This card does not offer that. `silas show` shows what it offers.");
     }
     if !output.json {
         print_card(&card);
     }
-    let (recorded, message) = line.decide(&card, verdict)?;
+    let (recorded, message) = line.decide(&card, press)?;
     let mut answered = Answered { recorded, message, work: None, report: None };
-    let starts_work = card.face.kind == CardKind::Plan && verdict == Verdict::Approved;
-    if !recorded || !starts_work {
+    if !recorded || !starts_work(&card, press) {
         return answered.tell(output);
     }
     if !output.json {
@@ -239,7 +247,7 @@ fn decide(line: &mut Line<'_>, which: CardArgs, verdict: Verdict) -> Result<Exit
     let mut progress = Progress::new(!output.json);
     answered.work = Some(line.follow(item, |step| progress.step(step))?);
     progress.end();
-    if !answered.is_done() {
+    if answered.work.as_ref().is_some_and(|work| work["place"] != "Applied") {
         answered.report = line.report()?;
     }
     answered.tell(output)
@@ -260,7 +268,7 @@ fn undo(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
     if !output.json {
         println!("{}", card.face.intent);
     }
-    let (recorded, message) = line.decide(&card, Verdict::Approved)?;
+    let (recorded, message) = line.decide(&card, Press::Approve)?;
     Answered { recorded, message, work: None, report: None }.tell(output)
 }
 

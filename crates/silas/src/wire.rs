@@ -116,6 +116,7 @@ fn options(front: &Front) -> Options {
     let config = &front.config;
     Options {
         plan_timeout: Duration::from_secs(config.approval.plan_timeout_seconds),
+        rehearse_first: config.approval.rehearse_first,
         undo_window: Duration::from_secs(config.undo.window_seconds),
         work_secs: config.sandbox.default_timeout_seconds,
         message_freshness: Duration::from_secs(config.nonce_store.freshness_seconds),

@@ -10,11 +10,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use silas_core::Timestamp;
 use silas_core::canonical;
-use silas_core::card::{Card, CardKind};
+use silas_core::card::{Card, CardKind, Press};
 use silas_core::changeset::{ChangeOrder, FileDiff};
 use silas_core::check::Outcome;
 use silas_core::execution::ExecutionState;
-use silas_core::token::Verdict;
 use silas_core::unified::unified;
 use silas_gates::scrub;
 use silas_runtime::view::WorkItemView;
@@ -168,7 +167,7 @@ fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     };
     let card = line.all_cards()?.into_iter().find(is_of_it);
     let card = card.context("Its card was put away, so there is nothing to sign. Say \"put back the last change\".")?;
-    let (is_undone, message) = line.decide(&card, Verdict::Approved)?;
+    let (is_undone, message) = line.decide(&card, Press::Approve)?;
     if which.output.json {
         tell(&json!({ "work": numbered(n, &one), "undone": is_undone, "message": message }))?;
     } else {
@@ -244,6 +243,7 @@ fn tell(document: &Value) -> Result<ExitCode> {
 fn state(state: ExecutionState) -> &'static str {
     match state {
         ExecutionState::Running => "running",
+        ExecutionState::Rehearsed => "rehearsed",
         ExecutionState::Applied => "applied",
         ExecutionState::Ended => "ended",
         ExecutionState::Undone => "undone",
@@ -254,6 +254,7 @@ fn why_not(state: ExecutionState) -> &'static str {
     match state {
         ExecutionState::Running => "it is still under way",
         ExecutionState::Applied => "its undo window is over. \"put back the last change\" makes a plan of it",
+        ExecutionState::Rehearsed => "nothing of it is in place; its result waits in Review",
         ExecutionState::Ended => "nothing of it was put in place",
         ExecutionState::Undone => "it was undone already",
     }

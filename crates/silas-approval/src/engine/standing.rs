@@ -102,13 +102,20 @@ impl Engine {
         Ok(needed)
     }
 
-    /// Whether the owner has signed house rules that hold here and now, not counting those of `besides`.
+    /// Whether the owner has signed the house rules as they are now, not counting those of `besides`. An earlier list
+    /// goes on allowing what it names, and the whole list is asked for again.
     pub fn has_house_rules(&self, tx: &ReadTx<'_>, besides: Option<&KeyId>) -> Result<bool, Error> {
-        let is_others = |stored: &tokens::Stored| Some(&stored.token.body.key) != besides;
-        Ok(self.house_rules(tx)?.iter().any(is_others))
+        let current = canonical::text(&HouseRules::current())?;
+        let counts = |stored: &tokens::Stored| Some(&stored.token.body.key) != besides && stored.payload == current;
+        Ok(self.house_rules(tx)?.iter().any(counts))
     }
 
-    fn house_rules(&self, tx: &ReadTx<'_>) -> Result<Vec<tokens::Stored>, Error> {
+    /// Whether the owner has signed an earlier list of house rules, and not the one of now.
+    pub fn has_only_old_house_rules(&self, tx: &ReadTx<'_>) -> Result<bool, Error> {
+        Ok(!self.house_rules(tx)?.is_empty() && !self.has_house_rules(tx, None)?)
+    }
+
+    pub(super) fn house_rules(&self, tx: &ReadTx<'_>) -> Result<Vec<tokens::Stored>, Error> {
         let (when, revocations) = (When::At(self.now(tx)?), self.revocations());
         let holds = |stored: &tokens::Stored| {
             let (token, certificate) = (&stored.token, &stored.certificate);
@@ -180,7 +187,9 @@ impl Engine {
             // A directory or a model stays allowed after its decision was used; everything else is used up or runs out.
             let (when, stays) = match kind {
                 Kind::Root | Kind::Model => (When::AlreadyCommitted, true),
-                Kind::Plan | Kind::HouseRules | Kind::Undo | Kind::Budget => (When::At(now), false),
+                Kind::Plan | Kind::HouseRules | Kind::Rehearsal | Kind::Apply | Kind::Undo | Kind::Budget => {
+                    (When::At(now), false)
+                }
                 // Signed and used on the spot, without a server; never kept here.
                 Kind::Step => continue,
             };

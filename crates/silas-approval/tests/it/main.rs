@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod mutations;
+mod rehearsing;
 mod roads;
 mod spending;
 mod world;

@@ -1,7 +1,7 @@
 //! Exactly as often as was signed: among threads, across restarts, and however often a message comes again.
 
 use crate::world::{LASTS, Standing, World, answer, authorize, face, plan};
-use silas_approval::{Approvable, Refusal};
+use silas_approval::{Askable, Refusal};
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::token::{Offer, Verdict};

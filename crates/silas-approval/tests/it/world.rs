@@ -1,7 +1,7 @@
 //! A store, an engine and a paired browser, with a clock that a test moves.
 
 use ed25519_dalek::{Signer, SigningKey};
-use silas_approval::{Approvable, Engine, Refusal};
+use silas_approval::{Approvable, Askable, Engine, Refusal};
 use silas_core::card::{Card, CardKind, CardState, Face};
 use silas_core::check::Command;
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
@@ -134,6 +134,7 @@ impl World {
             face,
             payload: Some(item.payload().unwrap()),
             offer: Some(offer),
+            show_first: None,
         };
         let (kept, subject) = (card.clone(), subject.to_owned());
         self.store.write(move |tx| Ok(Commit(cards::insert(tx, &kept, &subject)?))).wait().unwrap();
@@ -256,13 +257,16 @@ pub(crate) fn plan(run: &str) -> WorkItem {
 #[derive(Clone)]
 pub(crate) struct Standing(pub(crate) &'static str);
 
-impl Approvable for Standing {
+impl Askable for Standing {
     fn kind(&self) -> Kind {
         Kind::HouseRules
     }
     fn payload(&self) -> Result<String, canonical::Error> {
         canonical::text(self.0)
     }
+}
+
+impl Approvable for Standing {
     fn runs_for(&self) -> Duration {
         LASTS
     }

@@ -1,5 +1,7 @@
 //! An honest ledger adds up; every way to bend its meaning is found at the entry where it happens.
 
+mod rehearsing;
+
 use super::*;
 use crate::device::CertificateBody;
 use crate::event::Text;

@@ -52,6 +52,8 @@ pub enum Refusal {
     Outcome { seq: u64, recorded: Outcome, computed: Outcome },
     #[error("The list of changed files is not the one whose hash entry {0} records")]
     Changeset(u64),
+    #[error("The checks and changes are not the ones that the decision to apply them at entry {0} was about")]
+    Findings(u64),
     #[error("The change that is shown of {0} is not of a file in the list of changed files")]
     Diff(String),
     #[error("Nothing says that the work was put in place")]

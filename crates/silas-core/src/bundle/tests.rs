@@ -1,6 +1,7 @@
 //! An honest proof verifies and says what happened; whatever is changed in it, every leaf and every byte, is refused by
 //! name. Lies that are hashed and signed along are found by what they contradict.
 
+mod rehearsed;
 mod world;
 
 use super::*;
@@ -98,7 +99,7 @@ fn as_file(value: &Value) -> String {
 
 #[test]
 fn every_leaf_that_is_changed_is_refused_by_name() {
-    for world in [World::honest(), World::undone()] {
+    for world in [World::honest(), World::undone(), World::rehearsed_by_rules(), World::rehearsed_by_plan()] {
         let honest: Value = serde_json::from_str(&world.text()).unwrap();
         let mut paths = Vec::new();
         leaves(&honest, "", &mut paths);
@@ -131,29 +132,30 @@ fn every_field_that_is_missing_or_added_is_refused() {
             _ => {}
         }
     }
-    let world = World::undone();
-    let honest: Value = serde_json::from_str(&world.text()).unwrap();
-    let mut paths = Vec::new();
-    objects(&honest, "", &mut paths);
-    for path in paths {
-        let n_inside = match honest.pointer(&path).unwrap() {
-            Value::Object(fields) => fields.len(),
-            Value::Array(items) => items.len(),
-            _ => 0,
-        };
-        for n in 0..=n_inside {
-            let mut changed = honest.clone();
-            match changed.pointer_mut(&path).unwrap() {
-                Value::Object(fields) => match fields.keys().nth(n).cloned() {
-                    Some(key) => drop(fields.remove(&key)),
-                    None => drop(fields.insert("extra".to_owned(), json!(1))),
-                },
-                Value::Array(items) if n < items.len() => drop(items.remove(n)),
-                Value::Array(items) => items.push(items.last().cloned().unwrap_or(json!("x"))),
-                _ => {}
-            }
-            if changed != honest {
-                assert!(verify(&as_file(&changed), Some(&world.root())).is_err(), "{path}, {n}");
+    for world in [World::undone(), World::rehearsed_by_rules()] {
+        let honest: Value = serde_json::from_str(&world.text()).unwrap();
+        let mut paths = Vec::new();
+        objects(&honest, "", &mut paths);
+        for path in paths {
+            let n_inside = match honest.pointer(&path).unwrap() {
+                Value::Object(fields) => fields.len(),
+                Value::Array(items) => items.len(),
+                _ => 0,
+            };
+            for n in 0..=n_inside {
+                let mut changed = honest.clone();
+                match changed.pointer_mut(&path).unwrap() {
+                    Value::Object(fields) => match fields.keys().nth(n).cloned() {
+                        Some(key) => drop(fields.remove(&key)),
+                        None => drop(fields.insert("extra".to_owned(), json!(1))),
+                    },
+                    Value::Array(items) if n < items.len() => drop(items.remove(n)),
+                    Value::Array(items) => items.push(items.last().cloned().unwrap_or(json!("x"))),
+                    _ => {}
+                }
+                if changed != honest {
+                    assert!(verify(&as_file(&changed), Some(&world.root())).is_err(), "{path}, {n}");
+                }
             }
         }
     }

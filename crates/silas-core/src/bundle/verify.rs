@@ -15,6 +15,7 @@ use crate::event::{AuditEvent, Phase, Text};
 use crate::evidence::{self, Anchor, Evidence, When};
 use crate::export::{Entry, SaltedText};
 use crate::outside::Reach;
+use crate::rehearsal::{ApplyOrder, Findings};
 use crate::revocation::Revocations;
 use crate::signature::PublicKey;
 use crate::token::Kind;
@@ -28,8 +29,13 @@ pub struct Proven {
     pub plan: WorkItem,
     pub token: TokenId,
     pub execution: ExecutionId,
+    /// What kind of decision allowed the work.
+    pub allowed: Kind,
     /// Of the device that the decision was signed on.
     pub device: Certificate,
+    /// Of the device on which exactly these changes were approved, where the result waited for that.
+    pub applied_on: Option<Certificate>,
+    /// When it was taken; of standing rules, when they were used.
     pub decided_at: Timestamp,
     pub started_at: Timestamp,
     pub applied_at: Timestamp,
@@ -58,7 +64,8 @@ pub fn verify(text: &str, root: Option<&PublicKey>) -> Result<(Bundle, Proven), 
     }
     bundle.server.check(&bundle.root, &bundle.installation).map_err(Refusal::Server)?;
     let head = signed_head(&bundle.checkpoint, &bundle.server.body.public, &bundle.installation)?;
-    let proven = account(&bundle.entries, &bundle.execution, &bundle.root, &bundle.installation)?;
+    let plan = bundle.plan.as_deref();
+    let proven = account(&bundle.entries, plan, &bundle.execution, &bundle.root, &bundle.installation)?;
     if proven.last_entry != head.seq {
         return Err(Refusal::Uncovered { signed: head.seq, last: proven.last_entry });
     }
@@ -87,9 +94,10 @@ fn signed_head(checkpoint: &Statement, server: &PublicKey, installation: &Instal
 }
 
 /// Reads the entries of one piece of work, from its decision to its end: the chain, the approval and its spending, the
-/// checks, the change.
+/// checks, the change. `plan` is there for work under the house rules only.
 pub fn account(
     entries: &[Entry],
+    plan: Option<&str>,
     execution: &ExecutionId,
     root: &PublicKey,
     installation: &InstallationId,
@@ -98,27 +106,20 @@ pub fn account(
         return Err(Refusal::TooLong);
     }
     let read = chained(entries)?;
-    let (decided_at, token, decision) = first_decision(&read)?;
+    let (decided_at, token, decision) = first_decision(&read, execution)?;
     let anchor = Anchor {
         root: *root,
         installation: installation.clone(),
         // A restore begins a new one; the decision names the one it was made in, under its signature.
         epoch: decision.token.body.offer.epoch,
     };
-    let evidence = Evidence {
-        token: decision.token.clone(),
-        certificate: decision.certificate.clone(),
-        payload: decision.payload.clone(),
-        execution: execution.clone(),
-        roots: Vec::new(),
-    };
-    // It was taken at its time; what was revoked later does not make that untrue.
-    let none = Revocations::default();
-    evidence::verify(&evidence, Kind::Plan, &anchor, &none, When::At(decided_at)).map_err(Refusal::Decision)?;
-    let plan = WorkItem::from_canonical(&decision.payload).map_err(Refusal::Plan)?;
-    let tokens = tokens_of(&read, &token, execution);
+    let allowed = decision.token.body.offer.kind;
+    let (text, plan) = allowed_plan(decision, plan, execution, &anchor, decided_at)?;
+    let order = Order::find(&read, execution, &text, &anchor)?;
+    let mut tokens = tokens_of(&read, &token, execution);
+    tokens.extend(order.iter().map(|order| order.token.clone()));
     add_up(&read, &tokens, execution, &anchor)?;
-    let tale = Tale::of(&read, execution, &plan)?;
+    let tale = Tale::of(&read, execution, &plan, order.as_ref())?;
     let (Some(started_at), Some((applied_at, outcome, files, landed))) = (tale.started_at, tale.applied) else {
         return Err(Refusal::NotApplied);
     };
@@ -126,7 +127,9 @@ pub fn account(
         plan,
         token,
         execution: execution.clone(),
+        allowed,
         device: decision.certificate.clone(),
+        applied_on: order.map(|order| order.certificate.clone()),
         decided_at,
         started_at,
         applied_at,
@@ -175,12 +178,90 @@ fn named<'a>(seq: u64, event: Option<&AuditEvent>, text: &'a SaltedText) -> Resu
     if fits { Ok(&text.text) } else { Err(Broken { seq, reason: Reason::TextAltered }.into()) }
 }
 
-fn first_decision<'a>(read: &[Read<'a>]) -> Result<(Timestamp, TokenId, &'a Decision), Refusal> {
-    let Some(Read { at, event: Some(AuditEvent::DecisionRecorded { token, .. }), beside, .. }) = read.first() else {
-        return Err(Refusal::NoDecision);
-    };
-    let Some(Beside::Decision(decision)) = beside else { return Err(Refusal::NoDecision) };
-    Ok((*at, token.clone(), decision.as_ref()))
+/// A decision about the plan begins the proof when it is recorded. House rules were signed long before; with them it
+/// begins when they are used for this work, and they lie beside that.
+fn first_decision<'a>(
+    read: &[Read<'a>],
+    execution: &ExecutionId,
+) -> Result<(Timestamp, TokenId, &'a Decision), Refusal> {
+    let Some(first) = read.first() else { return Err(Refusal::NoDecision) };
+    let Some(Beside::Decision(decision)) = first.beside else { return Err(Refusal::NoDecision) };
+    let is_standing = decision.token.body.offer.kind == Kind::HouseRules;
+    match &first.event {
+        Some(AuditEvent::DecisionRecorded { token, .. }) if !is_standing => {
+            Ok((first.at, token.clone(), decision.as_ref()))
+        }
+        Some(AuditEvent::TokenSpent { token, execution: of, .. }) if is_standing && of == execution => {
+            let is_the_one = decision.token.id().is_ok_and(|id| id == *token) && decision.card.is_none();
+            if is_the_one { Ok((first.at, token.clone(), decision.as_ref())) } else { Err(Refusal::NoDecision) }
+        }
+        _ => Err(Refusal::NoDecision),
+    }
+}
+
+/// The plan that the decision lets be carried out, and its canonical text. It was taken at its time; what was revoked
+/// later does not make that untrue.
+fn allowed_plan(
+    decision: &Decision,
+    plan: Option<&str>,
+    execution: &ExecutionId,
+    anchor: &Anchor,
+    at: Timestamp,
+) -> Result<(String, WorkItem), Refusal> {
+    let none = Revocations::default();
+    let kind = decision.token.body.offer.kind;
+    let evidence = evidence_of(decision, execution.clone(), plan);
+    if kind == Kind::HouseRules {
+        let allowed = evidence::verify_rehearsal(&evidence, anchor, &none, When::At(at));
+        let (_, item, _) = allowed.map_err(Refusal::Decision)?;
+        return Ok((plan.unwrap_or_default().to_owned(), item));
+    }
+    if plan.is_some() {
+        return Err(Refusal::Plan("there are two".to_owned()));
+    }
+    let asked = if kind == Kind::Rehearsal { Kind::Rehearsal } else { Kind::Plan };
+    evidence::verify(&evidence, asked, anchor, &none, When::At(at)).map_err(Refusal::Decision)?;
+    let item = WorkItem::from_canonical(&decision.payload).map_err(Refusal::Plan)?;
+    Ok((decision.payload.clone(), item))
+}
+
+fn evidence_of(decision: &Decision, execution: ExecutionId, plan: Option<&str>) -> Evidence {
+    Evidence {
+        token: decision.token.clone(),
+        certificate: decision.certificate.clone(),
+        payload: decision.payload.clone(),
+        execution,
+        roots: Vec::new(),
+        plan: plan.map(str::to_owned),
+    }
+}
+
+/// The decision to put in place what waited.
+struct Order<'a> {
+    token: TokenId,
+    certificate: &'a Certificate,
+    what: ApplyOrder,
+}
+
+impl<'a> Order<'a> {
+    /// The last one about this work that the proof brings along, checked against the plan that was carried out. There may
+    /// have been others before it, which came to nothing.
+    fn find(read: &[Read<'a>], execution: &ExecutionId, plan: &str, anchor: &Anchor) -> Result<Option<Self>, Refusal> {
+        let brought = read.iter().rev().find_map(|entry| match (&entry.event, entry.beside) {
+            (Some(AuditEvent::DecisionRecorded { token, kind: Kind::Apply, .. }), Some(Beside::Decision(decision))) => {
+                Some((entry.at, token.clone(), decision.as_ref()))
+            }
+            _ => None,
+        });
+        let Some((at, token, decision)) = brought else { return Ok(None) };
+        let evidence = evidence_of(decision, ExecutionId::derive(&token, 0), Some(plan));
+        let checked = evidence::verify_apply(&evidence, anchor, &Revocations::default(), When::At(at));
+        let (_, what, _) = checked.map_err(Refusal::Decision)?;
+        if what.execution != *execution {
+            return Err(Refusal::Decision(evidence::Refusal::Execution));
+        }
+        Ok(Some(Order { token, certificate: &decision.certificate, what }))
+    }
 }
 
 /// The decision that allowed the work, and the one that took it back if one did.
@@ -204,6 +285,7 @@ pub fn concerns(event: &AuditEvent, tokens: &BTreeSet<TokenId>, execution: &Exec
         | AuditEvent::ConnectionRefused { execution: of, .. }
         | AuditEvent::CredentialUsed { execution: of, .. }
         | AuditEvent::CredentialRefused { execution: of, .. }
+        | AuditEvent::WorkRehearsed { execution: of, .. }
         | AuditEvent::WorkApplied { execution: of, .. }
         | AuditEvent::WorkEnded { execution: of, .. }
         | AuditEvent::ApplyConflicted { execution: of, .. }
@@ -237,11 +319,16 @@ fn add_up(
     anchor: &Anchor,
 ) -> Result<(), Refusal> {
     let mut books = Books::open(anchor.root, anchor.installation.clone());
-    for entry in read {
+    for (n, entry) in read.iter().enumerate() {
         let event = entry.event.as_ref().filter(|event| concerns(event, tokens, execution));
         let has_text = entry.text.is_some();
         let needs_text = event.is_some_and(AuditEvent::proves_by_text);
-        let needs_decision = matches!(event, Some(AuditEvent::DecisionRecorded { .. }));
+        let needs_decision = match event {
+            Some(AuditEvent::DecisionRecorded { .. }) => true,
+            // The use of standing rules that the proof begins with.
+            Some(AuditEvent::TokenSpent { .. }) => n == 0,
+            _ => false,
+        };
         if needs_text && !has_text {
             return Err(Refusal::TextMissing(entry.seq));
         }
@@ -254,6 +341,9 @@ fn add_up(
                 .check(&anchor.root, &anchor.installation)
                 .map_err(|why| Refusal::Decision(evidence::Refusal::Certificate(why)))?;
             books.knows_device(certificate.body.key.clone());
+            if let Some(AuditEvent::TokenSpent { token, .. }) = event {
+                books.knows_rules(token.clone(), decision);
+            }
         }
         let is_restore = matches!(entry.event, Some(AuditEvent::RestoredFromBackup { .. }));
         let counted = if is_restore { entry.event.as_ref() } else { event };
@@ -273,6 +363,10 @@ struct Tale {
     /// The plan's commands that have run, each once and in order.
     n_steps: u32,
     after: Option<Vec<CheckResult>>,
+    /// The checks as they were when the result was laid aside.
+    rehearsed: Option<(Vec<CheckResult>, Vec<CheckResult>)>,
+    /// The entry of the decision to put it in place.
+    ordered: Option<u64>,
     applied: Option<(Timestamp, Outcome, u32, Landed)>,
     reach: Reach,
     n_resumed: u32,
@@ -280,7 +374,12 @@ struct Tale {
 }
 
 impl Tale {
-    fn of(read: &[Read<'_>], execution: &ExecutionId, plan: &WorkItem) -> Result<Self, Refusal> {
+    fn of(
+        read: &[Read<'_>],
+        execution: &ExecutionId,
+        plan: &WorkItem,
+        order: Option<&Order<'_>>,
+    ) -> Result<Self, Refusal> {
         let mut tale = Tale::default();
         let mut ends_at = 0;
         for entry in read {
@@ -291,7 +390,7 @@ impl Tale {
                 }
                 // A fresh copy, a fresh story.
                 Some(AuditEvent::ExecutionResumed { execution: of }) if of == execution => {
-                    (tale.before, tale.n_steps, tale.after) = (None, 0, None);
+                    (tale.before, tale.n_steps, tale.after, tale.rehearsed) = (None, 0, None, None);
                     tale.n_resumed += 1;
                 }
                 Some(AuditEvent::ChecksRun { execution: of, when, passed, failed, .. }) if of == execution => {
@@ -312,6 +411,22 @@ impl Tale {
                 Some(AuditEvent::CredentialUsed { execution: of, .. }) if of == execution => {
                     *tale.reach.secrets.entry(text()?.to_owned()).or_default() += 1;
                 }
+                Some(AuditEvent::WorkRehearsed { execution: of, changeset, outcome, .. }) if of == execution => {
+                    tale.judged(entry.seq, *outcome, plan)?;
+                    if order.is_some_and(|order| order.what.changeset != *changeset) {
+                        return Err(Refusal::Changeset(entry.seq));
+                    }
+                    tale.rehearsed = tale.before.clone().zip(tale.after.clone());
+                }
+                Some(AuditEvent::DecisionRecorded { token, .. })
+                    if order.is_some_and(|order| order.token == *token) =>
+                {
+                    // Nobody can decide about a result that is not there yet.
+                    if tale.rehearsed.is_none() {
+                        return Err(Refusal::Order(entry.seq));
+                    }
+                    tale.ordered = Some(entry.seq);
+                }
                 Some(AuditEvent::WorkApplied { execution: of, changeset, files, outcome, .. }) if of == execution => {
                     let landed: Landed = canonical::read(text()?).map_err(|_| Refusal::Content(entry.seq))?;
                     tale.judged(entry.seq, *outcome, plan)?;
@@ -319,6 +434,9 @@ impl Tale {
                         return Err(Refusal::Changeset(entry.seq));
                     }
                     shows_what_changed(&landed, plan)?;
+                    if let Some(order) = order {
+                        tale.is_what_was_decided(entry.seq, &order.what, &landed)?;
+                    }
                     tale.applied = Some((entry.at, *outcome, *files, landed));
                     ends_at = entry.seq;
                 }
@@ -352,6 +470,15 @@ impl Tale {
         }
         self.n_steps += 1;
         Ok(())
+    }
+
+    /// What was on the card when its changes were approved is what the ledger has of them.
+    fn is_what_was_decided(&self, seq: u64, order: &ApplyOrder, landed: &Landed) -> Result<(), Refusal> {
+        let (Some((before, after)), Some(ordered)) = (&self.rehearsed, self.ordered) else {
+            return Err(Refusal::Order(seq));
+        };
+        let findings = Findings { before, after, diffs: &landed.diffs };
+        if findings.hash().ok() == Some(order.findings) { Ok(()) } else { Err(Refusal::Findings(ordered)) }
     }
 
     /// What the two runs come to, computed again. All of the plan's commands ran between them.

@@ -1,6 +1,7 @@
 //! Every road around the signature: each field changed by itself, with and without a fresh signature over the change.
 
 mod bits;
+mod rehearsing;
 
 use super::*;
 use crate::device::{CertificateBody, DeviceKind};
@@ -82,7 +83,14 @@ fn token(offer: Offer, verdict: Verdict) -> Token {
 fn evidence(offer: Offer) -> Evidence {
     let token = token(offer, Verdict::Approved);
     let execution = ExecutionId::derive(&token.id().unwrap(), 0);
-    Evidence { token, certificate: certificate(|_| {}), payload: PAYLOAD.to_owned(), execution, roots: Vec::new() }
+    Evidence {
+        token,
+        certificate: certificate(|_| {}),
+        payload: PAYLOAD.to_owned(),
+        execution,
+        roots: Vec::new(),
+        plan: None,
+    }
 }
 
 fn check(evidence: &Evidence) -> Result<TokenId, Refusal> {

@@ -114,6 +114,7 @@ fn evidence_of_a_revoked_device_or_grant_is_refused_whatever_the_time() {
         certificate: certificate(5),
         payload: "{}".to_owned(),
         roots: Vec::new(),
+        plan: None,
     };
     let ask = |revocations: &Revocations, when| {
         crate::evidence::verify(&evidence, Kind::Plan, &anchor(), revocations, when).map(drop)

@@ -8,6 +8,7 @@ use silas_core::bundle::Proven;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::outside::Reach;
+use silas_core::token::Kind;
 use silas_gates::scrub;
 
 /// Who reads it.
@@ -17,12 +18,49 @@ pub(crate) enum Reader {
     Anybody,
 }
 
+/// What allowed the work to be done in its private copy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Allowed {
+    /// A decision about the plan, to be carried out whole.
+    Plan,
+    /// A decision about the plan, to be tried out first.
+    Rehearsal,
+    HouseRules,
+}
+
+impl Allowed {
+    /// By a decision of this kind. No other lets work be done.
+    pub(crate) fn by(kind: Kind) -> Self {
+        match kind {
+            Kind::HouseRules => Allowed::HouseRules,
+            Kind::Rehearsal => Allowed::Rehearsal,
+            Kind::Plan | Kind::Apply | Kind::Undo | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => {
+                Allowed::Plan
+            }
+        }
+    }
+
+    fn words(self, reader: Reader) -> &'static str {
+        match (self, reader) {
+            (Allowed::Plan, Reader::Owner) => "You approved exactly this plan",
+            (Allowed::Plan, Reader::Anybody) => "The owner approved exactly this plan",
+            (Allowed::Rehearsal, Reader::Owner) => "You had this plan tried out first",
+            (Allowed::Rehearsal, Reader::Anybody) => "The owner had this plan tried out first",
+            (Allowed::HouseRules, Reader::Owner) => "Your house rules allowed to try it out",
+            (Allowed::HouseRules, Reader::Anybody) => "The owner's house rules allowed to try it out",
+        }
+    }
+}
+
 /// What a story is told from.
 pub(crate) struct Facts<'a> {
     pub(crate) reader: Reader,
     pub(crate) asked: &'a str,
-    /// The device that the decision was signed on.
+    pub(crate) allowed: Allowed,
+    /// The device that this was signed on.
     pub(crate) device: &'a str,
+    /// The device on which exactly these changes were approved, if that was a decision of its own.
+    pub(crate) applied_on: Option<&'a str>,
     pub(crate) outcome: Outcome,
     pub(crate) before: &'a [CheckResult],
     pub(crate) after: &'a [CheckResult],
@@ -54,7 +92,8 @@ impl Story {
     /// Of a proof that was checked, wherever that was.
     pub fn of(proven: &Proven) -> Self {
         let device = scrub::visible_line(&proven.device.body.name, 60);
-        Story::told(&Facts::of(proven, &device, Reader::Anybody))
+        let applied_on = proven.applied_on.as_ref().map(|device| scrub::visible_line(&device.body.name, 60));
+        Story::told(&Facts::of(proven, &device, applied_on.as_deref(), Reader::Anybody))
     }
 
     pub(crate) fn told(facts: &Facts<'_>) -> Self {
@@ -67,13 +106,15 @@ impl Story {
 }
 
 impl<'a> Facts<'a> {
-    pub(crate) fn of(proven: &'a Proven, device: &'a str, reader: Reader) -> Self {
+    pub(crate) fn of(proven: &'a Proven, device: &'a str, applied_on: Option<&'a str>, reader: Reader) -> Self {
         let definition = proven.plan.definition();
         let used = proven.applied_at.since(proven.started_at).as_millis();
         Facts {
             reader,
             asked: &definition.body,
+            allowed: Allowed::by(proven.allowed),
             device,
+            applied_on,
             outcome: proven.outcome,
             before: &proven.before,
             after: &proven.after,
@@ -104,7 +145,7 @@ fn steps(facts: &Facts<'_>) -> Vec<ProofStep> {
     };
     let mut steps = vec![
         step(&format!("{who} asked"), facts.asked.to_owned()),
-        step(&format!("{who} approved exactly this plan"), format!("Signed on {}", facts.device)),
+        step(facts.allowed.words(facts.reader), format!("Signed on {}", facts.device)),
     ];
     if facts.n_resumed > 0 {
         let times = count(facts.n_resumed as usize, "time");
@@ -124,6 +165,9 @@ fn steps(facts: &Facts<'_>) -> Vec<ProofStep> {
     let kept_to = format!("{} of {}{network}", took(facts.used_ms), duration(facts.limit_secs));
     steps.push(step("It kept to its limits", kept_to));
     steps.extend(reached(facts.reach, facts.reader));
+    if let Some(device) = facts.applied_on {
+        steps.push(step(&format!("{who} approved exactly these changes"), format!("Signed on {device}")));
+    }
     if facts.is_applied {
         let applied = format!("{} applied, all or none", count(facts.files, "file"));
         steps.push(step(&applied, "What landed is what was checked".to_owned()));

@@ -4,15 +4,20 @@
 use super::Turn;
 use super::screen::Cleared;
 use crate::consumer::TURN;
+use crate::review::Proposal;
+use crate::words::changed_name;
 use crate::{Stream, Trouble};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::taint::Source;
+use silas_core::work::WorkItem;
 use silas_store::{Commit, chronicle, queue};
+use std::sync::Arc;
 
 impl Stream {
-    pub(super) async fn answer(&self, turn: &Turn, cleared: Cleared) -> Result<(), Trouble> {
+    pub(super) async fn answer(self: &Arc<Self>, turn: &Turn, cleared: Cleared) -> Result<(), Trouble> {
         let (say, proposal, noted) = cleared.into_parts();
+        let tried_out = self.tried_out(proposal.as_ref());
         let question = proposal.map(|proposal| self.question(proposal, turn)).transpose()?;
         let offers_card = question.is_some();
         let obstacle = question.as_ref().and_then(|question| question.stands_in_the_way());
@@ -26,6 +31,7 @@ impl Stream {
             text: say.peek().clone(),
             at: self.clock.now(),
         };
+        let (stream, trace) = (self.clone(), turn.trace.clone());
         let answering = self.store.write(move |tx| {
             let is_ours = match &waiting {
                 Some(waiting) => queue::ack_and_enqueue(tx, &lease, TURN, waiting)?,
@@ -34,27 +40,48 @@ impl Stream {
             if !is_ours {
                 return Ok(Commit(None));
             }
+            let begun = match &tried_out {
+                Some((item, _)) => stream.begin_rehearsal(tx, item, &trace)?,
+                None => None,
+            };
+            let say = tried_out.as_ref().filter(|_| begun.is_some()).map(|(_, say)| say.clone());
+            let reply = chronicle::Entry { text: say.unwrap_or_else(|| reply.text.clone()), ..reply.clone() };
             let posted = Stream::post(tx, &reply)?;
             let text = tx.text(&reply.text)?;
             tx.record(&AuditEvent::ReplySent { message: reply.id.clone(), text })?;
             for event in &noted {
                 tx.record(event)?;
             }
-            if let Some(question) = &question {
+            if let Some(question) = question.as_ref().filter(|_| begun.is_none()) {
                 question.ask(tx)?;
             }
-            Ok(Commit(Some(posted)))
+            Ok(Commit(Some((posted, begun))))
         });
-        let Some(posted) = answering.await? else {
+        let Some((posted, begun)) = answering.await? else {
             tracing::warn!(message = %turn.message.id, "somebody else has answered this message");
             return Ok(());
         };
-        if offers_card {
+        if let Some(beginning) = begun {
+            fail::point(FailPoint::RehearsalBegun);
+            self.spawn_work(beginning);
+        } else if offers_card {
             fail::point(FailPoint::CardOffered);
             self.publish_cards().await;
         }
         self.deliver(posted);
         self.publish_activity().await;
         Ok(())
+    }
+
+    /// A plan that is tried out before anybody is asked about it, if the house rules allow it, and what is said then.
+    fn tried_out(&self, proposal: Option<&Proposal>) -> Option<(WorkItem, String)> {
+        let Some(Proposal::Plan(item)) = proposal else { return None };
+        if !self.would_rehearse(item) {
+            return None;
+        }
+        let name = changed_name(&item.definition().directories);
+        let say =
+            format!("Trying it out in a private copy of {name}. Your files are untouched; the result comes to Review.");
+        Some((item.as_ref().clone(), say))
     }
 }

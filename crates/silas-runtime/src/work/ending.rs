@@ -1,20 +1,22 @@
 //! How a piece of work ends, and the one transaction that writes it down.
 
 use super::job::{Job, u32_of};
-use super::{lost, state};
+use super::{WorkRecord, lost, state};
 use crate::Trouble;
 use crate::consumer::WORK;
 use crate::view::Update;
 use crate::words::{count, name_of};
+use silas_core::card::{Card, CardKind};
 use silas_core::changeset::{ChangeOrder, Changeset};
 use silas_core::check::Outcome;
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
+use silas_core::rehearsal::ApplyOrder;
 use silas_core::taint::Source;
 use silas_core::token::Kind;
 use silas_core::{Digest, ExecutionId, Tainted, Timestamp};
-use silas_sandbox::KeptText;
+use silas_sandbox::{KeptText, Waits};
 use silas_store::{Commit, Tx, cards, executions, queue};
 
 /// How a piece of work ended, before it is written down.
@@ -22,6 +24,12 @@ pub(super) enum Ending {
     Applied {
         files: u32,
         undo_until: Timestamp,
+    },
+    /// Nothing was touched, and the result waits for a decision; perhaps again, because it could not be carried out.
+    Rehearsed {
+        waits: Waits,
+        /// Why it is asked again, if it is.
+        again: Option<String>,
     },
     /// Nothing was touched: the card's intent and, in the details, why.
     Untouched {
@@ -39,8 +47,12 @@ impl Job {
         let stream = self.stream.clone();
         let now = stream.clock.now();
         self.record.view.running = false;
-        self.record.took_ms = u64::try_from(now.since(self.record.view.started_at).as_millis()).unwrap_or(u64::MAX);
+        if self.order.is_none() {
+            let took = now.since(self.record.view.started_at);
+            self.record.took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        }
         let name = name_of(&self.record.directory);
+        let mut said_by = Source::Own;
         let (reached, card, sentence, undo_until, event) = match ending {
             Ending::Applied { files, undo_until } => {
                 self.record.view.place = "Applied".to_owned();
@@ -59,6 +71,42 @@ impl Job {
                 let sentence = format!("{} changed in {name}. {checks}.", count(files as usize, "file"));
                 let event = Event::Applied { changeset, files, landed: self.record.take_landed() };
                 (ExecutionState::Applied, card, sentence, Some(undo_until), event)
+            }
+            Ending::Rehearsed { waits, again } => {
+                self.record.view.place = "Rehearsed".to_owned();
+                self.record.view.footer = "Your files are untouched".to_owned();
+                self.record.files = waits.files;
+                // Nothing waits that was not judged.
+                self.record.view.outcome.ok_or_else(lost)?;
+                let execution = self.record.view.execution.clone();
+                let undo_secs = stream.options.undo_window.as_secs();
+                let face = stream.words.rehearsed(&self.record.facts(), waits.files, undo_secs);
+                let order = ApplyOrder {
+                    kind: Kind::Apply,
+                    execution,
+                    plan_hash: self.record.plan_hash.ok_or_else(lost)?,
+                    changeset: waits.changeset,
+                    findings: waits.findings,
+                };
+                let card =
+                    stream.card(face, self.record.view.work_item.as_str(), Some(&order), waits.until.since(now))?;
+                let (n, checks) = (count(waits.files as usize, "file"), claimed(&self.record));
+                let sentence = match &again {
+                    Some(why) => format!("Nothing was applied in {name}. {why} The result still waits in Review."),
+                    None => {
+                        format!(
+                            "{n} would change in {name}. {checks}. Nothing is applied before you say so, in Review."
+                        )
+                    }
+                };
+                // Why something could not be done may quote a name on disk.
+                said_by = if again.is_some() { Source::Elsewhere } else { Source::Own };
+                let files = waits.files;
+                let event = match again {
+                    Some(_) => Event::Again,
+                    None => Event::Rehearsed { changeset: waits.changeset, files },
+                };
+                (ExecutionState::Rehearsed, card, sentence, None, event)
             }
             Ending::Untouched { intent, reason } => {
                 self.record.view.place = "Nothing applied".to_owned();
@@ -79,25 +127,33 @@ impl Job {
             }
         };
         self.record.settle_steps();
-        // What landed is beside the ledger now; of what did not, the diffs are enough.
-        self.record.changes = Changeset::default();
+        // What landed is beside the ledger now; of what never will, the diffs are enough.
+        if reached != ExecutionState::Rehearsed {
+            self.record.changes = Changeset::default();
+        }
         // Counts, and a name that is in what the owner signed; what was printed stays on the card.
-        let sentence = Tainted::new(sentence, Source::Own.taint());
+        let sentence = Tainted::new(sentence, said_by.taint());
         let execution = self.record.view.execution.clone();
         let changeset = self.record.changeset;
         let outcome = self.record.view.outcome.unwrap_or(Outcome::Failed);
         let mut record = self.record.clone();
         let teller = stream.clone();
         let lease = self.hold.lease().clone();
+        let order = self.order.clone();
+        let is_over = order.is_some() && reached == ExecutionState::Ended;
         let written = stream.store.write_and_wait(move |tx| {
             if !queue::ack(tx, &lease, WORK)? {
                 return Ok(Commit(None));
             }
             executions::set_state(tx, &execution, reached, now)?;
-            state::ended(tx, &record, reached, outcome, now)?;
-            record.last_entry = event.record(tx, &execution, outcome)?;
+            if let Some(order) = &order {
+                executions::set_state(tx, order, ExecutionState::Ended, now)?;
+            }
+            state::ended(tx, &record, reached, outcome, order.is_some(), now)?;
+            record.last_entry = event.record(tx, &execution, outcome)?.max(record.last_entry);
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
             cards::insert(tx, &card, execution.as_str())?;
+            note_offer(tx, &card)?;
             let posted = teller.tell_in(tx, &sentence)?;
             Ok(Commit(Some((posted, record.view.clone()))))
         });
@@ -106,6 +162,9 @@ impl Job {
             return Ok(());
         };
         fail::point(FailPoint::ResultRecorded);
+        if is_over && let Err(error) = stream.launcher.discard(&view.execution) {
+            tracing::warn!(code = error.code(), %error, "a copy is left for later");
+        }
         stream.running().remove(&view.execution);
         stream.publish(Update::Work { work: view });
         stream.deliver(posted);
@@ -117,9 +176,23 @@ impl Job {
 /// The ledger's word about an ending; texts enter the ledger in its own transaction.
 #[derive(Clone)]
 enum Event {
-    Applied { changeset: Digest, files: u32, landed: Option<String> },
-    Ended { reason: String },
-    Conflicted { paths: Vec<String> },
+    Applied {
+        changeset: Digest,
+        files: u32,
+        landed: Option<String>,
+    },
+    Rehearsed {
+        changeset: Digest,
+        files: u32,
+    },
+    /// Nothing new happened.
+    Again,
+    Ended {
+        reason: String,
+    },
+    Conflicted {
+        paths: Vec<String>,
+    },
 }
 
 impl Event {
@@ -130,6 +203,10 @@ impl Event {
                 let landed = landed.as_ref().map(|text| tx.text(text)).transpose()?;
                 tx.record(&AuditEvent::WorkApplied { execution, changeset: *changeset, files: *files, outcome, landed })
             }
+            Event::Rehearsed { changeset, files } => {
+                tx.record(&AuditEvent::WorkRehearsed { execution, changeset: *changeset, files: *files, outcome })
+            }
+            Event::Again => Ok(0),
             Event::Ended { reason } => {
                 let reason = tx.text(reason)?;
                 tx.record(&AuditEvent::WorkEnded { execution, outcome, reason })
@@ -141,6 +218,21 @@ impl Event {
             }
         }
     }
+}
+
+/// The question about a result is written down like any other.
+fn note_offer(tx: &mut Tx<'_>, card: &Card) -> Result<(), silas_store::Error> {
+    let Some(offer) = card.offer.as_ref().filter(|_| card.face.kind == CardKind::Rehearsed) else { return Ok(()) };
+    let intent = tx.text(&card.face.intent)?;
+    let (kind, plan_hash, shown) = (offer.kind, offer.plan_hash, offer.shown);
+    tx.record(&AuditEvent::CardOffered { card: card.id.clone(), kind, plan_hash, shown, intent })?;
+    Ok(())
+}
+
+/// What the checks said, as a sentence begins.
+fn claimed(record: &WorkRecord) -> String {
+    let turned = crate::words::turned(&record.before, &record.after);
+    if turned.is_empty() { "No check says whether that is right".to_owned() } else { turned }
 }
 
 pub(super) fn kept_words(kept: &KeptText) -> String {

@@ -7,7 +7,8 @@ use crate::consumer::Hold;
 use crate::view::{StepState, Update};
 use crate::words::count;
 use crate::{Stream, Trouble};
-use silas_approval::Approved;
+use silas_approval::Admitted;
+use silas_core::ExecutionId;
 use silas_core::changeset::Changeset;
 use silas_core::check::{CheckResult, Ended, Outcome};
 use silas_core::event::{AuditEvent, Phase};
@@ -16,7 +17,7 @@ use silas_core::outside::Reach;
 use silas_core::taint::Origin;
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
-use silas_sandbox::{Changes, Workshop};
+use silas_sandbox::{Changes, Recovered, Workshop};
 use silas_store::{Commit, executions};
 use std::sync::{Arc, Mutex};
 
@@ -28,36 +29,46 @@ pub(super) struct Job {
     pub(super) stream: Arc<Stream>,
     pub(super) record: WorkRecord,
     pub(super) hold: Hold,
+    /// The spending of the decision to apply what waits, if this is about that.
+    pub(super) order: Option<ExecutionId>,
     /// What the commands have reached; written while they run.
-    reach: Arc<Mutex<Reach>>,
+    pub(super) reach: Arc<Mutex<Reach>>,
 }
 
 impl Job {
     pub(super) fn new(stream: Arc<Stream>, record: WorkRecord, hold: Hold) -> Self {
         let reach = Arc::new(Mutex::new(record.reach.clone()));
-        Job { stream, record, hold, reach }
+        Job { stream, record, hold, order: None, reach }
+    }
+
+    /// The second half of a rehearsal, by a decision of its own.
+    pub(super) fn by_order(self, order: ExecutionId) -> Self {
+        Job { order: Some(order), ..self }
     }
 
     /// The whole story. Whatever fails before the apply leaves the owner's files alone; what the apply itself came to
     /// is known to the launcher only. `None` means that the end is still open.
-    pub(super) fn carry_out(&mut self, approved: &Approved<WorkItem>) -> Option<Ending> {
+    pub(super) fn carry_out(&mut self, admitted: &Admitted) -> Option<Ending> {
+        self.try_carry_out(admitted).map_or_else(|failure| self.failed(failure), Some)
+    }
+
+    pub(super) fn failed(&mut self, failure: Failure) -> Option<Ending> {
         let could_not = |reason: String| Ending::Untouched { intent: "Could not be done".to_owned(), reason };
-        match self.try_carry_out(approved) {
-            Ok(ending) => Some(ending),
-            Err(Failure::Hands(silas_sandbox::Error::Conflict { paths })) => Some(Ending::Conflict { paths }),
-            Err(Failure::Applying(error)) => self.truth_about_apply(&error),
-            Err(Failure::Stopped) | Err(Failure::Hands(silas_sandbox::Error::Cancelled)) => match self.stop_wanted() {
+        match failure {
+            Failure::Hands(silas_sandbox::Error::Conflict { paths }) => Some(Ending::Conflict { paths }),
+            Failure::Applying(error) => self.truth_about_apply(&error),
+            Failure::Stopped | Failure::Hands(silas_sandbox::Error::Cancelled) => match self.stop_wanted() {
                 Stop::Leaving => None,
                 Stop::Owner | Stop::No => Some(Ending::Untouched {
                     intent: "Stopped before it was done".to_owned(),
                     reason: "You stopped it.".to_owned(),
                 }),
             },
-            Err(Failure::Hands(error)) => {
+            Failure::Hands(error) => {
                 tracing::warn!(code = error.code(), %error, "work ended early");
                 Some(could_not(error.to_string()))
             }
-            Err(Failure::Trouble(trouble)) => Some(could_not(trouble.to_string())),
+            Failure::Trouble(trouble) => Some(could_not(trouble.to_string())),
         }
     }
 
@@ -75,6 +86,10 @@ impl Job {
                     self.record.last_moment = truth.conflicts.iter().map(kept_words).collect();
                     return Some(Ending::Applied { files: truth.files, undo_until });
                 }
+                // Not committed, and what waited still does.
+                Some(Recovered { waits: Some(waits), problem: None, .. }) => {
+                    return Some(Ending::Rehearsed { waits, again: Some(error.to_string()) });
+                }
                 // Not committed, and the workshop is gone: it was never begun.
                 Some(truth) if truth.problem.is_none() => {
                     return Some(Ending::Untouched {
@@ -88,11 +103,11 @@ impl Job {
         None
     }
 
-    fn stop_wanted(&self) -> Stop {
+    pub(super) fn stop_wanted(&self) -> Stop {
         self.stream.running().get(&self.record.view.execution).map_or(Stop::No, |running| running.stop)
     }
 
-    fn let_be_stopped(&self, shop: &Workshop) {
+    pub(super) fn let_be_stopped(&self, shop: &Workshop) {
         if let Some(running) = self.stream.running().get_mut(&self.record.view.execution) {
             running.canceller = Some(shop.canceller());
         }
@@ -111,7 +126,7 @@ impl Job {
         }
     }
 
-    fn try_carry_out(&mut self, approved: &Approved<WorkItem>) -> Result<Ending, Failure> {
+    fn try_carry_out(&mut self, approved: &Admitted) -> Result<Ending, Failure> {
         let recorder = Recorder {
             stream: self.stream.clone(),
             execution: approved.execution().clone(),
@@ -136,7 +151,7 @@ impl Job {
         self.steps(&mut shop, approved.item())?;
         self.record.after = self.check(&mut shop, Phase::After)?;
         let changes = shop.changes()?;
-        self.judge(shop, changes)
+        self.judge(shop, changes, approved)
     }
 
     fn copy(&mut self, shop: &mut Workshop) -> Result<(), Failure> {
@@ -147,10 +162,10 @@ impl Job {
         Ok(())
     }
 
-    fn check(&mut self, shop: &mut Workshop, phase: Phase) -> Result<Vec<CheckResult>, Failure> {
+    pub(super) fn check(&mut self, shop: &mut Workshop, phase: Phase) -> Result<Vec<CheckResult>, Failure> {
         let (step, words) = match phase {
             Phase::Before => (1, "Ran the checks first"),
-            Phase::After => (self.record.view.steps.len() - 2, "Ran the checks again"),
+            Phase::After => (self.record.step_of_last_checks(), "Ran the checks again"),
         };
         self.enter(step)?;
         let results = shop.checks(phase)?;
@@ -214,15 +229,31 @@ impl Job {
         Ok(())
     }
 
-    /// The checks have spoken. Only a proof goes on to the owner's files. If the owner changed something else meanwhile,
-    /// the checks speak again about both together; how often that may happen, the workshop knows.
-    fn judge(&mut self, mut shop: Workshop, changes: Changes) -> Result<Ending, Failure> {
+    /// The checks have spoken. Only a proof goes on to the owner's files by itself; a rehearsal, and what no check could
+    /// judge, waits for a decision. If the owner changed something else meanwhile, the checks speak again about both
+    /// together; how often that may happen, the workshop knows.
+    fn judge(&mut self, mut shop: Workshop, changes: Changes, admitted: &Admitted) -> Result<Ending, Failure> {
         self.record.diffs = changes.diffs;
         self.record.flags = changes.flags.iter().map(|flag| format!("{} {}", flag.path, flag.what)).collect();
         self.record.unseen = changes.unseen;
         self.note_changes()?;
+        self.record.changeset = Some(changes.changeset.hash().map_err(silas_store::Error::from)?);
+        self.record.changes.clone_from(&changes.changeset);
         loop {
-            match self.conclude(shop, &changes.changeset)? {
+            let outcome = self.outcome();
+            self.record.view.outcome = outcome;
+            let is_nothing = changes.changeset == Changeset::default();
+            match (outcome, admitted) {
+                (Some(Outcome::Failed) | None, _) => return Ok(self.still_red(shop)),
+                _ if is_nothing => return Ok(nothing_changed(shop, outcome)),
+                (Some(Outcome::Proved), Admitted::Plan(_)) => {}
+                // Commits cannot wait: what they were made of goes with the clone.
+                _ if admitted.item().definition().commits => return Ok(self.still_red(shop)),
+                _ => return self.keep(shop),
+            }
+            // On disk before the first file moves: after a crash the proof can still be shown.
+            self.save(self.record.changeset)?;
+            match self.put_in_place(shop)? {
                 Conclusion::Ending(ending) => return Ok(ending),
                 Conclusion::MovedOn(opened) => shop = opened,
             }
@@ -231,31 +262,40 @@ impl Job {
         }
     }
 
-    fn conclude(&mut self, mut shop: Workshop, changeset: &Changeset) -> Result<Conclusion, Failure> {
-        let outcome = Outcome::of(&self.record.before, &self.record.after);
-        self.record.view.outcome = Some(outcome);
-        self.record.changeset = Some(changeset.hash().map_err(silas_store::Error::from)?);
-        self.record.changes.clone_from(changeset);
-        if outcome != Outcome::Proved {
-            shop.discard();
-            let n_red = self.record.after.iter().filter(|result| !result.passed).count();
-            let intent = match (outcome, n_red) {
-                (Outcome::Unproven, _) => "Unproven: there was no check".to_owned(),
-                (_, 1) => "The check is still red".to_owned(),
-                (_, n) => format!("{n} checks are still red"),
-            };
-            let reason = first_red(&self.record.after);
-            return Ok(Conclusion::Ending(Ending::Untouched { intent, reason }));
-        }
-        if *changeset == Changeset::default() {
-            shop.discard();
-            return Ok(Conclusion::Ending(Ending::Untouched {
-                intent: "The check turned green, nothing changed".to_owned(),
-                reason: "The commands changed no file, so there is nothing to apply.".to_owned(),
-            }));
-        }
-        // On disk before the first file moves: after a crash the proof can still be shown.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        Some(Outcome::of(&self.record.before, &self.record.after))
+    }
+
+    fn still_red(&mut self, shop: Workshop) -> Ending {
+        shop.discard();
+        let n_red = self.record.after.iter().filter(|result| !result.passed).count();
+        let intent = match (self.record.view.outcome, n_red) {
+            (Some(Outcome::Unproven), _) => "Unproven: there was no check".to_owned(),
+            (_, 1) => "The check is still red".to_owned(),
+            (_, n) => format!("{n} checks are still red"),
+        };
+        Ending::Untouched { intent, reason: first_red(&self.record.after) }
+    }
+
+    /// The checks ran again with what the owner changed, and do not say any more what was decided about.
+    pub(super) fn not_as_decided(&mut self, shop: Workshop) -> Ending {
+        self.record.view.outcome = self.outcome();
+        self.still_red(shop)
+    }
+
+    /// The result waits in its copy. The story is on disk before that, so that it can be shown after a crash.
+    fn keep(&mut self, shop: Workshop) -> Result<Ending, Failure> {
         self.save(self.record.changeset)?;
+        let last = self.record.view.steps.len() - 1;
+        self.record.relabel(last, "Keep the result for you");
+        self.enter(last)?;
+        self.past_stopping()?;
+        let waits = shop.keep()?;
+        self.leave(last, "Kept the result for you".to_owned(), StepState::Done, 0);
+        Ok(Ending::Rehearsed { waits, again: None })
+    }
+
+    pub(super) fn put_in_place(&mut self, mut shop: Workshop) -> Result<Conclusion, Failure> {
         let last = self.record.view.steps.len() - 1;
         self.enter(last)?;
         self.past_stopping()?;
@@ -294,7 +334,8 @@ impl Job {
 
     /// Begins a step, unless the budget is used up.
     fn enter(&mut self, step: usize) -> Result<(), Failure> {
-        if !self.record.is_within_budget(self.stream.clock.now()) {
+        // A result may wait for hours; how long its apply may take, the launcher knows.
+        if self.order.is_none() && !self.record.is_within_budget(self.stream.clock.now()) {
             return Err(Failure::Hands(silas_sandbox::Error::TimeUp));
         }
         self.record.enter(step);
@@ -317,7 +358,7 @@ impl Job {
 }
 
 /// What came of an attempt to put the result in place.
-enum Conclusion {
+pub(super) enum Conclusion {
     Ending(Ending),
     /// The owner changed something that the work did not; nothing was touched.
     MovedOn(Workshop),
@@ -341,6 +382,18 @@ impl From<silas_sandbox::Error> for Failure {
 impl From<silas_store::Error> for Failure {
     fn from(error: silas_store::Error) -> Self {
         Failure::Trouble(error.into())
+    }
+}
+
+fn nothing_changed(shop: Workshop, outcome: Option<Outcome>) -> Ending {
+    shop.discard();
+    let intent = match outcome {
+        Some(Outcome::Proved) => "The check turned green, nothing changed",
+        _ => "Nothing changed",
+    };
+    Ending::Untouched {
+        intent: intent.to_owned(),
+        reason: "The commands changed no file, so there is nothing to apply.".to_owned(),
     }
 }
 

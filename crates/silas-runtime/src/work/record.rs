@@ -3,15 +3,15 @@
 use crate::view::{StepState, StepView, WorkView};
 use crate::words::{ResultFacts, changed_name};
 use serde::{Deserialize, Serialize};
-use silas_approval::Approved;
+use silas_approval::Admitted;
 use silas_core::bundle::Landed;
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::envelope::ExecutionResult;
 use silas_core::outside::Reach;
 use silas_core::taint::{Lineage, Source, Taint};
-use silas_core::work::{Budget, BudgetUsed, WorkItem};
-use silas_core::{Digest, Timestamp};
+use silas_core::work::{Budget, BudgetUsed};
+use silas_core::{Digest, Timestamp, TokenId, canonical};
 use silas_gates::scrub;
 use silas_store::ledger::TEXT_BYTES_MAX;
 
@@ -60,6 +60,12 @@ pub(crate) struct WorkRecord {
     /// Every changed file, until the end is written down; from then on the ledger's text has it.
     #[serde(default)]
     pub(crate) changes: Changeset,
+    /// Of the plan's canonical text. Records of earlier versions do not say; nothing of theirs waits.
+    #[serde(default)]
+    pub(crate) plan_hash: Option<Digest>,
+    /// The decision that had what waited put in place.
+    #[serde(default)]
+    pub(crate) applied_by: Option<TokenId>,
     /// How many files were put in place; the diffs may show fewer.
     #[serde(default)]
     pub(crate) files: u32,
@@ -70,13 +76,18 @@ pub(crate) struct WorkRecord {
 }
 
 impl WorkRecord {
-    pub(crate) fn begin(approved: &Approved<WorkItem>, asked: &str, now: Timestamp) -> Self {
+    pub(crate) fn begin(approved: &Admitted, now: Timestamp) -> Result<Self, canonical::Error> {
         let d = approved.item().definition();
+        let asked = &d.body;
         let directory = changed_name(&d.directories);
         let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
         labels.extend(d.steps.iter().map(|step| format!("Run `{}`", scrub::visible_line(&step.run.words(), 60))));
-        labels.extend(["Run the checks again".to_owned(), "Apply the result".to_owned()]);
-        WorkRecord {
+        let last = match approved {
+            Admitted::Plan(_) => "Apply the result",
+            Admitted::Rehearsal(_) => "Keep the result for you",
+        };
+        labels.extend(["Run the checks again".to_owned(), last.to_owned()]);
+        Ok(WorkRecord {
             view: WorkView {
                 execution: approved.execution().clone(),
                 work_item: approved.item().id().clone(),
@@ -107,11 +118,13 @@ impl WorkRecord {
             reach: Reach::default(),
             changeset: None,
             changes: Changeset::default(),
+            plan_hash: Some(Digest::of(approved.item().canonical()?.as_bytes())),
+            applied_by: None,
             files: 0,
             took_ms: 0,
             first_entry: 0,
             last_entry: 0,
-        }
+        })
     }
 
     /// A fresh copy, a fresh story; only what was asked and when it began stays.
@@ -163,7 +176,11 @@ impl WorkRecord {
             return None;
         }
         let (diffs, flags, unseen) = (self.diffs.clone(), self.flags.clone(), self.unseen.clone());
-        Landed { changeset, diffs, flags, unseen }.to_text(TEXT_BYTES_MAX).ok().flatten()
+        let landed = Landed { changeset, diffs, flags, unseen };
+        // A decision about the changes names the hash of all that was shown, so nothing can be left out of it.
+        let is_whole =
+            |text: &String| self.applied_by.is_none() || canonical::text(&landed).ok().as_ref() == Some(text);
+        landed.to_text(TEXT_BYTES_MAX).ok().flatten().filter(is_whole)
     }
 
     pub(crate) fn to_json(&self) -> Result<serde_json::Value, silas_store::Error> {
@@ -174,6 +191,17 @@ impl WorkRecord {
     pub(crate) fn is_within_budget(&self, now: Timestamp) -> bool {
         let elapsed = u64::try_from(now.since(self.view.started_at).as_micros()).unwrap_or(u64::MAX);
         !BudgetUsed { wall_time_micros: elapsed, ..BudgetUsed::default() }.exceeds(&self.budget)
+    }
+
+    /// Which step shows the checks after the work.
+    pub(crate) fn step_of_last_checks(&self) -> usize {
+        self.labels.len().saturating_sub(2)
+    }
+
+    pub(crate) fn relabel(&mut self, step: usize, label: &str) {
+        if let Some(step) = self.view.steps.get_mut(step) {
+            step.label = label.to_owned();
+        }
     }
 
     pub(crate) fn enter(&mut self, step: usize) {
@@ -215,6 +243,7 @@ fn under_way(label: &str) -> String {
         "Run" => "Running",
         "Copy" => "Copying",
         "Apply" => "Applying",
+        "Keep" => "Keeping",
         other => other,
     };
     format!("{verb} {rest}")

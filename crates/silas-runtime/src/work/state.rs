@@ -23,15 +23,23 @@ pub(super) fn ended(
     record: &WorkRecord,
     reached: ExecutionState,
     outcome: Outcome,
+    is_decided: bool,
     now: Timestamp,
 ) -> Result<(), Error> {
     let item = &record.view.work_item;
     let Some(stored) = work_items::get(tx, item)? else { return Ok(()) };
     let mut state = stored.state;
     state.status = match (reached, outcome) {
-        (ExecutionState::Applied, _) | (_, Outcome::Guarded) => Status::Done,
+        (ExecutionState::Applied, _) => Status::Done,
+        // It waits for a decision.
+        (ExecutionState::Rehearsed, _) => Status::Paused,
+        (_, Outcome::Guarded) => Status::Done,
         _ => Status::Failed,
     };
+    // What a decision puts in place was paid for by the run that made it.
+    if is_decided {
+        return work_items::set_state(tx, item, &state, now);
+    }
     let wall_time_micros = record.took_ms.saturating_mul(1000);
     state.budget_used.merge(&BudgetUsed { wall_time_micros, attempts: 1, executor_runs: 1, ..BudgetUsed::default() });
     state.verification_results = record.after.clone();

@@ -19,6 +19,7 @@ mod pairing;
 mod power;
 mod processes;
 mod reach;
+mod rehearsals;
 mod revocation;
 mod runner;
 mod step;
@@ -49,6 +50,7 @@ fn main() {
         ("processes", processes::CASES),
         ("revocation", revocation::CASES),
         ("reach", reach::CASES),
+        ("rehearsals", rehearsals::CASES),
         ("step", step::CASES),
     ];
     groups.extend(cheats::GROUPS);

@@ -187,7 +187,7 @@ fn judge(stage: &Stage, evidence: &Evidence, said: Said, old: &Tree, new: &Tree)
     let fits = match state {
         ExecutionState::Running | ExecutionState::Undone => is_old,
         ExecutionState::Applied => is_new,
-        ExecutionState::Ended => false,
+        ExecutionState::Rehearsed | ExecutionState::Ended => false,
     };
     if !fits {
         return Err(format!("{state:?}, but the directory is a mix: {:?}", content(&now)));
@@ -253,7 +253,7 @@ fn campaign(syncing: Syncing, n_images: usize, seed: u64) -> (Vec<String>, Tally
             match judge(&stage, &evidence, said, &old, &new) {
                 Ok(ExecutionState::Applied) => tally.applied += 1,
                 Ok(ExecutionState::Undone) => tally.undone += 1,
-                Ok(ExecutionState::Running | ExecutionState::Ended) => tally.old += 1,
+                Ok(ExecutionState::Running | ExecutionState::Rehearsed | ExecutionState::Ended) => tally.old += 1,
                 Err(why) => found.push(format!("{story}: {why}")),
             }
         }

@@ -357,7 +357,7 @@ pub(crate) fn signed(offer: &Offer, payload: String, verdict: Verdict) -> Eviden
     let token = Token { body, signature };
     let execution = ExecutionId::derive(&token.id().unwrap(), 0);
     let certificate = certificate(&device_key(), DeviceKind::Browser);
-    Evidence { token, certificate, payload, execution, roots: Vec::new() }
+    Evidence { token, certificate, payload, execution, roots: Vec::new(), plan: None }
 }
 
 /// The owner approved the plan, and before that each of its directories.

@@ -178,6 +178,7 @@ pub(crate) fn card(n: u32, state: CardState) -> Card {
         created_at: at(i64::from(n)),
         face,
         offer: Some(offer(Kind::Plan, "n-1", 1)),
+        show_first: Some(offer(Kind::Rehearsal, "n-2", 1)),
         payload: Some("{}".to_owned()),
     }
 }

@@ -55,7 +55,14 @@ fn it_goes_from_the_decision_to_the_end_and_brings_only_what_is_its_own() {
     let id = plan.id().unwrap();
     let looking = store.read(move |tx| {
         let execution = ExecutionId::derive(&id, 0);
-        let wanted = |is_undone| Wanted { token: &id, execution: &execution, started, is_undone };
+        let wanted = |is_undone| Wanted {
+            token: &id,
+            is_standing: false,
+            applied_by: None,
+            execution: &execution,
+            started,
+            is_undone,
+        };
         Ok((segment(tx, &wanted(false))?, segment(tx, &wanted(true))?))
     });
     let (found, undone) = looking.wait().unwrap();
@@ -84,4 +91,42 @@ fn it_goes_from_the_decision_to_the_end_and_brings_only_what_is_its_own() {
     );
     let seqs: Vec<u64> = found.iter().map(|entry| entry.link.seq).collect();
     assert_eq!(seqs, (2..=10).collect::<Vec<u64>>());
+}
+
+/// House rules were signed long before, so the part begins with their use; they lie beside it as they were then.
+#[test]
+fn work_under_the_house_rules_begins_with_their_use() {
+    let world = World::new();
+    let store = world.open();
+    let rules = token(Kind::HouseRules, "n-1", 9, Verdict::Approved);
+    let (id, signed) = (rules.id().unwrap(), rules.clone());
+    let execution = ExecutionId::derive(&id, 1);
+    let (token_id, run) = (id.clone(), execution.clone());
+    let writing = store.write(move |tx| {
+        tokens::insert(tx, &signed, &certificate(1), "the rules", None)?;
+        let (token, plan_hash) = (&token_id, Digest::of(b"the rules"));
+        for use_number in 0..3 {
+            let execution = ExecutionId::derive(token, use_number);
+            tx.record(&AuditEvent::TokenSpent { token: token.clone(), execution, plan_hash, use_number })?;
+        }
+        let (title, work_item) = (tx.text("a title")?, WorkItemId::parse("task-1").unwrap());
+        let begun = tx.record(&AuditEvent::WorkStarted { work_item, execution: run.clone(), title })?;
+        let (execution, changeset) = (run.clone(), Digest::of(b"change"));
+        tx.record(&AuditEvent::WorkApplied { execution, changeset, files: 1, outcome: Outcome::Proved, landed: None })?;
+        Ok(Commit(begun))
+    });
+    let started = writing.wait().unwrap();
+    let looking = store.read(move |tx| {
+        let (token, execution, applied_by, is_undone) = (&id, &execution, None, false);
+        let wanted = |is_standing| Wanted { token, is_standing, applied_by, execution, started, is_undone };
+        Ok((segment(tx, &wanted(true))?, segment(tx, &wanted(false))?))
+    });
+    let (found, asked) = looking.wait().unwrap();
+    assert!(asked.is_none(), "no card asked for it");
+    let found = found.unwrap();
+    let events: Vec<&str> = found.iter().map(|entry| entry.link.event.as_str()).collect();
+    assert_eq!(events, ["token_spent", "token_spent", "work_started", "work_applied"]);
+    let Some(Beside::Decision(beside)) = &found[0].beside else { panic!("{found:?}") };
+    assert_eq!((&beside.token, beside.executions_used, &beside.card), (&rules, 1, &None));
+    assert!(found[1..].iter().all(|entry| entry.beside.is_none()));
 }

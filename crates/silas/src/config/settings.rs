@@ -132,6 +132,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         about: "How long a card can be approved. Then it is parked, and one tap asks again.",
     },
     Setting {
+        key: "approval.rehearse_first",
+        default: Default::YesNo(true),
+        rule: Rule::YesNo,
+        about: "Whether what you ask for is tried out in a private copy before you are asked, where the house rules allow it. \
+                If not, each plan asks first.",
+    },
+    Setting {
         key: "undo.window_seconds",
         default: Default::Number(300),
         rule: range(1, 7 * DAY_SECS),

@@ -43,7 +43,7 @@ fn everything_has_its_default() {
             data_dir: None,
             web: Web { enabled: true, host: "127.0.0.1".to_owned(), port: 8420, auth_token: None },
             tls: TlsFiles { name: None, port: 8421, certificate: None, key: None },
-            approval: Approval { plan_timeout_seconds: 300 },
+            approval: Approval { plan_timeout_seconds: 300, rehearse_first: true },
             undo: Undo { window_seconds: 300 },
             keys: Keys { keyring: true },
             sandbox: Sandbox {

@@ -9,13 +9,12 @@ mod typed;
 use super::line::{Line, finished_steps, read};
 use super::paint::Paint;
 use super::print::{ambient, n_running, print_activity, print_cards, print_face, took};
-use super::undoable;
+use super::{starts_work, undoable};
 use anyhow::{Result, bail};
 use choices::{Choice, Confirm};
 use serde_json::{Value, json};
 use silas_core::CardId;
-use silas_core::card::{Card, CardKind, CardState};
-use silas_core::token::Verdict;
+use silas_core::card::{Card, CardState, Press};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead, IsTerminal, Write};
@@ -189,7 +188,7 @@ impl<'h> Chat<'h> {
                 self.print("Not confirmed. Nothing was signed.");
                 return Ok(());
             }
-            return self.decide(&confirm.card, Verdict::Approved);
+            return self.decide(&confirm.card, confirm.press);
         }
         match typed::read(text) {
             Typed::Nothing => {}
@@ -219,7 +218,7 @@ impl<'h> Chat<'h> {
             }
             "activity" => print_activity(&self.line.snapshot),
             "undo" => match undoable(&self.line.cards) {
-                Some(card) => self.decide(&card, Verdict::Approved)?,
+                Some(card) => self.decide(&card, Press::Approve)?,
                 None => self.print("Nothing can be undone: no undo window is open."),
             },
             "stop" => {
@@ -243,12 +242,12 @@ impl<'h> Chat<'h> {
             return Ok(());
         };
         match choice {
-            Choice::Decide(verdict) => match Confirm::for_choice(&card, *verdict) {
+            Choice::Decide(press) => match Confirm::for_choice(&card, *press) {
                 Some(confirm) => {
                     self.print(&confirm.question());
                     self.confirm = Some(confirm);
                 }
-                None => self.decide(&card, *verdict)?,
+                None => self.decide(&card, *press)?,
             },
             Choice::Send(verb) => {
                 self.answering(&card);
@@ -259,13 +258,13 @@ impl<'h> Chat<'h> {
         Ok(())
     }
 
-    fn decide(&mut self, card: &Card, verdict: Verdict) -> Result<()> {
-        if let Err(cause) = self.line.hand_in(card, verdict) {
+    fn decide(&mut self, card: &Card, press: Press) -> Result<()> {
+        if let Err(cause) = self.line.hand_in(card, press) {
             self.print(&format!("{cause:#}"));
             return Ok(());
         }
         self.answering(card);
-        let starts_work = card.face.kind == CardKind::Plan && verdict == Verdict::Approved;
+        let starts_work = starts_work(card, press);
         self.awaited = card.offer.as_ref().filter(|_| starts_work).map(|offer| offer.work_item_id.to_string());
         Ok(())
     }
@@ -365,6 +364,10 @@ impl<'h> Chat<'h> {
             self.print(&format!("  {}{}", step.label, took(step.took_ms)));
         }
         self.told_steps.insert(item.clone(), told.max(finished.len()));
+        // What is tried out at once, because of what was said here.
+        if work["running"] == true && self.n_owed > 0 && self.awaited.is_none() {
+            self.awaited = Some(item.clone());
+        }
         if work["running"] == false && self.awaited.as_deref() == Some(item.as_str()) {
             self.awaited = None;
             self.is_result_due = true;

@@ -9,13 +9,14 @@ use crate::passphrase::Asked;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
-use silas_core::card::{Card, CardKind};
+use silas_core::card::{Card, CardKind, Press};
 use silas_core::key_service::{Protection, SignBody};
 use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
 use silas_core::signature::Signature;
-use silas_core::token::{Token, Verdict};
+use silas_core::token::Token;
 use silas_core::{Clock, InstallationId, KeyId, Nonce};
 use silas_runtime::Words;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 
@@ -30,6 +31,10 @@ pub(crate) struct Line<'h> {
     n_more_cards: u64,
     /// Asked for when the terminal key is locked, once for as long as this is open.
     passphrase: Asked,
+    /// The last that was heard of each piece of work since its card was decided, by its item.
+    work: BTreeMap<String, Value>,
+    /// How many finished steps of each were known then, or were told.
+    n_told: BTreeMap<String, usize>,
 }
 
 impl<'h> Line<'h> {
@@ -37,8 +42,9 @@ impl<'h> Line<'h> {
         let path = silas_web::control::path(&home.path);
         let writer = UnixStream::connect(path).map_err(|_| NotRunning)?;
         let reader = BufReader::new(writer.try_clone()?);
+        let (work, n_told) = (BTreeMap::new(), BTreeMap::new());
         let (snapshot, cards, passphrase) = (Value::Null, Vec::new(), Asked::default());
-        let mut line = Line { home, writer, reader, snapshot, cards, n_more_cards: 0, passphrase };
+        let mut line = Line { home, writer, reader, snapshot, cards, n_more_cards: 0, passphrase, work, n_told };
         line.wait_for(|message| message["type"] == "welcome")?;
         Ok(line)
     }
@@ -57,6 +63,10 @@ impl<'h> Line<'h> {
                     self.take_cards(&message["snapshot"])?;
                 }
                 Some("cards") => self.take_cards(&message)?,
+                Some("work") => {
+                    let item = message["work"]["work_item"].as_str().unwrap_or_default().to_owned();
+                    self.work.insert(item, message["work"].clone());
+                }
                 Some("error") => bail!(
                     "{} {}",
                     message["message"].as_str().unwrap_or_default(),
@@ -174,17 +184,19 @@ impl<'h> Line<'h> {
         Ok(reply["entry"]["text"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Signs the card's own offer and hands it in. Says what the server answered.
-    pub(crate) fn decide(&mut self, card: &Card, verdict: Verdict) -> Result<(bool, String)> {
-        self.hand_in(card, verdict)?;
+    /// Signs what this button of the card offers and hands it in. Says what the server answered.
+    pub(crate) fn decide(&mut self, card: &Card, press: Press) -> Result<(bool, String)> {
+        self.hand_in(card, press)?;
         let id = json!(card.id);
         let answer = self.wait_for(|m| m["type"] == "decided" && m["request_id"] == id)?;
         Ok((answer["recorded"] == true, answer["message"].as_str().unwrap_or_default().to_owned()))
     }
 
-    /// Signs the card's own offer and hands it in, without waiting for the answer.
-    pub(super) fn hand_in(&mut self, card: &Card, verdict: Verdict) -> Result<()> {
-        let offer = card.offer.as_ref().context("This card asks nothing.")?;
+    /// Signs what this button of the card offers and hands it in, without waiting for the answer.
+    pub(super) fn hand_in(&mut self, card: &Card, press: Press) -> Result<()> {
+        let offer = if press == Press::Rehearse { &card.show_first } else { &card.offer };
+        let offer = offer.as_ref().context("This card asks nothing.")?;
+        let verdict = press.verdict().context("That decides nothing.")?;
         let shown = card.face.hash()?;
         let payload = card.payload.as_deref().unwrap_or_default();
         let words = Words::new(std::env::var("HOME").ok());
@@ -195,6 +207,7 @@ impl<'h> Line<'h> {
         if !is_honest {
             bail!("This card and the request differ. Nothing was signed.");
         }
+        self.know_steps(&offer.work_item_id);
         let body = offer.answered(self.key()?, verdict);
         let signature = self.sign(SignBody::Token(body.clone()))?;
         let token = Token { body, signature };
@@ -207,17 +220,30 @@ impl<'h> Line<'h> {
         Ok(std::mem::replace(&mut self.reader, other))
     }
 
+    /// What was done before a decision is no news after it.
+    fn know_steps(&mut self, work_item: &str) {
+        let of_item = |work: &&Value| work["work_item"] == work_item;
+        let shown = self.snapshot["work"].as_array().into_iter().flatten().find(of_item);
+        let heard = self.work.remove(work_item);
+        let n = heard.as_ref().or(shown).map_or(0, |work| finished_steps(work).len());
+        let told = self.n_told.entry(work_item.to_owned()).or_default();
+        *told = n.max(*told);
+    }
+
     /// Follows the work on one item until it ends, telling each finished step.
     pub(crate) fn follow(&mut self, work_item: &str, mut tell: impl FnMut(&Step)) -> Result<Value> {
-        let mut n_told = 0;
         loop {
-            let message = self.wait_for(|m| m["type"] == "work" && m["work"]["work_item"] == work_item)?;
-            let work = &message["work"];
-            let finished = finished_steps(work);
-            finished.iter().skip(n_told).for_each(&mut tell);
-            n_told = n_told.max(finished.len());
+            // It may have been heard while the answer to the decision was waited for.
+            if !self.work.contains_key(work_item) {
+                self.wait_for(|m| m["type"] == "work" && m["work"]["work_item"] == work_item)?;
+            }
+            let Some(work) = self.work.remove(work_item) else { continue };
+            let finished = finished_steps(&work);
+            let told = self.n_told.entry(work_item.to_owned()).or_default();
+            finished.iter().skip(*told).for_each(&mut tell);
+            *told = finished.len().max(*told);
             if work["running"] == false {
-                return Ok(work.clone());
+                return Ok(work);
             }
         }
     }
@@ -225,7 +251,8 @@ impl<'h> Line<'h> {
     /// The card that tells how work ended which was not applied; it comes a moment after the work.
     pub(super) fn report(&mut self) -> Result<Option<Card>> {
         self.wait_for(|message| message["type"] == "cards")?;
-        let tells = |card: &&Card| matches!(card.face.kind, CardKind::Report | CardKind::Conflict);
+        let tells =
+            |card: &&Card| matches!(card.face.kind, CardKind::Rehearsed | CardKind::Report | CardKind::Conflict);
         Ok(self.cards.iter().filter(tells).max_by_key(|card| card.created_at).cloned())
     }
 }

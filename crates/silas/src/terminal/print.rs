@@ -9,7 +9,12 @@ use crate::session_commands;
 use anyhow::Result;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
+use silas_core::changeset::{DiffLine, FileDiff};
 use silas_core::session::SessionType;
+use silas_gates::scrub;
+
+/// Lines of all changes together; whoever needs more reads them in the page.
+const DIFF_LINES_MAX: usize = 400;
 
 /// What a program reads.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
@@ -37,12 +42,13 @@ pub(crate) fn print_card(card: &Card) {
     print_face(card);
     let offers = card.face.ctas.iter().filter_map(|cta| match cta.press {
         Press::Approve => Some(("approve", cta)),
+        Press::Rehearse => Some(("rehearse", cta)),
         Press::Change => Some(("change", cta)),
         Press::Decline => Some(("decline", cta)),
         Press::Proof | Press::Dismiss => None,
     });
     for (command, cta) in offers.filter(|_| card.face.kind != CardKind::Done && card.state == CardState::Open) {
-        println!("  silas {command:<7} {}", cta.label);
+        println!("  silas {command:<8} {}", cta.label);
     }
 }
 
@@ -71,6 +77,36 @@ pub(super) fn print_face(card: &Card) {
             println!("  {} {line}", label(&detail.title));
         }
     }
+    if card.face.kind == CardKind::Rehearsed {
+        print_diffs(&card.face.diffs);
+    }
+}
+
+/// What would be applied, as text: names and lines are somebody's words, so what could mislead is made visible.
+fn print_diffs(diffs: &[FileDiff]) {
+    let paint = Paint::of_stdout();
+    let mut n_left = DIFF_LINES_MAX;
+    for diff in diffs {
+        let path = scrub::visible(&diff.path.to_string());
+        println!("\n  {path}  +{} −{}", diff.added, diff.removed);
+        let Some(lines) = &diff.lines else {
+            println!("    (no text to show)");
+            continue;
+        };
+        for line in lines.iter().take(n_left) {
+            match line {
+                DiffLine::Same(text) => println!("    {}", scrub::visible(text)),
+                DiffLine::Added(text) => println!("  {}", paint.good(&format!("+ {}", scrub::visible(text)))),
+                DiffLine::Removed(text) => println!("  {}", paint.bad(&format!("− {}", scrub::visible(text)))),
+                DiffLine::Gap(n) => println!("    … {n} lines"),
+            }
+        }
+        if lines.len() > n_left {
+            println!("    … more, which the page shows");
+        }
+        n_left = n_left.saturating_sub(lines.len());
+    }
+    println!();
 }
 
 pub(super) fn print_activity(snapshot: &Value) {

@@ -30,7 +30,7 @@ fn titles(line: &mut Line) -> Vec<String> {
 
 #[test]
 fn what_was_backed_up_while_running_comes_back() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     let device = silas.pair();
     let mut line = silas.line();
     line.run(&silas.wish()).unwrap();
@@ -69,7 +69,7 @@ fn what_was_backed_up_while_running_comes_back() {
 /// INV-02: an approval of before the restore is void, whatever the restored database says about it.
 #[test]
 fn what_was_approved_before_does_not_run_after() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     silas.pair();
     let mut line = silas.line();
     line.say(&format!("run `sleep 600` in `{}` and check with `sh check.sh`", silas.repo().display())).unwrap();

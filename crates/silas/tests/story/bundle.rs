@@ -1,7 +1,7 @@
 //! A proof leaves its machine: written by one Silas, checked where there is none, refused wherever a byte of it is not what
 //! was written. And the commands that look at work.
 
-use crate::harness::Silas;
+use crate::harness::{ASKING, Silas};
 use serde_json::{Value, json};
 use silas_core::card::CardKind;
 use std::fs;
@@ -14,7 +14,7 @@ const PATCH: &str =
     "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n";
 
 fn with_a_bug() -> Silas {
-    let silas = Silas::start();
+    let silas = Silas::start_asking();
     fs::create_dir_all(silas.repo().join("tests")).unwrap();
     fs::write(silas.repo().join("calc.py"), CALC).unwrap();
     fs::write(silas.repo().join("tests/test_calc.py"), TEST).unwrap();
@@ -299,7 +299,7 @@ fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
 /// What was forgotten cannot be shown to anybody, and the ledger holds without it.
 #[test]
 fn what_was_forgotten_cannot_be_proved_any_more() {
-    let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "1")]);
+    let silas = Silas::start_with(&[ASKING, ("SILAS__UNDO__WINDOW_SECONDS", "1")]);
     silas.pair();
     work(&silas, &silas.wish());
     let listed = || silas.command(&["audit", "list", "--last", "100"]).1;

@@ -49,9 +49,23 @@ fn a_whole_talk() {
 }
 
 #[test]
+fn a_talk_in_which_the_wish_is_tried_out_first() {
+    let silas = Silas::start();
+    silas.command(&["grant", "house-rules"]);
+    assert_eq!(silas.command(&["approve"]).0, 0);
+    // The directory with its confirmation; then the result, with its changes, and one number applies it.
+    let (code, text) = chat(&silas, &[&wish(&silas), "1", "y", "1"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("Rehearsed, not applied") && text.contains("+ fixed"), "{text}");
+    assert!(text.contains("Applied 1 file"), "{text}");
+    assert_eq!(fs::read_to_string(silas.repo().join("app.txt")).unwrap(), "fixed\n");
+    silas.assert_ledger_holds();
+}
+
+#[test]
 fn what_is_not_confirmed_is_not_signed() {
     let silas = Silas::start();
-    let (code, text) = chat(&silas, &[&wish(&silas), "7", "1", "y", "1", "n", "2"]);
+    let (code, text) = chat(&silas, &[&wish(&silas), "7", "1", "y", "1", "n", "3"]);
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("There is no choice 7. The card has 2."), "{text}");
     assert!(text.contains("Not confirmed. Nothing was signed."), "{text}");

@@ -35,8 +35,18 @@ fn live_on(silas: &Silas, line: &mut Line, original: &Tree) -> Result<(), Gone> 
     }
 }
 
-fn crash_at(point: FailPoint) {
-    let mut silas = Silas::start();
+/// The wish is rehearsed first, as it is by default once a browser was paired.
+fn crash_rehearsing(point: FailPoint) {
+    crash(point, "true");
+}
+
+/// Each plan asks first.
+fn crash_asking(point: FailPoint) {
+    crash(point, "false");
+}
+
+fn crash(point: FailPoint, rehearse_first: &str) {
+    let mut silas = Silas::start_with(&[("SILAS__APPROVAL__REHEARSE_FIRST", rehearse_first)]);
     kills::write_restless_scripts(&silas);
     let original = silas.tree();
     silas.pair();
@@ -116,23 +126,52 @@ fn crash_while_adding(point: FailPoint) {
     silas.assert_ledger_holds();
 }
 
-/// One test per point, so that they run side by side and each failure names its instant.
+/// One test per point and way, so that they run side by side and each failure names its instant.
 macro_rules! at {
-    ($($story:ident { $($name:ident: $point:ident,)* })*) => {
-        $($(#[test] fn $name() { $story(FailPoint::$point); })*)*
+    ($($way:ident: $story:ident { $($name:ident: $point:ident,)* })*) => {
+        $(mod $way {
+            use super::*;
+            pub(super) const POINTS: &[FailPoint] = &[$(FailPoint::$point),*];
+            $(#[test] fn $name() { $story(FailPoint::$point); })*
+        })*
 
         #[test]
         fn every_point_has_its_crash() {
-            let tested = [$($(FailPoint::$point),*),*];
-            assert_eq!(tested.to_vec(), FailPoint::ALL.to_vec());
+            let tested = [$($way::POINTS),*].concat();
+            for point in FailPoint::ALL {
+                assert!(tested.contains(&point), "{point:?}");
+            }
+            let ways = [rehearsing::POINTS, adding::POINTS, thinking::POINTS].concat();
+            assert_eq!(ways, FailPoint::ALL.to_vec(), "a rehearsal comes by all of them");
         }
     };
 }
 
 at! {
-    crash_at {
+    rehearsing: crash_rehearsing {
         message_accepted: MessageAccepted,
         card_offered: CardOffered,
+        rehearsal_begun: RehearsalBegun,
+        decision_recorded: DecisionRecorded,
+        execution_admitted: ExecutionAdmitted,
+        copy_made: CopyMade,
+        checked_before: CheckedBefore,
+        steps_run: StepsRun,
+        checked_after: CheckedAfter,
+        rehearsal_noted: RehearsalNoted,
+        rehearsal_kept: RehearsalKept,
+        copy_reopened: CopyReopened,
+        apply_staged: ApplyStaged,
+        apply_committed: ApplyCommitted,
+        apply_halfway: ApplyHalfway,
+        apply_done: ApplyDone,
+        result_recorded: ResultRecorded,
+        undo_committed: UndoCommitted,
+        undo_halfway: UndoHalfway,
+        undo_done: UndoDone,
+        undo_recorded: UndoRecorded,
+    }
+    asking: crash_asking {
         decision_recorded: DecisionRecorded,
         execution_admitted: ExecutionAdmitted,
         copy_made: CopyMade,
@@ -145,16 +184,13 @@ at! {
         apply_done: ApplyDone,
         result_recorded: ResultRecorded,
         undo_committed: UndoCommitted,
-        undo_halfway: UndoHalfway,
-        undo_done: UndoDone,
-        undo_recorded: UndoRecorded,
     }
-    crash_while_adding {
+    adding: crash_while_adding {
         task_prepared: TaskPrepared,
         task_written: TaskWritten,
         outbox_drained: OutboxDrained,
     }
-    crash_while_asking {
+    thinking: crash_while_asking {
         model_reserved: ModelReserved,
     }
 }

@@ -42,6 +42,9 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_micros(micros.try_into().unwrap())
 }
 
+/// The setting with which each plan asks first.
+pub(crate) const ASKING: (&str, &str) = ("SILAS__APPROVAL__REHEARSE_FIRST", "false");
+
 /// One installation and a small repository with a failing check, which `sh fix.sh` repairs by changing three files.
 pub(crate) struct Silas {
     dir: tempfile::TempDir,
@@ -55,6 +58,11 @@ pub(crate) struct Silas {
 impl Silas {
     pub(crate) fn start() -> Self {
         Silas::start_with(&[])
+    }
+
+    /// For stories about the plan's own card: each plan asks first, also where the house rules would let it be rehearsed.
+    pub(crate) fn start_asking() -> Self {
+        Silas::start_with(&[ASKING])
     }
 
     /// Starts with settings, as `("SILAS__UNDO__WINDOW_SECONDS", "1")`.
@@ -527,6 +535,13 @@ impl Line {
         let body = offer.answered(key, verdict);
         let signature = self.sign(&SignBody::Token(body.clone()))?;
         Ok(Token { body, signature })
+    }
+
+    /// "Do it, show me first": the card's other offer.
+    pub(crate) fn show_me_first(&mut self, card: &Card) -> Result<(bool, String), Gone> {
+        let other = Card { offer: card.show_first.clone(), ..card.clone() };
+        let token = self.token(&other, Verdict::Approved)?;
+        self.submit(card, &token)
     }
 
     /// Hands in a decision; true if it was recorded, and what was said about it.

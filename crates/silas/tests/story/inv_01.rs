@@ -101,7 +101,7 @@ fn an_unsigned_or_replayed_message_makes_no_plan() {
 /// A database that says that work runs, with no approval behind it: a restart takes up nothing.
 #[test]
 fn an_execution_without_any_token() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     silas.pair();
     let original = silas.tree();
     let mut line = silas.line();
@@ -152,7 +152,7 @@ fn an_execution_without_any_token() {
 /// The browser was lost. What it signed, before or after, runs nothing, and the card waits for somebody else.
 #[test]
 fn a_device_that_was_revoked() {
-    let silas = Silas::start();
+    let silas = Silas::start_asking();
     let lost = silas.pair();
     let original = silas.tree();
     let mut line = silas.line();
@@ -176,7 +176,7 @@ fn a_device_that_was_revoked() {
 /// and the database; what they make of the three is no device, and what it signs is no decision.
 #[test]
 fn the_servers_certificate_passed_off_as_a_devices() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     let original = silas.tree();
     silas.pair();
     let mut line = silas.line();

@@ -4,7 +4,7 @@
 //! restored, second installation) and `mutations.rs` (every bit of what was shown); those that go past the engine, straight
 //! to the launcher, in `silas-sandbox/tests/it/evidence.rs`; a restored backup in `backup.rs`.
 
-use crate::harness::{Line, Silas};
+use crate::harness::{ASKING, Line, Silas};
 use silas_core::card::{Card, CardKind};
 use silas_core::token::{Offer, Token, Verdict};
 
@@ -27,7 +27,7 @@ fn an_offer_that_was_changed_before_it_was_signed() {
         ("epoch", |offer| offer.epoch += 1),
         ("work_item_id", |offer| offer.work_item_id.push('x')),
     ];
-    let silas = Silas::start();
+    let silas = Silas::start_asking();
     let device = silas.pair();
     let (mut line, card) = at_the_plan(&silas);
     let original = silas.tree();
@@ -42,7 +42,7 @@ fn an_offer_that_was_changed_before_it_was_signed() {
 
 #[test]
 fn a_decision_is_used_once() {
-    let silas = Silas::start();
+    let silas = Silas::start_asking();
     let (mut line, card) = at_the_plan(&silas);
     let token = line.token(&card, Verdict::Approved).unwrap();
     assert!(line.submit(&card, &token).unwrap().0);
@@ -57,7 +57,7 @@ fn a_decision_is_used_once() {
 
 #[test]
 fn a_decision_about_one_card_does_not_answer_another() {
-    let silas = Silas::start();
+    let silas = Silas::start_asking();
     let (mut line, first) = at_the_plan(&silas);
     let token = line.token(&first, Verdict::Approved).unwrap();
     assert!(line.decide(&first, Verdict::Declined).unwrap().0);
@@ -72,7 +72,7 @@ fn a_decision_about_one_card_does_not_answer_another() {
 
 #[test]
 fn a_decision_of_another_installation() {
-    let (ours, theirs) = (Silas::start(), Silas::start());
+    let (ours, theirs) = (Silas::start_asking(), Silas::start_asking());
     let (mut line, card) = at_the_plan(&ours);
     let their_line = theirs.line();
     let foreign: Token = their_line.token(&card, Verdict::Approved).unwrap();
@@ -83,7 +83,7 @@ fn a_decision_of_another_installation() {
 /// The front is taken over: it writes into its own database whatever it likes. The launcher still asks for evidence.
 #[test]
 fn a_forged_database_runs_nothing() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     silas.pair();
     let (mut line, card) = at_the_plan(&silas);
     let original = silas.tree();
@@ -159,7 +159,7 @@ fn a_card_that_says_one_thing_and_asks_for_another() {
         }),
     ];
     for (what, forge) in forgeries {
-        let mut silas = Silas::start();
+        let mut silas = Silas::start_asking();
         let device = silas.pair();
         let (line, mut card) = at_the_plan(&silas);
         drop(line);
@@ -186,7 +186,7 @@ fn a_card_that_says_one_thing_and_asks_for_another() {
 /// forgotten that it was spent. The launcher has not, and so has not the audit.
 #[test]
 fn a_replay_against_a_database_that_was_put_back() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     let original = silas.tree();
     let (line, card) = at_the_plan(&silas);
     let token = line.token(&card, Verdict::Approved).unwrap();
@@ -231,7 +231,7 @@ fn a_clock_that_was_set_back() {
             crate::harness::now().plus(std::time::Duration::from_secs(3600))
         }
     }
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     let original = silas.tree();
     let (line, card) = at_the_plan(&silas);
     let token = line.token(&card, Verdict::Approved).unwrap();
@@ -254,7 +254,7 @@ fn a_clock_that_was_set_back() {
 
 #[test]
 fn a_decision_that_comes_too_late() {
-    let silas = Silas::start_with(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "2")]);
+    let silas = Silas::start_with(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "2"), ASKING]);
     let device = silas.pair();
     let mut line = silas.line();
     line.say(&silas.wish()).unwrap();
@@ -268,7 +268,7 @@ fn a_decision_that_comes_too_late() {
 /// A revoked browser cannot be brought back by editing the database, not even with the list taken out of it.
 #[test]
 fn a_database_without_its_revocations() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     let lost = silas.pair();
     let (line, card) = at_the_plan(&silas);
     drop(line);

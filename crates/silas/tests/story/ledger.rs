@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// A paired browser, a plan that was carried out and undone, a declined plan and a task; then Silas is stopped.
 fn lived() -> Silas {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     silas.pair();
     let mut line = silas.line();
     line.run(&silas.wish()).unwrap();

@@ -242,6 +242,32 @@ fn a_wish_becomes_a_plan_whose_card_asks_whatever_the_model_says() {
     silas.assert_ledger_holds();
 }
 
+/// Under the house rules a model's plan is tried out first, like anybody's; one that reaches out asks.
+#[test]
+fn a_plan_of_a_model_is_tried_out_like_any_other() {
+    let server = server(Vec::new());
+    let silas = configured(&server, &[]);
+    silas.pair();
+    let original = silas.tree();
+    server.now_says(says(&[to_planner(), plan(&silas.repo(), ""), to_planner(), plan(&silas.repo(), "")]));
+    let (mut line, _) = agreed(&silas, "please make the check green");
+    line.approve(CardKind::Root).unwrap();
+    let reply = next_reply(&mut line);
+    assert!(reply.contains("Trying it out in a private copy"), "{reply}");
+    let card = line.card(CardKind::Rehearsed).unwrap();
+    assert!(open_card(&line, CardKind::Plan).is_none());
+    assert_eq!(silas.tree(), original, "nothing is applied before somebody said so");
+    assert!(line.decide(&card, Verdict::Approved).unwrap().0);
+    line.card(CardKind::Done).unwrap();
+    assert_ne!(silas.tree(), original);
+
+    let more = "  hosts: [\"example.org:443\"]\n";
+    server.now_says(says(&[to_planner(), plan(&silas.repo(), more)]));
+    line.say("make the check green with what is at example.org:443").unwrap();
+    line.card(CardKind::Plan).unwrap();
+    silas.assert_ledger_holds();
+}
+
 #[test]
 fn a_model_cannot_add_a_host_that_the_owner_did_not_name() {
     let server = server(Vec::new());

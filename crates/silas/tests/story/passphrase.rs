@@ -78,7 +78,7 @@ fn a_passphrase_is_set_changed_and_removed() {
 /// After a restart: what comes in is taken, shown and answered; what needs the vault waits, and says for what.
 #[test]
 fn locked_after_a_restart_silas_listens_and_waits() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     let device = silas.pair();
     silas.set_secret("mail", CANARY);
     silas.set_passphrase(PASSPHRASE);
@@ -260,7 +260,7 @@ fn the_passphrase_and_the_keys_are_kept_by_nobody() {
 /// Rotation with overlap: the new key decides, what the old one allowed stays allowed, and the old one can be taken out.
 #[test]
 fn a_new_terminal_key_takes_over_and_the_old_grants_hold() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     silas.pair();
     let mut line = silas.line();
     line.run(&silas.wish()).unwrap();

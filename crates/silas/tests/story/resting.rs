@@ -1,6 +1,6 @@
 //! Time passes: cards are parked, undo windows close, work is stopped, servers come and go.
 
-use crate::harness::Silas;
+use crate::harness::{ASKING, Silas};
 use serde_json::json;
 use silas_core::card::{CardKind, CardState};
 use silas_core::token::Verdict;
@@ -28,7 +28,7 @@ fn a_card_that_nobody_answers_is_parked_and_asks_again() {
 #[test]
 fn the_old_versions_go_when_the_window_closes_and_only_under_the_house_rules() {
     for has_rules in [true, false] {
-        let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "2")]);
+        let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "2"), ASKING]);
         if has_rules {
             silas.pair();
         }
@@ -152,7 +152,7 @@ fn a_stop_in_the_middle_of_an_apply_never_claims_that_nothing_was_touched() {
 
 #[test]
 fn work_that_was_interrupted_by_a_shutdown_is_taken_up_again() {
-    let mut silas = Silas::start();
+    let mut silas = Silas::start_asking();
     silas.pair();
     let mut line = silas.line();
     let wish = format!("run `sleep 3; sh fix.sh` in `{}` and check with `sh check.sh`", silas.repo().display());

@@ -93,7 +93,9 @@ fn the_keys_are_in_their_files_and_nowhere_else() {
     let mut silas = Silas::start_with_log(&[]);
     silas.pair();
     let mut line = silas.line();
-    line.run(&silas.wish()).unwrap();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    line.approve(CardKind::Rehearsed).unwrap();
     line.approve(CardKind::Done).unwrap();
     line.ask("add task `Water the plants`");
     let secrets = [secret(&silas, "root.key"), secret(&silas, "terminal.key")];

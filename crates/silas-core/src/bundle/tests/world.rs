@@ -9,6 +9,8 @@ use crate::checkpoint::{Claim, Head, Purpose, ServerCertificate, ServerCertifica
 use crate::device::{Certificate, CertificateBody, DeviceKind};
 use crate::event::{AuditEvent, Phase, SALT_BYTES, Text};
 use crate::export::{Entry, SaltedText};
+use crate::house_rules::HouseRules;
+use crate::rehearsal::{ApplyOrder, Findings};
 use crate::relpath::RelPath;
 use crate::runner::Runner;
 use crate::signature::{PublicKey, Signature};
@@ -44,6 +46,10 @@ pub(super) struct World {
     checkpointed_by: u8,
     checkpoint_at: Option<usize>,
     lie: Option<Lie>,
+    /// Which use of the first decision the work is.
+    use_number: u32,
+    /// Of work under the house rules.
+    plan: Option<String>,
 }
 
 pub(super) fn check_result(name: &str, passed: bool) -> CheckResult {
@@ -62,6 +68,103 @@ pub(super) fn check_result(name: &str, passed: bool) -> CheckResult {
 }
 
 impl World {
+    fn empty() -> Self {
+        World {
+            pages: Vec::new(),
+            certified_by: ROOT,
+            checkpointed_by: SERVER,
+            checkpoint_at: None,
+            lie: None,
+            use_number: 0,
+            plan: None,
+        }
+    }
+
+    /// Tried out under the house rules, which were used before and are used again meanwhile, and applied by a decision
+    /// about exactly its changes; after that the owner had changed something, and the checks ran once more.
+    pub(super) fn rehearsed_by_rules() -> Self {
+        let rules = rules();
+        let token = rules.token.id().unwrap();
+        let mut world = World { use_number: USED, plan: Some(small_plan().canonical().unwrap()), ..World::empty() };
+        world.spend(120, &rules, USED);
+        world.pages.last_mut().unwrap().beside = Some(Beside::Decision(Box::new(rules.clone())));
+        let execution = ExecutionId::derive(&token, USED);
+        world.rehearse(&execution);
+        world.spend(150, &rules, USED + 1);
+        world.apply(&execution, World::order(&execution));
+        world
+    }
+
+    /// The same for a plan that was to be tried out first.
+    pub(super) fn rehearsed_by_plan() -> Self {
+        let decision = decision(Kind::Rehearsal, "n-first", &small_plan().canonical().unwrap());
+        let execution = ExecutionId::derive(&decision.token.id().unwrap(), 0);
+        let mut world = World::empty();
+        world.decide(120, &decision);
+        world.rehearse(&execution);
+        world.apply(&execution, World::order(&execution));
+        world
+    }
+
+    /// The rehearsal under the house rules, applied by another decision than the one about its result.
+    pub(super) fn applied_by(change: impl Fn(&mut ApplyOrder)) -> Self {
+        let mut world = World::rehearsed_by_rules();
+        let at = world.pages.iter().position(|page| page.body["event"] == "decision_recorded").unwrap();
+        world.pages.truncate(at);
+        let execution = ExecutionId::derive(&rules().token.id().unwrap(), USED);
+        let mut order = World::order(&execution);
+        change(&mut order);
+        world.apply(&execution, order);
+        world
+    }
+
+    fn order(execution: &ExecutionId) -> ApplyOrder {
+        let (before, after) = ([check_result("formatted", false)], [check_result("formatted", true)]);
+        let landed = World::landed();
+        let findings = Findings { before: &before, after: &after, diffs: &landed.diffs };
+        ApplyOrder {
+            kind: Kind::Apply,
+            execution: execution.clone(),
+            plan_hash: Digest::of(small_plan().canonical().unwrap().as_bytes()),
+            changeset: landed.changeset.hash().unwrap(),
+            findings: findings.hash().unwrap(),
+        }
+    }
+
+    fn rehearse(&mut self, execution: &ExecutionId) {
+        let (title, work_item) = (self.named("Format the code"), small_plan().id().clone());
+        self.tell(120, &AuditEvent::WorkStarted { work_item, execution: execution.clone(), title });
+        self.checks(execution, 130, Phase::Before, check_result("formatted", false));
+        let output = self.named("formatted 3 files");
+        self.tell(133, &AuditEvent::StepRun { execution: execution.clone(), step: 0, exit_code: Some(0), output });
+        self.checks(execution, 140, Phase::After, check_result("formatted", true));
+        let changeset = World::landed().changeset.hash().unwrap();
+        let (execution, outcome) = (execution.clone(), Outcome::Proved);
+        self.tell(141, &AuditEvent::WorkRehearsed { execution, changeset, files: 1, outcome });
+    }
+
+    fn apply(&mut self, execution: &ExecutionId, order: ApplyOrder) {
+        self.decide(160, &decision(Kind::Apply, "n-apply", &canonical::text(&order).unwrap()));
+        let again = CheckResult { took_ms: 99, ..check_result("formatted", true) };
+        self.checks(execution, 165, Phase::After, again);
+        let landed = World::landed();
+        let text = landed.to_text(1 << 20).unwrap().unwrap();
+        let applied = AuditEvent::WorkApplied {
+            execution: execution.clone(),
+            changeset: landed.changeset.hash().unwrap(),
+            files: 1,
+            outcome: Outcome::Proved,
+            landed: Some(self.named(&text)),
+        };
+        self.tell_with(170, &applied, &text);
+    }
+
+    fn spend(&mut self, at: u64, decision: &Decision, use_number: u32) {
+        let (token, plan_hash) = (decision.token.id().unwrap(), decision.token.body.offer.plan_hash);
+        let execution = ExecutionId::derive(&token, use_number);
+        self.tell(at, &AuditEvent::TokenSpent { token, execution, plan_hash, use_number });
+    }
+
     /// Approved on a phone, interrupted once, checked, worked, checked, applied; with other things going on meanwhile.
     pub(super) fn honest() -> Self {
         let plan = WorkItem::new(crate::work::tests::full()).unwrap();
@@ -69,8 +172,7 @@ impl World {
         let token = decision.token.id().unwrap();
         let execution = ExecutionId::derive(&token, 0);
         let landed = World::landed();
-        let mut world =
-            World { pages: Vec::new(), certified_by: ROOT, checkpointed_by: SERVER, checkpoint_at: None, lie: None };
+        let mut world = World::empty();
         world.decide(120, &decision);
         let title = world.named("Format the code");
         world.tell(120, &AuditEvent::WorkStarted { work_item: plan.id().clone(), execution: execution.clone(), title });
@@ -145,15 +247,14 @@ impl World {
         let offer = &decision.token.body.offer;
         let recorded = AuditEvent::DecisionRecorded {
             card: decision.card.clone().unwrap(),
-            token: token.clone(),
+            token,
             kind: offer.kind,
             verdict: decision.token.body.verdict,
             key: decision.token.body.key.clone(),
         };
         self.tell(at, &recorded);
         self.pages.last_mut().unwrap().beside = Some(Beside::Decision(Box::new(decision.clone())));
-        let execution = ExecutionId::derive(&token, 0);
-        self.tell(at, &AuditEvent::TokenSpent { token, execution, plan_hash: offer.plan_hash, use_number: 0 });
+        self.spend(at, decision, 0);
     }
 
     fn checks(&mut self, execution: &ExecutionId, at: u64, when: Phase, result: CheckResult) {
@@ -206,6 +307,15 @@ impl World {
         change(&mut found.nth(n).unwrap().body);
     }
 
+    pub(super) fn edit_first(&mut self, change: impl Fn(&mut Value)) {
+        change(&mut self.pages[0].body);
+    }
+
+    pub(super) fn drop_last(&mut self, event: &str) {
+        let at = self.pages.iter().rposition(|page| page.body["event"] == event).unwrap();
+        self.pages.remove(at);
+    }
+
     pub(super) fn drop_event(&mut self, event: &str) {
         self.pages.retain(|page| page.body["event"] != event);
     }
@@ -250,7 +360,7 @@ impl World {
         }
         let last = &entries[self.checkpoint_at.unwrap_or(entries.len() - 1)].link;
         let head = Head { seq: last.seq, hash: last.hash };
-        let execution = ExecutionId::derive(&first_token(&self.pages), 0);
+        let execution = ExecutionId::derive(&first_token(&self.pages), self.use_number);
         let mut bundle = Bundle {
             format: FORMAT.to_owned(),
             v: VERSION,
@@ -258,6 +368,7 @@ impl World {
             root: public(ROOT),
             server: server_certificate(self.certified_by),
             execution,
+            plan: self.plan.clone(),
             checkpoint: checkpoint(self.checkpointed_by, head),
             entries,
         };
@@ -266,6 +377,24 @@ impl World {
         }
         bundle.to_text().unwrap()
     }
+}
+
+/// How often the house rules had been used.
+const USED: u32 = 4;
+
+/// One without a way out of its private copy.
+fn small_plan() -> WorkItem {
+    let mut small = crate::work::tests::full();
+    (small.hosts, small.secrets, small.callback_port) = (Vec::new(), Vec::new(), None);
+    small.budget.max_wall_time_seconds = 60;
+    WorkItem::new(small).unwrap()
+}
+
+/// Signed with the pairing, so no card asked for them.
+fn rules() -> Decision {
+    let payload = canonical::text(&HouseRules::current()).unwrap();
+    let signed = decision_for(Kind::HouseRules, "n-rules", &payload, 1000);
+    Decision { card: None, executions_used: USED, ..signed }
 }
 
 const SALT: [u8; SALT_BYTES] = [7; SALT_BYTES];
@@ -327,6 +456,10 @@ fn checkpoint(by: u8, head: Head) -> Statement {
 }
 
 fn decision(kind: Kind, nonce: &str, payload: &str) -> Decision {
+    decision_for(kind, nonce, payload, 1)
+}
+
+fn decision_for(kind: Kind, nonce: &str, payload: &str, max_executions: u32) -> Decision {
     let device = public(DEVICE);
     let body = CertificateBody {
         v: 1,
@@ -350,7 +483,7 @@ fn decision(kind: Kind, nonce: &str, payload: &str) -> Decision {
         nonce: Nonce::parse(nonce).unwrap(),
         issued_at: at(100),
         expires_at: at(400),
-        max_executions: 1,
+        max_executions,
         approval_strength: Strength::Tap,
         conditions: [("a".to_owned(), "b".to_owned())].into(),
     };

@@ -5,7 +5,7 @@ use silas_core::card::{Card, CardState, Press, Risk};
 use silas_core::token::Verdict;
 
 pub(super) enum Choice {
-    Decide(Verdict),
+    Decide(Press),
     /// A message about the card that signs nothing.
     Send(&'static str),
     Proof(Value),
@@ -19,7 +19,8 @@ pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
         let choice = match cta.press {
             Press::Dismiss => Choice::Send("dismiss"),
             Press::Proof => Choice::Proof(proof_of(card)?),
-            press => Choice::Decide(press.verdict().filter(|_| card.offer.is_some())?),
+            Press::Rehearse => Choice::Decide(card.show_first.as_ref().map(|_| Press::Rehearse)?),
+            press => Choice::Decide(card.offer.as_ref().map(|_| press)?),
         };
         Some((cta.label.clone(), choice))
     });
@@ -35,22 +36,23 @@ fn proof_of(card: &Card) -> Option<Value> {
 /// An approval that waits for a second, different word: what is low needs none, what is high needs its own verb.
 pub(super) struct Confirm {
     pub(super) card: Card,
+    pub(super) press: Press,
     consequence: String,
     word: String,
 }
 
 impl Confirm {
-    pub(super) fn for_choice(card: &Card, verdict: Verdict) -> Option<Self> {
-        if verdict != Verdict::Approved {
+    pub(super) fn for_choice(card: &Card, press: Press) -> Option<Self> {
+        if press.verdict() != Some(Verdict::Approved) {
             return None;
         }
-        let cta = card.face.ctas.iter().find(|cta| cta.press == Press::Approve)?;
+        let cta = card.face.ctas.iter().find(|cta| cta.press == press)?;
         let word = match card.face.risk {
             None | Some(Risk::Low) => return None,
             Some(Risk::Medium) => "y".to_owned(),
             Some(Risk::High | Risk::Irreversible) => cta.label.split_whitespace().next()?.to_lowercase(),
         };
-        Some(Confirm { card: card.clone(), consequence: cta.consequence.clone(), word })
+        Some(Confirm { card: card.clone(), press, consequence: cta.consequence.clone(), word })
     }
 
     pub(super) fn question(&self) -> String {

@@ -1,0 +1,110 @@
+//! The card says what was found, in the words of the contract, and no other card passes for it.
+
+use super::*;
+use silas_core::check::CheckResult;
+use silas_core::relpath::RelPath;
+use silas_core::taint::Taint;
+use silas_core::token::Kind;
+use silas_core::{Digest, ExecutionId, TokenId};
+
+fn result(passed: bool) -> CheckResult {
+    CheckResult {
+        name: "Clock-change tests".to_owned(),
+        passed,
+        reason: "Exit code".to_owned(),
+        output: String::new(),
+        exit_code: Some(i32::from(!passed)),
+        took_ms: 10,
+        protected: true,
+        tests: None,
+    }
+}
+
+fn diff(path: &str, added: u32, removed: u32) -> FileDiff {
+    let path = RelPath::from_bytes(path.as_bytes()).unwrap();
+    let (renamed_from, mode_before, mode_after) = (None, None, None);
+    let (directory, lines, is_verbatim) = (String::new(), None, false);
+    FileDiff { directory, path, renamed_from, mode_before, mode_after, added, removed, lines, is_verbatim }
+}
+
+fn face(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff]) -> Face {
+    let facts = ResultFacts {
+        asked: "Tide times are an hour off",
+        directory: "tidepool",
+        outcome: Outcome::of(before, after),
+        before,
+        after,
+        diffs,
+        flags: &[],
+        unseen: &[],
+        outputs: &[],
+        taint: Taint::External,
+        orders_found: 0,
+        last_moment: &[],
+        moved_on: &[],
+        took_ms: 0,
+    };
+    Words::new(None).rehearsed(&facts, u32::try_from(diffs.len()).unwrap(), 300)
+}
+
+fn order(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff]) -> String {
+    let order = ApplyOrder {
+        kind: Kind::Apply,
+        execution: ExecutionId::derive(&TokenId::of(&Digest::of(b"token")), 0),
+        plan_hash: Digest::of(b"plan"),
+        changeset: Digest::of(b"changes"),
+        findings: Findings { before, after, diffs }.hash().unwrap(),
+    };
+    canonical::text(&order).unwrap()
+}
+
+#[test]
+fn the_words_of_the_contract() {
+    let diffs = [diff("tides/parse.py", 4, 1), diff("tides/report.py", 1, 1)];
+    let face = face(&[result(false)], &[result(true)], &diffs);
+    assert_eq!(
+        (face.state.as_str(), face.intent.as_str()),
+        ("Rehearsed, not applied", "Apply 2 changed files to tidepool")
+    );
+    let facts: Vec<(&str, &str)> = face.facts.iter().map(|f| (f.label.as_str(), f.text.as_str())).collect();
+    assert_eq!(facts, [("Changes", "parse.py, report.py +5 −2"), ("Undo", "One tap, for 5 minutes")]);
+    let labels: Vec<&str> = face.ctas.iter().map(|cta| cta.label.as_str()).collect();
+    assert_eq!(labels, ["Apply 2 files", "Ask for a change", "Discard the copy"]);
+    assert_eq!((face.risk, face.details_title.as_str()), (Some(Risk::Low), "Read the 2 changes"));
+}
+
+#[test]
+fn without_a_check_the_button_says_so() {
+    let face = face(&[], &[], &[diff("a-file-with-a-name-that-does-not-fit.txt", 1, 0)]);
+    assert_eq!(face.ctas[0].label, "Apply 1 file, unproven");
+    assert_eq!(face.evidence.as_ref().unwrap().claim, "Unproven: there was no check");
+    assert_eq!((face.risk, face.facts[0].text.as_str()), (Some(Risk::Medium), "1 file +1 −0"));
+    let guarded = self::face(&[result(true)], &[result(true)], &[diff("a", 1, 0)]);
+    assert_eq!(guarded.ctas[0].label, "Apply 1 file, unproven");
+    assert!(guarded.evidence.unwrap().claim.starts_with("Guarded"));
+}
+
+#[test]
+fn a_card_that_tells_another_story_is_noticed() {
+    let (before, after, diffs) = ([result(false)], [result(true)], [diff("a", 1, 0)]);
+    let payload = order(&before, &after, &diffs);
+    let honest = face(&before, &after, &diffs);
+    assert!(shows_what_it_asks(&honest, &payload));
+    // Green instead of nothing at all, other changes, another outcome, another claim, a smaller risk.
+    assert!(!shows_what_it_asks(&honest, &order(&[], &[], &diffs)));
+    assert!(!shows_what_it_asks(&face(&before, &after, &[diff("b", 1, 0)]), &payload));
+    let mut lie = face(&[result(true)], &after, &diffs);
+    assert!(!shows_what_it_asks(&lie, &payload));
+    let unproven = order(&[], &[], &diffs);
+    lie = face(&[], &[], &diffs);
+    assert!(shows_what_it_asks(&lie, &unproven));
+    lie.evidence.as_mut().unwrap().outcome = Outcome::Proved;
+    assert!(!shows_what_it_asks(&lie, &unproven));
+    lie = face(&[], &[], &diffs);
+    lie.evidence.as_mut().unwrap().claim = "Proved: red before, green after".to_owned();
+    assert!(!shows_what_it_asks(&lie, &unproven));
+    lie = face(&[], &[], &diffs);
+    lie.risk = Some(Risk::Low);
+    assert!(!shows_what_it_asks(&lie, &unproven));
+    assert!(!shows_what_it_asks(&honest, "{}"));
+}
