@@ -143,11 +143,22 @@ impl HttpModel {
         }
         let request = request.body(Full::new(body)).map_err(|_| Error::Unreachable { host: self.host() })?;
         let response = self.in_time(self.timeouts.first, self.connection.request(request)).await?;
-        let response = response.map_err(|cause| {
-            tracing::debug!(host = %self.name.host(), is_connect = cause.is_connect(), "a model cannot be reached");
-            Error::Unreachable { host: self.host() }
-        })?;
+        let response = response.map_err(|cause| self.no_answer(&cause))?;
         if response.status().is_success() { Ok(response) } else { Err(self.turned_away(response).await) }
+    }
+
+    /// Only what never got there was surely not billed. A question that was taken and not answered may have been.
+    fn no_answer(&self, cause: &hyper_util::client::legacy::Error) -> Error {
+        let is_parse = std::error::Error::source(cause)
+            .and_then(|inner| inner.downcast_ref::<hyper::Error>())
+            .is_some_and(|inner| inner.is_parse() || inner.is_parse_too_large());
+        tracing::debug!(host = %self.name.host(), is_connect = cause.is_connect(), is_parse, "a model did not answer");
+        let host = self.host();
+        match (cause.is_connect(), is_parse) {
+            (true, _) => Error::Unreachable { host },
+            (false, true) => Error::Garbled { host },
+            (false, false) => Error::Cut { host },
+        }
     }
 
     async fn turned_away(&self, response: Response<Incoming>) -> Error {

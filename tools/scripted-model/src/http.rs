@@ -1,6 +1,6 @@
 //! As much of HTTP/1.1 as a client of models uses, and the ways in which a server can break it.
 
-use crate::{Act, Shared, dialect};
+use crate::{Act, Part, Shared, dialect};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -21,6 +21,8 @@ pub struct Asked {
 
 /// Larger than any request of a test.
 const BODY_BYTES_MAX: u64 = 8 << 20;
+/// What an endless part is made of.
+const ENDLESS_PIECE_BYTES: usize = 4096;
 /// Pieces of an answer, in characters.
 const PIECE_CHARS: usize = 9;
 
@@ -127,6 +129,8 @@ impl Answer<'_> {
                 write!(self.connection, "{head}content-length: {}\r\n\r\n{body}", body.len())?;
                 Ok(true)
             }
+            Act::HangsUp => Ok(false),
+            Act::Endless(part) => self.never_end(part),
             Act::Garbage(bytes) => {
                 self.begin()?;
                 self.chunk(&bytes)?;
@@ -157,6 +161,37 @@ impl Answer<'_> {
     fn finish(&mut self) -> io::Result<bool> {
         self.connection.write_all(b"0\r\n\r\n")?;
         Ok(true)
+    }
+
+    fn never_end(&mut self, part: Part) -> io::Result<bool> {
+        let filler = "x".repeat(ENDLESS_PIECE_BYTES);
+        match part {
+            Part::Headers => self.connection.write_all(b"HTTP/1.1 200 OK\r\n")?,
+            Part::ErrorBody => {
+                let head =
+                    "HTTP/1.1 400 Scripted\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+                self.connection.write_all(head.as_bytes())?;
+            }
+            Part::Line => {
+                self.begin()?;
+                self.chunk("data: ")?;
+            }
+            Part::Event => self.begin()?,
+        }
+        for n in 0u64.. {
+            if self.shared.is_over() {
+                break;
+            }
+            match part {
+                Part::Headers => {
+                    write!(self.connection, "x-filler-{n}: {filler}\r\n")?;
+                    self.shared.n_sent.fetch_add(filler.len() as u64, Ordering::SeqCst);
+                }
+                Part::Line | Part::ErrorBody => self.chunk(&filler)?,
+                Part::Event => self.chunk(&format!("data: {filler}\n"))?,
+            }
+        }
+        Ok(false)
     }
 
     /// Reads until the client closes; it has nothing more to say.

@@ -39,6 +39,23 @@ pub enum Act {
     Status(u16, Vec<(&'static str, String)>, String),
     /// Says that all is well and sends these bytes.
     Garbage(String),
+    /// Takes the request and closes the connection without a word.
+    HangsUp,
+    /// Something without an end, until the client leaves.
+    Endless(Part),
+}
+
+/// What of an answer has no end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// Its headers.
+    Headers,
+    /// One event that is a single line.
+    Line,
+    /// One event of many lines.
+    Event,
+    /// The body of an error.
+    ErrorBody,
 }
 
 /// How the server is before anything is asked.

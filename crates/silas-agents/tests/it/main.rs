@@ -4,4 +4,5 @@
 
 mod misbehaving;
 mod providers;
+mod published;
 mod world;

@@ -1,7 +1,7 @@
 //! Every way in which a provider can fail ends in a clean, explained outcome, after a known number of requests.
 
 use crate::world::{KEY, READY, World, impatient, short};
-use scripted_model::{Act, Dialect, Script};
+use scripted_model::{Act, Dialect, Part, Script};
 use silas_agents::{Error, Outcome, Timeouts};
 use silas_core::model::ModelName;
 use std::time::Duration;
@@ -94,6 +94,45 @@ async fn a_stream_that_is_cut_is_not_taken_for_an_answer() {
         let (settled, reserved) = (world.books.settled.lock().unwrap(), world.books.reserved.lock().unwrap());
         assert_eq!(settled[0].microusd, reserved[0].microusd_max);
     }
+}
+
+#[tokio::test]
+async fn a_question_that_was_taken_and_not_answered_is_paid_for_and_not_repeated() {
+    for dialect in BOTH {
+        let world = World::new(dialect, [Act::HangsUp]);
+        assert_eq!(fails(&world).await, ("E_LLM_CUT", 1));
+        let (settled, reserved) = (world.books.settled.lock().unwrap(), world.books.reserved.lock().unwrap());
+        assert_eq!(settled[0].microusd, reserved[0].microusd_max);
+    }
+}
+
+#[tokio::test]
+async fn what_has_no_end_is_left() {
+    for dialect in BOTH {
+        for (part, code, n) in [
+            (Part::Headers, "E_LLM_GARBLED", 1),
+            (Part::Line, "E_LLM_GARBLED", 1),
+            (Part::Event, "E_LLM_GARBLED", 1),
+            // The form may have been the trouble, so each is tried once.
+            (Part::ErrorBody, "E_LLM_REJECTED", 3),
+        ] {
+            let world = World::new(dialect, [Act::Endless(part)]);
+            assert_eq!(fails(&world).await, (code, n), "{part:?}");
+        }
+    }
+}
+
+/// Neither the proxy nor the planner has a tool: a call of one is text like any other, and not what was asked for.
+#[tokio::test]
+async fn a_call_of_a_tool_that_does_not_exist_is_no_answer() {
+    let call = concat!(
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"type\":\"function\",",
+        "\"function\":{\"name\":\"delete_everything\",\"arguments\":\"{\\\"path\\\":\\\"/\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n",
+        "data: [DONE]\n\n",
+    );
+    let world = World::new(Dialect::OpenAi, [Act::Garbage(call.to_owned())]);
+    assert!(matches!(world.check().await.unwrap(), Outcome::Unusable { .. }));
+    assert_eq!(world.n_asked(), 2);
 }
 
 #[tokio::test]

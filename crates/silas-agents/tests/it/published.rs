@@ -1,0 +1,84 @@
+//! The published examples once more, as a provider sends them: through a real connection, heard piece by piece.
+
+use crate::world::{World, short};
+use scripted_model::{Act, Dialect, Script};
+use serde_json::json;
+use silas_agents::{Error, Finish, Mode, Reply, Request, Shape, Usage};
+use silas_core::model::ModelName;
+
+async fn answer(provider: &str, dialect: Dialect, stream: &str) -> (Result<Reply, Error>, String) {
+    let mut world = World::of(Script::new(dialect, [Act::Garbage(stream.to_owned())]), short());
+    world.name = ModelName::parse(&format!("{provider}:test@{}", world.server.url())).unwrap();
+    let model = world.minds.model(&world.name, None).unwrap();
+    let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
+    let shape = Shape { name: "answer", about: "Answer.", schema, mode: Mode::JsonSchema };
+    let request = Request { system: "S".to_owned(), user: "U".to_owned(), shape, output_tokens_max: 64 };
+    let mut heard = String::new();
+    let reply = model.call(&request, &mut |piece| heard.push_str(piece)).await;
+    assert_eq!(world.server.faults(), Vec::<String>::new());
+    (reply, heard)
+}
+
+fn usage(input_tokens: u64, output_tokens: u64, microusd: Option<u64>) -> Option<Usage> {
+    Some(Usage { input_tokens, output_tokens, microusd })
+}
+
+#[tokio::test]
+async fn each_provider_is_heard_as_it_speaks() {
+    let (complete, length, refused) = (Finish::Complete, Finish::Length, Finish::Refused);
+    let examples = [
+        ("openai", include_str!("../published/openai-text.sse"), "Hello", complete, usage(19, 10, None)),
+        (
+            "openai",
+            include_str!("../published/openai-tool-call.sse"),
+            "{\"location\":\"Paris, France\"}",
+            complete,
+            None,
+        ),
+        (
+            "openrouter",
+            include_str!("../published/openrouter-text.sse"),
+            "Hello",
+            complete,
+            usage(194, 2, Some(950_000)),
+        ),
+        ("ollama", include_str!("../published/ollama-text.sse"), "Hello", length, usage(17, 40, None)),
+        (
+            "ollama",
+            include_str!("../published/ollama-tool-call.sse"),
+            "{\"city\":\"Tokyo\"}",
+            complete,
+            usage(169, 15, None),
+        ),
+        ("anthropic", include_str!("../published/anthropic-text.sse"), "Hello!", complete, usage(25, 15, None)),
+        (
+            "anthropic",
+            include_str!("../published/anthropic-tool-use.sse"),
+            "Okay, let's check the weather for San Francisco, CA:{\"location\": \"San Francisco, CA\", \"unit\": \"fahrenheit\"}",
+            complete,
+            usage(472, 89, None),
+        ),
+        (
+            "anthropic",
+            include_str!("../published/anthropic-thinking.sse"),
+            "27 * 453 = 12,231",
+            complete,
+            usage(0, 0, None),
+        ),
+        ("anthropic", include_str!("../published/anthropic-refusal.sse"), "", refused, usage(20, 120, None)),
+    ];
+    for (provider, stream, text, finish, usage) in examples {
+        let dialect = if provider == "anthropic" { Dialect::Anthropic } else { Dialect::OpenAi };
+        let (reply, heard) = answer(provider, dialect, stream).await;
+        assert_eq!(reply.unwrap(), Reply { text: text.to_owned(), finish, usage }, "{provider}");
+        assert_eq!(heard, text);
+    }
+}
+
+#[tokio::test]
+async fn errors_in_the_middle_are_no_answers() {
+    let (reply, _) = answer("anthropic", Dialect::Anthropic, include_str!("../published/anthropic-error.sse")).await;
+    assert_eq!(reply.unwrap_err().code(), "E_LLM_BUSY");
+    let (reply, _) = answer("openrouter", Dialect::OpenAi, include_str!("../published/openrouter-error.sse")).await;
+    assert_eq!(reply.unwrap_err().code(), "E_LLM_CUT");
+}
