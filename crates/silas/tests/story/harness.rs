@@ -421,6 +421,11 @@ impl Line {
         Ok(line)
     }
 
+    /// For somebody at the other end who is slower than Silas.
+    pub(crate) fn be_patient(&self, patience: Duration) {
+        self.writer.set_read_timeout(Some(patience)).unwrap();
+    }
+
     pub(crate) fn send(&mut self, message: &Value) -> Result<(), Gone> {
         writeln!(self.writer, "{message}").map_err(|_| Gone)
     }

@@ -38,6 +38,7 @@ mod proving;
 mod queue;
 mod reach;
 mod reads;
+mod real_model;
 mod rehearsing;
 mod resting;
 mod revocation;
