@@ -167,6 +167,8 @@ impl Stream {
                 (chronicle::Sender::Silas, Taint::External) => ("silas", injection::fenced(&text)),
                 (chronicle::Sender::Silas, _) => ("silas", text),
             };
+            // No line but the first may look like the beginning of somebody else's words.
+            let text = text.replace('\n', "\n  ");
             let Some(rest) = left.checked_sub(count_tokens(&text)) else { break };
             left = rest;
             lineage.add(entry.taint);
