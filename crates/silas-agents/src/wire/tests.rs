@@ -9,7 +9,8 @@ mod published;
 fn request(mode: Mode) -> Request {
     let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
     let shape = Shape { name: "answer", about: "Answer.", schema, mode };
-    Request { system: "S".to_owned(), user: "U".to_owned(), shape, output_tokens_max: 64 }
+    let (turns, tools) = (Vec::new(), Vec::new());
+    Request { system: "S".to_owned(), user: "U".to_owned(), turns, tools, shape, output_tokens_max: 64 }
 }
 
 fn body_for(name: &str, mode: Mode) -> Value {

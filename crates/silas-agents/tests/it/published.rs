@@ -2,17 +2,29 @@
 
 use crate::world::{World, short};
 use scripted_model::{Act, Dialect, Script};
-use serde_json::json;
-use silas_agents::{Error, Finish, Mode, Reply, Request, Shape, Usage};
+use serde_json::{Value, json};
+use silas_agents::{Error, Finish, Mode, Offer, Reply, Request, Shape, ToolCall, Usage};
 use silas_core::model::ModelName;
 
-async fn answer(provider: &str, dialect: Dialect, stream: &str) -> (Result<Reply, Error>, String) {
+fn schema() -> Value {
+    json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false })
+}
+
+async fn answer(provider: &str, tools: &[&str], stream: &str) -> (Result<Reply, Error>, String) {
+    let dialect = if provider == "anthropic" { Dialect::Anthropic } else { Dialect::OpenAi };
     let mut world = World::of(Script::new(dialect, [Act::Garbage(stream.to_owned())]), short());
     world.name = ModelName::parse(&format!("{provider}:test@{}", world.server.url())).unwrap();
     let model = world.minds.model(&world.name, None).unwrap();
-    let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
-    let shape = Shape { name: "answer", about: "Answer.", schema, mode: Mode::JsonSchema };
-    let request = Request { system: "S".to_owned(), user: "U".to_owned(), shape, output_tokens_max: 64 };
+    let shape = Shape { name: "answer", about: "Answer.", schema: schema(), mode: Mode::JsonSchema };
+    let offer = |name: &&str| Offer { name: (*name).to_owned(), about: "A tool.".to_owned(), schema: schema() };
+    let request = Request {
+        system: "S".to_owned(),
+        user: "U".to_owned(),
+        turns: Vec::new(),
+        tools: tools.iter().map(offer).collect(),
+        shape,
+        output_tokens_max: 64,
+    };
     let mut heard = String::new();
     let reply = model.call(&request, &mut |piece| heard.push_str(piece)).await;
     assert_eq!(world.server.faults(), Vec::<String>::new());
@@ -68,17 +80,35 @@ async fn each_provider_is_heard_as_it_speaks() {
         ("anthropic", include_str!("../published/anthropic-refusal.sse"), "", refused, usage(20, 120, None)),
     ];
     for (provider, stream, text, finish, usage) in examples {
-        let dialect = if provider == "anthropic" { Dialect::Anthropic } else { Dialect::OpenAi };
-        let (reply, heard) = answer(provider, dialect, stream).await;
-        assert_eq!(reply.unwrap(), Reply { text: text.to_owned(), finish, usage }, "{provider}");
+        let (reply, heard) = answer(provider, &[], stream).await;
+        assert_eq!(reply.unwrap(), Reply { text: text.to_owned(), calls: Vec::new(), finish, usage }, "{provider}");
         assert_eq!(heard, text);
     }
 }
 
 #[tokio::test]
+async fn each_provider_is_understood_when_it_calls_a_tool() {
+    for (provider, stream, text, arguments) in [
+        ("openai", include_str!("../published/openai-tool-call.sse"), "", "{\"location\":\"Paris, France\"}"),
+        ("ollama", include_str!("../published/ollama-tool-call.sse"), "", "{\"city\":\"Tokyo\"}"),
+        (
+            "anthropic",
+            include_str!("../published/anthropic-tool-use.sse"),
+            "Okay, let's check the weather for San Francisco, CA:",
+            "{\"location\": \"San Francisco, CA\", \"unit\": \"fahrenheit\"}",
+        ),
+    ] {
+        let (reply, _) = answer(provider, &["get_weather"], stream).await;
+        let reply = reply.unwrap();
+        let call = ToolCall { name: "get_weather".to_owned(), arguments: arguments.to_owned() };
+        assert_eq!((reply.text.as_str(), reply.calls), (text, vec![call]), "{provider}");
+    }
+}
+
+#[tokio::test]
 async fn errors_in_the_middle_are_no_answers() {
-    let (reply, _) = answer("anthropic", Dialect::Anthropic, include_str!("../published/anthropic-error.sse")).await;
+    let (reply, _) = answer("anthropic", &[], include_str!("../published/anthropic-error.sse")).await;
     assert_eq!(reply.unwrap_err().code(), "E_LLM_BUSY");
-    let (reply, _) = answer("openrouter", Dialect::OpenAi, include_str!("../published/openrouter-error.sse")).await;
+    let (reply, _) = answer("openrouter", &[], include_str!("../published/openrouter-error.sse")).await;
     assert_eq!(reply.unwrap_err().code(), "E_LLM_CUT");
 }

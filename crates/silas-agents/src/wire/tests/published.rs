@@ -27,6 +27,12 @@ fn pieces(pieces: &[&str]) -> Vec<Event> {
     pieces.iter().map(|piece| Event::Piece((*piece).to_owned())).collect()
 }
 
+fn call(at: u64, name: &str, arguments: &[&str]) -> Vec<Event> {
+    let begins = Event::Call { at, name: name.to_owned() };
+    let more = arguments.iter().map(|piece| Event::Arguments { at, piece: (*piece).to_owned() });
+    [begins].into_iter().chain(more).collect()
+}
+
 fn used(input_tokens: u64, output_tokens: u64) -> Event {
     Event::Used(Usage { input_tokens, output_tokens, microusd: None })
 }
@@ -59,7 +65,7 @@ fn openai() {
     expected.extend([Event::Finished(Finish::Complete), used(19, 10), Event::End]);
     check(Provider::Openai, "openai-text.sse", &expected);
 
-    let mut expected = pieces(&["{\"", "location", "\":\"", "Paris", ",", " France", "\"}"]);
+    let mut expected = call(0, "get_weather", &["{\"", "location", "\":\"", "Paris", ",", " France", "\"}"]);
     expected.extend([Event::Finished(Finish::Complete), Event::End]);
     check(Provider::Openai, "openai-tool-call.sse", &expected);
     assert_eq!(reason(example("openai-error.json")), "Incorrect API key provided");
@@ -72,12 +78,11 @@ fn anthropic() {
     expected.extend([used(0, 15), Event::Finished(Finish::Complete), Event::End]);
     check(Provider::Anthropic, "anthropic-text.sse", &expected);
 
-    // What it says before the call and the arguments of the call are one text; the object in it is what counts.
     let mut expected = vec![used(472, 2)];
     let said = ["Okay", ",", " let", "'s", " check", " the", " weather", " for", " San", " Francisco", ",", " CA", ":"];
     expected.extend(pieces(&said));
     let arguments = ["{\"location\":", " \"San", " Francisc", "o,", " CA\"", ", ", "\"unit\": \"fah", "renheit\"}"];
-    expected.extend(pieces(&arguments));
+    expected.extend(call(1, "get_weather", &arguments));
     expected.extend([used(0, 89), Event::Finished(Finish::Complete), Event::End]);
     check(Provider::Anthropic, "anthropic-tool-use.sse", &expected);
 
@@ -107,7 +112,7 @@ fn ollama() {
     let mut expected = pieces(&["Hello"]);
     expected.extend([Event::Finished(Finish::Length), used(17, 40), Event::End]);
     check(Provider::Ollama, "ollama-text.sse", &expected);
-    let mut expected = pieces(&["{\"city\":\"Tokyo\"}"]);
+    let mut expected = call(0, "get_weather", &["{\"city\":\"Tokyo\"}"]);
     expected.extend([Event::Finished(Finish::Complete), used(169, 15), Event::End]);
     check(Provider::Ollama, "ollama-tool-call.sse", &expected);
 }

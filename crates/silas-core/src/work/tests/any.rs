@@ -208,6 +208,7 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             secrets,
             callback_port,
             commits: n_words % 2 == 0,
+            executor: None,
             restores: (n_words % 3 == 0).then(|| ExecutionId::parse("exec-earlier").unwrap()),
             toolchains,
             on_failure,
