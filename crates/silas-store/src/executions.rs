@@ -77,6 +77,12 @@ pub fn set_state(tx: &mut Tx<'_>, execution: &ExecutionId, to: ExecutionState, a
     Ok(n_changed == 1)
 }
 
+/// Whether anything was ever begun.
+pub fn is_any(tx: &ReadTx<'_>) -> Result<bool, Error> {
+    let one = tx.query_one("SELECT 1 FROM executions LIMIT 1", params![], |row| Ok(row.get::<_, u32>(0)?))?;
+    Ok(one.is_some())
+}
+
 /// How many results wait for a decision.
 pub fn count_waiting(tx: &ReadTx<'_>) -> Result<u32, Error> {
     let n = tx.query_one("SELECT count(*) FROM executions WHERE state = 'rehearsed'", params![], |row| {

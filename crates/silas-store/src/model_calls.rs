@@ -91,6 +91,27 @@ pub fn spent(tx: &ReadTx<'_>, period: &Period) -> Result<u64, Error> {
     one(tx, sql, period)
 }
 
+/// What all calls came to, as far as they are kept. One that was never settled counts with its reserve and without tokens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    pub calls: u64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub microusd: u64,
+}
+
+pub fn totals(tx: &ReadTx<'_>) -> Result<Totals, Error> {
+    let sql =
+        "SELECT count(*) AS calls, COALESCE(SUM(input_tokens), 0) AS input, COALESCE(SUM(output_tokens), 0) AS output,
+            COALESCE(SUM(COALESCE(cost, reserved)), 0) AS microusd FROM model_calls";
+    let found = tx.query_one(sql, params![], |row| {
+        let n = |name: &str| Ok::<u64, Error>(u64::try_from(row.get::<_, i64>(name)?).unwrap_or(0));
+        let (calls, microusd) = (n("calls")?, n("microusd")?);
+        Ok(Totals { calls, input_tokens: n("input")?, output_tokens: n("output")?, microusd })
+    })?;
+    Ok(found.unwrap_or_default())
+}
+
 /// What the owner added to a day or a month.
 pub fn extended(tx: &ReadTx<'_>, period: &Period) -> Result<u64, Error> {
     one(tx, "SELECT COALESCE(SUM(microusd), 0) AS spent FROM budget_extensions WHERE period = ?1", period)

@@ -248,6 +248,23 @@ fn grouped(values: &BTreeMap<&'static str, Value>) -> Value {
 }
 
 impl Loaded {
+    /// What was set in these groups, as variables for another Silas.
+    pub(crate) fn as_variables(&self, groups: &[&str]) -> Vec<(String, String)> {
+        let wanted = |(key, origin): &&(&'static str, Origin)| {
+            let is_in = |group: &&str| key.strip_prefix(*group).is_some_and(|rest| rest.starts_with('.'));
+            *origin != Origin::Default && groups.iter().any(|group| is_in(&group))
+        };
+        let variable = |(key, _): &(&'static str, Origin)| {
+            let text = match self.values.get(key)? {
+                Value::Null => return None,
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            Some((format!("SILAS__{}", key.to_uppercase().replace('.', "__")), text))
+        };
+        self.origin.iter().filter(wanted).filter_map(variable).collect()
+    }
+
     /// One line for each setting: `key = value  (from …)`. Secrets are not shown.
     pub(crate) fn render(&self) -> String {
         let line = |(key, origin): &(&'static str, Origin)| {

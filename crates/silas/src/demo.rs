@@ -6,13 +6,14 @@
 
 use crate::home::Home;
 use crate::terminal::{self, Line};
-use anyhow::{Context, Result, bail};
+use crate::throwaway::{Place, Server};
+use anyhow::{Result, bail};
 use clap::Args;
 use silas_core::card::{Card, CardKind, Press};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
+use std::time::Instant;
 
 #[derive(Args, Default)]
 pub(crate) struct DemoArgs {
@@ -46,15 +47,15 @@ const PATCH: &str = r#"--- a/tides.sh
 +TZ="CET-1CEST,M3.5.0,M10.5.0/3" date -d "$1 UTC" "+high water %H:%M"
 "#;
 
-/// How long the server may take to come up.
-const START_SECS: u64 = 20;
-
 pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
-    let place = Place::make(args.keep.as_deref())?;
+    let place = match &args.keep {
+        Some(path) => Place::kept(path)?,
+        None => Place::temporary("demo")?,
+    };
     let repository = place.path.join("tidepool");
     write_repository(&repository)?;
     let home = Home { path: place.path.join("data") };
-    let server = Server::start(&home)?;
+    let server = Server::start(&home, &[])?;
     let outcome = play(&home, &repository);
     drop(server);
     let code = outcome?;
@@ -163,71 +164,4 @@ fn write_repository(directory: &Path) -> Result<()> {
         fs::write(directory.join(name), text)?;
     }
     Ok(())
-}
-
-/// Where the demo lives: a temporary directory that goes with it, or the one to keep.
-struct Place {
-    path: PathBuf,
-    is_temporary: bool,
-}
-
-impl Place {
-    fn make(keep: Option<&Path>) -> Result<Self> {
-        let path = match keep {
-            Some(path) if path.exists() && fs::read_dir(path)?.next().is_some() => {
-                bail!("{} is not empty. Name a new directory.", path.display())
-            }
-            Some(path) => path.to_owned(),
-            None => std::env::temp_dir().join(format!("silas-demo-{}", std::process::id())),
-        };
-        fs::create_dir_all(&path).with_context(|| format!("{} cannot be made.", path.display()))?;
-        Ok(Place { path: path.canonicalize()?, is_temporary: keep.is_none() })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if self.is_temporary {
-            // Nothing of the owner's is in there; a leftover in the temporary directory hurts nobody.
-            let _leftover = fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
-struct Server(Child);
-
-impl Server {
-    fn start(home: &Home) -> Result<Self> {
-        let this = std::env::current_exe()?;
-        let child = Command::new(this)
-            .args(["start", "--port", "0", "--quiet", "--data-dir"])
-            .arg(&home.path)
-            .current_dir("/")
-            // Nothing of the owner's is touched, their keyring included.
-            .env("SILAS__KEYS__KEYRING", "false")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .context("The demo's server cannot be started.")?;
-        let mut server = Server(child);
-        let socket = silas_web::control::path(&home.path);
-        let until = Instant::now() + Duration::from_secs(START_SECS);
-        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
-            if let Some(status) = server.0.try_wait()? {
-                bail!("The demo's server ended with {status}.");
-            }
-            if Instant::now() > until {
-                bail!("The demo's server did not come up in {START_SECS} seconds.");
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(server)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _already_gone = self.0.kill();
-        let _already_gone = self.0.wait();
-    }
 }

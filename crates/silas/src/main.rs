@@ -9,6 +9,7 @@ mod config;
 mod demo;
 mod device_commands;
 mod doctor;
+mod eval;
 mod exit;
 mod forget_command;
 mod grant_commands;
@@ -31,6 +32,7 @@ mod session_commands;
 mod start;
 mod task_commands;
 mod terminal;
+mod throwaway;
 mod tls_commands;
 mod wire;
 mod work_commands;
@@ -164,6 +166,8 @@ enum Command {
     /// Choose the models that Silas may ask, test them, and see what they cost.
     #[command(subcommand)]
     Model(model_commands::ModelCommand),
+    /// Measure a model: have it do thirty small tasks with checks, in a Silas of its own, and see what it solves and costs.
+    Eval(eval::EvalArgs),
     /// See what could not be done and was put aside, and have it tried again.
     #[command(subcommand)]
     Queue(queue_commands::QueueCommand),
@@ -228,6 +232,7 @@ fn main() -> ExitCode {
         Command::Start(start) => start::run(&start, args.data_dir, args.config),
         Command::Init => start::init(args.data_dir, args.config),
         Command::Demo(demo) => demo::run(&demo),
+        Command::Eval(eval) => eval::run(&eval, args.data_dir, args.config.as_deref()),
         Command::Completions { shell } => completions(shell),
         Command::Config(ConfigCommand::Check) => start::config_check(args.config.as_deref()),
         Command::Config(ConfigCommand::Show) => start::config_show(args.config.as_deref()),

@@ -116,7 +116,7 @@ fn grant(args: &AddArgs) -> Result<ModelGrant> {
 }
 
 /// `0.25/2.00`, exactly: prices are compared and added, so no float is between.
-fn parse_price(text: &str) -> Result<Price> {
+pub(crate) fn parse_price(text: &str) -> Result<Price> {
     let (input, output) = text.split_once('/').context("Write two prices, as 0.25/2.00.")?;
     Ok(Price { input: parse_dollars(input)?, output: parse_dollars(output)? })
 }
@@ -158,7 +158,7 @@ fn add(home: &Home, line: &mut Line<'_>, args: &AddArgs, grant: &ModelGrant) -> 
 }
 
 /// One line from whoever is there; anything but a yes is a no.
-fn agrees() -> Result<bool> {
+pub(crate) fn agrees() -> Result<bool> {
     if std::io::stdin().is_terminal() {
         print!("\nAgree? [y/N] ");
         std::io::stdout().flush()?;
@@ -198,7 +198,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn models(line: &mut Line<'_>) -> Result<ModelsView> {
+pub(crate) fn models(line: &mut Line<'_>) -> Result<ModelsView> {
     line.send(&json!({ "type": "models" }))?;
     let answer = line.wait_for(|message| message["type"] == "models")?;
     Ok(serde_json::from_value(answer["models"].clone())?)

@@ -19,6 +19,7 @@ use silas_runtime::Words;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 /// An open control socket with the state that the server last told.
 pub(crate) struct Line<'h> {
@@ -47,6 +48,17 @@ impl<'h> Line<'h> {
         let mut line = Line { home, writer, reader, snapshot, cards, n_more_cards: 0, passphrase, work, n_told };
         line.wait_for(|message| message["type"] == "welcome")?;
         Ok(line)
+    }
+
+    /// How long the next message may take; after that, waiting for it fails.
+    pub(crate) fn wait_at_most(&self, patience: Duration) -> Result<()> {
+        // No time at all would mean to wait for ever.
+        Ok(self.writer.set_read_timeout(Some(patience.max(Duration::from_millis(1))))?)
+    }
+
+    /// What ends this line from elsewhere: shutting it down.
+    pub(crate) fn cord(&self) -> Result<UnixStream> {
+        Ok(self.writer.try_clone()?)
     }
 
     pub(crate) fn send(&mut self, message: &Value) -> Result<()> {
@@ -193,7 +205,7 @@ impl<'h> Line<'h> {
     }
 
     /// Signs what this button of the card offers and hands it in, without waiting for the answer.
-    pub(super) fn hand_in(&mut self, card: &Card, press: Press) -> Result<()> {
+    pub(crate) fn hand_in(&mut self, card: &Card, press: Press) -> Result<()> {
         let offer = if press == Press::Rehearse { &card.show_first } else { &card.offer };
         let offer = offer.as_ref().context("This card asks nothing.")?;
         let verdict = press.verdict().context("That decides nothing.")?;
