@@ -1,0 +1,294 @@
+//! `silas eval` against the scripted model: right solutions for some tasks, every other way to end for others, and each
+//! column of the table checked against what really happened.
+
+use crate::harness::binary;
+use scripted_model::{Act, Dialect, Script, Server};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn to_planner() -> Act {
+    Act::Says(
+        json!({
+            "route": "planner", "reason": "files change", "interaction_register": "execution",
+            "interaction_mode": "act_and_report", "context_profile": "coding", "continuation_of": null, "response": null,
+        })
+        .to_string(),
+    )
+}
+
+fn words(message: &str) -> Act {
+    Act::Says(
+        json!({
+            "route": "direct", "reason": "words", "interaction_register": "status",
+            "interaction_mode": "default_and_offer", "context_profile": "conversation", "continuation_of": null,
+            "response": { "message": message },
+        })
+        .to_string(),
+    )
+}
+
+/// A plan that leaves the work to the executor; the directory is where the wish says it is.
+fn plan(check: &str) -> Act {
+    let markdown = format!(
+        "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {{}}\nverify:\n  - name: shipped check\n    run: {check}\n    expect: \
+         {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: REPOSITORY, access: write }}\n---\n\n# What to do\nWhat \
+         was wished for.\n"
+    );
+    let action = json!({
+        "action": "propose", "plan_markdown": markdown, "continuation_of": null, "interaction_mode_override": null,
+    });
+    Act::Says(json!({ "message": "I would do it.", "needs_approval": false, "plan_action": action }).to_string())
+}
+
+fn call(name: &str, arguments: Value) -> Act {
+    Act::Calls(vec![(name.to_owned(), arguments.to_string())])
+}
+
+fn shell(script: &str) -> Act {
+    call("shell_exec", json!({ "script": script, "timeout_seconds": null }))
+}
+
+fn finish() -> Act {
+    call("finish", json!({ "summary": "Done.", "artifact_refs": [], "next_steps": [] }))
+}
+
+/// The reference solution of a task as a script that writes its files.
+fn solution(task: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("eval/solutions/{task}.files"));
+    let mut script = String::new();
+    for line in fs::read_to_string(path).unwrap().lines() {
+        if let Some(path) = line.strip_prefix("-- ").and_then(|rest| rest.strip_suffix(" --")) {
+            if !script.is_empty() {
+                script.push_str("END_OF_FILE\n");
+            }
+            script.push_str(&format!("cat > {path} <<'END_OF_FILE'\n"));
+        } else {
+            script.push_str(line);
+            script.push('\n');
+        }
+    }
+    script + "END_OF_FILE\n"
+}
+
+const UNITTEST: &str = "python3 -m unittest -q";
+
+/// Everything that a right solution takes: routed twice, because the directory is allowed in between.
+fn solved(task: &str, check: &str) -> Vec<Act> {
+    let planned = [to_planner(), plan(check), to_planner(), plan(check)];
+    planned.into_iter().chain([shell(&solution(task)), finish()]).collect()
+}
+
+/// An owner with a home of their own, in which nothing may change.
+struct Owner {
+    dir: TempDir,
+    server: Server,
+}
+
+impl Owner {
+    fn new(acts: Vec<Act>) -> Self {
+        let server = Server::start(Script::new(Dialect::OpenAi, acts)).unwrap();
+        Owner { dir: TempDir::new().unwrap(), server }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = binary();
+        command.arg("eval").args(args).args(["--model", &format!("compatible:test@{}", self.server.url()), "--no-key"]);
+        command.env("HOME", self.path("home")).env("XDG_STATE_HOME", self.path("state"));
+        command.env("XDG_DATA_HOME", self.path("share")).env("XDG_CONFIG_HOME", self.path("config"));
+        command.env("TMPDIR", self.path("tmp"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn eval(&self, args: &[&str]) -> (i32, String, String) {
+        let output = self.command(args).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    }
+
+    /// What is left: nothing in the temporary directory, and of the owner's only what was spent.
+    fn assert_nothing_else_is_left(&self) {
+        assert_eq!(files(&self.path("tmp")), Vec::<String>::new());
+        for own in ["home", "share", "config"] {
+            assert_eq!(files(&self.path(own)), Vec::<String>::new(), "{own}");
+        }
+        let state = files(&self.path("state"));
+        assert!(state.iter().all(|path| path.ends_with("silas/eval.json")), "{state:?}");
+    }
+}
+
+fn files(dir: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(files(&path));
+        } else {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+fn row<'a>(found: &'a Value, task: &str) -> &'a Value {
+    found["tasks"].as_array().unwrap().iter().find(|row| row["task"] == task).unwrap()
+}
+
+#[test]
+fn every_column_is_what_happened() {
+    let mut acts = solved("intervals", UNITTEST);
+    // Says that it is done without having done anything, in each attempt.
+    acts.extend([to_planner(), plan(UNITTEST), to_planner(), plan(UNITTEST)]);
+    acts.extend((0..5).map(|_| finish()));
+    // Only talks.
+    acts.push(words("I would rather talk about money."));
+    // Solved, by a check of its own that proves nothing: it was green before.
+    acts.extend([to_planner(), plan("true"), to_planner(), plan("true"), shell(&solution("retries")), finish()]);
+    // Solved after a first try that failed.
+    let mut twice = solved("slugs", UNITTEST);
+    twice.insert(4, shell("echo 'def slug(title): return title' > slug.py"));
+    twice.insert(5, finish());
+    acts.extend(twice);
+    // Twice in no form at all.
+    acts.extend([Act::Says("what?".to_owned()), Act::Says("what?".to_owned())]);
+    let owner = Owner::new(acts);
+    let names = ["intervals", "leap-years", "money", "retries", "slugs", "unique-in-order"];
+    let mut args = vec!["--yes", "--json", "--price", "1/1"];
+    args.extend(names.iter().flat_map(|name| ["--only", name]));
+    let (code, out, err) = owner.eval(&args);
+    assert_eq!(code, 0, "{err}");
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(owner.server.faults(), Vec::<String>::new());
+    assert_eq!((&found["is_whole"], &found["stopped_because"]), (&json!(true), &Value::Null));
+    assert_eq!(found["tasks"].as_array().unwrap().iter().map(|row| row["task"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    let seen = |task: &str| {
+        let row = row(&found, task);
+        let is = |name: &str| row[name].as_bool().unwrap();
+        let n = |name: &str| row[name].as_u64().unwrap();
+        (is("solved"), is("proven"), n("cards"), n("questions"), row["end"].as_str().unwrap().to_owned())
+    };
+    let end = str::to_owned;
+    assert_eq!(seen("intervals"), (true, true, 1, 6, end("applied")), "{err}");
+    assert_eq!(seen("leap-years"), (false, false, 0, 9, end("not_applied")), "{err}");
+    assert_eq!(seen("money"), (false, false, 0, 1, end("words")), "{err}");
+    assert_eq!(row(&found, "money")["note"], "I would rather talk about money.");
+    assert!(!seen("retries").1, "{err}");
+    assert_eq!(seen("slugs"), (true, true, 1, 8, end("applied")), "{err}");
+    assert_eq!(seen("unique-in-order"), (false, false, 0, 2, end("words")), "{err}");
+
+    // A dollar for a million tokens: each costs a micro-dollar. The server counts what it was asked.
+    let sum = &found["sum"];
+    let total = |name: &str| found["tasks"].as_array().unwrap().iter().map(|row| row[name].as_u64().unwrap()).sum::<u64>();
+    for name in ["cards", "questions", "input_tokens", "output_tokens", "microusd", "millis"] {
+        assert_eq!(sum[name].as_u64().unwrap(), total(name), "{name}");
+    }
+    assert_eq!(total("microusd"), total("input_tokens") + total("output_tokens"));
+    assert_eq!(total("questions"), owner.server.asked().len() as u64);
+    let sent: usize = owner.server.asked().iter().map(|asked| asked.text.len() / 4).sum();
+    assert_eq!(total("input_tokens"), sent as u64);
+    assert_eq!((&sum["tasks"], &sum["solved"].as_u64().unwrap() >= &2), (&json!(6), true));
+    assert!(found["models"]["executor"].as_str().unwrap().starts_with("compatible:test@"));
+    // Of the owner's own conversation, name and place nothing was sent.
+    for asked in owner.server.asked() {
+        assert!(!asked.text.contains(owner.path("home").to_str().unwrap()));
+    }
+    let spent: Value = serde_json::from_str(&fs::read_to_string(owner.path("state").join("silas/eval.json")).unwrap()).unwrap();
+    assert!(spent.as_object().unwrap().values().all(|value| value.as_u64() == Some(total("microusd"))), "{spent}");
+    owner.assert_nothing_else_is_left();
+}
+
+#[test]
+fn a_table_says_the_same_in_words() {
+    let mut acts = solved("intervals", UNITTEST);
+    acts.push(words("No."));
+    let owner = Owner::new(acts);
+    let (code, out, err) = owner.eval(&["--yes", "--only", "intervals", "--only", "money", "--price", "1/1"]);
+    assert_eq!(code, 0, "{err}");
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].starts_with("task ") && lines[0].contains("proven"), "{out}");
+    assert!(lines[1].starts_with("intervals ") && lines[1].contains(" yes     yes     1 "), "{out}");
+    assert!(lines[2].starts_with("money ") && lines[2].contains(" no      no      0 "), "{out}");
+    assert_eq!(lines[3], "  words: No.");
+    assert!(lines[4].starts_with("2 tasks ") && lines[4].contains(" 1       1       1 "), "{out}");
+    assert!(err.contains("approved by themselves") && err.contains("nothing of yours is read or touched"), "{err}");
+}
+
+/// The caps are the owner's, and what is spent counts for the next eval of the day.
+#[test]
+fn no_more_is_spent_than_the_caps_allow() {
+    let owner = Owner::new(vec![words("No.")]);
+    let two = ["--yes", "--json", "--only", "intervals", "--only", "money"];
+    // Without a price each question is expensive: not even one fits into a cent.
+    let (code, out, err) = owner.eval(&[&two[..], &["--cap", "1"]].concat());
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 1 && err.contains("the spending cap is reached"), "{err}");
+    assert_eq!((&found["is_whole"], found["tasks"].as_array().unwrap().len()), (&json!(false), 1));
+    assert_eq!(row(&found, "intervals")["end"], "over_cap");
+    assert!(owner.server.asked().is_empty(), "nothing is sent that cannot be paid for");
+
+    // An answer that claims to have used a lot: it is believed, and the second task is not begun.
+    owner.server.now_says([Act::Claims(answer("No."), Some((60_000, 1_000_000)))]);
+    let (code, out, _) = owner.eval(&[&two[..], &["--price", "1/1", "--cap", "100"]].concat());
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, found["tasks"].as_array().unwrap().len(), owner.server.asked().len()), (1, 1, 1));
+    assert_eq!(found["sum"]["microusd"], 1_060_000);
+
+    // The day's own cap is two dollars, and the next eval knows what the first one spent.
+    let (_, _, err) = owner.eval(&[&two[..], &["--price", "1/1"]].concat());
+    assert!(err.contains("At most $0.94 is spent"), "{err}");
+    owner.assert_nothing_else_is_left();
+}
+
+fn answer(message: &str) -> String {
+    let Act::Says(text) = words(message) else { unreachable!() };
+    text
+}
+
+#[test]
+fn an_interrupt_ends_it_with_what_was_found_so_far() {
+    let mut acts = solved("intervals", UNITTEST);
+    acts.push(Act::Silence);
+    let owner = Owner::new(acts);
+    let mut command = owner.command(&["--yes", "--json", "--only", "intervals", "--only", "money", "--only", "slugs"]);
+    let child = command.args(["--price", "1/1"]).spawn().unwrap();
+    let until = Instant::now() + PATIENCE;
+    while owner.server.asked().len() < 7 {
+        assert!(Instant::now() < until, "the second task was never asked about");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && err.contains("interrupted"), "{err}");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ends: Vec<&str> = found["tasks"].as_array().unwrap().iter().map(|row| row["end"].as_str().unwrap()).collect();
+    assert_eq!(ends, ["applied", "interrupted"]);
+    assert_eq!(row(&found, "intervals")["proven"], true);
+    owner.assert_nothing_else_is_left();
+}
+
+#[test]
+fn nobody_who_did_not_agree_pays() {
+    let owner = Owner::new(vec![words("No.")]);
+    let (code, _, err) = owner.eval(&[]);
+    assert!(code == 1 && err.contains("30 tasks") && err.contains("Nothing was sent"), "{err}");
+    assert!(owner.server.asked().is_empty());
+    let (code, out, _) = owner.eval(&["--list"]);
+    assert_eq!((code, out.lines().count()), (0, 30));
+    let (code, _, err) = owner.eval(&["--yes", "--only", "nothing-like-it"]);
+    assert!(code == 1 && err.contains("There is no task"), "{err}");
+    owner.assert_nothing_else_is_left();
+}
