@@ -137,7 +137,8 @@ impl<R: Script> Dialogue<'_, R> {
             if n_unusable >= UNUSABLE_MAX {
                 return Ok(Ended::GaveUp(Why::Form(why)));
             }
-            let note = format!("[SCHEMA VALIDATION ERROR]\n{why}\nCall a tool, or give your answer by calling {}.", T::NAME);
+            let note =
+                format!("[SCHEMA VALIDATION ERROR]\n{why}\nCall a tool, or give your answer by calling {}.", T::NAME);
             let results = reply.calls.iter().map(|_| "Not taken.".to_owned()).collect();
             turns.push(Turn { text: reply.text, calls: reply.calls, results, note: Some(note) });
         }
@@ -235,6 +236,7 @@ fn answer<T: Shaped>(reply: &Reply) -> Answer<T> {
         // Whoever cannot be made to call something may say the same in words.
         (Finish::Complete, []) => match value_in(&reply.text) {
             Ok(value) => Answer::Given(value),
+            Err(why) if reply.text.contains('{') => Answer::Not(why),
             Err(_) => Answer::Not("nothing was called".to_owned()),
         },
         (Finish::Complete, _) => Answer::Calls,

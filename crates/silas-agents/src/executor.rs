@@ -33,9 +33,14 @@ impl Shaped for ExecutorAgentOutput {
         }
         for (name, entries) in [("artifact_refs", &self.artifact_refs), ("next_steps", &self.next_steps)] {
             if entries.len() > ENTRIES_MAX || entries.iter().any(|entry| entry.chars().count() > ENTRY_CHARS_MAX) {
-                return Err(format!("`{name}` has at most {ENTRIES_MAX} entries of at most {ENTRY_CHARS_MAX} characters"));
+                return Err(format!(
+                    "`{name}` has at most {ENTRIES_MAX} entries of at most {ENTRY_CHARS_MAX} characters"
+                ));
             }
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

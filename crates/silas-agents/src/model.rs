@@ -88,11 +88,8 @@ impl Request {
     /// Everything that is sent, in bytes: no tokeniser makes more tokens of it than that.
     pub fn n_bytes(&self) -> u64 {
         let schema = self.shape.schema.to_string().len() + self.shape.name.len() + self.shape.about.len();
-        let offers: usize = self
-            .tools
-            .iter()
-            .map(|offer| offer.name.len() + offer.about.len() + offer.schema.to_string().len())
-            .sum();
+        let offers: usize =
+            self.tools.iter().map(|offer| offer.name.len() + offer.about.len() + offer.schema.to_string().len()).sum();
         (self.system.len() + self.user.len() + self.said().len() + schema + offers) as u64
     }
 

@@ -66,7 +66,12 @@ impl Model for ScriptedModel {
     fn call<'a>(&'a self, request: &'a Request, told: &'a mut (dyn FnMut(&str) + Send)) -> Answering<'a> {
         Box::pin(async move {
             let honest = |text: &str| Usage {
-                input_tokens: silas_core::model::count_tokens(&format!("{}{}{}", request.system, request.user, request.said())),
+                input_tokens: silas_core::model::count_tokens(&format!(
+                    "{}{}{}",
+                    request.system,
+                    request.user,
+                    request.said()
+                )),
                 output_tokens: silas_core::model::count_tokens(text),
                 microusd: None,
             };

@@ -97,29 +97,21 @@ pub fn admit(call: Call<'_>, policy: &Policy<'_>) -> Result<Projected, Refusal> 
 /// What each role needs to know, under this version of the policy. `[]` stands for every element of a list.
 pub fn allowlist(role: Role) -> &'static [&'static str] {
     match role {
-        Role::Proxy => &[
+        Role::Proxy => {
+            &["date", "understood[]", "history[].who", "history[].text", "wish", "results[].tool", "results[].text"]
+        }
+        Role::Planner => &[
             "date",
-            "understood[]",
+            "directories[]",
             "history[].who",
             "history[].text",
             "wish",
+            "reason",
+            "continuation_of",
+            "has_executor",
             "results[].tool",
             "results[].text",
         ],
-        Role::Planner => {
-            &[
-                "date",
-                "directories[]",
-                "history[].who",
-                "history[].text",
-                "wish",
-                "reason",
-                "continuation_of",
-                "has_executor",
-                "results[].tool",
-                "results[].text",
-            ]
-        }
         Role::Executor => &[
             "date",
             "briefing",

@@ -136,7 +136,11 @@ impl Stream {
         // Agreed is what is sent today, whatever the one who asks believes.
         let grant = ModelGrant::new(wanted.model, wanted.roles, wanted.key, wanted.price);
         if grant.roles.is_empty() {
-            return Err(Trouble::new("E_CFG_MODEL", "A model needs something to do.", "Name proxy, planner, executor or all of them."));
+            return Err(Trouble::new(
+                "E_CFG_MODEL",
+                "A model needs something to do.",
+                "Name proxy, planner, executor or all of them.",
+            ));
         }
         if self.options.models.local_only && !grant.model.is_local() {
             return Err(Trouble::new(

@@ -17,9 +17,10 @@ pub(super) fn body(model: &str, request: &Request) -> Value {
     let shape = &request.shape;
     match shape.mode {
         mode if !request.tools.is_empty() => {
-            let offered = request.tools.iter().map(|offer| {
-                json!({ "name": offer.name, "description": offer.about, "input_schema": offer.schema })
-            });
+            let offered = request
+                .tools
+                .iter()
+                .map(|offer| json!({ "name": offer.name, "description": offer.about, "input_schema": offer.schema }));
             let answer = json!({ "name": shape.name, "description": shape.about, "input_schema": shape.schema });
             body["tools"] = Value::Array(offered.chain([answer]).collect());
             body["tool_choice"] = json!({ "type": if mode == Mode::Prose { "auto" } else { "any" } });
@@ -55,7 +56,8 @@ fn messages(request: &Request) -> Value {
         let said: Vec<Value> = said.into_iter().chain(calls).collect();
         messages.push(json!({ "role": "assistant", "content": said }));
         let heard = turn.results.iter().enumerate();
-        let heard = heard.map(|(i, text)| json!({ "type": "tool_result", "tool_use_id": call_id(n, i), "content": text }));
+        let heard =
+            heard.map(|(i, text)| json!({ "type": "tool_result", "tool_use_id": call_id(n, i), "content": text }));
         let heard: Vec<Value> = heard.chain(turn.note.as_deref().map(text)).collect();
         messages.push(json!({ "role": "user", "content": heard }));
     }
@@ -71,9 +73,7 @@ pub(super) fn events(data: &str) -> Option<Vec<Event>> {
             let at = event["index"].as_u64().unwrap_or(0);
             let heard = match delta["type"].as_str()? {
                 "text_delta" => Some(Event::Piece(delta["text"].as_str()?.to_owned())),
-                "input_json_delta" => {
-                    Some(Event::Arguments { at, piece: delta["partial_json"].as_str()?.to_owned() })
-                }
+                "input_json_delta" => Some(Event::Arguments { at, piece: delta["partial_json"].as_str()?.to_owned() }),
                 // What it thinks to itself, and kinds that come later.
                 _ => None,
             };

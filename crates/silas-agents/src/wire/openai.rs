@@ -16,9 +16,7 @@ pub(super) fn body(provider: Provider, model: &str, request: &Request) -> Value 
     let limit = if provider == Provider::Openai { "max_completion_tokens" } else { "max_tokens" };
     body[limit] = json!(request.output_tokens_max);
     let shape = &request.shape;
-    let function = |name: &str, about: &str, schema: &Value| {
-        json!({ "type": "function", "function": { "name": name, "description": about, "parameters": schema } })
-    };
+    let function = |name: &str, about: &str, schema: &Value| json!({ "type": "function", "function": { "name": name, "description": about, "parameters": schema } });
     match shape.mode {
         mode if !request.tools.is_empty() => {
             let offered = request.tools.iter().map(|offer| function(&offer.name, &offer.about, &offer.schema));
@@ -65,7 +63,8 @@ fn messages(request: &Request) -> Value {
         }
         messages.push(said);
         let heard = turn.results.iter().enumerate();
-        messages.extend(heard.map(|(i, text)| json!({ "role": "tool", "tool_call_id": call_id(n, i), "content": text })));
+        messages
+            .extend(heard.map(|(i, text)| json!({ "role": "tool", "tool_call_id": call_id(n, i), "content": text })));
         messages.extend(turn.note.iter().map(|note| json!({ "role": "user", "content": note })));
     }
     Value::Array(messages)

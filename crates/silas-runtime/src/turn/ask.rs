@@ -126,8 +126,10 @@ impl Stream {
         let same = |other: &Role| self.assigned(grants, *other).is_some_and(|a| a.model == assigned.model);
         let roles = Role::ALL.into_iter().filter(same).collect();
         let grant = ModelGrant::new(assigned.model.clone(), roles, assigned.key.clone(), None);
-        let say =
-            format!("{} The card in Review asks you; your message waits for it.", spending::not_agreed(&assigned.model));
+        let say = format!(
+            "{} The card in Review asks you; your message waits for it.",
+            spending::not_agreed(&assigned.model)
+        );
         Route::propose(say, Proposal::Model(grant))
     }
 
@@ -219,7 +221,7 @@ fn unusable(why: &str) -> RouteDecision {
 }
 
 /// The day in UTC.
-pub(super) fn date(now: silas_core::Timestamp) -> String {
+pub(crate) fn date(now: silas_core::Timestamp) -> String {
     now.to_string().chars().take(10).collect()
 }
 

@@ -21,7 +21,8 @@ pub(super) fn detail(mandate: &Mandate, budget: &Budget) -> Detail {
         "Its commands have no network and no secret, whatever else the plan may reach".to_owned(),
     ];
     if let Some(model) = &mandate.model {
-        let goes = if model.is_local() { "stays on this machine".to_owned() } else { format!("goes to {}", model.host()) };
+        let goes =
+            if model.is_local() { "stays on this machine".to_owned() } else { format!("goes to {}", model.host()) };
         lines.push(format!("What it reads in the private copy {goes}"));
     }
     Detail { title: "Left to a model".to_owned(), lines }

@@ -3,17 +3,17 @@
 //!
 //! What the model says about its work is kept as its words and reaches no verdict; the checks of the workshop do that.
 
+use super::Stop;
 use super::hands::{self, Copy};
 use super::job::{Failure, Job};
 use super::moves::{Move, Progress, next_move};
 use super::record::Said;
 use super::run::{SoFar, WorkRun};
-use super::Stop;
+use crate::Trouble;
 use crate::models::Assigned;
 use crate::spending::{self, Purse, Refused};
 use crate::view::StepState;
 use crate::words::count;
-use crate::Trouble;
 use serde_json::{Value, json};
 use silas_agents::tools::{Purpose, chain};
 use silas_agents::{Asking, Break, Ended, ExecutorAgentOutput, Minds, Reply, Why};
@@ -117,7 +117,8 @@ impl Job {
 
     /// The model that the plan names, if it may still be asked.
     fn executor_of(&self, mandate: &Mandate) -> Result<(Assigned, Asking), Failure> {
-        let none = || Trouble::new("E_LLM_NONE", "The plan names no model that is set up.", "`silas model add` adds one.");
+        let none =
+            || Trouble::new("E_LLM_NONE", "The plan names no model that is set up.", "`silas model add` adds one.");
         let model = mandate.model.as_ref().ok_or_else(none).map_err(Failure::Trouble)?;
         let engine = self.stream.engine.clone();
         let grants = self.stream.store.read(move |tx| Ok(engine.models(tx)?)).wait()?;
@@ -230,7 +231,9 @@ impl Job {
                 self.record.said = Some(Said { summary: scrub::visible(&output.summary), next_steps });
                 (format!("Worked on it with {}, attempt {n}, {calls}", assigned.model.model()), StepState::Done)
             }
-            Attempted::Failed(why) => (format!("Attempt {n} ended early: {}", scrub::visible_line(&why, 100)), StepState::Failed),
+            Attempted::Failed(why) => {
+                (format!("Attempt {n} ended early: {}", scrub::visible_line(&why, 100)), StepState::Failed)
+            }
             Attempted::Exhausted(trouble) => {
                 let line = format!("Attempt {n} ended early: {}", scrub::visible_line(&trouble.to_string(), 100));
                 progress.exhausted = Some(trouble.to_string());
@@ -246,8 +249,7 @@ impl Job {
             d.verify.iter().map(|check| json!({ "name": check.name, "run": check.run.words() })).collect();
         let directories: Vec<&str> = d.directories.iter().map(|directory| directory.path.as_str()).collect();
         let red = if progress.attempts > 1 { self.record.after.as_slice() } else { &[] };
-        let failures: Vec<Value> =
-            red.iter().filter(|result| !result.passed).take(FAILURES_MAX).map(failure).collect();
+        let failures: Vec<Value> = red.iter().filter(|result| !result.passed).take(FAILURES_MAX).map(failure).collect();
         json!({
             "date": self.stream.clock.now().to_string().chars().take(10).collect::<String>(),
             "briefing": d.body,

@@ -5,6 +5,7 @@
 
 use super::job::Failure;
 use crate::Stream;
+use crate::search::WebSearch;
 use serde_json::{Value, json};
 use silas_agents::tools::{Doing, Done, Tool};
 use silas_core::check::Command;
@@ -27,6 +28,8 @@ const LINES_USUAL: i64 = 400;
 const LINES_MAX: u64 = 2_000;
 const DEPTH_MAX: u64 = 8;
 const SAID_CHARS_MAX: usize = 500;
+const SHELL: &str = "Runs a script with sh in the copy, and gives back what it printed.";
+const PYTHON: &str = "Runs a script with python3 in the copy, and gives back what it printed.";
 
 /// The open copy, used by one call at a time, and what was really run in it, in order.
 pub(super) struct Copy<'a> {
@@ -119,22 +122,19 @@ impl Tool<Failure> for TellUser<'_> {
 }
 
 /// Every tool that works in a copy. Which of them a run has is for its plan to say.
-pub(super) fn all<'a>(
-    copy: &'a Copy<'_>,
-    stream: &'a Arc<Stream>,
-    model: &str,
-) -> Vec<Box<dyn Tool<Failure> + 'a>> {
-    let in_copy = |spec: Spec, command: fn(&Value) -> Command, source: fn(&Value) -> String| -> Box<dyn Tool<Failure>> {
-        Box::new(InCopy { spec, copy, command, source })
-    };
-    vec![
+pub(super) fn all<'a>(copy: &'a Copy<'_>, stream: &'a Arc<Stream>, model: &str) -> Vec<Box<dyn Tool<Failure> + 'a>> {
+    let in_copy = |spec: Spec,
+                   command: fn(&Value) -> Command,
+                   source: fn(&Value) -> String|
+     -> Box<dyn Tool<Failure>> { Box::new(InCopy { spec, copy, command, source }) };
+    let mut tools = vec![
         in_copy(
-            script("shell_exec", "Runs a script with sh in the copy, and gives back what it printed.", "shell.exec"),
+            script("shell_exec", SHELL, "shell.exec"),
             |arguments| Command::Shell(text(arguments, "script")),
             |arguments| format!("the command `{}`", scrub::visible_line(&text(arguments, "script"), 60)),
         ),
         in_copy(
-            script("python_exec", "Runs a script with python3 in the copy, and gives back what it printed.", "python.exec"),
+            script("python_exec", PYTHON, "python.exec"),
             |arguments| Command::python(text(arguments, "script")),
             |_| "a script in Python".to_owned(),
         ),
@@ -143,7 +143,11 @@ pub(super) fn all<'a>(
             format!("the names of files in {}", scrub::visible_line(&text(arguments, "path"), 60))
         }),
         Box::new(TellUser { spec: tell_user(), stream, model: model.to_owned() }),
-    ]
+    ];
+    if let Some(search) = &stream.search {
+        tools.push(Box::new(WebSearch::new(search)));
+    }
+    tools
 }
 
 fn text(arguments: &Value, name: &str) -> String {
@@ -178,7 +182,10 @@ pub(crate) fn read_file() -> Spec {
     let schema = object(&[
         ("path", json!({ "type": "string", "minLength": 1, "maxLength": PATH_CHARS_MAX })),
         ("from_line", json!({ "type": ["integer", "null"], "minimum": 1, "maximum": 1_000_000_000 })),
-        ("lines", json!({ "type": ["integer", "null"], "minimum": 1, "maximum": LINES_MAX, "description": "null: 400" })),
+        (
+            "lines",
+            json!({ "type": ["integer", "null"], "minimum": 1, "maximum": LINES_MAX, "description": "null: 400" }),
+        ),
     ]);
     let spec = Spec::reading("read_file", "Gives back lines of a text file.", schema);
     Spec { capabilities: vec!["files.read".to_owned()], is_parallel: false, ..spec }
@@ -204,7 +211,11 @@ fn tell_user() -> Spec {
         is_reversible: false,
         is_idempotent: false,
         is_parallel: false,
-        ..Spec::reading("tell_user", "Tells the owner one sentence now. Only for what cannot wait until the end.", schema)
+        ..Spec::reading(
+            "tell_user",
+            "Tells the owner one sentence now. Only for what cannot wait until the end.",
+            schema,
+        )
     }
 }
 
@@ -218,7 +229,8 @@ fn read_command(arguments: &Value) -> Command {
 
 fn list_command(arguments: &Value) -> Command {
     let depth = arguments["depth"].as_i64().unwrap_or(2).to_string();
-    let script = "find \"$1\" -mindepth 1 -maxdepth \"$2\" -name .git -prune -o -printf '%y %9s %P\\n' | sort -k3 | head -n 500";
+    let script =
+        "find \"$1\" -mindepth 1 -maxdepth \"$2\" -name .git -prune -o -printf '%y %9s %P\\n' | sort -k3 | head -n 500";
     let words = ["/bin/sh", "-c", script, "sh"].map(str::to_owned).into_iter();
     Command::Argv(words.chain([rooted(&text(arguments, "path")), depth]).collect())
 }
@@ -227,3 +239,6 @@ fn list_command(arguments: &Value) -> Command {
 fn rooted(path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("./{path}") }
 }
+
+#[cfg(test)]
+mod tests;

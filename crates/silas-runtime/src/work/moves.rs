@@ -38,7 +38,9 @@ pub(super) fn next_move(progress: &Progress) -> Move {
         return Move::GiveUp(why.clone());
     }
     if attempts >= attempts_max {
-        return Move::GiveUp(format!("The checks were still red after {attempts} attempts, which is all the plan allows."));
+        return Move::GiveUp(format!(
+            "The checks were still red after {attempts} attempts, which is all the plan allows."
+        ));
     }
     if model_calls >= model_calls_max {
         return Move::GiveUp(format!("The model was asked {model_calls} times, which is all the plan allows."));
@@ -65,7 +67,11 @@ mod tests {
     #[test]
     fn green_ends_it_and_red_goes_on_until_something_is_used_up() {
         let check = |progress: Progress, expected: &str| {
-            assert!(format!("{:?}", next_move(&progress)).contains(expected), "{progress:?}: {:?}", next_move(&progress));
+            assert!(
+                format!("{:?}", next_move(&progress)).contains(expected),
+                "{progress:?}: {:?}",
+                next_move(&progress)
+            );
         };
         check(Progress { attempts: 0, ..progress() }, "Attempt");
         // Green before the first attempt is no result of it.

@@ -4,6 +4,7 @@
 use super::hands::TIMEOUT_SECS;
 use super::job::Failure;
 use crate::models::Assigned;
+use crate::search::may_leave;
 use crate::spending::{self, Purse};
 use crate::view::Update;
 use crate::{Stream, Trouble};
@@ -86,7 +87,8 @@ impl Run for WorkRun<'_> {
 
     /// Where a path leads is decided by the cell; here a path that cannot be meant is told apart from one that can.
     fn scope(&self, spec: &Spec, arguments: &Value) -> Result<(), String> {
-        let Some(path) = arguments["path"].as_str().filter(|_| spec.name.ends_with("_file") || spec.name.ends_with("_files"))
+        let Some(path) =
+            arguments["path"].as_str().filter(|_| spec.name.ends_with("_file") || spec.name.ends_with("_files"))
         else {
             return Ok(());
         };
@@ -131,9 +133,9 @@ impl Run for WorkRun<'_> {
     }
 
     /// The plan's own list of tools is what the owner approved. What leaves the run is judged here, with all it has seen.
-    fn authorise(&self, spec: &Spec, _arguments: &Value, _seen: &Seen) -> Verdict {
+    fn authorise(&self, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict {
         match self.mandate.has(&spec.name) {
-            true => Verdict::Allowed,
+            true => may_leave(spec, arguments, seen),
             false => Verdict::Denied("the approved plan does not name this tool".to_owned()),
         }
     }

@@ -14,6 +14,8 @@ mod evidence;
 mod files;
 mod kept;
 mod limits;
+mod look;
+mod mandate;
 mod order;
 mod pairing;
 mod power;
@@ -45,6 +47,8 @@ fn main() {
         ("commits", commits::CASES),
         ("kept", kept::CASES),
         ("limits", limits::CASES),
+        ("look", look::CASES),
+        ("mandate", mandate::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),
