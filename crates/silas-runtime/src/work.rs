@@ -32,6 +32,7 @@ mod record;
 mod run;
 mod state;
 use ending::{Ending, kept_words};
+pub(crate) use hands::{list_files, read_file};
 use job::Job;
 pub(crate) use record::WorkRecord;
 

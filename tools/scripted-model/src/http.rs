@@ -82,6 +82,11 @@ impl Answer<'_> {
                 let said: String = calls.iter().map(|(_, arguments)| arguments.as_str()).collect();
                 self.say(&dialect::calls(dialect, &calls, PIECE_CHARS, honest(&said)))
             }
+            Act::Echoes { text, put_in_for, after, before } => {
+                let found = asked.text.split_once(after).and_then(|(_, rest)| rest.split_once(before));
+                let text = text.replace(put_in_for, found.map_or("", |(found, _)| found));
+                self.say(&dialect::whole(dialect, form, &text, PIECE_CHARS, honest(&text)))
+            }
             Act::Claims(text, usage) => self.say(&dialect::whole(dialect, form, &text, PIECE_CHARS, usage)),
             Act::Pauses(before, after) => {
                 self.begin()?;

@@ -25,6 +25,8 @@ pub enum Act {
     Says(String),
     /// Calls these tools at once, each by its name with these arguments, with honest usage.
     Calls(Vec<(String, String)>),
+    /// The same with what stands between two words of the question put in for a third: what a test cannot know before.
+    Echoes { text: String, put_in_for: &'static str, after: &'static str, before: &'static str },
     /// The same with another word about what was used, or none.
     Claims(String, Option<(u64, u64)>),
     /// The same until a gate opens ([`Server::open_gate`]): the text before the gate, then the text after it.

@@ -1,7 +1,7 @@
 //! Bodies as they are sent, and what of a stream cannot be read. Answers as the providers publish them are in `published.rs`.
 
 use super::*;
-use crate::model::{Mode, Shape};
+use crate::model::{Mode, Offer, Shape, ToolCall, Turn};
 use serde_json::json;
 
 mod published;
@@ -76,6 +76,50 @@ fn the_key_is_in_one_header_and_in_no_body() {
         assert_eq!(with, [name]);
         assert!(super::headers(provider, None).iter().all(|(_, value)| !value.contains("Bearer")));
     }
+}
+
+#[test]
+fn tools_and_their_results_in_chat_completions() {
+    let body = body(&ModelName::parse("openai:gpt-5-mini").unwrap(), &dialogue(Mode::ForcedTool));
+    let names: Vec<&Value> = body["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(
+        (names, &body["tool_choice"], body.get("response_format")),
+        (vec![&json!("look"), &json!("answer")], &json!("required"), None)
+    );
+    let call = |id: &str, name: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
+    assert_eq!(
+        body["messages"].as_array().unwrap()[2..],
+        [
+            json!({ "role": "assistant", "content": "", "tool_calls": [
+                call("call_0_0", "look", r#"{"at":"a"}"#), call("call_0_1", "no_such_tool", "{}"),
+            ] }),
+            json!({ "role": "tool", "tool_call_id": "call_0_0", "content": "seen" }),
+            json!({ "role": "tool", "tool_call_id": "call_0_1", "content": "unknown" }),
+            json!({ "role": "user", "content": "Go on." }),
+        ]
+    );
+    let auto = super::body(&ModelName::parse("ollama:qwen3").unwrap(), &dialogue(Mode::Prose));
+    assert_eq!(auto["tool_choice"], "auto");
+}
+
+#[test]
+fn tools_and_their_results_in_messages() {
+    let body = body(&ModelName::parse("anthropic:claude-haiku-4-5").unwrap(), &dialogue(Mode::ForcedTool));
+    assert_eq!((&body["tools"][1]["name"], &body["tool_choice"]), (&json!("answer"), &json!({ "type": "any" })));
+    let used =
+        |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
+    let heard = |id: &str, text: &str| json!({ "type": "tool_result", "tool_use_id": id, "content": text });
+    assert_eq!(
+        body["messages"].as_array().unwrap()[1..],
+        [
+            json!({ "role": "assistant", "content": [
+                used("call_0_0", "look", json!({ "at": "a" })), used("call_0_1", "no_such_tool", json!({})),
+            ] }),
+            json!({ "role": "user", "content": [
+                heard("call_0_0", "seen"), heard("call_0_1", "unknown"), { "type": "text", "text": "Go on." },
+            ] }),
+        ]
+    );
 }
 
 #[test]

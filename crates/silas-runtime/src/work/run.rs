@@ -4,6 +4,7 @@
 use super::hands::TIMEOUT_SECS;
 use super::job::Failure;
 use crate::models::Assigned;
+use crate::search::may_leave;
 use crate::spending::{self, Purse};
 use crate::view::Update;
 use crate::{Stream, Trouble};
@@ -132,9 +133,9 @@ impl Run for WorkRun<'_> {
     }
 
     /// The plan's own list of tools is what the owner approved. What leaves the run is judged here, with all it has seen.
-    fn authorise(&self, spec: &Spec, _arguments: &Value, _seen: &Seen) -> Verdict {
+    fn authorise(&self, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict {
         match self.mandate.has(&spec.name) {
-            true => Verdict::Allowed,
+            true => may_leave(spec, arguments, seen),
             false => Verdict::Denied("the approved plan does not name this tool".to_owned()),
         }
     }

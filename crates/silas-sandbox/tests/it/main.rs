@@ -15,6 +15,8 @@ mod files;
 mod kept;
 mod limits;
 mod no_exchange;
+mod look;
+mod mandate;
 mod order;
 mod pairing;
 mod power;
@@ -47,6 +49,8 @@ fn main() {
         ("kept", kept::CASES),
         ("limits", limits::CASES),
         ("no_exchange", no_exchange::CASES),
+        ("look", look::CASES),
+        ("mandate", mandate::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),

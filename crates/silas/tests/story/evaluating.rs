@@ -43,7 +43,8 @@ fn plan(check: &str) -> Act {
     let action = json!({
         "action": "propose", "plan_markdown": markdown, "continuation_of": null, "interaction_mode_override": null,
     });
-    Act::Says(json!({ "message": "I would do it.", "needs_approval": false, "plan_action": action }).to_string())
+    let text = json!({ "message": "I would do it.", "needs_approval": false, "plan_action": action }).to_string();
+    Act::Echoes { text, put_in_for: "REPOSITORY", after: "The repository is ", before: ". It is done" }
 }
 
 fn call(name: &str, arguments: Value) -> Act {
