@@ -166,10 +166,10 @@ impl Eval {
         variables.push(("SILAS__MODELS__MONTHLY_CAP_CENTS".to_owned(), cents));
         let server = Server::start(&home, &variables)?;
         let mut line = Line::open(&home)?;
-        owner::prepare(&mut line, &self.choice.grants)?;
+        let seen = owner::prepare(&mut line, &self.choice.grants)?;
         self.cord.tie(line.cord()?);
         let started = Instant::now();
-        let played = owner::play(&home, &mut line, &task.said(&repository), started + self.patience)?;
+        let played = owner::play(&home, &mut line, seen, &task.said(&repository), started + self.patience)?;
         let took = started.elapsed();
         drop((line, server));
         let store = Store::open_read_only(&home.store())?;

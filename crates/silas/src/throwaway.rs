@@ -3,7 +3,7 @@
 
 use crate::home::Home;
 use anyhow::{Context, Result, bail};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -68,11 +68,14 @@ pub(crate) struct Server(Child);
 impl Server {
     /// `more` are variables for it; of the owner's own settings it hears nothing else.
     pub(crate) fn start(home: &Home, more: &[(String, String)]) -> Result<Self> {
+        let log = home.path.with_extension("log");
+        let told = || fs::read_to_string(&log).unwrap_or_default();
         let child = command(home)?
             .args(["start", "--port", "0", "--quiet"])
             .envs(more.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
+            .stderr(File::create(&log).with_context(|| format!("{} cannot be written.", log.display()))?)
             .spawn()
             .context("Its server cannot be started.")?;
         let mut server = Server(child);
@@ -80,10 +83,10 @@ impl Server {
         let until = Instant::now() + Duration::from_secs(START_SECS);
         while std::os::unix::net::UnixStream::connect(&socket).is_err() {
             if let Some(status) = server.0.try_wait()? {
-                bail!("Its server ended with {status}.");
+                bail!("Its server ended with {status}. {}", told().trim());
             }
             if Instant::now() > until {
-                bail!("Its server did not come up in {START_SECS} seconds.");
+                bail!("Its server did not come up in {START_SECS} seconds. {}", told().trim());
             }
             std::thread::sleep(LOOK_EVERY);
         }

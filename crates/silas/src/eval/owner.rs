@@ -41,8 +41,8 @@ pub(super) struct Played {
     pub(super) last: String,
 }
 
-/// What is agreed to before anything is wished for.
-pub(super) fn prepare(line: &mut Line<'_>, grants: &[ModelGrant]) -> Result<()> {
+/// What is agreed to before anything is wished for. Gives the cards that are answered with it.
+pub(super) fn prepare(line: &mut Line<'_>, grants: &[ModelGrant]) -> Result<BTreeSet<CardId>> {
     line.send(&json!({ "type": "house_rules" }))?;
     let is_rules = |card: &&Card| card.face.kind == CardKind::HouseRules;
     if !line.cards.iter().any(|card| is_rules(&card)) {
@@ -50,12 +50,15 @@ pub(super) fn prepare(line: &mut Line<'_>, grants: &[ModelGrant]) -> Result<()> 
     }
     let card = line.cards.iter().find(is_rules).cloned().context("The house rules cannot be agreed to.")?;
     approve(line, &card)?;
+    let mut answered = BTreeSet::from([card.id]);
     for grant in grants {
         line.send(&json!({ "type": "model_add", "grant": grant }))?;
         let asked = line.wait_for(|message| message["type"] == "asked")?;
-        approve(line, &serde_json::from_value(asked["card"].clone())?)?;
+        let card: Card = serde_json::from_value(asked["card"].clone())?;
+        approve(line, &card)?;
+        answered.insert(card.id);
     }
-    Ok(())
+    Ok(answered)
 }
 
 fn approve(line: &mut Line<'_>, card: &Card) -> Result<()> {
@@ -64,10 +67,15 @@ fn approve(line: &mut Line<'_>, card: &Card) -> Result<()> {
 }
 
 /// Says it, and answers whatever follows until nothing more does.
-pub(super) fn play(home: &Home, line: &mut Line<'_>, wish: &str, until: Instant) -> Result<Played> {
+pub(super) fn play(
+    home: &Home,
+    line: &mut Line<'_>,
+    seen: BTreeSet<CardId>,
+    wish: &str,
+    until: Instant,
+) -> Result<Played> {
     let store = Store::open_read_only(&home.store())?;
-    let mut owner =
-        Owner { line, store, until, seen: BTreeSet::new(), n_cards: 0, is_answered: false, last: String::new() };
+    let mut owner = Owner { line, store, until, seen, n_cards: 0, n_awaited: 1, last: String::new() };
     let end = match owner.follow(wish) {
         Ok(end) => end,
         Err(_) if Instant::now() >= until => End::OutOfTime,
@@ -87,8 +95,8 @@ struct Owner<'a, 'h> {
     /// Cards that were answered or need no answer.
     seen: BTreeSet<CardId>,
     n_cards: usize,
-    /// Whether Silas has spoken since the wish was said or set free.
-    is_answered: bool,
+    /// Replies that are still to come: one to the wish, and one more each time that it was set free.
+    n_awaited: usize,
     last: String,
 }
 
@@ -99,10 +107,12 @@ impl Owner<'_, '_> {
             if let Some(end) = self.answer()? {
                 return Ok(end);
             }
-            if self.is_answered && self.is_over()? {
+            if self.n_awaited == 0 && self.is_over()? {
                 return Ok(End::Words);
             }
-            self.hear()?;
+            if !self.is_waiting() {
+                self.hear()?;
+            }
         }
     }
 
@@ -119,7 +129,7 @@ impl Owner<'_, '_> {
             }
             let offers = card.offer.is_some() && card.face.ctas.iter().any(|cta| cta.press == Press::Approve);
             if matches!(kind, CardKind::Report | CardKind::Conflict) || (kind == CardKind::Rehearsed && !offers) {
-                self.last = format!("{} {}", card.face.intent, card.face.rationale);
+                self.last.clone_from(&card.face.intent);
                 return Ok(Some(End::NotApplied));
             }
             if kind == CardKind::Budget {
@@ -137,7 +147,7 @@ impl Owner<'_, '_> {
             }
             // The wish waits for these, and is answered again after them.
             if matches!(kind, CardKind::Root | CardKind::Model) {
-                self.is_answered = false;
+                self.n_awaited += 1;
             }
             self.line.hand_in(&card, Press::Approve)?;
         }
@@ -151,7 +161,7 @@ impl Owner<'_, '_> {
         let message = self.line.wait_for(|_| true)?;
         match message["type"].as_str() {
             Some("message") if message["entry"]["sender"] == "silas" => {
-                self.is_answered = true;
+                self.n_awaited = self.n_awaited.saturating_sub(1);
                 self.last = text(&message["entry"]["text"]);
             }
             Some("decided") if message["recorded"] != true => bail!("{}", text(&message["message"])),
@@ -162,14 +172,22 @@ impl Owner<'_, '_> {
 
     /// A reply is written together with the card or the work that follows from it; with neither, nothing follows.
     fn is_over(&mut self) -> Result<bool> {
-        self.line.send(&json!({ "type": "cards", "from": 0 }))?;
-        let page = self.line.wait_for(|message| message["type"] == "cards_page")?;
-        self.line.cards = serde_json::from_value(page["cards"].clone())?;
-        let is_new = |card: &Card| card.state == CardState::Open && !self.seen.contains(&card.id);
-        if self.line.cards.iter().any(is_new) || !self.is_answered {
+        if self.store.read(executions::is_any).wait()? {
             return Ok(false);
         }
-        Ok(!self.store.read(executions::is_any).wait()?)
+        self.line.send(&json!({ "type": "cards", "from": 0 }))?;
+        let page = self.line.wait_for(|message| message["type"] == "cards_page")?;
+        let page: Vec<Card> = serde_json::from_value(page["cards"].clone())?;
+        // Added, not put in their place: what was announced meanwhile may be newer than the page.
+        let is_unknown = |card: &Card| !self.line.cards.iter().any(|known| known.id == card.id);
+        let more: Vec<Card> = page.into_iter().filter(is_unknown).collect();
+        self.line.cards.extend(more);
+        Ok(!self.is_waiting())
+    }
+
+    /// Whether something can be answered before anything else is heard.
+    fn is_waiting(&self) -> bool {
+        self.line.cards.iter().any(|card| card.state == CardState::Open && !self.seen.contains(&card.id))
     }
 
     fn is_proven(&mut self) -> Result<bool> {

@@ -155,8 +155,11 @@ fn every_column_is_what_happened() {
     acts.extend((0..5).map(|_| finish()));
     // Only talks.
     acts.push(words("I would rather talk about money."));
-    // Solved, by a check of its own that proves nothing: it was green before.
-    acts.extend([to_planner(), plan("true"), to_planner(), plan("true"), shell(&solution("retries")), finish()]);
+    // Proved by a check of the model's own choice, which is not what was wished for.
+    let beside = "test -e done";
+    acts.extend([to_planner(), plan(beside), to_planner(), plan(beside), shell("touch done"), finish()]);
+    // A check that was green before shows nothing, and nothing is done.
+    acts.extend([to_planner(), plan("true"), to_planner(), plan("true")]);
     // Solved after a first try that failed.
     let mut twice = solved("slugs", UNITTEST);
     twice.insert(4, shell("echo 'def slug(title): return title' > slug.py"));
@@ -165,7 +168,7 @@ fn every_column_is_what_happened() {
     // Twice in no form at all.
     acts.extend([Act::Says("what?".to_owned()), Act::Says("what?".to_owned())]);
     let owner = Owner::new(acts);
-    let names = ["intervals", "leap-years", "money", "retries", "slugs", "unique-in-order"];
+    let names = ["intervals", "leap-years", "money", "retries", "roman-numerals", "slugs", "unique-in-order"];
     let mut args = vec!["--yes", "--json", "--price", "1/1"];
     args.extend(names.iter().flat_map(|name| ["--only", name]));
     let (code, out, err) = owner.eval(&args);
@@ -185,7 +188,8 @@ fn every_column_is_what_happened() {
     assert_eq!(seen("leap-years"), (false, false, 0, 9, end("not_applied")), "{err}");
     assert_eq!(seen("money"), (false, false, 0, 1, end("words")), "{err}");
     assert_eq!(row(&found, "money")["note"], "I would rather talk about money.");
-    assert!(!seen("retries").1, "{err}");
+    assert_eq!(seen("retries"), (false, true, 1, 6, end("applied")), "{err}");
+    assert_eq!(seen("roman-numerals"), (false, false, 0, 4, end("not_applied")), "{err}");
     assert_eq!(seen("slugs"), (true, true, 1, 8, end("applied")), "{err}");
     assert_eq!(seen("unique-in-order"), (false, false, 0, 2, end("words")), "{err}");
 
@@ -199,7 +203,8 @@ fn every_column_is_what_happened() {
     assert_eq!(total("questions"), owner.server.asked().len() as u64);
     let sent: usize = owner.server.asked().iter().map(|asked| asked.text.len() / 4).sum();
     assert_eq!(total("input_tokens"), sent as u64);
-    assert_eq!((&sum["tasks"], &sum["solved"].as_u64().unwrap() >= &2), (&json!(6), true));
+    assert_eq!((&sum["tasks"], &sum["solved"], &sum["proven"]), (&json!(7), &json!(2), &json!(3)));
+    assert_eq!((&sum["cards"], &sum["cards_median"]), (&json!(3), &json!(0)));
     assert!(found["models"]["executor"].as_str().unwrap().starts_with("compatible:test@"));
     // Of the owner's own conversation, name and place nothing was sent.
     for asked in owner.server.asked() {
