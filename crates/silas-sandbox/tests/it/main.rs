@@ -16,6 +16,7 @@ mod kept;
 mod limits;
 mod look;
 mod mandate;
+mod no_exchange;
 mod order;
 mod pairing;
 mod power;
@@ -49,6 +50,7 @@ fn main() {
         ("limits", limits::CASES),
         ("look", look::CASES),
         ("mandate", mandate::CASES),
+        ("no_exchange", no_exchange::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),
