@@ -154,6 +154,10 @@ impl Job {
     }
 
     fn begin_attempt(&mut self, step: usize, attempt: u32) -> Result<(), Failure> {
+        if attempt > 1 {
+            self.record.relabel(step, &format!("Work on it, attempt {attempt}"));
+            self.record.relabel(self.record.step_of_last_checks(), "Run the checks again");
+        }
         self.enter(step)?;
         let execution = self.record.view.execution.clone();
         let noting = self.stream.store.write_buffered(move |tx| {
