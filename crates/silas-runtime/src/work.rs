@@ -21,6 +21,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 mod applying;
+mod consulting;
 mod ending;
 mod executing;
 mod hands;
@@ -65,6 +66,11 @@ pub(crate) enum Stop {
 impl Running {
     fn new(view: WorkView) -> Self {
         Running { view, canceller: None, stop: watch::Sender::new(Stop::No) }
+    }
+
+    /// Moves when somebody wants it to stop.
+    fn stops(&self) -> watch::Receiver<Stop> {
+        self.stop.subscribe()
     }
 
     pub(crate) fn stop(&mut self, why: Stop) {

@@ -14,9 +14,9 @@ mod evidence;
 mod files;
 mod kept;
 mod limits;
-mod no_exchange;
 mod look;
 mod mandate;
+mod no_exchange;
 mod order;
 mod pairing;
 mod power;
@@ -48,9 +48,9 @@ fn main() {
         ("commits", commits::CASES),
         ("kept", kept::CASES),
         ("limits", limits::CASES),
-        ("no_exchange", no_exchange::CASES),
         ("look", look::CASES),
         ("mandate", mandate::CASES),
+        ("no_exchange", no_exchange::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),

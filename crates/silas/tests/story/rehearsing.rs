@@ -151,6 +151,13 @@ fn without_a_check_the_result_waits_and_says_so() {
         line.card(CardKind::Done).unwrap();
         assert_ne!(silas.tree(), original);
         silas.assert_ledger_holds();
+        // The file of it says no more than that.
+        let file = silas.outside().join("unproven").to_str().unwrap().to_owned();
+        let (code, text) = silas.command(&["work", "proof", "--out", &file]);
+        assert_eq!(code, 0, "{text}");
+        let (_, root) = silas.command(&["key", "root"]);
+        let (code, text) = silas.command(&["verify", &file, "--key", root.trim()]);
+        assert!(code == 0 && text.contains("VERIFIED. Unproven") && !text.contains("Proved"), "{text}");
     }
 }
 
