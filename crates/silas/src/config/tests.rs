@@ -57,12 +57,15 @@ fn everything_has_its_default() {
                 proxy_key: None,
                 planner: None,
                 planner_key: None,
+                executor: None,
+                executor_key: None,
                 local_only: false,
                 daily_cap_cents: 200,
                 monthly_cap_cents: 2000,
                 turn_budget_tokens: 100_000,
                 timeout_seconds: 90,
             },
+            search: Searching { url: None, domains: None, results_max: 8 },
             limits: Limits {
                 llm_calls_per_minute_per_scope: 30,
                 ws_messages_per_minute_per_scope: 60,
@@ -322,4 +325,25 @@ fn models_are_named_and_their_keys_are_only_pointed_at() {
     assert!(said.contains("models.proxy_key") && !said.contains("live-0123"), "{said}");
     let said = problem("  models:\n    proxy: \"compatible:m@http://far.example/v1\"\n", &[]);
     assert!(said.contains("unencrypted"), "{said}");
+}
+
+/// What another Silas is told is what was set, and nothing else.
+#[test]
+fn settings_are_handed_on_as_variables() {
+    let variables = [
+        ("SILAS__MODELS__DAILY_CAP_CENTS", "50"),
+        ("SILAS__MODELS__LOCAL_ONLY", "true"),
+        ("SILAS__MODELS__PROXY", "ollama:qwen3"),
+        ("SILAS__CHANNELS__WEB__PORT", "9000"),
+    ];
+    let given = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let loaded = Config::load(None, given.clone().into_iter()).unwrap();
+    let mut handed = loaded.as_variables(&["models", "limits"]);
+    handed.sort();
+    let mut expected = given[..2].to_vec();
+    expected.push(("SILAS__MODELS__PROXY".to_owned(), loaded.config.models.proxy.clone().unwrap().to_string()));
+    assert_eq!(handed, expected);
+    // And is read as the same there.
+    let again = Config::load(None, handed.into_iter()).unwrap();
+    assert_eq!(again.config.models, loaded.config.models);
 }
