@@ -215,6 +215,43 @@ fn every_column_is_what_happened() {
     owner.assert_nothing_else_is_left();
 }
 
+/// Every shipped task, done rightly, is solved and proved through Silas. A few each time, all of them in a soak.
+#[test]
+fn a_model_that_can_solves_every_task() {
+    let all = task_names();
+    let is_soak = std::env::var_os("SILAS_SOAK").is_some();
+    let names: Vec<&String> = all.iter().filter(|name| is_soak || SHELL_AND_FILES.contains(&name.as_str())).collect();
+    let acts = names.iter().flat_map(|name| solved(name, &check_of(name))).collect();
+    let owner = Owner::new(acts);
+    let mut args = vec!["--yes", "--json", "--price", "1/1"];
+    args.extend(names.iter().flat_map(|name| ["--only", name.as_str()]));
+    let (code, out, err) = owner.eval(&args);
+    assert_eq!(code, 0, "{err}");
+    let found: Value = serde_json::from_str(&out).unwrap();
+    let (sum, n) = (&found["sum"], names.len());
+    assert_eq!((&sum["tasks"], &sum["solved"], &sum["proven"]), (&json!(n), &json!(n), &json!(n)), "{err}");
+    assert_eq!(sum["cards_median"], 1, "one tap for each");
+    println!("{err}");
+    owner.assert_nothing_else_is_left();
+}
+
+/// One of each kind of check.
+const SHELL_AND_FILES: [&str; 2] = ["names-with-spaces", "translations"];
+
+fn task_names() -> Vec<String> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("eval/tasks");
+    let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = files.map(|name| name.strip_suffix(".task").unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+fn check_of(task: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("eval/tasks/{task}.task"));
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("check: ")).unwrap().to_owned()
+}
+
 #[test]
 fn a_table_says_the_same_in_words() {
     let mut acts = solved("intervals", UNITTEST);
