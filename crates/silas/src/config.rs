@@ -261,7 +261,7 @@ impl Loaded {
     pub(crate) fn as_variables(&self, groups: &[&str]) -> Vec<(String, String)> {
         let wanted = |(key, origin): &&(&'static str, Origin)| {
             let is_in = |group: &&str| key.strip_prefix(*group).is_some_and(|rest| rest.starts_with('.'));
-            *origin != Origin::Default && groups.iter().any(|group| is_in(&group))
+            *origin != Origin::Default && groups.iter().any(is_in)
         };
         let variable = |(key, _): &(&'static str, Origin)| {
             let text = match self.values.get(key)? {

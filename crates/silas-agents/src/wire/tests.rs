@@ -22,6 +22,20 @@ fn all(provider: Provider, stream: &str) -> Vec<Event> {
     events.iter().flat_map(|data| super::events(provider, data).unwrap()).collect()
 }
 
+/// A question with a tool, one call of it that went well and one that no provider would take back as it is.
+fn dialogue(mode: Mode) -> Request {
+    let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
+    let offer = Offer { name: "look".to_owned(), about: "Looks.".to_owned(), schema };
+    let called = |name: &str, arguments: &str| ToolCall { name: name.to_owned(), arguments: arguments.to_owned() };
+    let turn = Turn {
+        text: String::new(),
+        calls: vec![called("look", r#"{"at":"a"}"#), called("no such/tool", "{")],
+        results: vec!["seen".to_owned(), "unknown".to_owned()],
+        note: Some("Go on.".to_owned()),
+    };
+    Request { turns: vec![turn], tools: vec![offer], ..request(mode) }
+}
+
 #[test]
 fn a_question_in_chat_completions() {
     assert_eq!(
