@@ -313,6 +313,7 @@ impl Books {
             | AuditEvent::TurnRouted { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::SecretRequested { .. }
             | AuditEvent::SecretStored { .. }
             | AuditEvent::SecretRemoved { .. }
             | AuditEvent::VaultUnlocked {}

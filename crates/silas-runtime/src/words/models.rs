@@ -5,7 +5,7 @@ use silas_core::card::{CardKind, Detail, FACT_CHARS_MAX, Face, Fact, Risk};
 use silas_core::model::{BudgetGrant, KeySource, ModelGrant, Price, Role, dollars, list_price};
 
 /// Names of models may be longer than a card is wide; the details have them in full.
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     let n = text.chars().count();
     if n <= FACT_CHARS_MAX {
         return text.to_owned();
