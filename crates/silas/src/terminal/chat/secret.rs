@@ -50,7 +50,7 @@ impl Chat<'_> {
             println!();
         }
         drop(_hidden);
-        let value = text.trim().as_bytes();
+        let value = text.as_bytes();
         if value.is_empty() {
             return self.print("There was no value. Nothing was stored; the card stays.");
         }
