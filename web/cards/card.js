@@ -39,7 +39,9 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
   const isResult = face.evidence !== null || face.kind === 'done' || face.kind === 'report';
   // A result is about evidence, so there the owner's words are one line among the facts; all of them are in the details.
   const inFacts = !parked && owners !== null && isResult && !moves.includes('rationale');
-  const inDetails = parked || isResult || moves.includes('rationale');
+  // A report without evidence and not about the owner's words has nothing else to say than this.
+  const isAllThereIs = face.kind === 'report' && face.evidence === null && owners === null;
+  const inDetails = parked || (isResult && !isAllThereIs) || moves.includes('rationale');
   const rationale = face.rationale && html`<${Rationale} text=${face.rationale} owners=${owners} oneLine=${moves.includes('line') && !inDetails} />`;
   const risky = face.risk === 'high' || face.risk === 'irreversible';
   const listedBelow = facts.some(({ text }) => text.includes('listed below'));

@@ -181,7 +181,7 @@ impl Stream {
         self.may_be_offered(&grant)?;
         let question = match wants_key {
             true => self.secret_question(reference, WantedBy::Model { model, then: Some(grant) }),
-            false => self.model_question(&grant)?.with_test_call(),
+            false => self.set_up_question(&grant)?,
         };
         let id = card_id.clone();
         let choosing = self.store.write(move |tx| {
@@ -212,7 +212,7 @@ impl Stream {
             if let Some(WantedBy::Model { then: Some(grant), .. }) =
                 card.input.as_ref().and_then(Input::secret).map(|wanted| &wanted.wanted_by)
             {
-                self.try_model_question(grant)?.with_test_call().ask(tx)?;
+                self.set_up_question(grant)?.ask(tx)?;
             }
         }
         Ok(self.call_back(tx, &subject, self.clock.now())?)

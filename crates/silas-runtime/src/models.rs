@@ -148,14 +148,17 @@ impl Stream {
     }
 
     pub(crate) fn model_question(&self, grant: &ModelGrant) -> Result<Question, Trouble> {
-        Ok(self.try_model_question(grant)?)
+        let subject = grant.subject();
+        let card = self.card(self.words.model(grant), &subject, Some(grant), self.options.plan_timeout)?;
+        Ok(Question::about(card, subject))
     }
 
-    /// The same inside of a transaction.
-    pub(crate) fn try_model_question(&self, grant: &ModelGrant) -> Result<Question, silas_approval::Error> {
+    /// The same as a step of setting it up: approved, it is followed by a test question.
+    pub(crate) fn set_up_question(&self, grant: &ModelGrant) -> Result<Question, silas_approval::Error> {
         let subject = grant.subject();
-        let card = self.try_card(self.words.model(grant), &subject, Some(grant), self.options.plan_timeout)?;
-        Ok(Question::about(card, subject))
+        let face = self.words.model_to_test(grant);
+        let card = self.try_card(face, &subject, Some(grant), self.options.plan_timeout)?;
+        Ok(Question::about(Card { test_call: true, ..card }, subject))
     }
 
     /// One small question to the model of a role, with nothing of the owner's in it, under the same limits as any other.

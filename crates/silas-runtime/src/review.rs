@@ -69,12 +69,6 @@ impl Question {
         Question { card, subject, item: None }
     }
 
-    /// Approved, it is followed by one small question to the model that it is about.
-    pub(crate) fn with_test_call(mut self) -> Self {
-        self.card.test_call = true;
-        self
-    }
-
     /// What a message has to wait for before it can be dealt with: a directory, a model or a sum that is not allowed yet.
     pub(crate) fn stands_in_the_way(&self) -> Option<&str> {
         holds_up_wishes(self.card.face.kind).then_some(self.subject.as_str())

@@ -57,9 +57,10 @@ impl Words {
             CardKind::Root => {
                 canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
             }
-            CardKind::Model => {
-                canonical::read::<ModelGrant>(payload).is_ok_and(|grant| models::model(&grant) == card.face)
-            }
+            CardKind::Model => canonical::read::<ModelGrant>(payload).is_ok_and(|grant| {
+                let face = if card.test_call { models::model_to_test(&grant) } else { models::model(&grant) };
+                face == card.face
+            }),
             CardKind::Budget => {
                 canonical::read::<BudgetGrant>(payload).is_ok_and(|grant| models::budget(&grant) == card.face)
             }
@@ -80,6 +81,11 @@ impl Words {
     /// May this model be asked, and may what you say go there?
     pub fn model(&self, grant: &ModelGrant) -> Face {
         models::model(grant)
+    }
+
+    /// The same as a step of setting it up: a test question follows.
+    pub fn model_to_test(&self, grant: &ModelGrant) -> Face {
+        models::model_to_test(grant)
     }
 
     /// May more be spent on models?

@@ -94,6 +94,15 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
     }
 }
 
+/// The same as a step of setting a model up: a test question follows the agreement.
+pub(super) fn model_to_test(grant: &ModelGrant) -> Face {
+    let host = grant.model.host();
+    let consequence =
+        format!("What you say goes to {host} from now on. One test question, with nothing of yours in it.");
+    let agree = approve("Agree, make 1 test call", &consequence);
+    Face { state: "Step 2 of 3".to_owned(), ctas: vec![agree, decline("Stay without")], ..model(grant) }
+}
+
 /// May more be spent?
 pub(super) fn budget(grant: &BudgetGrant) -> Face {
     let (sum, when) = (dollars(grant.microusd), if grant.period.is_day() { "day" } else { "month" });

@@ -341,6 +341,7 @@ fn a_model_is_added_by_cards_alone_and_answers_without_a_restart() {
 
     let consent = line.card(CardKind::Model).unwrap();
     assert!(server.asked().is_empty(), "nothing is sent before the owner agreed");
+    assert_eq!(consent.face.ctas[0].label, "Agree, make 1 test call");
     assert!(consent.test_call && consent.payload.as_ref().unwrap().contains(name.as_str()));
     line.approve(CardKind::Model).unwrap();
     let report = line.card(CardKind::Report).unwrap();
