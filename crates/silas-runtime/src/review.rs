@@ -437,7 +437,7 @@ impl Stream {
     pub async fn dismiss(&self, card_id: &CardId) -> Result<String, Trouble> {
         let id = card_id.clone();
         let closing = self.store.write(move |tx| {
-            let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
+            let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             let may_go = match card.face.kind {
                 CardKind::Done | CardKind::Report | CardKind::Conflict => true,
                 CardKind::SecureInput | CardKind::ModelChoice => {
@@ -460,13 +460,15 @@ impl Stream {
                     queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                 }
             }
-            Ok(Commit(may_go))
+            Ok(Commit(may_go.then_some(card.face.kind)))
         });
-        if !closing.await? {
-            return Err(Trouble::new("E_APPROVAL_CARD", "This card waits for a decision.", "Approve or decline it."));
-        }
+        let Some(kind) = closing.await? else {
+            let what = "This card waits for a decision, or was answered already.";
+            return Err(Trouble::new("E_APPROVAL_CARD", what, "Approve or decline it."));
+        };
         self.publish_cards().await;
-        Ok("Put away.".to_owned())
+        let skipped = "Skipped. Nothing was stored, and what waited for it is dropped.";
+        Ok(if kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())
     }
 
     /// Time passes: cards that nobody answered are parked, undo windows close. Called about once a second.

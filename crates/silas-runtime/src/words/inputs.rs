@@ -145,3 +145,6 @@ pub(super) fn model_tested(model: &ModelName, took: Option<Duration>, said: &str
 fn answered_in(took: Duration) -> String {
     if took < Duration::from_secs(1) { format!("{} ms", took.as_millis()) } else { duration(took.as_secs()) }
 }
+
+#[cfg(test)]
+mod tests;
