@@ -146,6 +146,16 @@ fn nowhere_but_in_the_vault(silas: &mut Silas, line: Line, value: &str) {
 }
 
 #[test]
+fn guessing_names_is_slowed_down_and_learns_nothing() {
+    let silas = Silas::start();
+    let device = silas.pair();
+    let statuses: Vec<u16> =
+        (0..40).map(|n| give(&silas, &device, &format!("/secrets/guess-{n}"), &body("x")).0).collect();
+    assert!(statuses.iter().all(|status| [404, 429].contains(status)), "{statuses:?}");
+    assert!(statuses.contains(&404) && statuses.contains(&429), "{statuses:?}");
+}
+
+#[test]
 fn it_expires_is_asked_again_and_can_be_skipped() {
     let silas = Silas::start_with(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "6")]);
     let device = silas.pair();
