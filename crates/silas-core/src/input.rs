@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Input {
     /// The value of a secret, straight into the vault.
-    Secret(SecureInput),
+    Secret(Box<SecureInput>),
     /// Which model should be asked.
     Model(ModelChoice),
 }

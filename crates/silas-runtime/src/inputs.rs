@@ -81,7 +81,7 @@ impl Stream {
         let expires_at = self.clock.now().plus(self.options.plan_timeout);
         let subject = SecureInput::subject_of(&ref_id);
         let wanted = SecureInput { ref_id, label, input_hint, guidance, wanted_by, expires_at };
-        Question::about(self.input_card(self.words.secure_input(&wanted), Input::Secret(wanted)), subject)
+        Question::about(self.input_card(self.words.secure_input(&wanted), Input::Secret(Box::new(wanted))), subject)
     }
 
     pub(crate) fn model_choice_question(&self) -> Result<Question, Trouble> {

@@ -17,7 +17,7 @@ fn wanted(by: WantedBy, at: i64) -> SecureInput {
 fn it_is_read_back_as_it_was_written() {
     let model = ModelName::parse("openai:gpt-5-mini").unwrap();
     for by in [WantedBy::Plan { name: "tidepool".to_owned() }, WantedBy::Model { model, then: None }] {
-        let input = Input::Secret(wanted(by, 7));
+        let input = Input::Secret(Box::new(wanted(by, 7)));
         let text = serde_json::to_string(&input).unwrap();
         assert!(text.starts_with(r#"{"type":"secret","ref_id":"mail""#), "{text}");
         assert_eq!(serde_json::from_str::<Input>(&text).unwrap(), input);
@@ -31,7 +31,7 @@ fn the_same_question_is_known_again_whenever_it_was_asked() {
     let plan = |name: &str, at| wanted(WantedBy::Plan { name: name.to_owned() }, at);
     assert!(plan("tidepool", 1).is_same_as(&plan("tidepool", 2)));
     assert!(!plan("tidepool", 1).is_same_as(&plan("harbour", 1)));
-    let mut input = Input::Secret(plan("tidepool", 1));
+    let mut input = Input::Secret(Box::new(plan("tidepool", 1)));
     input.set_expires_at(Timestamp::from_micros(9));
     assert_eq!(input.expires_at(), Timestamp::from_micros(9));
 }

@@ -264,7 +264,7 @@ impl<'h> Chat<'h> {
                 self.answering(&card);
                 self.line.send(&json!({ "type": verb, "request_id": card.id }))?;
             }
-            Choice::Secret(wanted) => self.ask_for(&card, wanted.clone()),
+            Choice::Secret(wanted) => self.ask_for(&card, wanted.as_ref().clone()),
             Choice::Model(model, key) => {
                 self.answering(&card);
                 let choice = json!({ "type": "model_choose", "request_id": card.id, "model": model, "key": key });

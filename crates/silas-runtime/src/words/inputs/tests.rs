@@ -71,7 +71,7 @@ fn a_card_that_asks_for_another_secret_than_it_says_is_noticed() {
         offer: None,
         show_first: None,
         payload: None,
-        input: Some(Input::Secret(asked.clone())),
+        input: Some(Input::Secret(Box::new(asked.clone()))),
         test_call: false,
     };
     let words = Words::new(None);

@@ -11,7 +11,7 @@ pub(super) enum Choice {
     Send(&'static str),
     Proof(Value),
     /// What is typed next goes to the vault, unseen.
-    Secret(SecureInput),
+    Secret(Box<SecureInput>),
     /// Which model is meant, and with which key.
     Model(String, KeyWanted),
 }
@@ -22,7 +22,7 @@ pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
     }
     let choices = card.face.ctas.iter().filter(|cta| cta.press != Press::Choose).filter_map(|cta| {
         let choice = match cta.press {
-            Press::Store => Choice::Secret(card.input.as_ref().and_then(Input::secret)?.clone()),
+            Press::Store => Choice::Secret(Box::new(card.input.as_ref().and_then(Input::secret)?.clone())),
             Press::Dismiss => Choice::Send("dismiss"),
             Press::Proof => Choice::Proof(proof_of(card)?),
             Press::Rehearse => Choice::Decide(card.show_first.as_ref().map(|_| Press::Rehearse)?),
