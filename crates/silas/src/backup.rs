@@ -54,6 +54,7 @@ pub(crate) const ABOUT: &str = "about.json";
 pub(crate) const KEYS: [&str; 4] = ["store/server.key", "keys/root.key", "keys/terminal.key", "keys/installation.json"];
 /// There if the keys were ever sealed.
 pub(crate) const KEYS_LOCK: &str = "keys/lock.json";
+pub(crate) const SERVER_CERTIFICATES: &str = "store/server.cert";
 pub(crate) const VAULT: &str = "store/vault";
 
 pub(crate) fn run(home: &Home, file: &Path) -> Result<ExitCode> {
@@ -110,10 +111,11 @@ fn write(home: &Home, snapshot: &Path, about: &About, draft: &Path) -> Result<()
     for (name, path) in spent(home)? {
         add_file(&mut writer, &name, &path)?;
     }
-    let revocations = silas_sandbox::restored::REVOCATIONS;
-    let path = home.path.join(revocations);
-    if path.exists() {
-        add_file(&mut writer, revocations, &path)?;
+    for name in [SERVER_CERTIFICATES, silas_sandbox::restored::REVOCATIONS] {
+        let path = home.path.join(name);
+        if path.exists() {
+            add_file(&mut writer, name, &path)?;
+        }
     }
     let (out, parts) = writer.finish()?;
     out.into_inner()?.sync_all()?;

@@ -3,6 +3,8 @@
 use crate::world::{World, started};
 use ed25519_dalek::{Signer, SigningKey};
 use silas_core::checkpoint::{Claim, Head, Statement, StatementBody};
+use silas_core::handover::Handovers;
+use silas_core::server_keys::ServerKeys;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::{InstallationId, Timestamp};
 use silas_store::audit::{self, Audit, Extent, Keeper};
@@ -15,7 +17,12 @@ fn key(n: u8) -> SigningKey {
 
 fn keeper() -> Keeper {
     let server = PublicKey::from_bytes(key(1).verifying_key().to_bytes());
-    Keeper { root: server, server, installation: InstallationId::parse("inst-1").unwrap() }
+    Keeper {
+        root: server,
+        handovers: Handovers::default(),
+        servers: ServerKeys::only(server),
+        installation: InstallationId::parse("inst-1").unwrap(),
+    }
 }
 
 fn state(key: &SigningKey, claim: Claim, head: Head) -> Statement {
