@@ -79,3 +79,6 @@ pub fn would_go_back(replaced: &Path, told: &[Handover], installation: &Installa
     let is_ours = known.iter().all(|handover| handover.body.installation == *installation);
     Ok(is_ours && !told.starts_with(&known))
 }
+
+#[cfg(test)]
+mod tests;
