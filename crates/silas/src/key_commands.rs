@@ -136,6 +136,8 @@ fn change(home: &Home, current: Option<&Secret>, keep: &Keep) -> Result<ExitCode
 
 fn rotate(home: &Home, which: Rotate) -> Result<ExitCode> {
     let _lock = home.lock().context("Stop Silas first; nothing was changed")?;
+    // Keys are in this process from here on.
+    silas_sandbox::hide_memory()?;
     let asked = passphrase::Asked::default();
     let unchanged = "Nothing was changed";
     match which {

@@ -241,8 +241,7 @@ fn a_replaced_key_vouches_up_to_its_end_and_the_end_is_pinned() {
     // Cut behind the entry for which the root key signed, with every checkpoint that would show it.
     forge(&world, "DELETE FROM ledger WHERE seq > 15");
     let db = world.forger();
-    db.execute_batch("DROP TRIGGER checkpoints_are_not_deleted; DELETE FROM checkpoints WHERE seq > 15;")
-        .unwrap();
+    db.execute_batch("DROP TRIGGER checkpoints_are_not_deleted; DELETE FROM checkpoints WHERE seq > 15;").unwrap();
     let fault = look(&store, &after, Extent::Everything).fault.unwrap();
     assert_eq!((fault.seq, fault.reason), (20, FaultReason::Cut));
 }
