@@ -115,7 +115,8 @@ fn every_state_in_between_is_one_whole_vault() {
     copy(&path, &old);
     rotate(&path, &mut || None).unwrap();
     copy(&path, &new);
-    let states: [(&str, &[(&Path, &Path)], u64); 6] = [
+    type Parts<'a> = &'a [(&'a Path, &'a Path)];
+    let states: [(&str, Parts<'_>, u64); 6] = [
         ("half made", &[(&old, &path), (&new, &places.making)], 1),
         ("complete", &[(&old, &path), (&new, &places.next)], 2),
         ("set aside", &[(&old, &places.old), (&new, &places.next)], 2),
