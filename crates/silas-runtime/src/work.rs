@@ -172,11 +172,14 @@ impl Stream {
     async fn resume(self: &Arc<Self>, execution: &ExecutionId, record: WorkRecord, hold: Hold) -> Result<(), Trouble> {
         let id = execution.clone();
         let engine = self.engine.clone();
-        if self.was_stopped_waiting(execution) {
-            return self.end_interrupted(record, hold, "You stopped it.".to_owned()).await;
-        }
-        if let Some(until) = self.must_wait(execution).await? {
-            return self.wait_for_vault(record, hold, until).await;
+        // What may not go on anyway is told why, below.
+        if let Some(admitted) = self.still_admitted(execution).await? {
+            if self.was_stopped_waiting(execution) {
+                return self.end_interrupted(record, hold, "You stopped it.".to_owned()).await;
+            }
+            if self.lacks_vault(admitted.item()).is_some() {
+                return self.wait_for_vault(record, hold, admitted.runs_until()).await;
+            }
         }
         let readmitting = self.store.write(move |tx| {
             let admitted = engine.readmit(tx, &id)?;

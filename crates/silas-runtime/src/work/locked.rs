@@ -7,6 +7,7 @@
 use super::{Hold, Running, Stop, WorkRecord, lost};
 use crate::view::Update;
 use crate::{Stream, Trouble};
+use silas_approval::Admitted;
 use silas_core::taint::Source;
 use silas_core::{ExecutionId, Tainted, Timestamp};
 use silas_store::queue::{self, Name};
@@ -16,11 +17,10 @@ use std::sync::Arc;
 const WAITS: &str = "Waits for the vault";
 
 impl Stream {
-    /// Until when it waits, if it has to. Work that may not go on anyway does not.
-    pub(super) async fn must_wait(&self, execution: &ExecutionId) -> Result<Option<Timestamp>, Trouble> {
+    /// The work, if its approval lets it go on.
+    pub(super) async fn still_admitted(&self, execution: &ExecutionId) -> Result<Option<Admitted>, Trouble> {
         let (engine, id) = (self.engine.clone(), execution.clone());
-        let admitted = self.store.read(move |tx| Ok(engine.readmit(tx, &id)?.ok())).await?;
-        Ok(admitted.filter(|admitted| self.lacks_vault(admitted.item()).is_some()).map(|it| it.runs_until()))
+        Ok(self.store.read(move |tx| Ok(engine.readmit(tx, &id)?.ok())).await?)
     }
 
     /// Puts it back into the queue, says so once, and shows it among what is under way.

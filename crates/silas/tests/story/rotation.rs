@@ -13,6 +13,7 @@ use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::Verdict;
 use silas_core::{Timestamp, canonical};
 use std::fs;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -269,6 +270,54 @@ fn a_new_vault_key_seals_every_secret_anew() {
     assert!(!finds(&fs::read(&lock).unwrap(), &looked_for[1]), "the old key is gone");
 }
 
+/// What was decided is finished by a start that has no passphrase; a wrong one decides nothing.
+#[test]
+fn a_new_root_key_under_a_passphrase_needs_it_once() {
+    const PASSPHRASE: &str = "correct horse battery";
+    let mut silas = Silas::start();
+    let device = silas.pair();
+    let (code, text) = silas.command_with(&["key", "passphrase"], &[], PASSPHRASE);
+    assert_eq!(code, 0, "{text}");
+    silas.terminate();
+    let old = silas.root_key();
+    for which in ["root", "server"] {
+        let (code, text) = silas.command_with(&["key", "rotate", which], &[], "correct horse bakery");
+        assert!(code != 0 && text.contains("the passphrase is wrong"), "{text}");
+    }
+    assert_eq!(silas.root_key(), old);
+    rotate_and_die(&silas, "root", FailPoint::RootDecided, PASSPHRASE);
+    silas.up(&[]);
+    silas.assert_ledger_holds();
+    assert_ne!(silas.root_key(), old);
+    let mut line = silas.line();
+    let task = device.message("add task `Water the plants`", &line.installation());
+    line.send(&serde_json::json!({ "type": "message", "message": task })).unwrap();
+    assert!(line.reply_to("add task `Water the plants`").contains("Water the plants"));
+    assert_ne!(silas.command_with(&["say", "tasks"], &[], "correct horse bakery").0, 0);
+    assert_eq!(silas.command_with(&["say", "tasks"], &[], PASSPHRASE).0, 0);
+    silas.assert_ledger_holds();
+}
+
+/// In a process group of its own, which goes with it.
+#[track_caller]
+fn rotate_and_die(silas: &Silas, which: &str, point: FailPoint, typed: &str) {
+    let mut child = binary()
+        .arg("--data-dir")
+        .arg(silas.data())
+        .args(["key", "rotate", which])
+        .env("XDG_STATE_HOME", silas.outside().join("state"))
+        .env("SILAS_FAIL_AT", point.name())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    // One that asks for nothing may be gone already.
+    let _ = child.stdin.take().unwrap().write_all(typed.as_bytes());
+    assert_eq!(child.wait().unwrap().code(), None, "{point:?} was never reached");
+}
+
 /// Pulls the plug in the middle of an exchange, and looks what a person finds next: commands first, then a start.
 pub(crate) fn crash_rotating(point: FailPoint) {
     let which = match point.name() {
@@ -285,19 +334,7 @@ pub(crate) fn crash_rotating(point: FailPoint) {
     line.approve(CardKind::Done).unwrap();
     drop(line);
     silas.terminate();
-    let ended = binary()
-        .arg("--data-dir")
-        .arg(silas.data())
-        .args(["key", "rotate", which])
-        .env("XDG_STATE_HOME", silas.outside().join("state"))
-        .env("SILAS_FAIL_AT", point.name())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .status()
-        .unwrap();
-    assert_eq!(ended.code(), None, "{point:?} was never reached");
+    rotate_and_die(&silas, which, point, "");
 
     // Commands that come before the next start find a whole installation too, each in a copy of what the crash left.
     for (n, look) in [&["audit", "verify"][..], &["key", "show"], &["doctor"], &["secret", "list"]].iter().enumerate() {
