@@ -29,6 +29,7 @@ pub mod handover;
 pub mod host;
 pub mod house_rules;
 pub mod ids;
+pub mod input;
 pub mod instruction;
 pub mod interaction;
 pub mod judges;

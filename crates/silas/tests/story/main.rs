@@ -44,6 +44,7 @@ mod revocation;
 mod rotation;
 mod sandbox;
 mod secrets;
+mod secure_input;
 mod story;
 mod tasks;
 mod traces;
