@@ -89,7 +89,8 @@ fn the_file_in_the_repository_is_the_reference() {
         let written = matches!(origin, Origin::File { .. });
         let is_null = ["data_dir", "channels.web.auth_token", "channels.web.tls.name"].contains(&key)
             || ["channels.web.tls.certificate", "channels.web.tls.key"].contains(&key)
-            || ["models.proxy", "models.proxy_key", "models.planner", "models.planner_key"].contains(&key);
+            || ["models.proxy", "models.proxy_key", "models.planner", "models.planner_key"].contains(&key)
+            || ["models.executor", "models.executor_key", "search.url", "search.domains"].contains(&key);
         assert_eq!(written, !is_null, "{key}: {origin}, and null is the default of few");
     }
 }
@@ -346,4 +347,22 @@ fn settings_are_handed_on_as_variables() {
     // And is read as the same there.
     let again = Config::load(None, handed.into_iter()).unwrap();
     assert_eq!(again.config.models, loaded.config.models);
+
+#[test]
+fn a_search_server_is_asked_encrypted_or_on_this_machine() {
+    let load = |url: &str, domains: &str| {
+        let env = [("SILAS__SEARCH__URL", url), ("SILAS__SEARCH__DOMAINS", domains)];
+        Config::load(None, env.into_iter().map(|(name, value)| (name.into(), value.into())))
+    };
+    assert!(load("https://search.example/search", "docs.rs,python.org").is_ok());
+    assert!(load("http://127.0.0.1:8888/search", "docs.rs").is_ok());
+    for (url, domains) in [
+        ("http://search.example/search", "docs.rs"),
+        ("https://me:secret@search.example/search", "docs.rs"),
+        ("https://search.example/search?q=", "docs.rs"),
+        ("https://search.example/search", "https://docs.rs"),
+        ("https://search.example/search", "Docs.rs"),
+    ] {
+        assert!(load(url, domains).is_err(), "{url} {domains}");
+    }
 }
