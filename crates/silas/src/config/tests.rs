@@ -347,6 +347,7 @@ fn settings_are_handed_on_as_variables() {
     // And is read as the same there.
     let again = Config::load(None, handed.into_iter()).unwrap();
     assert_eq!(again.config.models, loaded.config.models);
+}
 
 #[test]
 fn a_search_server_is_asked_encrypted_or_on_this_machine() {

@@ -132,6 +132,11 @@ impl Owner<'_, '_> {
                 self.last.clone_from(&card.face.intent);
                 return Ok(Some(End::NotApplied));
             }
+            // Nobody is there who could type something, or choose.
+            if matches!(kind, CardKind::SecureInput | CardKind::ModelChoice) {
+                self.last.clone_from(&card.face.intent);
+                return Ok(Some(End::NotApplied));
+            }
             if kind == CardKind::Budget {
                 self.last.clone_from(&card.face.intent);
                 return Ok(Some(End::OverCap));

@@ -35,8 +35,12 @@ fn words(message: &str) -> Act {
 
 /// A plan that leaves the work to the executor; the directory is where the wish says it is.
 fn plan(check: &str) -> Act {
+    plan_within(check, "")
+}
+
+fn plan_within(check: &str, more: &str) -> Act {
     let markdown = format!(
-        "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {{}}\nverify:\n  - name: shipped check\n    run: {check}\n    expect: \
+        "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {{}}\n{more}verify:\n  - name: shipped check\n    run: {check}\n    expect: \
          {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: REPOSITORY, access: write }}\n---\n\n# What to do\nWhat \
          was wished for.\n"
     );
@@ -150,9 +154,9 @@ fn row<'a>(found: &'a Value, task: &str) -> &'a Value {
 #[test]
 fn every_column_is_what_happened() {
     let mut acts = solved("intervals", UNITTEST);
-    // Says that it is done without having done anything, in each attempt.
-    acts.extend([to_planner(), plan(UNITTEST), to_planner(), plan(UNITTEST)]);
-    acts.extend((0..5).map(|_| finish()));
+    // Says that it is done without having done anything.
+    let once = || plan_within(UNITTEST, "budget: { max_attempts: 1 }\n");
+    acts.extend([to_planner(), once(), to_planner(), once(), finish()]);
     // Only talks.
     acts.push(words("I would rather talk about money."));
     // Proved by a check of the model's own choice, which is not what was wished for.
@@ -176,7 +180,10 @@ fn every_column_is_what_happened() {
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(owner.server.faults(), Vec::<String>::new());
     assert_eq!((&found["is_whole"], &found["stopped_because"]), (&json!(true), &Value::Null));
-    assert_eq!(found["tasks"].as_array().unwrap().iter().map(|row| row["task"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    assert_eq!(
+        found["tasks"].as_array().unwrap().iter().map(|row| row["task"].as_str().unwrap()).collect::<Vec<_>>(),
+        names
+    );
     let seen = |task: &str| {
         let row = row(&found, task);
         let is = |name: &str| row[name].as_bool().unwrap();
@@ -185,7 +192,7 @@ fn every_column_is_what_happened() {
     };
     let end = str::to_owned;
     assert_eq!(seen("intervals"), (true, true, 1, 6, end("applied")), "{err}");
-    assert_eq!(seen("leap-years"), (false, false, 0, 9, end("not_applied")), "{err}");
+    assert_eq!(seen("leap-years"), (false, false, 0, 5, end("not_applied")), "{err}");
     assert_eq!(seen("money"), (false, false, 0, 1, end("words")), "{err}");
     assert_eq!(row(&found, "money")["note"], "I would rather talk about money.");
     assert_eq!(seen("retries"), (false, true, 1, 6, end("applied")), "{err}");
@@ -195,7 +202,8 @@ fn every_column_is_what_happened() {
 
     // A dollar for a million tokens: each costs a micro-dollar. The server counts what it was asked.
     let sum = &found["sum"];
-    let total = |name: &str| found["tasks"].as_array().unwrap().iter().map(|row| row[name].as_u64().unwrap()).sum::<u64>();
+    let total =
+        |name: &str| found["tasks"].as_array().unwrap().iter().map(|row| row[name].as_u64().unwrap()).sum::<u64>();
     for name in ["cards", "questions", "input_tokens", "output_tokens", "microusd", "millis"] {
         assert_eq!(sum[name].as_u64().unwrap(), total(name), "{name}");
     }
@@ -210,7 +218,8 @@ fn every_column_is_what_happened() {
     for asked in owner.server.asked() {
         assert!(!asked.text.contains(owner.path("home").to_str().unwrap()));
     }
-    let spent: Value = serde_json::from_str(&fs::read_to_string(owner.path("state").join("silas/eval.json")).unwrap()).unwrap();
+    let spent: Value =
+        serde_json::from_str(&fs::read_to_string(owner.path("state").join("silas/eval.json")).unwrap()).unwrap();
     assert!(spent.as_object().unwrap().values().all(|value| value.as_u64() == Some(total("microusd"))), "{spent}");
     owner.assert_nothing_else_is_left();
 }
