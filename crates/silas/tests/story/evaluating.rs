@@ -1,10 +1,11 @@
 //! `silas eval` against the scripted model: right solutions for some tasks, every other way to end for others, and each
 //! column of the table checked against what really happened.
 
-use crate::harness::binary;
+use crate::harness::{Silas, binary};
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::{Value, json};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -107,9 +108,20 @@ impl Owner {
         path
     }
 
+    fn model(&self) -> String {
+        format!("compatible:test@{}", self.server.url())
+    }
+
     fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.bare(args);
+        command.args(["--model", &self.model(), "--no-key"]);
+        command
+    }
+
+    /// Without a word about the model.
+    fn bare(&self, args: &[&str]) -> Command {
         let mut command = binary();
-        command.arg("eval").args(args).args(["--model", &format!("compatible:test@{}", self.server.url()), "--no-key"]);
+        command.arg("eval").args(args);
         command.env("HOME", self.path("home")).env("XDG_STATE_HOME", self.path("state"));
         command.env("XDG_DATA_HOME", self.path("share")).env("XDG_CONFIG_HOME", self.path("config"));
         command.env("TMPDIR", self.path("tmp"));
@@ -329,6 +341,67 @@ fn an_interrupt_ends_it_with_what_was_found_so_far() {
     let ends: Vec<&str> = found["tasks"].as_array().unwrap().iter().map(|row| row["end"].as_str().unwrap()).collect();
     assert_eq!(ends, ["applied", "interrupted"]);
     assert_eq!(row(&found, "intervals")["proven"], true);
+    owner.assert_nothing_else_is_left();
+}
+
+const KEY: &str = "sk-canary-55d0c1a7e3";
+const KEY_VARIABLE: &str = "SILAS_TEST_EVAL_KEY";
+
+/// What the owner added is measured, with what is left of their money, and their own Silas notices nothing.
+#[test]
+fn the_models_that_the_owner_added_are_measured() {
+    let claims = Act::Claims(answer("Good morning."), Some((60_000, 1_000_000)));
+    let ready = Act::Says(r#"{"word":"ready"}"#.to_owned());
+    let mut owner = Owner::new(Vec::new());
+    owner.server = Server::start(Script {
+        key: Some(KEY.to_owned()),
+        ..Script::new(Dialect::OpenAi, [ready, claims, words("No.")])
+    })
+    .unwrap();
+    let silas = Silas::start_with(&[(KEY_VARIABLE, KEY)]);
+    let add = ["model", "add", &owner.model(), "--key-env", KEY_VARIABLE, "--price", "1/1", "--yes"];
+    let (code, text) = silas.command(&add);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(silas.command(&["say", "good morning"]).1.trim(), "Good morning.");
+    let (_, before) = silas.command(&["model", "list", "--json"]);
+
+    let args = ["--yes", "--json", "--only", "money", "--price", "1/1", "--key-env", KEY_VARIABLE, "--data-dir"];
+    let mut command = owner.bare(&args);
+    let output = command.arg(silas.data()).env(KEY_VARIABLE, KEY).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    // Two dollars a day, of which one answer cost 1.06.
+    assert!(err.contains("At most $0.93 is spent") || err.contains("At most $0.94 is spent"), "{err}");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&row(&found, "money")["note"], &found["models"]["planner"]), (&json!("No."), &json!(owner.model())));
+    assert!(owner.server.asked().iter().all(|asked| asked.headers["authorization"] == format!("Bearer {KEY}")));
+    assert!(!err.contains(KEY) && !String::from_utf8_lossy(&output.stdout).contains(KEY));
+    assert_eq!(silas.command(&["model", "list", "--json"]).1, before, "the owner's books are as they were");
+    silas.assert_ledger_holds();
+    owner.assert_nothing_else_is_left();
+}
+
+/// A key in a vault stays there: it is typed, and goes to the servers of the eval only.
+#[test]
+fn a_key_that_lies_in_a_vault_is_asked_for() {
+    let mut owner = Owner::new(Vec::new());
+    owner.server =
+        Server::start(Script { key: Some(KEY.to_owned()), ..Script::new(Dialect::OpenAi, [words("No.")]) }).unwrap();
+    let run = |input: &str| {
+        let mut command = owner.bare(&["--yes", "--json", "--only", "money", "--price", "1/1"]);
+        command.env("SILAS__MODELS__PROXY", owner.model()).env("SILAS__MODELS__PROXY_KEY", "secret:provider");
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = run("");
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && err.contains("Without its key"), "{err}");
+    let output = run(&format!("{KEY}\n"));
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(0) && !err.contains(KEY), "{err}");
+    assert_eq!(owner.server.asked().len(), 1);
+    assert_eq!(owner.server.asked()[0].headers["authorization"], format!("Bearer {KEY}"));
     owner.assert_nothing_else_is_left();
 }
 
