@@ -46,5 +46,7 @@ export async function startSilas() {
   });
   /** What `silas verify` says of a file, where there is no data of this Silas. */
   const verify = (file) => execFileSync(BINARY, ['verify', file], { cwd: place, env: { HOME: place }, encoding: 'utf8' });
-  return { url, repo, stop, verify };
+  /** A command of the owner's in the terminal. */
+  const command = (args, input = '') => execFileSync(BINARY, ['--data-dir', join(place, 'data'), ...args], { cwd: place, env: { ...process.env, SILAS__KEYS__KEYRING: 'false' }, input, encoding: 'utf8' });
+  return { url, place, repo, stop, verify, command };
 }

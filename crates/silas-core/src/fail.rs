@@ -32,10 +32,11 @@ pub enum FailPoint {
     TaskWritten,
     OutboxDrained,
     ModelReserved,
+    StepBegun,
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 25] = [
+    pub const ALL: [FailPoint; 26] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
         FailPoint::RehearsalBegun,
@@ -61,6 +62,7 @@ impl FailPoint {
         FailPoint::TaskWritten,
         FailPoint::OutboxDrained,
         FailPoint::ModelReserved,
+        FailPoint::StepBegun,
     ];
 
     pub fn name(self) -> String {

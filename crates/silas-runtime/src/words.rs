@@ -8,16 +8,20 @@ use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MA
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::model::{BudgetGrant, ModelGrant};
+use silas_core::passkey::PasskeyGrant;
+use silas_core::risk;
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
-use silas_core::work::{Definition, Directory, WorkItem};
+use silas_core::work::{Directory, WorkItem};
 use silas_gates::scrub;
 
 mod checks;
 mod claim;
 mod models;
 mod outside;
+mod passkey;
 mod rehearsed;
+mod unknown;
 pub(crate) use claim::{caveats, claim};
 pub(crate) use models::{key, price};
 
@@ -54,6 +58,11 @@ impl Words {
             CardKind::Root => {
                 canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
             }
+            CardKind::Passkey => {
+                canonical::read::<PasskeyGrant>(payload).is_ok_and(|grant| passkey::passkey(&grant) == card.face)
+            }
+            CardKind::UnknownEffect => WorkItem::from_canonical(payload)
+                .is_ok_and(|item| self.unknown_effect(&item, &item.definition().body) == card.face),
             CardKind::Model => {
                 canonical::read::<ModelGrant>(payload).is_ok_and(|grant| models::model(&grant) == card.face)
             }
@@ -65,6 +74,11 @@ impl Words {
             CardKind::Rehearsed => rehearsed::shows_what_it_asks(&card.face, payload),
             CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
         }
+    }
+
+    /// May this passkey decide what cannot be undone?
+    pub fn passkey(&self, grant: &PasskeyGrant) -> Face {
+        passkey::passkey(grant)
     }
 
     /// May this model be asked, and may what you say go there?
@@ -114,7 +128,7 @@ impl Words {
         let name = changed_name(&d.directories);
         let mut face = Face {
             kind: CardKind::Plan,
-            risk: Some(outside::risk(d)),
+            risk: Some(risk::of_plan(d)),
             state: "Plan".to_owned(),
             intent: format!("Run {} in {name}", count(d.steps.len(), "command")),
             facts: Vec::new(),
@@ -180,7 +194,11 @@ impl Words {
             (n, open) => format!("{n} checks, {open} not protected"),
         };
         face.facts.push(fact("Done when", &when_done));
-        face.facts.push(fact("Stops at", &duration(d.budget.max_wall_time_seconds)));
+        face.facts.push(match risk::of_plan(d) {
+            // How long it may take is in the limits as well; this is not.
+            Risk::Irreversible => fact("Undo", "None for what it sends"),
+            Risk::Low | Risk::Medium | Risk::High => fact("Stops at", &duration(d.budget.max_wall_time_seconds)),
+        });
         face
     }
 
@@ -240,10 +258,6 @@ impl Words {
             vec![Cta { press: Press::Dismiss, label: "Keep my version".to_owned(), consequence: String::new() }];
         face
     }
-}
-
-pub(crate) fn plan_risk(d: &Definition) -> Risk {
-    outside::risk(d)
 }
 
 /// What a result card is computed from.

@@ -49,14 +49,15 @@ function left({ uses, until: end, since }) {
 function DeviceBlock({ device, state, linked }) {
   const own = device.key === state.key;
   const terminal = device.kind === 'terminal';
-  const text = terminal ? 'On the machine where Silas runs. It is the way back in, so it stays.' : own ? 'This browser.' : 'A browser that you paired.';
+  const passkey = device.kind === 'passkey';
+  const text = terminal ? 'On the machine where Silas runs. It is the way back in, so it stays.' : passkey ? `A passkey. On pages of ${device.site?.rp_id} it signs what cannot be undone, and nothing else does.` : own ? 'This browser.' : 'A browser that you paired.';
   const goes = device.n_grants > 0 ? ` ${count(device.n_grants, 'grant')} that it signed ${device.n_grants === 1 ? 'goes' : 'go'} too.` : '';
   const since = `Since ${day(device.since)}`;
   return html`<li class="grant">
     <h2><bdi>${device.name}</bdi></h2><p>${text}</p>
     ${terminal
       ? html`<div class="grant-end"><p class="grant-left">${since}</p></div>`
-      : html`<${Revoke} id=${device.key} name=${device.name} what=${{ device: device.key }} left=${since} sure=${`${own ? 'This page closes.' : 'Its page closes.'}${goes}`} state=${state} linked=${linked} />`}
+      : html`<${Revoke} id=${device.key} name=${device.name} what=${{ device: device.key }} left=${since} sure=${`${passkey ? 'It signs its own end. From then on another key is enough again.' : own ? 'This page closes.' : 'Its page closes.'}${goes}`} state=${state} linked=${linked} />`}
   </li>`;
 }
 

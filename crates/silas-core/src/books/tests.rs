@@ -42,6 +42,7 @@ fn certificate() -> Certificate {
         key: device.id(),
         public: device,
         issued_at: at(10),
+        site: None,
     };
     let signature = sign(&secret(1), &canonical::text(&body).unwrap());
     Certificate { body, signature }

@@ -16,6 +16,7 @@ mod kept;
 mod limits;
 mod order;
 mod pairing;
+mod passkeys;
 mod power;
 mod processes;
 mod reach;
@@ -47,6 +48,7 @@ fn main() {
         ("limits", limits::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),
+        ("passkeys", passkeys::CASES),
         ("processes", processes::CASES),
         ("revocation", revocation::CASES),
         ("reach", reach::CASES),

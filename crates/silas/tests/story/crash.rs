@@ -5,6 +5,7 @@ use crate::harness::{Gone, Line, Silas};
 use crate::kills;
 use crate::models::crash_while_asking;
 use crate::traces::Traces;
+use crate::unknown_effect::crash_outside;
 use silas_core::card::{CardKind, CardState};
 use silas_core::fail::FailPoint;
 use silas_core::token::Verdict;
@@ -141,7 +142,7 @@ macro_rules! at {
             for point in FailPoint::ALL {
                 assert!(tested.contains(&point), "{point:?}");
             }
-            let ways = [rehearsing::POINTS, adding::POINTS, thinking::POINTS].concat();
+            let ways = [rehearsing::POINTS, adding::POINTS, thinking::POINTS, reaching::POINTS].concat();
             assert_eq!(ways, FailPoint::ALL.to_vec(), "a rehearsal comes by all of them");
         }
     };
@@ -192,5 +193,8 @@ at! {
     }
     thinking: crash_while_asking {
         model_reserved: ModelReserved,
+    }
+    reaching: crash_outside {
+        step_begun: StepBegun,
     }
 }

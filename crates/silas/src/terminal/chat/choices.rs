@@ -9,6 +9,8 @@ pub(super) enum Choice {
     /// A message about the card that signs nothing.
     Send(&'static str),
     Proof(Value),
+    /// What was recorded; decides nothing.
+    Look,
 }
 
 pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
@@ -19,6 +21,7 @@ pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
         let choice = match cta.press {
             Press::Dismiss => Choice::Send("dismiss"),
             Press::Proof => Choice::Proof(proof_of(card)?),
+            Press::Look => Choice::Look,
             Press::Rehearse => Choice::Decide(card.show_first.as_ref().map(|_| Press::Rehearse)?),
             press => Choice::Decide(card.offer.as_ref().map(|_| press)?),
         };
