@@ -14,6 +14,7 @@ mod evidence;
 mod files;
 mod kept;
 mod limits;
+mod no_exchange;
 mod order;
 mod pairing;
 mod passkeys;
@@ -46,6 +47,7 @@ fn main() {
         ("commits", commits::CASES),
         ("kept", kept::CASES),
         ("limits", limits::CASES),
+        ("no_exchange", no_exchange::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),
         ("passkeys", passkeys::CASES),

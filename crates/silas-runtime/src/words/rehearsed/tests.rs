@@ -41,6 +41,7 @@ fn face(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff]) -> Fa
         taint: Taint::External,
         orders_found: 0,
         last_moment: &[],
+        is_in_two_steps: false,
         moved_on: &[],
         took_ms: 0,
     };
