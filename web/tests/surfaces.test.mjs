@@ -85,8 +85,63 @@ const SCENES = {
   proof: [`proof/${sample.PROOF.execution}`, {}],
 };
 
+/** What is not a surface of its own: sheets, the steps of a decision, a lost connection, the screen before pairing. */
+const STATES = {
+  stop: async (page) => page.getByRole('button', { name: 'Stop everything' }).click(),
+  more: async (page) => {
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'More' }).waitFor();
+  },
+  chip: async (page) => {
+    await settle(page);
+    await page.locator('.dock .filled').click();
+    await page.getByRole('button', { name: 'Confirm' }).waitFor();
+  },
+  slide: async (page) => {
+    await settle(page);
+    await page.locator('.dock .filled').click();
+    await page.getByRole('slider').waitFor();
+  },
+  sheet: async (page) => {
+    await STATES.slide(page);
+    await settle(page);
+    await page.getByRole('slider').press('End');
+    await page.getByRole('slider').press('Enter');
+    await page.getByRole('dialog', { name: 'Sign for good' }).waitFor();
+  },
+  allowed: async (page) => {
+    await page.evaluate(() => { location.hash = 'activity'; });
+    await page.getByRole('tab', { name: 'What is allowed' }).click();
+  },
+  night: async (page) => {
+    await page.evaluate(() => { location.hash = 'activity'; });
+    await page.getByRole('button', { name: 'While you were away' }).click();
+  },
+  reconnecting: async (page) => {
+    fake.refuse = true;
+    fake.drop();
+    await page.locator('.notice').waitFor();
+  },
+};
+const CARDS_OF = { chip: sample.planCard, slide: sample.highCard, sheet: sample.irreversibleCard };
+
 for (const scheme of ['light', 'dark']) {
   for (const [width, height] of [[375, 812], [1280, 800]]) {
+    test(`every state between at ${width} px, ${scheme}: nothing sideways, contrast, and nothing serious for axe`, async (t) => {
+      const page = await open(t, {}, { width, height, scheme, at: 'stream' });
+      for (const [name, reach] of Object.entries(STATES)) {
+        fake.shown = sample.snapshot({ entries: ENTRIES, cards: [(CARDS_OF[name] ?? sample.planCard)()] });
+        await page.goto('about:blank');
+        await page.goto(`${fake.url}#review`);
+        await page.locator('.card').first().waitFor();
+        await reach(page);
+        await shot(page, `state-${name}-${width}-${scheme}`);
+        assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
+        assert.deepEqual(await weakTexts(page), [], name);
+        assert.deepEqual(await serious(page), [], name);
+      }
+    });
+
     test(`every surface at ${width} px, ${scheme}: nothing sideways, contrast, targets, names`, async (t) => {
       const page = await open(t, {}, { width, height, scheme, at: 'stream' });
       for (const [name, [at, change]] of Object.entries(SCENES)) {
@@ -798,6 +853,30 @@ test('reduced motion and forced colours', async (t) => {
   await page.locator('.undo').waitFor();
   assert.equal(await page.locator('.ring').isVisible(), false);
   await shot(page, 'done-forced-colours');
+});
+
+test('the page can be installed: its manifest is read without a complaint, and what it names is there', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  const cdp = await page.context().newCDPSession(page);
+  const { url, errors, data } = await cdp.send('Page.getAppManifest');
+  assert.deepEqual(errors, []);
+  assert.equal(new URL(url).pathname, '/manifest.webmanifest');
+  const manifest = JSON.parse(data);
+  assert.equal(manifest.display, 'standalone');
+  assert.equal(manifest.start_url, manifest.scope);
+  assert.deepEqual(manifest.icons.map(({ purpose }) => purpose), ['any', 'maskable']);
+  for (const { src, type } of manifest.icons) {
+    const answer = await page.request.get(new URL(src, fake.url).href);
+    assert.equal(answer.headers()['content-type'], type, src);
+  }
+});
+
+test('axe is awake: it finds what is put there to be found', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  await page.evaluate(() => document.querySelector('main').append(document.createElement('img')));
+  const found = await serious(page);
+  assert.equal(found.length, 1);
+  assert.match(found[0], /^image-alt/);
 });
 
 test('the shell opens without a server, from the worker’s cache; nothing that Silas says is kept there', async (t) => {

@@ -3,7 +3,8 @@
 
 import { useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
-import { askHouseRules, withdraw } from '../../lib/session.js';
+import { unavailable } from '../../lib/passkeys.js';
+import { addPasskey, askHouseRules, withdraw } from '../../lib/session.js';
 import { Words, count } from '../../lib/text.js';
 import { day, until } from '../../lib/time.js';
 
@@ -26,7 +27,16 @@ export function Allowed({ state, titled }) {
       </li>`}
     </ul>
     <h2 class="devices-title">Devices that may decide</h2>
-    <ul class="grants">${present.map((device) => html`<${DeviceBlock} key=${device.key} device=${device} state=${state} linked=${linked} />`)}</ul>`;
+    <ul class="grants">${present.map((device) => html`<${DeviceBlock} key=${device.key} device=${device} state=${state} linked=${linked} />`)}
+      ${linked && !present.some(({ kind }) => kind === 'passkey') && html`<${NoPasskey} />`}</ul>`;
+}
+
+function NoPasskey() {
+  const problem = unavailable();
+  return html`<li class="grant">
+    <h2>No passkey</h2><p>${problem ?? 'What cannot be undone could ask for your finger, face or PIN.'}</p>
+    ${!problem && html`<div class="grant-end"><p class="grant-left">This browser signs it</p><button type="button" class="button plain revoke" onClick=${addPasskey}>Add a passkey</button></div>`}
+  </li>`;
 }
 
 /** @param {{ grant: Grant, state: State, linked: boolean }} props */

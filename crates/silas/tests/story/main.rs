@@ -29,6 +29,7 @@ mod listeners;
 mod load;
 mod models;
 mod network;
+mod night;
 mod operations;
 mod outside;
 mod page;
