@@ -40,7 +40,7 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
     setStage('ask');
   }, [card.id, card.offer?.nonce]);
   useEffect(() => {
-    if (stage === 'confirm' || stage === 'slide') main.current?.focus();
+    if (stage === 'confirm' || stage === 'slide') main.current?.focus({ preventScroll: true });
   }, [stage]);
 
   if (verified === false) return html`<footer class="dock" aria-label="Decision"><p class="dock-differs" role="alert">${DIFFERS}</p></footer>`;

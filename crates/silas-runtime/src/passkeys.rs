@@ -64,7 +64,7 @@ impl Stream {
 
     /// At the start: what the database knows is compared with what the launcher remembers.
     pub(crate) async fn know_passkeys(&self) -> Result<(), Trouble> {
-        let known = self.store.read(|tx| Ok(of_database(tx)?)).await?;
+        let known = self.store.read(of_database).await?;
         let launcher = self.launcher.clone();
         let asking = tokio::task::spawn_blocking(move || launcher.passkeys(known)).await;
         let passkeys = match asking {
