@@ -38,7 +38,7 @@ function submit(id) {
   const file = join(silas.place, `${id}.md`);
   const run = `bash -c 'silas-secret get mail > /dev/null && exec 3<>/dev/tcp/127.0.0.1/${port} && head -n 1 <&3' > sent.txt`;
   writeFileSync(file, `---\nid: ${id}\ntitle: Send it\ntype: task\nsteps:\n  - run: "${run}"\nverify:\n  - name: it was taken\n    run: cat sent.txt\n    expect: { contains: "taken" }\nsandbox:\n  directories:\n    - { path: ${REPO}, access: write }\n  hosts: ["127.0.0.1:${port}"]\n  secrets: [mail]\n---\nSend it.\n`);
-  silas.command(['plan', 'submit', file]);
+  silas.command('plan', 'submit', file);
 }
 
 const card = (intent) => page.locator('.card', { has: page.getByRole('heading', { name: intent }) });
@@ -66,7 +66,7 @@ test('a passkey decides what cannot be undone, and nothing else does', async () 
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('WebAuthn.enable');
   await cdp.send('WebAuthn.addVirtualAuthenticator', { options: { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true } });
-  silas.command(['secret', 'set', 'mail'], 'a secret value');
+  silas.command('secret', 'set', 'mail', { input: 'a secret value' });
 
   await page.getByRole('button', { name: 'More' }).tap();
   await page.getByRole('button', { name: 'Add a passkey' }).tap();
@@ -74,7 +74,7 @@ test('a passkey decides what cannot be undone, and nothing else does', async () 
   await look('1-card');
   await slide();
   await card('Sign what cannot be undone with a passkey').waitFor({ state: 'detached' });
-  assert.match(silas.command(['device', 'list']), /Passkey of Chromium on .*\(passkey, for what cannot be undone/);
+  assert.match(silas.command('device', 'list'), /Passkey of Chromium on .*\(passkey, for what cannot be undone/);
 
   submit('task-send');
   await card(/^Let plans work in/).waitFor();
@@ -85,7 +85,7 @@ test('a passkey decides what cannot be undone, and nothing else does', async () 
   await card('Run 1 command in tidepool').locator('.badge-irreversible').waitFor();
   await look('2-irreversible');
   // The terminal is not enough any more.
-  assert.throws(() => silas.command(['approve']), (refused) => /decided with your passkey/.test(`${refused.stdout}${refused.stderr}`));
+  assert.throws(() => silas.command('approve'), (refused) => /decided with your passkey/.test(`${refused.stdout}${refused.stderr}`));
   await slide();
   const sheet = page.getByRole('dialog', { name: 'Sign for good' });
   await sheet.getByText('Your passkey signs exactly this and nothing else.').waitFor();
@@ -94,7 +94,7 @@ test('a passkey decides what cannot be undone, and nothing else does', async () 
   await sheet.getByRole('button', { name: 'Sign with the passkey' }).tap();
   await card(/changed in/).waitFor();
   assert.equal(readFileSync(join(REPO, 'sent.txt'), 'utf8'), 'taken\n');
-  assert.match(silas.command(['audit', 'verify']), /unbroken|verified|holds/i);
+  assert.match(silas.command('audit', 'verify'), /unbroken|verified|holds/i);
 
   await page.evaluate(() => { location.hash = 'activity'; });
   await page.getByRole('tab', { name: 'What is allowed' }).tap();
@@ -104,5 +104,5 @@ test('a passkey decides what cannot be undone, and nothing else does', async () 
   await block.getByRole('button', { name: /^Revoke/ }).tap();
   await block.locator('.filled').tap();
   await block.waitFor({ state: 'detached' });
-  assert.match(silas.command(['device', 'list']), /passkey, for what cannot be undone.*revoked/);
+  assert.match(silas.command('device', 'list'), /passkey, for what cannot be undone.*revoked/);
 });

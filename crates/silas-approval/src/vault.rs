@@ -167,6 +167,18 @@ impl Vault {
         Ok(listed)
     }
 
+    /// What the vault has written down about one secret, whether it is locked or not.
+    pub fn record(&self, reference: &SecretRef) -> io::Result<Option<Listed>> {
+        match fs::read(self.path(reference)) {
+            Ok(bytes) => {
+                let set_at = split(&bytes).map_or(Timestamp::EPOCH, |(at, _)| at);
+                Ok(Some(Listed { reference: reference.clone(), set_at }))
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
     fn path(&self, reference: &SecretRef) -> PathBuf {
         self.dir.join(format!("{reference}{SUFFIX}"))
     }

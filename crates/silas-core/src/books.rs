@@ -328,6 +328,7 @@ impl Books {
             | AuditEvent::TurnRouted { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::SecretRequested { .. }
             | AuditEvent::SecretStored { .. }
             | AuditEvent::SecretRemoved { .. }
             | AuditEvent::VaultUnlocked {}

@@ -282,6 +282,11 @@ pub enum AuditEvent {
         version: u64,
         title: Text,
     },
+    /// The owner was asked for the value of a secret. Only its name is told.
+    SecretRequested {
+        card: CardId,
+        reference: Text,
+    },
     /// The owner put a secret into the vault, or took one out. Only its name is told.
     SecretStored {
         reference: Text,
@@ -369,6 +374,7 @@ impl AuditEvent {
             | AuditEvent::ConnectionRefused { to: text, .. }
             | AuditEvent::CredentialUsed { reference: text, .. }
             | AuditEvent::CredentialRefused { reference: text, .. }
+            | AuditEvent::SecretRequested { reference: text, .. }
             | AuditEvent::SecretStored { reference: text }
             | AuditEvent::SecretRemoved { reference: text }
             | AuditEvent::WorkEnded { reason: text, .. }
@@ -470,6 +476,7 @@ impl AuditEvent {
             AuditEvent::TaskAdded { .. } => "task_added",
             AuditEvent::TaskCompleted { .. } => "task_completed",
             AuditEvent::TaskReopened { .. } => "task_reopened",
+            AuditEvent::SecretRequested { .. } => "secret_requested",
             AuditEvent::SecretStored { .. } => "secret_stored",
             AuditEvent::SecretRemoved { .. } => "secret_removed",
             AuditEvent::VaultUnlocked {} => "vault_unlocked",

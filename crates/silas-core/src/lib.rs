@@ -28,6 +28,7 @@ pub mod flags;
 pub mod host;
 pub mod house_rules;
 pub mod ids;
+pub mod input;
 pub mod instruction;
 pub mod interaction;
 pub mod judges;

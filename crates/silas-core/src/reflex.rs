@@ -44,6 +44,8 @@ pub enum Decision {
     ReopenTask {
         task: String,
     },
+    /// "add a model"
+    AddModel,
     NotUnderstood,
 }
 
@@ -71,13 +73,14 @@ impl Decision {
             | Decision::PutBack
             | Decision::WhatHappened { .. }
             | Decision::ListTasks
+            | Decision::AddModel
             | Decision::NotUnderstood => false,
         }
     }
 }
 
 /// The sentences that are understood, in the words that are shown to people.
-pub const UNDERSTOOD: [&str; 8] = [
+pub const UNDERSTOOD: [&str; 9] = [
     "run `COMMAND` in `DIRECTORY` and check with `COMMAND`",
     "put back the last change",
     "run `COMMAND` in `DIRECTORY` reaching `HOST:PORT` and check with `COMMAND`",
@@ -86,6 +89,7 @@ pub const UNDERSTOOD: [&str; 8] = [
     "done with `TITLE`",
     "reopen `TITLE`",
     "what did you do while I slept?",
+    "add a model",
 ];
 
 pub fn decide(text: &str) -> Decision {
@@ -104,6 +108,9 @@ pub fn decide(text: &str) -> Decision {
         }
         ["activity"] => Decision::WhatHappened { when: Asked::Lately },
         ["put", "back", "the", "last", "change"] | ["put", "the", "last", "change", "back"] => Decision::PutBack,
+        ["add" | "choose" | "connect" | "use", "model"]
+        | ["add" | "choose" | "connect" | "use", "a", "model"]
+        | ["set", "up", "a", "model"] => Decision::AddModel,
         ["tasks"]
         | ["my", "tasks"]
         | ["list" | "show", "tasks"]

@@ -235,6 +235,11 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
             let why = crate::secrets::refusal_words(reason);
             (Icon::Refused, format!("Did not give the secret {}", line(reference)), why.to_owned())
         }
+        AuditEvent::SecretRequested { reference, .. } => (
+            Icon::Shield,
+            format!("Asked for the secret {}", line(reference)),
+            "Its value is for the vault only".to_owned(),
+        ),
         AuditEvent::SecretStored { reference } => {
             (Icon::Tick, format!("Keeps the secret {}", line(reference)), "Its value is in the vault only".to_owned())
         }

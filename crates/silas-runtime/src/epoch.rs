@@ -63,6 +63,8 @@ fn void_offers(tx: &mut Tx<'_>, epoch: u64) -> Result<(), silas_store::Error> {
             | CardKind::UnknownEffect
             | CardKind::Model
             | CardKind::Budget
+            | CardKind::SecureInput
+            | CardKind::ModelChoice
             | CardKind::Plan
             | CardKind::HouseRules
             | CardKind::Pairing => {

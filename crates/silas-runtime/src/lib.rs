@@ -14,6 +14,7 @@ mod epoch;
 mod forget;
 mod gauges;
 mod grants;
+mod inputs;
 mod letters;
 mod listeners;
 mod measures;

@@ -29,6 +29,7 @@ impl Stream {
         let recovered = stream.recover().await?;
         stream.finish_operations(Duration::ZERO).await;
         stream.settle_waiting(&recovered).await?;
+        stream.settle_inputs().await?;
         stream.take_up_the_past(&recovered).await?;
         stream.start_consumer();
         stream.offer_first_root().await?;

@@ -7,7 +7,8 @@ use silas_core::canonical;
 use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
-use silas_core::model::{BudgetGrant, ModelGrant};
+use silas_core::input::{Input, ModelChoice, SecureInput};
+use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
 use silas_core::passkey::PasskeyGrant;
 use silas_core::risk;
 use silas_core::roots::{Access, Place, RootGrant};
@@ -17,12 +18,14 @@ use silas_gates::scrub;
 
 mod checks;
 mod claim;
+mod inputs;
 mod models;
 mod outside;
 mod passkey;
 mod rehearsed;
 mod unknown;
 pub(crate) use claim::{caveats, claim};
+pub(crate) use inputs::{for_model, for_plan, leaving};
 pub(crate) use models::{key, price};
 
 /// Longest name of a directory in an intent.
@@ -63,15 +66,23 @@ impl Words {
             }
             CardKind::UnknownEffect => WorkItem::from_canonical(payload)
                 .is_ok_and(|item| self.unknown_effect(&item, &item.definition().body) == card.face),
-            CardKind::Model => {
-                canonical::read::<ModelGrant>(payload).is_ok_and(|grant| models::model(&grant) == card.face)
-            }
+            CardKind::Model => canonical::read::<ModelGrant>(payload).is_ok_and(|grant| {
+                let face = if card.test_call { models::model_to_test(&grant) } else { models::model(&grant) };
+                face == card.face
+            }),
             CardKind::Budget => {
                 canonical::read::<BudgetGrant>(payload).is_ok_and(|grant| models::budget(&grant) == card.face)
             }
             CardKind::HouseRules => canonical::read::<HouseRules>(payload)
                 .is_ok_and(|rules| rules == HouseRules::current() && rules.card_face() == card.face),
+            CardKind::SecureInput => card
+                .input
+                .as_ref()
+                .and_then(Input::secret)
+                .is_some_and(|wanted| inputs::secure_input(wanted) == card.face),
             CardKind::Rehearsed => rehearsed::shows_what_it_asks(&card.face, payload),
+            // Nothing on it is decided; what it leads to is a card of its own.
+            CardKind::ModelChoice => true,
             CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
         }
     }
@@ -86,9 +97,29 @@ impl Words {
         models::model(grant)
     }
 
+    /// The same as a step of setting it up: a test question follows.
+    pub fn model_to_test(&self, grant: &ModelGrant) -> Face {
+        models::model_to_test(grant)
+    }
+
     /// May more be spent on models?
     pub fn budget(&self, grant: &BudgetGrant) -> Face {
         models::budget(grant)
+    }
+
+    /// What is the value of this secret?
+    pub fn secure_input(&self, wanted: &SecureInput) -> Face {
+        inputs::secure_input(wanted)
+    }
+
+    /// Which model should be asked?
+    pub fn model_choice(&self, choice: &ModelChoice) -> Face {
+        inputs::model_choice(choice.choices.len())
+    }
+
+    /// What came of the test question to a model; `took` if it was answered.
+    pub fn model_tested(&self, model: &ModelName, took: Option<std::time::Duration>, said: &str) -> Face {
+        inputs::model_tested(model, took, said)
     }
 
     /// May plans work in this directory?

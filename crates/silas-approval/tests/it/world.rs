@@ -136,6 +136,8 @@ impl World {
             payload: Some(item.payload().unwrap()),
             offer: Some(offer),
             show_first: None,
+            input: None,
+            test_call: false,
         };
         let (kept, subject) = (card.clone(), subject.to_owned());
         self.store.write(move |tx| Ok(Commit(cards::insert(tx, &kept, &subject)?))).wait().unwrap();

@@ -45,6 +45,7 @@ mod resting;
 mod revocation;
 mod sandbox;
 mod secrets;
+mod secure_input;
 mod story;
 mod tasks;
 mod traces;
