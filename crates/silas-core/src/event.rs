@@ -296,6 +296,21 @@ pub enum AuditEvent {
     },
     VaultUnlocked {},
     VaultLocked {},
+    /// The ledger's heads are signed by another key from here on.
+    ServerKeyRotated {
+        from: KeyId,
+        to: KeyId,
+    },
+    /// Every secret was sealed anew; `number` counts the vault's keys.
+    VaultKeyRotated {
+        number: u64,
+    },
+    /// Devices and lists are vouched for by another key from here on.
+    RootHandedOver {
+        number: u64,
+        from: KeyId,
+        to: KeyId,
+    },
     /// The root key vouches for a new terminal key. What the old one signed still counts.
     TerminalCertified {
         key: KeyId,
@@ -417,6 +432,9 @@ impl AuditEvent {
             | AuditEvent::VaultUnlocked {}
             | AuditEvent::VaultLocked {}
             | AuditEvent::TerminalCertified { .. }
+            | AuditEvent::ServerKeyRotated { .. }
+            | AuditEvent::VaultKeyRotated { .. }
+            | AuditEvent::RootHandedOver { .. }
             | AuditEvent::DeadLetterRevived { .. }
             | AuditEvent::TextForgotten { .. }
             | AuditEvent::RecordsExpired { .. }
@@ -482,6 +500,9 @@ impl AuditEvent {
             AuditEvent::VaultUnlocked {} => "vault_unlocked",
             AuditEvent::VaultLocked {} => "vault_locked",
             AuditEvent::TerminalCertified { .. } => "terminal_certified",
+            AuditEvent::ServerKeyRotated { .. } => "server_key_rotated",
+            AuditEvent::VaultKeyRotated { .. } => "vault_key_rotated",
+            AuditEvent::RootHandedOver { .. } => "root_handed_over",
             AuditEvent::MessageDeadLettered { .. } => "message_dead_lettered",
             AuditEvent::DeadLetterRevived { .. } => "dead_letter_revived",
             AuditEvent::TextForgotten { .. } => "text_forgotten",

@@ -33,10 +33,24 @@ pub enum FailPoint {
     OutboxDrained,
     ModelReserved,
     StepBegun,
+    TerminalKeyMade,
+    TerminalDecided,
+    ServerKeyMade,
+    ServerKeyDecided,
+    VaultResealed,
+    VaultDecided,
+    VaultSetAside,
+    VaultInPlace,
+    RootKeyMade,
+    RootDecided,
+    RootKeysChanged,
+    RootLauncherTold,
+    RootStoreTold,
+    RootServersVouched,
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 26] = [
+    pub const ALL: [FailPoint; 40] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
         FailPoint::RehearsalBegun,
@@ -63,6 +77,20 @@ impl FailPoint {
         FailPoint::OutboxDrained,
         FailPoint::ModelReserved,
         FailPoint::StepBegun,
+        FailPoint::TerminalKeyMade,
+        FailPoint::TerminalDecided,
+        FailPoint::ServerKeyMade,
+        FailPoint::ServerKeyDecided,
+        FailPoint::VaultResealed,
+        FailPoint::VaultDecided,
+        FailPoint::VaultSetAside,
+        FailPoint::VaultInPlace,
+        FailPoint::RootKeyMade,
+        FailPoint::RootDecided,
+        FailPoint::RootKeysChanged,
+        FailPoint::RootLauncherTold,
+        FailPoint::RootStoreTold,
+        FailPoint::RootServersVouched,
     ];
 
     pub fn name(self) -> String {

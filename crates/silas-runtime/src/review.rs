@@ -493,6 +493,7 @@ impl Stream {
         let now = self.clock.now();
         self.finish_operations(crate::tasks::OPERATION_REST).await;
         self.checkpoint_if_due().await?;
+        self.end_what_was_stopped_waiting().await?;
         let open = self.store.read(cards::list_open).await?;
         for card in open.into_iter().filter(|card| is_late(card, now)) {
             self.put_by(card.id, now).await?;

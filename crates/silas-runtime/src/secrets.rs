@@ -160,6 +160,7 @@ impl Stream {
         })
         .await?;
         self.note(|| AuditEvent::VaultUnlocked {}).await?;
+        self.hasten_work().await?;
         Ok("The vault is open until Silas stops, or until `silas lock`.".to_owned())
     }
 
@@ -184,7 +185,8 @@ impl Stream {
         }
         self.tell(
             "The vault is locked since the start. Messages, cards and tasks work as always; a plan that uses a secret \
-             waits in Review until you run `silas unlock` in the terminal.",
+             waits in Review until you run `silas unlock` in the terminal, and work that was under way with one goes on \
+             then.",
         )
         .await
     }
@@ -238,12 +240,13 @@ impl From<VaultTrouble> for Trouble {
             VaultTrouble::Unopened(_) => ("E_VAULT_REFUSED", "Try again with the right passphrase."),
             VaultTrouble::Full => ("E_VAULT_FULL", "Remove what is not used with `silas secret rm`."),
             VaultTrouble::Size => ("E_VAULT_SIZE", "Nothing was changed."),
+            VaultTrouble::Busy => ("E_VAULT_BUSY", "Wait until it is done, then try again."),
             VaultTrouble::Io(_) => ("E_VAULT_FAILED", "See whether the disk is full, then try again."),
         };
         let message = match &trouble {
             VaultTrouble::Unopened(why) => format!("The vault did not open: {why}."),
             VaultTrouble::Io(cause) => format!("The vault could not be written: {cause}."),
-            VaultTrouble::Locked | VaultTrouble::Full | VaultTrouble::Size => trouble.to_string(),
+            VaultTrouble::Locked | VaultTrouble::Full | VaultTrouble::Size | VaultTrouble::Busy => trouble.to_string(),
         };
         Trouble::new(code, &message, todo)
     }

@@ -18,9 +18,11 @@ use silas_core::card::{Card, CardKind};
 use silas_core::checkpoint::{Head, ServerCertificate};
 use silas_core::device::Certificate;
 use silas_core::event::Text;
+use silas_core::handover::Handovers;
 use silas_core::model::Role;
 use silas_core::revocation::Revocations;
 use silas_core::roots::Place;
+use silas_core::server_keys::ServerKeys;
 use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, Timestamp, reflex};
 use silas_sandbox::Launcher;
 use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, undo_records};
@@ -59,9 +61,13 @@ pub struct Parts {
     pub store: Store,
     pub engine: Engine,
     pub server_key: ServerKey,
+    /// That key and those before it: whose word counts for which entries.
+    pub server_keys: ServerKeys,
     /// The root key's word for it, for proofs that leave this machine.
     /// Missing while the root key is locked and has not vouched for this server's key yet.
     pub server_certificate: Option<ServerCertificate>,
+    /// How the root key came to be the one of the engine's anchor.
+    pub handovers: Handovers,
     pub launcher: Arc<Launcher>,
     pub minds: Minds,
     pub clock: Arc<dyn Clock>,
@@ -79,7 +85,9 @@ pub struct Stream {
     pub(crate) store: Store,
     pub(crate) engine: Engine,
     pub(crate) server_key: ServerKey,
+    pub(crate) server_keys: ServerKeys,
     pub(crate) server_certificate: Option<ServerCertificate>,
+    pub(crate) handovers: Handovers,
     pub(crate) launcher: Arc<Launcher>,
     pub(crate) minds: Minds,
     pub(crate) clock: Arc<dyn Clock>,
@@ -142,7 +150,9 @@ impl Stream {
             store: parts.store,
             engine: parts.engine,
             server_key: parts.server_key,
+            server_keys: parts.server_keys,
             server_certificate: parts.server_certificate,
+            handovers: parts.handovers,
             launcher: parts.launcher,
             minds: parts.minds,
             clock: parts.clock,

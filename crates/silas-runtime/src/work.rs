@@ -23,6 +23,7 @@ use std::sync::Arc;
 mod applying;
 mod ending;
 mod job;
+mod locked;
 mod outside;
 mod reach;
 mod record;
@@ -44,6 +45,8 @@ pub(crate) struct Running {
     /// There from the opening of the workshop until the apply begins: what is being put in place is never torn.
     canceller: Option<Canceller>,
     stop: Stop,
+    /// Whether it waits for the vault to be opened, and nothing of it runs.
+    waits: bool,
 }
 
 /// Why work should end early, if it should.
@@ -89,8 +92,10 @@ impl Stream {
         let Beginning { admitted, record, hold } = beginning;
         let stream = self.clone();
         let execution = admitted.execution().clone();
-        self.running()
-            .insert(execution.clone(), Running { view: record.view.clone(), canceller: None, stop: Stop::No });
+        self.running().insert(
+            execution.clone(),
+            Running { view: record.view.clone(), canceller: None, stop: Stop::No, waits: false },
+        );
         self.publish(Update::Work { work: record.view.clone() });
         tokio::task::spawn_blocking(move || {
             let mut job = Job::new(stream.clone(), record, hold);
@@ -173,16 +178,22 @@ impl Stream {
         written.unwrap_or_else(|_| Err(lost()))
     }
 
-    /// Interrupted before anything was applied: begun again if the house rules say so, ended otherwise.
+    /// Interrupted before anything was applied: begun again if the house rules say so, ended otherwise. What needs the vault
+    /// waits until it is open.
     async fn resume(self: &Arc<Self>, execution: &ExecutionId, record: WorkRecord, hold: Hold) -> Result<(), Trouble> {
         let id = execution.clone();
-        let (engine, stream) = (self.engine.clone(), self.clone());
+        let engine = self.engine.clone();
+        // What may not go on anyway is told why, below.
+        if let Some(admitted) = self.still_admitted(execution).await? {
+            if self.was_stopped_waiting(execution) {
+                return self.end_interrupted(record, hold, "You stopped it.".to_owned()).await;
+            }
+            if self.lacks_vault(admitted.item()).is_some() {
+                return self.wait_for_vault(record, hold, admitted.runs_until()).await;
+            }
+        }
         let readmitting = self.store.write(move |tx| {
             let admitted = engine.readmit(tx, &id)?;
-            let admitted = admitted.and_then(|approved| match stream.lacks_vault(approved.item()) {
-                Some(refusal) => Err(refusal),
-                None => Ok(approved),
-            });
             let may_resume = admitted.is_ok() && engine.use_house_rule(tx, HouseRule::ResumeInterrupted)?;
             if may_resume {
                 tx.record(&AuditEvent::ExecutionResumed { execution: id.clone() })?;
@@ -200,6 +211,10 @@ impl Stream {
             }
             (Err(refusal), _) => refused(&refusal).to_string(),
         };
+        self.end_interrupted(record, hold, reason).await
+    }
+
+    async fn end_interrupted(self: &Arc<Self>, record: WorkRecord, hold: Hold, reason: String) -> Result<(), Trouble> {
         let mut job = Job::new(self.clone(), record, hold);
         job.record.settle_steps();
         let ending = Ending::Untouched { intent: "Interrupted before it was done".to_owned(), reason };

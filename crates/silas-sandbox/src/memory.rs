@@ -87,6 +87,10 @@ impl Memory {
         Ok(Memory { dir: dir.to_owned() })
     }
 
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
     pub(crate) fn record(&self, execution: &ExecutionId) -> Result<Option<Record>, Error> {
         read(&self.spent(execution))
     }
@@ -156,19 +160,19 @@ impl Memory {
         Ok(next)
     }
 
-    /// Every passkey that was ever certified, revoked ones included. A list that is there and does not count is a reason
-    /// to stop: without it, another key would do where a passkey must.
-    pub(crate) fn passkeys(&self, anchor: &Anchor) -> Result<Vec<Certificate>, Error> {
-        let known = read::<Vec<Certificate>>(&self.dir.join(PASSKEYS))?.unwrap_or_default();
-        let is_ours = |known: &Certificate| known.verifies(&anchor.root, &anchor.installation);
-        if known.iter().all(is_ours) { Ok(known) } else { Err(Error::Damaged(PASSKEYS.to_owned())) }
+    /// Every passkey that was ever certified, revoked ones included. Nobody else writes here, so each counts, also one
+    /// that an earlier root key vouched for: that can only raise the bar.
+    pub(crate) fn passkeys(&self) -> Result<Vec<Certificate>, Error> {
+        Ok(read::<Vec<Certificate>>(&self.dir.join(PASSKEYS))?.unwrap_or_default())
     }
 
-    pub(crate) fn remember_passkey(&self, certificate: Certificate, anchor: &Anchor) -> Result<(), Error> {
-        let mut known = self.passkeys(anchor)?;
-        if known.iter().any(|known| known.body.key == certificate.body.key) {
+    pub(crate) fn remember_passkey(&self, certificate: Certificate) -> Result<(), Error> {
+        let mut known = self.passkeys()?;
+        if known.contains(&certificate) {
             return Ok(());
         }
+        // The same key, vouched for by a new root key.
+        known.retain(|known| known.body.key != certificate.body.key);
         if known.len() >= PASSKEYS_MAX {
             return Err(Error::Pairing(format!("there are {PASSKEYS_MAX} passkeys already")));
         }

@@ -26,14 +26,14 @@ pub(crate) fn certify(
         return Err(Error::Pairing("this key was revoked. Make a new one".to_owned()));
     }
     let certificate = sign(body)?;
-    ground.memory.remember_passkey(certificate.clone(), &ground.anchor)?;
+    ground.memory.remember_passkey(certificate.clone())?;
     Ok(certificate)
 }
 
 /// Where a passkey is registered, another key does not decide what is a passkey's to decide.
 pub(crate) fn may_decide(ground: &Ground, evidence: &Evidence) -> Result<(), Error> {
     let revocations = ground.memory.revocations(&ground.anchor)?;
-    let known = ground.memory.passkeys(&ground.anchor)?;
+    let known = ground.memory.passkeys()?;
     let has_passkey = known.iter().any(|known| !revocations.has_device(&known.body.key));
     let (signer, body) = (evidence.certificate.body.kind, &evidence.token.body);
     Ok(passkey::may_decide(signer, body.offer.kind, &evidence.payload, body.verdict, has_passkey)?)
@@ -46,7 +46,7 @@ pub(crate) fn compare(ground: &Ground, known: Vec<Certificate>) -> Result<Vec<Ce
             && certificate.verifies(&ground.anchor.root, &ground.anchor.installation)
     };
     for certificate in known.into_iter().filter(is_one) {
-        ground.memory.remember_passkey(certificate, &ground.anchor)?;
+        ground.memory.remember_passkey(certificate)?;
     }
-    ground.memory.passkeys(&ground.anchor)
+    ground.memory.passkeys()
 }

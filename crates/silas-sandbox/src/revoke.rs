@@ -21,7 +21,7 @@ pub(crate) fn withdraw(
     let now = ground::now();
     withdrawal.verify(certificate, &ground.anchor, &known, now)?;
     let what = &withdrawal.body.what;
-    let passkeys = ground.memory.passkeys(&ground.anchor)?;
+    let passkeys = ground.memory.passkeys()?;
     let is_passkey = |key: &KeyId| passkeys.iter().any(|passkey| passkey.body.key == *key);
     passkey::may_withdraw(certificate.body.kind, what, is_passkey)?;
     if let Some(list) = known.list().filter(|_| known.has(what)) {

@@ -80,6 +80,9 @@ pub(crate) struct WorkRecord {
     pub(crate) last_entry: u64,
 }
 
+const WORKING: &str = "Working in a private copy";
+const UNTOUCHED: &str = "Your files are untouched";
+
 impl WorkRecord {
     pub(crate) fn begin(approved: &Admitted, now: Timestamp) -> Result<Self, canonical::Error> {
         let d = approved.item().definition();
@@ -97,11 +100,11 @@ impl WorkRecord {
                 execution: approved.execution().clone(),
                 work_item: approved.item().id().clone(),
                 title: d.title.clone(),
-                place: "Working in a private copy".to_owned(),
+                place: WORKING.to_owned(),
                 steps: labels.iter().cloned().map(waiting).collect(),
                 running: true,
                 started_at: now,
-                footer: "Your files are untouched".to_owned(),
+                footer: UNTOUCHED.to_owned(),
                 outcome: None,
                 has_proof: false,
             },
@@ -137,7 +140,8 @@ impl WorkRecord {
     /// A fresh copy, a fresh story; only what was asked and when it began stays.
     pub(crate) fn begun_again(self) -> Self {
         let steps = self.labels.iter().cloned().map(waiting).collect();
-        let view = WorkView { steps, running: true, outcome: None, ..self.view };
+        let (place, footer) = (WORKING.to_owned(), UNTOUCHED.to_owned());
+        let view = WorkView { steps, place, footer, running: true, outcome: None, ..self.view };
         WorkRecord {
             view,
             before: Vec::new(),

@@ -4,6 +4,7 @@
 use crate::harness::{Gone, Line, Silas};
 use crate::kills;
 use crate::models::crash_while_asking;
+use crate::rotation::crash_rotating;
 use crate::traces::Traces;
 use crate::unknown_effect::crash_outside;
 use silas_core::card::{CardKind, CardState};
@@ -142,7 +143,8 @@ macro_rules! at {
             for point in FailPoint::ALL {
                 assert!(tested.contains(&point), "{point:?}");
             }
-            let ways = [rehearsing::POINTS, adding::POINTS, thinking::POINTS, reaching::POINTS].concat();
+            let ways =
+                [rehearsing::POINTS, adding::POINTS, thinking::POINTS, reaching::POINTS, rotating::POINTS].concat();
             assert_eq!(ways, FailPoint::ALL.to_vec(), "a rehearsal comes by all of them");
         }
     };
@@ -196,5 +198,21 @@ at! {
     }
     reaching: crash_outside {
         step_begun: StepBegun,
+    }
+    rotating: crash_rotating {
+        terminal_key_made: TerminalKeyMade,
+        terminal_decided: TerminalDecided,
+        server_key_made: ServerKeyMade,
+        server_key_decided: ServerKeyDecided,
+        vault_resealed: VaultResealed,
+        vault_decided: VaultDecided,
+        vault_set_aside: VaultSetAside,
+        vault_in_place: VaultInPlace,
+        root_key_made: RootKeyMade,
+        root_decided: RootDecided,
+        root_keys_changed: RootKeysChanged,
+        root_launcher_told: RootLauncherTold,
+        root_store_told: RootStoreTold,
+        root_servers_vouched: RootServersVouched,
     }
 }

@@ -43,6 +43,7 @@ mod reads;
 mod rehearsing;
 mod resting;
 mod revocation;
+mod rotation;
 mod sandbox;
 mod secrets;
 mod secure_input;

@@ -128,7 +128,7 @@ fn secrets_are_removed_refused_and_replaced_in_words() {
 }
 
 /// Types an answer into the terminal of a command and gives everything that the terminal then shows.
-pub(crate) const TYPIST: &str = r#"
+const TYPIST: &str = r#"
 import os, pty, sys
 prompt, typed, command = sys.argv[1].encode(), sys.argv[2].encode(), sys.argv[3:]
 pid, terminal = pty.fork()
