@@ -29,6 +29,8 @@ pub enum CardKind {
     HouseRules,
     /// May plans work in this directory?
     Root,
+    /// May this passkey decide what cannot be undone?
+    Passkey,
     /// May this model be asked, and may what you say go there?
     Model,
     /// May more be spent on models?
@@ -47,6 +49,8 @@ pub enum CardKind {
     Report,
     /// The owner's own change stands in the way; both texts are kept.
     Conflict,
+    /// It was interrupted while it may have acted outside: what is true?
+    UnknownEffect,
 }
 
 /// What pressing a button means.
@@ -63,6 +67,8 @@ pub enum Press {
     Change,
     /// Show the proof; decides nothing.
     Proof,
+    /// Show what was recorded; decides nothing.
+    Look,
     /// Put the card away; decides nothing.
     Dismiss,
     /// Hand what was typed to the vault; decides nothing and signs no card.
@@ -77,7 +83,7 @@ impl Press {
             Press::Approve | Press::Rehearse => Some(Verdict::Approved),
             Press::Decline => Some(Verdict::Declined),
             Press::Change => Some(Verdict::EditRequested),
-            Press::Proof | Press::Dismiss | Press::Store | Press::Choose => None,
+            Press::Proof | Press::Look | Press::Dismiss | Press::Store | Press::Choose => None,
         }
     }
 }

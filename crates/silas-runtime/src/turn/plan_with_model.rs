@@ -153,7 +153,7 @@ impl Stream {
             restores: None,
             ..d.clone()
         };
-        let risk = crate::words::plan_risk(&definition);
+        let risk = silas_core::risk::of_plan(&definition);
         let signals = Signals {
             proxy_mode: Some(decision.interaction_mode),
             planner_override: response.plan_action.as_ref().and_then(|action| action.interaction_mode_override),
