@@ -294,6 +294,10 @@ impl Books {
             AuditEvent::ChecksRun { execution, .. }
             | AuditEvent::StepBegun { execution, .. }
             | AuditEvent::StepRun { execution, .. }
+            | AuditEvent::AttemptBegun { execution, .. }
+            | AuditEvent::ToolCalled { execution: Some(execution), .. }
+            | AuditEvent::ToolReturned { execution: Some(execution), .. }
+            | AuditEvent::ToolRefused { execution: Some(execution), .. }
             | AuditEvent::ConnectionMade { execution, .. }
             | AuditEvent::ConnectionRefused { execution, .. }
             | AuditEvent::CredentialUsed { execution, .. }
@@ -335,6 +339,9 @@ impl Books {
             | AuditEvent::CardParked { .. }
             | AuditEvent::CardRenewed { .. }
             | AuditEvent::DecisionRefused { .. }
+            | AuditEvent::ToolCalled { execution: None, .. }
+            | AuditEvent::ToolReturned { execution: None, .. }
+            | AuditEvent::ToolRefused { execution: None, .. }
             | AuditEvent::ModelCalled { .. }
             | AuditEvent::ModelAnswered { .. }
             | AuditEvent::ModelRefused { .. }

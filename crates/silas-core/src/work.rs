@@ -5,6 +5,7 @@
 
 use crate::check::{Check, CheckResult, Command};
 use crate::host::{HOSTS_MAX, HostGrant};
+use crate::mandate::Mandate;
 use crate::roots::{Access, Place, contains};
 use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::toolchain::{TOOLCHAINS_MAX, Toolchain};
@@ -154,6 +155,9 @@ pub struct Definition {
     pub body: String,
     pub interaction_mode: InteractionMode,
     pub steps: Vec<Step>,
+    /// What a model does after the steps, if the plan leaves something to one.
+    #[serde(default)]
+    pub executor: Option<Mandate>,
     pub verify: Vec<Check>,
     pub directories: Vec<Directory>,
     /// What the steps may reach; a check only if it says `network: true`.
@@ -227,6 +231,9 @@ impl WorkItem {
                 "a path inside the first directory that may be changed, without `..`",
             )?;
         }
+        if let Some((key, expected)) = d.executor.as_ref().and_then(Mandate::broken) {
+            return Err(RuleBroken { key: format!("executor.{key}"), expected });
+        }
         rule(d.verify.len() <= CHECKS_MAX, "verify", "at most 50 checks")?;
         for (n, check) in d.verify.iter().enumerate() {
             let key = |field: &str| format!("verify[{n}].{field}");
@@ -276,9 +283,9 @@ impl WorkItem {
             rule(toolchain.path.starts_with('/') && no_dots(&toolchain.path), &key, "an absolute path without `..`")?;
         }
         rule(
-            d.steps.is_empty() || d.directories.iter().any(|d| d.access == Access::Write),
+            (d.steps.is_empty() && d.executor.is_none()) || d.directories.iter().any(|d| d.access == Access::Write),
             "sandbox.directories",
-            "at least one directory to work in, because there are steps",
+            "at least one directory to work in, because there are steps or an executor",
         )?;
         Ok(WorkItem(definition))
     }
@@ -317,7 +324,7 @@ impl WorkItem {
         if let Some(execution) = &d.restores {
             sandbox["restores"] = json!(execution);
         }
-        json!({
+        let mut plan = json!({
             "id": d.id,
             "type": "task",
             "title": d.title,
@@ -344,7 +351,12 @@ impl WorkItem {
             "depends_on": [],
             "sandbox": sandbox,
             "flows": [],
-        })
+        });
+        // Younger than the first plans too.
+        if let Some(mandate) = &d.executor {
+            plan["executor"] = json!(mandate);
+        }
+        plan
     }
 
     /// Reads back what [`WorkItem::canonical`] wrote. The launcher does this with the bytes whose hash was signed.
@@ -356,7 +368,7 @@ impl WorkItem {
             "id": field("id"), "title": field("title"), "parent": field("parent"),
             "spawned_by": field("spawned_by"), "follow_up_of": field("follow_up_of"), "domain": field("domain"),
             "budget": field("budget"), "body": field("body"), "interaction_mode": field("interaction_mode"),
-            "steps": field("steps"), "verify": field("verify"),
+            "steps": field("steps"), "executor": field("executor"), "verify": field("verify"),
             "directories": sandbox("directories").unwrap_or(Value::Null),
             "hosts": sandbox("hosts").unwrap_or(Value::Null),
             "secrets": sandbox("secrets").unwrap_or_else(|| json!([])),

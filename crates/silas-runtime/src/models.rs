@@ -12,7 +12,7 @@ use crate::{Stream, Trouble};
 use silas_agents::{Asking, Minds, Outcome, Stop};
 use silas_core::card::Card;
 use silas_core::event::AuditEvent;
-use silas_core::model::{KeySource, ModelGrant, ModelName, Period, Price, Role, list_price};
+use silas_core::model::{BudgetGrant, KeySource, ModelGrant, ModelName, Period, Price, Role, list_price};
 use silas_core::secret::Secret;
 use silas_store::model_calls::{self, Caps};
 use silas_store::{Commit, ReadTx};
@@ -68,6 +68,21 @@ impl Stream {
                 Assigned::added(grant.model.clone(), grant.key.clone(), price)
             }),
         }
+    }
+
+    /// The same for exactly this model, whoever serves now: what was approved is what works.
+    pub(crate) fn assigned_exactly(&self, grants: &[ModelGrant], role: Role, model: &ModelName) -> Option<Assigned> {
+        let now = self.assigned(grants, role).filter(|assigned| assigned.model == *model);
+        now.or_else(|| {
+            let fits = |grant: &&ModelGrant| grant.roles.contains(&role) && grant.model == *model;
+            grants.iter().rev().find(fits).map(|grant| Assigned {
+                model: grant.model.clone(),
+                key: grant.key.clone(),
+                price: grant.price.unwrap_or_else(|| list_price(&grant.model)),
+                is_configured: false,
+                is_agreed: true,
+            })
+        })
     }
 
     pub(crate) async fn model_grants(&self) -> Result<Vec<ModelGrant>, Trouble> {
@@ -135,7 +150,11 @@ impl Stream {
     /// Whether there is any sense in asking about it.
     pub(crate) fn may_be_offered(&self, grant: &ModelGrant) -> Result<(), Trouble> {
         if grant.roles.is_empty() {
-            return Err(Trouble::new("E_CFG_MODEL", "A model needs something to do.", "Name proxy, planner or both."));
+            return Err(Trouble::new(
+                "E_CFG_MODEL",
+                "A model needs something to do.",
+                "Name proxy, planner, executor or all of them.",
+            ));
         }
         if self.options.models.local_only && !grant.model.is_local() {
             return Err(Trouble::new(
@@ -151,6 +170,14 @@ impl Stream {
         let subject = grant.subject();
         let card = self.card(self.words.model(grant), &subject, Some(grant), self.options.plan_timeout)?;
         Ok(Question::about(card, subject))
+    }
+
+    /// Makes the card that adds to a cap, from a thread that can wait.
+    pub(crate) fn offer_more(self: &Arc<Self>, grant: BudgetGrant) -> Result<(), Trouble> {
+        let question = self.budget_question(&grant)?;
+        self.store.write(move |tx| Ok(Commit(question.ask(tx)?))).wait()?;
+        self.publish_soon();
+        Ok(())
     }
 
     /// The same as a step of setting it up: approved, it is followed by a test question.
@@ -208,6 +235,7 @@ impl Stream {
                 Refused::Turn => {
                     Trouble::new("E_LLM_BUDGET", "The question is too large.", "Raise `models.turn_budget_tokens`.")
                 }
+                Refused::Plan(what) => spending::plan_used_up(what),
                 Refused::Store(trouble) => trouble,
             }),
         }

@@ -145,12 +145,7 @@ impl Stream {
         match proposal {
             Proposal::Root(grant) => self.root_question(&grant),
             Proposal::Model(grant) => self.model_question(&grant),
-            Proposal::Budget(grant) => {
-                let subject = grant.subject();
-                let face = self.words.budget(&grant);
-                let card = self.card(face, &subject, Some(&grant), self.options.plan_timeout)?;
-                Ok(Question::about(card, subject))
-            }
+            Proposal::Budget(grant) => self.budget_question(&grant),
             Proposal::Secret(reference, wanted_by) => Ok(self.secret_question(reference, wanted_by)),
             Proposal::ModelChoice => self.model_choice_question(),
             Proposal::Plan(item) => {
@@ -165,6 +160,12 @@ impl Stream {
                 Ok(Question { card, subject, item: Some((*item, turn.trace.clone())) })
             }
         }
+    }
+
+    pub(crate) fn budget_question(&self, grant: &BudgetGrant) -> Result<Question, Trouble> {
+        let subject = grant.subject();
+        let card = self.card(self.words.budget(grant), &subject, Some(grant), self.options.plan_timeout)?;
+        Ok(Question::about(card, subject))
     }
 
     pub(crate) fn root_question(&self, grant: &RootGrant) -> Result<Question, Trouble> {

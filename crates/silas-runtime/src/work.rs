@@ -19,16 +19,23 @@ use silas_core::{ExecutionId, canonical};
 use silas_sandbox::{Canceller, Recovered};
 use silas_store::{Abort, Commit, Tx, executions, queue, tokens};
 use std::sync::Arc;
+use tokio::sync::watch;
 
 mod applying;
+mod consulting;
 mod ending;
+mod executing;
+mod hands;
 mod job;
 mod locked;
+mod moves;
 mod outside;
 mod reach;
 mod record;
+mod run;
 mod state;
 use ending::{Ending, kept_words};
+pub(crate) use hands::{list_files, read_file};
 use job::Job;
 pub(crate) use record::WorkRecord;
 
@@ -44,7 +51,8 @@ pub(crate) struct Running {
     pub(crate) view: WorkView,
     /// There from the opening of the workshop until the apply begins: what is being put in place is never torn.
     canceller: Option<Canceller>,
-    stop: Stop,
+    /// Written by whoever stops it; watched by the work where it waits for something else than its workshop.
+    stop: watch::Sender<Stop>,
     /// Whether it waits for the vault to be opened, and nothing of it runs.
     waits: bool,
 }
@@ -60,8 +68,17 @@ pub(crate) enum Stop {
 }
 
 impl Running {
+    fn new(view: WorkView) -> Self {
+        Running { view, canceller: None, stop: watch::Sender::new(Stop::No), waits: false }
+    }
+
+    /// Moves when somebody wants it to stop.
+    fn stops(&self) -> watch::Receiver<Stop> {
+        self.stop.subscribe()
+    }
+
     pub(crate) fn stop(&mut self, why: Stop) {
-        self.stop = why;
+        self.stop.send_replace(why);
         if let Some(canceller) = &self.canceller {
             canceller.cancel();
         }
@@ -92,10 +109,7 @@ impl Stream {
         let Beginning { admitted, record, hold } = beginning;
         let stream = self.clone();
         let execution = admitted.execution().clone();
-        self.running().insert(
-            execution.clone(),
-            Running { view: record.view.clone(), canceller: None, stop: Stop::No, waits: false },
-        );
+        self.running().insert(execution.clone(), Running::new(record.view.clone()));
         self.publish(Update::Work { work: record.view.clone() });
         tokio::task::spawn_blocking(move || {
             let mut job = Job::new(stream.clone(), record, hold);

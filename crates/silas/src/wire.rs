@@ -1,10 +1,11 @@
 //! The one place where rooms meet. Every line makes one thing from things already made: stores, trust, minds, doors.
 
-use crate::config::Config;
+use crate::config::{Config, Searching};
 use crate::home::Home;
 use crate::server_key;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Result, anyhow};
+use silas_agents::search::{Search, SearchOptions};
 use silas_agents::{Minds, Timeouts};
 use silas_approval::vault::Found;
 use silas_approval::{Engine, Vault};
@@ -77,6 +78,7 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
         handovers: front.handovers,
         launcher: front.launcher.clone(),
         minds: Minds::new(timeouts(&front.config)),
+        search: search(&front.config),
         clock: clock.clone(),
         random: random.clone(),
         words: Words::new(front.user_home.clone()),
@@ -132,8 +134,11 @@ fn options(front: &Front) -> Options {
 
 fn models(config: &Config) -> ModelOptions {
     let models = &config.models;
-    let named =
-        [(Role::Proxy, &models.proxy, &models.proxy_key), (Role::Planner, &models.planner, &models.planner_key)];
+    let named = [
+        (Role::Proxy, &models.proxy, &models.proxy_key),
+        (Role::Planner, &models.planner, &models.planner_key),
+        (Role::Executor, &models.executor, &models.executor_key),
+    ];
     let named = named.into_iter().filter_map(|(role, model, key)| {
         let model = model.clone()?;
         let key = key.clone().unwrap_or_else(|| KeySource::usual(model.provider()));
@@ -146,6 +151,13 @@ fn models(config: &Config) -> ModelOptions {
         calls_per_minute: config.limits.llm_calls_per_minute_per_scope,
         turn_tokens_max: models.turn_budget_tokens,
     }
+}
+
+/// Without an address there is no such tool.
+fn search(config: &Config) -> Option<Search> {
+    let Searching { url, domains, results_max } = &config.search;
+    let domains = domains.iter().flat_map(|domains| domains.split(',')).map(|domain| domain.trim().to_owned());
+    Some(Search::new(SearchOptions { url: url.clone()?, domains: domains.collect(), results_max: *results_max }))
 }
 
 /// In micro-dollars.

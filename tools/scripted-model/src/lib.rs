@@ -23,6 +23,8 @@ use std::time::Duration;
 pub enum Act {
     /// Says the text in the form that was asked for, in small pieces, with honest usage.
     Says(String),
+    /// Calls these tools at once, each by its name with these arguments, with honest usage.
+    Calls(Vec<(String, String)>),
     /// The same with another word about what was used, or none.
     Claims(String, Option<(u64, u64)>),
     /// The same until a gate opens ([`Server::open_gate`]): the text before the gate, then the text after it.
@@ -55,7 +57,7 @@ pub struct Script {
 
 impl Script {
     pub fn new(dialect: Dialect, acts: impl IntoIterator<Item = Act>) -> Self {
-        let forms = vec![Form::JsonSchema, Form::ForcedTool, Form::Prose];
+        let forms = vec![Form::JsonSchema, Form::ForcedTool, Form::Tools, Form::Prose];
         Script { dialect, acts: acts.into_iter().collect(), forms, key: None }
     }
 }
@@ -70,6 +72,7 @@ pub(crate) struct Shared {
     pub(crate) script: Script,
     acts: Mutex<VecDeque<Act>>,
     asked: Mutex<Vec<Asked>>,
+    was_asked: Condvar,
     /// Requests that no provider would take, in words.
     faults: Mutex<Vec<String>>,
     /// Bytes of answers that were sent.
@@ -88,6 +91,7 @@ impl Server {
             script,
             acts,
             asked: Mutex::default(),
+            was_asked: Condvar::new(),
             faults: Mutex::default(),
             n_sent: Default::default(),
             gate: Mutex::new(false),
@@ -115,6 +119,14 @@ impl Server {
 
     pub fn asked(&self) -> Vec<Asked> {
         lock(&self.shared.asked).clone()
+    }
+
+    /// Waits until so many requests have come.
+    pub fn await_asked(&self, n: usize) {
+        let mut asked = lock(&self.shared.asked);
+        while asked.len() < n {
+            asked = self.shared.was_asked.wait(asked).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// What was wrong with the requests; empty if every one could have been sent to a real provider.
@@ -158,6 +170,7 @@ impl Shared {
         let is_known = key.is_none_or(|key| dialect::key(self.script.dialect, &asked) == Some(key));
         let form = dialect::form(self.script.dialect, &asked.body);
         lock(&self.asked).push(asked);
+        self.was_asked.notify_all();
         if let Some(fault) = fault {
             lock(&self.faults).push(fault.clone());
             return Act::Status(400, Vec::new(), error(&fault));

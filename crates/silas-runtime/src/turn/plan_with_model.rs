@@ -5,25 +5,32 @@
 use super::Turn;
 use super::ask::{Conversation, date};
 use super::route::{Route, cannot_plan};
-use crate::spending::Purse;
+use crate::models::Assigned;
+use crate::research::Desk;
+use crate::search::WEB_SEARCH;
+use crate::spending::{self, Purse};
 use crate::{Stream, Trouble};
 use serde_json::json;
-use silas_agents::{AgentResponse, Minds, Outcome, RouteDecision};
+use silas_agents::tools::{Purpose, chain};
+use silas_agents::{AgentResponse, Asking, Break, Ended, Minds, Outcome, RouteDecision, Stop, Why};
+use silas_core::boundary::Projected;
 use silas_core::card::Risk;
 use silas_core::interaction::{Signals, resolve_mode};
+use silas_core::mandate::Mandate;
 use silas_core::model::{ModelGrant, ModelName, Role};
 use silas_core::plan;
 use silas_core::work::{Budget, Definition, WorkItem};
 use silas_core::{Tainted, WorkItemId};
 use silas_gates::scrub;
 use silas_store::work_items;
+use std::sync::Arc;
 
 /// Longest title; the wish stands in full on the card.
 const TITLE_CHARS_MAX: usize = 60;
 
 impl Stream {
     pub(super) async fn ask_planner(
-        &self,
+        self: &Arc<Self>,
         turn: &Turn,
         decision: &RouteDecision,
         conversation: Conversation,
@@ -45,28 +52,65 @@ impl Stream {
             "wish": turn.message.text,
             "reason": decision.reason,
             "continuation_of": earlier.as_ref().map(WorkItemId::as_str),
+            "has_executor": self.assigned(grants, Role::Executor).is_some(),
         });
         let (projected, asking) = match self.admit(turn, Role::Planner, &assigned, grants, payload).await? {
             Ok(admitted) => admitted,
             Err(route) => return Ok(route),
         };
         let purse = purse.passed_on(Role::Planner, &assigned.model);
-        let response = match Minds::plan(&asking, &projected, &purse).await {
-            Ok(Outcome::Usable(response)) => response,
-            Ok(Outcome::Unusable { why }) => {
-                return Ok(Route::say(format!(
-                    "The planner answered twice in a form that cannot be used ({}). Nothing was planned.",
-                    scrub::visible_line(&why, 160)
-                )));
-            }
-            Err(stop) => return self.not_asked(Role::Planner, stop).await,
+        let asked = Asked { turn, assigned: &assigned, asking, projected };
+        let response = match self.planners_answer(&asked, grants, &purse).await? {
+            Ok(response) => response,
+            Err(route) => return Ok(route),
         };
         let Some(markdown) = response.plan() else {
             return Ok(Route::tell(Tainted::new(response.message, conversation.taint)));
         };
         let written = plan::parse(markdown.trim_start().as_bytes())
             .map_err(|bad| Trouble::new("E_WORK_PLAN", &format!("The plan cannot be read. {bad}."), "Say it again."))?;
+        let written = match self.with_executor(written, grants)? {
+            Ok(written) => written,
+            Err(route) => return Ok(route),
+        };
         self.propose_written(turn, decision, &response, &written, earlier, &assigned.model).await
+    }
+
+    /// What the planner says, after having had something found out where somebody can; or what to say instead.
+    async fn planners_answer(
+        self: &Arc<Self>,
+        asked: &Asked<'_>,
+        grants: &[ModelGrant],
+        purse: &Purse<'_>,
+    ) -> Result<Result<AgentResponse, Route>, Trouble> {
+        let Asked { turn, assigned, asking, projected } = asked;
+        let useless = |why: &str| {
+            Route::say(format!(
+                "The planner answered twice in a form that cannot be used ({}). Nothing was planned.",
+                scrub::visible_line(why, 160)
+            ))
+        };
+        let Some(desk) = Desk::open(self, &turn.message.id, grants).await? else {
+            return Ok(match Minds::plan(asking, projected, purse).await {
+                Ok(Outcome::Usable(response)) => Ok(response),
+                Ok(Outcome::Unusable { why }) => Err(useless(&why)),
+                Err(stop) => Err(self.not_asked(Role::Planner, stop).await?),
+            });
+        };
+        let run = desk.planning(assigned, projected.payload().clone());
+        let tools = desk.tools();
+        let names = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        let tools = chain(tools, Purpose::Research, names);
+        Ok(match Minds::plan_with(asking, projected, &tools, &run, purse).await {
+            Ok(Ended::Answer(response)) => Ok(response),
+            Ok(Ended::GaveUp(Why::Form(why) | Why::Mistakes(why))) => Err(useless(&why)),
+            Ok(Ended::GaveUp(Why::Calls(n))) => Err(Route::say(format!(
+                "The planner was asked {n} times and came to no plan. Say it in smaller steps."
+            ))),
+            Err(Break::Halted(trouble)) => return Err(trouble),
+            Err(Break::Refused(refused)) => Err(self.not_asked(Role::Planner, Stop::Refused(refused)).await?),
+            Err(Break::Failed(error)) => Err(self.not_asked(Role::Planner, Stop::Failed(error)).await?),
+        })
     }
 
     async fn propose_written(
@@ -97,7 +141,7 @@ impl Stream {
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&turn.message.text, TITLE_CHARS_MAX),
-            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() },
+            budget: within_the_usual(&d.budget, self.options.work_secs),
             // On a card, a model's prose is a quotation and marked as one.
             body: format!("You said: {}\n\n{model} planned, in its own words:\n\n{}", turn.message.text, d.body.trim()),
             parent: None,
@@ -122,10 +166,59 @@ impl Stream {
         Ok(super::route::in_review_saying(&response.message, item))
     }
 
+    /// The plan with the model that works on it, or what to do first.
+    pub(super) fn with_executor(
+        &self,
+        item: WorkItem,
+        grants: &[ModelGrant],
+    ) -> Result<Result<WorkItem, Route>, Trouble> {
+        let Some(mandate) = &item.definition().executor else { return Ok(Ok(item)) };
+        let Some(assigned) = self.assigned(grants, Role::Executor) else {
+            return Ok(Err(Route::say(
+                "The plan leaves the work to a model, and none is set up for that. `silas model add --for executor` adds \
+                 one; or say it as: run `COMMAND` in `DIRECTORY` and check with `COMMAND`.",
+            )));
+        };
+        if !assigned.is_agreed {
+            return Ok(Err(self.ask_to_agree(&assigned, grants)));
+        }
+        if !self.has_key(&assigned.key) {
+            return Ok(Err(Route::say(spending::no_key(&assigned).to_string())));
+        }
+        if mandate.has(WEB_SEARCH) && self.search.is_none() {
+            return Ok(Err(Route::say(
+                "The plan searches the web, and no search server is set up (`search.url`). Nothing was planned.",
+            )));
+        }
+        let mandate = Mandate { model: Some(assigned.model), ..mandate.clone() };
+        let definition = Definition { executor: Some(mandate), ..item.definition().clone() };
+        Ok(Ok(WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))?))
+    }
+
     /// The work that is gone on with, if there is such work.
     async fn earlier_work(&self, named: Option<&str>) -> Result<Option<WorkItemId>, Trouble> {
         let Some(id) = named.and_then(|id| WorkItemId::parse(id).ok()) else { return Ok(None) };
         Ok(self.store.read(move |tx| Ok(work_items::get(tx, &id)?.map(|_| id))).await?)
+    }
+}
+
+/// A question to the planner.
+struct Asked<'a> {
+    turn: &'a Turn,
+    assigned: &'a Assigned,
+    asking: Asking,
+    projected: Projected,
+}
+
+/// A model may plan with less than usual, and not with more.
+fn within_the_usual(planned: &Budget, work_secs: u64) -> Budget {
+    let usual = Budget { max_wall_time_seconds: work_secs, ..Budget::default() };
+    Budget {
+        max_tokens: planned.max_tokens.min(usual.max_tokens),
+        max_cost_microusd: planned.max_cost_microusd.min(usual.max_cost_microusd),
+        max_wall_time_seconds: usual.max_wall_time_seconds,
+        max_attempts: planned.max_attempts.min(usual.max_attempts),
+        max_planner_calls: planned.max_planner_calls.min(usual.max_planner_calls),
     }
 }
 

@@ -56,6 +56,7 @@ impl Stream {
             secrets: Vec::new(),
             callback_port: None,
             commits: false,
+            executor: None,
             restores: Some(last.id.clone()),
             ..earlier.clone()
         };

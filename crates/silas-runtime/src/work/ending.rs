@@ -19,7 +19,7 @@ use silas_core::token::Kind;
 use silas_core::work::WorkItem;
 use silas_core::{Digest, ExecutionId, Tainted, Timestamp};
 use silas_sandbox::{KeptText, Waits};
-use silas_store::{Commit, Tx, cards, executions, queue};
+use silas_store::{Commit, Tx, answers, cards, executions, queue};
 
 /// How a piece of work ended, before it is written down.
 pub(super) enum Ending {
@@ -174,6 +174,7 @@ impl Job {
                 executions::set_state(tx, order, ExecutionState::Ended, now)?;
             }
             state::ended(tx, &record, reached, outcome, order.is_some(), now)?;
+            answers::forget(tx, &execution)?;
             record.last_entry = event.record(tx, &execution, outcome)?.max(record.last_entry);
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
             cards::insert(tx, &card, execution.as_str())?;

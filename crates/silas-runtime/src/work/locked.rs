@@ -51,7 +51,7 @@ impl Stream {
             Ok(Commit(Some(if is_told { None } else { Some(stream.tell_in(tx, &sentence)?) })))
         });
         let posted = waiting.await?.ok_or_else(lost)?;
-        let running = Running { view: view.clone(), canceller: None, stop: Stop::No, waits: true };
+        let running = Running { waits: true, ..Running::new(view.clone()) };
         self.running().insert(view.execution.clone(), running);
         self.publish(Update::Work { work: view });
         if let Some(posted) = posted {
@@ -73,12 +73,12 @@ impl Stream {
 
     /// Whether the owner stopped it, or took its approval back, while it waited.
     pub(super) fn was_stopped_waiting(&self, execution: &ExecutionId) -> bool {
-        self.running().get(execution).is_some_and(|running| running.waits && running.stop == Stop::Owner)
+        self.running().get(execution).is_some_and(|running| running.waits && *running.stop.borrow() == Stop::Owner)
     }
 
     /// What was stopped while it waited is ended now and not when its time is over.
     pub(crate) async fn end_what_was_stopped_waiting(&self) -> Result<(), Trouble> {
-        let any = self.running().values().any(|running| running.waits && running.stop == Stop::Owner);
+        let any = self.running().values().any(|running| running.waits && *running.stop.borrow() == Stop::Owner);
         if any { self.hasten_work().await } else { Ok(()) }
     }
 }

@@ -75,6 +75,15 @@ pub(crate) struct WorkRecord {
     #[serde(default)]
     pub(crate) files: u32,
     pub(crate) took_ms: u64,
+    /// What a model used up. Nothing where no model worked.
+    #[serde(default)]
+    pub(crate) used: BudgetUsed,
+    /// What the model says it did, in its own words; for whoever is asked for advice.
+    #[serde(default)]
+    pub(crate) said: Option<String>,
+    /// Why a model did not go on, if checks were still red.
+    #[serde(default)]
+    pub(crate) gave_up: Option<String>,
     /// The ledger entries between which all of it is told.
     pub(crate) first_entry: u64,
     pub(crate) last_entry: u64,
@@ -90,6 +99,9 @@ impl WorkRecord {
         let directory = changed_name(&d.directories);
         let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
         labels.extend(d.steps.iter().map(|step| format!("Run `{}`", scrub::visible_line(&step.run.words(), 60))));
+        if let Some(model) = d.executor.as_ref().and_then(|mandate| mandate.model.as_ref()) {
+            labels.push(format!("Work on it with {}", model.model()));
+        }
         let last = match approved {
             Admitted::Plan(_) => "Apply the result",
             Admitted::Rehearsal(_) => "Keep the result for you",
@@ -132,6 +144,9 @@ impl WorkRecord {
             applied_by: None,
             files: 0,
             took_ms: 0,
+            used: BudgetUsed::default(),
+            said: None,
+            gave_up: None,
             first_entry: 0,
             last_entry: 0,
         })
@@ -155,6 +170,8 @@ impl WorkRecord {
             moved_on: Vec::new(),
             changeset: None,
             changes: Changeset::default(),
+            said: None,
+            gave_up: None,
             ..self
         }
     }
@@ -203,6 +220,11 @@ impl WorkRecord {
     pub(crate) fn is_within_budget(&self, now: Timestamp) -> bool {
         let elapsed = u64::try_from(now.since(self.view.started_at).as_micros()).unwrap_or(u64::MAX);
         !BudgetUsed { wall_time_micros: elapsed, ..BudgetUsed::default() }.exceeds(&self.budget)
+    }
+
+    /// What a model used up, and how often it began.
+    pub(crate) fn note_use(&mut self, used: BudgetUsed) {
+        self.used = used;
     }
 
     /// Which step shows the checks after the work.
@@ -256,6 +278,7 @@ fn under_way(label: &str) -> String {
         "Copy" => "Copying",
         "Apply" => "Applying",
         "Keep" => "Keeping",
+        "Work" => "Working",
         other => other,
     };
     format!("{verb} {rest}")

@@ -14,6 +14,8 @@ mod evidence;
 mod files;
 mod kept;
 mod limits;
+mod look;
+mod mandate;
 mod no_exchange;
 mod order;
 mod pairing;
@@ -47,6 +49,8 @@ fn main() {
         ("commits", commits::CASES),
         ("kept", kept::CASES),
         ("limits", limits::CASES),
+        ("look", look::CASES),
+        ("mandate", mandate::CASES),
         ("no_exchange", no_exchange::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),

@@ -277,6 +277,7 @@ impl World {
             secrets: Vec::new(),
             callback_port: None,
             commits: false,
+            executor: None,
             restores: None,
             toolchains: Vec::new(),
             on_failure: "report".to_owned(),
