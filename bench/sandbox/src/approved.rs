@@ -190,6 +190,7 @@ fn signed(kind: Kind, payload: String, n: usize) -> Result<Evidence> {
         key: public(&device()).id(),
         public: public(&device()),
         issued_at: Timestamp::EPOCH,
+        site: None,
     };
     let signature = sign(&root(), &canonical::text(&body)?);
     Ok(Evidence {

@@ -92,6 +92,7 @@ impl Owner {
             key: device.id(),
             public: device,
             issued_at: Timestamp::EPOCH,
+            site: None,
         };
         let signature = sign(&self.root, &canonical::text(&body)?);
         Ok(Certificate { body, signature })

@@ -124,6 +124,7 @@ fn signed(kind: Kind, payload: String) -> Result<Evidence> {
         key: public(&device()).id(),
         public: public(&device()),
         issued_at: Timestamp::EPOCH,
+        site: None,
     };
     let signature = sign(&root(), &canonical::text(&body)?);
     Ok(Evidence {
