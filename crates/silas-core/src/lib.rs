@@ -22,6 +22,7 @@ pub mod envelope;
 pub mod event;
 pub mod evidence;
 pub mod execution;
+pub mod exits;
 pub mod export;
 pub mod fail;
 pub mod flags;

@@ -4,6 +4,7 @@
 //! [`WorkState`], and no byte of that is hashed.
 
 use crate::check::{Check, CheckResult, Command};
+use crate::exits::{Exits, Flow};
 use crate::host::{HOSTS_MAX, HostGrant};
 use crate::roots::{Access, Place, contains};
 use crate::secret::{SECRETS_MAX, SecretRef};
@@ -163,6 +164,12 @@ pub struct Definition {
     /// Tools outside `/usr` that were found when the card was made; to read only.
     #[serde(default)]
     pub toolchains: Vec<Toolchain>,
+    /// Which text may go where, once a mind has read it.
+    #[serde(default)]
+    pub flows: Vec<Flow>,
+    /// Which values may steer what leaves the copy.
+    #[serde(default)]
+    pub exits: Exits,
     pub on_failure: String,
     pub on_stuck: String,
     pub failure_context: Option<String>,
@@ -263,6 +270,7 @@ impl WorkItem {
             let key = format!("sandbox.toolchains[{n}].path");
             rule(toolchain.path.starts_with('/') && no_dots(&toolchain.path), &key, "an absolute path without `..`")?;
         }
+        d.exits.check(&d.flows)?;
         rule(
             d.steps.is_empty() || d.directories.iter().any(|d| d.access == Access::Write),
             "sandbox.directories",
@@ -305,7 +313,7 @@ impl WorkItem {
         if let Some(execution) = &d.restores {
             sandbox["restores"] = json!(execution);
         }
-        json!({
+        let mut projection = json!({
             "id": d.id,
             "type": "task",
             "title": d.title,
@@ -331,8 +339,12 @@ impl WorkItem {
             "tasks": [],
             "depends_on": [],
             "sandbox": sandbox,
-            "flows": [],
-        })
+            "flows": d.flows,
+        });
+        if !d.exits.is_empty() {
+            projection["exits"] = json!(d.exits);
+        }
+        projection
     }
 
     /// Reads back what [`WorkItem::canonical`] wrote. The launcher does this with the bytes whose hash was signed.
@@ -352,6 +364,7 @@ impl WorkItem {
             "commits": sandbox("commits").unwrap_or(Value::Bool(false)),
             "restores": sandbox("restores").unwrap_or(Value::Null),
             "toolchains": sandbox("toolchains").unwrap_or(Value::Null),
+            "flows": field("flows"), "exits": value.get("exits").cloned().unwrap_or_else(|| json!({})),
             "on_failure": field("on_failure"), "on_stuck": field("on_stuck"),
             "failure_context": field("failure_context"),
         });
@@ -368,7 +381,7 @@ impl WorkItem {
     }
 }
 
-fn rule(holds: bool, key: &str, expected: &str) -> Result<(), RuleBroken> {
+pub(crate) fn rule(holds: bool, key: &str, expected: &str) -> Result<(), RuleBroken> {
     if holds { Ok(()) } else { Err(RuleBroken { key: key.to_owned(), expected: expected.to_owned() }) }
 }
 

@@ -7,6 +7,7 @@ use silas_core::canonical;
 use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
+use silas_core::exits::Undeclared;
 use silas_core::model::{BudgetGrant, ModelGrant};
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
@@ -15,6 +16,7 @@ use silas_gates::scrub;
 
 mod checks;
 mod claim;
+pub(crate) mod exits;
 mod models;
 mod outside;
 mod rehearsed;
@@ -169,6 +171,7 @@ impl Words {
             }
         }
         outside::add_to(&mut face, d);
+        exits::add_to(&mut face, d);
         let check = d.verify.first().map_or_else(String::new, |c| scrub::visible_line(&c.run.words(), 200));
         let n_open = d.verify.iter().filter(|check| !check.protected).count();
         let when_done = match (d.verify.len(), n_open) {
@@ -265,6 +268,8 @@ pub struct ResultFacts<'a> {
     pub last_moment: &'a [String],
     /// What the owner changed elsewhere while the work ran; the checks ran again with it.
     pub moved_on: &'a [String],
+    /// What would leave the copy and was not declared.
+    pub undeclared: &'a [Undeclared],
     pub took_ms: u64,
 }
 

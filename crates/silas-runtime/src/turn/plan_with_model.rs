@@ -10,6 +10,7 @@ use crate::{Stream, Trouble};
 use serde_json::json;
 use silas_agents::{AgentResponse, Minds, Outcome, RouteDecision};
 use silas_core::card::Risk;
+use silas_core::exits::{Exits, TYPED_BYTES_MAX};
 use silas_core::interaction::{Signals, resolve_mode};
 use silas_core::model::{ModelGrant, ModelName, Role};
 use silas_core::plan;
@@ -104,6 +105,7 @@ impl Stream {
             directories,
             toolchains,
             restores: None,
+            exits: Exits { typed: typed(&turn.message.text), ..d.exits.clone() },
             ..d.clone()
         };
         let risk = crate::words::plan_risk(&definition);
@@ -124,6 +126,11 @@ impl Stream {
         let Some(id) = named.and_then(|id| WorkItemId::parse(id).ok()) else { return Ok(None) };
         Ok(self.store.read(move |tx| Ok(work_items::get(tx, &id)?.map(|_| id))).await?)
     }
+}
+
+/// What stands in the owner's own words needs no declaring; a plan that a model wrote cannot claim any.
+fn typed(wish: &str) -> Option<String> {
+    (wish.len() <= TYPED_BYTES_MAX).then(|| wish.to_owned())
 }
 
 /// Hosts, secrets and ports are for the owner to name: what a model adds may have been put into its head by a text that it

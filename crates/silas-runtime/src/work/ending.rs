@@ -94,8 +94,12 @@ impl Job {
                 let sentence = match &again {
                     Some(why) => format!("Nothing was applied in {name}. {why} The result still waits in Review."),
                     None => {
+                        let unnamed = match self.record.undeclared.len() {
+                            0 => String::new(),
+                            n => format!(" The plan does not name {n} of them."),
+                        };
                         format!(
-                            "{n} would change in {name}. {checks}. Nothing is applied before you say so, in Review."
+                            "{n} would change in {name}. {checks}.{unnamed} Nothing is applied before you say so, in Review."
                         )
                     }
                 };

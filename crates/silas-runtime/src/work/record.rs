@@ -8,6 +8,7 @@ use silas_core::bundle::Landed;
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::envelope::ExecutionResult;
+use silas_core::exits::{Seen, Undeclared};
 use silas_core::outside::Reach;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::work::{Budget, BudgetUsed};
@@ -54,6 +55,12 @@ pub(crate) struct WorkRecord {
     /// What the owner changed elsewhere meanwhile; the checks ran again with it.
     #[serde(default)]
     pub(crate) moved_on: Vec<String>,
+    /// What the mind that did the work has read. Empty where commands were fixed by the plan: nothing could steer them.
+    #[serde(default)]
+    pub(crate) seen: Seen,
+    /// What would leave the copy and was not declared; then it waits.
+    #[serde(default)]
+    pub(crate) undeclared: Vec<Undeclared>,
     #[serde(default)]
     pub(crate) reach: Reach,
     pub(crate) changeset: Option<Digest>,
@@ -115,6 +122,8 @@ impl WorkRecord {
             unseen: Vec::new(),
             last_moment: Vec::new(),
             moved_on: Vec::new(),
+            seen: Seen::default(),
+            undeclared: Vec::new(),
             reach: Reach::default(),
             changeset: None,
             changes: Changeset::default(),
@@ -142,6 +151,8 @@ impl WorkRecord {
             flags: Vec::new(),
             unseen: Vec::new(),
             moved_on: Vec::new(),
+            seen: Seen::default(),
+            undeclared: Vec::new(),
             changeset: None,
             changes: Changeset::default(),
             ..self
@@ -164,6 +175,7 @@ impl WorkRecord {
             orders_found: self.orders_found,
             last_moment: &self.last_moment,
             moved_on: &self.moved_on,
+            undeclared: &self.undeclared,
             took_ms: self.took_ms,
         }
     }

@@ -127,6 +127,8 @@ pub(crate) fn work_item(title: &str) -> WorkItem {
         commits: false,
         restores: None,
         toolchains: Vec::new(),
+        flows: Vec::new(),
+        exits: Default::default(),
         on_failure: String::new(),
         on_stuck: String::new(),
         failure_context: None,
