@@ -116,7 +116,7 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'house_rules' | 'root' | 'model' | 'budget' | 'plan' | 'rehearsed' | 'done' | 'report' | 'conflict'} CardKind
+ * @typedef {'pairing' | 'house_rules' | 'root' | 'model' | 'budget' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'conflict'} CardKind
  * @typedef {'approve' | 'rehearse' | 'decline' | 'change' | 'proof' | 'dismiss'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact

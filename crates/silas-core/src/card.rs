@@ -34,6 +34,8 @@ pub enum CardKind {
     Budget,
     /// May this plan be carried out?
     Plan,
+    /// May this one call, which the plan does not cover, be made?
+    Step,
     /// It was carried out in a private copy; may that be applied?
     Rehearsed,
     /// It was carried out; undo while the window lasts.

@@ -10,6 +10,7 @@
 pub mod books;
 pub mod boundary;
 pub mod bundle;
+pub mod call_order;
 pub mod canonical;
 pub mod card;
 pub mod chain;

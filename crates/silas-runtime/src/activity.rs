@@ -318,7 +318,7 @@ fn decided(kind: Kind, verdict: Verdict) -> String {
         Kind::Apply => "a result",
         Kind::Undo => "an undo",
         Kind::Root => "a directory",
-        Kind::Step => "a command",
+        Kind::Step => "one call",
         Kind::Model => "a model",
         Kind::Budget => "more money for models",
     };

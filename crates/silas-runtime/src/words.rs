@@ -3,6 +3,7 @@
 //! Verbs first, numbers exact, no jargon. A door shows these texts and adds none.
 
 use silas_approval::house_rules::HouseRules;
+use silas_core::call_order::CallOrder;
 use silas_core::canonical;
 use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
 use silas_core::changeset::FileDiff;
@@ -20,6 +21,7 @@ pub(crate) mod exits;
 mod models;
 mod outside;
 mod rehearsed;
+mod step;
 pub(crate) use claim::{caveats, claim};
 pub(crate) use models::{key, price};
 
@@ -64,6 +66,7 @@ impl Words {
             }
             CardKind::HouseRules => canonical::read::<HouseRules>(payload)
                 .is_ok_and(|rules| rules == HouseRules::current() && rules.card_face() == card.face),
+            CardKind::Step => canonical::read::<CallOrder>(payload).is_ok_and(|order| step::step(&order) == card.face),
             CardKind::Rehearsed => rehearsed::shows_what_it_asks(&card.face, payload),
             CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
         }
@@ -72,6 +75,11 @@ impl Words {
     /// May this model be asked, and may what you say go there?
     pub fn model(&self, grant: &ModelGrant) -> Face {
         models::model(grant)
+    }
+
+    /// May this one call be made?
+    pub fn step(&self, order: &CallOrder) -> Face {
+        step::step(order)
     }
 
     /// May more be spent on models?

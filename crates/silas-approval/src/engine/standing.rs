@@ -190,7 +190,7 @@ impl Engine {
                 Kind::Plan | Kind::HouseRules | Kind::Rehearsal | Kind::Apply | Kind::Undo | Kind::Budget => {
                     (When::At(now), false)
                 }
-                // Signed and used on the spot, without a server; never kept here.
+                // Signed and used on the spot; what is left of one allows nothing.
                 Kind::Step => continue,
             };
             for stored in tokens::by_kind(tx, kind)? {
