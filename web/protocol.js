@@ -83,7 +83,7 @@
  * @typedef {{ role: Role, model: string, host: string, is_local: boolean, key: string, has_key: boolean, price: string, is_configured: boolean, is_agreed: boolean }} ModelView
  * @typedef {{ models: ModelView[], local_only: boolean, day: Spent, month: Spent }} ModelsView
  * @typedef {{ period: string, microusd: number, cap_microusd: number }} Spent
- * @typedef {'proxy' | 'planner'} Role
+ * @typedef {'proxy' | 'planner' | 'executor'} Role
  * @typedef {{ kind: 'model', model: string, roles: Role[], key: string, price: Price | null, policy_version: number }} ModelGrant
  * @typedef {{ input: number, output: number }} Price
  * @typedef {{ at: string, n_entries: number }} SinceView

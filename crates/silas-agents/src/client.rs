@@ -5,7 +5,7 @@
 //! said and nowhere else.
 
 use crate::Error;
-use crate::model::{Answering, Finish, Mode, Model, Reply, Request, Usage};
+use crate::model::{Answering, Finish, Mode, Model, Reply, Request, ToolCall, Usage};
 use crate::wire::{self, Event, sse};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
@@ -59,6 +59,8 @@ impl Default for Timeouts {
 const TRIES_MAX: u32 = 3;
 /// Of the text of an answer; several times what the longest plan needs.
 const REPLY_BYTES_MAX: usize = 64 << 10;
+/// Calls of tools in one answer.
+const CALLS_MAX: usize = 16;
 /// Of everything that comes over the wire for one answer.
 const WIRE_BYTES_MAX: usize = 4 << 20;
 /// Of the body of an error.
@@ -107,7 +109,7 @@ impl HttpModel {
         let body = Bytes::from(wire::body(&self.name, request).to_string());
         for n in 1.. {
             let error = match self.begin(body.clone()).await {
-                Ok(response) => return self.listen(response, told).await,
+                Ok(response) => return self.listen(response, request, told).await,
                 Err(error) => error,
             };
             let asked = match &error {
@@ -187,10 +189,15 @@ impl HttpModel {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    async fn listen(&self, response: Response<Incoming>, told: &mut (dyn FnMut(&str) + Send)) -> Result<Reply, Error> {
+    async fn listen(
+        &self,
+        response: Response<Incoming>,
+        request: &Request,
+        told: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Reply, Error> {
         let mut body = response.into_body();
         let mut reader = sse::Reader::default();
-        let mut heard = Heard::default();
+        let mut heard = Heard::of(request);
         let mut n_bytes = 0usize;
         while let Some(frame) = self.in_time(self.timeouts.idle, body.frame()).await? {
             let frame = frame.map_err(|_| Error::Cut { host: self.host() })?;
@@ -216,17 +223,24 @@ impl HttpModel {
     fn hear(&self, heard: &mut Heard, event: Event, told: &mut (dyn FnMut(&str) + Send)) -> Result<bool, Error> {
         match event {
             Event::Piece(piece) => {
-                if heard.text.len() + piece.len() > REPLY_BYTES_MAX {
-                    return Err(self.too_long());
+                self.fits(heard, &piece)?;
+                if heard.answer.is_none() {
+                    told(&piece);
                 }
-                told(&piece);
                 heard.text.push_str(&piece);
+            }
+            Event::Call { at, name } => heard.begin(at, name).ok_or_else(|| Error::Garbled { host: self.host() })?,
+            Event::Arguments { at, piece } => {
+                self.fits(heard, &piece)?;
+                if heard.more(at, &piece).ok_or_else(|| Error::Garbled { host: self.host() })? {
+                    told(&piece);
+                }
             }
             // The first word about it stands: a refusal is not made complete by what follows.
             Event::Finished(finish) => heard.finish = heard.finish.or(Some(finish)),
             Event::Used(usage) => heard.usage = Some(heard.usage.map_or(usage, |before| later(before, usage))),
             // With nothing said yet nothing was charged.
-            Event::Broken { is_busy: true } if heard.text.is_empty() => {
+            Event::Broken { is_busy: true } if heard.n_bytes == 0 => {
                 return Err(Error::Busy { host: self.host(), retry_after: None });
             }
             Event::Broken { .. } => return Err(Error::Cut { host: self.host() }),
@@ -234,6 +248,11 @@ impl HttpModel {
             Event::End => return Ok(true),
         }
         Ok(false)
+    }
+
+    fn fits(&self, heard: &mut Heard, piece: &str) -> Result<(), Error> {
+        heard.n_bytes += piece.len();
+        if heard.n_bytes > REPLY_BYTES_MAX { Err(self.too_long()) } else { Ok(()) }
     }
 
     fn too_long(&self) -> Error {
@@ -246,16 +265,55 @@ impl HttpModel {
 }
 
 /// What came so far.
-#[derive(Default)]
 struct Heard {
+    /// How the tool is called by which the answer is given, if tools were offered.
+    answer: Option<&'static str>,
     text: String,
+    /// Each with its place in the stream.
+    calls: Vec<(u64, ToolCall)>,
+    n_bytes: usize,
     finish: Option<Finish>,
     usage: Option<Usage>,
 }
 
 impl Heard {
+    fn of(request: &Request) -> Self {
+        let answer = (!request.tools.is_empty()).then_some(request.shape.name);
+        Heard { answer, text: String::new(), calls: Vec::new(), n_bytes: 0, finish: None, usage: None }
+    }
+
+    /// `None` if there are more calls than anybody makes at once.
+    fn begin(&mut self, at: u64, name: String) -> Option<()> {
+        if !self.calls.iter().any(|(place, _)| *place == at) {
+            if self.calls.len() >= CALLS_MAX {
+                return None;
+            }
+            self.calls.push((at, ToolCall { name, arguments: String::new() }));
+        }
+        Some(())
+    }
+
+    /// Takes in a piece of arguments, and says whether it is a piece of the answer. `None` if they belong to no call.
+    fn more(&mut self, at: u64, piece: &str) -> Option<bool> {
+        let Some(answer) = self.answer else {
+            // The one tool that was asked for is the answer, however it is called and wherever it stands.
+            let first = self.calls.first().map_or(at, |(place, _)| *place);
+            if at == first {
+                self.text.push_str(piece);
+            }
+            return Some(at == first);
+        };
+        let (_, call) = self.calls.iter_mut().find(|(place, _)| *place == at)?;
+        call.arguments.push_str(piece);
+        Some(call.name == answer)
+    }
+
     fn reply(self) -> Reply {
-        Reply { text: self.text, finish: self.finish.unwrap_or(Finish::Complete), usage: self.usage }
+        let calls = match self.answer {
+            Some(_) => self.calls.into_iter().map(|(_, call)| call).collect(),
+            None => Vec::new(),
+        };
+        Reply { text: self.text, calls, finish: self.finish.unwrap_or(Finish::Complete), usage: self.usage }
     }
 }
 

@@ -79,6 +79,11 @@ impl Error {
         matches!(self, Error::Unreachable { .. } | Error::Busy { .. } | Error::Failed { .. })
     }
 
+    /// Whether an answer began and was lost, or never came.
+    pub(crate) fn is_broken(&self) -> bool {
+        matches!(self, Error::Cut { .. } | Error::Timeout { .. } | Error::Garbled { .. })
+    }
+
     /// Whether asking for the same in another form may help.
     pub(crate) fn is_about_form(&self) -> bool {
         matches!(self, Error::Rejected { .. } | Error::UnknownModel { .. })

@@ -4,10 +4,13 @@
 //! template; what it gives is read against a schema that follows from a Rust type, repaired once, and otherwise replaced by
 //! the fallback of that kind of call. Every call asks a [`Meter`] first, which belongs to the runtime.
 //!
-//! Deliberately absent: the sandbox, approvals, the store, and any tool. This room can read, think and say.
+//! The tool chain is here too: which tools a model sees, and the one path of a call. Deliberately absent: the sandbox,
+//! approvals, the store, and the hands of any tool. This room can read, think, say and ask.
 
 mod client;
+mod dialogue;
 mod error;
+mod executor;
 mod extract;
 mod meter;
 mod minds;
@@ -18,13 +21,16 @@ mod proxy;
 mod schema;
 pub mod scripted;
 mod structured;
+pub mod tools;
 mod wire;
 
 pub use client::{HttpModel, Timeouts};
+pub use dialogue::{Break, Ended, Script, Why};
 pub use error::Error;
+pub use executor::ExecutorAgentOutput;
 pub use meter::{Meter, Settled, Worth};
 pub use minds::{Asking, Check, Minds};
-pub use model::{Answering, Finish, Mode, Model, Reply, Request, Shape, Usage};
+pub use model::{Answering, Finish, Mode, Model, Offer, Reply, Request, Shape, ToolCall, Turn, Usage};
 pub use planner::{AgentResponse, PlanAction, PlanActionType};
 pub use prompt::{Prompt, prompt_size};
 pub use proxy::{DirectResponse, RouteDecision, RouteKind, Said};

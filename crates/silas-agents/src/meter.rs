@@ -42,9 +42,11 @@ pub(crate) fn settled(sent: &str, reply: &Result<Reply, Error>, price: Price, wo
         Err(error) => return all(error.code()),
     };
     let Some(usage) = reply.usage else { return all("answered") };
+    let said: String =
+        std::iter::once(reply.text.as_str()).chain(reply.calls.iter().map(|call| call.arguments.as_str())).collect();
     // A tenth of our own count is far below any tokeniser's.
     let least = |text: &str| count_tokens(text) / 10;
-    if usage.input_tokens < least(sent) || usage.output_tokens < least(&reply.text) {
+    if usage.input_tokens < least(sent) || usage.output_tokens < least(&said) {
         return all("answered");
     }
     let counted = price.of(usage.input_tokens, usage.output_tokens);

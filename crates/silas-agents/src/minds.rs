@@ -2,11 +2,14 @@
 //! connections, and what it learnt about each model.
 
 use crate::client::{self, Connection, HttpModel};
+use crate::dialogue::{Bounds, Break, Dialogue, Ended, Script};
+use crate::executor::ExecutorAgentOutput;
 use crate::meter::Meter;
 use crate::model::Model;
 use crate::prompt::Prompt;
 use crate::proxy::{self, RouteDecision, Said};
 use crate::structured::{self, Outcome, Question, Shaped, Stop};
+use crate::tools::Toolset;
 use crate::{AgentResponse, Error, Timeouts, planner};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,6 +17,7 @@ use silas_core::boundary::Projected;
 use silas_core::model::{ModelName, Price, Role};
 use silas_core::reflex::UNDERSTOOD;
 use silas_core::secret::Secret;
+use silas_core::seen::Seen;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +25,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Tokens that an answer may have. A page of prose, and a plan with its commands.
 const PROXY_OUTPUT_MAX: u32 = 1_500;
 const PLANNER_OUTPUT_MAX: u32 = 4_000;
+/// A file of some length, written in one call.
+const EXECUTOR_OUTPUT_MAX: u32 = 8_000;
 const CHECK_OUTPUT_MAX: u32 = 200;
 
 pub struct Minds {
@@ -104,6 +110,20 @@ impl Minds {
         planner::plan(asking.model.as_ref(), &question, meter).await
     }
 
+    /// Has the executor work with these tools until it says that it is done, or a limit ends it.
+    pub async fn execute<M: Meter, R: Script>(
+        asking: &Asking,
+        tools: &dyn Toolset<R::Error>,
+        run: &R,
+        seen: &Mutex<Seen>,
+        meter: &M,
+        model_calls_max: u32,
+    ) -> Result<Ended<ExecutorAgentOutput>, Break<M::Refusal, R::Error>> {
+        let bounds = Bounds { model_calls_max, output_tokens_max: EXECUTOR_OUTPUT_MAX };
+        let dialogue = Dialogue { model: asking.model.as_ref(), price: asking.price, tools, seen, bounds };
+        dialogue.hold(run, meter, &mut |_| {}).await
+    }
+
     /// One small question with nothing of the owner's in it.
     pub async fn check<M: Meter>(asking: &Asking, meter: &M) -> Result<Outcome<Check>, Stop<M::Refusal>> {
         let question = Question {
@@ -121,6 +141,7 @@ fn question(projected: &Projected, price: Price) -> Result<Question, Error> {
     let output_tokens_max = match projected.role() {
         Role::Proxy => PROXY_OUTPUT_MAX,
         Role::Planner => PLANNER_OUTPUT_MAX,
+        Role::Executor => EXECUTOR_OUTPUT_MAX,
     };
     Ok(Question { system, user, output_tokens_max, price })
 }

@@ -1,6 +1,7 @@
 //! What every model can do: take a question of a certain shape, and answer piece by piece.
 
 use crate::Error;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::future::Future;
 use std::pin::Pin;
@@ -43,10 +44,42 @@ pub struct Shape {
     pub mode: Mode,
 }
 
+/// A tool as a model is shown it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Offer {
+    pub name: String,
+    pub about: String,
+    pub schema: Value,
+}
+
+/// A call as a model wrote it. Nothing about it is known to be right.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolCall {
+    pub name: String,
+    /// JSON, if all is well.
+    pub arguments: String,
+}
+
+/// What a model said, and what it heard.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Turn {
+    pub text: String,
+    pub calls: Vec<ToolCall>,
+    /// One for each call, in their order.
+    pub results: Vec<String>,
+    /// What is said to it besides.
+    pub note: Option<String>,
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct Request {
     pub system: String,
     pub user: String,
+    /// What was said and done since.
+    pub turns: Vec<Turn>,
+    /// If there are any, the answer is given by calling one more that is called like its shape.
+    pub tools: Vec<Offer>,
     pub shape: Shape,
     pub output_tokens_max: u32,
 }
@@ -55,12 +88,26 @@ impl Request {
     /// Everything that is sent, in bytes: no tokeniser makes more tokens of it than that.
     pub fn n_bytes(&self) -> u64 {
         let schema = self.shape.schema.to_string().len() + self.shape.name.len() + self.shape.about.len();
-        (self.system.len() + self.user.len() + schema) as u64
+        let offers: usize =
+            self.tools.iter().map(|offer| offer.name.len() + offer.about.len() + offer.schema.to_string().len()).sum();
+        (self.system.len() + self.user.len() + self.said().len() + schema + offers) as u64
+    }
+
+    /// The texts of all turns, one after the other.
+    pub(crate) fn said(&self) -> String {
+        let mut said = String::new();
+        for turn in &self.turns {
+            let calls = turn.calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str()]);
+            let heard = turn.results.iter().map(String::as_str).chain(turn.note.as_deref());
+            said.extend([turn.text.as_str()].into_iter().chain(calls).chain(heard));
+        }
+        said
     }
 }
 
 /// What the provider says was used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Usage {
     pub input_tokens: u64,
     pub output_tokens: u64,
@@ -68,7 +115,8 @@ pub struct Usage {
     pub microusd: Option<u64>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Finish {
     Complete,
     /// The limit of the output was reached first.
@@ -77,10 +125,13 @@ pub enum Finish {
     Refused,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Reply {
-    /// The structured text, wherever it came in.
+    /// Without tools, the structured text, wherever it came in. With them, what was said beside the calls.
     pub text: String,
+    /// Only where tools were offered.
+    pub calls: Vec<ToolCall>,
     pub finish: Finish,
     /// Absent if the provider does not say.
     pub usage: Option<Usage>,

@@ -77,8 +77,8 @@ fn check_plan(markdown: &str) -> Result<(), String> {
     let item =
         plan::parse(markdown.trim_start().as_bytes()).map_err(|bad| format!("the plan cannot be read: {bad}"))?;
     let d = item.definition();
-    if d.steps.is_empty() {
-        return Err("the plan has no `steps`; without commands nothing can be done".to_owned());
+    if d.steps.is_empty() && d.executor.is_none() {
+        return Err("the plan has no `steps` and no `executor`; without one of them nothing can be done".to_owned());
     }
     if d.verify.is_empty() {
         return Err("the plan has no `verify`; without a check nothing can be shown to be done".to_owned());

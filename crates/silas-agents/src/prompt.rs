@@ -13,11 +13,13 @@ pub struct Prompt {
     pub user: String,
 }
 
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 6] = [
     ("proxy.system", include_str!("prompts/proxy.system.j2")),
     ("proxy.user", include_str!("prompts/proxy.user.j2")),
     ("planner.system", include_str!("prompts/planner.system.j2")),
     ("planner.user", include_str!("prompts/planner.user.j2")),
+    ("executor.system", include_str!("prompts/executor.system.j2")),
+    ("executor.user", include_str!("prompts/executor.user.j2")),
 ];
 
 impl Prompt {
@@ -34,6 +36,7 @@ impl Prompt {
         let (system, user) = match projected.role() {
             Role::Proxy => ("proxy.system", "proxy.user"),
             Role::Planner => ("planner.system", "planner.user"),
+            Role::Executor => ("executor.system", "executor.user"),
         };
         let render = |name: &str| {
             let template = templates.get_template(name).map_err(failed)?;

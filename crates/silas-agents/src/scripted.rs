@@ -2,7 +2,7 @@
 //! model; the wire is tested with a server that is scripted.
 
 use crate::Error;
-use crate::model::{Answering, Finish, Mode, Model, Reply, Request, Usage};
+use crate::model::{Answering, Finish, Mode, Model, Reply, Request, ToolCall, Usage};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +15,8 @@ pub enum Line {
     Claims(String, Option<Usage>),
     /// Cut at the limit.
     Stops(String, Finish),
+    /// Calls these tools at once, each by its name with these arguments.
+    Calls(Vec<(String, String)>),
     Fails(Error),
     /// Never answers. Only cancelling ends it.
     Silence,
@@ -64,7 +66,12 @@ impl Model for ScriptedModel {
     fn call<'a>(&'a self, request: &'a Request, told: &'a mut (dyn FnMut(&str) + Send)) -> Answering<'a> {
         Box::pin(async move {
             let honest = |text: &str| Usage {
-                input_tokens: silas_core::model::count_tokens(&format!("{}{}", request.system, request.user)),
+                input_tokens: silas_core::model::count_tokens(&format!(
+                    "{}{}{}",
+                    request.system,
+                    request.user,
+                    request.said()
+                )),
                 output_tokens: silas_core::model::count_tokens(text),
                 microusd: None,
             };
@@ -72,6 +79,13 @@ impl Model for ScriptedModel {
                 Line::Says(text, n) => (text.clone(), n, Finish::Complete, Some(honest(&text))),
                 Line::Claims(text, usage) => (text, PIECE_CHARS, Finish::Complete, usage),
                 Line::Stops(text, finish) => (text.clone(), PIECE_CHARS, finish, Some(honest(&text))),
+                Line::Calls(calls) => {
+                    let calls = calls.into_iter().map(|(name, arguments)| ToolCall { name, arguments });
+                    let calls: Vec<ToolCall> = calls.collect();
+                    let said: String = calls.iter().map(|call| call.arguments.as_str()).collect();
+                    let usage = Some(honest(&said));
+                    return Ok(Reply { text: String::new(), calls, finish: Finish::Complete, usage });
+                }
                 Line::Fails(error) => return Err(error),
                 Line::Silence => std::future::pending().await,
             };
@@ -80,7 +94,7 @@ impl Model for ScriptedModel {
                 told(&piece.iter().collect::<String>());
                 tokio::task::yield_now().await;
             }
-            Ok(Reply { text, finish, usage })
+            Ok(Reply { text, calls: Vec::new(), finish, usage })
         })
     }
 

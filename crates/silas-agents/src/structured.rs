@@ -100,7 +100,8 @@ async fn in_best_mode<T: Shaped, M: Meter>(
         };
         let shape = Shape { name: T::NAME, about: T::ABOUT, schema: schema.clone(), mode };
         let output_tokens_max = question.output_tokens_max;
-        let request = Request { system, user: user.to_owned(), shape, output_tokens_max };
+        let (turns, tools) = (Vec::new(), Vec::new());
+        let request = Request { system, user: user.to_owned(), turns, tools, shape, output_tokens_max };
         let reply = metered(model, &request, question.price, meter, told).await?;
         match (reply, mode.next()) {
             (Err(error), Some(next)) if error.is_about_form() => mode = next,
@@ -114,7 +115,7 @@ async fn in_best_mode<T: Shaped, M: Meter>(
     }
 }
 
-async fn metered<M: Meter>(
+pub(crate) async fn metered<M: Meter>(
     model: &dyn Model,
     request: &Request,
     price: Price,
@@ -125,7 +126,7 @@ async fn metered<M: Meter>(
     let worth = Worth { tokens_max: input + output, microusd_max: price.of(input, output) };
     let receipt = meter.reserve(worth).await.map_err(Stop::Refused)?;
     let reply = model.call(request, &mut |text| told(Piece::Text(text))).await;
-    let sent = [request.system.as_str(), request.user.as_str()].concat();
+    let sent = [request.system.as_str(), request.user.as_str(), &request.said()].concat();
     meter.settle(receipt, meter::settled(&sent, &reply, price, worth)).await;
     Ok(reply)
 }
@@ -137,7 +138,12 @@ fn read<T: Shaped>(reply: &Reply) -> Result<T, String> {
         Finish::Length => return Err("the answer was longer than allowed and was cut off; be much shorter".to_owned()),
         Finish::Refused => return Err("there was no answer; say in the answer's form why not".to_owned()),
     }
-    let object = object_in(&reply.text).ok_or("the answer holds no JSON object")?;
+    value_in(&reply.text)
+}
+
+/// The value in a text, checked.
+pub(crate) fn value_in<T: Shaped>(text: &str) -> Result<T, String> {
+    let object = object_in(text).ok_or("the answer holds no JSON object")?;
     let value: T = serde_json::from_str(object).map_err(|error| error.to_string())?;
     value.check()?;
     Ok(value)

@@ -13,8 +13,18 @@ pub(crate) mod sse;
 /// What one event of a stream means.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Event {
-    /// More of the structured text.
+    /// More of the text.
     Piece(String),
+    /// A call of a tool begins at this place of the answer.
+    Call {
+        at: u64,
+        name: String,
+    },
+    /// More of the arguments of the call at this place.
+    Arguments {
+        at: u64,
+        piece: String,
+    },
     Finished(Finish),
     Used(Usage),
     /// Nothing more comes.
@@ -60,6 +70,26 @@ pub(crate) fn events(provider: Provider, data: &str) -> Option<Vec<Event>> {
         Provider::Anthropic => anthropic::events(data),
         Provider::Openrouter | Provider::Openai | Provider::Ollama | Provider::Compatible => openai::events(data),
     }
+}
+
+/// A name that every provider takes back; a model may have invented another.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    let name: String = name.chars().take(NAME_CHARS_MAX).map(plain).collect();
+    if name.is_empty() { "unknown".to_owned() } else { name }
+}
+
+/// Of a tool, at the strictest provider.
+const NAME_CHARS_MAX: usize = 64;
+
+/// Arguments as an object, whatever the model wrote; what was wrong with them is in the result.
+fn plain_arguments(arguments: &str) -> Value {
+    serde_json::from_str(arguments).ok().filter(Value::is_object).unwrap_or_else(|| serde_json::json!({}))
+}
+
+/// Calls are told apart by where they stand: names that a provider gave them are not kept.
+fn call_id(turn: usize, call: usize) -> String {
+    format!("call_{turn}_{call}")
 }
 
 /// What the body of an error says, for the person who has to mend it.

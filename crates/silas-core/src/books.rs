@@ -266,6 +266,10 @@ impl Books {
             AuditEvent::WorkStarted { work_item, execution, .. } => self.start(work_item, execution),
             AuditEvent::ChecksRun { execution, .. }
             | AuditEvent::StepRun { execution, .. }
+            | AuditEvent::AttemptBegun { execution, .. }
+            | AuditEvent::ToolCalled { execution: Some(execution), .. }
+            | AuditEvent::ToolReturned { execution: Some(execution), .. }
+            | AuditEvent::ToolRefused { execution: Some(execution), .. }
             | AuditEvent::ConnectionMade { execution, .. }
             | AuditEvent::ConnectionRefused { execution, .. }
             | AuditEvent::CredentialUsed { execution, .. }
@@ -307,6 +311,9 @@ impl Books {
             | AuditEvent::CardParked { .. }
             | AuditEvent::CardRenewed { .. }
             | AuditEvent::DecisionRefused { .. }
+            | AuditEvent::ToolCalled { execution: None, .. }
+            | AuditEvent::ToolReturned { execution: None, .. }
+            | AuditEvent::ToolRefused { execution: None, .. }
             | AuditEvent::ModelCalled { .. }
             | AuditEvent::ModelAnswered { .. }
             | AuditEvent::ModelRefused { .. }

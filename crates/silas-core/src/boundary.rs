@@ -97,10 +97,37 @@ pub fn admit(call: Call<'_>, policy: &Policy<'_>) -> Result<Projected, Refusal> 
 /// What each role needs to know, under this version of the policy. `[]` stands for every element of a list.
 pub fn allowlist(role: Role) -> &'static [&'static str] {
     match role {
-        Role::Proxy => &["date", "understood[]", "history[].who", "history[].text", "wish"],
-        Role::Planner => {
-            &["date", "directories[]", "history[].who", "history[].text", "wish", "reason", "continuation_of"]
+        Role::Proxy => {
+            &["date", "understood[]", "history[].who", "history[].text", "wish", "results[].tool", "results[].text"]
         }
+        Role::Planner => &[
+            "date",
+            "directories[]",
+            "history[].who",
+            "history[].text",
+            "wish",
+            "reason",
+            "continuation_of",
+            "has_executor",
+            "results[].tool",
+            "results[].text",
+        ],
+        Role::Executor => &[
+            "date",
+            "briefing",
+            "is_research",
+            "directories[]",
+            "checks[].name",
+            "checks[].run",
+            "attempt",
+            "attempts_max",
+            "failures[].name",
+            "failures[].reason",
+            "failures[].output",
+            "guidance",
+            "results[].tool",
+            "results[].text",
+        ],
     }
 }
 

@@ -174,6 +174,16 @@ pub struct Content {
     pub artifacts: BTreeMap<String, String>,
 }
 
+impl Content {
+    /// The same with this many characters of each part at most.
+    #[must_use]
+    pub fn cut(self, chars_max: usize) -> Content {
+        let cut = |text: String| text.chars().take(chars_max).collect();
+        let artifacts = self.artifacts.into_iter().map(|(name, text)| (name, cut(text))).collect();
+        Content { return_value: cut(self.return_value), artifacts }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metadata {

@@ -182,6 +182,34 @@ pub enum AuditEvent {
         exit_code: Option<i32>,
         output: Text,
     },
+    /// Before a tool is called with exactly these arguments. `execution` is the work that it belongs to, else `message` the
+    /// question that it helps to answer.
+    ToolCalled {
+        call: CallId,
+        execution: Option<ExecutionId>,
+        message: Option<MessageId>,
+        tool: String,
+        arguments: Text,
+    },
+    /// What came of it. `outcome` is `done`, `failed`, or the code of a refusal.
+    ToolReturned {
+        call: CallId,
+        execution: Option<ExecutionId>,
+        outcome: String,
+        taint: Taint,
+        output: Text,
+    },
+    /// A call that was not made: unknown, malformed, out of scope, repeated, or beyond a limit.
+    ToolRefused {
+        execution: Option<ExecutionId>,
+        tool: Text,
+        code: String,
+    },
+    /// A model begins to work on a plan, for the first time or again.
+    AttemptBegun {
+        execution: ExecutionId,
+        attempt: u32,
+    },
     /// A command reached a host that its plan names, or was reached at the port for a login.
     ConnectionMade {
         execution: ExecutionId,
@@ -347,6 +375,9 @@ impl AuditEvent {
             | AuditEvent::WorkStarted { title: text, .. }
             | AuditEvent::ChecksRun { results: text, .. }
             | AuditEvent::StepRun { output: text, .. }
+            | AuditEvent::ToolCalled { arguments: text, .. }
+            | AuditEvent::ToolReturned { output: text, .. }
+            | AuditEvent::ToolRefused { tool: text, .. }
             | AuditEvent::ConnectionMade { to: text, .. }
             | AuditEvent::ConnectionRefused { to: text, .. }
             | AuditEvent::CredentialUsed { reference: text, .. }
@@ -383,6 +414,7 @@ impl AuditEvent {
             | AuditEvent::TokenSpent { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::ExecutionResumed { .. }
+            | AuditEvent::AttemptBegun { .. }
             | AuditEvent::WorkRehearsed { .. }
             | AuditEvent::WorkUndone { .. }
             | AuditEvent::UndoWindowClosed { .. }
@@ -432,6 +464,10 @@ impl AuditEvent {
             AuditEvent::WorkStarted { .. } => "work_started",
             AuditEvent::ChecksRun { .. } => "checks_run",
             AuditEvent::StepRun { .. } => "step_run",
+            AuditEvent::ToolCalled { .. } => "tool_called",
+            AuditEvent::ToolReturned { .. } => "tool_returned",
+            AuditEvent::ToolRefused { .. } => "tool_refused",
+            AuditEvent::AttemptBegun { .. } => "attempt_begun",
             AuditEvent::ConnectionMade { .. } => "connection_made",
             AuditEvent::ConnectionRefused { .. } => "connection_refused",
             AuditEvent::CredentialUsed { .. } => "credential_used",

@@ -3,21 +3,23 @@
 //! A mind that has read what others wrote may want anything. So what leaves is compared with what the owner approved: the
 //! values that steer an exit must be declared by the plan or typed by the owner, and text may flow where the plan lets it.
 //! Nothing here looks for bad words, and inside the copy nothing is judged at all. What the owner is told is no exit: words
-//! of a model are marked as such wherever they show. Exits that this version does not have are not here either.
+//! of a model are marked as such wherever they show. What a model has no hands for (hosts,
+//! messages to others, records, grants) has no exit here either.
 //!
 //! The rule is pure and monotone: having read more never allows more.
 
 mod declared;
 mod glob;
-mod seen;
+mod reading;
 mod typed;
 
 pub use declared::{BadFlow, ENTRIES_MAX, Exits, Flow, TYPED_BYTES_MAX};
 pub use glob::{BadGlob, GLOB_CHARS_MAX, Glob};
-pub use seen::{Reading, SIGHTS_MAX, Seen, Sight};
+pub use reading::Reading;
 
 use crate::changeset::{Change, Changeset};
 use crate::roots::Access;
+use crate::seen::Seen;
 use crate::work::Definition;
 use serde::{Deserialize, Serialize};
 
@@ -29,18 +31,16 @@ pub enum Exit {
     Apply,
     /// Words go to a search engine, which is a way to send them anywhere.
     Search,
-    /// A command can send whatever it has to a host.
-    Network,
 }
 
 impl Exit {
-    pub const ALL: [Exit; 3] = [Exit::Apply, Exit::Search, Exit::Network];
+    pub const ALL: [Exit; 2] = [Exit::Apply, Exit::Search];
 
     /// Whether what leaves here leaves the machine.
     fn leads_away(self) -> bool {
         match self {
             Exit::Apply => false,
-            Exit::Search | Exit::Network => true,
+            Exit::Search => true,
         }
     }
 }
@@ -79,17 +79,12 @@ pub struct Undeclared {
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
     Value,
-    FlowFromFiles,
     FlowFromWeb,
 }
 
 impl Leaving {
     pub fn search(query: &str) -> Self {
         Leaving { exit: Exit::Search, spellings: vec![query.to_owned()] }
-    }
-
-    pub fn host(host: &crate::host::HostGrant) -> Self {
-        Leaving { exit: Exit::Network, spellings: vec![host.to_string()] }
     }
 
     /// A changed file: as seen from the first directory that may be changed, and from the root.
@@ -110,23 +105,36 @@ impl Leaving {
     }
 }
 
-/// Whether this may leave a run of `plan` that has seen what it has seen.
-pub fn judge(plan: &Definition, seen: &Seen, leaving: &Leaving) -> Ruling {
+/// What a run may let out without being asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Declared<'a> {
+    pub exits: &'a Exits,
+    pub flows: &'a [Flow],
+}
+
+impl<'a> Declared<'a> {
+    pub fn of(plan: &'a Definition) -> Self {
+        Declared { exits: &plan.exits, flows: &plan.flows }
+    }
+}
+
+/// Whether this may leave a run that has seen what it has seen.
+pub fn judge(declared: Declared<'_>, seen: &Seen, leaving: &Leaving) -> Ruling {
     // Who has read the owner's words only does what the owner said.
-    if !seen.is_external() {
+    if !seen.has_external() {
         return Ruling::Pass;
     }
-    let Some(lacks) = lack(plan, seen, leaving) else { return Ruling::Pass };
+    let Some(lacks) = lack(declared, seen, leaving) else { return Ruling::Pass };
     let value = leaving.value().to_owned();
     let from = seen.sources_of(&value);
     let undeclared = Undeclared { exit: leaving.exit, value, lacks, from };
-    if leaving.exit.leads_away() && seen.is_private() { Ruling::Refuse(undeclared) } else { Ruling::Ask(undeclared) }
+    if leaving.exit.leads_away() && seen.has_private() { Ruling::Refuse(undeclared) } else { Ruling::Ask(undeclared) }
 }
 
 /// Everything among the changes that must not be put in place without being asked about.
 pub fn undeclared_changes(plan: &Definition, seen: &Seen, changeset: &Changeset) -> Vec<Undeclared> {
     let leaving = changeset.changes.iter().filter(|change| !is_committed(plan, change));
-    let rulings = leaving.map(|change| judge(plan, seen, &Leaving::file(plan, change)));
+    let rulings = leaving.map(|change| judge(Declared::of(plan), seen, &Leaving::file(plan, change)));
     rulings
         .filter_map(|ruling| match ruling {
             Ruling::Pass => None,
@@ -141,14 +149,13 @@ fn is_committed(plan: &Definition, change: &Change) -> bool {
     plan.commits && (path.starts_with(b".git/") || path.windows(6).any(|part| part == b"/.git/"))
 }
 
-/// What the plan would have to say for this to pass.
-fn lack(plan: &Definition, seen: &Seen, leaving: &Leaving) -> Option<Lack> {
+/// What would have to be declared for this to pass.
+fn lack(Declared { exits, flows: all }: Declared<'_>, seen: &Seen, leaving: &Leaving) -> Option<Lack> {
     let spelled = |matches: &dyn Fn(&str) -> bool| leaving.spellings.iter().any(|value| matches(value));
     let flows = |from: Reading| {
-        let mut ends = plan.flows.iter().filter(|flow| flow.from == from).map(|flow| &flow.to);
+        let mut ends = all.iter().filter(|flow| flow.from == from).map(|flow| &flow.to);
         ends.any(|end| spelled(&|value| end.matches_path(value)))
     };
-    let exits = &plan.exits;
     match leaving.exit {
         Exit::Search => {
             let is_declared = exits.queries.iter().any(|entry| spelled(&|value| entry.matches_text(value)));
@@ -158,20 +165,12 @@ fn lack(plan: &Definition, seen: &Seen, leaving: &Leaving) -> Option<Lack> {
         Exit::Apply => {
             let is_declared = exits.paths.iter().any(|entry| spelled(&|value| entry.matches_path(value)));
             let is_typed = || spelled(&|value| exits.is_typed(value, true));
-            let is_end = || Reading::SOURCES.into_iter().any(flows);
+            let is_end = || Reading::ALL.into_iter().any(flows);
             if !is_declared && !is_typed() && !is_end() {
                 return Some(Lack::Value);
             }
             // A file of a directory is made of that directory's files; what comes from the web must be let in.
-            (seen.has(Reading::Web) && !flows(Reading::Web)).then_some(Lack::FlowFromWeb)
-        }
-        Exit::Network => {
-            if !plan.hosts.iter().any(|host| spelled(&|value| host.to_string() == value)) {
-                return Some(Lack::Value);
-            }
-            let missing = |reading: Reading| seen.has(reading) && !flows(reading);
-            let lacks = [(Reading::Files, Lack::FlowFromFiles), (Reading::Web, Lack::FlowFromWeb)];
-            lacks.into_iter().find(|(reading, _)| missing(*reading)).map(|(_, lack)| lack)
+            (seen.has_public() && !flows(Reading::Web)).then_some(Lack::FlowFromWeb)
         }
     }
 }

@@ -11,7 +11,7 @@ mod price;
 pub use price::{Price, list_price};
 
 /// Raised whenever more, or something else, is sent to a model. A consent to an older version counts no more.
-pub const POLICY_VERSION: u32 = 1;
+pub const POLICY_VERSION: u32 = 2;
 
 const MODEL_CHARS_MAX: usize = 120;
 const URL_CHARS_MAX: usize = 200;
@@ -72,15 +72,18 @@ pub enum Role {
     Proxy,
     /// Writes plans, which are then approved or not.
     Planner,
+    /// Works on what an approved plan leaves to a model, in a private copy.
+    Executor,
 }
 
 impl Role {
-    pub const ALL: [Role; 2] = [Role::Proxy, Role::Planner];
+    pub const ALL: [Role; 3] = [Role::Proxy, Role::Planner, Role::Executor];
 
     pub fn name(self) -> &'static str {
         match self {
             Role::Proxy => "proxy",
             Role::Planner => "planner",
+            Role::Executor => "executor",
         }
     }
 }

@@ -51,6 +51,7 @@ pub fn exit_of(plan: &Definition) -> Option<&'static str> {
         (!plan.secrets.is_empty(), "the plan uses a secret"),
         (plan.callback_port.is_some(), "the plan opens a port"),
         (plan.commits, "the plan commits"),
+        (plan.executor.as_ref().is_some_and(|mandate| mandate.has("web_search")), "the plan searches the web"),
     ];
     exits.into_iter().find_map(|(is_there, what)| is_there.then_some(what))
 }

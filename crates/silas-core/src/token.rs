@@ -149,7 +149,7 @@ impl Kind {
                 hashed: "the envelope of one command; or a run, and one call of a tool with its final arguments",
                 scope: Scope::SingleStep,
                 asked_by: "`silas sandbox`, on the spot; or work that wants what its plan does not name",
-                risk: "low for a command, of which nothing is applied; a call is medium, high if it sends to a host",
+                risk: "low for a command, of which nothing is applied; a call is medium",
                 usually: "once, at once; a call within two minutes",
                 uses_max: 1,
                 // Whoever signs it waits for it, or something waits for them.

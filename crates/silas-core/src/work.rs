@@ -6,6 +6,7 @@
 use crate::check::{Check, CheckResult, Command};
 use crate::exits::{Exits, Flow};
 use crate::host::{HOSTS_MAX, HostGrant};
+use crate::mandate::Mandate;
 use crate::roots::{Access, Place, contains};
 use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::toolchain::{TOOLCHAINS_MAX, Toolchain};
@@ -143,6 +144,9 @@ pub struct Definition {
     pub body: String,
     pub interaction_mode: InteractionMode,
     pub steps: Vec<Step>,
+    /// What a model does after the steps, if the plan leaves something to one.
+    #[serde(default)]
+    pub executor: Option<Mandate>,
     pub verify: Vec<Check>,
     pub directories: Vec<Directory>,
     /// What the steps may reach; a check only if it says `network: true`.
@@ -222,6 +226,9 @@ impl WorkItem {
                 "a path inside the first directory that may be changed, without `..`",
             )?;
         }
+        if let Some((key, expected)) = d.executor.as_ref().and_then(Mandate::broken) {
+            return Err(RuleBroken { key: format!("executor.{key}"), expected });
+        }
         rule(d.verify.len() <= CHECKS_MAX, "verify", "at most 50 checks")?;
         for (n, check) in d.verify.iter().enumerate() {
             let key = |field: &str| format!("verify[{n}].{field}");
@@ -272,9 +279,9 @@ impl WorkItem {
         }
         d.exits.check(&d.flows)?;
         rule(
-            d.steps.is_empty() || d.directories.iter().any(|d| d.access == Access::Write),
+            (d.steps.is_empty() && d.executor.is_none()) || d.directories.iter().any(|d| d.access == Access::Write),
             "sandbox.directories",
-            "at least one directory to work in, because there are steps",
+            "at least one directory to work in, because there are steps or an executor",
         )?;
         Ok(WorkItem(definition))
     }
@@ -313,7 +320,7 @@ impl WorkItem {
         if let Some(execution) = &d.restores {
             sandbox["restores"] = json!(execution);
         }
-        let mut projection = json!({
+        let mut plan = json!({
             "id": d.id,
             "type": "task",
             "title": d.title,
@@ -341,10 +348,14 @@ impl WorkItem {
             "sandbox": sandbox,
             "flows": d.flows,
         });
-        if !d.exits.is_empty() {
-            projection["exits"] = json!(d.exits);
+        // Younger than the first plans too.
+        if let Some(mandate) = &d.executor {
+            plan["executor"] = json!(mandate);
         }
-        projection
+        if !d.exits.is_empty() {
+            plan["exits"] = json!(d.exits);
+        }
+        plan
     }
 
     /// Reads back what [`WorkItem::canonical`] wrote. The launcher does this with the bytes whose hash was signed.
@@ -356,7 +367,7 @@ impl WorkItem {
             "id": field("id"), "title": field("title"), "parent": field("parent"),
             "spawned_by": field("spawned_by"), "follow_up_of": field("follow_up_of"), "domain": field("domain"),
             "budget": field("budget"), "body": field("body"), "interaction_mode": field("interaction_mode"),
-            "steps": field("steps"), "verify": field("verify"),
+            "steps": field("steps"), "executor": field("executor"), "verify": field("verify"),
             "directories": sandbox("directories").unwrap_or(Value::Null),
             "hosts": sandbox("hosts").unwrap_or(Value::Null),
             "secrets": sandbox("secrets").unwrap_or_else(|| json!([])),

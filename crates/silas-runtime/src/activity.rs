@@ -55,7 +55,11 @@ fn may_repeat(entry: &Entry) -> bool {
     matches!(
         entry.event,
         Some(
-            AuditEvent::ConnectionMade { .. } | AuditEvent::ConnectionRefused { .. } | AuditEvent::ModelAnswered { .. }
+            AuditEvent::ConnectionMade { .. }
+                | AuditEvent::ConnectionRefused { .. }
+                | AuditEvent::ModelAnswered { .. }
+                | AuditEvent::ToolCalled { .. }
+                | AuditEvent::ToolRefused { .. }
         )
     )
 }
@@ -173,6 +177,16 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::ModelRefused { code, .. } => {
             (Icon::Refused, "Did not ask a model".to_owned(), unasked(code).to_owned())
         }
+        AuditEvent::AttemptBegun { attempt, .. } => {
+            (Icon::Tick, format!("A model began attempt {attempt}"), "In a private copy".to_owned())
+        }
+        AuditEvent::ToolCalled { tool, execution, .. } => {
+            let place = if execution.is_some() { "In a private copy" } else { "To find something out" };
+            (Icon::Tick, format!("A model used {}", scrub::visible_line(tool, 40)), place.to_owned())
+        }
+        AuditEvent::ToolRefused { code, .. } => {
+            (Icon::Refused, "Did not make a model's call".to_owned(), not_called(code).to_owned())
+        }
         AuditEvent::ExecutionBlockedNoApproval { reason, .. } => {
             (Icon::Refused, "Refused to run without approval".to_owned(), reason.clone())
         }
@@ -281,10 +295,21 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         | AuditEvent::TurnRouted { .. }
         | AuditEvent::TokenSpent { .. }
         | AuditEvent::StepRun { .. }
+        | AuditEvent::ToolReturned { .. }
         | AuditEvent::InstructionTaken { .. }
         | AuditEvent::RecordsExpired { .. } => return None,
     };
     Some(Row { seq: entry.seq, at: entry.at, icon, text: what, note })
+}
+
+fn not_called(code: &str) -> &'static str {
+    match code {
+        "E_TOOL_UNKNOWN" => "There is no such tool",
+        "E_TOOL_ARGUMENTS" => "It was malformed",
+        "E_TOOL_SCOPE" => "It was about something that the plan does not name",
+        "E_TOOL_DENIED" | "E_TOOL_DECLINED" => "It was not allowed",
+        _ => "A limit stood in the way",
+    }
 }
 
 fn unasked(code: &str) -> &'static str {

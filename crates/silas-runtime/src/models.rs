@@ -12,7 +12,7 @@ use crate::{Stream, Trouble};
 use silas_agents::{Asking, Minds, Outcome, Stop};
 use silas_core::card::Card;
 use silas_core::event::AuditEvent;
-use silas_core::model::{KeySource, ModelGrant, ModelName, Period, Price, Role, list_price};
+use silas_core::model::{BudgetGrant, KeySource, ModelGrant, ModelName, Period, Price, Role, list_price};
 use silas_core::secret::Secret;
 use silas_store::model_calls::{self, Caps};
 use silas_store::{Commit, ReadTx};
@@ -64,6 +64,21 @@ impl Stream {
                 is_agreed: true,
             }),
         }
+    }
+
+    /// The same for exactly this model, whoever serves now: what was approved is what works.
+    pub(crate) fn assigned_exactly(&self, grants: &[ModelGrant], role: Role, model: &ModelName) -> Option<Assigned> {
+        let now = self.assigned(grants, role).filter(|assigned| assigned.model == *model);
+        now.or_else(|| {
+            let fits = |grant: &&ModelGrant| grant.roles.contains(&role) && grant.model == *model;
+            grants.iter().rev().find(fits).map(|grant| Assigned {
+                model: grant.model.clone(),
+                key: grant.key.clone(),
+                price: grant.price.unwrap_or_else(|| list_price(&grant.model)),
+                is_configured: false,
+                is_agreed: true,
+            })
+        })
     }
 
     pub(crate) async fn model_grants(&self) -> Result<Vec<ModelGrant>, Trouble> {
@@ -121,7 +136,11 @@ impl Stream {
         // Agreed is what is sent today, whatever the one who asks believes.
         let grant = ModelGrant::new(wanted.model, wanted.roles, wanted.key, wanted.price);
         if grant.roles.is_empty() {
-            return Err(Trouble::new("E_CFG_MODEL", "A model needs something to do.", "Name proxy, planner or both."));
+            return Err(Trouble::new(
+                "E_CFG_MODEL",
+                "A model needs something to do.",
+                "Name proxy, planner, executor or all of them.",
+            ));
         }
         if self.options.models.local_only && !grant.model.is_local() {
             return Err(Trouble::new(
@@ -141,6 +160,14 @@ impl Stream {
         let subject = grant.subject();
         let card = self.card(self.words.model(grant), &subject, Some(grant), self.options.plan_timeout)?;
         Ok(Question::about(card, subject))
+    }
+
+    /// Makes the card that adds to a cap, from a thread that can wait.
+    pub(crate) fn offer_more(self: &Arc<Self>, grant: BudgetGrant) -> Result<(), Trouble> {
+        let question = self.budget_question(&grant)?;
+        self.store.write(move |tx| Ok(Commit(question.ask(tx)?))).wait()?;
+        self.publish_soon();
+        Ok(())
     }
 
     /// One small question to the model of a role, with nothing of the owner's in it, under the same limits as any other.
@@ -185,6 +212,7 @@ impl Stream {
                 Refused::Turn => {
                     Trouble::new("E_LLM_BUDGET", "The question is too large.", "Raise `models.turn_budget_tokens`.")
                 }
+                Refused::Plan(what) => spending::plan_used_up(what),
                 Refused::Store(trouble) => trouble,
             }),
         }

@@ -122,12 +122,7 @@ impl Stream {
         match proposal {
             Proposal::Root(grant) => self.root_question(&grant),
             Proposal::Model(grant) => self.model_question(&grant),
-            Proposal::Budget(grant) => {
-                let subject = grant.subject();
-                let face = self.words.budget(&grant);
-                let card = self.card(face, &subject, Some(&grant), self.options.plan_timeout)?;
-                Ok(Question::about(card, subject))
-            }
+            Proposal::Budget(grant) => self.budget_question(&grant),
             Proposal::Plan(item) => {
                 let face = self.words.plan(&item, &item.definition().body);
                 let subject = item.id().to_string();
@@ -140,6 +135,12 @@ impl Stream {
                 Ok(Question { card, subject, item: Some((*item, turn.trace.clone())) })
             }
         }
+    }
+
+    pub(crate) fn budget_question(&self, grant: &BudgetGrant) -> Result<Question, Trouble> {
+        let subject = grant.subject();
+        let card = self.card(self.words.budget(grant), &subject, Some(grant), self.options.plan_timeout)?;
+        Ok(Question::about(card, subject))
     }
 
     pub(crate) fn root_question(&self, grant: &RootGrant) -> Result<Question, Trouble> {

@@ -9,6 +9,7 @@ use silas_agents::{Meter, Settled, Worth};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::model::{BudgetGrant, BudgetKind, ModelName, Role, dollars};
+use silas_core::work::Budget;
 use silas_core::{CallId, MessageId};
 use silas_store::Commit;
 use silas_store::model_calls::{self, NewCall, OverCap};
@@ -21,9 +22,17 @@ pub(crate) struct Purse<'a> {
     message: Option<MessageId>,
     role: Role,
     model: String,
-    /// Tokens of this message so far, each call at its largest.
+    /// Tokens of this message so far, each call at its largest; of a piece of work, as they were.
     tokens: AtomicU64,
     spent: AtomicU64,
+    /// What a plan allows, if this pays for one; else what a message may use up.
+    plan: Option<Budget>,
+}
+
+/// A call that is under way.
+pub(crate) struct Held {
+    call: CallId,
+    tokens_max: u64,
 }
 
 /// Why nothing was sent.
@@ -36,6 +45,8 @@ pub(crate) enum Refused {
     },
     /// The message itself has used up what one message may.
     Turn,
+    /// The plan has used up what it may: in words, what of.
+    Plan(&'static str),
     Store(Trouble),
 }
 
@@ -45,6 +56,8 @@ pub(crate) struct Exceeded {
     pub(crate) reserved: u64,
 }
 
+/// How often work looks whether its minute has come.
+const RATE_PAUSE: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 /// What a card adds is a multiple of this, so that it is not asked for again after each question.
 const STEP_MICROUSD: u64 = 1_000_000;
@@ -52,7 +65,19 @@ const STEP_MICROUSD: u64 = 1_000_000;
 impl<'a> Purse<'a> {
     pub(crate) fn new(stream: &'a Stream, message: Option<MessageId>, role: Role, model: &ModelName) -> Self {
         let (tokens, spent) = (AtomicU64::new(0), AtomicU64::new(0));
-        Purse { stream, message, role, model: model.to_string(), tokens, spent }
+        Purse { stream, message, role, model: model.to_string(), tokens, spent, plan: None }
+    }
+
+    /// Pays for a piece of work, which has used up something before if it is begun again.
+    pub(crate) fn of_work(stream: &'a Stream, model: &ModelName, budget: &Budget, used: (u64, u64)) -> Self {
+        let (tokens, spent) = (AtomicU64::new(used.0), AtomicU64::new(used.1));
+        let (model, plan) = (model.to_string(), Some(budget.clone()));
+        Purse { stream, message: None, role: Role::Executor, model, tokens, spent, plan }
+    }
+
+    /// Tokens and micro-dollars so far.
+    pub(crate) fn used(&self) -> (u64, u64) {
+        (self.tokens.load(Ordering::Relaxed), self.spent())
     }
 
     /// The same message goes on with another role.
@@ -102,25 +127,47 @@ fn in_a_ledger(number: u64) -> u64 {
 }
 
 impl Meter for Purse<'_> {
-    type Receipt = CallId;
+    type Receipt = Held;
     type Refusal = Refused;
 
-    async fn reserve(&self, worth: Worth) -> Result<CallId, Refused> {
+    async fn reserve(&self, worth: Worth) -> Result<Held, Refused> {
         let limits = &self.stream.options.models;
-        let so_far = self.tokens.fetch_add(worth.tokens_max, Ordering::Relaxed);
-        if so_far.saturating_add(worth.tokens_max) > limits.turn_tokens_max {
-            return Err(Refused::Turn);
+        match &self.plan {
+            Some(budget) => {
+                let (tokens, spent) = self.used();
+                if tokens.saturating_add(worth.tokens_max) > budget.max_tokens {
+                    return Err(Refused::Plan("tokens"));
+                }
+                if spent.saturating_add(worth.microusd_max) > budget.max_cost_microusd {
+                    return Err(Refused::Plan("money"));
+                }
+                // Nobody waits at a screen for this call; it comes when its minute does.
+                while !self.stream.may_call_now(limits.calls_per_minute) {
+                    tokio::time::sleep(RATE_PAUSE).await;
+                }
+            }
+            None => {
+                let so_far = self.tokens.fetch_add(worth.tokens_max, Ordering::Relaxed);
+                if so_far.saturating_add(worth.tokens_max) > limits.turn_tokens_max {
+                    return Err(Refused::Turn);
+                }
+                if !self.stream.may_call_now(limits.calls_per_minute) {
+                    return Err(Refused::Rate { per_minute: limits.calls_per_minute });
+                }
+            }
         }
-        if !self.stream.may_call_now(limits.calls_per_minute) {
-            return Err(Refused::Rate { per_minute: limits.calls_per_minute });
-        }
-        let id = self.write_down(worth).await?;
+        let call = self.write_down(worth).await?;
         fail::point(FailPoint::ModelReserved);
-        Ok(id)
+        Ok(Held { call, tokens_max: worth.tokens_max })
     }
 
-    async fn settle(&self, call: CallId, settled: Settled) {
+    async fn settle(&self, Held { call, tokens_max }: Held, settled: Settled) {
         self.spent.fetch_add(settled.microusd, Ordering::Relaxed);
+        if self.plan.is_some() {
+            let told = settled.input_tokens.saturating_add(settled.output_tokens);
+            let is_known = told > 0 || settled.microusd == 0;
+            self.tokens.fetch_add(if is_known { told } else { tokens_max }, Ordering::Relaxed);
+        }
         // Lost with the power, the reserve counts, which is never less than it should be.
         let writing = self.stream.store.write_buffered(move |tx| {
             let Settled { outcome, input_tokens, output_tokens, microusd } = settled.clone();
@@ -176,6 +223,11 @@ pub(crate) fn over_cap(exceeded: &Exceeded) -> Trouble {
         dollars(exceeded.reserved)
     );
     Trouble::new("E_LLM_CAP", &message, "The card in Review adds to it.")
+}
+
+pub(crate) fn plan_used_up(what: &str) -> Trouble {
+    let message = format!("The plan's limit of {what} would be exceeded by the next question, so it was not asked.");
+    Trouble::new("E_LLM_BUDGET", &message, "Ask for less at once, or for a plan with a larger budget.")
 }
 
 pub(crate) fn too_fast(per_minute: u32) -> Trouble {

@@ -83,7 +83,11 @@ impl Stream {
 
     /// A sentence of Silas's own in the Stream.
     pub(crate) async fn tell(self: &Arc<Self>, sentence: &str) -> Result<(), Trouble> {
-        let sentence = Tainted::new(sentence.to_owned(), Source::Own.taint());
+        self.tell_tainted(Tainted::new(sentence.to_owned(), Source::Own.taint())).await
+    }
+
+    /// The same with somebody else's words in it.
+    pub(crate) async fn tell_tainted(self: &Arc<Self>, sentence: Tainted<String>) -> Result<(), Trouble> {
         let stream = self.clone();
         let telling = self.store.write(move |tx| Ok(Commit(stream.tell_in(tx, &sentence)?)));
         self.deliver(telling.await?);

@@ -17,6 +17,7 @@ use silas_gates::scrub;
 
 mod checks;
 mod claim;
+mod executor;
 pub(crate) mod exits;
 mod models;
 mod outside;
@@ -126,7 +127,11 @@ impl Words {
             kind: CardKind::Plan,
             risk: Some(outside::risk(d)),
             state: "Plan".to_owned(),
-            intent: format!("Run {} in {name}", count(d.steps.len(), "command")),
+            intent: match (&d.executor, d.steps.len()) {
+                (None, n) => format!("Run {} in {name}", count(n, "command")),
+                (Some(_), 0) => format!("Have a model work in {name}"),
+                (Some(_), n) => format!("{}, then a model, in {name}", count(n, "command")),
+            },
             facts: Vec::new(),
             evidence: None,
             rationale: scrub::visible(asked),
@@ -159,6 +164,10 @@ impl Words {
                 decline("Decline"),
             ],
         };
+        if let Some(mandate) = &d.executor {
+            face.details.retain(|detail| !detail.lines.is_empty());
+            face.details.insert(0, executor::detail(mandate, &d.budget));
+        }
         if d.restores.is_some() {
             let lines = vec!["The files that an earlier plan replaced, unless they were changed since".to_owned()];
             face.details.push(Detail { title: "Puts back".to_owned(), lines });

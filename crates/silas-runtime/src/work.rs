@@ -18,13 +18,19 @@ use silas_core::{ExecutionId, canonical};
 use silas_sandbox::{Canceller, Recovered};
 use silas_store::{Abort, Commit, Tx, executions, queue, tokens};
 use std::sync::Arc;
+use tokio::sync::watch;
 
 mod applying;
 mod ending;
+mod executing;
+mod hands;
 mod job;
+mod leaving;
+mod moves;
 mod outside;
 mod reach;
 mod record;
+mod run;
 mod state;
 use ending::{Ending, kept_words};
 use job::Job;
@@ -42,7 +48,8 @@ pub(crate) struct Running {
     pub(crate) view: WorkView,
     /// There from the opening of the workshop until the apply begins: what is being put in place is never torn.
     canceller: Option<Canceller>,
-    stop: Stop,
+    /// Written by whoever stops it; watched by the work where it waits for something else than its workshop.
+    stop: watch::Sender<Stop>,
 }
 
 /// Why work should end early, if it should.
@@ -56,8 +63,12 @@ pub(crate) enum Stop {
 }
 
 impl Running {
+    fn new(view: WorkView) -> Self {
+        Running { view, canceller: None, stop: watch::Sender::new(Stop::No) }
+    }
+
     pub(crate) fn stop(&mut self, why: Stop) {
-        self.stop = why;
+        self.stop.send_replace(why);
         if let Some(canceller) = &self.canceller {
             canceller.cancel();
         }
@@ -88,8 +99,7 @@ impl Stream {
         let Beginning { admitted, record, hold } = beginning;
         let stream = self.clone();
         let execution = admitted.execution().clone();
-        self.running()
-            .insert(execution.clone(), Running { view: record.view.clone(), canceller: None, stop: Stop::No });
+        self.running().insert(execution.clone(), Running::new(record.view.clone()));
         self.publish(Update::Work { work: record.view.clone() });
         tokio::task::spawn_blocking(move || {
             let mut job = Job::new(stream.clone(), record, hold);

@@ -20,7 +20,7 @@ use crate::{Applied, Changes, Copied, Error, frame, step, waiting};
 use serde::Serialize;
 use silas_core::changeset::{Change, Changeset, FileDiff};
 use silas_core::check::CheckResult;
-use silas_core::envelope::{ExecutionResult, Metadata};
+use silas_core::envelope::{ExecutionResult, Executor, Metadata};
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
 use silas_core::testlog::TestLog;
@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 mod keep;
 mod side_by_side;
 mod verify;
+mod work;
 
 pub(crate) struct Bench {
     ground: Ground,
@@ -42,6 +43,9 @@ pub(crate) struct Bench {
     /// Which tests ran before, for those checks that say so.
     tests_before: Vec<Option<TestLog>>,
     n_steps_run: usize,
+    /// Commands of a model so far, and how often it has begun.
+    n_worked: u32,
+    n_attempts: u32,
     /// What the copies are once all steps have run. Everything after works with this.
     finished: Option<Finished>,
     after: Vec<CheckResult>,
@@ -77,6 +81,8 @@ impl Bench {
             before: Vec::new(),
             tests_before: Vec::new(),
             n_steps_run: 0,
+            n_worked: 0,
+            n_attempts: 1,
             finished: None,
             after: Vec::new(),
             diffs: None,
@@ -92,6 +98,10 @@ impl Bench {
                 WorkshopAsk::Copy => self.copy().and_then(|done| reply(&done)),
                 WorkshopAsk::Checks { phase } => self.checks(phase).and_then(|done| reply(&done)),
                 WorkshopAsk::Step { n } => self.step(n).and_then(|done| reply(&done)),
+                WorkshopAsk::Work { command, timeout_secs } => {
+                    self.work(&command, timeout_secs).and_then(|done| reply(&done))
+                }
+                WorkshopAsk::Again => self.again().and_then(|done| reply(&done)),
                 WorkshopAsk::Changes => self.changes().and_then(|done| reply(&done)),
                 WorkshopAsk::Keep => self.keep().and_then(|done| reply(&done)),
                 WorkshopAsk::Reopen => self.reopen().and_then(|done| reply(&done)),
@@ -158,7 +168,6 @@ impl Bench {
         self.must(n == self.n_steps_run && n < n_steps, "steps run once each, in their order")?;
         let envelope = step::of_plan(&self.permit.plan, n, &self.ground.limits);
         let (config, cwd) = (&envelope.sandbox_config, plan.steps[n].cwd.as_deref());
-        let workspace = self.workspace()?;
         let mut relay = Relay::new(&self.socket);
         let reach = Reach { hosts: &config.hosts, secrets: &plan.secrets, callback_port: plan.callback_port };
         let run = Run {
@@ -167,13 +176,24 @@ impl Bench {
             wall: self.wall(None)?,
             ..self.command(&envelope.args, cwd, &mut relay)
         };
-        let (execution, index) = (self.permit.execution.clone(), envelope.step_index);
-        let result = match workspace.run_step(run)? {
+        let ran = self.workspace()?.run_step(run)?;
+        let result = self.told(ran, envelope.step_index, envelope.action, &relay);
+        self.n_steps_run += 1;
+        if self.n_steps_run == n_steps {
+            fail::point(FailPoint::StepsRun);
+        }
+        Ok(result)
+    }
+
+    /// What came of a command, without the values of secrets that it was given.
+    fn told(&self, ran: Ran, index: u32, executor: Executor, relay: &Relay<'_>) -> ExecutionResult {
+        let execution = self.permit.execution.clone();
+        match ran {
             Ran::Ended(outcome) => {
                 let why = self.why_killed(&outcome);
                 let [stdout, stderr] = [&outcome.stdout, &outcome.stderr].map(|stream| relay.hide_given(stream));
                 let metadata = Metadata {
-                    executor: envelope.action,
+                    executor,
                     took_ms: millis(outcome.took),
                     is_truncated: outcome.is_truncated,
                     is_memory_exceeded: outcome.is_memory_exceeded,
@@ -183,13 +203,8 @@ impl Bench {
                 let result = ExecutionResult::new(execution, index, metadata, &stdout, &stderr);
                 ExecutionResult { error: why.or(result.error), ..result }
             }
-            Ran::NotStarted(why) => ExecutionResult::not_started(execution, index, envelope.action, &why),
-        };
-        self.n_steps_run += 1;
-        if self.n_steps_run == n_steps {
-            fail::point(FailPoint::StepsRun);
+            Ran::NotStarted(why) => ExecutionResult::not_started(execution, index, executor, &why),
         }
-        Ok(result)
     }
 
     fn changes(&mut self) -> Result<Changes, Error> {

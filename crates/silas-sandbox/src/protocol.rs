@@ -5,7 +5,7 @@ use crate::cell::LimitsInForce;
 use crate::{Error, Seal};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::{Changeset, FileDiff};
-use silas_core::check::Ended;
+use silas_core::check::{Command, Ended};
 use silas_core::checkpoint::ServerCertificateBody;
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::event::Phase;
@@ -76,6 +76,13 @@ pub(crate) enum WorkshopAsk {
     Step {
         n: usize,
     },
+    /// A command that a model chose, where the plan leaves the work to one.
+    Work {
+        command: Command,
+        timeout_secs: u64,
+    },
+    /// The checks were red: the model goes on in the same copy.
+    Again,
     Changes,
     /// Ends the run with its result kept for a decision.
     Keep,

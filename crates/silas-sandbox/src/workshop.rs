@@ -5,7 +5,7 @@ use crate::launcher::send;
 use crate::protocol::{WorkshopAsk, WorkshopSays};
 use crate::{Applied, Changes, Copied, Error, Waits, frame};
 use serde::de::DeserializeOwned;
-use silas_core::check::CheckResult;
+use silas_core::check::{CheckResult, Command};
 use silas_core::envelope::ExecutionResult;
 use silas_core::event::Phase;
 use silas_core::outside::{Nobody, Outside};
@@ -60,6 +60,16 @@ impl Workshop {
     /// Runs one step in the copy.
     pub fn step(&mut self, n: usize) -> Result<ExecutionResult, Error> {
         self.ask(&WorkshopAsk::Step { n })
+    }
+
+    /// Runs a command that a model chose in the copy, as long as the plan says so.
+    pub fn work(&mut self, command: Command, timeout_secs: u64) -> Result<ExecutionResult, Error> {
+        self.ask(&WorkshopAsk::Work { command, timeout_secs })
+    }
+
+    /// After red checks: the work goes on in the same copy, and the checks will run again.
+    pub fn again(&mut self) -> Result<(), Error> {
+        self.ask(&WorkshopAsk::Again)
     }
 
     /// What the steps changed.

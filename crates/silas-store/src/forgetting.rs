@@ -98,6 +98,8 @@ fn forget_copies(tx: &mut Tx<'_>, event: &AuditEvent) -> Result<Option<Need>, Er
         AuditEvent::WorkStarted { work_item, .. } => forget_work(tx, work_item),
         AuditEvent::ChecksRun { execution, .. }
         | AuditEvent::StepRun { execution, .. }
+        | AuditEvent::ToolCalled { execution: Some(execution), .. }
+        | AuditEvent::ToolReturned { execution: Some(execution), .. }
         | AuditEvent::WorkApplied { execution, .. }
         | AuditEvent::WorkEnded { execution, .. }
         | AuditEvent::ApplyConflicted { execution, .. } => forget_execution(tx, execution),

@@ -9,11 +9,12 @@
 //! crosses both is a [`saga`]. `tasks` is the human's; everything else is the agent's.
 //!
 //! The files `settings`, `devices`, `sessions`, `nonces`, `chronicle`, `channel_outbox`, `queue`, `work_items`, `cards`,
-//! `tokens` and `executions` are one table each, `model_calls` is two; `undo_records` is a part of the last. Their functions that look take a [`ReadTx`], their functions that change take a [`Tx`].
+//! `tokens` and `executions` are one table each, `model_calls` is two, `answers` is one; `undo_records` is a part of the last. Their functions that look take a [`ReadTx`], their functions that change take a [`Tx`].
 //!
 //! Deliberately absent: decisions. Whether a signature is good, a card is expired or a plan may run is asked elsewhere; the
 //! store keeps counts honest and forgets nothing that it acknowledged.
 
+pub mod answers;
 pub mod audit;
 pub mod books;
 pub mod cards;

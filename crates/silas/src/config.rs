@@ -125,6 +125,8 @@ pub(crate) struct Models {
     pub(crate) proxy_key: Option<KeySource>,
     pub(crate) planner: Option<ModelName>,
     pub(crate) planner_key: Option<KeySource>,
+    pub(crate) executor: Option<ModelName>,
+    pub(crate) executor_key: Option<KeySource>,
     pub(crate) local_only: bool,
     pub(crate) daily_cap_cents: u64,
     pub(crate) monthly_cap_cents: u64,

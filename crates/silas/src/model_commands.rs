@@ -63,6 +63,8 @@ pub(crate) enum ForRole {
     Proxy,
     /// Writing plans.
     Planner,
+    /// Working on plans.
+    Executor,
     All,
 }
 
@@ -71,6 +73,7 @@ impl ForRole {
         match self {
             ForRole::Proxy => vec![Role::Proxy],
             ForRole::Planner => vec![Role::Planner],
+            ForRole::Executor => vec![Role::Executor],
             ForRole::All => Role::ALL.to_vec(),
         }
     }

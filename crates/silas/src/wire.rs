@@ -129,8 +129,11 @@ fn options(front: &Front) -> Options {
 
 fn models(config: &Config) -> ModelOptions {
     let models = &config.models;
-    let named =
-        [(Role::Proxy, &models.proxy, &models.proxy_key), (Role::Planner, &models.planner, &models.planner_key)];
+    let named = [
+        (Role::Proxy, &models.proxy, &models.proxy_key),
+        (Role::Planner, &models.planner, &models.planner_key),
+        (Role::Executor, &models.executor, &models.executor_key),
+    ];
     let named = named.into_iter().filter_map(|(role, model, key)| {
         let model = model.clone()?;
         let key = key.clone().unwrap_or_else(|| KeySource::usual(model.provider()));

@@ -76,6 +76,10 @@ impl Answer<'_> {
         let honest = |text: &str| Some((asked.text.len() as u64 / 4, (text.len() as u64 / 4).max(1)));
         match act {
             Act::Says(text) => self.say(&dialect::whole(dialect, form, &text, PIECE_CHARS, honest(&text))),
+            Act::Calls(calls) => {
+                let said: String = calls.iter().map(|(_, arguments)| arguments.as_str()).collect();
+                self.say(&dialect::calls(dialect, &calls, PIECE_CHARS, honest(&said)))
+            }
             Act::Claims(text, usage) => self.say(&dialect::whole(dialect, form, &text, PIECE_CHARS, usage)),
             Act::Pauses(before, after) => {
                 self.begin()?;

@@ -23,6 +23,8 @@ use std::time::Duration;
 pub enum Act {
     /// Says the text in the form that was asked for, in small pieces, with honest usage.
     Says(String),
+    /// Calls these tools at once, each by its name with these arguments, with honest usage.
+    Calls(Vec<(String, String)>),
     /// The same with another word about what was used, or none.
     Claims(String, Option<(u64, u64)>),
     /// The same until a gate opens ([`Server::open_gate`]): the text before the gate, then the text after it.
@@ -55,7 +57,7 @@ pub struct Script {
 
 impl Script {
     pub fn new(dialect: Dialect, acts: impl IntoIterator<Item = Act>) -> Self {
-        let forms = vec![Form::JsonSchema, Form::ForcedTool, Form::Prose];
+        let forms = vec![Form::JsonSchema, Form::ForcedTool, Form::Tools, Form::Prose];
         Script { dialect, acts: acts.into_iter().collect(), forms, key: None }
     }
 }

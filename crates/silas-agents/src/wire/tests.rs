@@ -8,7 +8,8 @@ use serde_json::json;
 fn request(mode: Mode) -> Request {
     let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
     let shape = Shape { name: "answer", about: "Answer.", schema, mode };
-    Request { system: "S".to_owned(), user: "U".to_owned(), shape, output_tokens_max: 64 }
+    let (turns, tools) = (Vec::new(), Vec::new());
+    Request { system: "S".to_owned(), user: "U".to_owned(), turns, tools, shape, output_tokens_max: 64 }
 }
 
 fn body_for(name: &str, mode: Mode) -> Value {
@@ -145,7 +146,7 @@ fn a_published_stream_of_messages() {
         [
             used(25, 1),
             Event::Piece("Hello".to_owned()),
-            Event::Piece("{\"a\"".to_owned()),
+            Event::Arguments { at: 1, piece: "{\"a\"".to_owned() },
             used(0, 15),
             Event::Finished(Finish::Complete),
             Event::End,

@@ -247,6 +247,7 @@ pub(crate) fn plan(run: &str) -> WorkItem {
         secrets: Vec::new(),
         callback_port: None,
         commits: false,
+        executor: None,
         restores: None,
         on_failure: "report".to_owned(),
         on_stuck: "consult_planner".to_owned(),

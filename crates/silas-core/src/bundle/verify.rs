@@ -281,6 +281,10 @@ pub fn concerns(event: &AuditEvent, tokens: &BTreeSet<TokenId>, execution: &Exec
         | AuditEvent::ExecutionResumed { execution: of }
         | AuditEvent::ChecksRun { execution: of, .. }
         | AuditEvent::StepRun { execution: of, .. }
+        | AuditEvent::AttemptBegun { execution: of, .. }
+        | AuditEvent::ToolCalled { execution: Some(of), .. }
+        | AuditEvent::ToolReturned { execution: Some(of), .. }
+        | AuditEvent::ToolRefused { execution: Some(of), .. }
         | AuditEvent::ConnectionMade { execution: of, .. }
         | AuditEvent::ConnectionRefused { execution: of, .. }
         | AuditEvent::CredentialUsed { execution: of, .. }

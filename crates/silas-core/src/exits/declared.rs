@@ -33,7 +33,7 @@ pub struct Exits {
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     pub from: Reading,
-    /// A file, or a host with its port.
+    /// Which file.
     pub to: Glob,
 }
 
@@ -48,7 +48,7 @@ impl Flow {
         let arrows = ["→", "->"].into_iter().filter_map(|arrow| Some((text.find(arrow)?, arrow)));
         let (at, arrow) = arrows.min().ok_or_else(|| bad("a flow is written `web → report.md`"))?;
         let (from, to) = (text[..at].trim(), text[at + arrow.len()..].trim());
-        let from = Reading::SOURCES.into_iter().find(|reading| reading.name() == from);
+        let from = Reading::ALL.into_iter().find(|reading| reading.name() == from);
         let from = from.ok_or_else(|| bad("a flow begins at `files` or at `web`"))?;
         let to = Glob::parse(to).map_err(|e| BadFlow(format!("where a flow ends: {e}")))?;
         Ok(Flow { from, to })
@@ -89,8 +89,7 @@ impl Exits {
         rule(flows.len() <= ENTRIES_MAX, "flows", "at most 32 flows")?;
         for (n, flow) in flows.iter().enumerate() {
             let key = format!("flows[{n}]");
-            rule(flow.from != Reading::Owner, &key, "a flow from `files` or from `web`")?;
-            rule(flow.to.is_path(), &key, "a flow that ends at a file or at a host with its port")?;
+            rule(flow.to.is_path(), &key, "a flow that ends at a file, without `.`, `..` or empty parts")?;
             rule(!flows[..n].contains(flow), &key, "a flow that is not listed twice")?;
         }
         Ok(())

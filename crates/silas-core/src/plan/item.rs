@@ -7,6 +7,8 @@ use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
 use crate::exits::{ENTRIES_MAX, Exits, Flow, Glob};
 use crate::host::{HOSTS_MAX, HostGrant};
+use crate::mandate::{Mandate, TOOLS};
+use crate::model::ModelName;
 use crate::roots::Access;
 use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::toolchain::{Family, TOOLCHAINS_MAX, Toolchain};
@@ -26,6 +28,7 @@ const KEYS: &[&str] = &[
     "budget",
     "interaction_mode",
     "steps",
+    "executor",
     "verify",
     "sandbox",
     "flows",
@@ -100,6 +103,7 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
         flows: texts(&top, "flows", ENTRIES_MAX, Flow::parse)?,
         exits: exits(&top)?,
         steps: each(&top, "steps", STEPS_MAX, step)?,
+        executor: top.get("executor").map(mandate).transpose()?,
         verify: each(&top, "verify", CHECKS_MAX, check)?,
         directories: sandbox.as_ref().map_or(Ok(Vec::new()), directories)?,
         hosts: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "hosts", HOSTS_MAX, HostGrant::parse))?,
@@ -175,6 +179,19 @@ fn step(node: &Node, path: &str) -> Result<Step, PlanError> {
         (Some(_), Some(_)) => return Err(fields.error("python", "a step has `run` or `python`, not both")),
     };
     Ok(Step { run, cwd: fields.text("cwd")? })
+}
+
+/// `executor: {}` is the usual one. Which model it is, is set when the card is made.
+fn mandate(node: &Node) -> Result<Mandate, PlanError> {
+    let fields = Fields::of(node, "executor", &["model", "tools", "max_model_calls", "max_tool_calls"])?;
+    let usual = Mandate::default();
+    let tools = texts(&fields, "tools", TOOLS.len(), |name| Ok::<_, String>(name.to_owned()))?;
+    Ok(Mandate {
+        model: fields.parsed("model", ModelName::parse)?,
+        tools: if fields.get("tools").is_none() { usual.tools } else { tools },
+        max_model_calls: fields.integer("max_model_calls")?.unwrap_or(usual.max_model_calls),
+        max_tool_calls: fields.integer("max_tool_calls")?.unwrap_or(usual.max_tool_calls),
+    })
 }
 
 /// A text is for the shell, a list is executed as it is.

@@ -31,6 +31,13 @@ pub fn render(item: &WorkItem) -> String {
         }
         optional(&mut out, 2, "cwd", step.cwd.as_deref());
     }
+    if let Some(mandate) = &d.executor {
+        out.push_str("executor:\n");
+        optional(&mut out, 1, "model", mandate.model.as_ref().map(ToString::to_string).as_deref());
+        line(&mut out, 1, "tools", &list(mandate.tools.iter().cloned()));
+        line(&mut out, 1, "max_model_calls", &mandate.max_model_calls.to_string());
+        line(&mut out, 1, "max_tool_calls", &mandate.max_tool_calls.to_string());
+    }
     if !d.verify.is_empty() {
         out.push_str("verify:\n");
     }

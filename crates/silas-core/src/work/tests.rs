@@ -41,6 +41,7 @@ pub(crate) fn full() -> Definition {
         secrets: vec![SecretRef::parse("github").unwrap()],
         callback_port: Some(8765),
         commits: false,
+        executor: None,
         restores: None,
         toolchains: Vec::new(),
         flows: Vec::new(),

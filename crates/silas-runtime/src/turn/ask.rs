@@ -109,17 +109,7 @@ impl Stream {
         };
         self.note_model_refused(role, refusal.code()).await;
         let route = match &refusal {
-            boundary::Refusal::PrivacyConfirmationRequired => {
-                // Whoever serves both roles is asked about once.
-                let same = |other: &Role| self.assigned(grants, *other).is_some_and(|a| a.model == assigned.model);
-                let roles = Role::ALL.into_iter().filter(same).collect();
-                let grant = ModelGrant::new(assigned.model.clone(), roles, assigned.key.clone(), None);
-                let say = format!(
-                    "{} The card in Review asks you; your message waits for it.",
-                    spending::not_agreed(&assigned.model)
-                );
-                Route::propose(say, Proposal::Model(grant))
-            }
+            boundary::Refusal::PrivacyConfirmationRequired => self.ask_to_agree(assigned, grants),
             boundary::Refusal::SecretUnavailable => Route::say(spending::no_key(assigned).to_string()),
             boundary::Refusal::OutOfScope
             | boundary::Refusal::DisallowedProviderModel
@@ -128,6 +118,19 @@ impl Stream {
             }
         };
         Ok(Err(route))
+    }
+
+    /// The card that asks whether a model may be used, for which the message waits.
+    pub(super) fn ask_to_agree(&self, assigned: &Assigned, grants: &[ModelGrant]) -> Route {
+        // Whoever serves several roles is asked about once.
+        let same = |other: &Role| self.assigned(grants, *other).is_some_and(|a| a.model == assigned.model);
+        let roles = Role::ALL.into_iter().filter(same).collect();
+        let grant = ModelGrant::new(assigned.model.clone(), roles, assigned.key.clone(), None);
+        let say = format!(
+            "{} The card in Review asks you; your message waits for it.",
+            spending::not_agreed(&assigned.model)
+        );
+        Route::propose(say, Proposal::Model(grant))
     }
 
     /// What is said when a question was not answered.
@@ -145,6 +148,7 @@ impl Stream {
                 "This message has used up what one message may.",
                 "Ask for less at once, or raise `models.turn_budget_tokens`.",
             ),
+            Stop::Refused(Refused::Plan(what)) => spending::plan_used_up(what),
             Stop::Refused(Refused::Store(trouble)) => trouble,
         };
         self.note_model_refused(role, &trouble.code).await;

@@ -5,13 +5,14 @@
 use super::Turn;
 use super::ask::{Conversation, date};
 use super::route::{Route, cannot_plan};
-use crate::spending::Purse;
+use crate::spending::{self, Purse};
 use crate::{Stream, Trouble};
 use serde_json::json;
 use silas_agents::{AgentResponse, Minds, Outcome, RouteDecision};
 use silas_core::card::Risk;
 use silas_core::exits::{Exits, TYPED_BYTES_MAX};
 use silas_core::interaction::{Signals, resolve_mode};
+use silas_core::mandate::Mandate;
 use silas_core::model::{ModelGrant, ModelName, Role};
 use silas_core::plan;
 use silas_core::work::{Budget, Definition, WorkItem};
@@ -46,6 +47,7 @@ impl Stream {
             "wish": turn.message.text,
             "reason": decision.reason,
             "continuation_of": earlier.as_ref().map(WorkItemId::as_str),
+            "has_executor": self.assigned(grants, Role::Executor).is_some(),
         });
         let (projected, asking) = match self.admit(turn, Role::Planner, &assigned, grants, payload).await? {
             Ok(admitted) => admitted,
@@ -67,6 +69,10 @@ impl Stream {
         };
         let written = plan::parse(markdown.trim_start().as_bytes())
             .map_err(|bad| Trouble::new("E_WORK_PLAN", &format!("The plan cannot be read. {bad}."), "Say it again."))?;
+        let written = match self.with_executor(written, grants)? {
+            Ok(written) => written,
+            Err(route) => return Ok(route),
+        };
         self.propose_written(turn, decision, &response, &written, earlier, &assigned.model).await
     }
 
@@ -95,7 +101,7 @@ impl Stream {
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&turn.message.text, TITLE_CHARS_MAX),
-            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() },
+            budget: within_the_usual(&d.budget, self.options.work_secs),
             // On a card, a model's prose is a quotation and marked as one.
             body: format!("You said: {}\n\n{model} planned, in its own words:\n\n{}", turn.message.text, d.body.trim()),
             parent: None,
@@ -121,6 +127,30 @@ impl Stream {
         Ok(super::route::in_review_saying(&response.message, item))
     }
 
+    /// The plan with the model that works on it, or what to do first.
+    pub(super) fn with_executor(
+        &self,
+        item: WorkItem,
+        grants: &[ModelGrant],
+    ) -> Result<Result<WorkItem, Route>, Trouble> {
+        let Some(mandate) = &item.definition().executor else { return Ok(Ok(item)) };
+        let Some(assigned) = self.assigned(grants, Role::Executor) else {
+            return Ok(Err(Route::say(
+                "The plan leaves the work to a model, and none is set up for that. `silas model add --for executor` adds \
+                 one; or say it as: run `COMMAND` in `DIRECTORY` and check with `COMMAND`.",
+            )));
+        };
+        if !assigned.is_agreed {
+            return Ok(Err(self.ask_to_agree(&assigned, grants)));
+        }
+        if !self.has_key(&assigned.key) {
+            return Ok(Err(Route::say(spending::no_key(&assigned).to_string())));
+        }
+        let mandate = Mandate { model: Some(assigned.model), ..mandate.clone() };
+        let definition = Definition { executor: Some(mandate), ..item.definition().clone() };
+        Ok(Ok(WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))?))
+    }
+
     /// The work that is gone on with, if there is such work.
     async fn earlier_work(&self, named: Option<&str>) -> Result<Option<WorkItemId>, Trouble> {
         let Some(id) = named.and_then(|id| WorkItemId::parse(id).ok()) else { return Ok(None) };
@@ -131,6 +161,18 @@ impl Stream {
 /// What stands in the owner's own words needs no declaring; a plan that a model wrote cannot claim any.
 fn typed(wish: &str) -> Option<String> {
     (wish.len() <= TYPED_BYTES_MAX).then(|| wish.to_owned())
+}
+
+/// A model may plan with less than usual, and not with more.
+fn within_the_usual(planned: &Budget, work_secs: u64) -> Budget {
+    let usual = Budget { max_wall_time_seconds: work_secs, ..Budget::default() };
+    Budget {
+        max_tokens: planned.max_tokens.min(usual.max_tokens),
+        max_cost_microusd: planned.max_cost_microusd.min(usual.max_cost_microusd),
+        max_wall_time_seconds: usual.max_wall_time_seconds,
+        max_attempts: planned.max_attempts.min(usual.max_attempts),
+        max_planner_calls: planned.max_planner_calls.min(usual.max_planner_calls),
+    }
 }
 
 /// Hosts, secrets and ports are for the owner to name: what a model adds may have been put into its head by a text that it

@@ -59,6 +59,7 @@ impl Stream {
             commits: false,
             flows: Vec::new(),
             exits: Exits::default(),
+            executor: None,
             restores: Some(last.id.clone()),
             ..earlier.clone()
         };

@@ -161,6 +161,10 @@ impl Stream {
             let what = scrub::visible(&format!("The plan cannot be read. {bad}."));
             Trouble::new("E_WORK_PLAN", &what, "Mend it there and send it again; nothing was planned.")
         })?;
+        let written = match self.with_executor(written, &self.model_grants().await?)? {
+            Ok(written) => written,
+            Err(route) => return Ok(route),
+        };
         let d = written.definition();
         let wanted = d.directories.iter().map(|directory| (directory.path.clone(), directory.access)).collect();
         let directories = match self.directories(wanted).await? {
@@ -245,6 +249,7 @@ impl Stream {
             flows: Vec::new(),
             exits: Exits::default(),
             commits: false,
+            executor: None,
             restores: None,
             on_failure: "report".to_owned(),
             on_stuck: "consult_planner".to_owned(),

@@ -45,15 +45,9 @@ pub(crate) fn line(undeclared: &Undeclared) -> String {
     let read = undeclared.from.iter().map(|what| scrub::visible_line(what, 120)).collect::<Vec<_>>().join("; ");
     let read = if read.is_empty() { "text from outside".to_owned() } else { read };
     match (undeclared.exit, undeclared.lacks) {
-        (Exit::Apply, Lack::FlowFromFiles | Lack::FlowFromWeb) => {
-            format!("{value}: may hold text from the web. Read: {read}")
-        }
+        (Exit::Apply, Lack::FlowFromWeb) => format!("{value}: may hold text from the web. Read: {read}"),
         (Exit::Apply, Lack::Value) => format!("{value}: after reading {read}"),
-        (Exit::Search, _) => format!("Search the web for: {value}. After reading {read}"),
-        (Exit::Network, Lack::Value) => format!("Reach {value}. After reading {read}"),
-        (Exit::Network, Lack::FlowFromFiles | Lack::FlowFromWeb) => {
-            format!("Send what was read to {value}. Read: {read}")
-        }
+        (Exit::Search, Lack::Value | Lack::FlowFromWeb) => format!("{value}: after reading {read}"),
     }
 }
 
@@ -65,6 +59,6 @@ fn flow(flow: &Flow) -> String {
     let to = entry(&flow.to);
     match flow.from {
         Reading::Web => format!("Text from the web may go to: {to}"),
-        Reading::Files | Reading::Owner => format!("Text of your files may go to: {to}"),
+        Reading::Files => format!("Text of your files may go to: {to}"),
     }
 }

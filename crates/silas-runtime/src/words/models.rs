@@ -18,6 +18,7 @@ fn role(role: Role) -> &'static str {
     match role {
         Role::Proxy => "Answering",
         Role::Planner => "Planning",
+        Role::Executor => "Working",
     }
 }
 
@@ -48,12 +49,25 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
     let (host, is_local) = (grant.model.host(), grant.model.is_local());
     let goes_to = if is_local { "This machine only".to_owned() } else { short(host) };
     let roles: Vec<&str> = grant.roles.iter().map(|one| role(*one)).collect();
-    let sent = [
-        "What you write, and the last things said in the Stream",
-        "The sentences that Silas understands by itself, and today's date",
-        "For plans: the names of the directories that you allowed",
-        "Never: your files, your keys, the ledger, what commands printed unless it was said in the Stream",
-    ];
+    let has = |role: Role| grant.roles.contains(&role);
+    let mut sent = vec!["Today's date"];
+    if has(Role::Proxy) || has(Role::Planner) {
+        sent.push("What you write, and the last things said in the Stream");
+    }
+    if has(Role::Proxy) {
+        sent.push("The sentences that Silas understands by itself");
+    }
+    if has(Role::Planner) {
+        sent.push("For plans: the names of the directories that you allowed, and what was found out there for a plan");
+    }
+    if has(Role::Executor) {
+        sent.push("While it works: the plan, contents and names of files in the plan's directories, and what commands print there");
+        sent.push("To find something out for a plan: contents and names of files in the directories that you allowed");
+    }
+    sent.push(match has(Role::Executor) || has(Role::Planner) {
+        true => "Never: files elsewhere, your keys, the ledger",
+        false => "Never: your files, your keys, the ledger, what commands printed unless it was said in the Stream",
+    });
     Face {
         kind: CardKind::Model,
         risk: Some(if is_local { Risk::Low } else { Risk::Medium }),
@@ -61,7 +75,11 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
         intent: if is_local {
             "Ask a model on this machine".to_owned()
         } else {
-            "Send what you say to a model".to_owned()
+            match has(Role::Executor) {
+                true => "Send what you say, and files it works on, to a model",
+                false => "Send what you say to a model",
+            }
+            .to_owned()
         },
         facts: vec![
             fact("Model", &short(grant.model.model())),
@@ -88,7 +106,13 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
         ],
         diffs: Vec::new(),
         ctas: vec![
-            approve("Agree and use it", &format!("What you say goes to {host} from now on.")),
+            approve(
+                "Agree and use it",
+                &match has(Role::Executor) {
+                    true => format!("What you say, and files of your plans, go to {host} from now on."),
+                    false => format!("What you say goes to {host} from now on."),
+                },
+            ),
             decline("Not now"),
         ],
     }

@@ -13,18 +13,11 @@ pub(super) fn step(order: &CallOrder) -> Face {
         Some(Exit::Search) => {
             ("Search for what the plan does not name", "Search once", "These words leave this machine.")
         }
-        Some(Exit::Network) => {
-            ("Send to a host what the plan does not let out", "Send once", "What was read may leave this machine.")
-        }
         Some(Exit::Apply) | None => ("Call a tool that asks each time", "Call it once", "The call is made as shown."),
-    };
-    let risk = match exit {
-        Some(Exit::Network) => Risk::High,
-        Some(Exit::Search | Exit::Apply) | None => Risk::Medium,
     };
     let mut face = Face {
         kind: CardKind::Step,
-        risk: Some(risk),
+        risk: Some(Risk::Medium),
         state: "One call".to_owned(),
         intent: intent.to_owned(),
         facts: Vec::new(),

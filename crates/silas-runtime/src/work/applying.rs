@@ -29,7 +29,7 @@ impl Stream {
             took_ms: None,
         });
         let (execution, view) = (job.record.view.execution.clone(), job.record.view.clone());
-        self.running().insert(execution.clone(), Running { view: view.clone(), canceller: None, stop: Stop::No });
+        self.running().insert(execution.clone(), Running::new(view.clone()));
         self.publish(Update::Work { work: view });
         tokio::task::spawn_blocking(move || {
             let written = job.apply(&approved).map_or(Ok(()), |ending| job.finish(ending));

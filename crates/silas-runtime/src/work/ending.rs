@@ -6,7 +6,7 @@ use crate::Trouble;
 use crate::consumer::WORK;
 use crate::view::Update;
 use crate::words::{count, name_of};
-use silas_core::card::{Card, CardKind};
+use silas_core::card::{Card, CardKind, CardState};
 use silas_core::changeset::{ChangeOrder, Changeset};
 use silas_core::check::Outcome;
 use silas_core::event::AuditEvent;
@@ -17,7 +17,7 @@ use silas_core::taint::Source;
 use silas_core::token::Kind;
 use silas_core::{Digest, ExecutionId, Tainted, Timestamp};
 use silas_sandbox::{KeptText, Waits};
-use silas_store::{Commit, Tx, cards, executions, queue};
+use silas_store::{Commit, Tx, answers, cards, executions, queue};
 
 /// How a piece of work ended, before it is written down.
 pub(super) enum Ending {
@@ -149,11 +149,13 @@ impl Job {
             if !queue::ack(tx, &lease, WORK)? {
                 return Ok(Commit(None));
             }
+            close_questions(tx, &execution)?;
             executions::set_state(tx, &execution, reached, now)?;
             if let Some(order) = &order {
                 executions::set_state(tx, order, ExecutionState::Ended, now)?;
             }
             state::ended(tx, &record, reached, outcome, order.is_some(), now)?;
+            answers::forget(tx, &execution)?;
             record.last_entry = event.record(tx, &execution, outcome)?.max(record.last_entry);
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
             cards::insert(tx, &card, execution.as_str())?;
@@ -222,6 +224,15 @@ impl Event {
             }
         }
     }
+}
+
+/// Questions about calls of a run that is over.
+fn close_questions(tx: &mut Tx<'_>, execution: &ExecutionId) -> Result<(), silas_store::Error> {
+    let asks = |card: &Card| card.face.kind == CardKind::Step && card.state == CardState::Open;
+    for card in cards::find_by_subject(tx, execution.as_str())?.into_iter().filter(asks) {
+        cards::update(tx, &Card { state: CardState::Closed, ..card })?;
+    }
+    Ok(())
 }
 
 /// The question about a result is written down like any other.

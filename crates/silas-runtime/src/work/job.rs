@@ -108,7 +108,7 @@ impl Job {
     }
 
     pub(super) fn stop_wanted(&self) -> Stop {
-        self.stream.running().get(&self.record.view.execution).map_or(Stop::No, |running| running.stop)
+        self.stream.running().get(&self.record.view.execution).map_or(Stop::No, |running| *running.stop.borrow())
     }
 
     pub(super) fn let_be_stopped(&self, shop: &Workshop) {
@@ -121,7 +121,7 @@ impl Job {
     fn past_stopping(&mut self) -> Result<(), Failure> {
         let mut running = self.stream.running();
         match running.get_mut(&self.record.view.execution) {
-            Some(running) if running.stop != Stop::No => Err(Failure::Stopped),
+            Some(running) if *running.stop.borrow() != Stop::No => Err(Failure::Stopped),
             Some(running) => {
                 running.canceller = None;
                 Ok(())
@@ -153,7 +153,10 @@ impl Job {
             });
         }
         self.steps(&mut shop, approved.item())?;
-        self.record.after = self.check(&mut shop, Phase::After)?;
+        match approved.item().definition().executor.clone() {
+            None => self.record.after = self.check(&mut shop, Phase::After)?,
+            Some(mandate) => self.leave_to_model(&mut shop, approved.item(), &mandate)?,
+        }
         let changes = shop.changes()?;
         self.judge(shop, changes, approved)
     }
@@ -281,7 +284,8 @@ impl Job {
             (_, 1) => "The check is still red".to_owned(),
             (_, n) => format!("{n} checks are still red"),
         };
-        Ending::Untouched { intent, reason: first_red(&self.record.after) }
+        let gave_up = self.record.gave_up.as_deref().map_or_else(String::new, |why| format!("{why}\n"));
+        Ending::Untouched { intent, reason: format!("{gave_up}{}", first_red(&self.record.after)) }
     }
 
     /// Green, but with changes that the plan does not name, in work that cannot wait to be looked at.
@@ -349,7 +353,7 @@ impl Job {
     }
 
     /// Begins a step, unless the budget is used up.
-    fn enter(&mut self, step: usize) -> Result<(), Failure> {
+    pub(super) fn enter(&mut self, step: usize) -> Result<(), Failure> {
         // A result may wait for hours; how long its apply may take, the launcher knows.
         if self.order.is_none() && !self.record.is_within_budget(self.stream.clock.now()) {
             return Err(Failure::Hands(silas_sandbox::Error::TimeUp));
@@ -359,7 +363,7 @@ impl Job {
         Ok(())
     }
 
-    fn leave(&mut self, step: usize, label: String, state: StepState, took_ms: u64) {
+    pub(super) fn leave(&mut self, step: usize, label: String, state: StepState, took_ms: u64) {
         self.record.reach = self.reach.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         self.record.leave(step, label, state, took_ms);
         self.show();

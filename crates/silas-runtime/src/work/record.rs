@@ -8,8 +8,9 @@ use silas_core::bundle::Landed;
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::envelope::ExecutionResult;
-use silas_core::exits::{Seen, Undeclared};
+use silas_core::exits::Undeclared;
 use silas_core::outside::Reach;
+use silas_core::seen::Seen;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::work::{Budget, BudgetUsed};
 use silas_core::{Digest, Timestamp, TokenId, canonical};
@@ -77,9 +78,25 @@ pub(crate) struct WorkRecord {
     #[serde(default)]
     pub(crate) files: u32,
     pub(crate) took_ms: u64,
+    /// What a model used up. Nothing where no model worked.
+    #[serde(default)]
+    pub(crate) used: BudgetUsed,
+    /// What the model says it did, in its own words, and what it would do next.
+    #[serde(default)]
+    pub(crate) said: Option<Said>,
+    /// Why a model did not go on, if checks were still red.
+    #[serde(default)]
+    pub(crate) gave_up: Option<String>,
     /// The ledger entries between which all of it is told.
     pub(crate) first_entry: u64,
     pub(crate) last_entry: u64,
+}
+
+/// A model's own words about its work. They decide nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Said {
+    pub(crate) summary: String,
+    pub(crate) next_steps: Vec<String>,
 }
 
 impl WorkRecord {
@@ -89,6 +106,9 @@ impl WorkRecord {
         let directory = changed_name(&d.directories);
         let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
         labels.extend(d.steps.iter().map(|step| format!("Run `{}`", scrub::visible_line(&step.run.words(), 60))));
+        if let Some(model) = d.executor.as_ref().and_then(|mandate| mandate.model.as_ref()) {
+            labels.push(format!("Work on it with {}", model.model()));
+        }
         let last = match approved {
             Admitted::Plan(_) => "Apply the result",
             Admitted::Rehearsal(_) => "Keep the result for you",
@@ -131,6 +151,9 @@ impl WorkRecord {
             applied_by: None,
             files: 0,
             took_ms: 0,
+            used: BudgetUsed::default(),
+            said: None,
+            gave_up: None,
             first_entry: 0,
             last_entry: 0,
         })
@@ -155,6 +178,8 @@ impl WorkRecord {
             undeclared: Vec::new(),
             changeset: None,
             changes: Changeset::default(),
+            said: None,
+            gave_up: None,
             ..self
         }
     }
@@ -203,6 +228,11 @@ impl WorkRecord {
     pub(crate) fn is_within_budget(&self, now: Timestamp) -> bool {
         let elapsed = u64::try_from(now.since(self.view.started_at).as_micros()).unwrap_or(u64::MAX);
         !BudgetUsed { wall_time_micros: elapsed, ..BudgetUsed::default() }.exceeds(&self.budget)
+    }
+
+    /// What a model used up, and how often it began.
+    pub(crate) fn note_use(&mut self, used: BudgetUsed) {
+        self.used = used;
     }
 
     /// Which step shows the checks after the work.
@@ -256,6 +286,7 @@ fn under_way(label: &str) -> String {
         "Copy" => "Copying",
         "Apply" => "Applying",
         "Keep" => "Keeping",
+        "Work" => "Working",
         other => other,
     };
     format!("{verb} {rest}")

@@ -41,7 +41,8 @@ pub(super) fn ended(
         return work_items::set_state(tx, item, &state, now);
     }
     let wall_time_micros = record.took_ms.saturating_mul(1000);
-    state.budget_used.merge(&BudgetUsed { wall_time_micros, attempts: 1, executor_runs: 1, ..BudgetUsed::default() });
+    let attempts = record.used.attempts.max(1);
+    state.budget_used.merge(&BudgetUsed { wall_time_micros, attempts, executor_runs: 1, ..record.used.clone() });
     state.verification_results = record.after.clone();
     work_items::set_state(tx, item, &state, now)
 }

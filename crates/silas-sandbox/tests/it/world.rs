@@ -274,6 +274,7 @@ impl World {
             secrets: Vec::new(),
             callback_port: None,
             commits: false,
+            executor: None,
             restores: None,
             toolchains: Vec::new(),
             flows: Vec::new(),

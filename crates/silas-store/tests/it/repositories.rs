@@ -125,6 +125,7 @@ pub(crate) fn work_item(title: &str) -> WorkItem {
         secrets: Vec::new(),
         callback_port: None,
         commits: false,
+        executor: None,
         restores: None,
         toolchains: Vec::new(),
         flows: Vec::new(),

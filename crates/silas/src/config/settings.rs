@@ -194,6 +194,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
     Setting { key: "models.planner_key", default: Default::Null, rule: Rule::Key, about: "Where its key is." },
     Setting {
+        key: "models.executor",
+        default: Default::Null,
+        rule: Rule::Model,
+        about: "The model that works on plans which leave the work to one. It reads files of the plan's directories. null: the one of `silas model add`, or none.",
+    },
+    Setting { key: "models.executor_key", default: Default::Null, rule: Rule::Key, about: "Where its key is." },
+    Setting {
         key: "models.local_only",
         default: Default::YesNo(false),
         rule: Rule::YesNo,

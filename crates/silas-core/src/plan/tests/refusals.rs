@@ -98,7 +98,7 @@ fn exits_and_flows() {
         ("flows: [mail → x]\n", "line 5, column 9, `flows[0]`: a flow begins at `files` or at `web`"),
         (
             "flows: [web → ../x]\n",
-            "line 5, column 9, `flows[0]`: expected a flow that ends at a file or at a host with its port",
+            "line 5, column 9, `flows[0]`: expected a flow that ends at a file, without `.`, `..` or empty parts",
         ),
         ("flows: [web → x, web -> x]\n", "line 5, column 18, `flows[1]`: expected a flow that is not listed twice"),
         ("flows: web → x\n", "line 5, column 8, `flows`: a list is needed, this is the text `web → x`"),

@@ -174,7 +174,7 @@ fn globs() -> impl Strategy<Value = Vec<Glob>> {
 }
 
 fn leaving() -> impl Strategy<Value = (Vec<Flow>, Exits)> {
-    let from = prop::sample::select(Reading::SOURCES.to_vec());
+    let from = prop::sample::select(Reading::ALL.to_vec());
     let flows = globs().prop_flat_map(move |ends| {
         let from = from.clone();
         let flow = move |to: Glob| from.clone().prop_map(move |from| Flow { from, to: to.clone() });
@@ -227,6 +227,7 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             secrets,
             callback_port,
             commits: n_words % 2 == 0,
+            executor: None,
             restores: (n_words % 3 == 0).then(|| ExecutionId::parse("exec-earlier").unwrap()),
             toolchains,
             flows,

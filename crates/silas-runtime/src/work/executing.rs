@@ -1,0 +1,299 @@
+//! A plan that leaves the work to a model: attempt, check, and again in the same copy, until the checks turn green or
+//! something is used up. (RUNTIME §5.2.1)
+//!
+//! What the model says about its work is kept as its words and reaches no verdict; the checks of the workshop do that.
+
+use super::Stop;
+use super::hands::{self, Copy};
+use super::job::{Failure, Job};
+use super::moves::{Move, Progress, next_move};
+use super::record::Said;
+use super::run::{SoFar, WorkRun};
+use crate::Trouble;
+use crate::models::Assigned;
+use crate::spending::{self, Purse, Refused};
+use crate::view::StepState;
+use crate::words::count;
+use serde_json::{Value, json};
+use silas_agents::tools::{Purpose, chain};
+use silas_agents::{Asking, Break, Ended, ExecutorAgentOutput, Minds, Reply, Why};
+use silas_core::check::{CheckResult, Outcome};
+use silas_core::event::{AuditEvent, Phase};
+use silas_core::exits::Declared;
+use silas_core::mandate::Mandate;
+use silas_core::model::Role;
+use silas_core::seen::{Seen, Sight};
+use silas_core::taint::{Origin, Source};
+use silas_core::work::{BudgetUsed, WorkItem};
+use silas_gates::{injection, scrub};
+use silas_sandbox::Workshop;
+use silas_store::{Commit, answers};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Of a red check, as much as the next attempt is told.
+const FAILURE_CHARS_MAX: usize = 3_000;
+const FAILURES_MAX: usize = 5;
+/// Of what a command printed, as much as is kept with the work; the ledger has the rest.
+const KEPT_CHARS_MAX: usize = 1_000;
+
+/// How an attempt ended, before the checks have spoken.
+enum Attempted {
+    Finished(ExecutorAgentOutput),
+    /// It ended without a word, and another attempt may do better.
+    Failed(String),
+    /// Nothing more can be asked.
+    Exhausted(Trouble),
+}
+
+impl Job {
+    pub(super) fn leave_to_model(
+        &mut self,
+        shop: &mut Workshop,
+        item: &WorkItem,
+        mandate: &Mandate,
+    ) -> Result<(), Failure> {
+        let stream = self.stream.clone();
+        let (assigned, asking) = self.executor_of(mandate)?;
+        let (so_far, used) = self.recalled()?;
+        let budget = &item.definition().budget;
+        let purse = Purse::of_work(&stream, &assigned.model, budget, used);
+        let so_far = Mutex::new(so_far);
+        let seen = Mutex::new(Seen::default());
+        let briefing = Sight { taint: Source::Signed.taint(), is_private: false, source: "the plan".to_owned() };
+        note_read(&seen, briefing, &item.definition().body);
+        // What the plan's own commands fetched lies in the copy and looks like any other file there.
+        if !item.definition().hosts.is_empty() && !item.definition().steps.is_empty() {
+            let source = "what the plan's commands fetched".to_owned();
+            note_read(&seen, Sight { taint: Source::Elsewhere.taint(), is_private: false, source }, "");
+        }
+        let mut progress = Progress {
+            attempts: 0,
+            attempts_max: budget.max_attempts,
+            model_calls: 0,
+            model_calls_max: mandate.max_model_calls,
+            is_green: false,
+            may_consult: false,
+            exhausted: None,
+        };
+        loop {
+            match next_move(&progress) {
+                Move::Judge => return Ok(()),
+                Move::GiveUp(why) => {
+                    self.record.gave_up = Some(why);
+                    return Ok(());
+                }
+                Move::Consult | Move::Attempt => {}
+            }
+            if progress.attempts > 0 {
+                shop.again()?;
+            }
+            progress.attempts += 1;
+            let step = self.step_of_work(item);
+            self.begin_attempt(step, progress.attempts)?;
+            let run = WorkRun {
+                stream: &stream,
+                execution: self.record.view.execution.clone(),
+                mandate,
+                directories: &item.definition().directories,
+                declared: Declared::of(item.definition()),
+                assigned: &assigned,
+                purse: &purse,
+                deadline: self.record.view.started_at.plus(Duration::from_secs(budget.max_wall_time_seconds)),
+                step,
+                payload: self.payload(item, &progress),
+                so_far: &so_far,
+            };
+            for result in self.record.after.iter().filter(|result| !result.passed) {
+                let source = format!("what the check {} printed", result.name);
+                note_read(&seen, Sight { taint: Source::Elsewhere.taint(), is_private: true, source }, &result.output);
+            }
+            let attempted = self.attempt(shop, &run, &asking, &seen);
+            self.record.seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let (tokens, cost_microusd) = purse.used();
+            let attempts = progress.attempts;
+            self.record.note_use(BudgetUsed { tokens, cost_microusd, attempts, ..BudgetUsed::default() });
+            let attempted = attempted?;
+            let outputs = {
+                let mut so_far = so_far.lock().unwrap_or_else(PoisonError::into_inner);
+                progress.model_calls = so_far.n_model_calls;
+                std::mem::take(&mut so_far.outputs)
+            };
+            self.note_outside(Origin::StepOutput, outputs.iter().map(String::as_str))?;
+            let (label, state) = self.take_down(attempted, &mut progress, &assigned);
+            self.leave(step, label, state, 0);
+            self.record.after = self.check(shop, Phase::After)?;
+            progress.is_green = Outcome::of(&self.record.before, &self.record.after) != Outcome::Failed;
+        }
+    }
+
+    /// The model that the plan names, if it may still be asked.
+    fn executor_of(&self, mandate: &Mandate) -> Result<(Assigned, Asking), Failure> {
+        let none =
+            || Trouble::new("E_LLM_NONE", "The plan names no model that is set up.", "`silas model add` adds one.");
+        let model = mandate.model.as_ref().ok_or_else(none).map_err(Failure::Trouble)?;
+        let engine = self.stream.engine.clone();
+        let grants = self.stream.store.read(move |tx| Ok(engine.models(tx)?)).wait()?;
+        let assigned = self.stream.assigned_exactly(&grants, Role::Executor, model).ok_or_else(none);
+        let assigned = assigned.map_err(Failure::Trouble)?;
+        let asking = self.stream.asking(&assigned).map_err(|error| Failure::Trouble(spending::failed(&error)))?;
+        Ok((assigned, asking))
+    }
+
+    /// What was answered before, if this work is begun again, and what it had used up.
+    fn recalled(&self) -> Result<(SoFar, (u64, u64)), Failure> {
+        let execution = self.record.view.execution.clone();
+        let kept = self.stream.store.read(move |tx| answers::of(tx, &execution)).wait()?;
+        let used = kept.iter().fold((0, 0), |(tokens, money), a| (a.tokens.max(tokens), a.microusd.max(money)));
+        let mut so_far = SoFar::default();
+        so_far.n_answers = u32::try_from(kept.len()).unwrap_or(u32::MAX);
+        for answer in kept {
+            so_far.recalled.push_back(serde_json::from_value::<Reply>(answer.reply).map_err(silas_store::Error::from)?);
+        }
+        Ok((so_far, used))
+    }
+
+    fn step_of_work(&self, item: &WorkItem) -> usize {
+        2 + item.definition().steps.len()
+    }
+
+    fn begin_attempt(&mut self, step: usize, attempt: u32) -> Result<(), Failure> {
+        self.enter(step)?;
+        let execution = self.record.view.execution.clone();
+        let noting = self.stream.store.write_buffered(move |tx| {
+            tx.record(&AuditEvent::AttemptBegun { execution: execution.clone(), attempt })?;
+            Ok(Commit(()))
+        });
+        Ok(noting.wait()?)
+    }
+
+    /// The dialogue of one attempt. It ends early when the owner stops the work or its time is over.
+    fn attempt(
+        &mut self,
+        shop: &mut Workshop,
+        run: &WorkRun<'_>,
+        asking: &Asking,
+        seen: &Mutex<Seen>,
+    ) -> Result<Attempted, Failure> {
+        let copy = Copy::new(shop);
+        let calls_left = {
+            let so_far = run.so_far.lock().unwrap_or_else(PoisonError::into_inner);
+            run.mandate.max_model_calls.saturating_sub(so_far.n_model_calls)
+        };
+        let ended = {
+            let tools = chain(
+                hands::all(&copy, run.stream, run.assigned.model.model()),
+                Purpose::Work,
+                run.mandate.tools.clone(),
+            );
+            let mut stop = self.stream.running().get(&run.execution).map(|running| running.stop.subscribe());
+            let left = run.deadline.since(self.stream.clock.now());
+            tokio::runtime::Handle::current().block_on(async {
+                let stopped = async {
+                    match &mut stop {
+                        // A sender that is gone stops nothing.
+                        Some(stop) => drop(stop.wait_for(|stop| *stop != Stop::No).await),
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    biased;
+                    () = stopped => Err(Break::Halted(Failure::Stopped)),
+                    ended = Minds::execute(asking, &tools, run, seen, run.purse, calls_left) => ended,
+                    () = tokio::time::sleep(left) => Err(Break::Halted(Failure::Hands(silas_sandbox::Error::TimeUp))),
+                }
+            })
+        };
+        for mut result in copy.ran() {
+            let shown = scrub::visible(&result.output());
+            self.record.outputs.push(shown.chars().take(KEPT_CHARS_MAX).collect());
+            result.for_model = result.for_model.map(|content| content.cut(KEPT_CHARS_MAX));
+            self.record.results.push(result);
+        }
+        match ended {
+            Ok(Ended::Answer(output)) => Ok(Attempted::Finished(output)),
+            Ok(Ended::GaveUp(why)) => Ok(Attempted::Failed(given_up(&why))),
+            Err(Break::Halted(failure)) => Err(failure),
+            Err(Break::Failed(error)) => Ok(Attempted::Exhausted(spending::failed(&error))),
+            Err(Break::Refused(refused)) => self.refused(refused).map(Attempted::Exhausted),
+        }
+    }
+
+    /// Why no further question was asked. A cap that stood in the way can be raised by a card.
+    fn refused(&self, refused: Refused) -> Result<Trouble, Failure> {
+        Ok(match refused {
+            Refused::Cap(exceeded) => {
+                self.stream.offer_more(exceeded.extension()).map_err(Failure::Trouble)?;
+                spending::over_cap(&exceeded)
+            }
+            Refused::Plan(what) => spending::plan_used_up(what),
+            Refused::Rate { per_minute } => spending::too_fast(per_minute),
+            Refused::Turn => spending::plan_used_up("tokens"),
+            Refused::Store(trouble) => return Err(Failure::Trouble(trouble)),
+        })
+    }
+
+    /// Keeps the model's own words, and says in a line how the attempt went.
+    fn take_down(&mut self, attempted: Attempted, progress: &mut Progress, assigned: &Assigned) -> (String, StepState) {
+        let n = progress.attempts;
+        let calls = count(progress.model_calls as usize, "question");
+        match attempted {
+            Attempted::Finished(output) => {
+                let next_steps = output.next_steps.iter().map(|step| scrub::visible_line(step, 300)).collect();
+                self.record.said = Some(Said { summary: scrub::visible(&output.summary), next_steps });
+                (format!("Worked on it with {}, attempt {n}, {calls}", assigned.model.model()), StepState::Done)
+            }
+            Attempted::Failed(why) => {
+                (format!("Attempt {n} ended early: {}", scrub::visible_line(&why, 100)), StepState::Failed)
+            }
+            Attempted::Exhausted(trouble) => {
+                let line = format!("Attempt {n} ended early: {}", scrub::visible_line(&trouble.to_string(), 100));
+                progress.exhausted = Some(trouble.to_string());
+                (line, StepState::Failed)
+            }
+        }
+    }
+
+    /// What the model is told at the beginning of an attempt.
+    fn payload(&self, item: &WorkItem, progress: &Progress) -> Value {
+        let d = item.definition();
+        let checks: Vec<Value> =
+            d.verify.iter().map(|check| json!({ "name": check.name, "run": check.run.words() })).collect();
+        let directories: Vec<&str> = d.directories.iter().map(|directory| directory.path.as_str()).collect();
+        let red = if progress.attempts > 1 { self.record.after.as_slice() } else { &[] };
+        let failures: Vec<Value> = red.iter().filter(|result| !result.passed).take(FAILURES_MAX).map(failure).collect();
+        json!({
+            "date": self.stream.clock.now().to_string().chars().take(10).collect::<String>(),
+            "briefing": d.body,
+            "is_research": false,
+            "directories": directories,
+            "checks": checks,
+            "attempt": progress.attempts,
+            "attempts_max": progress.attempts_max,
+            "failures": failures,
+            "guidance": Value::Null,
+        })
+    }
+}
+
+fn note_read(seen: &Mutex<Seen>, sight: Sight, text: &str) {
+    seen.lock().unwrap_or_else(PoisonError::into_inner).add(sight, text);
+}
+
+/// A red check as the next attempt hears of it: what it printed is from outside.
+fn failure(result: &CheckResult) -> Value {
+    let output: String = result.output.chars().take(FAILURE_CHARS_MAX).collect();
+    json!({
+        "name": result.name,
+        "reason": scrub::visible_line(&result.reason, 300),
+        "output": injection::fenced(&output),
+    })
+}
+
+fn given_up(why: &Why) -> String {
+    match why {
+        Why::Form(problem) => format!("executor_structured_output_invalid: {problem}"),
+        Why::Mistakes(last) => format!("too many calls that could not be made; the last: {last}"),
+        Why::Calls(n) => format!("it was asked {n} times without an end"),
+    }
+}
