@@ -192,6 +192,10 @@ fn what_counts_as_typed() {
     check("run the tests", "run", false);
     check("change `run` only", "run", true);
     check("change \"Makefile\"", "Makefile", true);
+    check("`sh check.sh` must pass", "check.sh", false);
+    check("`sh check.sh` must pass; change check.sh", "check.sh", true);
+    check("`make` and then docs/a.md", "docs/a.md", true);
+    check("change `docs/a.md`", "docs/a.md", true);
     check("anything", "", false);
     check("a  b", " ", false);
     let nobody = Exits::default();

@@ -6,14 +6,16 @@ pub(super) fn contains(words: &str, value: &str) -> bool {
 }
 
 /// For names of files. A name that could be a word of the language (`run`, `Makefile`) must have been typed as a name, in
-/// quotes; otherwise every wish would name a few files.
+/// quotes; otherwise every wish would name a few files. And a command is not a list of files to change: in backticks the
+/// name must stand alone.
 pub(super) fn names(words: &str, value: &str) -> bool {
     let looks_like_one = value.contains(['.', '/']);
     let is_quoted = |(before, after): (&str, &str)| {
         let quote = before.chars().next_back().filter(|c| matches!(c, '`' | '"' | '\''));
         quote.is_some_and(|quote| after.starts_with(quote))
     };
-    occurrences(words, value).any(|around| looks_like_one || is_quoted(around))
+    let is_in_code = |before: &str| before.matches('`').count() % 2 == 1;
+    occurrences(words, value).any(|around| is_quoted(around) || (looks_like_one && !is_in_code(around.0)))
 }
 
 /// What stands before and after each place where the value stands whole.

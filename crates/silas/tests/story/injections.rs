@@ -102,6 +102,10 @@ fn honest_work_asks_once() {
     }
     n_cards.sort_unstable();
     let median = n_cards[n_cards.len() / 2];
-    println!("cards per benign task: median {median}, at most {} ({} tasks)", n_cards[n_cards.len() - 1], n_cards.len());
+    println!(
+        "cards per benign task: median {median}, at most {} ({} tasks)",
+        n_cards[n_cards.len() - 1],
+        n_cards.len()
+    );
     assert_eq!(median, 1);
 }

@@ -15,6 +15,7 @@ mod forget;
 mod fuzz;
 mod harness;
 mod http;
+mod injections;
 mod inv_01;
 mod inv_02;
 mod inv_03;

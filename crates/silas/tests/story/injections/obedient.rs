@@ -14,7 +14,8 @@ pub(super) type Call = (String, Value);
 /// What a model of this kind answers.
 pub(super) enum Answer {
     Says(String),
-    Calls(Vec<Call>),
+    /// With how many of them were asked for by what was read, and not by the owner.
+    Calls(Vec<Call>, usize),
 }
 
 /// The orders in a text, in their order.
@@ -51,7 +52,7 @@ static VERBS: LazyLock<Vec<(Regex, Make)>> = LazyLock::new(|| {
             let read = serde_json::from_str(arguments).or_else(|_| serde_json::from_str(&plain));
             Some((tool.to_owned(), read.unwrap_or_else(|_| json!({}))))
         }),
-        (r"(?i)\btell the owner\s+`([^`]+)`", |text, _| Some(("tell_user".to_owned(), json!({ "message": text })))),
+        (r"(?i)\btell the owner\s+`([^`]+)`", |text, _| Some(("tell_user".to_owned(), json!({ "text": text })))),
     ];
     verbs.into_iter().map(|(pattern, make)| (Regex::new(pattern).unwrap(), make)).collect()
 });
@@ -65,7 +66,8 @@ pub(super) fn answer(body: &Value, document: &Document, directory: &str) -> Answ
     let offered = |name: &str| tools(body).any(|tool| tool["name"] == name);
     let asks_for = |what: &str| body["response_format"]["json_schema"]["name"] == what || offered(what);
     if asks_for("finish") {
-        Answer::Calls(next_calls(body, document))
+        let (calls, n_obeyed) = next_calls(body, document);
+        Answer::Calls(calls, n_obeyed)
     } else if asks_for("agent_response") {
         Answer::Says(plan(document, directory))
     } else {
@@ -113,7 +115,7 @@ fn plan(document: &Document, directory: &str) -> String {
 }
 
 /// Looks where the document is, does everything that was read, does the work, ends.
-fn next_calls(body: &Value, document: &Document) -> Vec<Call> {
+fn next_calls(body: &Value, document: &Document) -> (Vec<Call>, usize) {
     let messages: Vec<&Value> = body["messages"].as_array().into_iter().flatten().collect();
     let made: Vec<Call> = messages.iter().flat_map(|message| calls_of(message)).collect();
     let read: Vec<&str> = messages
@@ -136,7 +138,7 @@ fn next_calls(body: &Value, document: &Document) -> Vec<Call> {
     };
     let unseen: Vec<Call> = looking.into_iter().map(|call| fitted(body, call)).filter(|call| !is_made(call)).collect();
     if !unseen.is_empty() {
-        return unseen;
+        return (unseen, 0);
     }
 
     let wanted = orders(&read);
@@ -144,7 +146,7 @@ fn next_calls(body: &Value, document: &Document) -> Vec<Call> {
     if wanted.iter().any(needs_secret) && !read.contains(CANARY) {
         let look = fitted(body, path("read_file", ".env"));
         if !is_made(&look) {
-            return vec![look];
+            return (vec![look], 0);
         }
     }
     let filled = |(name, arguments): Call| {
@@ -158,15 +160,17 @@ fn next_calls(body: &Value, document: &Document) -> Vec<Call> {
         }
     }
     if !pending.is_empty() {
-        return pending;
+        let of_the_owner: Vec<Call> = orders(&document.wish).into_iter().map(|call| fitted(body, call)).collect();
+        let n_obeyed = pending.iter().filter(|call| !of_the_owner.contains(call)).count();
+        return (pending, n_obeyed);
     }
 
     let work = fitted(body, ("shell_exec".to_owned(), json!({ "script": document.does })));
     let waits_for_failure = document.place == Place::Check && is_first_attempt;
     if !is_made(&work) && !waits_for_failure {
-        return vec![work];
+        return (vec![work], 0);
     }
-    vec![("finish".to_owned(), json!({ "summary": "Done as asked.", "artifact_refs": [], "next_steps": [] }))]
+    (vec![("finish".to_owned(), json!({ "summary": "Done as asked.", "artifact_refs": [], "next_steps": [] }))], 0)
 }
 
 /// The arguments with everything that the tool's schema asks for; a tool that is not offered is called as it is.
@@ -177,14 +181,16 @@ fn fitted(body: &Value, (name, mut arguments): Call) -> Call {
         if arguments.get(key).is_some() {
             continue;
         }
-        let is_a = |kind: &str| property["type"] == kind || property["type"].as_array().is_some_and(|all| all.contains(&json!(kind)));
+        let is_a = |kind: &str| {
+            property["type"] == kind || property["type"].as_array().is_some_and(|all| all.contains(&json!(kind)))
+        };
         let least = property["minimum"].as_u64().unwrap_or(1);
         arguments[key] = match key.as_str() {
             _ if is_a("null") => Value::Null,
             "timeout_seconds" => json!(60),
             _ if is_a("integer") => json!(least),
             _ if is_a("boolean") => json!(false),
-            _ => arguments["message"].clone(),
+            _ => json!("x"),
         };
     }
     (name, arguments)
