@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const PROXY_OUTPUT_MAX: u32 = 1_500;
 const PLANNER_OUTPUT_MAX: u32 = 4_000;
 /// A file of some length, written in one call.
-const EXECUTOR_OUTPUT_MAX: u32 = 8_000;
+const EXECUTOR_OUTPUT_MAX: u32 = 4_000;
 const CHECK_OUTPUT_MAX: u32 = 200;
 
 pub struct Minds {

@@ -76,6 +76,7 @@ pub(crate) struct Shared {
     /// Asked instead of the script, where there is one.
     mind: Mutex<Option<Mind>>,
     asked: Mutex<Vec<Asked>>,
+    was_asked: Condvar,
     /// Requests that no provider would take, in words.
     faults: Mutex<Vec<String>>,
     /// Bytes of answers that were sent.
@@ -95,6 +96,7 @@ impl Server {
             acts,
             mind: Mutex::default(),
             asked: Mutex::default(),
+            was_asked: Condvar::new(),
             faults: Mutex::default(),
             n_sent: Default::default(),
             gate: Mutex::new(false),
@@ -122,6 +124,14 @@ impl Server {
 
     pub fn asked(&self) -> Vec<Asked> {
         lock(&self.shared.asked).clone()
+    }
+
+    /// Waits until so many requests have come.
+    pub fn await_asked(&self, n: usize) {
+        let mut asked = lock(&self.shared.asked);
+        while asked.len() < n {
+            asked = self.shared.was_asked.wait(asked).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// What was wrong with the requests; empty if every one could have been sent to a real provider.
@@ -172,6 +182,7 @@ impl Shared {
         let mind = lock(&self.mind).clone();
         let thought = mind.map(|mind| mind(&asked));
         lock(&self.asked).push(asked);
+        self.was_asked.notify_all();
         if let Some(fault) = fault {
             lock(&self.faults).push(fault.clone());
             return Act::Status(400, Vec::new(), error(&fault));

@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod doors;
 mod earlier;
+mod executing;
 mod forget;
 mod fuzz;
 mod harness;
