@@ -113,7 +113,9 @@ impl Bench {
     pub(super) fn may_apply(&self) -> Result<(), Error> {
         let now = Outcome::of(&self.before, &self.after);
         match &self.permit.task {
-            Task::Whole if now == Outcome::Proved && self.lets_out()? => Ok(()),
+            Task::Whole if now == Outcome::Proved => {
+                self.must(self.lets_out()?, "changes that the plan does not name wait for a decision")
+            }
             Task::Whole => Err(Error::NotVerified),
             Task::Rehearsal => Err(Refusal::Kind.into()),
             // The owner decided about this outcome; checks that ran again must not say less.

@@ -29,7 +29,7 @@ fn to_planner() -> Act {
 /// A plan with an executor and no commands; `more` goes into its front matter.
 fn plan(directory: &Path, more: &str) -> Act {
     let markdown = format!(
-        "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {{}}\n{more}verify:\n  - name: stamps are UTC\n    run: {CHECK}\n    \
+        "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {{}}\nexits: {{ paths: [clock.py] }}\n{more}verify:\n  - name: stamps are UTC\n    run: {CHECK}\n    \
          expect: {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write }}\n---\n\n# What to do\n\
          Make clock.py give out UTC wherever it runs.\n",
         directory.display()
@@ -37,7 +37,9 @@ fn plan(directory: &Path, more: &str) -> Act {
     let action = json!({
         "action": "propose", "plan_markdown": markdown, "continuation_of": null, "interaction_mode_override": null,
     });
-    Act::Says(json!({ "message": "I would mend clock.py.", "needs_approval": false, "plan_action": action }).to_string())
+    Act::Says(
+        json!({ "message": "I would mend clock.py.", "needs_approval": false, "plan_action": action }).to_string(),
+    )
 }
 
 fn call(name: &str, arguments: Value) -> (String, String) {
@@ -66,7 +68,8 @@ impl World {
         let server = Server::start(Script::new(dialect, [])).unwrap();
         let provider = if dialect == Dialect::Anthropic { "anthropic" } else { "compatible" };
         let model = format!("{provider}:test@{}", server.url());
-        let mut env = vec![("SILAS__MODELS__DAILY_CAP_CENTS", "100000"), ("SILAS__MODELS__MONTHLY_CAP_CENTS", "100000")];
+        let mut env =
+            vec![("SILAS__MODELS__DAILY_CAP_CENTS", "100000"), ("SILAS__MODELS__MONTHLY_CAP_CENTS", "100000")];
         env.extend(["PROXY", "PLANNER", "EXECUTOR"].map(|role| match role {
             "PROXY" => ("SILAS__MODELS__PROXY", model.as_str()),
             "PLANNER" => ("SILAS__MODELS__PLANNER", model.as_str()),
@@ -148,7 +151,10 @@ fn golden(dialect: Dialect) {
     assert_eq!((asked.len(), world.server.faults()), (5, vec![]));
     // It read the file, saw what is beside it, and was told why the first attempt failed, all of it fenced.
     let second = asked[1]["messages"].to_string();
-    assert!(second.contains("def stamp") && second.contains("test_clock.py") && second.contains("⟦from outside"), "{second}");
+    assert!(
+        second.contains("def stamp") && second.contains("test_clock.py") && second.contains("⟦from outside"),
+        "{second}"
+    );
     let third = asked[3]["messages"].to_string();
     assert!(third.contains("Attempt 2 of 5") && third.contains("AssertionError"), "{third}");
     assert!(!third.contains("def stamp"), "an attempt begins without a memory: {third}");
