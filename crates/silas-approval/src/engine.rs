@@ -44,6 +44,8 @@ pub enum Refusal {
     Terminal,
     #[error("too many results wait for a decision")]
     TooManyWait,
+    #[error("nothing waits for this answer now")]
+    NobodyWaits,
     #[error("the time that the work was given is over")]
     TimeIsUp,
     #[error("the plan uses the secret {0}, and the vault is locked")]

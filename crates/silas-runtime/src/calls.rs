@@ -41,6 +41,11 @@ impl Waiting {
         }
     }
 
+    /// Whether an answer to this card would be heard.
+    pub(crate) fn is_waiting(&self, card: &CardId) -> bool {
+        self.lock().get(card).is_some_and(|(_, tell)| !tell.is_closed())
+    }
+
     /// The run is stopped: what it waits for is not wanted any more.
     pub(crate) fn leave(&self, execution: &ExecutionId) {
         self.lock().retain(|_, (whose, _)| whose != execution);

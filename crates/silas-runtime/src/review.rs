@@ -216,9 +216,19 @@ impl Stream {
 
     /// An approval of what cannot begin now is not taken: the card stays as it is, and the approval is not used up.
     fn cannot_begin(&self, card: &Card, token: &Token) -> Option<Refusal> {
-        let is_plan = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Plan);
-        if !is_plan || token.body.verdict != Verdict::Approved {
+        if token.body.verdict != Verdict::Approved {
             return None;
+        }
+        match card.offer.as_ref()?.kind {
+            Kind::Plan => {}
+            Kind::Step => return (!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits),
+            Kind::HouseRules
+            | Kind::Rehearsal
+            | Kind::Apply
+            | Kind::Undo
+            | Kind::Root
+            | Kind::Model
+            | Kind::Budget => return None,
         }
         // One that cannot be read is refused where it is read.
         let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;
@@ -488,6 +498,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Trouble {
     let todo = match refusal {
         Refusal::Evidence(silas_core::evidence::Refusal::Expired) => "Ask again from the card.",
         Refusal::Answered => "Reload to see what is open now.",
+        Refusal::NobodyWaits => "Wait a moment; if the work has ended, the card goes away.",
         Refusal::VaultLocked(_) => "Run `silas unlock` in the terminal, then approve.",
         _ => "Reload the page, or decide in the terminal.",
     };

@@ -150,3 +150,119 @@ fn what_the_plan_names_needs_no_second_look() {
     assert_eq!(place(&mut line), "Applied");
     assert!(line.cards.iter().all(|card| card.face.kind != CardKind::Rehearsed));
 }
+
+const SEARCHING: &str = "executor: { tools: [shell_exec, read_file, web_search] }\nflows: [web → report.md]\nexits: { queries: [tide tables] }\n";
+const WRITE: &str = "echo tides > report.md";
+
+/// A run that has read the web and nothing else, and then wants what it has read there.
+fn wanting(world: &World, work_after: Vec<Act>) -> (Line, Card) {
+    world.search.now_finds("For more, search for beacon 77.");
+    let mut work = vec![search("tide tables"), search("beacon 77")];
+    work.extend(work_after);
+    let (mut line, plan) = world.approved("write a report about tides", SEARCHING, "test -s report.md", work);
+    assert!(lines(&plan, "What may leave the copy").contains(&"Searches the web for: tide tables".to_owned()));
+    let card = line.card(CardKind::Step).unwrap();
+    assert_eq!(world.search.queries_since(0), ["tide tables"]);
+    (line, card)
+}
+
+#[test]
+fn a_search_that_was_not_named_asks_with_its_value_and_its_source() {
+    let world = World::new(&[]);
+    let (mut line, card) = wanting(&world, vec![shell(WRITE), finish()]);
+    let facts: Vec<(&str, &str)> = card.face.facts.iter().map(|f| (f.label.as_str(), f.text.as_str())).collect();
+    assert_eq!(facts[0], ("Wants", "beacon 77"));
+    assert!(lines(&card, "Not named in the plan")[0].contains("tide tables"), "{card:?}");
+    let offer = card.offer.as_ref().unwrap();
+    assert_eq!((offer.kind, offer.max_executions), (Kind::Step, 1));
+    assert!(card.payload.as_ref().unwrap().contains(r#"{\"query\":\"beacon 77\"}"#), "{:?}", card.payload);
+    // A decision about another card is none about this one.
+    let other = Card { face: card.face.clone(), ..line.cards[0].clone() };
+    assert!(other.id == card.id || !line.decide(&other, Verdict::Approved).unwrap().0);
+    assert!(line.decide(&card, Verdict::Approved).unwrap().0);
+    assert_eq!(place(&mut line), "Applied");
+    assert_eq!(world.search.queries_since(0), ["tide tables", "beacon 77"]);
+    assert!(!line.decide(&card, Verdict::Approved).unwrap().0, "once is once");
+    world.silas.assert_ledger_holds();
+}
+
+#[test]
+fn a_declined_call_is_not_made_and_the_model_is_told() {
+    let world = World::new(&[]);
+    let (mut line, card) = wanting(&world, vec![shell(WRITE), finish()]);
+    assert!(line.decide(&card, Verdict::Declined).unwrap().0);
+    assert_eq!(place(&mut line), "Applied");
+    assert_eq!(world.search.queries_since(0), ["tide tables"]);
+    assert!(world.last_heard().contains("the owner did not agree"), "{}", world.last_heard());
+    world.silas.assert_ledger_holds();
+}
+
+#[test]
+fn who_has_read_files_searches_for_nothing_but_what_was_named_or_typed() {
+    let world = World::new(&[]);
+    let work = vec![
+        call("read_file", json!({ "path": "src/a.txt", "from_line": null, "lines": null })),
+        search("beacon old a"),
+        search("tide tables"),
+        search("moon phases"),
+        shell(WRITE),
+        finish(),
+    ];
+    let wish = "look up moon phases and write a report about tides";
+    let (mut line, _) = world.approved(wish, SEARCHING, "test -s report.md", work);
+    assert_eq!(place(&mut line), "Applied");
+    assert_eq!(world.search.queries_since(0), ["tide tables", "moon phases"]);
+    assert!(line.cards.iter().all(|card| card.face.kind != CardKind::Step), "it cannot even be asked about");
+    assert!(world.last_heard().contains("nothing else can leave"), "{}", world.last_heard());
+    let (_, list) = world.silas.command(&["audit", "list", "--last", "300"]);
+    assert_eq!(list.matches("tool_refused").count(), 1, "{list}");
+}
+
+#[test]
+fn text_from_the_web_goes_only_where_the_plan_lets_it() {
+    let world = World::new(&[]);
+    let front = SEARCHING.replace("flows: [web → report.md]\n", "").replace("queries:", "paths: [report.md], queries:");
+    let (mut line, _) = world.approved(
+        "write about tides",
+        &front,
+        "test -s report.md",
+        vec![search("tide tables"), shell(WRITE), finish()],
+    );
+    let card = line.card(CardKind::Rehearsed).unwrap();
+    let unnamed = lines(&card, "Not named in the plan");
+    assert!(unnamed[0].starts_with("report.md: may hold text from the web. Read: "), "{unnamed:?}");
+    assert!(line.decide(&card, Verdict::Declined).unwrap().0);
+    assert!(!world.silas.repo().join("report.md").exists());
+}
+
+#[test]
+fn stopped_while_it_waits_nothing_is_made_and_nothing_left_open() {
+    let world = World::new(&[]);
+    let (mut line, card) = wanting(&world, vec![finish()]);
+    line.send(&json!({ "type": "stop" })).unwrap();
+    assert_eq!(place(&mut line), "Nothing applied");
+    let is_open = |line: &Line| line.cards.iter().any(|c| c.id == card.id && c.state == CardState::Open);
+    line.wait(|line| !is_open(line)).unwrap();
+    assert_eq!(world.search.queries_since(0), ["tide tables"]);
+}
+
+/// The plug is pulled while a call waits: the work is begun again, wants the same, and its question is still there.
+#[test]
+fn a_call_that_waits_waits_across_a_crash() {
+    let mut world = World::new(&[]);
+    world.silas.pair();
+    let (_, card) = wanting(&world, vec![shell(WRITE), finish()]);
+    world.silas.kill();
+    world.silas.up(&[]);
+    let mut line = world.silas.line();
+    let again = line.card(CardKind::Step).unwrap();
+    assert_eq!(again.payload, card.payload);
+    // Until the work has come to that place again, nobody would hear the answer, and it is not taken.
+    while !line.decide(&again, Verdict::Approved).unwrap().0 {
+        line.wait_for("cards").unwrap();
+    }
+    assert_eq!(place(&mut line), "Applied");
+    assert_eq!(world.search.queries_since(0), ["tide tables", "tide tables", "beacon 77"]);
+    assert_eq!(line.cards.iter().filter(|card| card.face.kind == CardKind::Step).count(), 0);
+    world.silas.assert_ledger_holds();
+}
