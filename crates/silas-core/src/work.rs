@@ -112,15 +112,27 @@ pub struct Directory {
     pub device: Option<String>,
     #[serde(default)]
     pub inode: Option<String>,
+    /// How files are replaced here, where it is not in one step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<Replacing>,
+}
+
+/// How a file is replaced where its file system may be unable to exchange two of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Replacing {
+    /// It is missing for an instant.
+    TwoSteps,
 }
 
 impl Directory {
     pub fn unpinned(path: &str, access: Access) -> Self {
-        Directory { path: path.to_owned(), access, device: None, inode: None }
+        Directory { path: path.to_owned(), access, device: None, inode: None, replaces: None }
     }
 
     pub fn pinned(place: Place, access: Access) -> Self {
-        Directory { path: place.path, access, device: Some(place.device), inode: Some(place.inode) }
+        let (device, inode) = (Some(place.device), Some(place.inode));
+        Directory { path: place.path, access, device, inode, replaces: None }
     }
 
     /// Exactly which directory this is, if it was pinned.

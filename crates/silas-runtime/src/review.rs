@@ -222,13 +222,9 @@ impl Stream {
         match card.offer.as_ref()?.kind {
             Kind::Plan => {}
             Kind::Step => return (!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits),
-            Kind::HouseRules
-            | Kind::Rehearsal
-            | Kind::Apply
-            | Kind::Undo
-            | Kind::Root
-            | Kind::Model
-            | Kind::Budget => return None,
+            Kind::HouseRules | Kind::Rehearsal | Kind::Apply | Kind::Undo | Kind::Root | Kind::Model | Kind::Budget => {
+                return None;
+            }
         }
         // One that cannot be read is refused where it is read.
         let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;

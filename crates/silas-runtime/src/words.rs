@@ -12,7 +12,7 @@ use silas_core::exits::Undeclared;
 use silas_core::model::{BudgetGrant, ModelGrant};
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
-use silas_core::work::{Definition, Directory, WorkItem};
+use silas_core::work::{Definition, Directory, Replacing, WorkItem};
 use silas_gates::scrub;
 
 mod checks;
@@ -187,6 +187,10 @@ impl Words {
                 }
             }
         }
+        if d.directories.iter().any(|directory| directory.replaces == Some(Replacing::TwoSteps)) {
+            let lines = vec!["The file system may be unable to exchange two files in one step. Each file that is replaced is then missing for an instant.".to_owned()];
+            face.details.push(Detail { title: "How files are put in place".to_owned(), lines });
+        }
         outside::add_to(&mut face, d);
         exits::add_to(&mut face, d);
         let check = d.verify.first().map_or_else(String::new, |c| scrub::visible_line(&c.run.words(), 200));
@@ -283,6 +287,8 @@ pub struct ResultFacts<'a> {
     /// Places in them that read like orders to an assistant.
     pub orders_found: u32,
     pub last_moment: &'a [String],
+    /// The file system could not exchange two files.
+    pub is_in_two_steps: bool,
     /// What the owner changed elsewhere while the work ran; the checks ran again with it.
     pub moved_on: &'a [String],
     /// What would leave the copy and was not declared.
@@ -301,6 +307,10 @@ impl ResultFacts<'_> {
         if !self.last_moment.is_empty() {
             let lines = self.last_moment.iter().map(|line| scrub::visible(line)).collect();
             details.push(Detail { title: "You changed this in the last moment".to_owned(), lines });
+        }
+        if self.is_in_two_steps {
+            let lines = vec!["This file system cannot exchange two files in one step, so each file that was replaced was missing for an instant.".to_owned()];
+            details.push(Detail { title: "How files were put in place".to_owned(), lines });
         }
         if self.orders_found > 0 {
             let n = count(self.orders_found as usize, "place");

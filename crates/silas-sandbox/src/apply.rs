@@ -13,7 +13,7 @@ use crate::permit::{self, Granted, Root};
 use crate::stage::{self, Settling, Site, Stage};
 use crate::tree::{self, Manifest};
 use crate::workspace::Workspace;
-use crate::{Applied, Error, commits, observe, trade, waiting};
+use crate::{Applied, Error, commits, observe, trade, two_steps, waiting};
 use silas_core::ExecutionId;
 use silas_core::changeset::{Change, Changeset};
 use silas_core::evidence::{self, Evidence, When};
@@ -114,10 +114,12 @@ impl Work<'_> {
         let execution = self.execution;
         let changed: BTreeSet<u32> = self.changeset.changes.iter().map(|change| change.directory).collect();
         let mut sites = Vec::with_capacity(self.roots.len());
+        let mut is_in_two_steps = false;
         for root in self.roots {
             let stage = Stage::make(&root.granted.dir, execution)?;
             if changed.contains(&root.nth) {
-                stage.probe_exchange()?;
+                let doing = || "Trying to exchange two files".to_owned();
+                is_in_two_steps |= !two_steps::can_exchange(&stage.dir).doing(doing)?;
             }
             sites.push(Site { root: &root.granted.dir, stage });
         }
@@ -154,6 +156,7 @@ impl Work<'_> {
             changeset: hash(self.changeset)?,
             new_dirs: self.new_dirs(&ops),
             ops,
+            is_in_two_steps,
             fates: None,
         };
         journal.save(&self.ground.memory.journal(execution))?;
@@ -223,7 +226,12 @@ fn go_forward(ground: &Ground, mut journal: Journal, roots: &[&Granted]) -> Resu
     memory.update(&journal.execution, &record)?;
     settle_order(memory, &journal)?;
     fail::point(FailPoint::ApplyDone);
-    Ok(Applied { changeset: journal.changeset, files: journal.files(), conflicts: journal.conflicts() })
+    Ok(Applied {
+        changeset: journal.changeset,
+        files: journal.files(),
+        is_in_two_steps: journal.is_in_two_steps,
+        conflicts: journal.conflicts(),
+    })
 }
 
 /// What waited does so no longer, and the decision that ended the waiting has served.

@@ -38,11 +38,13 @@ pub(crate) struct Stat {
     pub(crate) is_whiteout: bool,
 }
 
-/// How a name moves. There is no third way: nothing is ever overwritten.
+/// How a name moves. Nothing is ever overwritten.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Move {
     Exchange,
     NoReplace,
+    /// To a name that is ours alone and was just seen to be free, where a file system knows no other way.
+    ToFreeName,
 }
 
 const DIRECTORY: i32 = libc::O_RDONLY | libc::O_DIRECTORY;
@@ -149,8 +151,14 @@ impl Dir {
         let flags = match how {
             Move::Exchange => libc::RENAME_EXCHANGE,
             Move::NoReplace => libc::RENAME_NOREPLACE,
+            Move::ToFreeName => 0,
         };
         syscall::rename_at(self.as_fd(), name, to.as_fd(), to_name, flags)
+    }
+
+    /// Gives a file or symlink a second name, unless that is taken.
+    pub(crate) fn link(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
+        syscall::link_at(self.as_fd(), name, to.as_fd(), to_name)
     }
 
     /// Puts names that came and went on disk.

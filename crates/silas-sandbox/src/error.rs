@@ -48,8 +48,6 @@ pub enum Error {
     Cancelled,
     #[error("What the work reached could not be written down, so it was stopped. Nothing was applied.")]
     Unrecorded,
-    #[error("This file system cannot exchange two files in one step, so changes cannot be applied safely here.")]
-    NoExchange,
     #[error(
         "{path} lies in a directory that is read-only, so nothing was put in place. Make the directory writable and try again."
     )]
@@ -107,7 +105,6 @@ impl Error {
             Error::NotVerified => "E_SANDBOX_NOT_VERIFIED",
             Error::Cancelled => "E_SANDBOX_CANCELLED",
             Error::Unrecorded => "E_SANDBOX_UNRECORDED",
-            Error::NoExchange => "E_SANDBOX_EXCHANGE",
             Error::ReadOnly { .. } => "E_SANDBOX_READ_ONLY",
             Error::MovedOn { .. } => "E_SANDBOX_MOVED_ON",
             Error::Unsupported { .. } => "E_SANDBOX_UNSUPPORTED",

@@ -58,5 +58,6 @@ fn removable(journal: &Journal, root: usize) -> Vec<(String, FileState)> {
         };
         Some((op.stage.clone(), state?))
     };
-    journal.ended().filter(|(op, _)| op.root == root).filter_map(state).collect()
+    let stayed = journal.ended().filter(|(op, _)| op.root == root).filter_map(state);
+    stayed.chain(journal.between_steps(root)).collect()
 }

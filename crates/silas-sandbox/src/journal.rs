@@ -3,7 +3,7 @@
 //! It carries its own evidence, so whoever finishes it can check again that it was approved.
 
 use crate::error::Doing;
-use crate::{Error, KeptText, durable, memory, stage};
+use crate::{Error, KeptText, durable, memory, stage, two_steps};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::FileState;
 use silas_core::evidence::Evidence;
@@ -25,6 +25,9 @@ pub(crate) struct Journal {
     pub(crate) ops: Vec<Op>,
     /// Directories that an apply makes and its undo removes, parents first.
     pub(crate) new_dirs: Vec<NewDir>,
+    /// Whether a file is missing for an instant while it is replaced, because the file system cannot exchange two.
+    #[serde(default)]
+    pub(crate) is_in_two_steps: bool,
     /// How each operation ended, in order; `None` until all have.
     pub(crate) fates: Option<Vec<Fate>>,
 }
@@ -83,6 +86,12 @@ impl Journal {
     /// Operations with their fates, once all have one.
     pub(crate) fn ended(&self) -> impl Iterator<Item = (&Op, Fate)> {
         self.ops.iter().zip(self.fates.iter().flatten().copied())
+    }
+
+    /// What came out of its place and never went back, because somebody had put something there before the second step.
+    pub(crate) fn between_steps(&self, root: usize) -> impl Iterator<Item = (String, FileState)> {
+        let stopped = self.ended().filter(move |(op, fate)| op.root == root && *fate == Fate::NotApplied);
+        stopped.filter_map(|(op, _)| Some((two_steps::out_of(&op.stage), op.there.clone()?)))
     }
 
     pub(crate) fn conflicts(&self) -> Vec<KeptText> {

@@ -68,6 +68,7 @@ mod tester;
 mod toolchains;
 mod trade;
 mod tree;
+mod two_steps;
 mod undo;
 mod view;
 mod waiting;
@@ -85,4 +86,5 @@ pub use protocol::{Applied, ChangedDirectory, Changes, Copied, Finished, KeptTex
 pub use secret_client::secret_client;
 pub use terminal::{terminal_arm, terminal_pairing_code, terminal_sign};
 pub use toolchains::ToolPlaces;
+pub use two_steps::is_expected_at as replaces_in_two_steps;
 pub use workshop::{Canceller, Workshop};

@@ -176,6 +176,8 @@ pub struct Waits {
 pub struct Applied {
     pub changeset: Digest,
     pub files: u32,
+    /// The file system cannot exchange two files, so each that was replaced was missing for an instant.
+    pub is_in_two_steps: bool,
     /// Where somebody's text met ours in the last moment. Empty almost always.
     pub conflicts: Vec<KeptText>,
 }

@@ -1,7 +1,7 @@
 //! The staging directory of an execution, inside the directory that it changes: new contents wait here, and afterwards
 //! what they replaced is kept here until it can no longer be undone.
 
-use crate::dir::{Dir, Kind, Move, Stat};
+use crate::dir::{Dir, Kind, Stat};
 use crate::error::Doing;
 use crate::observe::{self, Seen};
 use crate::permit::Granted;
@@ -49,17 +49,6 @@ impl Stage {
         let doing = || format!("Opening {name}");
         let owner = root.own_stat().doing(doing)?;
         Ok(Stage { dir: root.below(name.as_bytes()).doing(doing)?, owner })
-    }
-
-    /// Whether two files can be exchanged in one step here.
-    pub(crate) fn probe_exchange(&self) -> Result<(), Error> {
-        let doing = || "Trying to exchange two files".to_owned();
-        let (a, b) = (b"probe-a".as_slice(), b"probe-b".as_slice());
-        self.dir.create(a).doing(doing)?;
-        self.dir.create(b).doing(doing)?;
-        let exchanged = self.dir.rename(a, &self.dir, b, Move::Exchange);
-        self.dir.unlink(a).and_then(|()| self.dir.unlink(b)).doing(doing)?;
-        exchanged.map_err(|_| Error::NoExchange)
     }
 
     /// Brings the new content of a change here, with the owner that the original has. On disk it is

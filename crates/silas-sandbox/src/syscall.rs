@@ -119,7 +119,7 @@ pub(crate) fn chown_at(dir: BorrowedFd<'_>, name: &[u8], uid: u32, gid: u32) -> 
     check(unsafe { libc::fchownat(dir.as_raw_fd(), name.as_ptr(), uid, gid, libc::AT_SYMLINK_NOFOLLOW) })
 }
 
-/// `flags` is `RENAME_EXCHANGE` or `RENAME_NOREPLACE`.
+/// `flags` is `RENAME_EXCHANGE`, `RENAME_NOREPLACE` or nothing.
 pub(crate) fn rename_at(
     from: BorrowedFd<'_>,
     from_name: &[u8],
@@ -130,6 +130,24 @@ pub(crate) fn rename_at(
     let (from_name, to_name) = (c_name(from_name)?, c_name(to_name)?);
     // SAFETY: both names are NUL-terminated and outlive the call.
     check(unsafe { libc::renameat2(from.as_raw_fd(), from_name.as_ptr(), to.as_raw_fd(), to_name.as_ptr(), flags) })
+}
+
+/// A second name for a file or a symlink; never instead of something that is there.
+pub(crate) fn link_at(from: BorrowedFd<'_>, from_name: &[u8], to: BorrowedFd<'_>, to_name: &[u8]) -> io::Result<()> {
+    let (from_name, to_name) = (c_name(from_name)?, c_name(to_name)?);
+    // SAFETY: both names are NUL-terminated and outlive the call.
+    check(unsafe { libc::linkat(from.as_raw_fd(), from_name.as_ptr(), to.as_raw_fd(), to_name.as_ptr(), 0) })
+}
+
+/// What kind of file system a path is on, in the kernel's own number for it.
+pub(crate) fn file_system(path: &[u8]) -> io::Result<u32> {
+    let path = c_name(path)?;
+    // SAFETY: all-zero bytes are a valid `statfs`.
+    let mut status: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `path` is NUL-terminated and outlives the call, and `status` has room for the answer.
+    check(unsafe { libc::statfs(path.as_ptr(), &raw mut status) })?;
+    // The numbers have 32 bits; the field is wider on some machines and signed on others.
+    Ok(status.f_type as u32)
 }
 
 /// Puts everything on disk that was written to the file system of this descriptor.

@@ -6,12 +6,13 @@
 //! found undone and is done again.
 
 use crate::Error;
-use crate::dir::{Dir, Kind, Move, split};
+use crate::dir::{Dir, Kind, split};
 use crate::error::Doing;
 use crate::journal::{Fate, Journal, NewDir, Op};
 use crate::observe::{self, Seen};
 use crate::stage::{Settling, Site};
 use crate::syscall;
+use crate::two_steps::{self, Exchanged};
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
 use std::fs::File;
@@ -47,19 +48,25 @@ pub(crate) fn carry_out(journal: &Journal, sites: &[Site<'_>], halfway: FailPoin
 
 fn exchange(op: &Op, site: &Site<'_>) -> io::Result<Fate> {
     let (name, stage) = (op.stage.as_bytes(), &site.stage.dir);
-    let waiting = observe::name_in(stage, name)?;
-    if !waiting.is(&op.staged) {
-        return Ok(came_out(&waiting, op));
+    let (exchanged, _lease) = if two_steps::is_begun(stage, name)? {
+        let (parent, last) = match site.root.parent_of(&op.path) {
+            Err(e) if observe::leads_nowhere(&e) => return Ok(Fate::NotApplied),
+            found => found?,
+        };
+        (two_steps::go_on(stage, name, &parent, last)?, None)
+    } else {
+        let waiting = observe::name_in(stage, name)?;
+        if !waiting.is(&op.staged) {
+            return Ok(came_out(&waiting, op));
+        }
+        let Some((parent, last)) = reach(site.root, &op.path)? else { return Ok(Fate::NotApplied) };
+        let lease = lease(&parent, last);
+        (two_steps::exchange(stage, name, &parent, last)?, lease)
+    };
+    match exchanged {
+        Exchanged::Done => Ok(came_out(&observe::name_in(stage, name)?, op)),
+        Exchanged::NothingThere | Exchanged::Taken => Ok(Fate::NotApplied),
     }
-    let Some((parent, last)) = reach(site.root, &op.path)? else { return Ok(Fate::NotApplied) };
-    let lease = lease(&parent, last);
-    match stage.rename(name, &parent, last, Move::Exchange) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Fate::NotApplied),
-        done => done?,
-    }
-    let out = observe::name_in(stage, name)?;
-    drop(lease);
-    Ok(came_out(&out, op))
 }
 
 fn move_in(op: &Op, site: &Site<'_>, new_dirs: &[NewDir]) -> io::Result<Fate> {
@@ -75,7 +82,7 @@ fn move_in(op: &Op, site: &Site<'_>, new_dirs: &[NewDir]) -> io::Result<Fate> {
         Err(e) if observe::leads_nowhere(&e) => return Ok(Fate::NotApplied),
         found => found?,
     };
-    match stage.rename(name, &parent, last, Move::NoReplace) {
+    match two_steps::put_in(stage, name, &parent, last) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(Fate::NotApplied),
         done => done?,
     }
@@ -90,7 +97,7 @@ fn move_out(op: &Op, site: &Site<'_>) -> io::Result<Fate> {
     }
     let Some((parent, last)) = reach(site.root, &op.path)? else { return Ok(Fate::NotApplied) };
     let lease = lease(&parent, last);
-    match parent.rename(last, stage, name, Move::NoReplace) {
+    match two_steps::take_out(&parent, last, stage, name) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Fate::NotApplied),
         done => done?,
     }

@@ -125,6 +125,7 @@ fn prepare(applied: &Journal, evidence: &Evidence, granted: &[Granted]) -> Resul
         changeset: applied.changeset,
         ops,
         new_dirs: applied.new_dirs.clone(),
+        is_in_two_steps: applied.is_in_two_steps,
         fates: None,
     })
 }
@@ -189,7 +190,8 @@ fn removable(journal: &Journal, applied: &Journal, root: usize) -> Vec<(String, 
     let taken_back = journal.ended().filter(|(_, fate)| *fate == Fate::InPlace).map(|(op, _)| (op, &op.there));
     let never_applied = applied.ended().filter(|(_, fate)| *fate == Fate::NotApplied).map(|(op, _)| (op, &op.staged));
     let here = taken_back.chain(never_applied).filter(|(op, _)| op.root == root);
-    here.filter_map(|(op, state)| Some((op.stage.clone(), state.clone()?))).collect()
+    let known = here.filter_map(|(op, state)| Some((op.stage.clone(), state.clone()?)));
+    known.chain(journal.between_steps(root)).chain(applied.between_steps(root)).collect()
 }
 
 /// Whether a committed undo is really what was approved: who and what, not when.

@@ -232,12 +232,17 @@ fn decide(line: &mut Line<'_>, which: CardArgs, press: Press) -> Result<ExitCode
     if !is_offered {
         bail!("This card does not offer that. `silas show` shows what it offers.");
     }
+    answer(line, &card, press, output)
+}
+
+/// Shows the card, signs this answer, and follows the work that it starts to its end.
+pub(crate) fn answer(line: &mut Line<'_>, card: &Card, press: Press, output: Output) -> Result<ExitCode> {
     if !output.json {
-        print_card(&card);
+        print_card(card);
     }
-    let (recorded, message) = line.decide(&card, press)?;
+    let (recorded, message) = line.decide(card, press)?;
     let mut answered = Answered { recorded, message, work: None, report: None };
-    if !recorded || !starts_work(&card, press) {
+    if !recorded || !starts_work(card, press) {
         return answered.tell(output);
     }
     if !output.json {

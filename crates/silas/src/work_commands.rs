@@ -1,19 +1,21 @@
-//! `silas work`: the work that was approved, what became of it, its diff, its proof as a file, and taking it back.
+//! `silas work`: the work that was approved, what became of it, its diff, its proof as a file, putting a result that
+//! waits in place, and taking it back.
 //!
 //! Everything is asked of the running server. With `--json` each command prints one document; `docs/proof.md` has their
 //! fields, which stay as they are.
 
 use crate::home::Home;
-use crate::terminal::{Line, Output, print_json};
+use crate::terminal::{self, Line, Output, print_json};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use silas_core::Timestamp;
 use silas_core::canonical;
-use silas_core::card::{Card, CardKind, Press};
+use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::changeset::{ChangeOrder, FileDiff};
 use silas_core::check::Outcome;
 use silas_core::execution::ExecutionState;
+use silas_core::rehearsal::ApplyOrder;
 use silas_core::unified::unified;
 use silas_gates::scrub;
 use silas_runtime::view::WorkItemView;
@@ -34,6 +36,8 @@ pub(crate) enum WorkCommand {
     Show(Which),
     /// Print the change as a patch. Exit code 4 if something of it cannot be shown whole and is left out.
     Diff(Which),
+    /// Put a result in place that was rehearsed and waits for you.
+    Apply(Which),
     /// Take it back, while its undo window is open.
     Undo(Which),
     /// Write its proof into a file that `silas verify` checks on any machine.
@@ -66,6 +70,7 @@ pub(crate) fn run(home: &Home, command: WorkCommand) -> Result<ExitCode> {
         WorkCommand::List { output } => list(&mut line, output),
         WorkCommand::Show(which) => show(&mut line, &which),
         WorkCommand::Diff(which) => diff(&mut line, &which),
+        WorkCommand::Apply(which) => apply(&mut line, &which),
         WorkCommand::Undo(which) => undo(&mut line, &which),
         WorkCommand::Proof { which, out } => proof(&mut line, &which, &out),
     }
@@ -154,6 +159,23 @@ fn diff(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
 /// A file that moved is two of those that were put in place: one is gone, one is new.
 fn n_paths(diff: &FileDiff) -> usize {
     1 + usize::from(diff.renamed_from.is_some())
+}
+
+fn apply(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
+    let (n, one) = pick(line, which, |one| one.state == ExecutionState::Rehearsed)?;
+    if one.state != ExecutionState::Rehearsed {
+        bail!("Work {} has no result that waits: {}.", n + 1, why_not_applied(one.state));
+    }
+    let is_of_it = |card: &Card| {
+        let order = card.payload.as_deref().and_then(|payload| canonical::read::<ApplyOrder>(payload).ok());
+        card.face.kind == CardKind::Rehearsed && order.is_some_and(|order| order.execution == one.execution)
+    };
+    let card = line.all_cards()?.into_iter().find(is_of_it);
+    let card = card.context("Its card is not in Review any more. What was rehearsed is given up; ask for it again.")?;
+    if card.state == CardState::Parked {
+        bail!("Its card is parked. `silas renew` asks it again.");
+    }
+    terminal::answer(line, &card, Press::Approve, which.output)
 }
 
 fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
@@ -247,6 +269,16 @@ fn state(state: ExecutionState) -> &'static str {
         ExecutionState::Applied => "applied",
         ExecutionState::Ended => "ended",
         ExecutionState::Undone => "undone",
+    }
+}
+
+fn why_not_applied(state: ExecutionState) -> &'static str {
+    match state {
+        ExecutionState::Running => "it is still under way",
+        ExecutionState::Rehearsed => "it waits in Review",
+        ExecutionState::Applied => "it is in place already",
+        ExecutionState::Ended => "nothing of it was kept",
+        ExecutionState::Undone => "it was put in place and undone",
     }
 }
 

@@ -12,7 +12,9 @@ use crate::model::ModelName;
 use crate::roots::Access;
 use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::toolchain::{Family, TOOLCHAINS_MAX, Toolchain};
-use crate::work::{Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, STEPS_MAX, Step};
+use crate::work::{
+    Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, Replacing, STEPS_MAX, Step,
+};
 use crate::{ExecutionId, WorkItemId};
 use serde_json::json;
 
@@ -61,6 +63,12 @@ pub(super) fn mode_name(mode: InteractionMode) -> &'static str {
         InteractionMode::DefaultAndOffer => "default_and_offer",
         InteractionMode::ActAndReport => "act_and_report",
         InteractionMode::ConfirmOnlyWhenRequired => "confirm_only_when_required",
+    }
+}
+
+pub(super) fn replacing_name(replacing: Replacing) -> &'static str {
+    match replacing {
+        Replacing::TwoSteps => "two_steps",
     }
 }
 
@@ -282,12 +290,13 @@ fn texts<T, E: ToString>(
 
 fn directories(sandbox: &Fields<'_>) -> Result<Vec<Directory>, PlanError> {
     each(sandbox, "directories", DIRECTORIES_MAX, |node, path| {
-        let fields = Fields::of(node, path, &["path", "access", "device", "inode"])?;
+        let fields = Fields::of(node, path, &["path", "access", "device", "inode", "replaces"])?;
         Ok(Directory {
             path: fields.needed("path", fields.text("path")?)?,
             access: fields.needed("access", fields.choice("access", ACCESS, access_name)?)?,
             device: fields.text("device")?,
             inode: fields.text("inode")?,
+            replaces: fields.choice("replaces", &[Replacing::TwoSteps], replacing_name)?,
         })
     })
 }

@@ -1,7 +1,7 @@
 //! From a work item back to the text of a plan. Every text is written in quotes, so that YAML cannot read it as
 //! anything else.
 
-use super::item::{access_name, mode_name};
+use super::item::{access_name, mode_name, replacing_name};
 use crate::ExecutionId;
 use crate::check::{Command, Expectation, Script};
 use crate::work::{Budget, WorkItem};
@@ -78,6 +78,7 @@ pub fn render(item: &WorkItem) -> String {
         line(&mut out, 3, "access", access_name(directory.access));
         optional(&mut out, 3, "device", directory.device.as_deref());
         optional(&mut out, 3, "inode", directory.inode.as_deref());
+        optional(&mut out, 3, "replaces", directory.replaces.map(replacing_name));
     }
     if !d.toolchains.is_empty() {
         out.push_str("  toolchains:\n");

@@ -90,6 +90,7 @@ fn a_plan_as_people_write_it() {
     let pinned = Directory {
         device: Some("2049".to_owned()),
         inode: Some(u64::MAX.to_string()),
+        replaces: None,
         ..Directory::unpinned("/home/me/p", Access::Write)
     };
     assert_eq!(d.directories, [pinned, Directory::unpinned("/home/me/q", Access::Read)]);

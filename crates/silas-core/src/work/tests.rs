@@ -36,6 +36,7 @@ pub(crate) fn full() -> Definition {
             access: Access::Write,
             device: Some("2049".to_owned()),
             inode: Some("77".to_owned()),
+            replaces: None,
         }],
         hosts: vec![HostGrant::parse("example.org:443").unwrap()],
         secrets: vec![SecretRef::parse("github").unwrap()],

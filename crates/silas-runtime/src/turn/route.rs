@@ -15,10 +15,10 @@ use silas_core::reflex::{self, Decision};
 use silas_core::roots::{self, Access, RootGrant, RootKind};
 use silas_core::taint::{Lineage, Source};
 use silas_core::toolchain::Toolchain;
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, RuleBroken, Step, WorkItem};
+use silas_core::work::{Budget, Definition, Directory, InteractionMode, Replacing, RuleBroken, Step, WorkItem};
 use silas_core::{Taint, Tainted, WorkItemId};
 use silas_gates::{injection, scrub};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A sentence, and perhaps a question.
@@ -198,7 +198,9 @@ impl Stream {
                 let say = format!("First: may plans work in {path}? The answer is in Review.");
                 return Ok(Err(Route::propose(say, Proposal::Root(RootGrant { kind: RootKind::Root, place }))));
             }
-            directories.push(Directory::pinned(place, access));
+            let is_in_two_steps = silas_sandbox::replaces_in_two_steps(Path::new(&place.path));
+            let replaces = (access == Access::Write && is_in_two_steps).then_some(Replacing::TwoSteps);
+            directories.push(Directory { replaces, ..Directory::pinned(place, access) });
         }
         Ok(Ok(directories))
     }

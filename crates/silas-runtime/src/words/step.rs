@@ -44,3 +44,6 @@ pub(super) fn step(order: &CallOrder) -> Face {
     }
     face
 }
+
+#[cfg(test)]
+mod tests;

@@ -330,8 +330,7 @@ impl Job {
             Err(
                 error @ (silas_sandbox::Error::Conflict { .. }
                 | silas_sandbox::Error::ReadOnly { .. }
-                | silas_sandbox::Error::NotVerified
-                | silas_sandbox::Error::NoExchange),
+                | silas_sandbox::Error::NotVerified),
             ) => return Err(error.into()),
             Err(error) => return Err(Failure::Applying(error)),
         };
@@ -339,6 +338,7 @@ impl Job {
         self.leave(last, format!("Applied {}", count(applied.files as usize, "file")), StepState::Done, took);
         let undo_until = self.stream.clock.now().plus(self.stream.options.undo_window);
         self.record.last_moment = applied.conflicts.iter().map(kept_words).collect();
+        self.record.is_in_two_steps = applied.is_in_two_steps;
         Ok(Conclusion::Ending(Ending::Applied { files: applied.files, undo_until }))
     }
 

@@ -53,6 +53,8 @@ pub(crate) struct WorkRecord {
     /// Where the owner's text met ours while it was being put in place; both are kept.
     #[serde(default)]
     pub(crate) last_moment: Vec<String>,
+    #[serde(default)]
+    pub(crate) is_in_two_steps: bool,
     /// What the owner changed elsewhere meanwhile; the checks ran again with it.
     #[serde(default)]
     pub(crate) moved_on: Vec<String>,
@@ -141,6 +143,7 @@ impl WorkRecord {
             flags: Vec::new(),
             unseen: Vec::new(),
             last_moment: Vec::new(),
+            is_in_two_steps: false,
             moved_on: Vec::new(),
             seen: Seen::default(),
             undeclared: Vec::new(),
@@ -199,6 +202,7 @@ impl WorkRecord {
             taint: self.taint,
             orders_found: self.orders_found,
             last_moment: &self.last_moment,
+            is_in_two_steps: self.is_in_two_steps,
             moved_on: &self.moved_on,
             undeclared: &self.undeclared,
             took_ms: self.took_ms,

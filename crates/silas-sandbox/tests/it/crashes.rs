@@ -39,7 +39,7 @@ pub(crate) fn killed(status: i32) {
     assert_eq!(status, -libc::SIGKILL, "the plug was not pulled");
 }
 
-fn before_the_commit_everything_is_old() {
+pub(crate) fn before_the_commit_everything_is_old() {
     for point in UNCOMMITTED {
         let world = World::new();
         let old = world.tree();
@@ -62,7 +62,7 @@ fn before_the_commit_everything_is_old() {
     }
 }
 
-fn after_the_commit_everything_is_new() {
+pub(crate) fn after_the_commit_everything_is_new() {
     for (is_small, again) in [
         (false, None),
         (false, Some(FailPoint::ApplyHalfway)),
@@ -102,7 +102,7 @@ fn finished_tree(is_small: bool) -> crate::world::Tree {
     world.tree()
 }
 
-fn an_undo_is_all_or_nothing() {
+pub(crate) fn an_undo_is_all_or_nothing() {
     for (is_small, again) in [
         (false, None),
         (false, Some(FailPoint::UndoHalfway)),

@@ -111,7 +111,7 @@ fn run(world: &World) -> silas_core::evidence::Evidence {
     evidence
 }
 
-fn a_save_between_commit_and_exchange_is_kept() {
+pub(crate) fn a_save_between_commit_and_exchange_is_kept() {
     for (style, save) in STYLES {
         for point in [FailPoint::ApplyCommitted, FailPoint::ApplyHalfway] {
             let world = World::new();
@@ -132,7 +132,7 @@ fn a_save_between_commit_and_exchange_is_kept() {
     }
 }
 
-fn a_save_in_the_middle_of_an_undo_is_kept() {
+pub(crate) fn a_save_in_the_middle_of_an_undo_is_kept() {
     for (style, save) in STYLES {
         for point in [FailPoint::UndoCommitted, FailPoint::UndoHalfway] {
             let world = World::new();
@@ -168,7 +168,7 @@ fn a_save_between_two_recoveries_is_kept() {
 }
 
 /// A process that begins to save when it sees that an apply is under way, and goes on until it is over.
-fn an_editor_that_never_stops_saving_loses_nothing() {
+pub(crate) fn an_editor_that_never_stops_saving_loses_nothing() {
     for (style, save) in STYLES {
         let world = World::new();
         for n in 0..150 {

@@ -15,6 +15,7 @@ mod exits;
 mod files;
 mod kept;
 mod limits;
+mod no_exchange;
 mod order;
 mod pairing;
 mod power;
@@ -47,6 +48,7 @@ fn main() {
         ("commits", commits::CASES),
         ("kept", kept::CASES),
         ("limits", limits::CASES),
+        ("no_exchange", no_exchange::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),
         ("processes", processes::CASES),

@@ -275,7 +275,7 @@ fn seed() -> u64 {
     std::env::var("SILAS_SEED").map_or(20_261_115, |text| text.parse().unwrap())
 }
 
-fn a_loss_of_power_leaves_old_or_new() {
+pub(crate) fn a_loss_of_power_leaves_old_or_new() {
     let (found, tally) = campaign(Syncing::Claimed, if is_soak() { IMAGES_SOAK } else { IMAGES }, seed());
     println!("seed {}: {tally:?}", seed());
     assert!(found.is_empty(), "{} findings:\n{}", found.len(), found[..found.len().min(5)].join("\n"));
@@ -284,7 +284,7 @@ fn a_loss_of_power_leaves_old_or_new() {
 }
 
 /// Every single operation of an apply and of an undo, and for some of them every operation of the recovery too.
-fn a_kill_after_any_operation_leaves_old_or_new() {
+pub(crate) fn a_kill_after_any_operation_leaves_old_or_new() {
     let stage = Stage::new(2);
     let outside = tempfile::tempdir().unwrap();
     let at = |name: &str| outside.path().join(name);

@@ -1,6 +1,6 @@
 //! A hundred thousand frames that nobody should send, from a device that is let in: not one of them changes anything.
 
-use crate::harness::{Device, OsRandom, Silas};
+use crate::harness::{ASKING, Device, OsRandom, Silas};
 use crate::http;
 use crate::page::Page;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ fn no_frame_changes_anything() {
         u64::from_le_bytes(bytes)
     });
     println!("seed {seed}; repeat with SILAS_SEED={seed}");
-    let silas = Silas::start_with(&[("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "10000000")]);
+    let silas = Silas::start_with(&[ASKING, ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "10000000")]);
     let device = silas.pair();
     let mut line = silas.line();
     line.ask("add task Water the plants");

@@ -1,6 +1,6 @@
 //! Reading over HTTP: signed, once, fresh; numbers for operators; and nothing for anybody else.
 
-use crate::harness::{Device, Silas, now};
+use crate::harness::{ASKING, Device, Silas, now};
 use crate::http;
 use base64::Engine as _;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn read(port: u16, path: &str, authorization: &str) -> (u16, String) {
 
 #[test]
 fn a_device_reads_review_activity_and_work_and_nobody_else_does() {
-    let silas = Silas::start();
+    let silas = Silas::start_asking();
     let device = silas.pair();
     let port = silas.port();
     let mut line = silas.line();
@@ -68,7 +68,7 @@ fn a_device_reads_review_activity_and_work_and_nobody_else_does() {
 
 #[test]
 fn metrics_are_for_devices_and_for_the_token() {
-    let silas = Silas::start_with(&[("SILAS__CHANNELS__WEB__AUTH_TOKEN", TOKEN)]);
+    let silas = Silas::start_with(&[ASKING, ("SILAS__CHANNELS__WEB__AUTH_TOKEN", TOKEN)]);
     let device = silas.pair();
     let port = silas.port();
     for authorization in ["", "Bearer ", "Bearer fedcba9876543210fedcba9876543211", "Basic Zm9vOmJhcg=="] {

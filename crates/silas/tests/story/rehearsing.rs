@@ -151,6 +151,13 @@ fn without_a_check_the_result_waits_and_says_so() {
         line.card(CardKind::Done).unwrap();
         assert_ne!(silas.tree(), original);
         silas.assert_ledger_holds();
+        // The file of it says no more than that.
+        let file = silas.outside().join("unproven").to_str().unwrap().to_owned();
+        let (code, text) = silas.command(&["work", "proof", "--out", &file]);
+        assert_eq!(code, 0, "{text}");
+        let (_, root) = silas.command(&["key", "root"]);
+        let (code, text) = silas.command(&["verify", &file, "--key", root.trim()]);
+        assert!(code == 0 && text.contains("VERIFIED. Unproven") && !text.contains("Proved"), "{text}");
     }
 }
 
@@ -266,6 +273,26 @@ fn the_commands_of_the_terminal_decide_about_a_result() {
     let (code, text) = silas.command(&["decline"]);
     assert!(code == 0 && text.contains("The copy is discarded"), "{text}");
     assert_eq!((silas.tree(), copies(&silas)), (original, 0));
+    silas.assert_ledger_holds();
+}
+
+#[test]
+fn a_result_that_waits_is_put_in_place_by_its_number() {
+    let silas = Silas::start();
+    let (code, text) = silas.command(&["work", "apply"]);
+    assert!(code == 1 && text.contains("no such work"), "{text}");
+    let original = silas.tree();
+    rehearsed(&silas);
+    let (code, text) = silas.command(&["work", "apply", "1", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(code == 0 && told["recorded"] == true && told["work"]["place"] == "Applied", "{text}");
+    assert_ne!(silas.tree(), original);
+    let (code, text) = silas.command(&["work", "apply", "1"]);
+    assert!(code == 1 && text.contains("it is in place already"), "{text}");
+    assert_eq!(silas.command(&["work", "undo", "1"]).0, 0);
+    assert_eq!(silas.tree(), original);
+    let (code, text) = silas.command(&["work", "apply", "1"]);
+    assert!(code == 1 && text.contains("undone"), "{text}");
     silas.assert_ledger_holds();
 }
 

@@ -7,7 +7,7 @@ use crate::host::HostGrant;
 use crate::roots::Access;
 use crate::secret::SecretRef;
 use crate::toolchain::{Family, Toolchain};
-use crate::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use crate::work::{Budget, Definition, Directory, InteractionMode, Replacing, Step, WorkItem};
 use crate::{ExecutionId, WorkItemId};
 use proptest::collection::vec;
 use proptest::option;
@@ -115,11 +115,13 @@ fn path() -> impl Strategy<Value = String> {
 
 fn directory() -> impl Strategy<Value = Directory> {
     let number = || option::of(any::<u64>().prop_map(|n| n.to_string()));
-    (path(), any::<bool>(), number(), number()).prop_map(|(path, write, device, inode)| Directory {
+    let replaces = option::of(Just(Replacing::TwoSteps));
+    (path(), any::<bool>(), number(), number(), replaces).prop_map(|(path, write, device, inode, replaces)| Directory {
         path: format!("/{path}"),
         access: if write { Access::Write } else { Access::Read },
         device,
         inode,
+        replaces,
     })
 }
 
