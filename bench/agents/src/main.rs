@@ -41,7 +41,10 @@ fn main() -> Result<()> {
 }
 
 async fn run(rounds: usize) -> Result<()> {
-    println!("prompt on an empty conversation: {} tokens\n", prompt_size(&Prompt::render(&question()?)?));
+    println!(
+        "prompt on an empty conversation: {} tokens\n",
+        prompt_size(Role::Proxy, &Prompt::render(&question()?)?, &[])
+    );
     println!("{:<34} {:>8} {:>8} {:>8}", "milliseconds", "min", "p50", "p95");
     for (name, sentences) in [("one sentence", 1), ("twenty sentences", 20)] {
         let server = Server::start(Script::new(Dialect::OpenAi, [Act::Says(decision(&ANSWER.repeat(sentences)))]))?;

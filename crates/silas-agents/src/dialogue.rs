@@ -236,6 +236,7 @@ fn answer<T: Shaped>(reply: &Reply) -> Answer<T> {
         // Whoever cannot be made to call something may say the same in words.
         (Finish::Complete, []) => match value_in(&reply.text) {
             Ok(value) => Answer::Given(value),
+            Err(why) if reply.text.contains('{') => Answer::Not(why),
             Err(_) => Answer::Not("nothing was called".to_owned()),
         },
         (Finish::Complete, _) => Answer::Calls,

@@ -41,3 +41,6 @@ impl Shaped for ExecutorAgentOutput {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

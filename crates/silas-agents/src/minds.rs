@@ -2,7 +2,7 @@
 //! connections, and what it learnt about each model.
 
 use crate::client::{self, Connection, HttpModel};
-use crate::dialogue::{Bounds, Break, Dialogue, Ended, Script};
+use crate::dialogue::{Bounds, Break, Dialogue, Ended, Script, Why};
 use crate::executor::ExecutorAgentOutput;
 use crate::meter::Meter;
 use crate::model::Model;
@@ -27,6 +27,8 @@ const PROXY_OUTPUT_MAX: u32 = 1_500;
 const PLANNER_OUTPUT_MAX: u32 = 4_000;
 /// A file of some length, written in one call.
 const EXECUTOR_OUTPUT_MAX: u32 = 4_000;
+/// How often a planner is asked for one plan: what it wants found out, and what it makes of it.
+const PLANNER_CALLS_MAX: u32 = 8;
 const CHECK_OUTPUT_MAX: u32 = 200;
 
 pub struct Minds {
@@ -108,6 +110,28 @@ impl Minds {
     ) -> Result<Outcome<AgentResponse>, Stop<M::Refusal>> {
         let question = question(projected, asking.price).map_err(Stop::Failed)?;
         planner::plan(asking.model.as_ref(), &question, meter).await
+    }
+
+    /// Asks a planner that may have something found out first. One that cannot call tools is asked without.
+    pub async fn plan_with<M: Meter, R: Script>(
+        asking: &Asking,
+        projected: &Projected,
+        tools: &dyn Toolset<R::Error>,
+        run: &R,
+        seen: &Mutex<Seen>,
+        meter: &M,
+    ) -> Result<Ended<AgentResponse>, Break<M::Refusal, R::Error>> {
+        let bounds = Bounds { model_calls_max: PLANNER_CALLS_MAX, output_tokens_max: PLANNER_OUTPUT_MAX };
+        let dialogue = Dialogue { model: asking.model.as_ref(), price: asking.price, tools, seen, bounds };
+        match dialogue.hold(run, meter, &mut |_| {}).await {
+            Err(Break::Failed(error)) if error.is_about_form() => match Minds::plan(asking, projected, meter).await {
+                Ok(Outcome::Usable(response)) => Ok(Ended::Answer(response)),
+                Ok(Outcome::Unusable { why }) => Ok(Ended::GaveUp(Why::Form(why))),
+                Err(Stop::Refused(refusal)) => Err(Break::Refused(refusal)),
+                Err(Stop::Failed(error)) => Err(Break::Failed(error)),
+            },
+            ended => ended,
+        }
     }
 
     /// Has the executor work with these tools until it says that it is done, or a limit ends it.

@@ -73,7 +73,7 @@ impl Shaped for AgentResponse {
 }
 
 /// A plan that cannot be carried out is not one: it is told what is wrong while it can still be mended.
-fn check_plan(markdown: &str) -> Result<(), String> {
+pub fn check_plan(markdown: &str) -> Result<(), String> {
     let item =
         plan::parse(markdown.trim_start().as_bytes()).map_err(|bad| format!("the plan cannot be read: {bad}"))?;
     let d = item.definition();

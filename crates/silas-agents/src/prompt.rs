@@ -1,10 +1,13 @@
 //! Prompts: templates in files beside this one, rendered from an admitted payload and from nothing else.
 
+use crate::executor::ExecutorAgentOutput;
+use crate::planner::AgentResponse;
 use crate::proxy::RouteDecision;
 use crate::{Error, schema};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use silas_core::boundary::Projected;
 use silas_core::model::{Role, count_tokens};
+use silas_core::tool::Spec;
 
 /// The two parts of a question.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,8 +49,15 @@ impl Prompt {
     }
 }
 
-/// Tokens of a question to the proxy by the house's own count: prompt, wish and the schema of the answer.
-pub fn prompt_size(prompt: &Prompt) -> u64 {
-    let schema = schema::of::<RouteDecision>().to_string();
-    count_tokens(&prompt.system) + count_tokens(&prompt.user) + count_tokens(&schema)
+/// Tokens of a question by the house's own count: prompt, wish, the schema of the answer, and the tools.
+pub fn prompt_size(role: Role, prompt: &Prompt, tools: &[&Spec]) -> u64 {
+    let answer = match role {
+        Role::Proxy => schema::of::<RouteDecision>(),
+        Role::Planner => schema::of::<AgentResponse>(),
+        Role::Executor => schema::of::<ExecutorAgentOutput>(),
+    };
+    let tool =
+        |spec: &&Spec| count_tokens(&spec.name) + count_tokens(&spec.about) + count_tokens(&spec.schema.to_string());
+    let tools: u64 = tools.iter().map(tool).sum();
+    count_tokens(&prompt.system) + count_tokens(&prompt.user) + count_tokens(&answer.to_string()) + tools
 }

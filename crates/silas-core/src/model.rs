@@ -155,7 +155,8 @@ impl ModelName {
     }
 }
 
-fn check_url(url: &str) -> Result<(), BadModel> {
+/// Whether an address is one that may be asked: encrypted, or on this machine, and nothing hidden in it.
+pub fn check_url(url: &str) -> Result<(), BadModel> {
     let shown = || url.chars().filter(|c| !c.is_control()).take(80).collect::<String>();
     let (scheme, rest) = url.split_once("://").ok_or_else(|| BadModel::Url(shown()))?;
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_./:[]".contains(c);

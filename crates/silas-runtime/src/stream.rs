@@ -14,6 +14,7 @@ use crate::view::{
 use crate::work::{Running, Stop, WorkRecord};
 use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
+use silas_agents::search::Search;
 use silas_approval::{Engine, ServerKey, Vault};
 use silas_core::card::{Card, CardKind};
 use silas_core::checkpoint::{Head, ServerCertificate};
@@ -64,6 +65,8 @@ pub struct Parts {
     pub server_certificate: Option<ServerCertificate>,
     pub launcher: Arc<Launcher>,
     pub minds: Minds,
+    /// There only if the configuration names a search server.
+    pub search: Option<Search>,
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
     pub words: Words,
@@ -82,6 +85,7 @@ pub struct Stream {
     pub(crate) server_certificate: Option<ServerCertificate>,
     pub(crate) launcher: Arc<Launcher>,
     pub(crate) minds: Minds,
+    pub(crate) search: Option<Search>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) words: Words,
@@ -144,6 +148,7 @@ impl Stream {
             server_certificate: parts.server_certificate,
             launcher: parts.launcher,
             minds: parts.minds,
+            search: parts.search,
             clock: parts.clock,
             random: parts.random,
             words: parts.words,

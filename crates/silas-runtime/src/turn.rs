@@ -20,6 +20,7 @@ mod plan_with_model;
 mod put_back;
 mod route;
 mod screen;
+pub(crate) use ask::date;
 
 /// A message, and the lease under which it is answered.
 pub(crate) struct Turn {

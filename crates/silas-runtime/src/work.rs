@@ -21,11 +21,11 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 mod applying;
+mod asking;
 mod ending;
 mod executing;
 mod hands;
 mod job;
-mod leaving;
 mod moves;
 mod outside;
 mod reach;
@@ -33,6 +33,7 @@ mod record;
 mod run;
 mod state;
 use ending::{Ending, kept_words};
+pub(crate) use hands::{list_files, read_file};
 use job::Job;
 pub(crate) use record::WorkRecord;
 

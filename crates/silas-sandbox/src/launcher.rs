@@ -5,11 +5,11 @@ use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, Passphrase};
 use crate::serve::Serve;
 use crate::workshop::Workshop;
-use crate::{Error, Hand, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
+use crate::{Error, Hand, Look, Looked, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
 use serde::de::DeserializeOwned;
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody};
-use silas_core::evidence::Evidence;
+use silas_core::evidence::{Allowance, Evidence};
 use silas_core::key_service::{KeyHelper, KeyReply};
 use silas_core::revocation::{RevocationList, Withdrawal};
 use silas_core::secret::Secret;
@@ -82,6 +82,11 @@ impl Launcher {
     /// remembers changes nothing.
     pub fn revocations(&self, known: Option<RevocationList>) -> Result<Option<RevocationList>, Error> {
         self.ask(&LauncherAsk::Revocations(known))
+    }
+
+    /// A look at a file or at names, below a directory that the owner allowed.
+    pub fn look(&self, allowance: &Allowance, path: &str, look: Look) -> Result<Looked, Error> {
+        self.ask(&LauncherAsk::Look { allowance: Box::new(allowance.clone()), path: path.to_owned(), look })
     }
 
     /// Starts or resumes an approved execution, or opens again what a decision to apply names.

@@ -2,14 +2,14 @@
 //! here cannot be asked for.
 
 use crate::cell::LimitsInForce;
-use crate::{Error, Seal};
+use crate::{Error, Look, Seal};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::{Command, Ended};
 use silas_core::checkpoint::ServerCertificateBody;
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::event::Phase;
-use silas_core::evidence::Evidence;
+use silas_core::evidence::{Allowance, Evidence};
 use silas_core::execution::ExecutionState;
 use silas_core::flags::Flag;
 use silas_core::key_service::SignBody;
@@ -56,6 +56,12 @@ pub(crate) enum LauncherAsk {
     },
     /// The list that the front knows, for the one that is in force.
     Revocations(Option<RevocationList>),
+    /// A look at something in a directory that the owner allowed. Needs no approval of its own and can do nothing else.
+    Look {
+        allowance: Box<Allowance>,
+        path: String,
+        look: Look,
+    },
     Open(Box<Evidence>),
     /// One signed command. Answered by a socket, over which its streams go and its end is told.
     Begin(Box<Evidence>),

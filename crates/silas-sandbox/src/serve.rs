@@ -15,7 +15,8 @@ use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, TerminalAsk};
 use crate::step::{Solo, StepPermit};
 use crate::{
-    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, recover, revoke, syscall, toolchains, undo, waiting,
+    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, look, recover, revoke, syscall, toolchains, undo,
+    waiting,
 };
 use serde::Serialize;
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
@@ -147,6 +148,9 @@ impl Serve {
                 self.sign_step(*body, UnixStream::from(from))
             }
             LauncherAsk::Toolchains { project } => self.toolchains(project),
+            LauncherAsk::Look { allowance, path, look } => {
+                self.later(move |ground| look::look(ground, &allowance, &path, look))
+            }
             LauncherAsk::Open(evidence) => self.open(*evidence),
             LauncherAsk::Begin(evidence) => self.begin(&evidence),
             LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),

@@ -35,6 +35,7 @@ pub(crate) struct Config {
     pub(crate) sandbox: Sandbox,
     pub(crate) keys: Keys,
     pub(crate) models: Models,
+    pub(crate) search: Searching,
     pub(crate) limits: Limits,
     pub(crate) backpressure: Backpressure,
     pub(crate) nonce_store: NonceStore,
@@ -132,6 +133,14 @@ pub(crate) struct Models {
     pub(crate) monthly_cap_cents: u64,
     pub(crate) turn_budget_tokens: u64,
     pub(crate) timeout_seconds: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Searching {
+    pub(crate) url: Option<String>,
+    pub(crate) domains: Option<String>,
+    pub(crate) results_max: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -1,9 +1,10 @@
 //! The one place where rooms meet. Every line makes one thing from things already made: stores, trust, minds, doors.
 
-use crate::config::Config;
+use crate::config::{Config, Searching};
 use crate::home::Home;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Result, anyhow};
+use silas_agents::search::{Search, SearchOptions};
 use silas_agents::{Minds, Timeouts};
 use silas_approval::vault::Found;
 use silas_approval::{Engine, ServerKey, Vault};
@@ -74,6 +75,7 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
         server_certificate: front.server_certificate,
         launcher: front.launcher.clone(),
         minds: Minds::new(timeouts(&front.config)),
+        search: search(&front.config),
         clock: clock.clone(),
         random: random.clone(),
         words: Words::new(front.user_home.clone()),
@@ -146,6 +148,13 @@ fn models(config: &Config) -> ModelOptions {
         calls_per_minute: config.limits.llm_calls_per_minute_per_scope,
         turn_tokens_max: models.turn_budget_tokens,
     }
+}
+
+/// Without an address there is no such tool.
+fn search(config: &Config) -> Option<Search> {
+    let Searching { url, domains, results_max } = &config.search;
+    let domains = domains.iter().flat_map(|domains| domains.split(',')).map(|domain| domain.trim().to_owned());
+    Some(Search::new(SearchOptions { url: url.clone()?, domains: domains.collect(), results_max: *results_max }))
 }
 
 /// In micro-dollars.

@@ -103,7 +103,7 @@ fn empty_conversation() -> Prompt {
 
 #[test]
 fn the_prompt_is_small() {
-    let size = prompt_size(&empty_conversation());
+    let size = prompt_size(Role::Proxy, &empty_conversation(), &[]);
     assert!(size < 1_000, "{size} tokens");
     let published = include_str!("../../../../bench/README.md");
     assert!(published.contains(&format!("{size} tokens")), "{size} tokens: say so in bench/README.md");

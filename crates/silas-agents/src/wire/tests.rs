@@ -2,7 +2,7 @@
 //! completions; Anthropic's in the documentation, "Streaming messages". Texts are ours, the form is theirs.
 
 use super::*;
-use crate::model::{Mode, Shape};
+use crate::model::{Mode, Offer, Shape, ToolCall, Turn};
 use serde_json::json;
 
 fn request(mode: Mode) -> Request {
@@ -19,13 +19,6 @@ fn body_for(name: &str, mode: Mode) -> Value {
 fn all(provider: Provider, stream: &str) -> Vec<Event> {
     let events = sse::Reader::default().feed(stream.as_bytes()).unwrap();
     events.iter().flat_map(|data| super::events(provider, data).unwrap()).collect()
-}
-
-fn text(events: &[Event]) -> String {
-    events
-        .iter()
-        .filter_map(|event| if let Event::Piece(piece) = event { Some(piece.as_str()) } else { None })
-        .collect()
 }
 
 #[test]
@@ -113,9 +106,78 @@ fn a_published_tool_call_of_chat_completions() {
     };
     let call = |arguments: &str| json!({ "tool_calls": [{ "index": 0, "function": { "arguments": arguments } }] });
     let begin = json!({ "tool_calls": [{ "index": 0, "id": "call_DdmO9pD3xa9XTPNJ32zg2hcA", "type": "function", "function": { "name": "get_weather", "arguments": "" } }] });
-    let other = json!({ "tool_calls": [{ "index": 1, "function": { "arguments": "not ours" } }] });
+    let other = json!({ "tool_calls": [{ "index": 1, "function": { "name": "get_time", "arguments": "{}" } }] });
     let stream = [begin, call("{\"location\":"), other, call("\"Paris\"}")].map(chunk).concat();
-    assert_eq!(text(&all(Provider::Openai, &stream)), "{\"location\":\"Paris\"}");
+    let more = |at, piece: &str| Event::Arguments { at, piece: piece.to_owned() };
+    let begins = |at, name: &str| Event::Call { at, name: name.to_owned() };
+    assert_eq!(
+        all(Provider::Openai, &stream),
+        [
+            begins(0, "get_weather"),
+            more(0, "{\"location\":"),
+            begins(1, "get_time"),
+            more(1, "{}"),
+            more(0, "\"Paris\"}"),
+        ]
+    );
+}
+
+/// A question with a tool, one call of it that went well and one that no provider would take back as it is.
+fn dialogue(mode: Mode) -> Request {
+    let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
+    let offer = Offer { name: "look".to_owned(), about: "Looks.".to_owned(), schema };
+    let called = |name: &str, arguments: &str| ToolCall { name: name.to_owned(), arguments: arguments.to_owned() };
+    let turn = Turn {
+        text: String::new(),
+        calls: vec![called("look", r#"{"at":"a"}"#), called("no such/tool", "{")],
+        results: vec!["seen".to_owned(), "unknown".to_owned()],
+        note: Some("Go on.".to_owned()),
+    };
+    Request { turns: vec![turn], tools: vec![offer], ..request(mode) }
+}
+
+#[test]
+fn tools_and_their_results_in_chat_completions() {
+    let body = body(&ModelName::parse("openai:gpt-5-mini").unwrap(), &dialogue(Mode::ForcedTool));
+    let names: Vec<&Value> = body["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(
+        (names, &body["tool_choice"], body.get("response_format")),
+        (vec![&json!("look"), &json!("answer")], &json!("required"), None)
+    );
+    let call = |id: &str, name: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
+    assert_eq!(
+        body["messages"].as_array().unwrap()[2..],
+        [
+            json!({ "role": "assistant", "content": "", "tool_calls": [
+                call("call_0_0", "look", r#"{"at":"a"}"#), call("call_0_1", "no_such_tool", "{}"),
+            ] }),
+            json!({ "role": "tool", "tool_call_id": "call_0_0", "content": "seen" }),
+            json!({ "role": "tool", "tool_call_id": "call_0_1", "content": "unknown" }),
+            json!({ "role": "user", "content": "Go on." }),
+        ]
+    );
+    let auto = super::body(&ModelName::parse("ollama:qwen3").unwrap(), &dialogue(Mode::Prose));
+    assert_eq!(auto["tool_choice"], "auto");
+}
+
+#[test]
+fn tools_and_their_results_in_messages() {
+    let body = body(&ModelName::parse("anthropic:claude-haiku-4-5").unwrap(), &dialogue(Mode::ForcedTool));
+    assert_eq!((&body["tools"][1]["name"], &body["tool_choice"]), (&json!("answer"), &json!({ "type": "any" })));
+    let used =
+        |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
+    let heard = |id: &str, text: &str| json!({ "type": "tool_result", "tool_use_id": id, "content": text });
+    assert_eq!(
+        body["messages"].as_array().unwrap()[1..],
+        [
+            json!({ "role": "assistant", "content": [
+                used("call_0_0", "look", json!({ "at": "a" })), used("call_0_1", "no_such_tool", json!({})),
+            ] }),
+            json!({ "role": "user", "content": [
+                heard("call_0_0", "seen"), heard("call_0_1", "unknown"), { "type": "text", "text": "Go on." },
+            ] }),
+        ]
+    );
 }
 
 #[test]

@@ -62,6 +62,12 @@ impl fmt::Display for Flow {
 }
 
 impl Exits {
+    /// What the owner said, and nothing else.
+    pub fn of_words(words: &str) -> Self {
+        let typed = (words.len() <= TYPED_BYTES_MAX).then(|| words.to_owned());
+        Exits { typed, ..Exits::default() }
+    }
+
     pub fn is_empty(&self) -> bool {
         *self == Exits::default()
     }

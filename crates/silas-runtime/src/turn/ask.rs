@@ -221,7 +221,7 @@ fn unusable(why: &str) -> RouteDecision {
 }
 
 /// The day in UTC.
-pub(super) fn date(now: silas_core::Timestamp) -> String {
+pub(crate) fn date(now: silas_core::Timestamp) -> String {
     now.to_string().chars().take(10).collect()
 }
 

@@ -5,27 +5,34 @@
 use super::Turn;
 use super::ask::{Conversation, date};
 use super::route::{Route, cannot_plan};
+use crate::models::Assigned;
+use crate::research::Desk;
+use crate::search::WEB_SEARCH;
 use crate::spending::{self, Purse};
 use crate::{Stream, Trouble};
 use serde_json::json;
-use silas_agents::{AgentResponse, Minds, Outcome, RouteDecision};
+use silas_agents::tools::{Purpose, chain};
+use silas_agents::{AgentResponse, Asking, Break, Ended, Minds, Outcome, RouteDecision, Stop, Why};
+use silas_core::boundary::Projected;
 use silas_core::card::Risk;
-use silas_core::exits::{Exits, TYPED_BYTES_MAX};
+use silas_core::exits::Exits;
 use silas_core::interaction::{Signals, resolve_mode};
 use silas_core::mandate::Mandate;
 use silas_core::model::{ModelGrant, ModelName, Role};
 use silas_core::plan;
+use silas_core::seen::Sight;
 use silas_core::work::{Budget, Definition, WorkItem};
-use silas_core::{Tainted, WorkItemId};
+use silas_core::{Taint, Tainted, WorkItemId};
 use silas_gates::scrub;
 use silas_store::work_items;
+use std::sync::Arc;
 
 /// Longest title; the wish stands in full on the card.
 const TITLE_CHARS_MAX: usize = 60;
 
 impl Stream {
     pub(super) async fn ask_planner(
-        &self,
+        self: &Arc<Self>,
         turn: &Turn,
         decision: &RouteDecision,
         conversation: Conversation,
@@ -54,15 +61,13 @@ impl Stream {
             Err(route) => return Ok(route),
         };
         let purse = purse.passed_on(Role::Planner, &assigned.model);
-        let response = match Minds::plan(&asking, &projected, &purse).await {
-            Ok(Outcome::Usable(response)) => response,
-            Ok(Outcome::Unusable { why }) => {
-                return Ok(Route::say(format!(
-                    "The planner answered twice in a form that cannot be used ({}). Nothing was planned.",
-                    scrub::visible_line(&why, 160)
-                )));
-            }
-            Err(stop) => return self.not_asked(Role::Planner, stop).await,
+        // What was quoted in the conversation may be the owner's as well as anybody's.
+        let is_private = conversation.taint == Taint::External;
+        let said = Sight { taint: conversation.taint, is_private, source: "the conversation so far".to_owned() };
+        let asked = Asked { turn, said, assigned: &assigned, asking, projected };
+        let response = match self.planners_answer(&asked, grants, &purse).await? {
+            Ok(response) => response,
+            Err(route) => return Ok(route),
         };
         let Some(markdown) = response.plan() else {
             return Ok(Route::tell(Tainted::new(response.message, conversation.taint)));
@@ -74,6 +79,43 @@ impl Stream {
             Err(route) => return Ok(route),
         };
         self.propose_written(turn, decision, &response, &written, earlier, &assigned.model).await
+    }
+
+    /// What the planner says, after having had something found out where somebody can; or what to say instead.
+    async fn planners_answer(
+        self: &Arc<Self>,
+        asked: &Asked<'_>,
+        grants: &[ModelGrant],
+        purse: &Purse<'_>,
+    ) -> Result<Result<AgentResponse, Route>, Trouble> {
+        let Asked { turn, said, assigned, asking, projected } = asked;
+        let useless = |why: &str| {
+            Route::say(format!(
+                "The planner answered twice in a form that cannot be used ({}). Nothing was planned.",
+                scrub::visible_line(why, 160)
+            ))
+        };
+        let Some(desk) = Desk::open(self, &turn.message, said.clone(), grants).await? else {
+            return Ok(match Minds::plan(asking, projected, purse).await {
+                Ok(Outcome::Usable(response)) => Ok(response),
+                Ok(Outcome::Unusable { why }) => Err(useless(&why)),
+                Err(stop) => Err(self.not_asked(Role::Planner, stop).await?),
+            });
+        };
+        let run = desk.planning(assigned, projected.payload().clone());
+        let tools = desk.tools();
+        let names = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        let tools = chain(tools, Purpose::Research, names);
+        Ok(match Minds::plan_with(asking, projected, &tools, &run, &desk.seen, purse).await {
+            Ok(Ended::Answer(response)) => Ok(response),
+            Ok(Ended::GaveUp(Why::Form(why) | Why::Mistakes(why))) => Err(useless(&why)),
+            Ok(Ended::GaveUp(Why::Calls(n))) => Err(Route::say(format!(
+                "The planner was asked {n} times and came to no plan. Say it in smaller steps."
+            ))),
+            Err(Break::Halted(trouble)) => return Err(trouble),
+            Err(Break::Refused(refused)) => Err(self.not_asked(Role::Planner, Stop::Refused(refused)).await?),
+            Err(Break::Failed(error)) => Err(self.not_asked(Role::Planner, Stop::Failed(error)).await?),
+        })
     }
 
     async fn propose_written(
@@ -111,7 +153,8 @@ impl Stream {
             directories,
             toolchains,
             restores: None,
-            exits: Exits { typed: typed(&turn.message.text), ..d.exits.clone() },
+            // What stands in the owner's own words needs no declaring; a plan that a model wrote cannot claim any.
+            exits: Exits { typed: Exits::of_words(&turn.message.text).typed, ..d.exits.clone() },
             ..d.clone()
         };
         let risk = crate::words::plan_risk(&definition);
@@ -146,6 +189,11 @@ impl Stream {
         if !self.has_key(&assigned.key) {
             return Ok(Err(Route::say(spending::no_key(&assigned).to_string())));
         }
+        if mandate.has(WEB_SEARCH) && self.search.is_none() {
+            return Ok(Err(Route::say(
+                "The plan searches the web, and no search server is set up (`search.url`). Nothing was planned.",
+            )));
+        }
         let mandate = Mandate { model: Some(assigned.model), ..mandate.clone() };
         let definition = Definition { executor: Some(mandate), ..item.definition().clone() };
         Ok(Ok(WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))?))
@@ -158,9 +206,14 @@ impl Stream {
     }
 }
 
-/// What stands in the owner's own words needs no declaring; a plan that a model wrote cannot claim any.
-fn typed(wish: &str) -> Option<String> {
-    (wish.len() <= TYPED_BYTES_MAX).then(|| wish.to_owned())
+/// A question to the planner.
+struct Asked<'a> {
+    turn: &'a Turn,
+    /// What it is told at the beginning.
+    said: Sight,
+    assigned: &'a Assigned,
+    asking: Asking,
+    projected: Projected,
 }
 
 /// A model may plan with less than usual, and not with more.

@@ -5,6 +5,7 @@
 
 use super::job::Failure;
 use crate::Stream;
+use crate::search::WebSearch;
 use serde_json::{Value, json};
 use silas_agents::tools::{Doing, Done, Tool};
 use silas_core::check::Command;
@@ -27,6 +28,8 @@ const LINES_USUAL: i64 = 400;
 const LINES_MAX: u64 = 2_000;
 const DEPTH_MAX: u64 = 8;
 const SAID_CHARS_MAX: usize = 500;
+const SHELL: &str = "Runs a script with sh in the copy, and gives back what it printed.";
+const PYTHON: &str = "Runs a script with python3 in the copy, and gives back what it printed.";
 
 /// The open copy, used by one call at a time, and what was really run in it, in order.
 pub(super) struct Copy<'a> {
@@ -124,18 +127,14 @@ pub(super) fn all<'a>(copy: &'a Copy<'_>, stream: &'a Arc<Stream>, model: &str) 
                    command: fn(&Value) -> Command,
                    source: fn(&Value) -> String|
      -> Box<dyn Tool<Failure>> { Box::new(InCopy { spec, copy, command, source }) };
-    vec![
+    let mut tools = vec![
         in_copy(
-            script("shell_exec", "Runs a script with sh in the copy, and gives back what it printed.", "shell.exec"),
+            script("shell_exec", SHELL, "shell.exec"),
             |arguments| Command::Shell(text(arguments, "script")),
             |arguments| format!("the command `{}`", scrub::visible_line(&text(arguments, "script"), 60)),
         ),
         in_copy(
-            script(
-                "python_exec",
-                "Runs a script with python3 in the copy, and gives back what it printed.",
-                "python.exec",
-            ),
+            script("python_exec", PYTHON, "python.exec"),
             |arguments| Command::python(text(arguments, "script")),
             |_| "a script in Python".to_owned(),
         ),
@@ -144,7 +143,11 @@ pub(super) fn all<'a>(copy: &'a Copy<'_>, stream: &'a Arc<Stream>, model: &str) 
             format!("the names of files in {}", scrub::visible_line(&text(arguments, "path"), 60))
         }),
         Box::new(TellUser { spec: tell_user(), stream, model: model.to_owned() }),
-    ]
+    ];
+    if let Some(search) = &stream.search {
+        tools.push(Box::new(WebSearch::new(search)));
+    }
+    tools
 }
 
 fn text(arguments: &Value, name: &str) -> String {
@@ -236,3 +239,6 @@ fn list_command(arguments: &Value) -> Command {
 fn rooted(path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("./{path}") }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 
 use super::hands::TIMEOUT_SECS;
 use super::job::Failure;
-use super::leaving::judged;
+use crate::leaving::judged;
 use crate::models::Assigned;
 use crate::spending::{self, Purse};
 use crate::view::Update;

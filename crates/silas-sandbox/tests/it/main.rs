@@ -15,6 +15,8 @@ mod exits;
 mod files;
 mod kept;
 mod limits;
+mod look;
+mod mandate;
 mod no_exchange;
 mod order;
 mod pairing;
@@ -48,6 +50,8 @@ fn main() {
         ("commits", commits::CASES),
         ("kept", kept::CASES),
         ("limits", limits::CASES),
+        ("look", look::CASES),
+        ("mandate", mandate::CASES),
         ("no_exchange", no_exchange::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),

@@ -51,6 +51,10 @@ pub(super) enum Rule {
     Model,
     /// Where a key is.
     Key,
+    /// An address that is asked, encrypted unless it is on this machine.
+    Url,
+    /// Names of domains with commas between them.
+    Domains,
     YesNo,
     Range {
         min: u64,
@@ -231,6 +235,24 @@ pub(super) const SETTINGS: &[Setting] = &[
         about: "How long a model may take to begin its answer; half of it between two pieces.",
     },
     Setting {
+        key: "search.url",
+        default: Default::Null,
+        rule: Rule::Url,
+        about: "A search server that speaks SearXNG's JSON, as https://search.example/search. null: models cannot search the web.",
+    },
+    Setting {
+        key: "search.domains",
+        default: Default::Null,
+        rule: Rule::Domains,
+        about: "Only what is found at these domains is given to a model, as docs.rs,python.org. null: everything.",
+    },
+    Setting {
+        key: "search.results_max",
+        default: Default::Number(8),
+        rule: range(1, 20),
+        about: "How much of what is found a model is told.",
+    },
+    Setting {
         key: "limits.llm_calls_per_minute_per_scope",
         default: Default::Number(30),
         rule: range(1, 10_000),
@@ -298,6 +320,8 @@ impl Rule {
             Rule::OneOf(words) => words.join(" or "),
             Rule::Model => "a model as PROVIDER:MODEL or PROVIDER:MODEL@URL, or null".to_owned(),
             Rule::Key => "env:VARIABLE, secret:NAME, none or null".to_owned(),
+            Rule::Url => "an address as https://HOST/PATH, or null".to_owned(),
+            Rule::Domains => "names of domains with commas between them, or null".to_owned(),
             Rule::YesNo => "true or false".to_owned(),
             Rule::Range { min, max } => format!("a whole number from {min} to {max}"),
         }
@@ -340,6 +364,12 @@ impl Rule {
             },
             Rule::Model => ModelName::parse(text).map(|name| json!(name)).map_err(|bad| format!("{bad}.")),
             Rule::Key => KeySource::parse(text).map(|source| json!(source)).map_err(|bad| format!("{bad}.")),
+            Rule::Url => match silas_core::model::check_url(text) {
+                Ok(()) => Ok(json!(text)),
+                Err(bad) => Err(format!("{bad}.")),
+            },
+            Rule::Domains if text.split(',').all(|domain| is_host_name(domain.trim())) => Ok(json!(text)),
+            Rule::Domains => Err("Write them in small letters, without https://, as docs.rs,python.org.".to_owned()),
             Rule::YesNo => match plain {
                 Some("true") => Ok(json!(true)),
                 Some("false") => Ok(json!(false)),

@@ -49,7 +49,7 @@ impl World {
             ("SILAS__MODELS__EXECUTOR_KEY", "none"),
             ("SILAS__MODELS__DAILY_CAP_CENTS", "100000"),
             ("SILAS__MODELS__MONTHLY_CAP_CENTS", "100000"),
-            // SEARCH
+            ("SILAS__SEARCH__URL", search.url.as_str()),
             ASKING,
         ];
         env.extend(more);

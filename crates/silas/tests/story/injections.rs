@@ -30,7 +30,7 @@ fn carried_out(documents: &[Document], owner: Owner, rehearses: bool) -> BTreeMa
                     let outcome = world.carry_out(document, owner);
                     outcomes.lock().unwrap().insert(document.name.clone(), outcome);
                 }
-                world.assert_nothing_else_happened();
+                world.assert_nothing_else_happened(owner);
             });
         }
     });

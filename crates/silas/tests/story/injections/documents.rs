@@ -30,6 +30,8 @@ pub(super) struct Document {
     pub(super) does: String,
     pub(super) check: String,
     pub(super) place: Place,
+    /// Whether the planner has it read before it plans.
+    pub(super) is_researched: bool,
     pub(super) has_search: bool,
     pub(super) query: Option<String>,
     pub(super) flow: Option<String>,
@@ -100,6 +102,7 @@ fn read(path: &Path) -> Document {
         does: needed("does"),
         check: needed("check"),
         place,
+        is_researched: field("research").is_some(),
         has_search: field("search").is_some(),
         query: field("query"),
         flow: field("flow"),

@@ -14,6 +14,8 @@ pub(super) type Call = (String, Value);
 /// What a model of this kind answers.
 pub(super) enum Answer {
     Says(String),
+    /// A plan, with how much of it was asked for by what was read.
+    Plans(String, usize),
     /// With how many of them were asked for by what was read, and not by the owner.
     Calls(Vec<Call>, usize),
 }
@@ -66,10 +68,17 @@ pub(super) fn answer(body: &Value, document: &Document, directory: &str) -> Answ
     let offered = |name: &str| tools(body).any(|tool| tool["name"] == name);
     let asks_for = |what: &str| body["response_format"]["json_schema"]["name"] == what || offered(what);
     if asks_for("finish") {
-        let (calls, n_obeyed) = next_calls(body, document);
+        let (calls, n_obeyed) = next_calls(body, document, directory);
         Answer::Calls(calls, n_obeyed)
     } else if asks_for("agent_response") {
-        Answer::Says(plan(document, directory))
+        let told = told(body);
+        let question = ("request_research".to_owned(), json!({ "question": "What is there to know?" }));
+        if document.is_researched && told.is_empty() {
+            return Answer::Calls(vec![question], 0);
+        }
+        let wanted: Vec<(String, String)> = plan_orders(&told);
+        let n_obeyed = wanted.len();
+        Answer::Plans(plan(document, directory, &wanted), n_obeyed)
     } else {
         Answer::Says(
             json!({
@@ -86,12 +95,31 @@ fn tools(body: &Value) -> impl Iterator<Item = &Value> {
     body["tools"].as_array().into_iter().flatten().map(|tool| &tool["function"])
 }
 
-/// The plan that an honest planner writes for the wish.
-fn plan(document: &Document, directory: &str) -> String {
+/// What tools have told so far.
+fn told(body: &Value) -> String {
+    let messages = body["messages"].as_array().into_iter().flatten();
+    let results =
+        messages.filter(|message| message["role"] == "tool").filter_map(|message| message["content"].as_str());
+    results.collect::<Vec<_>>().join("\n")
+}
+
+/// What a text wants to be in a plan: the line, and where it belongs.
+fn plan_orders(text: &str) -> Vec<(String, String)> {
+    static PUT: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?i)\bput\s+`([^`]+)`\s+into\s+the\s+(plan|sandbox|directories)").unwrap());
+    PUT.captures_iter(text).map(|captures| (captures[1].to_owned(), captures[2].to_owned())).collect()
+}
+
+/// The plan that a planner writes for the wish who does what it was told.
+fn plan(document: &Document, directory: &str, wanted: &[(String, String)]) -> String {
     let quoted = |text: &str| serde_json::to_string(text).unwrap();
     let tools = match document.has_search {
         true => "{ tools: [shell_exec, python_exec, read_file, list_files, tell_user, web_search] }",
         false => "{}",
+    };
+    let put = |place: &str, indent: &str| -> String {
+        let lines = wanted.iter().filter(|(_, into)| into == place).map(|(line, _)| format!("{indent}{line}\n"));
+        lines.collect()
     };
     let mut front = format!(
         "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {tools}\nverify:\n  - name: done\n    run: {}\n    expect: {{ exit_code: 0 }}\n\
@@ -99,11 +127,17 @@ fn plan(document: &Document, directory: &str) -> String {
         quoted(&document.check),
         quoted(directory)
     );
+    front.push_str(&put("directories", "    - "));
+    front.push_str(&put("sandbox", "  "));
+    let others = put("plan", "");
+    front.push_str(&others);
     if let Some(flow) = &document.flow {
         front.push_str(&format!("flows: [{}]\n", quoted(flow)));
     }
     let queries = document.query.as_deref().map_or(String::new(), |query| format!(", queries: [{}]", quoted(query)));
-    front.push_str(&format!("exits: {{ paths: [{}]{queries} }}\n", quoted(document.target())));
+    if !others.contains("exits:") {
+        front.push_str(&format!("exits: {{ paths: [{}]{queries} }}\n", quoted(document.target())));
+    }
     let markdown = format!("{front}---\n\n# What to do\nWhat was asked for.\n");
     json!({
         "message": "I would do that.", "needs_approval": true,
@@ -115,7 +149,7 @@ fn plan(document: &Document, directory: &str) -> String {
 }
 
 /// Looks where the document is, does everything that was read, does the work, ends.
-fn next_calls(body: &Value, document: &Document) -> (Vec<Call>, usize) {
+fn next_calls(body: &Value, document: &Document, directory: &str) -> (Vec<Call>, usize) {
     let messages: Vec<&Value> = body["messages"].as_array().into_iter().flatten().collect();
     let made: Vec<Call> = messages.iter().flat_map(|message| calls_of(message)).collect();
     let read: Vec<&str> = messages
@@ -128,7 +162,14 @@ fn next_calls(body: &Value, document: &Document) -> (Vec<Call>, usize) {
     let is_made = |call: &Call| made.iter().any(|before| same(before, call));
 
     let path = |name: &str, path: &str| (name.to_owned(), json!({ "path": path }));
+    let is_research = !tools(body).any(|tool| tool["name"] == "shell_exec");
+    // Whoever looks around for a planner names files whole.
+    let path = |name: &str, file: &str| match is_research {
+        true => path(name, &format!("{directory}/{file}")),
+        false => path(name, file),
+    };
     let looking = match &document.place {
+        Place::File(file) if is_research => vec![path("read_file", file)],
         Place::File(file) => vec![path("list_files", "."), path("read_file", file)],
         Place::Name(_) => vec![path("list_files", ".")],
         Place::Output => shell("sh status.sh").into_iter().collect(),
@@ -165,6 +206,10 @@ fn next_calls(body: &Value, document: &Document) -> (Vec<Call>, usize) {
         return (pending, n_obeyed);
     }
 
+    if is_research {
+        let summary: String = told(body).chars().take(3_000).collect();
+        return (vec![("finish".to_owned(), json!({ "summary": summary, "artifact_refs": [], "next_steps": [] }))], 0);
+    }
     let work = fitted(body, ("shell_exec".to_owned(), json!({ "script": document.does })));
     let waits_for_failure = document.place == Place::Check && is_first_attempt;
     if !is_made(&work) && !waits_for_failure {
@@ -218,7 +263,8 @@ fn every_document_asks_for_something_and_a_harmless_one_for_nothing() {
             _ => String::new(),
         };
         let asked = orders(&format!("{name}\n{}", document.body));
-        assert!(!asked.is_empty(), "{}", document.name);
+        let n_planned = plan_orders(&document.body).len();
+        assert!(!asked.is_empty() || n_planned > 0, "{}", document.name);
         assert!(orders(&document.harmless().body).is_empty());
         let clean = silas_gates::injection::fenced(&document.body);
         assert_eq!(orders(&clean).len() + orders(&name).len(), asked.len(), "{}: the scrubber saw it", document.name);

@@ -79,7 +79,7 @@ impl World {
             ("SILAS__MODELS__DAILY_CAP_CENTS", "100000"),
             ("SILAS__MODELS__MONTHLY_CAP_CENTS", "100000"),
             ("SILAS__LIMITS__LLM_CALLS_PER_MINUTE_PER_SCOPE", "10000"),
-            // SEARCH
+            ("SILAS__SEARCH__URL", search.url.as_str()),
         ];
         if !rehearses {
             env.push(ASKING);
@@ -137,11 +137,11 @@ impl World {
         }
         if tree(&ground.other) != beside {
             violations.push("a directory that was never granted changed".to_owned());
-            named.push("\0".to_owned());
+            named.push(ground.other.display().to_string());
         }
         if self.listener.n_reached() > n_reached {
             violations.push("a host was reached".to_owned());
-            named.push("\0".to_owned());
+            named.push(format!("127.0.0.1:{}", self.listener.port));
         }
         for query in self.search.queries_since(n_searched) {
             if document.query.as_deref() != Some(query.as_str()) {
@@ -198,18 +198,27 @@ impl World {
             if ours.any(|(_, work)| is_over(work)) {
                 return (answered.len(), approved);
             }
-            self.line.next().unwrap();
+            let message = self.line.next().unwrap();
+            // Nothing will come of it.
+            if message["type"] == "message"
+                && message["entry"]["text"].as_str().is_some_and(|text| text.contains("it is not offered"))
+            {
+                return (answered.len(), approved);
+            }
         }
     }
 
     /// Over all documents: no record, no grant, and nothing private anywhere but where it was.
-    pub(super) fn assert_nothing_else_happened(&mut self) {
+    pub(super) fn assert_nothing_else_happened(&mut self, owner: Owner) {
         assert_eq!(self.line.tasks(), Vec::<Value>::new());
         let titles = |grants: &Value| -> Vec<String> {
             let all = grants.as_array().into_iter().flatten();
             all.map(|grant| grant["title"].as_str().unwrap_or_default().to_owned()).collect()
         };
-        assert_eq!(titles(&self.silas.line().snapshot["grants"]), titles(&self.grants));
+        // Who says yes to everything says yes to directories as well.
+        if owner == Owner::Mechanical {
+            assert_eq!(titles(&self.silas.line().snapshot["grants"]), titles(&self.grants));
+        }
         self.silas.assert_ledger_holds();
     }
 }
@@ -227,6 +236,10 @@ fn think(body: &Value, now: &Mutex<Now>) -> Act {
     };
     match obedient::answer(body, &document, &directory) {
         Answer::Says(text) => Act::Says(text),
+        Answer::Plans(text, n_obeyed) => {
+            now.n_obeyed += n_obeyed;
+            Act::Says(text)
+        }
         Answer::Calls(calls, n_obeyed) => {
             now.n_obeyed += n_obeyed;
             Act::Calls(calls.into_iter().map(|(name, arguments)| (name, arguments.to_string())).collect())

@@ -1,0 +1,414 @@
+//! Finding something out for a plan: the planner asks, somebody with nothing but eyes looks, and what was found comes back
+//! in a few sentences. (RUNTIME §19.4, §19.5.1)
+//!
+//! Everything here reads. Files are read by the launcher, within the directories that the owner allowed; tools with effects
+//! do not exist in these runs. No approval is needed, and none is used up.
+
+use crate::leaving::judged;
+use crate::models::Assigned;
+use crate::search::WebSearch;
+use crate::spending::{self, Purse};
+use crate::turn::date;
+use crate::work::{list_files, read_file};
+use crate::{Stream, Trouble};
+use serde_json::{Value, json};
+use silas_agents::tools::{Doing, Done, Gate, Intent, Purpose, Run, Tool, Verdict, Wait, chain};
+use silas_agents::{Asking, Ended, Minds, Prompt, Reply, Script, Turn as Said, check_plan};
+use silas_core::boundary::{self, Policy};
+use silas_core::event::AuditEvent;
+use silas_core::evidence::Allowance;
+use silas_core::exits::{Declared, Exits};
+use silas_core::message::Message;
+use silas_core::model::{ModelGrant, Role};
+use silas_core::roots::{RootGrant, contains};
+use silas_core::seen::{Seen, Sight};
+use silas_core::taint::Source;
+use silas_core::tool::{Spec, object};
+use silas_core::work::Budget;
+use silas_core::{CallId, MessageId, Taint, Tainted};
+use silas_gates::{injection, scrub};
+use silas_sandbox::Look;
+use silas_store::Commit;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long one piece of research may take, and how many there are for a plan.
+const RESEARCH_TIME_MAX: Duration = Duration::from_secs(120);
+const RESEARCH_MAX: usize = 5;
+/// Questions to the model in one piece of research, and calls of tools.
+const MODEL_CALLS_MAX: u32 = 10;
+const TOOL_CALLS_MAX: u32 = 30;
+const SAME_MAX: u32 = 2;
+const RESULT_CHARS_MAX: usize = 12_000;
+const QUESTION_CHARS_MAX: u64 = 1_000;
+
+type Roots = Vec<(RootGrant, Allowance)>;
+
+/// A run that can only read.
+pub(crate) struct Reading<'a> {
+    pub(crate) stream: &'a Arc<Stream>,
+    /// The owner's words that it helps to answer.
+    pub(crate) message: MessageId,
+    pub(crate) role: Role,
+    pub(crate) assigned: &'a Assigned,
+    pub(crate) payload: Value,
+    roots: &'a Roots,
+    /// The owner's words, and nothing else: research has no plan that could name more.
+    exits: &'a Exits,
+    counted: Mutex<Counted>,
+}
+
+#[derive(Default)]
+struct Counted {
+    n_calls: u32,
+    last: Option<(String, Value)>,
+    n_same: u32,
+}
+
+impl Run for Reading<'_> {
+    type Error = Trouble;
+
+    fn scope(&self, _spec: &Spec, arguments: &Value) -> Result<(), String> {
+        let Some(path) = arguments.get("path").and_then(Value::as_str) else { return Ok(()) };
+        let is_inside = |(grant, _): &(RootGrant, Allowance)| contains(&grant.place.path, path);
+        if path.split('/').any(|part| part == "..") || !self.roots.iter().any(is_inside) {
+            let names: Vec<&str> = self.roots.iter().map(|(grant, _)| grant.place.path.as_str()).collect();
+            return Err(format!("a path is written whole and lies in one of these: {}", names.join(", ")));
+        }
+        Ok(())
+    }
+
+    fn gates(&self, spec: &Spec, arguments: Value) -> Gate {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.n_calls += 1;
+        let this = (spec.name.clone(), arguments.clone());
+        counted.n_same = if counted.last.as_ref() == Some(&this) { counted.n_same + 1 } else { 1 };
+        counted.last = Some(this);
+        if counted.n_calls > TOOL_CALLS_MAX {
+            return Gate::Block(format!("{TOOL_CALLS_MAX} calls are enough; give your answer"));
+        }
+        if counted.n_same > SAME_MAX {
+            return Gate::Block("the same call says the same again; give your answer".to_owned());
+        }
+        Gate::Continue(arguments)
+    }
+
+    fn authorise(&self, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict {
+        let declared = Declared { exits: self.exits, flows: &[] };
+        match judged(declared, spec, arguments, seen) {
+            // A turn does not stand still for a card.
+            Verdict::Asks(_) => Verdict::Denied(
+                "after reading what others wrote, only what the owner typed can be searched for; ask all your questions at once, \
+                 before you read"
+                    .to_owned(),
+            ),
+            verdict => verdict,
+        }
+    }
+
+    async fn ask(&self, intent: &Intent<'_>, wait: &Wait) -> Result<bool, Trouble> {
+        tracing::debug!(tool = %intent.spec.name, question = wait.question, "research asks nobody");
+        Ok(false)
+    }
+
+    async fn intend(&self, intent: &Intent<'_>) -> Result<CallId, Trouble> {
+        let call = CallId::new(self.stream.random.as_ref());
+        let (id, message, tool) = (call.clone(), self.message.clone(), intent.spec.name.clone());
+        let arguments = intent.arguments.to_string();
+        let noting = self.stream.store.write_buffered(move |tx| {
+            let arguments = tx.text(&arguments)?;
+            let (call, message, tool) = (id.clone(), Some(message.clone()), tool.clone());
+            tx.record(&AuditEvent::ToolCalled { call, execution: None, message, tool, arguments })?;
+            Ok(Commit(()))
+        });
+        noting.await?;
+        Ok(call)
+    }
+
+    fn clean(&self, _spec: &Spec, done: &Done) -> String {
+        let text: String = done.for_model.peek().chars().take(RESULT_CHARS_MAX).collect();
+        match done.for_model.taint() {
+            Taint::Owner | Taint::Auth => text,
+            Taint::External => injection::fenced(&text),
+        }
+    }
+
+    async fn record(&self, call: &CallId, _spec: &Spec, done: &Done) -> Result<(), Trouble> {
+        let (call, taint) = (call.clone(), done.for_model.taint());
+        let outcome = if done.is_success { "done" } else { "failed" };
+        let output = scrub::visible(done.for_model.peek());
+        let noting = self.stream.store.write_buffered(move |tx| {
+            let output = tx.text(&output)?;
+            let (call, outcome) = (call.clone(), outcome.to_owned());
+            tx.record(&AuditEvent::ToolReturned { call, execution: None, outcome, taint, output })?;
+            Ok(Commit(()))
+        });
+        Ok(noting.await?)
+    }
+
+    async fn refuse(&self, name: &str, code: &'static str) -> Result<(), Trouble> {
+        let name = scrub::visible_line(name, 80);
+        let noting = self.stream.store.write_buffered(move |tx| {
+            let tool = tx.text(&name)?;
+            tx.record(&AuditEvent::ToolRefused { execution: None, tool, code: code.to_owned() })?;
+            Ok(Commit(()))
+        });
+        Ok(noting.await?)
+    }
+}
+
+impl Script for Reading<'_> {
+    async fn prompt(&self, turns: &[Said]) -> Result<Prompt, Trouble> {
+        let grants = self.stream.model_grants().await?;
+        let heard = turns.iter().flat_map(|turn| turn.calls.iter().zip(&turn.results));
+        let results: Vec<Value> = heard.map(|(call, text)| json!({ "tool": call.name, "text": text })).collect();
+        let mut payload = self.payload.clone();
+        payload["results"] = Value::Array(results);
+        let model = &self.assigned.model;
+        // Only the owner's own words lead here.
+        let call = boundary::Call { asker: Source::Signed.taint(), role: self.role, model, payload };
+        let policy = Policy {
+            allowed: std::slice::from_ref(model),
+            local_only: self.stream.options.models.local_only,
+            receipts: &grants,
+            has_key: &|| self.stream.has_key(&self.assigned.key),
+        };
+        match boundary::admit(call, &policy) {
+            Ok(projected) => Prompt::render(&projected).map_err(|error| spending::failed(&error)),
+            Err(refusal) => {
+                self.stream.note_model_refused(self.role, refusal.code()).await;
+                let what = format!("No model was asked: {refusal}. Nothing was sent.");
+                Err(Trouble::new(refusal.code(), &what, "Agree to it with `silas model add`."))
+            }
+        }
+    }
+
+    async fn recall(&self) -> Result<Option<Reply>, Trouble> {
+        Ok(None)
+    }
+
+    async fn keep(&self, _reply: &Reply) -> Result<(), Trouble> {
+        Ok(())
+    }
+}
+
+/// Reads a file or names, by way of the launcher.
+struct Eyes<'a> {
+    spec: Spec,
+    stream: &'a Arc<Stream>,
+    roots: &'a Roots,
+    look: fn(&Value) -> Look,
+}
+
+impl Tool<Trouble> for Eyes<'_> {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn execute<'a>(&'a self, arguments: &'a Value) -> Doing<'a, Trouble> {
+        Box::pin(async move {
+            let path = arguments["path"].as_str().unwrap_or_default().to_owned();
+            let source = format!("{} {}", self.spec.name, scrub::visible_line(&path, 60));
+            let innermost = |root: &&(RootGrant, Allowance)| contains(&root.0.place.path, &path);
+            let root = self.roots.iter().filter(innermost).max_by_key(|(grant, _)| grant.place.path.len());
+            let (launcher, look) = (self.stream.launcher.clone(), (self.look)(arguments));
+            let looked = match root.map(|(_, allowance)| allowance.clone()) {
+                None => Ok(Err("it is in none of the allowed directories".to_owned())),
+                Some(allowance) => {
+                    let looking = move || launcher.look(&allowance, &path, look).map_err(|error| error.to_string());
+                    tokio::task::spawn_blocking(looking).await
+                }
+            };
+            let interrupted = |_| Trouble::new("E_SANDBOX_LOST", "Looking at a file was interrupted.", "Say it again.");
+            let (text, is_success) = match looked.map_err(interrupted)? {
+                Ok(looked) if looked.is_cut => (format!("{}\n… there is more", looked.text), true),
+                Ok(looked) => (looked.text, true),
+                Err(why) => (format!("It could not be read: {why}"), false),
+            };
+            let for_model = Tainted::new(text, Source::Elsewhere.taint());
+            Ok(Done { for_model, is_private: true, source, is_success })
+        })
+    }
+}
+
+fn eyes<'a>(stream: &'a Arc<Stream>, roots: &'a Roots) -> Vec<Box<dyn Tool<Trouble> + 'a>> {
+    let file = |arguments: &Value| Look::File {
+        from_line: arguments["from_line"].as_u64().unwrap_or(1),
+        lines: arguments["lines"].as_u64().unwrap_or(400),
+    };
+    let names = |arguments: &Value| Look::Names {
+        depth: arguments["depth"].as_u64().and_then(|depth| u32::try_from(depth).ok()).unwrap_or(2),
+    };
+    // Here nobody waits for anybody: several may be read at once.
+    let spec = |spec: Spec| Spec { is_parallel: true, ..spec };
+    let mut tools: Vec<Box<dyn Tool<Trouble> + 'a>> = vec![
+        Box::new(Eyes { spec: spec(read_file()), stream, roots, look: file }),
+        Box::new(Eyes { spec: spec(list_files()), stream, roots, look: names }),
+    ];
+    if let Some(search) = &stream.search {
+        tools.push(Box::new(WebSearch::new(search)));
+    }
+    tools
+}
+
+/// What the planner has besides its own head, for one message.
+pub(crate) struct Desk<'a> {
+    stream: &'a Arc<Stream>,
+    message: MessageId,
+    executor: Assigned,
+    asking: Asking,
+    roots: Roots,
+    /// What research costs is counted apart: it would otherwise eat up what the planner needs to say its answer.
+    purse: Purse<'a>,
+    /// Answers to questions that were asked before; the same one is not looked into twice.
+    found: Mutex<BTreeMap<String, Tainted<String>>>,
+    exits: Exits,
+    /// What the planner has read. Whoever looks for it begins with that: its question may be made of it.
+    pub(crate) seen: Mutex<Seen>,
+}
+
+impl<'a> Desk<'a> {
+    /// `None` if nobody is set up to look.
+    pub(crate) async fn open(
+        stream: &'a Arc<Stream>,
+        message: &Message,
+        said: Sight,
+        grants: &[ModelGrant],
+    ) -> Result<Option<Desk<'a>>, Trouble> {
+        let Some(executor) = stream.assigned(grants, Role::Executor) else { return Ok(None) };
+        if !executor.is_agreed || !stream.has_key(&executor.key) {
+            return Ok(None);
+        }
+        let engine = stream.engine.clone();
+        let roots = stream.store.read(move |tx| Ok(engine.roots(tx)?)).await?;
+        let asking = stream.asking(&executor).map_err(|error| spending::failed(&error))?;
+        let budget = Budget { max_tokens: stream.options.models.turn_tokens_max, ..Budget::default() };
+        let purse = Purse::of_work(stream, &executor.model, &budget, (0, 0));
+        let exits = Exits::of_words(&message.text);
+        let mut seen = Seen::default();
+        seen.add(said, "");
+        let (message, seen, found) = (message.id.clone(), Mutex::new(seen), Mutex::default());
+        Ok(Some(Desk { stream, message, executor, asking, roots, purse, found, exits, seen }))
+    }
+
+    pub(crate) fn tools(&self) -> Vec<Box<dyn Tool<Trouble> + '_>> {
+        vec![
+            Box::new(RequestResearch { spec: request_research(), desk: self }),
+            Box::new(ValidatePlan { spec: validate_plan() }),
+        ]
+    }
+
+    /// The planner's own run: it reads what it is told, and that is all.
+    pub(crate) fn planning<'b>(&'b self, assigned: &'b Assigned, payload: Value) -> Reading<'b> {
+        Reading {
+            stream: self.stream,
+            message: self.message.clone(),
+            role: Role::Planner,
+            assigned,
+            payload,
+            roots: &self.roots,
+            exits: &self.exits,
+            counted: Mutex::default(),
+        }
+    }
+
+    async fn look_into(&self, question: &str) -> (String, bool) {
+        let payload = json!({
+            "date": date(self.stream.clock.now()),
+            "briefing": question,
+            "is_research": true,
+            "directories": self.roots.iter().map(|(grant, _)| grant.place.path.as_str()).collect::<Vec<_>>(),
+            "checks": [],
+            "attempt": 1,
+            "attempts_max": 1,
+            "failures": [],
+            "guidance": null,
+        });
+        let run = Reading { role: Role::Executor, ..self.planning(&self.executor, payload) };
+        let seen = Mutex::new(self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let tools = eyes(self.stream, &self.roots);
+        let names = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        let tools = chain(tools, Purpose::Research, names);
+        let looking = Minds::execute(&self.asking, &tools, &run, &seen, &self.purse, MODEL_CALLS_MAX);
+        match tokio::time::timeout(RESEARCH_TIME_MAX, looking).await {
+            Ok(Ok(Ended::Answer(output))) => (output.summary, true),
+            Ok(Ok(Ended::GaveUp(_))) => ("Whoever looked came to no answer.".to_owned(), false),
+            Ok(Err(_)) => ("Nobody could be asked to look. Plan with what you know.".to_owned(), false),
+            Err(_) => ("It took too long. Plan with what you know.".to_owned(), false),
+        }
+    }
+}
+
+struct RequestResearch<'a> {
+    spec: Spec,
+    desk: &'a Desk<'a>,
+}
+
+impl Tool<Trouble> for RequestResearch<'_> {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn execute<'a>(&'a self, arguments: &'a Value) -> Doing<'a, Trouble> {
+        Box::pin(async move {
+            let question = arguments["question"].as_str().unwrap_or_default().trim().to_owned();
+            let (known, n) = {
+                let found = self.desk.found.lock().unwrap_or_else(PoisonError::into_inner);
+                (found.get(&question).cloned(), found.len())
+            };
+            let (for_model, is_success) = match known {
+                Some(known) => (known, true),
+                None if n >= RESEARCH_MAX => {
+                    let enough =
+                        format!("{RESEARCH_MAX} questions were looked into, which is all. Plan with what you know.");
+                    (Tainted::new(enough, Source::Own.taint()), false)
+                }
+                None => {
+                    let (text, is_success) = self.desk.look_into(&question).await;
+                    let answer = Tainted::new(text, Source::Elsewhere.taint());
+                    let mut found = self.desk.found.lock().unwrap_or_else(PoisonError::into_inner);
+                    found.insert(question.clone(), answer.clone());
+                    (answer, is_success)
+                }
+            };
+            let source = format!("what was found out about “{}”", scrub::visible_line(&question, 60));
+            Ok(Done { for_model, is_private: true, source, is_success })
+        })
+    }
+}
+
+struct ValidatePlan {
+    spec: Spec,
+}
+
+impl Tool<Trouble> for ValidatePlan {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn execute<'a>(&'a self, arguments: &'a Value) -> Doing<'a, Trouble> {
+        Box::pin(async move {
+            let plan = arguments["plan_markdown"].as_str().unwrap_or_default();
+            let (text, is_success) = match check_plan(plan) {
+                Ok(()) => ("The plan can be carried out.".to_owned(), true),
+                Err(why) => (format!("Not yet: {why}."), false),
+            };
+            let for_model = Tainted::new(text, Source::Own.taint());
+            Ok(Done { for_model, is_private: false, source: "Silas itself".to_owned(), is_success })
+        })
+    }
+}
+
+fn request_research() -> Spec {
+    let schema = object(&[("question", json!({ "type": "string", "minLength": 1, "maxLength": QUESTION_CHARS_MAX }))]);
+    let about = "Has somebody look at the files in the allowed directories, read-only, and tell you what they found.";
+    let spec = Spec::reading("request_research", about, schema);
+    Spec { content: vec!["question".to_owned()], capabilities: vec!["research.request".to_owned()], ..spec }
+}
+
+fn validate_plan() -> Spec {
+    let schema = object(&[("plan_markdown", json!({ "type": "string", "minLength": 1, "maxLength": 30_000 }))]);
+    let spec = Spec::reading("validate_plan", "Says whether a plan could be carried out as it is written.", schema);
+    Spec { content: vec!["plan_markdown".to_owned()], capabilities: vec!["plan.validate".to_owned()], ..spec }
+}

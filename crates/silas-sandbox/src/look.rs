@@ -1,0 +1,124 @@
+//! Reading within the directories that the owner allowed: the one thing that may be asked for without an approval of its
+//! own. It can express nothing but a look at a file or at names, below a directory whose decision is shown and still holds.
+//!
+//! Links are not followed, not even inside: what lies elsewhere was not allowed, and what lies inside has another name.
+
+use crate::Error;
+use crate::dir::{Dir, Kind};
+use crate::error::Doing;
+use crate::ground::Ground;
+use crate::permit::Granted;
+use serde::{Deserialize, Serialize};
+use silas_core::evidence::{Allowance, Refusal};
+use silas_core::relpath::{self, RelPath};
+use silas_core::roots::{Access, contains};
+use silas_core::work::Directory;
+use std::io::Read;
+
+/// What somebody wants to see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Look {
+    /// Lines of a text, counted from 1.
+    File { from_line: u64, lines: u64 },
+    /// Names below a directory.
+    Names { depth: u32 },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Looked {
+    pub text: String,
+    /// Whether there is more.
+    pub is_cut: bool,
+}
+
+/// Of a file, as much as is gone through to find the lines.
+const SCANNED_BYTES_MAX: u64 = 8 << 20;
+/// Of what is found, as much as is given back.
+const TEXT_BYTES_MAX: usize = 48 << 10;
+const NAMES_MAX: usize = 500;
+const DEPTH_MAX: u32 = 8;
+
+pub(crate) fn look(ground: &Ground, allowance: &Allowance, path: &str, look: Look) -> Result<Looked, Error> {
+    let revocations = ground.memory.revocations(&ground.anchor)?;
+    let grant = allowance.verify(&ground.anchor, &revocations)?;
+    if !contains(&grant.place.path, path) {
+        return Err(Refusal::Root(path.to_owned()).into());
+    }
+    let below = path[grant.place.path.len()..].trim_matches('/').to_owned();
+    let root = Granted::pinned(&Directory::pinned(grant.place, Access::Read), &ground.data_dir)?;
+    let doing = || format!("Reading {path}");
+    match look {
+        Look::File { from_line, lines } => {
+            let odd = |_| Error::Place { path: path.to_owned(), problem: "it is not the name of a file".to_owned() };
+            let below = RelPath::from_bytes(below.as_bytes()).map_err(odd)?;
+            let (parent, name) = root.dir.parent_of(&below).doing(doing)?;
+            let file = parent.read(name).doing(doing)?;
+            let mut bytes = Vec::new();
+            file.take(SCANNED_BYTES_MAX + 1).read_to_end(&mut bytes).doing(doing)?;
+            Ok(lines_of(&bytes, from_line, lines))
+        }
+        Look::Names { depth } => {
+            let dir = root.dir.below(below.as_bytes()).doing(doing)?;
+            let mut names = Vec::new();
+            list(&dir, "", depth.clamp(1, DEPTH_MAX), &mut names).doing(doing)?;
+            let is_cut = names.len() > NAMES_MAX;
+            names.truncate(NAMES_MAX);
+            Ok(Looked { text: names.join("\n"), is_cut })
+        }
+    }
+}
+
+fn lines_of(bytes: &[u8], from_line: u64, lines: u64) -> Looked {
+    if bytes.contains(&0) {
+        return Looked { text: "(this is not text)".to_owned(), is_cut: false };
+    }
+    let skipped = usize::try_from(from_line.saturating_sub(1)).unwrap_or(usize::MAX);
+    let wanted = usize::try_from(lines).unwrap_or(usize::MAX);
+    let mut all = bytes.split_inclusive(|byte| *byte == b'\n').skip(skipped);
+    let found: Vec<u8> = all.by_ref().take(wanted).flatten().copied().take(TEXT_BYTES_MAX).collect();
+    let is_cut = found.len() == TEXT_BYTES_MAX || all.next().is_some() || bytes.len() as u64 > SCANNED_BYTES_MAX;
+    Looked { text: String::from_utf8_lossy(&found).into_owned(), is_cut }
+}
+
+/// Kind, size and path, as a person would list them; one more than fit, so that it is known that there are more.
+fn list(dir: &Dir, prefix: &str, depth: u32, names: &mut Vec<String>) -> std::io::Result<()> {
+    for name in dir.names(NAMES_MAX + 1)? {
+        if names.len() > NAMES_MAX {
+            return Ok(());
+        }
+        let Some(stat) = dir.stat(&name)? else { continue };
+        let path = format!("{prefix}{}", relpath::escape(&name));
+        let kind = match stat.kind {
+            Kind::Directory => 'd',
+            Kind::File => 'f',
+            Kind::Link => 'l',
+            Kind::Special(_) => 's',
+        };
+        names.push(format!("{kind} {:>9} {path}", stat.size));
+        let is_own = name == b".git" || name.starts_with(b".silas-");
+        if stat.kind == Kind::Directory && depth > 1 && !is_own {
+            list(&dir.below(&name)?, &format!("{path}/"), depth - 1, names)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_from_one_and_cut() {
+        let check = |bytes: &[u8], from, n, text: &str, is_cut| {
+            assert_eq!(lines_of(bytes, from, n), Looked { text: text.to_owned(), is_cut });
+        };
+        check(b"a\nb\nc\n", 1, 2, "a\nb\n", true);
+        check(b"a\nb\nc", 2, 9, "b\nc", false);
+        check(b"a\n", 5, 1, "", false);
+        check(b"\xffa", 1, 1, "\u{fffd}a", false);
+        check(b"a\0", 1, 1, "(this is not text)", false);
+        assert!(lines_of(&vec![b'x'; 60 << 10], 1, 1).is_cut);
+    }
+}
