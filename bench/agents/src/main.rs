@@ -1,6 +1,7 @@
 //! What Silas adds to a question to a model: the same answer of the same scripted server, fetched by a bare HTTP client that
 //! only reads the bytes, and by Silas, which renders the prompt, makes the schema, streams, reads the sentences and checks
-//! the answer. In turns, in one run.
+//! the answer. Then what a call of a tool adds: a dialogue of ten calls of a tool that does nothing, beside the same eleven
+//! requests by the bare client. In turns, in one run.
 
 use anyhow::{Result, anyhow, bail};
 use http_body_util::{BodyExt, Full};
@@ -9,12 +10,17 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use scripted_model::{Act, Dialect, Script, Server};
-use serde_json::json;
-use silas_agents::{Asking, Meter, Minds, Outcome, Prompt, Settled, Timeouts, Worth, prompt_size};
-use silas_core::Taint;
+use serde_json::{Value, json};
+use silas_agents::tools::{Doing, Done, Gate, Intent, Purpose, Run, Tool, Verdict, chain};
+use silas_agents::{Asking, Ended, Meter, Minds, Outcome, Prompt, Reply, Settled, Timeouts, Turn, Worth, prompt_size};
 use silas_core::boundary::{Call, Policy, Projected, admit};
 use silas_core::model::{KeySource, ModelGrant, ModelName, Price, Role};
 use silas_core::reflex::UNDERSTOOD;
+use silas_core::seen::Seen;
+use silas_core::tool::{Spec, object};
+use silas_core::{CallId, Random, Taint, Tainted};
+use std::convert::Infallible;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Allows everything; what keeping the books costs is in `bench/store`.
@@ -22,7 +28,7 @@ struct Open;
 
 impl Meter for Open {
     type Receipt = ();
-    type Refusal = std::convert::Infallible;
+    type Refusal = Infallible;
 
     async fn reserve(&self, _: Worth) -> Result<(), Self::Refusal> {
         Ok(())
@@ -69,7 +75,133 @@ async fn run(rounds: usize) -> Result<()> {
             bail!("{:?}", server.faults());
         }
     }
-    Ok(())
+    calls(rounds).await
+}
+
+/// Calls of a tool in one dialogue.
+const CALLS: u32 = 10;
+
+/// The time of a whole dialogue divided by its calls, for both sides.
+async fn calls(rounds: usize) -> Result<()> {
+    let script = || {
+        let call = Act::Calls(vec![("echo".to_owned(), json!({ "text": ANSWER }).to_string())]);
+        let end = json!({ "summary": "Done.", "artifact_refs": [], "next_steps": [] }).to_string();
+        let mut acts = vec![call; CALLS as usize];
+        acts.push(Act::Calls(vec![("finish".to_owned(), end)]));
+        acts
+    };
+    let server = Server::start(Script::new(Dialect::OpenAi, script()))?;
+    let minds = Minds::new(Timeouts::default());
+    let model = ModelName::parse(&format!("compatible:bench@{}", server.url()))?;
+    tool_calls(&minds, &model).await?;
+    let bodies: Vec<String> = server.asked().iter().map(|asked| asked.text.clone()).collect();
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build(connector);
+    let (mut bare, mut silas) = (Vec::new(), Vec::new());
+    for _ in 0..rounds.div_ceil(CALLS as usize) {
+        server.now_says(script());
+        let mut took = Duration::ZERO;
+        for body in &bodies {
+            took += fetch(&client, &server, body).await?;
+        }
+        bare.push(took / CALLS);
+        server.now_says(script());
+        silas.push(tool_calls(&minds, &model).await? / CALLS);
+    }
+    print("bare HTTP client, a call of a tool", &mut bare);
+    print("Silas, a call of a tool", &mut silas);
+    if server.faults().is_empty() { Ok(()) } else { bail!("{:?}", server.faults()) }
+}
+
+async fn tool_calls(minds: &Minds, model: &ModelName) -> Result<Duration> {
+    let began = Instant::now();
+    let asking = Asking { model: minds.model(model, None)?, price: Price::FREE };
+    let schema = object(&[("text", json!({ "type": "string", "maxLength": 500 }))]);
+    let tools: Vec<Box<dyn Tool<Infallible>>> = vec![Box::new(Echo(Spec::reading("echo", "Says it again.", schema)))];
+    let tools = chain(tools, Purpose::Research, vec!["echo".to_owned()]);
+    let ended = Minds::execute(&asking, &tools, &Nothing, &Mutex::default(), &Open, CALLS + 1).await;
+    match ended {
+        Ok(Ended::Answer(_)) => Ok(began.elapsed()),
+        _ => bail!("no usable end"),
+    }
+}
+
+/// A tool without hands.
+struct Echo(Spec);
+
+impl Tool<Infallible> for Echo {
+    fn spec(&self) -> &Spec {
+        &self.0
+    }
+
+    fn execute<'a>(&'a self, arguments: &'a Value) -> Doing<'a, Infallible> {
+        let text = arguments["text"].as_str().unwrap_or_default().to_owned();
+        let for_model = Tainted::new(text, Taint::External);
+        let done = Done { for_model, is_private: false, source: "an echo".to_owned(), is_success: true };
+        Box::pin(std::future::ready(Ok(done)))
+    }
+}
+
+/// A run that writes nothing down; what the books cost is in `bench/store`.
+struct Nothing;
+
+impl Run for Nothing {
+    type Error = Infallible;
+
+    fn scope(&self, _: &Spec, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn gates(&self, _: &Spec, arguments: Value) -> Gate {
+        Gate::Continue(arguments)
+    }
+
+    fn authorise(&self, _: &Spec, _: &Value, _: &Seen) -> Verdict {
+        Verdict::Allowed
+    }
+
+    async fn ask(&self, _: &Intent<'_>, _: &str) -> Result<bool, Infallible> {
+        Ok(false)
+    }
+
+    async fn intend(&self, _: &Intent<'_>) -> Result<CallId, Infallible> {
+        Ok(CallId::new(&Zeros))
+    }
+
+    fn clean(&self, _: &Spec, done: &Done) -> String {
+        done.for_model.peek().clone()
+    }
+
+    async fn record(&self, _: &CallId, _: &Spec, _: &Done) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    async fn refuse(&self, _: &str, _: &'static str) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+impl silas_agents::Script for Nothing {
+    async fn prompt(&self, _: &[Turn]) -> Result<Prompt, Infallible> {
+        Ok(Prompt { system: "You are measured.".to_owned(), user: "Call it ten times.".to_owned() })
+    }
+
+    async fn recall(&self) -> Result<Option<Reply>, Infallible> {
+        Ok(None)
+    }
+
+    async fn keep(&self, _: &Reply) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+struct Zeros;
+
+impl Random for Zeros {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
 }
 
 async fn fetch(client: &Client<HttpConnector, Full<Bytes>>, server: &Server, body: &str) -> Result<Duration> {

@@ -22,6 +22,7 @@ use tokio::sync::watch;
 
 mod applying;
 mod asking;
+mod consulting;
 mod ending;
 mod executing;
 mod hands;
@@ -66,6 +67,11 @@ pub(crate) enum Stop {
 impl Running {
     fn new(view: WorkView) -> Self {
         Running { view, canceller: None, stop: watch::Sender::new(Stop::No) }
+    }
+
+    /// Moves when somebody wants it to stop.
+    fn stops(&self) -> watch::Receiver<Stop> {
+        self.stop.subscribe()
     }
 
     pub(crate) fn stop(&mut self, why: Stop) {

@@ -19,6 +19,9 @@ fn every_way_out_of_the_copy_is_seen() {
     assert_eq!(exit_of(&Definition { secrets, ..definition() }), Some("the plan uses a secret"));
     assert_eq!(exit_of(&Definition { callback_port: Some(8080), ..definition() }), Some("the plan opens a port"));
     assert_eq!(exit_of(&Definition { commits: true, ..definition() }), Some("the plan commits"));
+    let tools = vec!["shell_exec".to_owned(), "web_search".to_owned()];
+    let executor = Some(crate::mandate::Mandate { tools, ..Default::default() });
+    assert_eq!(exit_of(&Definition { executor, ..definition() }), Some("the plan searches the web"));
 }
 
 #[test]

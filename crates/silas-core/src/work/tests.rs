@@ -5,6 +5,7 @@ pub(crate) mod any;
 use super::*;
 use crate::check::{CheckResult, Expectation};
 use crate::exits::{Exits, Flow, Glob};
+use crate::model::ModelName;
 use crate::toolchain::Family;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -75,6 +76,7 @@ fn mutations() -> Vec<(&'static str, Value)> {
         ("/interaction_mode", json!("default_and_offer")),
         ("/steps/0/run", json!("make  fmt")),
         ("/steps/0/cwd", json!("src2")),
+        ("/executor", json!({ "model": null, "tools": ["shell_exec"], "max_model_calls": 1, "max_tool_calls": 1 })),
         ("/verify/0/name", json!("formatted!")),
         ("/verify/0/run/0", json!("true")),
         ("/verify/0/run/1", json!("check2")),
@@ -400,5 +402,34 @@ fn each_rule_of_an_item_names_its_key() {
         assert_eq!(WorkItem::new(definition).unwrap_err().key, key);
         assert!(serde_json::from_str::<WorkItem>(&json).unwrap_err().to_string().contains(key), "{key}");
         assert!(serde_saphyr::from_str::<WorkItem>(&json).is_err(), "{key} as YAML");
+    }
+}
+
+#[test]
+fn what_is_left_to_a_model_is_in_the_hash_and_has_bounds() {
+    let usual = Mandate::default();
+    let with = |mandate: Mandate| WorkItem::new(Definition { executor: Some(mandate), ..full() });
+    let hash = |mandate: &Mandate| with(mandate.clone()).unwrap().plan_hash().unwrap();
+    let model = Some(ModelName::parse("ollama:qwen3").unwrap());
+    let others = [
+        Mandate { model, ..usual.clone() },
+        Mandate { tools: vec!["shell_exec".to_owned()], ..usual.clone() },
+        Mandate { max_model_calls: 31, ..usual.clone() },
+        Mandate { max_tool_calls: 61, ..usual.clone() },
+    ];
+    for other in &others {
+        assert_ne!(hash(other), hash(&usual), "{other:?}");
+        let item = with(other.clone()).unwrap();
+        assert_eq!(WorkItem::from_canonical(&item.canonical().unwrap()).unwrap(), item);
+        assert_eq!(crate::plan::parse(crate::plan::render(&item).as_bytes()).unwrap(), item);
+    }
+    for (broken, key) in [
+        (Mandate { tools: Vec::new(), ..usual.clone() }, "executor.tools"),
+        (Mandate { tools: vec!["rm".to_owned()], ..usual.clone() }, "executor.tools"),
+        (Mandate { tools: vec!["shell_exec".to_owned(); 2], ..usual.clone() }, "executor.tools"),
+        (Mandate { max_model_calls: 0, ..usual.clone() }, "executor.max_model_calls"),
+        (Mandate { max_tool_calls: 1001, ..usual.clone() }, "executor.max_tool_calls"),
+    ] {
+        assert_eq!(with(broken).unwrap_err().key, key);
     }
 }

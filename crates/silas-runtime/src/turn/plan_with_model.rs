@@ -55,6 +55,7 @@ impl Stream {
             "reason": decision.reason,
             "continuation_of": earlier.as_ref().map(WorkItemId::as_str),
             "has_executor": self.assigned(grants, Role::Executor).is_some(),
+            "has_search": self.search.is_some(),
         });
         let (projected, asking) = match self.admit(turn, Role::Planner, &assigned, grants, payload).await? {
             Ok(admitted) => admitted,

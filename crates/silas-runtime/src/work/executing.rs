@@ -3,15 +3,16 @@
 //!
 //! What the model says about its work is kept as its words and reaches no verdict; the checks of the workshop do that.
 
-use super::Stop;
 use super::hands::{self, Copy};
 use super::job::{Failure, Job};
 use super::moves::{Move, Progress, next_move};
 use super::record::Said;
 use super::run::{SoFar, WorkRun};
+use super::{Running, Stop};
 use crate::Trouble;
 use crate::models::Assigned;
 use crate::spending::{self, Purse, Refused};
+use crate::turn::date;
 use crate::view::StepState;
 use crate::words::count;
 use serde_json::{Value, json};
@@ -33,7 +34,6 @@ use std::time::Duration;
 
 /// Of a red check, as much as the next attempt is told.
 const FAILURE_CHARS_MAX: usize = 3_000;
-const FAILURES_MAX: usize = 5;
 /// Of what a command printed, as much as is kept with the work; the ledger has the rest.
 const KEPT_CHARS_MAX: usize = 1_000;
 
@@ -73,9 +73,10 @@ impl Job {
             model_calls: 0,
             model_calls_max: mandate.max_model_calls,
             is_green: false,
-            may_consult: false,
+            may_consult: self.may_consult(item, 0)?,
             exhausted: None,
         };
+        let (mut guidance, mut planner_calls) = (None, 0);
         loop {
             match next_move(&progress) {
                 Move::Judge => return Ok(()),
@@ -83,7 +84,13 @@ impl Job {
                     self.record.gave_up = Some(why);
                     return Ok(());
                 }
-                Move::Consult | Move::Attempt => {}
+                Move::Consult => {
+                    guidance = self.consult(item, &progress)?;
+                    planner_calls += 1;
+                    progress.may_consult = false;
+                    continue;
+                }
+                Move::Attempt => {}
             }
             if progress.attempts > 0 {
                 shop.again()?;
@@ -101,7 +108,7 @@ impl Job {
                 purse: &purse,
                 deadline: self.record.view.started_at.plus(Duration::from_secs(budget.max_wall_time_seconds)),
                 step,
-                payload: self.payload(item, &progress),
+                payload: self.payload(item, &progress, guidance.as_deref()),
                 so_far: &so_far,
             };
             for result in self.record.after.iter().filter(|result| !result.passed) {
@@ -112,7 +119,8 @@ impl Job {
             self.record.seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let (tokens, cost_microusd) = purse.used();
             let attempts = progress.attempts;
-            self.record.note_use(BudgetUsed { tokens, cost_microusd, attempts, ..BudgetUsed::default() });
+            let used = BudgetUsed { tokens, cost_microusd, attempts, planner_calls, ..BudgetUsed::default() };
+            self.record.note_use(used);
             let attempted = attempted?;
             let outputs = {
                 let mut so_far = so_far.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,6 +132,7 @@ impl Job {
             self.leave(step, label, state, 0);
             self.record.after = self.check(shop, Phase::After)?;
             progress.is_green = Outcome::of(&self.record.before, &self.record.after) != Outcome::Failed;
+            progress.may_consult = self.may_consult(item, planner_calls)?;
         }
     }
 
@@ -132,8 +141,7 @@ impl Job {
         let none =
             || Trouble::new("E_LLM_NONE", "The plan names no model that is set up.", "`silas model add` adds one.");
         let model = mandate.model.as_ref().ok_or_else(none).map_err(Failure::Trouble)?;
-        let engine = self.stream.engine.clone();
-        let grants = self.stream.store.read(move |tx| Ok(engine.models(tx)?)).wait()?;
+        let grants = self.grants()?;
         let assigned = self.stream.assigned_exactly(&grants, Role::Executor, model).ok_or_else(none);
         let assigned = assigned.map_err(Failure::Trouble)?;
         let asking = self.stream.asking(&assigned).map_err(|error| Failure::Trouble(spending::failed(&error)))?;
@@ -158,6 +166,10 @@ impl Job {
     }
 
     fn begin_attempt(&mut self, step: usize, attempt: u32) -> Result<(), Failure> {
+        if attempt > 1 {
+            self.record.relabel(step, &format!("Work on it, attempt {attempt}"));
+            self.record.relabel(self.record.step_of_last_checks(), "Run the checks again");
+        }
         self.enter(step)?;
         let execution = self.record.view.execution.clone();
         let noting = self.stream.store.write_buffered(move |tx| {
@@ -186,7 +198,7 @@ impl Job {
                 Purpose::Work,
                 run.mandate.tools.clone(),
             );
-            let mut stop = self.stream.running().get(&run.execution).map(|running| running.stop.subscribe());
+            let mut stop = self.stream.running().get(&run.execution).map(Running::stops);
             let left = run.deadline.since(self.stream.clock.now());
             tokio::runtime::Handle::current().block_on(async {
                 let stopped = async {
@@ -255,15 +267,14 @@ impl Job {
     }
 
     /// What the model is told at the beginning of an attempt.
-    fn payload(&self, item: &WorkItem, progress: &Progress) -> Value {
+    fn payload(&self, item: &WorkItem, progress: &Progress, guidance: Option<&str>) -> Value {
         let d = item.definition();
         let checks: Vec<Value> =
             d.verify.iter().map(|check| json!({ "name": check.name, "run": check.run.words() })).collect();
         let directories: Vec<&str> = d.directories.iter().map(|directory| directory.path.as_str()).collect();
-        let red = if progress.attempts > 1 { self.record.after.as_slice() } else { &[] };
-        let failures: Vec<Value> = red.iter().filter(|result| !result.passed).take(FAILURES_MAX).map(failure).collect();
+        let failures = if progress.attempts > 1 { self.failures() } else { Vec::new() };
         json!({
-            "date": self.stream.clock.now().to_string().chars().take(10).collect::<String>(),
+            "date": date(self.stream.clock.now()),
             "briefing": d.body,
             "is_research": false,
             "directories": directories,
@@ -271,7 +282,7 @@ impl Job {
             "attempt": progress.attempts,
             "attempts_max": progress.attempts_max,
             "failures": failures,
-            "guidance": Value::Null,
+            "guidance": guidance,
         })
     }
 }
@@ -281,7 +292,7 @@ fn note_read(seen: &Mutex<Seen>, sight: Sight, text: &str) {
 }
 
 /// A red check as the next attempt hears of it: what it printed is from outside.
-fn failure(result: &CheckResult) -> Value {
+pub(super) fn failure(result: &CheckResult) -> Value {
     let output: String = result.output.chars().take(FAILURE_CHARS_MAX).collect();
     json!({
         "name": result.name,

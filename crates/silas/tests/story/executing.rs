@@ -497,3 +497,22 @@ fn a_plan_file_may_leave_the_work_to_a_model_and_waits_for_the_agreement() {
     line.card(CardKind::Done).unwrap();
     assert_eq!(world.server.asked().len(), 2);
 }
+
+#[test]
+fn whoever_is_stuck_is_given_advice_once_for_each_further_attempt() {
+    let world = World::new(Dialect::OpenAi, &[ASKING]);
+    let advice = json!({ "message": "Pass the zone to fromtimestamp.", "needs_approval": false, "plan_action": null });
+    let stuck = |n: u32| finish(&format!("Try {n} done nothing."));
+    let work = vec![stuck(1), stuck(2), stuck(3), Act::Says(advice.to_string()), shell(RIGHT), finish("Mended.")];
+    let mut line = world.planned("", work);
+    line.approve(CardKind::Plan).unwrap();
+    line.card(CardKind::Done).unwrap();
+    let asked = world.work_asked();
+    assert_eq!((asked.len(), world.server.faults()), (6, vec![]));
+    let told = asked[3]["messages"].to_string();
+    assert!(told.contains("stuck after 3 attempts") && told.contains("Try 3 done nothing"), "{told}");
+    let fourth = asked[4]["messages"].to_string();
+    assert!(fourth.contains("# Planner guidance") && fourth.contains("Pass the zone to fromtimestamp."), "{fourth}");
+    assert!(fourth.contains("Attempt 4 of 5") && !asked[2]["messages"].to_string().contains("guidance"));
+    world.silas.assert_ledger_holds();
+}

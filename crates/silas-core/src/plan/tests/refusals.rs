@@ -260,7 +260,7 @@ fn rules_of_the_item_point_at_their_line() {
         ),
         (
             "steps:\n  - run: make\n",
-            "line 2, column 1, `sandbox.directories`: expected at least one directory to work in, because there are steps",
+            "line 2, column 1, `sandbox.directories`: expected at least one directory to work in, because there are steps or an executor",
         ),
     ];
     for (lines, expected) in cases {

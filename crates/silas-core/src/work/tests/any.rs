@@ -4,6 +4,7 @@ use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
 use crate::exits::{Exits, Flow, Glob, Reading};
 use crate::host::HostGrant;
+use crate::mandate::Mandate;
 use crate::roots::Access;
 use crate::secret::SecretRef;
 use crate::toolchain::{Family, Toolchain};
@@ -212,6 +213,7 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
         if !steps.is_empty() {
             directories.push(Directory::unpinned("/work", Access::Write));
         }
+        let executor = (!steps.is_empty() && n_words % 4 == 0).then(Mandate::default);
         WorkItem::new(Definition {
             id,
             title,
@@ -229,7 +231,7 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             secrets,
             callback_port,
             commits: n_words % 2 == 0,
-            executor: None,
+            executor,
             restores: (n_words % 3 == 0).then(|| ExecutionId::parse("exec-earlier").unwrap()),
             toolchains,
             flows,

@@ -1,0 +1,103 @@
+//! A model that is stuck gets advice: the planner is told what was tried and why it failed, and says what to do
+//! differently. (RUNTIME §5.2.1 e, §19.5.3)
+//!
+//! Advice changes nothing that was approved: the plan, its checks and its limits stay. A plan that comes with it is not
+//! looked at.
+
+use super::executing::failure;
+use super::job::{Failure, Job};
+use super::moves::Progress;
+use super::{Running, Stop};
+use crate::spending::Purse;
+use crate::turn::date;
+use serde_json::{Value, json};
+use silas_agents::{Minds, Outcome};
+use silas_core::boundary::{self, Call, Policy};
+use silas_core::model::{ModelGrant, Role};
+use silas_core::taint::Source;
+use silas_core::work::WorkItem;
+use std::time::Duration;
+
+/// How long advice may take.
+const ADVICE_TIME_MAX: Duration = Duration::from_secs(90);
+/// Red checks that are told of.
+const FAILURES_MAX: usize = 5;
+/// The value of `on_stuck` that asks for this.
+const CONSULT: &str = "consult_planner";
+
+impl Job {
+    pub(super) fn may_consult(&self, item: &WorkItem, so_far: u32) -> Result<bool, Failure> {
+        let d = item.definition();
+        if d.on_stuck != CONSULT || so_far >= d.budget.max_planner_calls {
+            return Ok(false);
+        }
+        let grants = self.grants()?;
+        let planner = self.stream.assigned(&grants, Role::Planner);
+        Ok(planner.is_some_and(|planner| planner.is_agreed && self.stream.has_key(&planner.key)))
+    }
+
+    /// The checks that are red, as a model may be told of them.
+    pub(super) fn failures(&self) -> Vec<Value> {
+        self.record.after.iter().filter(|result| !result.passed).take(FAILURES_MAX).map(failure).collect()
+    }
+
+    /// What the planner advises; nothing if it cannot be asked or says nothing that can be used.
+    pub(super) fn consult(&self, item: &WorkItem, progress: &Progress) -> Result<Option<String>, Failure> {
+        let grants = self.grants()?;
+        let Some(planner) = self.stream.assigned(&grants, Role::Planner) else { return Ok(None) };
+        let d = item.definition();
+        let directories: Vec<&str> = d.directories.iter().map(|directory| directory.path.as_str()).collect();
+        let said = self.record.said.as_ref().map_or("", |said| said.summary.as_str());
+        let reason = format!(
+            "Whoever works on this is stuck after {} attempts. Say in `message` what to do differently, in a few sentences; \
+             `plan_action` is null. Last said: {said}\nRed: {}",
+            progress.attempts,
+            json!(self.failures()),
+        );
+        let payload = json!({
+            "date": date(self.stream.clock.now()),
+            "directories": directories,
+            "history": [],
+            "wish": d.body,
+            "reason": reason,
+            "continuation_of": d.id.as_str(),
+            "has_executor": false,
+            "has_search": false,
+        });
+        let call = Call { asker: Source::Signed.taint(), role: Role::Planner, model: &planner.model, payload };
+        let policy = Policy {
+            allowed: std::slice::from_ref(&planner.model),
+            local_only: self.stream.options.models.local_only,
+            receipts: &grants,
+            has_key: &|| self.stream.has_key(&planner.key),
+        };
+        let (Ok(projected), Ok(asking)) = (boundary::admit(call, &policy), self.stream.asking(&planner)) else {
+            return Ok(None);
+        };
+        let purse = Purse::new(&self.stream, None, Role::Planner, &planner.model);
+        let mut stop = self.stream.running().get(&self.record.view.execution).map(Running::stops);
+        let answered = tokio::runtime::Handle::current().block_on(async {
+            let stopped = async {
+                match &mut stop {
+                    Some(stop) => drop(stop.wait_for(|stop| *stop != Stop::No).await),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stopped => Err(Failure::Stopped),
+                answered = tokio::time::timeout(ADVICE_TIME_MAX, Minds::plan(&asking, &projected, &purse)) => Ok(answered),
+            }
+        });
+        match answered? {
+            Ok(Ok(Outcome::Usable(response))) => Ok(Some(response.message)),
+            // Advice is a kindness: without it the next attempt is on its own.
+            Ok(Ok(Outcome::Unusable { .. }) | Err(_)) | Err(_) => Ok(None),
+        }
+    }
+
+    pub(super) fn grants(&self) -> Result<Vec<ModelGrant>, Failure> {
+        let engine = self.stream.engine.clone();
+        Ok(self.stream.store.read(move |tx| Ok(engine.models(tx)?)).wait()?)
+    }
+}
