@@ -83,6 +83,16 @@ impl World {
         (line, card)
     }
 
+    /// The proof holds elsewhere, and the ledger here.
+    fn assert_proved(&self) {
+        let file = self.silas.outside().join("proof.json");
+        let (code, text) = self.silas.command(&["work", "proof", "--out", file.to_str().unwrap()]);
+        assert_eq!(code, 0, "{text}");
+        let (code, text) = self.silas.command(&["verify", file.to_str().unwrap()]);
+        assert_eq!(code, 0, "{text}");
+        self.silas.assert_ledger_holds();
+    }
+
     /// What the executor was told last.
     fn last_heard(&self) -> String {
         self.server.asked().last().unwrap().body["messages"].to_string()
@@ -134,12 +144,7 @@ fn what_the_plan_does_not_name_waits_for_a_look() {
     assert!(line.decide(&card, Verdict::Approved).unwrap().0);
     line.card(CardKind::Done).unwrap();
     assert!(world.silas.tree().contains_key(Path::new("more/c.txt")));
-    let file = world.silas.outside().join("proof.json");
-    let (code, text) = world.silas.command(&["work", "proof", "--out", file.to_str().unwrap()]);
-    assert_eq!(code, 0, "{text}");
-    let (code, text) = world.silas.command(&["verify", file.to_str().unwrap()]);
-    assert_eq!(code, 0, "{text}");
-    world.silas.assert_ledger_holds();
+    world.assert_proved();
 }
 
 #[test]
@@ -183,7 +188,7 @@ fn a_search_that_was_not_named_asks_with_its_value_and_its_source() {
     assert_eq!(place(&mut line), "Applied");
     assert_eq!(world.search.queries_since(0), ["tide tables", "beacon 77"]);
     assert!(!line.decide(&card, Verdict::Approved).unwrap().0, "once is once");
-    world.silas.assert_ledger_holds();
+    world.assert_proved();
 }
 
 #[test]
