@@ -59,12 +59,15 @@ fn everything_has_its_default() {
                 proxy_key: None,
                 planner: None,
                 planner_key: None,
+                executor: None,
+                executor_key: None,
                 local_only: false,
                 daily_cap_cents: 200,
                 monthly_cap_cents: 2000,
                 turn_budget_tokens: 100_000,
                 timeout_seconds: 90,
             },
+            search: Searching { url: None, domains: None, results_max: 8 },
             limits: Limits {
                 llm_calls_per_minute_per_scope: 30,
                 ws_messages_per_minute_per_scope: 60,
@@ -88,7 +91,8 @@ fn the_file_in_the_repository_is_the_reference() {
         let written = matches!(origin, Origin::File { .. });
         let is_null = ["data_dir", "channels.web.auth_token", "channels.web.tls.name"].contains(&key)
             || ["channels.web.tls.certificate", "channels.web.tls.key"].contains(&key)
-            || ["models.proxy", "models.proxy_key", "models.planner", "models.planner_key"].contains(&key);
+            || ["models.proxy", "models.proxy_key", "models.planner", "models.planner_key"].contains(&key)
+            || ["models.executor", "models.executor_key", "search.url", "search.domains"].contains(&key);
         assert_eq!(written, !is_null, "{key}: {origin}, and null is the default of few");
     }
 }
@@ -324,4 +328,23 @@ fn models_are_named_and_their_keys_are_only_pointed_at() {
     assert!(said.contains("models.proxy_key") && !said.contains("live-0123"), "{said}");
     let said = problem("  models:\n    proxy: \"compatible:m@http://far.example/v1\"\n", &[]);
     assert!(said.contains("unencrypted"), "{said}");
+}
+
+#[test]
+fn a_search_server_is_asked_encrypted_or_on_this_machine() {
+    let load = |url: &str, domains: &str| {
+        let env = [("SILAS__SEARCH__URL", url), ("SILAS__SEARCH__DOMAINS", domains)];
+        Config::load(None, env.into_iter().map(|(name, value)| (name.into(), value.into())))
+    };
+    assert!(load("https://search.example/search", "docs.rs,python.org").is_ok());
+    assert!(load("http://127.0.0.1:8888/search", "docs.rs").is_ok());
+    for (url, domains) in [
+        ("http://search.example/search", "docs.rs"),
+        ("https://me:secret@search.example/search", "docs.rs"),
+        ("https://search.example/search?q=", "docs.rs"),
+        ("https://search.example/search", "https://docs.rs"),
+        ("https://search.example/search", "Docs.rs"),
+    ] {
+        assert!(load(url, domains).is_err(), "{url} {domains}");
+    }
 }
