@@ -53,8 +53,6 @@ fn everything_has_its_default() {
                 layered_copies: true,
             },
             models: Models {
-                executor: None,
-                executor_key: Default::default(),
                 proxy: None,
                 proxy_key: None,
                 planner: None,
