@@ -22,6 +22,7 @@
  * @typedef {{ type: 'models' }} ModelsQuestion
  * @typedef {{ type: 'model_add', grant: ModelGrant }} ModelAdd
  * @typedef {{ type: 'model_check', role: Role }} ModelCheck
+ * @typedef {{ type: 'model_choose', request_id: string, model: string, key: KeyWanted }} ModelChoose
  * @typedef {{ type: 'verify' }} Verify
  * @typedef {{ type: 'tasks' }} TasksQuestion
  * @typedef {{ type: 'cards', from: number }} CardsQuestion
@@ -32,7 +33,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | WorkListQuestion | Stop | Interrupt | ModelsQuestion | ModelAdd | ModelCheck | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | WorkListQuestion | Stop | Interrupt | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -65,6 +66,7 @@
  * @typedef {{ kind: 'session', challenge: string, installation: string, key: string }} SessionProof
  * @typedef {{ key: string, timestamp: string, nonce: string, signature: Signature, token: string | null }} Credentials
  * @typedef {{ kind: 'read', path: string, installation: string, key: string, timestamp: string, nonce: string }} ReadProof
+ * @typedef {{ kind: 'write', method: string, path: string, body: string, installation: string, key: string, timestamp: string, nonce: string }} WriteProof
  * @typedef {{ installation: string, epoch: number, house_rules: HouseRules | null }} PairingScreen
  * @typedef {{ face: Face, offer: Offer, payload: string }} HouseRules
  * @typedef {{ public: string, name: string, proof: string, house_rules: Token | null, replaces: Withdrawal | null }} PairRequest
@@ -73,10 +75,10 @@
 
 /**
  * What the runtime shows.
- * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], activity: ActivityView, grants: GrantView[], devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], n_durable_commits: number }} Snapshot
+ * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], activity: ActivityView, grants: GrantView[], devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, n_durable_commits: number }} Snapshot
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
- * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], devices: DeviceView[] }} ActivityUpdate
+ * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], devices: DeviceView[], no_model: string | null }} ActivityUpdate
  * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
  * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | DraftUpdate} Update
  * @typedef {{ reply: string, text: string }} DraftView
@@ -116,15 +118,24 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'house_rules' | 'root' | 'model' | 'budget' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'conflict'} CardKind
- * @typedef {'approve' | 'rehearse' | 'decline' | 'change' | 'proof' | 'dismiss'} Press
+ * @typedef {'pairing' | 'house_rules' | 'root' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'conflict'} CardKind
+ * @typedef {'approve' | 'rehearse' | 'decline' | 'change' | 'proof' | 'dismiss' | 'store' | 'choose'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
  * @typedef {{ title: string, lines: string[] }} Detail
  * @typedef {{ outcome: Outcome, claim: string, caveats: string[], before: CheckResult[], after: CheckResult[] }} EvidenceBlock
  * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, rationale: string, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
  * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
- * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null }} Card
+ * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, input?: Input, test_call?: boolean }} Card
+ * @typedef {({ type: 'secret' } & SecureInput) | ({ type: 'model' } & ModelChoice)} Input
+ * @typedef {{ ref_id: string, label: string, input_hint: string | null, guidance: Guidance, wanted_by: WantedBy, expires_at: string }} SecureInput
+ * @typedef {{ instructions: string, help_url: string | null }} Guidance
+ * @typedef {{ type: 'plan', name: string } | { type: 'model', model: string, then: ModelGrant | null }} WantedBy
+ * @typedef {{ choices: ModelOption[], expires_at: string }} ModelChoice
+ * @typedef {{ provider: Provider, title: string, note: string, model: string, takes_url: boolean, key: KeyState, facts: Fact[] }} ModelOption
+ * @typedef {'openrouter' | 'openai' | 'anthropic' | 'ollama' | 'compatible'} Provider
+ * @typedef {'none' | 'needed' | 'kept'} KeyState
+ * @typedef {'none' | 'kept' | 'new'} KeyWanted
  */
 
 /**

@@ -15,30 +15,36 @@ import { Badge, CardWhen, RISKS } from './risk.js';
 /** The head of a card at 375 px and ordinary text; what does not fit moves into the details, nothing is cut. */
 const BODY_PX_MAX = 300;
 
-/** @param {{ card: Card, asked: string[], focus: boolean }} props `asked`: what the owner said, to tell their words from computed ones. */
-export function CardView({ card, asked, focus }) {
+/**
+ * @param {{ card: Card, asked: string[], focus: boolean, facts?: import('../protocol.js').Fact[], children?: unknown }} props
+ *   `asked`: what the owner said, to tell their words from computed ones. `facts`: those of what is chosen, instead of the
+ *   card's own. `children`: what is entered on the card.
+ */
+export function CardView({ card, asked, focus, facts = card.face.facts, children }) {
   const { face } = card;
   const body = useRef(/** @type {HTMLElement | null} */ (null));
   const title = useRef(/** @type {HTMLElement | null} */ (null));
-  const level = useFit(body, card);
+  const level = useFit(body, card, facts);
   const parked = card.state === 'parked';
 
   useEffect(() => {
     if (focus) title.current?.focus({ preventScroll: true });
   }, [card.id]);
 
-  const moves = parked ? [] : movesOf(face).slice(0, level);
+  const moves = parked ? [] : movesOf(face, facts).slice(0, level);
   const n_moved = moves.filter((move) => move === 'fact').length;
-  const shown = parked ? [] : face.facts.slice(0, face.facts.length - n_moved);
-  const moved = parked ? face.facts : face.facts.slice(face.facts.length - n_moved);
+  const shown = parked ? [] : facts.slice(0, facts.length - n_moved);
+  const moved = parked ? facts : facts.slice(facts.length - n_moved);
   const owners = ownersWords(face.rationale, asked);
   const isResult = face.evidence !== null || face.kind === 'done' || face.kind === 'report';
   // A result is about evidence, so there the owner's words are one line among the facts; all of them are in the details.
   const inFacts = !parked && owners !== null && isResult && !moves.includes('rationale');
-  const inDetails = parked || isResult || moves.includes('rationale');
+  // A report without evidence and not about the owner's words has nothing else to say than this.
+  const isAllThereIs = face.kind === 'report' && face.evidence === null && owners === null;
+  const inDetails = parked || (isResult && !isAllThereIs) || moves.includes('rationale');
   const rationale = face.rationale && html`<${Rationale} text=${face.rationale} owners=${owners} oneLine=${moves.includes('line') && !inDetails} />`;
   const risky = face.risk === 'high' || face.risk === 'irreversible';
-  const listedBelow = face.facts.some(({ text }) => text.includes('listed below'));
+  const listedBelow = facts.some(({ text }) => text.includes('listed below'));
   const ids = { title: `${card.id}-intent`, about: `${card.id}-about` };
 
   return html`<article class="card" aria-labelledby=${ids.title} aria-describedby=${ids.about}>
@@ -54,6 +60,7 @@ export function CardView({ card, asked, focus }) {
           ${shown.map(({ label, text }) => html`<div key=${label}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
       </div>
       ${!inDetails && rationale}
+      ${!parked && children}
       ${hasFiles(face) && !moves.includes('files') && html`<${FileList} diffs=${face.diffs} />`}
     </div>
     ${(hasDetails(card, moved) || (inDetails && rationale)) && html`<${Details} card=${card} moved=${moved} startsOpen=${!parked && (risky || listedBelow || n_moved > 0)}>${inDetails && rationale}<//>`}
@@ -82,15 +89,15 @@ const hasFiles = ({ kind, diffs }) => kind === 'done' && diffs.length > 0;
 /**
  * What gives way when the body is too high, in this order: the list of files, whose changes are in the details anyway;
  * the rationale, to one line and then into the details; the last facts, all but one.
- * @param {import('../protocol.js').Face} face
+ * @param {import('../protocol.js').Face} face @param {import('../protocol.js').Fact[]} facts
  * @returns {('files' | 'line' | 'rationale' | 'fact')[]}
  */
-function movesOf(face) {
-  return [...(hasFiles(face) ? /** @type {const} */ (['files']) : []), ...(face.rationale ? /** @type {const} */ (['line', 'rationale']) : []), ...face.facts.slice(1).map(() => /** @type {const} */ ('fact'))];
+function movesOf(face, facts) {
+  return [...(hasFiles(face) ? /** @type {const} */ (['files']) : []), ...(face.rationale ? /** @type {const} */ (['line', 'rationale']) : []), ...facts.slice(1).map(() => /** @type {const} */ ('fact'))];
 }
 
-/** How much has to move so that the body fits; measured after layout. @param {{ current: HTMLElement | null }} body @param {Card} card */
-function useFit(body, card) {
+/** How much has to move so that the body fits; measured after layout. @param {{ current: HTMLElement | null }} body @param {Card} card @param {import('../protocol.js').Fact[]} facts */
+function useFit(body, card, facts) {
   const [fit, setFit] = useState({ key: '', level: 0 });
   const key = `${card.id} ${card.offer?.nonce ?? ''} ${card.state}`;
   const level = fit.key === key ? fit.level : 0;
@@ -98,7 +105,7 @@ function useFit(body, card) {
     // With larger text or a narrower page the card simply grows.
     const ordinary = innerWidth >= 375 && parseFloat(getComputedStyle(document.documentElement).fontSize) <= 16;
     const tooHigh = (body.current?.offsetHeight ?? 0) > BODY_PX_MAX;
-    const more = card.state === 'open' && level < movesOf(card.face).length;
+    const more = card.state === 'open' && level < movesOf(card.face, facts).length;
     if (ordinary && tooHigh && more) setFit({ key, level: level + 1 });
   }, [key, level]);
   return level;

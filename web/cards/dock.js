@@ -10,6 +10,7 @@ import { go } from '../lib/router.js';
 import { DIFFERS, decide, handle } from '../lib/session.js';
 import { set } from '../lib/store.js';
 import { strict } from '../lib/text.js';
+import { formOf } from './secure-input.js';
 import { Slide } from './slide.js';
 import { Undo, useUndoLeft } from './undo.js';
 
@@ -72,6 +73,11 @@ export function Dock({ card, decision, linked, installation }) {
     if (event.repeat && event.key === 'Enter') event.preventDefault();
     if (event.key === 'Escape' && stage !== 'ask') enter('ask');
   };
+  // What is entered is sent by the form that it was entered in; the button only stands here.
+  const form = first && (first.press === 'store' || first.press === 'choose') ? formOf(card) : undefined;
+  const onForm = (/** @type {Event} */ event) => {
+    if (off || tooSoon()) event.preventDefault();
+  };
   const label = (/** @type {{ press: string, label: string }} */ cta) => (busy && decision.press === cta.press ? doing(cta) : strict(cta.label));
 
   return html`<footer class="dock" aria-label="Decision" onKeyDown=${onKey}>
@@ -83,7 +89,7 @@ export function Dock({ card, decision, linked, installation }) {
     ${first && stage === 'slide' && html`<${Slide} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
     ${first && stage === 'ask' && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
       ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} disabled=${off} onClick=${onFirst} />`
-      : html`<button type="button" class=${`button ${first.press === 'approve' || first.press === 'renew' ? 'filled' : 'outlined'}`} disabled=${off || steps === 'terminal'} onClick=${onFirst}>
+      : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || first.press === 'approve' || first.press === 'renew' ? 'filled' : 'outlined'}`} disabled=${off || steps === 'terminal'} onClick=${form ? onForm : onFirst}>
           ${steps === 'slide' && html`<${Icon} name="high" size=${16} />`}${label(first)}
         </button>`)}
     ${steps === 'terminal' && html`<p class="dock-note">This cannot be undone, so it is decided in the terminal.</p>`}
@@ -117,7 +123,7 @@ const NO_PROOF = { code: 'no_proof', message: 'The proof of this card was not fo
 
 /** Asking again makes a fresh offer; dropping leaves everything as it is. @param {Card} card */
 function parkedButtons(card) {
-  const decline = card.face.ctas.find((cta) => cta.press === 'decline');
+  const decline = card.face.ctas.find((cta) => cta.press === 'decline' || (card.input && cta.press === 'dismiss'));
   return [
     { press: 'renew', label: 'Ask me again', consequence: '', act: () => handle(card, 'renew') },
     { press: 'dismiss', label: decline?.label ?? 'Drop it', consequence: '', act: () => handle(card, 'dismiss') },
@@ -152,6 +158,8 @@ function doing({ press: pressed, label }) {
   if (pressed === 'change') return 'Asking for a change';
   if (pressed === 'rehearse') return 'Doing it, to show you';
   if (pressed === 'dismiss') return 'Putting away';
+  if (pressed === 'store') return 'Saving to vault';
+  if (pressed === 'choose') return 'Going on';
   const [clause] = label.split(',');
   const [verb, ...objects] = clause.split(' ');
   const short = /^[^aeiou]*[aeiou][^aeiouwxy]$/i.test(verb);

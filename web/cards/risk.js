@@ -29,6 +29,8 @@ export function Badge({ card }) {
   const { face, state } = card;
   if (state === 'parked') return html`<span class="badge badge-low"><${Icon} name="activity" size=${16} />Parked</span>`;
   if ((face.kind === 'done' || face.kind === 'report') && face.evidence) return html`<${OutcomeBadge} outcome=${face.evidence.outcome} />`;
+  if (face.kind === 'secure_input') return html`<span class="badge badge-low"><${Icon} name="lock" size=${16} />Secure input</span>`;
+  if (face.kind === 'model_choice') return html`<span class="badge badge-low"><${Icon} name="prompt" size=${16} />Set up</span>`;
   if (!face.risk) return html`<span class="badge badge-low">For your information</span>`;
   return html`<span class=${`badge badge-${face.risk}`}><${Icon} name=${face.risk} size=${12} />${RISKS[face.risk].word}</span>`;
 }
@@ -41,6 +43,6 @@ export function OutcomeBadge({ outcome }) {
 
 /** The words at the top right of a card. @param {{ card: import('../protocol.js').Card }} props */
 export function CardWhen({ card }) {
-  const text = card.state === 'parked' ? `Since ${clock(card.offer?.expires_at ?? card.created_at)}` : card.face.state;
+  const text = card.state === 'parked' ? `Since ${clock(card.offer?.expires_at ?? card.input?.expires_at ?? card.created_at)}` : card.face.state;
   return html`<span class="card-state">${text}</span>`;
 }

@@ -57,7 +57,7 @@ async function receive(message) {
     case 'draft': return set({ answering: message.draft });
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
     case 'activity': {
-      set({ activity: message.activity, grants: message.grants, devices: message.devices });
+      set({ activity: message.activity, grants: message.grants, devices: message.devices, no_model: message.no_model });
       return witness.see(message.activity, askLedger);
     }
     case 'ledger': return witness.read(message.part, askLedger);
@@ -113,7 +113,8 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     answering: null,
     loaded: true,
     decisions: {},
-    holding: null,
+    // Whoever is typing into a card goes on typing into it.
+    holding: snapshot.cards.some(({ id, input }) => id === state.holding && input) ? state.holding : null,
     problem: null,
     outbox: waiting,
     link: { status: 'open', retryAt: 0, lastSeen: Date.now() },
@@ -141,7 +142,7 @@ function receiveCards({ cards, n_more_cards }) {
 /** Whether a card asks something else than it did, as after "Ask me again". @param {Card} card */
 function isNew(card) {
   const before = state.cards.find(({ id }) => id === card.id);
-  return before?.offer?.nonce !== card.offer?.nonce || before?.state !== card.state;
+  return before?.offer?.nonce !== card.offer?.nonce || before?.input?.expires_at !== card.input?.expires_at || before?.state !== card.state;
 }
 
 /** @param {import('../protocol.js').Decided} answer */
@@ -164,8 +165,8 @@ function refused(error) {
   set({ problem: error, outbox: outbox.refused(state.outbox), decisions: Object.fromEntries(decisions) });
 }
 
-/** @param {Card} card @param {string} press @param {'signing' | 'sent' | 'failed'} phase @param {string} [message] */
-function mark(card, press, phase, message = '') {
+/** How far an answer has come. @param {Card} card @param {string} press @param {import('./store.js').Decision['phase']} phase @param {string} [message] */
+export function mark(card, press, phase, message = '') {
   set({ decisions: { ...state.decisions, [card.id]: { phase, press, message } } });
 }
 
@@ -189,6 +190,13 @@ export async function decide(card, press) {
 export function handle(card, type) {
   const sent = socket?.send({ type, request_id: card.id });
   mark(card, type, sent ? 'sent' : 'failed', sent ? '' : LOST);
+}
+
+/** Says which model; the next card asks for its key or for the agreement. @param {Card} card @param {string} model @param {import('../protocol.js').KeyWanted} key */
+export function choose(card, model, key) {
+  if (['sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
+  const sent = socket?.send({ type: 'model_choose', request_id: card.id, model, key });
+  mark(card, 'choose', sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
 
 /** @param {number} after */

@@ -30,6 +30,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {string} key The key of this browser.
  * @property {string | null} revoking The grant or device whose end was asked for and not yet answered.
  * @property {string[]} understood
+ * @property {string | null} no_model What is answered to an open question while no model is set up.
  * @property {Record<string, Decision>} decisions What was pressed, by card, until the card leaves.
  * @property {string | null} holding The card somebody is in the middle of deciding; it stays active meanwhile.
  * @property {Record<string, import('../protocol.js').ProofView>} proofs
@@ -63,6 +64,7 @@ export let state = {
   key: '',
   revoking: null,
   understood: [],
+  no_model: null,
   decisions: {},
   holding: null,
   proofs: {},

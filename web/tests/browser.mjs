@@ -36,7 +36,7 @@ export const sideways = (page) => page.evaluate(() => {
 
 /** Controls that can be tapped and are smaller than 44 × 44, with their size. */
 export const smallTargets = (page) => page.evaluate(() => {
-  const controls = [...document.querySelectorAll('button, a[href], textarea, summary, [role=slider]')].filter((e) => e.checkVisibility());
+  const controls = [...document.querySelectorAll('button, a[href], textarea, summary, [role=slider], input:not([type=checkbox], .hidden), label:has(input)')].filter((e) => e.checkVisibility());
   return controls.flatMap((e) => {
     const { width, height } = e.getBoundingClientRect();
     const grown = getComputedStyle(e, '::after');

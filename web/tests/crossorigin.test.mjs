@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
-import { launch } from './browser.mjs';
+import { launch, settle } from './browser.mjs';
 import { startSilas } from './real-server.mjs';
 
 const silas = await startSilas();
@@ -108,6 +108,50 @@ test('it can read nothing, not even with the owner\'s page open beside it', asyn
   }), `${origin}/protocol.js`);
   // Ports of one machine are the same site to a browser; what is loaded is the public script, and says nothing of the owner.
   assert.ok(['loaded', 'refused'].includes(loaded));
+});
+
+/** The header with which the owner's own page would give this secret: what a page from elsewhere could at best have stolen. */
+const signedGift = (path, body) => owner.evaluate(async ([path, body]) => {
+  const { devices, sign } = await import('/lib/keys.js');
+  const { base64url, sha256, utf8 } = await import('/lib/bytes.js');
+  const { timestamp } = await import('/lib/time.js');
+  const [device] = await devices();
+  const claim = { key: device.key, timestamp: timestamp(), nonce: `n-${crypto.randomUUID()}` };
+  const signature = await sign(device, { kind: 'write', method: 'POST', path, body: await sha256(body), installation: device.installation, ...claim });
+  return `Silas ${base64url(utf8(JSON.stringify({ ...claim, signature })))}`;
+}, [path, body]);
+
+test('it cannot give the secret that a card asks for, not even with a signature of the owner\'s', async () => {
+  // Silas really waits for one: the key of a provider.
+  await owner.getByRole('button', { name: 'Add a model' }).click();
+  await owner.getByRole('heading', { name: 'Choose who answers open questions' }).waitFor();
+  await settle(owner);
+  await owner.getByRole('button', { name: 'Go on with this one' }).click();
+  await owner.getByRole('heading', { name: 'Paste the key for openrouter.ai' }).waitFor();
+  const before = await narrative();
+  const [path, body] = ['/secrets/openrouter', '{"value":"stolen"}'];
+  const rebound = await browser.newPage();
+  await rebound.route(`http://rebound.example:${port}/start`, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }));
+  await rebound.goto(`http://rebound.example:${port}/start`);
+  for (const mode of ['cors', 'no-cors']) {
+    const authorization = await signedGift(path, body);
+    const got = await attempt(stranger, origin + path, { method: 'POST', mode, headers: { 'content-type': 'application/json', authorization }, body });
+    assert.ok(got.type === 'refused' || got.type === 'opaque', JSON.stringify(got));
+    // A page under a bent name is of one origin with what it asks, and gets past the browser; not past the door.
+    assert.equal((await attempt(rebound, path, { method: 'POST', headers: { authorization: await signedGift(path, body) }, body })).status, 421);
+  }
+  await rebound.close();
+  assert.deepEqual(await narrative(), before);
+  // A browser that is not paired gets no further, though its origin is right.
+  const nobody = await browser.newContext();
+  const page = await nobody.newPage();
+  await page.goto(`${origin}/`);
+  assert.equal((await attempt(page, path, { method: 'POST', body })).status, 401);
+  await nobody.close();
+  assert.deepEqual(await narrative(), before);
+  // The same signature from the owner's own page is taken: nothing else stood in the way.
+  const taken = await attempt(owner, path, { method: 'POST', headers: { authorization: await signedGift(path, body) }, body });
+  assert.deepEqual([taken.status, taken.text], [200, '{"stored":true}']);
 });
 
 test('it can post nothing: no pairing, no secret, no approval', async () => {

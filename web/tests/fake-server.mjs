@@ -27,13 +27,14 @@ function holds(key, body, signature) {
 export async function startFake({ port = 0 } = {}) {
   const devices = new Map();
   const received = [];
-  const fake = { shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null, links: [], proof: {}, measures: [{ name: 'Time to decide', value: '5 s', target: '2 to 15 s', note: '' }, { name: 'Declined', value: '0 of 21, 0 %', target: '5 to 15 %', note: 'So few that they may not be read.' }] };
+  const fake = { given: [], refuseSecret: null, hold: null, frames: [], shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null, links: [], proof: {}, measures: [{ name: 'Time to decide', value: '5 s', target: '2 to 15 s', note: '' }, { name: 'Declined', value: '0 of 21, 0 %', target: '5 to 15 %', note: 'So few that they may not be read.' }] };
 
   const http = createServer(async (request, response) => {
     response.setHeader('content-security-policy', POLICY);
     const { pathname } = new URL(request.url, 'http://localhost');
     if (pathname === '/pair' && request.method === 'GET') return json(response, 200, { installation: INSTALLATION, epoch: 3, house_rules: fake.rules });
     if (pathname === '/pair') return pair(request, response);
+    if (pathname.startsWith('/secrets/')) return secret(request, response);
     try {
       const file = join(WEB, normalize(pathname === '/' ? '/index.html' : pathname));
       const bytes = await readFile(file);
@@ -45,6 +46,21 @@ export async function startFake({ port = 0 } = {}) {
   });
 
   const json = (response, status, body) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+
+  /** Takes a secret as the real one does: a signature of a device over exactly this body; then the card is answered. */
+  async function secret(request, response) {
+    let body = '';
+    for await (const part of request) body += part;
+    const { key, timestamp, nonce, signature } = JSON.parse(Buffer.from(request.headers.authorization.replace(/^Silas /, ''), 'base64url'));
+    const proof = { kind: 'write', method: request.method, path: request.url, body: sha256(body), installation: INSTALLATION, key, timestamp, nonce };
+    const known = devices.get(key);
+    if (!known || !holds(known.public, proof, signature)) return json(response, 401, { code: 'E_CHANNEL_AUTH', message: 'Not signed.', todo: '' });
+    fake.given.push([request.url, JSON.parse(body).value]);
+    if (fake.refuseSecret) return json(response, fake.refuseSecret.status, fake.refuseSecret.body);
+    if (fake.hold) await fake.hold;
+    json(response, 200, { stored: true });
+    return fake.cards(fake.shown.cards.filter(({ input }) => `/secrets/${encodeURIComponent(input?.ref_id)}` !== request.url));
+  }
 
   async function pair(request, response) {
     let text = '';
@@ -74,6 +90,7 @@ export async function startFake({ port = 0 } = {}) {
     send({ type: 'challenge', challenge, installation: INSTALLATION });
     ws.on('close', () => fake.sockets.delete(ws));
     ws.on('message', (data) => {
+      fake.frames.push(String(data));
       const message = JSON.parse(data);
       if (!device) {
         const known = devices.get(message.key);
@@ -87,7 +104,7 @@ export async function startFake({ port = 0 } = {}) {
       if (fake.silent) return undefined;
       if (message.type === 'message') return said(message.message, device, send);
       if (message.type === 'approval_response') return decided(message, device, send);
-      if (message.type === 'renew' || message.type === 'dismiss') return send({ type: 'decided', request_id: message.request_id, recorded: true, message: 'Recorded.' });
+      if (message.type === 'renew' || message.type === 'dismiss' || message.type === 'model_choose') return send({ type: 'decided', request_id: message.request_id, recorded: true, message: 'Recorded.' });
       if (message.type === 'ledger') return send({ type: 'ledger', part: { after: message.after, links: fake.links.filter(({ seq }) => seq > message.after), head: fake.shown.activity.head } });
       if (message.type === 'measures') return send({ type: 'measures', measures: fake.measures });
       if (message.type === 'withdraw') return withdrawn(message.withdrawal, device, send);

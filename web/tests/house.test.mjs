@@ -73,14 +73,15 @@ test('protocol.js names what the Rust types name, in their order', () => {
   assert.deepEqual(tags('Update'), rust(view, 'Update').map(snake));
   const core = (name) => text(join(CRATES, `silas-core/src/${name}.rs`));
   const pairs = [
-    [protocol, ['SessionProof', 'Credentials', 'ReadProof', 'PairingScreen', 'HouseRules', 'PairRequest']],
+    [protocol, ['SessionProof', 'Credentials', 'ReadProof', 'WriteProof', 'PairingScreen', 'HouseRules', 'PairRequest']],
     [view, ['Snapshot', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'Icon', 'GrantView', 'Uses', 'DeviceView', 'ProofView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView', 'WorkItemView', 'DraftView', 'ModelView', 'ModelsView', 'Spent']],
     [core('execution'), ['ExecutionState']],
     [text(join(CRATES, 'silas-runtime/src/listeners.rs')), ['Resume']],
     [core('checkpoint'), ['Head']],
     [core('chain'), ['Link']],
     [core('card'), ['Risk', 'CardKind', 'Press', 'Cta', 'Fact', 'Detail', 'EvidenceBlock', 'Face', 'CardState', 'Card']],
-    [core('model'), ['Role', 'ModelGrant']],
+    [core('input'), ['SecureInput', 'Guidance', 'ModelChoice', 'ModelOption', 'KeyState', 'KeyWanted']],
+    [core('model'), ['Provider', 'Role', 'ModelGrant']],
     [core('model/price'), ['Price']],
     [core('token'), ['Kind', 'Verdict', 'Offer', 'TokenBody', 'Token']],
     [core('signature'), ['Signature']],

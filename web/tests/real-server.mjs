@@ -11,7 +11,8 @@ const BINARY = process.env.SILAS_BINARY ?? fileURLToPath(new URL('../../target/d
 const PATIENCE_MS = 60_000;
 
 /** Starts the server and reads the address that it prints. */
-export async function startSilas() {
+/** @param {Record<string, string>} [settings] */
+export async function startSilas(settings = {}) {
   const place = mkdtempSync(join(tmpdir(), 'silas-story-'));
   const repo = join(place, 'tidepool');
   mkdirSync(join(repo, 'tides'), { recursive: true });
@@ -21,8 +22,14 @@ export async function startSilas() {
   const server = spawn(BINARY, ['start', '--port', '0', '--data-dir', join(place, 'data')], {
     cwd: '/',
     // The keyring of whoever runs the tests is not theirs.
-    env: { ...process.env, SILAS__KEYS__KEYRING: 'false' },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, SILAS__KEYS__KEYRING: 'false', ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  /** Everything that it printed. */
+  const log = [];
+  server.stderr.on('data', (chunk) => {
+    log.push(String(chunk));
+    process.stderr.write(chunk);
   });
   const url = await new Promise((resolve, reject) => {
     let printed = '';
@@ -30,6 +37,7 @@ export async function startSilas() {
     server.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${printed}`)));
     server.stdout.on('data', (chunk) => {
       printed += chunk;
+      log.push(String(chunk));
       const [address] = printed.match(/http:\/\/localhost:\d+\/#pair=\S+/) ?? [];
       if (address) {
         clearTimeout(late);
@@ -46,5 +54,7 @@ export async function startSilas() {
   });
   /** What `silas verify` says of a file, where there is no data of this Silas. */
   const verify = (file) => execFileSync(BINARY, ['verify', file], { cwd: place, env: { HOME: place }, encoding: 'utf8' });
-  return { url, repo, stop, verify };
+  /** A command in the terminal, and what it prints. */
+  const command = (...args) => execFileSync(BINARY, ['--data-dir', join(place, 'data'), ...args], { cwd: place, encoding: 'utf8', input: '' });
+  return { url, repo, stop, verify, place, log, command, pid: server.pid };
 }

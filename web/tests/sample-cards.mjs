@@ -91,6 +91,40 @@ export function modelCard(options) {
   return card('model', face, payload, options);
 }
 
+/** A card that wants something entered: nothing to sign, and a time after which nothing is taken. */
+function inputCard(face, input, options = {}) {
+  const made = card(null, face, null, options);
+  return { ...made, input: { ...input, expires_at: at(Date.parse(made.created_at) + 300_000) } };
+}
+
+export function secretCard(options = {}) {
+  const face = { ...blank, kind: 'secure_input', state: 'No decision', intent: 'Paste the key for openrouter.ai',
+    rationale: 'Straight into this machine\'s vault. No model sees it, no log keeps it.', details_title: 'How to make one',
+    details: [{ title: 'Where it comes from', lines: ['Sign in at the address below', 'Make a new key', 'Copy it and paste it here'] }, { title: 'Where it goes', lines: ['Sealed, into the vault of this machine, under the name openrouter'] }],
+    ctas: [{ press: 'store', label: 'Save to vault', consequence: '' }, { press: 'dismiss', label: 'Skip for now', consequence: '' }], ...options.face };
+  return inputCard(face, { type: 'secret', ref_id: 'openrouter', label: 'Key', input_hint: 'sk-or-', guidance: { instructions: '', help_url: null }, wanted_by: { type: 'plan', name: 'tidepool' }, ...options.input }, options);
+}
+
+/** Every text as long as the server makes it. */
+export const longestSecretCard = (options) => secretCard({
+  ...options,
+  face: { intent: 'Paste the secret some-very-long-name-of-a-secret-of-80', rationale: 'A plan for some-very-long-named-project uses it. It goes straight into this machine\'s vault.' },
+  input: { ref_id: `s${'e'.repeat(79)}`, label: `Value of s${'e'.repeat(79)}`, input_hint: null },
+});
+
+export function choiceCard(options) {
+  const facts = (leaves, to) => [{ label: 'Leaves', text: leaves }, { label: 'Goes to', text: to }, { label: 'Stays', text: 'Files, keys, secrets, the log' }];
+  const choice = (provider, title, note, model, key, to, takes_url = false) => ({ provider, title, note, model, takes_url, key, facts: facts(to === 'This machine only' ? 'Nothing' : 'What you say in the Stream', to) });
+  const face = { ...blank, kind: 'model_choice', state: 'Step 1 of 3', intent: 'Choose who answers open questions', details_title: 'What comes next',
+    details: [{ title: '5 providers to choose from, then', lines: ['The key, if one is needed: straight into the vault', 'Your agreement to what is sent, and to whom'] }],
+    ctas: [{ press: 'choose', label: 'Go on with this one', consequence: '' }, { press: 'dismiss', label: 'Stay without', consequence: '' }] };
+  return inputCard(face, { type: 'model', choices: [
+    choice('openrouter', 'OpenRouter', 'Needs a key', 'anthropic/claude-haiku-4-5', 'needed', 'openrouter.ai'), choice('openai', 'OpenAI', 'Needs a key', 'gpt-5-mini', 'needed', 'api.openai.com'),
+    choice('anthropic', 'Anthropic', 'Key saved', 'claude-haiku-4-5', 'kept', 'api.anthropic.com'), choice('ollama', 'Ollama', 'Nothing leaves', 'llama3.2', 'none', 'This machine only'),
+    choice('compatible', 'Other address', 'You name it', '', 'needed', 'The address that you name', true),
+  ] }, options);
+}
+
 export function rehearsedCard(options = {}) {
   const { evidence = EVIDENCE, diffs = DIFFS } = options;
   const proved = evidence.outcome === 'proved';
@@ -216,10 +250,12 @@ export const PROOF = {
   ].map(([title, note]) => ({ title, note })),
 };
 
+export const NO_MODEL = 'That needs a model, and none is set up. Say `add a model`.';
+
 export function snapshot(change = {}) {
   return {
     installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, devices: DEVICES, epoch: 3,
-    understood: ['run `COMMAND` in `DIRECTORY` and check with `COMMAND`', 'what did you do?'], ...change,
+    understood: ['run `COMMAND` in `DIRECTORY` and check with `COMMAND`', 'what did you do?', 'add a model'], no_model: NO_MODEL, ...change,
   };
 }
 

@@ -65,6 +65,11 @@ const SCENES = {
   longest: ['review', { entries: ENTRIES, cards: [sample.longestCard(), sample.longestCard()] }],
   root: ['review', { cards: [sample.rootCard()] }],
   model: ['review', { cards: [sample.modelCard()] }],
+  secret: ['review', { cards: [sample.secretCard(), sample.planCard()] }],
+  'secret-longest': ['review', { cards: [sample.longestSecretCard()] }],
+  'secret-parked': ['review', { cards: [sample.secretCard({ state: 'parked' })] }],
+  choice: ['review', { cards: [sample.choiceCard(), sample.secretCard()] }],
+  'no-model': ['stream', { entries: [sample.entry('owner', 'what is the capital of France', 3000), sample.entry('silas', sample.NO_MODEL, 1000)] }],
   rehearsed: ['review', { entries: ENTRIES, cards: [sample.rehearsedCard(), sample.planCard(), sample.highCard()] }],
   unproven: ['review', { entries: ENTRIES, cards: [sample.rehearsedCard({ evidence: sample.UNPROVEN })] }],
   low: ['review', { entries: ENTRIES, cards: [sample.lowCard(), sample.planCard()] }],
@@ -119,7 +124,7 @@ for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 },
 
 test('the body of every card fits 300 px at 375 px, and nothing of it is lost', async (t) => {
   const page = await open(t, {}, { at: 'review' });
-  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.rehearsedCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard]) {
+  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.rehearsedCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard, sample.secretCard, sample.longestSecretCard, sample.choiceCard]) {
     const card = make();
     fake.cards([card]);
     await page.locator(`[id="${card.id}-intent"]`).waitFor();

@@ -39,6 +39,7 @@ impl Approved {
         launcher.seal(Seal {
             data_dir,
             anchor,
+            handovers: Vec::new(),
             undo_window_secs: 1,
             limits: CellLimits::default(),
             copies: Copies::default(),

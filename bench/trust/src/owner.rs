@@ -6,6 +6,8 @@ use silas_approval::{Approvable, Askable, Engine};
 use silas_core::card::{CardKind, Face};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::evidence::{Anchor, Evidence};
+use silas_core::handover::Handovers;
+use silas_core::server_keys::ServerKeys;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Token, Verdict};
 use silas_core::{ExecutionId, InstallationId, Random, Timestamp, canonical};
@@ -50,7 +52,12 @@ impl Owner {
     }
 
     pub(crate) fn keeper(&self) -> Keeper {
-        Keeper { root: public(&self.root), server: public(&self.root), installation: self.installation.clone() }
+        Keeper {
+            root: public(&self.root),
+            handovers: Handovers::default(),
+            servers: ServerKeys::only(public(&self.root)),
+            installation: self.installation.clone(),
+        }
     }
 
     /// A signature without our types around it.

@@ -26,6 +26,7 @@ pub(crate) fn launcher(data_dir: &Path, copies: Copies) -> Result<Launcher> {
     launcher.seal(Seal {
         data_dir: data_dir.to_owned(),
         anchor,
+        handovers: Vec::new(),
         undo_window_secs: 3600,
         limits,
         copies,

@@ -70,8 +70,8 @@ impl Minds {
     /// What is said where there is no model.
     pub fn without() -> String {
         let mut say = String::from(
-            "That needs a model, and none is set up. `silas model add` adds one; nothing is sent anywhere before you \
-             agree. Commands, checks and tasks work without one:",
+            "That needs a model, and none is set up. Say `add a model`, or use `silas model add`; nothing is sent \
+             anywhere before you agree. Commands, checks and tasks work without one:",
         );
         for sentence in UNDERSTOOD {
             say.push_str("\n• ");

@@ -18,6 +18,11 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_dir(path)
 }
 
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    sync_dir(to)
+}
+
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)?;
     sync_dir(path)

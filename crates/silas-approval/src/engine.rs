@@ -50,6 +50,8 @@ pub enum Refusal {
     TimeIsUp,
     #[error("the plan uses the secret {0}, and the vault is locked")]
     VaultLocked(String),
+    #[error("the plan uses the secret {0}, and the vault has none of that name")]
+    SecretMissing(String),
     #[error(transparent)]
     Evidence(#[from] evidence::Refusal),
 }

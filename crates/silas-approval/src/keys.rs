@@ -5,10 +5,12 @@
 //! material is an error; a new key is made only where there is none.
 
 mod files;
+mod hand_over;
 mod protect;
 mod rotate;
 
-pub(crate) use files::{load_or_make_plain, load_plain};
+pub(crate) use files::{load_or_make_plain, load_plain, make_plain};
+pub use hand_over::{Pending, Vouched, close, hand_over, is_pending, pending, put_in_place};
 pub use protect::{protect, protection};
 pub use rotate::rotate_terminal;
 
@@ -21,6 +23,7 @@ use files::{KeyFile, Seed};
 use serde::{Deserialize, Serialize};
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
+use silas_core::handover::{Handover, Handovers};
 use silas_core::key_service::{Ask, KeyReply, KeyRequest, Protection, SignBody};
 use silas_core::revocation::{RevocationBody, RevocationList};
 use silas_core::signature::{PublicKey, Signature};
@@ -44,6 +47,9 @@ struct InstallationFile {
     installation: InstallationId,
     root: PublicKey,
     terminal: Certificate,
+    /// By which earlier root keys handed over to this one, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    handovers: Vec<Handover>,
 }
 
 /// Why a request came to nothing.
@@ -128,6 +134,7 @@ fn init(ring: &mut Ring<'_>, at: Timestamp, terminal_name: &str, keyring: bool) 
     fs::set_permissions(keys, fs::Permissions::from_mode(0o700))?;
     if keys.join(CARD_FILE).exists() {
         rotate::settle(keys)?;
+        hand_over::drop_unused(keys)?;
         let known = read_installation(keys)?;
         return Ok(ready(known, false, protection(keys)?));
     }
@@ -145,7 +152,8 @@ fn init(ring: &mut Ring<'_>, at: Timestamp, terminal_name: &str, keyring: bool) 
     let installation = InstallationId::new(&OsRandom);
     let body = terminal_body(&terminal, &installation, terminal_name, at);
     let root_public = PublicKey::from_bytes(root.verifying_key().to_bytes());
-    let known = InstallationFile { installation, root: root_public, terminal: sign_certificate(&root, body)? };
+    let terminal = sign_certificate(&root, body)?;
+    let known = InstallationFile { installation, root: root_public, terminal, handovers: Vec::new() };
     let text = serde_json::to_string_pretty(&known)?;
     write_new(&keys.join(CARD_FILE), text.as_bytes())?;
     File::open(keys)?.sync_all()?;
@@ -179,7 +187,7 @@ fn terminal_body(key: &SigningKey, installation: &InstallationId, name: &str, is
 }
 
 fn ready(known: InstallationFile, is_new: bool, protection: Protection) -> KeyReply {
-    let InstallationFile { installation, root, terminal } = known;
+    let InstallationFile { installation, root, terminal, handovers: _ } = known;
     KeyReply::Ready { installation, root, terminal, is_new, protection }
 }
 
@@ -267,7 +275,8 @@ fn read_installation(keys: &Path) -> Result<InstallationFile, KeyTrouble> {
     let terminal = KeyFile::read(&keys.join(TERMINAL_FILE))?.public();
     let fits = root == known.root
         && terminal == known.terminal.body.public
-        && known.terminal.verifies(&known.root, &known.installation);
+        && known.terminal.verifies(&known.root, &known.installation)
+        && Handovers::checked(known.handovers.clone(), &known.root, &known.installation).is_ok();
     if fits { Ok(known) } else { refuse("the keys do not fit together. Restore keys/ from a backup.") }
 }
 

@@ -31,6 +31,18 @@ pub struct Lock {
     /// Opens with the right key only; shows that a key fits before it is used.
     check: String,
     key: Kept,
+    /// Counts the keys that were kept here, one after the other.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    number: u64,
+}
+
+fn first() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_first(number: &u64) -> bool {
+    *number == first()
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -90,7 +102,15 @@ impl Lock {
                 Kept::Passphrase { sealed: sealed(&with, purpose, key.expose())?, stretch }
             }
         };
-        Ok(Lock { v: VERSION, check: sealed(key, &check(purpose), b"")?, key: kept })
+        Ok(Lock { v: VERSION, check: sealed(key, &check(purpose), b"")?, key: kept, number: first() })
+    }
+
+    pub(crate) fn numbered(self, number: u64) -> Lock {
+        Lock { number, ..self }
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// `None` if there is no such file.

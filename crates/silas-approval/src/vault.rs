@@ -6,6 +6,10 @@
 //! Architecture invariant: a value is in no other file, log, ledger or database. Deliberately absent: deciding who may
 //! have a value; whoever asks here was granted it.
 
+mod rotate;
+
+pub use rotate::rotate;
+
 use crate::durable;
 use crate::keyring;
 use crate::lock::{Keep, Lock, Unopened};
@@ -60,6 +64,8 @@ pub enum VaultTrouble {
     Full,
     #[error("A secret needs a value of 1 to {SECRET_BYTES_MAX} bytes.")]
     Size,
+    #[error("The vault is being changed by another command.")]
+    Busy,
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -68,6 +74,7 @@ impl Vault {
     /// Opens as far as it can be without asking anybody. Made where there is none. `fetch` is called for a key that lies
     /// in the keyring, because asking for it takes a process of its own.
     pub fn open(dir: &Path, fetch: impl FnOnce() -> Option<SealKey>) -> Result<Vault, VaultTrouble> {
+        rotate::settle(dir)?;
         if !dir.exists() {
             DirBuilder::new().mode(0o700).create(dir)?;
         }
@@ -111,6 +118,11 @@ impl Vault {
 
     pub fn is_locked(&self) -> bool {
         self.key().is_none()
+    }
+
+    /// Counts the keys that this vault has had; 1 until the first is exchanged for another.
+    pub fn number(&self) -> Result<u64, VaultTrouble> {
+        Ok(Lock::read(&self.dir.join(LOCK_FILE))?.map_or(1, |lock| lock.number()))
     }
 
     pub fn get(&self, reference: &SecretRef) -> Found {
@@ -167,6 +179,18 @@ impl Vault {
         Ok(listed)
     }
 
+    /// What the vault has written down about one secret, whether it is locked or not.
+    pub fn record(&self, reference: &SecretRef) -> io::Result<Option<Listed>> {
+        match fs::read(self.path(reference)) {
+            Ok(bytes) => {
+                let set_at = split(&bytes).map_or(Timestamp::EPOCH, |(at, _)| at);
+                Ok(Some(Listed { reference: reference.clone(), set_at }))
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
     fn path(&self, reference: &SecretRef) -> PathBuf {
         self.dir.join(format!("{reference}{SUFFIX}"))
     }
@@ -179,11 +203,13 @@ impl Vault {
 
 /// How the vault's key is kept.
 pub fn protection(dir: &Path) -> Result<Protection, VaultTrouble> {
+    rotate::settle(dir)?;
     Ok(Lock::read(&dir.join(LOCK_FILE))?.map_or(Protection::Permissions, |lock| lock.protection()))
 }
 
 /// The key of a vault, for whoever hands it to the front.
 pub fn key(dir: &Path, ask: Ask<'_>) -> Result<SealKey, VaultTrouble> {
+    rotate::settle(dir)?;
     let damaged = || Unopened::Damaged("there is no vault yet. Start Silas once with `silas`.".to_owned());
     let lock = Lock::read(&dir.join(LOCK_FILE))?.ok_or_else(damaged)?;
     Ok(lock.open(PURPOSE, ask)?)
@@ -191,6 +217,7 @@ pub fn key(dir: &Path, ask: Ask<'_>) -> Result<SealKey, VaultTrouble> {
 
 /// Keeps the vault's key as told from now on. The key stays, and with it what a running front has open.
 pub fn protect(dir: &Path, ask: Ask<'_>, keep: &Keep) -> Result<(), VaultTrouble> {
+    rotate::settle(dir)?;
     let path = dir.join(LOCK_FILE);
     let old = Lock::read(&path)?;
     let key = match &old {
@@ -203,7 +230,8 @@ pub fn protect(dir: &Path, ask: Ask<'_>, keep: &Keep) -> Result<(), VaultTrouble
     if !dir.exists() {
         DirBuilder::new().mode(0o700).create(dir)?;
     }
-    Lock::make(&key, PURPOSE, keep, keyring::WITH_A_QUESTION)?.write(&path)?;
+    let made = Lock::make(&key, PURPOSE, keep, keyring::WITH_A_QUESTION)?;
+    made.numbered(old.as_ref().map_or(1, Lock::number)).write(&path)?;
     if let Some(old) = old {
         // What cannot be taken away now is a key to a vault that lies in this account's own files.
         let _left = old.clear_away();

@@ -272,7 +272,8 @@ impl Admitted {
         }
     }
 
-    fn runs_until(&self) -> Timestamp {
+    /// When the time that was approved for it is over.
+    pub fn runs_until(&self) -> Timestamp {
         match self {
             Admitted::Plan(approved) => approved.runs_until(),
             Admitted::Rehearsal(approved) => approved.runs_until(),

@@ -14,6 +14,7 @@ use crate::changeset::ChangeOrder;
 use crate::device::{Certificate, DeviceKind};
 use crate::event::AuditEvent;
 use crate::evidence::{self, Anchor, When};
+use crate::handover::Handovers;
 use crate::house_rules::HouseRules;
 use crate::instruction::Instruction;
 use crate::rehearsal::ApplyOrder;
@@ -136,6 +137,9 @@ enum Stage {
 /// Everything read so far.
 pub struct Books {
     anchor: Anchor,
+    /// How the root key came to be the one that holds; the ledger must tell of each.
+    handovers: Handovers,
+    n_handovers_told: u64,
     /// `false` until an entry has said which epoch this is.
     is_epoch_known: bool,
     devices: BTreeSet<KeyId>,
@@ -175,6 +179,8 @@ impl Books {
     pub fn open(root: PublicKey, installation: InstallationId) -> Self {
         Books {
             anchor: Anchor { root, installation, epoch: 0 },
+            handovers: Handovers::default(),
+            n_handovers_told: 0,
             is_epoch_known: false,
             devices: BTreeSet::new(),
             revoked: BTreeSet::new(),
@@ -189,6 +195,11 @@ impl Books {
             restored_at: None,
             n_unknown: 0,
         }
+    }
+
+    /// For a ledger whose root key is not its first.
+    pub fn after(self, handovers: Handovers) -> Self {
+        Books { handovers, ..self }
     }
 
     /// For a part of a ledger that begins later: a device whose certificate the root key signed was paired before.
@@ -232,9 +243,11 @@ impl Books {
                 Ok(())
             }
             AuditEvent::InstallationCreated { installation, root } => {
-                let is_ours = *installation == self.anchor.installation && *root == self.anchor.root.id();
+                let first = self.handovers.first(&self.anchor.root);
+                let is_ours = *installation == self.anchor.installation && *root == first;
                 if is_ours { Ok(()) } else { Err(Reason::OtherInstallation) }
             }
+            AuditEvent::RootHandedOver { number, from, to } => self.hand_over(*number, from, to),
             AuditEvent::RestoredFromBackup { epoch, .. } => {
                 self.restored_at = Some(at);
                 self.begin_epoch(*epoch)
@@ -320,11 +333,14 @@ impl Books {
             | AuditEvent::TurnRouted { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::SecretRequested { .. }
             | AuditEvent::SecretStored { .. }
             | AuditEvent::SecretRemoved { .. }
             | AuditEvent::VaultUnlocked {}
             | AuditEvent::VaultLocked {}
             | AuditEvent::TerminalCertified { .. }
+            | AuditEvent::ServerKeyRotated { .. }
+            | AuditEvent::VaultKeyRotated { .. }
             | AuditEvent::MessageDeadLettered { .. }
             | AuditEvent::DeadLetterRevived { .. }
             | AuditEvent::TextsExpired { .. } => Ok(()),
@@ -335,6 +351,18 @@ impl Books {
     fn granted(&self, token: &TokenId, kind: Kind) -> Result<(), Reason> {
         let account = self.accounts.get(token).filter(|account| account.n_spent > 0).ok_or(Reason::NotSpent)?;
         if account.kind == kind { Ok(()) } else { Err(Reason::OtherKind) }
+    }
+
+    /// The two keys signed it, under the next number.
+    fn hand_over(&mut self, number: u64, from: &KeyId, to: &KeyId) -> Result<(), Reason> {
+        let next = self.handovers.list().iter().find(|handover| handover.body.number == self.n_handovers_told + 1);
+        let is_it = next
+            .is_some_and(|next| next.body.number == number && next.body.from.id() == *from && next.body.to.id() == *to);
+        if !is_it {
+            return Err(Reason::Handover);
+        }
+        self.n_handovers_told += 1;
+        Ok(())
     }
 
     fn begin_epoch(&mut self, epoch: u64) -> Result<(), Reason> {
@@ -557,6 +585,10 @@ impl Books {
         let is_told = |gone: &Gone| gone.expires && gone.at < self.expired_before || gone.seq < self.forgotten_at;
         if let Some(gone) = self.gone.iter().find(|gone| !is_told(gone)) {
             return Err(Fault { seq: gone.seq, reason: gone.reason.clone() });
+        }
+        let (told, signed) = (self.n_handovers_told, self.handovers.number());
+        if self.n_unknown == 0 && told != signed {
+            return Err(Fault { seq: last, reason: Reason::HandoverUntold { told, signed } });
         }
         // What another version spent is not known here, so its count cannot be held against anything.
         if self.n_unknown == 0 {

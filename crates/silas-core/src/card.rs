@@ -5,6 +5,7 @@
 
 use crate::changeset::FileDiff;
 use crate::check::{CheckResult, Outcome};
+use crate::input::Input;
 use crate::token::{Offer, Verdict};
 use crate::{CardId, Digest, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,10 @@ pub enum CardKind {
     Model,
     /// May more be spent on models?
     Budget,
+    /// What is the value of this secret? Decides nothing.
+    SecureInput,
+    /// Which model should be asked? Decides nothing; the card that asks follows.
+    ModelChoice,
     /// May this plan be carried out?
     Plan,
     /// May this one call, which the plan does not cover, be made?
@@ -62,6 +67,10 @@ pub enum Press {
     Proof,
     /// Put the card away; decides nothing.
     Dismiss,
+    /// Hand what was typed to the vault; decides nothing and signs no card.
+    Store,
+    /// Say which model; decides nothing.
+    Choose,
 }
 
 impl Press {
@@ -70,7 +79,7 @@ impl Press {
             Press::Approve | Press::Rehearse => Some(Verdict::Approved),
             Press::Decline => Some(Verdict::Declined),
             Press::Change => Some(Verdict::EditRequested),
-            Press::Proof | Press::Dismiss => None,
+            Press::Proof | Press::Dismiss | Press::Store | Press::Choose => None,
         }
     }
 }
@@ -183,4 +192,18 @@ pub struct Card {
     pub show_first: Option<Offer>,
     /// The canonical text whose hash is `offer.plan_hash`, so that the device can compute it itself.
     pub payload: Option<String>,
+    /// What the card wants entered, if it wants that instead of a decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Input>,
+    /// Whether an approval is followed by one small question that shows if the model answers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub test_call: bool,
+}
+
+impl Card {
+    /// After this nothing is taken any more: neither a decision nor an entry.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        let offered = self.offer.as_ref().map(|offer| offer.expires_at);
+        offered.or_else(|| self.input.as_ref().map(Input::expires_at))
+    }
 }

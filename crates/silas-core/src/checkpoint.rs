@@ -84,6 +84,17 @@ pub struct ServerCertificateBody {
     pub key: KeyId,
     pub public: PublicKey,
     pub issued_at: Timestamp,
+    /// The key that this one takes over from; the first of an installation has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<Replaced>,
+}
+
+/// The key that was the server's until then. It vouches for nothing after this entry.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replaced {
+    pub key: KeyId,
+    pub last: Head,
 }
 
 /// By this, whoever knows the root key can tell a checkpoint of this installation from any other.
@@ -102,7 +113,8 @@ impl ServerCertificateBody {
         if self.v != ServerCertificateBody::VERSION {
             return Err(Mismatch::Version);
         }
-        if self.key != self.public.id() {
+        let replaces_itself = self.replaces.as_ref().is_some_and(|replaced| replaced.key == self.key);
+        if self.key != self.public.id() || replaces_itself {
             return Err(Mismatch::Key);
         }
         if self.installation == *installation { Ok(()) } else { Err(Mismatch::Installation) }

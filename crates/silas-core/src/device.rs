@@ -49,6 +49,12 @@ pub enum Mismatch {
     Installation,
     #[error("a newer one is known")]
     Number,
+    #[error("it does not follow the one before it")]
+    Order,
+    #[error("it leads to another root key than the one that holds")]
+    Successor,
+    #[error("the new key has not signed it")]
+    Unaccepted,
     #[error("it was not signed by this installation's root key")]
     Signature,
 }

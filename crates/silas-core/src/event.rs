@@ -293,6 +293,11 @@ pub enum AuditEvent {
         version: u64,
         title: Text,
     },
+    /// The owner was asked for the value of a secret. Only its name is told.
+    SecretRequested {
+        card: CardId,
+        reference: Text,
+    },
     /// The owner put a secret into the vault, or took one out. Only its name is told.
     SecretStored {
         reference: Text,
@@ -302,6 +307,21 @@ pub enum AuditEvent {
     },
     VaultUnlocked {},
     VaultLocked {},
+    /// The ledger's heads are signed by another key from here on.
+    ServerKeyRotated {
+        from: KeyId,
+        to: KeyId,
+    },
+    /// Every secret was sealed anew; `number` counts the vault's keys.
+    VaultKeyRotated {
+        number: u64,
+    },
+    /// Devices and lists are vouched for by another key from here on.
+    RootHandedOver {
+        number: u64,
+        from: KeyId,
+        to: KeyId,
+    },
     /// The root key vouches for a new terminal key. What the old one signed still counts.
     TerminalCertified {
         key: KeyId,
@@ -382,6 +402,7 @@ impl AuditEvent {
             | AuditEvent::ConnectionRefused { to: text, .. }
             | AuditEvent::CredentialUsed { reference: text, .. }
             | AuditEvent::CredentialRefused { reference: text, .. }
+            | AuditEvent::SecretRequested { reference: text, .. }
             | AuditEvent::SecretStored { reference: text }
             | AuditEvent::SecretRemoved { reference: text }
             | AuditEvent::WorkEnded { reason: text, .. }
@@ -423,6 +444,9 @@ impl AuditEvent {
             | AuditEvent::VaultUnlocked {}
             | AuditEvent::VaultLocked {}
             | AuditEvent::TerminalCertified { .. }
+            | AuditEvent::ServerKeyRotated { .. }
+            | AuditEvent::VaultKeyRotated { .. }
+            | AuditEvent::RootHandedOver { .. }
             | AuditEvent::DeadLetterRevived { .. }
             | AuditEvent::TextForgotten { .. }
             | AuditEvent::RecordsExpired { .. }
@@ -483,11 +507,15 @@ impl AuditEvent {
             AuditEvent::TaskAdded { .. } => "task_added",
             AuditEvent::TaskCompleted { .. } => "task_completed",
             AuditEvent::TaskReopened { .. } => "task_reopened",
+            AuditEvent::SecretRequested { .. } => "secret_requested",
             AuditEvent::SecretStored { .. } => "secret_stored",
             AuditEvent::SecretRemoved { .. } => "secret_removed",
             AuditEvent::VaultUnlocked {} => "vault_unlocked",
             AuditEvent::VaultLocked {} => "vault_locked",
             AuditEvent::TerminalCertified { .. } => "terminal_certified",
+            AuditEvent::ServerKeyRotated { .. } => "server_key_rotated",
+            AuditEvent::VaultKeyRotated { .. } => "vault_key_rotated",
+            AuditEvent::RootHandedOver { .. } => "root_handed_over",
             AuditEvent::MessageDeadLettered { .. } => "message_dead_lettered",
             AuditEvent::DeadLetterRevived { .. } => "dead_letter_revived",
             AuditEvent::TextForgotten { .. } => "text_forgotten",

@@ -13,15 +13,20 @@
 
 use crate::books::{self, Beside, Books, Summary};
 use crate::chain::{self, Broken, Chain, Link};
-use crate::checkpoint::{Claim, Head, Statement};
+use crate::checkpoint::{Claim, Head, ServerCertificate, Statement};
+use crate::device::Mismatch;
 use crate::event::{AuditEvent, Text};
+use crate::handover::{Handover, Handovers};
+use crate::server_keys::{ServerKeys, Unfit};
 use crate::signature::PublicKey;
 use crate::{Digest, InstallationId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub const FORMAT: &str = "silas-ledger";
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+/// Files of before keys could be exchanged for new ones: the key of their checkpoints is taken at its word.
+const VERSION_WITHOUT_CERTIFICATES: u32 = 1;
 /// Longest line: a plan and a text at their largest, with room for escapes.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
 
@@ -34,8 +39,14 @@ pub struct Header {
     pub epoch: u64,
     /// Vouches for the devices whose decisions are here. Whoever checks the file must know it from elsewhere.
     pub root: PublicKey,
-    /// Signed the checkpoints.
+    /// Signs the checkpoints.
     pub server: PublicKey,
+    /// By which the root key vouches for that key and for those before it, oldest first. None where it has not yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerCertificate>,
+    /// By which earlier root keys handed over to this one, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handovers: Vec<Handover>,
     pub exported_at: Timestamp,
 }
 
@@ -90,8 +101,14 @@ pub enum Problem {
     OtherRoot { found: String },
     #[error("{0}")]
     Chain(String),
+    #[error("The certificates of its server keys do not count: {0}")]
+    Server(Mismatch),
+    #[error("The hand-overs of its root key do not count: {0}")]
+    Handover(Mismatch),
     #[error("The checkpoint at entry {0} was not signed by this installation")]
     Checkpoint(u64),
+    #[error("The checkpoint at entry {seq} was signed by a server key that had been replaced at entry {at}")]
+    OldKey { seq: u64, at: u64 },
     #[error("Entry {0} of the ledger is not the one that was signed")]
     OtherEntry(u64),
     #[error("The ledger ends before entry {0}, which was there: its end was cut off")]
@@ -118,6 +135,8 @@ pub struct Report {
     pub header: Header,
     pub head: Option<Head>,
     pub n_checkpoints: u64,
+    /// Whether the root key stands behind the keys that signed them.
+    pub is_vouched: bool,
     pub n_texts: u64,
     pub books: Summary,
 }
@@ -125,6 +144,7 @@ pub struct Report {
 /// Reads an export line by line. What it holds on to grows with decisions and checkpoints, not with entries.
 pub struct Reader {
     header: Header,
+    servers: ServerKeys,
     chain: Chain,
     books: Books,
     /// Heads that must turn up: of the checkpoints, and any that were kept elsewhere.
@@ -139,22 +159,30 @@ impl Reader {
     /// Reads the first line. `root` is the key that the reader trusts; without one the file's own is taken at its word.
     pub fn open(first_line: &str, root: Option<&PublicKey>) -> Result<Self, Problem> {
         let Ok(Line::Header(header)) = canonical::read::<Line>(first_line) else { return Err(Problem::NotALedger) };
-        if header.format != FORMAT || header.v != VERSION {
+        let is_old = header.v == VERSION_WITHOUT_CERTIFICATES;
+        let is_known = header.v == VERSION || is_old && header.servers.is_empty() && header.handovers.is_empty();
+        if header.format != FORMAT || !is_known {
             return Err(Problem::NotALedger);
         }
         if root.is_some_and(|root| *root != header.root) {
             return Err(Problem::OtherRoot { found: header.root.id().to_string() });
         }
-        Ok(Reader {
+        let handovers = Handovers::checked(header.handovers.clone(), &header.root, &header.installation);
+        let handovers = handovers.map_err(Problem::Handover)?;
+        let mut reader = Reader {
+            servers: servers(&header).map_err(Problem::Server)?,
             chain: Chain::start(),
-            books: Books::open(header.root, header.installation.clone()),
+            books: Books::open(header.root, header.installation.clone()).after(handovers),
             header,
             expected: BTreeMap::new(),
             n_lines: 1,
             n_checkpoints: 0,
             n_texts: 0,
             end: None,
-        })
+        };
+        let pinned: Vec<Head> = reader.servers.pinned().collect();
+        pinned.into_iter().try_for_each(|head| reader.expect(head))?;
+        Ok(reader)
     }
 
     pub fn header(&self) -> &Header {
@@ -189,10 +217,10 @@ impl Reader {
 
     fn checkpoint(&mut self, statement: &Statement) -> Result<(), Problem> {
         let head = statement.body.head;
-        let is_ours = statement.verifies(&self.header.server, Claim::Checkpoint)
-            && statement.body.installation == self.header.installation;
-        if !is_ours {
-            return Err(Problem::Checkpoint(head.seq));
+        match self.servers.judge(statement, Claim::Checkpoint, &self.header.installation) {
+            Ok(()) => {}
+            Err(Unfit::NotOurs) => return Err(Problem::Checkpoint(head.seq)),
+            Err(Unfit::Replaced { at }) => return Err(Problem::OldKey { seq: head.seq, at }),
         }
         self.n_checkpoints += 1;
         self.expect(head)
@@ -228,9 +256,19 @@ impl Reader {
         Ok(Report {
             head: self.chain.head(),
             n_checkpoints: self.n_checkpoints,
+            is_vouched: self.servers.is_vouched(),
             n_texts: self.n_texts,
             books: self.books.close(self.chain.entries())?,
             header: self.header,
         })
     }
+}
+
+/// The keys of the checkpoints, as far as the root key vouches for them.
+fn servers(header: &Header) -> Result<ServerKeys, Mismatch> {
+    if header.servers.is_empty() {
+        return Ok(ServerKeys::only(header.server));
+    }
+    let keys = ServerKeys::checked(&header.servers, &header.root, &header.installation)?;
+    if keys.current() == header.server { Ok(keys) } else { Err(Mismatch::Key) }
 }

@@ -32,10 +32,24 @@ pub enum FailPoint {
     TaskWritten,
     OutboxDrained,
     ModelReserved,
+    TerminalKeyMade,
+    TerminalDecided,
+    ServerKeyMade,
+    ServerKeyDecided,
+    VaultResealed,
+    VaultDecided,
+    VaultSetAside,
+    VaultInPlace,
+    RootKeyMade,
+    RootDecided,
+    RootKeysChanged,
+    RootLauncherTold,
+    RootStoreTold,
+    RootServersVouched,
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 25] = [
+    pub const ALL: [FailPoint; 39] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
         FailPoint::RehearsalBegun,
@@ -61,6 +75,20 @@ impl FailPoint {
         FailPoint::TaskWritten,
         FailPoint::OutboxDrained,
         FailPoint::ModelReserved,
+        FailPoint::TerminalKeyMade,
+        FailPoint::TerminalDecided,
+        FailPoint::ServerKeyMade,
+        FailPoint::ServerKeyDecided,
+        FailPoint::VaultResealed,
+        FailPoint::VaultDecided,
+        FailPoint::VaultSetAside,
+        FailPoint::VaultInPlace,
+        FailPoint::RootKeyMade,
+        FailPoint::RootDecided,
+        FailPoint::RootKeysChanged,
+        FailPoint::RootLauncherTold,
+        FailPoint::RootStoreTold,
+        FailPoint::RootServersVouched,
     ];
 
     pub fn name(self) -> String {

@@ -17,7 +17,7 @@ const MODEL_CHARS_MAX: usize = 120;
 const URL_CHARS_MAX: usize = 200;
 const VARIABLE_CHARS_MAX: usize = 64;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Provider {
     Openrouter,

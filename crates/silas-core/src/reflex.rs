@@ -42,6 +42,8 @@ pub enum Decision {
     ReopenTask {
         task: String,
     },
+    /// "add a model"
+    AddModel,
     NotUnderstood,
 }
 
@@ -56,13 +58,14 @@ impl Decision {
             | Decision::PutBack
             | Decision::WhatHappened
             | Decision::ListTasks
+            | Decision::AddModel
             | Decision::NotUnderstood => false,
         }
     }
 }
 
 /// The sentences that are understood, in the words that are shown to people.
-pub const UNDERSTOOD: [&str; 8] = [
+pub const UNDERSTOOD: [&str; 9] = [
     "run `COMMAND` in `DIRECTORY` and check with `COMMAND`",
     "put back the last change",
     "run `COMMAND` in `DIRECTORY` reaching `HOST:PORT` and check with `COMMAND`",
@@ -71,6 +74,7 @@ pub const UNDERSTOOD: [&str; 8] = [
     "done with `TITLE`",
     "reopen `TITLE`",
     "what did you do?",
+    "add a model",
 ];
 
 pub fn decide(text: &str) -> Decision {
@@ -88,6 +92,9 @@ pub fn decide(text: &str) -> Decision {
             Decision::WhatHappened
         }
         ["put", "back", "the", "last", "change"] | ["put", "the", "last", "change", "back"] => Decision::PutBack,
+        ["add" | "choose" | "connect" | "use", "model"]
+        | ["add" | "choose" | "connect" | "use", "a", "model"]
+        | ["set", "up", "a", "model"] => Decision::AddModel,
         ["tasks"]
         | ["my", "tasks"]
         | ["list" | "show", "tasks"]

@@ -12,7 +12,7 @@ pub const SECRET_BYTES_MAX: usize = 64 << 10;
 const REF_CHARS_MAX: usize = 80;
 
 /// What a secret is called. Says nothing about its value.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct SecretRef(String);
 

@@ -158,7 +158,7 @@ impl Kind {
             Kind::Model => Terms {
                 hashed: "model, address, roles, where its key is, price, version of the privacy policy",
                 scope: Scope::ConnectionManage,
-                asked_by: "`silas model add`, or a turn that needs it",
+                asked_by: "`silas model add`, a card that chose one, or a turn that needs it",
                 risk: "medium; low if nothing leaves this machine",
                 usually: "once, within the plan timeout; the model stays allowed until it is revoked",
                 uses_max: 1,

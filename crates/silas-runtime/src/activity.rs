@@ -231,6 +231,11 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
             let why = crate::secrets::refusal_words(reason);
             (Icon::Refused, format!("Did not give the secret {}", line(reference)), why.to_owned())
         }
+        AuditEvent::SecretRequested { reference, .. } => (
+            Icon::Shield,
+            format!("Asked for the secret {}", line(reference)),
+            "Its value is for the vault only".to_owned(),
+        ),
         AuditEvent::SecretStored { reference } => {
             (Icon::Tick, format!("Keeps the secret {}", line(reference)), "Its value is in the vault only".to_owned())
         }
@@ -243,6 +248,19 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::VaultLocked {} => {
             (Icon::Tick, "Locked the vault".to_owned(), "Plans that use a secret wait".to_owned())
         }
+        AuditEvent::ServerKeyRotated { .. } => (
+            Icon::Tick,
+            "A new key signs the log".to_owned(),
+            "What the old one signed until then still counts".to_owned(),
+        ),
+        AuditEvent::VaultKeyRotated { .. } => {
+            (Icon::Tick, "A new key for the vault".to_owned(), "Every secret was sealed anew".to_owned())
+        }
+        AuditEvent::RootHandedOver { .. } => (
+            Icon::Tick,
+            "A new root key".to_owned(),
+            "Devices and grants stay; the old one counts for nothing any more".to_owned(),
+        ),
         AuditEvent::TerminalCertified { .. } => {
             (Icon::Tick, "A new terminal key".to_owned(), "What the old one signed still counts".to_owned())
         }

@@ -61,6 +61,8 @@ fn void_offers(tx: &mut Tx<'_>, epoch: u64) -> Result<(), silas_store::Error> {
             CardKind::Root
             | CardKind::Model
             | CardKind::Budget
+            | CardKind::SecureInput
+            | CardKind::ModelChoice
             | CardKind::Plan
             | CardKind::HouseRules
             | CardKind::Pairing => {

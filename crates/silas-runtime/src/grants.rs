@@ -281,6 +281,8 @@ impl Stream {
             face,
             offer: Some(offer.clone()),
             show_first: None,
+            input: None,
+            test_call: false,
             payload: Some(payload),
         };
         let asking = self.store.write(move |tx| {

@@ -15,6 +15,7 @@ mod epoch;
 mod forget;
 mod gauges;
 mod grants;
+mod inputs;
 mod leaving;
 mod letters;
 mod listeners;

@@ -45,6 +45,13 @@ pub(crate) struct Assigned {
     pub(crate) is_agreed: bool,
 }
 
+impl Assigned {
+    /// One that the owner has just agreed to.
+    pub(crate) fn added(model: ModelName, key: KeySource, price: Price) -> Self {
+        Assigned { model, key, price, is_configured: false, is_agreed: true }
+    }
+}
+
 impl Stream {
     pub(crate) fn assigned(&self, grants: &[ModelGrant], role: Role) -> Option<Assigned> {
         let named = self.options.models.named.iter().find(|(named, ..)| *named == role);
@@ -56,12 +63,9 @@ impl Stream {
                 let (model, key, is_agreed) = (model.clone(), key.clone(), agreed.is_some());
                 Some(Assigned { model, key, price, is_configured: true, is_agreed })
             }
-            None => grants.iter().rev().find(fits).map(|grant| Assigned {
-                model: grant.model.clone(),
-                key: grant.key.clone(),
-                price: grant.price.unwrap_or_else(|| list_price(&grant.model)),
-                is_configured: false,
-                is_agreed: true,
+            None => grants.iter().rev().find(fits).map(|grant| {
+                let price = grant.price.unwrap_or_else(|| list_price(&grant.model));
+                Assigned::added(grant.model.clone(), grant.key.clone(), price)
             }),
         }
     }
@@ -135,6 +139,16 @@ impl Stream {
     pub async fn offer_model(&self, wanted: ModelGrant) -> Result<Card, Trouble> {
         // Agreed is what is sent today, whatever the one who asks believes.
         let grant = ModelGrant::new(wanted.model, wanted.roles, wanted.key, wanted.price);
+        self.may_be_offered(&grant)?;
+        let question = self.model_question(&grant)?;
+        let asking = self.store.write(move |tx| Ok(Commit(question.ask(tx)?)));
+        let card = asking.await?;
+        self.publish_cards().await;
+        Ok(card)
+    }
+
+    /// Whether there is any sense in asking about it.
+    pub(crate) fn may_be_offered(&self, grant: &ModelGrant) -> Result<(), Trouble> {
         if grant.roles.is_empty() {
             return Err(Trouble::new(
                 "E_CFG_MODEL",
@@ -149,11 +163,7 @@ impl Stream {
                 "Choose one on this machine, or change the configuration.",
             ));
         }
-        let question = self.model_question(&grant)?;
-        let asking = self.store.write(move |tx| Ok(Commit(question.ask(tx)?)));
-        let card = asking.await?;
-        self.publish_cards().await;
-        Ok(card)
+        Ok(())
     }
 
     pub(crate) fn model_question(&self, grant: &ModelGrant) -> Result<Question, Trouble> {
@@ -170,6 +180,14 @@ impl Stream {
         Ok(())
     }
 
+    /// The same as a step of setting it up: approved, it is followed by a test question.
+    pub(crate) fn set_up_question(&self, grant: &ModelGrant) -> Result<Question, silas_approval::Error> {
+        let subject = grant.subject();
+        let face = self.words.model_to_test(grant);
+        let card = self.try_card(face, &subject, Some(grant), self.options.plan_timeout)?;
+        Ok(Question::about(Card { test_call: true, ..card }, subject))
+    }
+
     /// One small question to the model of a role, with nothing of the owner's in it, under the same limits as any other.
     pub async fn check_model(self: &Arc<Self>, role: Role) -> Result<String, Trouble> {
         let grants = self.model_grants().await?;
@@ -181,10 +199,15 @@ impl Stream {
             let (message, todo) = (spending::not_agreed(&assigned.model), "`silas model add` asks you.");
             return Err(Trouble::new("privacy_confirmation_required", &message, todo));
         }
+        self.try_model(role, &assigned).await
+    }
+
+    /// Asks it, and says what came of it.
+    pub(crate) async fn try_model(self: &Arc<Self>, role: Role, assigned: &Assigned) -> Result<String, Trouble> {
         if !self.has_key(&assigned.key) {
-            return Err(spending::no_key(&assigned));
+            return Err(spending::no_key(assigned));
         }
-        let asking = self.asking(&assigned).map_err(|error| spending::failed(&error))?;
+        let asking = self.asking(assigned).map_err(|error| spending::failed(&error))?;
         let purse = Purse::new(self, None, role, &assigned.model);
         let began = Instant::now();
         match Minds::check(&asking, &purse).await {

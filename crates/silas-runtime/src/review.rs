@@ -3,6 +3,7 @@
 use crate::consumer::{TURN, post};
 use crate::rehearsal::Discarded;
 use crate::turn::Turn;
+use crate::words::changed_name;
 use crate::work::{Beginning, WorkRecord};
 use crate::{Stream, Trouble};
 use silas_approval::house_rules::HouseRule;
@@ -12,9 +13,11 @@ use silas_core::card::{Card, CardKind, CardState, Face, Press};
 use silas_core::changeset::ChangeOrder;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
+use silas_core::input::{Input, WantedBy};
 use silas_core::model::{BudgetGrant, ModelGrant};
 use silas_core::rehearsal::ApplyOrder;
 use silas_core::roots::RootGrant;
+use silas_core::secret::SecretRef;
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::{WorkItem, WorkState};
 use silas_core::{CardId, MessageId, Timestamp, canonical};
@@ -27,6 +30,8 @@ pub(crate) enum Proposal {
     Root(RootGrant),
     Model(ModelGrant),
     Budget(BudgetGrant),
+    Secret(SecretRef, WantedBy),
+    ModelChoice,
     Plan(Box<WorkItem>),
 }
 
@@ -76,9 +81,12 @@ impl Question {
     /// asks is given back.
     pub(crate) fn ask(&self, tx: &mut Tx<'_>) -> Result<Card, silas_store::Error> {
         let is_same = |card: &Card| {
-            card.face.kind == self.card.face.kind && card.state == CardState::Open && card.payload == self.card.payload
+            card.face.kind == self.card.face.kind
+                && card.state == CardState::Open
+                && card.payload == self.card.payload
+                && wants_the_same(card, &self.card)
         };
-        if self.stands_in_the_way().is_some()
+        if (self.stands_in_the_way().is_some() || self.card.face.kind == CardKind::ModelChoice)
             && let Some(asked) = cards::find_by_subject(tx, &self.subject)?.into_iter().find(is_same)
         {
             return Ok(asked);
@@ -97,15 +105,29 @@ impl Question {
                 intent,
             })?;
         }
+        if let Some(wanted) = self.card.input.as_ref().and_then(Input::secret) {
+            let reference = tx.text(wanted.ref_id.as_str())?;
+            tx.record(&AuditEvent::SecretRequested { card: self.card.id.clone(), reference })?;
+        }
         Ok(self.card.clone())
+    }
+}
+
+/// Whether two cards that want something entered want the same; others do.
+fn wants_the_same(one: &Card, other: &Card) -> bool {
+    match (one.input.as_ref().and_then(Input::secret), other.input.as_ref().and_then(Input::secret)) {
+        (Some(one), Some(other)) => one.is_same_as(other),
+        (None, None) => one.test_call == other.test_call,
+        (Some(_), None) | (None, Some(_)) => false,
     }
 }
 
 /// Whether messages wait for the answer to cards of this kind.
 fn holds_up_wishes(kind: CardKind) -> bool {
     match kind {
-        CardKind::Root | CardKind::Model | CardKind::Budget => true,
+        CardKind::Root | CardKind::Model | CardKind::Budget | CardKind::SecureInput => true,
         CardKind::Pairing
+        | CardKind::ModelChoice
         | CardKind::HouseRules
         | CardKind::Plan
         | CardKind::Step
@@ -123,6 +145,8 @@ impl Stream {
             Proposal::Root(grant) => self.root_question(&grant),
             Proposal::Model(grant) => self.model_question(&grant),
             Proposal::Budget(grant) => self.budget_question(&grant),
+            Proposal::Secret(reference, wanted_by) => Ok(self.secret_question(reference, wanted_by)),
+            Proposal::ModelChoice => self.model_choice_question(),
             Proposal::Plan(item) => {
                 let face = self.words.plan(&item, &item.definition().body);
                 let subject = item.id().to_string();
@@ -157,12 +181,24 @@ impl Stream {
         item: Option<&T>,
         lasts: std::time::Duration,
     ) -> Result<Card, Trouble> {
+        Ok(self.try_card(face, about, item, lasts)?)
+    }
+
+    pub(crate) fn try_card<T: Askable>(
+        &self,
+        face: Face,
+        about: &str,
+        item: Option<&T>,
+        lasts: std::time::Duration,
+    ) -> Result<Card, silas_approval::Error> {
         let (offer, payload) = match item {
             Some(item) => (Some(self.engine.offer(about, item, &face, lasts)?), Some(item.payload()?)),
             None => (None, None),
         };
         let id = CardId::new(self.random.as_ref());
-        Ok(Card { id, state: CardState::Open, created_at: self.clock.now(), face, offer, show_first: None, payload })
+        let (created_at, state) = (self.clock.now(), CardState::Open);
+        let (show_first, input, test_call) = (None, None, false);
+        Ok(Card { id, state, created_at, face, offer, show_first, payload, input, test_call })
     }
 
     /// Takes a signed decision. What it allows begins at once; the answer is a sentence for the one who decided.
@@ -178,6 +214,10 @@ impl Stream {
             if let Some(refusal) = refusal {
                 let reason = refusal.to_string();
                 tx.record(&AuditEvent::DecisionRefused { card: card.id.clone(), reason })?;
+                // Instead of only saying what is missing, it is asked for.
+                if let Some(question) = stream.question_about(&card, &refusal) {
+                    question.ask(tx)?;
+                }
                 return Ok(Commit(Some((card, Err(refusal)))));
             }
             let granted = match stream.engine.record(tx, &card, &token)? {
@@ -229,6 +269,14 @@ impl Stream {
         // One that cannot be read is refused where it is read.
         let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;
         self.lacks_vault(&item)
+    }
+
+    /// What would have to be entered first.
+    fn question_about(&self, card: &Card, refusal: &Refusal) -> Option<Question> {
+        let Refusal::SecretMissing(name) = refusal else { return None };
+        let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;
+        let wanted_by = WantedBy::Plan { name: changed_name(&item.definition().directories) };
+        Some(self.secret_question(SecretRef::parse(name).ok()?, wanted_by))
     }
 
     /// Spends the approval in the transaction that recorded it.
@@ -344,6 +392,13 @@ impl Stream {
                 if let Some(wish) = wish {
                     self.take_turn(wish).await;
                 }
+                if card.test_call
+                    && let Ok(grant) = canonical::read::<ModelGrant>(card.payload.as_deref().unwrap_or_default())
+                {
+                    let stream = self.clone();
+                    self.think(async move { stream.test_model(grant).await });
+                    return Ok(format!("{say} It is asked one test question now."));
+                }
                 Ok(say.to_owned())
             }
             Granted::Work(beginning) => {
@@ -370,8 +425,19 @@ impl Stream {
         let id = card_id.clone();
         let engine = self.engine.clone();
         let lasts = self.options.plan_timeout;
+        let known = self.store.read({
+            let id = id.clone();
+            move |tx| cards::get(tx, &id)
+        });
+        let input = known.await?.map(|card| self.renewed_input(&card)).transpose()?.flatten();
         let renewing = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
+            if let Some((face, input)) = input.clone().filter(|_| card.state == CardState::Parked) {
+                (card.face, card.input, card.state) = (face, Some(input), CardState::Open);
+                cards::update(tx, &card)?;
+                tx.record(&AuditEvent::CardRenewed { card: id.clone() })?;
+                return Ok(Commit(true));
+            }
             let Some(offer) = card.offer.as_ref().filter(|_| card.state == CardState::Parked) else {
                 return Ok(Commit(false));
             };
@@ -393,9 +459,12 @@ impl Stream {
     pub async fn dismiss(&self, card_id: &CardId) -> Result<String, Trouble> {
         let id = card_id.clone();
         let closing = self.store.write(move |tx| {
-            let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
+            let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             let may_go = match card.face.kind {
                 CardKind::Done | CardKind::Report | CardKind::Conflict => true,
+                CardKind::SecureInput | CardKind::ModelChoice => {
+                    matches!(card.state, CardState::Open | CardState::Parked)
+                }
                 CardKind::Root
                 | CardKind::Model
                 | CardKind::Budget
@@ -414,13 +483,15 @@ impl Stream {
                     queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                 }
             }
-            Ok(Commit(may_go))
+            Ok(Commit(may_go.then_some(card.face.kind)))
         });
-        if !closing.await? {
-            return Err(Trouble::new("E_APPROVAL_CARD", "This card waits for a decision.", "Approve or decline it."));
-        }
+        let Some(kind) = closing.await? else {
+            let what = "This card waits for a decision, or was answered already.";
+            return Err(Trouble::new("E_APPROVAL_CARD", what, "Approve or decline it."));
+        };
         self.publish_cards().await;
-        Ok("Put away.".to_owned())
+        let skipped = "Skipped. Nothing was stored, and what waited for it is dropped.";
+        Ok(if kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())
     }
 
     /// Time passes: cards that nobody answered are parked, undo windows close. Called about once a second.
@@ -428,6 +499,7 @@ impl Stream {
         let now = self.clock.now();
         self.finish_operations(crate::tasks::OPERATION_REST).await;
         self.checkpoint_if_due().await?;
+        self.end_what_was_stopped_waiting().await?;
         let open = self.store.read(cards::list_open).await?;
         for card in open.into_iter().filter(|card| is_late(card, now)) {
             self.put_by(card.id, now).await?;
@@ -483,7 +555,7 @@ impl Stream {
 }
 
 fn is_late(card: &Card, now: Timestamp) -> bool {
-    card.state == CardState::Open && card.offer.as_ref().is_some_and(|offer| now >= offer.expires_at)
+    card.state == CardState::Open && card.expires_at().is_some_and(|at| now >= at)
 }
 
 fn unknown_card() -> Trouble {
@@ -495,6 +567,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Trouble {
         Refusal::Evidence(silas_core::evidence::Refusal::Expired) => "Ask again from the card.",
         Refusal::Answered => "Reload to see what is open now.",
         Refusal::NobodyWaits => "Wait a moment; if the work has ended, the card goes away.",
+        Refusal::SecretMissing(_) => "A card in Review asks for it; then approve again.",
         Refusal::VaultLocked(_) => "Run `silas unlock` in the terminal, then approve.",
         _ => "Reload the page, or decide in the terminal.",
     };

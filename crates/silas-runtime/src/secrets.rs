@@ -8,16 +8,26 @@ use silas_approval::Refusal;
 use silas_approval::sealing::SealKey;
 use silas_approval::vault::VaultTrouble;
 use silas_core::Timestamp;
+use silas_core::card::{Card, CardState};
 use silas_core::event::{AuditEvent, Text};
+use silas_core::input::SecureInput;
 use silas_core::secret::{Secret, SecretRef};
 use silas_core::work::WorkItem;
-use silas_store::Commit;
+use silas_store::queue::Leased;
+use silas_store::{Commit, cards};
 use std::sync::Arc;
 
 /// Why a secret was not given, as the ledger has it.
 pub(crate) const NO_SUCH: &str = "no_such_secret";
 pub(crate) const LOCKED: &str = "vault_locked";
 pub(crate) const DAMAGED: &str = "damaged";
+
+/// Whether a secret is taken only if somebody asked for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Asked,
+    Nothing,
+}
 
 /// A secret as it may be shown: never its value.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -41,11 +51,84 @@ pub(crate) fn refusal_words(reason: &str) -> &'static str {
 }
 
 impl Stream {
-    pub async fn store_secret(&self, reference: &SecretRef, value: Secret) -> Result<String, Trouble> {
-        let (vault, name, at) = (self.vault.clone(), reference.clone(), self.clock.now());
-        blocking(move || vault.put(&name, &value, at)).await?;
-        self.note_secret(reference, |reference| AuditEvent::SecretStored { reference }).await?;
+    /// From the terminal: sets or replaces a secret, whether a card asks for it or not. A card that does is answered.
+    pub async fn store_secret(self: &Arc<Self>, reference: &SecretRef, value: Secret) -> Result<String, Trouble> {
+        self.keep(reference, value, Need::Nothing).await?;
         Ok(format!("{reference} is in the vault. Plans use it by this name."))
+    }
+
+    /// The answer to a card, by whichever door: taken only while one asks for exactly this, and once.
+    pub async fn give_secret(self: &Arc<Self>, reference: &SecretRef, value: Secret) -> Result<String, Trouble> {
+        self.keep(reference, value, Need::Asked).await?;
+        Ok(format!("{reference} is in the vault."))
+    }
+
+    async fn keep(self: &Arc<Self>, reference: &SecretRef, value: Secret, need: Need) -> Result<(), Trouble> {
+        let wish = {
+            let _one_at_a_time = self.entering.lock().await;
+            if need == Need::Asked {
+                self.is_asked_for(reference).await?;
+            }
+            let (vault, name, at) = (self.vault.clone(), reference.clone(), self.clock.now());
+            let record = blocking(move || {
+                vault.put(&name, &value, at)?;
+                Ok(vault.record(&name)?)
+            });
+            // What counts is what the vault has written down, not that it was told to.
+            if record.await?.is_none_or(|record| record.set_at != at) {
+                let what = "The vault did not keep it.";
+                return Err(Trouble::new("E_VAULT_FAILED", what, "See whether the disk is full, then try again."));
+            }
+            self.write_stored(reference).await?
+        };
+        self.go_on_with(wish).await;
+        Ok(())
+    }
+
+    /// Whether a card waits for this secret now.
+    async fn is_asked_for(&self, reference: &SecretRef) -> Result<(), Trouble> {
+        let (subject, now) = (SecureInput::subject_of(reference), self.clock.now());
+        let asked = self.store.read(move |tx| cards::find_by_subject(tx, &subject)).await?;
+        let in_time = |card: &Card| card.expires_at().is_some_and(|at| now < at);
+        if asked.iter().any(|card| card.state == CardState::Open && in_time(card)) {
+            return Ok(());
+        }
+        let waits = |card: &Card| matches!(card.state, CardState::Open | CardState::Parked);
+        if asked.iter().any(waits) {
+            let what = "The time for this answer is over. Nothing was stored.";
+            return Err(Trouble::new("E_VAULT_LATE", what, "Ask again from the card."));
+        }
+        if asked.iter().any(|card| card.state == CardState::Answered) {
+            let what = "This secret was given already. Nothing was changed.";
+            return Err(Trouble::new("E_VAULT_GIVEN", what, "`silas secret set` replaces it."));
+        }
+        let what = "Nobody asked for a secret of this name. Nothing was stored.";
+        Err(Trouble::new("E_VAULT_UNASKED", what, "Use the card in Review, or `silas secret set`."))
+    }
+
+    /// Writes down that a secret is in the vault, and with it that every card that asked for it is answered.
+    pub(crate) async fn note_stored(self: &Arc<Self>, reference: &SecretRef) -> Result<(), Trouble> {
+        let wish = self.write_stored(reference).await?;
+        self.go_on_with(wish).await;
+        Ok(())
+    }
+
+    async fn write_stored(self: &Arc<Self>, reference: &SecretRef) -> Result<Option<Leased>, Trouble> {
+        let (stream, reference) = (self.clone(), reference.clone());
+        let writing = self.store.write(move |tx| {
+            let text = tx.text(reference.as_str())?;
+            tx.record(&AuditEvent::SecretStored { reference: text })?;
+            Ok(Commit(stream.answer_inputs(tx, &reference)?))
+        });
+        Ok(writing.await?)
+    }
+
+    async fn go_on_with(self: &Arc<Self>, wish: Option<Leased>) {
+        self.publish_cards().await;
+        self.publish_activity().await;
+        if let Some(wish) = wish {
+            self.take_turn(wish).await;
+        }
     }
 
     pub async fn remove_secret(&self, reference: &SecretRef) -> Result<String, Trouble> {
@@ -77,6 +160,7 @@ impl Stream {
         })
         .await?;
         self.note(|| AuditEvent::VaultUnlocked {}).await?;
+        self.hasten_work().await?;
         Ok("The vault is open until Silas stops, or until `silas lock`.".to_owned())
     }
 
@@ -101,14 +185,19 @@ impl Stream {
         }
         self.tell(
             "The vault is locked since the start. Messages, cards and tasks work as always; a plan that uses a secret \
-             waits in Review until you run `silas unlock` in the terminal.",
+             waits in Review until you run `silas unlock` in the terminal, and work that was under way with one goes on \
+             then.",
         )
         .await
     }
 
-    /// Why an approved plan cannot begin now, if it uses a secret and the vault is locked.
+    /// Why an approved plan cannot begin now, if it uses a secret that the vault lacks, or the vault is locked.
     pub(crate) fn lacks_vault(&self, item: &WorkItem) -> Option<Refusal> {
         let first = item.definition().secrets.first()?;
+        // A vault that cannot be read is said where it is read for good.
+        if let Ok(Some(missing)) = self.missing_secret(item.definition()) {
+            return Some(Refusal::SecretMissing(missing.to_string()));
+        }
         self.vault.is_locked().then(|| Refusal::VaultLocked(first.to_string()))
     }
 
@@ -151,12 +240,13 @@ impl From<VaultTrouble> for Trouble {
             VaultTrouble::Unopened(_) => ("E_VAULT_REFUSED", "Try again with the right passphrase."),
             VaultTrouble::Full => ("E_VAULT_FULL", "Remove what is not used with `silas secret rm`."),
             VaultTrouble::Size => ("E_VAULT_SIZE", "Nothing was changed."),
+            VaultTrouble::Busy => ("E_VAULT_BUSY", "Wait until it is done, then try again."),
             VaultTrouble::Io(_) => ("E_VAULT_FAILED", "See whether the disk is full, then try again."),
         };
         let message = match &trouble {
             VaultTrouble::Unopened(why) => format!("The vault did not open: {why}."),
             VaultTrouble::Io(cause) => format!("The vault could not be written: {cause}."),
-            VaultTrouble::Locked | VaultTrouble::Full | VaultTrouble::Size => trouble.to_string(),
+            VaultTrouble::Locked | VaultTrouble::Full | VaultTrouble::Size | VaultTrouble::Busy => trouble.to_string(),
         };
         Trouble::new(code, &message, todo)
     }

@@ -9,7 +9,8 @@ use silas_core::event::AuditEvent;
 use silas_core::roots::{RootGrant, RootKind};
 use silas_core::taint::Source;
 use silas_core::{MessageId, Tainted};
-use silas_store::{Commit, Tx, chronicle, devices, ledger, queue, sessions, settings};
+use silas_store::queue::{self, Name};
+use silas_store::{Commit, Tx, chronicle, devices, ledger, rotations, sessions, settings};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ impl Stream {
     pub async fn start(parts: Parts, terminal: Certificate, version: &str) -> Result<Arc<Stream>, Trouble> {
         let stream = Arc::new(Stream::new(parts));
         stream.enter_epoch().await?;
+        stream.know_server_keys().await?;
         stream.know_checkpoints().await?;
         stream.know_revocations().await?;
         stream.note_start_of_stream(terminal, version).await?;
@@ -28,6 +30,7 @@ impl Stream {
         let recovered = stream.recover().await?;
         stream.finish_operations(Duration::ZERO).await;
         stream.settle_waiting(&recovered).await?;
+        stream.settle_inputs().await?;
         stream.take_up_the_past(&recovered).await?;
         stream.start_consumer();
         stream.offer_first_root().await?;
@@ -39,6 +42,7 @@ impl Stream {
     async fn note_start_of_stream(&self, terminal: Certificate, version: &str) -> Result<(), Trouble> {
         let anchor = self.engine.anchor().clone();
         let version = version.to_owned();
+        let (vault_number, is_locked) = (self.vault.number()?, self.vault.is_locked());
         let noting = self.store.write(move |tx| {
             let is_new = ledger::head(tx)?.is_none();
             if is_new {
@@ -54,7 +58,11 @@ impl Stream {
                 }
                 devices::insert(tx, &terminal)?;
             }
+            rotations::note_vault_key(tx, vault_number)?;
             queue::requeue_leased(tx)?;
+            if !is_locked {
+                queue::hasten(tx, Name::Work)?;
+            }
             sessions::restore(tx)?;
             tx.record(&AuditEvent::StreamStarted { version: version.clone() })?;
             Ok(Commit(()))

@@ -7,7 +7,6 @@ use crate::gauges::Counted;
 use crate::grants;
 use crate::letters;
 use crate::models::{KeyRing, ModelOptions};
-use crate::turn::Turn;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, Entry, GrantView, Published, Sender, Snapshot, UndoView, Update, WorkView,
 };
@@ -20,8 +19,11 @@ use silas_core::card::{Card, CardKind};
 use silas_core::checkpoint::{Head, ServerCertificate};
 use silas_core::device::Certificate;
 use silas_core::event::Text;
+use silas_core::handover::Handovers;
+use silas_core::model::Role;
 use silas_core::revocation::Revocations;
 use silas_core::roots::Place;
+use silas_core::server_keys::ServerKeys;
 use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, Timestamp, reflex};
 use silas_sandbox::Launcher;
 use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, undo_records};
@@ -60,9 +62,13 @@ pub struct Parts {
     pub store: Store,
     pub engine: Engine,
     pub server_key: ServerKey,
+    /// That key and those before it: whose word counts for which entries.
+    pub server_keys: ServerKeys,
     /// The root key's word for it, for proofs that leave this machine.
     /// Missing while the root key is locked and has not vouched for this server's key yet.
     pub server_certificate: Option<ServerCertificate>,
+    /// How the root key came to be the one of the engine's anchor.
+    pub handovers: Handovers,
     pub launcher: Arc<Launcher>,
     pub minds: Minds,
     /// There only if the configuration names a search server.
@@ -82,7 +88,9 @@ pub struct Stream {
     pub(crate) store: Store,
     pub(crate) engine: Engine,
     pub(crate) server_key: ServerKey,
+    pub(crate) server_keys: ServerKeys,
     pub(crate) server_certificate: Option<ServerCertificate>,
+    pub(crate) handovers: Handovers,
     pub(crate) launcher: Arc<Launcher>,
     pub(crate) minds: Minds,
     pub(crate) search: Option<Search>,
@@ -93,6 +101,8 @@ pub struct Stream {
     pub(crate) vault: Arc<Vault>,
     pub(crate) keys: KeyRing,
     pub(crate) options: Options,
+    /// Held while a secret comes in, so that of two answers to a card the second finds it answered.
+    pub(crate) entering: tokio::sync::Mutex<()>,
     /// The leases that turns and workers of this process hold. Written by them, read by the consumer.
     pub(crate) holds: Holds,
     /// The consumer of the queue, from the start until the stop, and the word that stops it.
@@ -126,6 +136,7 @@ pub(crate) struct Told {
     pub(crate) activity: ActivityView,
     pub(crate) grants: Vec<GrantView>,
     pub(crate) devices: Vec<DeviceView>,
+    pub(crate) no_model: Option<String>,
 }
 
 /// Entries and pieces of work that the Stream shows.
@@ -145,7 +156,9 @@ impl Stream {
             store: parts.store,
             engine: parts.engine,
             server_key: parts.server_key,
+            server_keys: parts.server_keys,
             server_certificate: parts.server_certificate,
+            handovers: parts.handovers,
             launcher: parts.launcher,
             minds: parts.minds,
             search: parts.search,
@@ -156,6 +169,7 @@ impl Stream {
             vault: parts.vault,
             keys: parts.keys,
             options: parts.options,
+            entering: tokio::sync::Mutex::default(),
             holds: Holds::default(),
             consumer: Mutex::new(None),
             stopping: watch::Sender::new(false),
@@ -221,7 +235,7 @@ impl Stream {
         }
         let mut work: Vec<WorkView> = work.into_values().collect();
         work.sort_by_key(|view| view.started_at);
-        let Told { activity, grants, devices } = self.activity().await?;
+        let Told { activity, grants, devices, no_model } = self.activity().await?;
         Ok(Snapshot {
             installation: self.installation().clone(),
             epoch: self.epoch(),
@@ -237,6 +251,7 @@ impl Stream {
             understood: reflex::UNDERSTOOD.iter().map(|&sentence| sentence.to_owned()).collect(),
             dead_letters,
             undoable: undoable.into_iter().filter_map(undo).collect(),
+            no_model,
             n_durable_commits: self.store.n_durable_commits(),
         })
     }
@@ -252,9 +267,12 @@ impl Stream {
             let activity = activity::view(rows, head, engine.anchor().epoch, verified);
             let grants = grants::allowed(tx, &engine, &words)?;
             let devices = grants::devices(tx, &engine, &grants)?;
-            Ok(Told { activity, grants: grants.into_iter().map(|(_, view)| view).collect(), devices })
+            let grants = grants.into_iter().map(|(_, view)| view).collect();
+            Ok((Told { activity, grants, devices, no_model: None }, engine.models(tx)?))
         });
-        Ok(told.await?)
+        let (told, models) = told.await?;
+        let no_model = self.assigned(&models, Role::Proxy).is_none().then(Minds::without);
+        Ok(Told { no_model, ..told })
     }
 
     /// The newest rows for a reply, each with whose words are in it.
@@ -272,7 +290,9 @@ impl Stream {
     /// Tells the doors that the ledger has grown.
     pub(crate) async fn publish_activity(&self) {
         match self.activity().await {
-            Ok(Told { activity, grants, devices }) => self.publish(Update::Activity { activity, grants, devices }),
+            Ok(Told { activity, grants, devices, no_model }) => {
+                self.publish(Update::Activity { activity, grants, devices, no_model })
+            }
             Err(trouble) => tracing::error!(%trouble, "activity cannot be told"),
         }
     }
@@ -313,16 +333,15 @@ impl Stream {
         *self.stopping.borrow()
     }
 
-    /// Answers a message in a task of its own, where its channel does not wait for it.
-    pub(crate) fn think(self: &Arc<Self>, turn: Turn) {
-        let stream = self.clone();
+    /// Asks a model in a task of its own, where no channel waits for it.
+    pub(crate) fn think(&self, answering: impl Future<Output = ()> + Send + 'static) {
         let mut thinking = lock(&self.thinking);
         while let Some(ended) = thinking.try_join_next() {
             if let Err(cause) = ended {
                 tracing::error!(%cause, "a turn ended unexpectedly; its message will be delivered again");
             }
         }
-        thinking.spawn(async move { stream.respond(turn).await }.in_current_span());
+        thinking.spawn(answering.in_current_span());
     }
 
     /// Turns that are cut short by this are answered after the next start.
@@ -404,6 +423,8 @@ fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
         CardKind::Root
         | CardKind::Model
         | CardKind::Budget
+        | CardKind::SecureInput
+        | CardKind::ModelChoice
         | CardKind::Plan
         | CardKind::Step
         | CardKind::Rehearsed

@@ -72,6 +72,7 @@ impl Stream {
             | Decision::PutBack
             | Decision::WhatHappened
             | Decision::ListTasks
+            | Decision::AddModel
             | Decision::NotUnderstood => {
                 return Ok(Err("That is not about a task.".to_owned()));
             }

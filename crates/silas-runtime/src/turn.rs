@@ -50,7 +50,8 @@ impl Stream {
         let is_for_a_model =
             turn.message.taint.may_ask() && reflex::decide(&turn.message.text) == Decision::NotUnderstood;
         if is_for_a_model && self.has_model().await {
-            self.think(turn);
+            let stream = self.clone();
+            self.think(async move { stream.respond(turn).await });
         } else {
             self.respond(turn).await;
         }

@@ -4,7 +4,7 @@ use crate::view::{LedgerPart, LedgerReport};
 use crate::{Stream, Trouble};
 use silas_core::checkpoint::{Claim, Head, Statement};
 use silas_store::audit::{self, Audit, Extent, Keeper};
-use silas_store::{Commit, checkpoints, ledger};
+use silas_store::{Commit, checkpoints, ledger, rotations};
 use std::sync::atomic::Ordering;
 
 /// Entries between two checkpoints; few enough that a forger who has not the key cannot rewrite much.
@@ -13,12 +13,28 @@ const CHECKPOINT_EVERY: u64 = 256;
 const LINKS_MAX: u32 = 500;
 
 impl Stream {
-    /// Whether the checkpoints of this database were signed with the key that is here.
+    /// Writes down which server keys there are, if one is new. One of which the ledger told must still be known.
+    pub(crate) async fn know_server_keys(&self) -> Result<(), Trouble> {
+        let keys = self.server_keys.ids();
+        let noting = self.store.write(move |tx| Ok(Commit(rotations::note_server_keys(tx, &keys)?)));
+        if noting.await? {
+            return Ok(());
+        }
+        Err(Trouble::new(
+            "E_DB_SERVER_KEY",
+            "The ledger tells of server keys for which there is no certificate in this data directory.",
+            "Put `store/server.key` and `store/server.cert` back from a backup, or restore one with `silas restore`.",
+        ))
+    }
+
+    /// Whether the checkpoints of this database were signed with the keys that are here.
     pub(crate) async fn know_checkpoints(&self) -> Result<(), Trouble> {
         let Some(last) = self.store.read(checkpoints::last).await? else { return Ok(()) };
         self.checkpointed.store(last.body.head.seq, Ordering::SeqCst);
-        if last.verifies(&self.server_key.public(), Claim::Checkpoint) {
-            return Ok(());
+        if self.server_keys.judge(&last, Claim::Checkpoint, self.installation()).is_ok() {
+            // A key that is new says so at once: what it signs first covers everything before it.
+            let is_new = !last.verifies(&self.server_key.public(), Claim::Checkpoint);
+            return if is_new { self.checkpoint().await } else { Ok(()) };
         }
         Err(Trouble::new(
             "E_DB_SERVER_KEY",
@@ -51,12 +67,15 @@ impl Stream {
     /// show more of it than that.
     pub(crate) async fn checkpoint_of(&self, head: Head) -> Result<Statement, Trouble> {
         let known = self.store.read(move |tx| checkpoints::at(tx, head.seq)).await?;
-        let is_it =
-            |known: &Statement| known.body.head == head && known.verifies(&self.server_key.public(), Claim::Checkpoint);
-        if let Some(known) = known.filter(is_it) {
-            return Ok(known);
-        }
-        let statement = self.server_key.state(Claim::Checkpoint, self.engine.anchor(), head, self.clock.now())?;
+        let known = known.filter(|known| known.body.head == head);
+        let is_ours = |known: &Statement| known.verifies(&self.server_key.public(), Claim::Checkpoint);
+        // One of an earlier key stays where it is; a proof carries the certificate of the current one, which says the same.
+        let at = match known {
+            Some(known) if is_ours(&known) => return Ok(known),
+            Some(earlier) => earlier.body.at,
+            None => self.clock.now(),
+        };
+        let statement = self.server_key.state(Claim::Checkpoint, self.engine.anchor(), head, at)?;
         let kept = statement.clone();
         let keeping = self.store.write_buffered(move |tx| Ok(Commit(checkpoints::insert(tx, &kept)?)));
         keeping.await?;
@@ -84,8 +103,12 @@ impl Stream {
 
     async fn audit(&self, extent: Extent) -> Result<LedgerReport, Trouble> {
         let anchor = self.engine.anchor();
-        let (root, installation) = (anchor.root, anchor.installation.clone());
-        let keeper = Keeper { root, server: self.server_key.public(), installation };
+        let keeper = Keeper {
+            root: anchor.root,
+            handovers: self.handovers.clone(),
+            servers: self.server_keys.clone(),
+            installation: anchor.installation.clone(),
+        };
         let found = self.store.read(move |tx| audit::audit(tx, &keeper, extent)).await?;
         self.note_verified(&found).await?;
         Ok(LedgerReport {

@@ -39,6 +39,8 @@ pub struct Snapshot {
     pub dead_letters: Vec<DeadLetterView>,
     /// What can still be taken back, the one whose time is over first at the top.
     pub undoable: Vec<UndoView>,
+    /// What is answered to an open question while no model is set up; absent when one is.
+    pub no_model: Option<String>,
     /// Commits since the start that were synced to disk.
     pub n_durable_commits: u64,
 }
@@ -54,6 +56,7 @@ pub enum Update {
         activity: ActivityView,
         grants: Vec<GrantView>,
         devices: Vec<DeviceView>,
+        no_model: Option<String>,
     },
     /// An answer as far as it is made; the entry with the same id takes its place.
     Draft {

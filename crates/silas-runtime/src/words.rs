@@ -9,7 +9,8 @@ use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MA
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::exits::Undeclared;
-use silas_core::model::{BudgetGrant, ModelGrant};
+use silas_core::input::{Input, ModelChoice, SecureInput};
+use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
 use silas_core::work::{Definition, Directory, Replacing, WorkItem};
@@ -19,11 +20,13 @@ mod checks;
 mod claim;
 mod executor;
 pub(crate) mod exits;
+mod inputs;
 mod models;
 mod outside;
 mod rehearsed;
 mod step;
 pub(crate) use claim::{caveats, claim};
+pub(crate) use inputs::{for_model, for_plan, leaving};
 pub(crate) use models::{key, price};
 
 /// Longest name of a directory in an intent.
@@ -59,16 +62,24 @@ impl Words {
             CardKind::Root => {
                 canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
             }
-            CardKind::Model => {
-                canonical::read::<ModelGrant>(payload).is_ok_and(|grant| models::model(&grant) == card.face)
-            }
+            CardKind::Model => canonical::read::<ModelGrant>(payload).is_ok_and(|grant| {
+                let face = if card.test_call { models::model_to_test(&grant) } else { models::model(&grant) };
+                face == card.face
+            }),
             CardKind::Budget => {
                 canonical::read::<BudgetGrant>(payload).is_ok_and(|grant| models::budget(&grant) == card.face)
             }
             CardKind::HouseRules => canonical::read::<HouseRules>(payload)
                 .is_ok_and(|rules| rules == HouseRules::current() && rules.card_face() == card.face),
             CardKind::Step => canonical::read::<CallOrder>(payload).is_ok_and(|order| step::step(&order) == card.face),
+            CardKind::SecureInput => card
+                .input
+                .as_ref()
+                .and_then(Input::secret)
+                .is_some_and(|wanted| inputs::secure_input(wanted) == card.face),
             CardKind::Rehearsed => rehearsed::shows_what_it_asks(&card.face, payload),
+            // Nothing on it is decided; what it leads to is a card of its own.
+            CardKind::ModelChoice => true,
             CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
         }
     }
@@ -83,9 +94,29 @@ impl Words {
         step::step(order)
     }
 
+    /// The same as a step of setting it up: a test question follows.
+    pub fn model_to_test(&self, grant: &ModelGrant) -> Face {
+        models::model_to_test(grant)
+    }
+
     /// May more be spent on models?
     pub fn budget(&self, grant: &BudgetGrant) -> Face {
         models::budget(grant)
+    }
+
+    /// What is the value of this secret?
+    pub fn secure_input(&self, wanted: &SecureInput) -> Face {
+        inputs::secure_input(wanted)
+    }
+
+    /// Which model should be asked?
+    pub fn model_choice(&self, choice: &ModelChoice) -> Face {
+        inputs::model_choice(choice.choices.len())
+    }
+
+    /// What came of the test question to a model; `took` if it was answered.
+    pub fn model_tested(&self, model: &ModelName, took: Option<std::time::Duration>, said: &str) -> Face {
+        inputs::model_tested(model, took, said)
     }
 
     /// May plans work in this directory?

@@ -27,6 +27,7 @@ mod ending;
 mod executing;
 mod hands;
 mod job;
+mod locked;
 mod moves;
 mod outside;
 mod reach;
@@ -52,6 +53,8 @@ pub(crate) struct Running {
     canceller: Option<Canceller>,
     /// Written by whoever stops it; watched by the work where it waits for something else than its workshop.
     stop: watch::Sender<Stop>,
+    /// Whether it waits for the vault to be opened, and nothing of it runs.
+    waits: bool,
 }
 
 /// Why work should end early, if it should.
@@ -66,7 +69,7 @@ pub(crate) enum Stop {
 
 impl Running {
     fn new(view: WorkView) -> Self {
-        Running { view, canceller: None, stop: watch::Sender::new(Stop::No) }
+        Running { view, canceller: None, stop: watch::Sender::new(Stop::No), waits: false }
     }
 
     /// Moves when somebody wants it to stop.
@@ -179,16 +182,22 @@ impl Stream {
         written.unwrap_or_else(|_| Err(lost()))
     }
 
-    /// Interrupted before anything was applied: begun again if the house rules say so, ended otherwise.
+    /// Interrupted before anything was applied: begun again if the house rules say so, ended otherwise. What needs the vault
+    /// waits until it is open.
     async fn resume(self: &Arc<Self>, execution: &ExecutionId, record: WorkRecord, hold: Hold) -> Result<(), Trouble> {
         let id = execution.clone();
-        let (engine, stream) = (self.engine.clone(), self.clone());
+        let engine = self.engine.clone();
+        // What may not go on anyway is told why, below.
+        if let Some(admitted) = self.still_admitted(execution).await? {
+            if self.was_stopped_waiting(execution) {
+                return self.end_interrupted(record, hold, "You stopped it.".to_owned()).await;
+            }
+            if self.lacks_vault(admitted.item()).is_some() {
+                return self.wait_for_vault(record, hold, admitted.runs_until()).await;
+            }
+        }
         let readmitting = self.store.write(move |tx| {
             let admitted = engine.readmit(tx, &id)?;
-            let admitted = admitted.and_then(|approved| match stream.lacks_vault(approved.item()) {
-                Some(refusal) => Err(refusal),
-                None => Ok(approved),
-            });
             let may_resume = admitted.is_ok() && engine.use_house_rule(tx, HouseRule::ResumeInterrupted)?;
             if may_resume {
                 tx.record(&AuditEvent::ExecutionResumed { execution: id.clone() })?;
@@ -206,6 +215,10 @@ impl Stream {
             }
             (Err(refusal), _) => refused(&refusal).to_string(),
         };
+        self.end_interrupted(record, hold, reason).await
+    }
+
+    async fn end_interrupted(self: &Arc<Self>, record: WorkRecord, hold: Hold, reason: String) -> Result<(), Trouble> {
         let mut job = Job::new(self.clone(), record, hold);
         job.record.settle_steps();
         let ending = Ending::Untouched { intent: "Interrupted before it was done".to_owned(), reason };

@@ -16,6 +16,8 @@ pub enum Error {
     Pairing(String),
     #[error("The keys could not be used: {0}")]
     Keys(String),
+    #[error("The root key in this data directory does not count: {0}. Restore a backup of after its hand-over.")]
+    Root(String),
     #[error(
         "This needs the root key, which is locked with your passphrase. Do it in the terminal, which asks for it: `silas \
          pair`, `silas device revoke`, `silas grant revoke`."
@@ -93,6 +95,7 @@ impl Error {
             Error::AlreadySpent => "E_APPROVAL_SPENT",
             Error::Pairing(_) => "E_APPROVAL_PAIRING",
             Error::Keys(_) => "E_APPROVAL_KEYS",
+            Error::Root(_) => "E_APPROVAL_ROOT",
             Error::Locked | Error::PassphraseWanted => "E_APPROVAL_LOCKED",
             Error::Terminal(_) => "E_APPROVAL_TERMINAL",
             Error::NotSealed | Error::AlreadySealed => "E_SANDBOX_SEAL",

@@ -3,10 +3,11 @@
 use crate::cell::{Limits, LimitsInForce};
 use crate::error::Doing;
 use crate::memory::Memory;
-use crate::{Error, ToolPlaces, durable};
+use crate::{Error, ToolPlaces, durable, handed_over};
 use serde::{Deserialize, Serialize};
 use silas_core::Timestamp;
 use silas_core::evidence::Anchor;
+use silas_core::handover::Handover;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ use std::time::Duration;
 pub struct Seal {
     pub data_dir: PathBuf,
     pub anchor: Anchor,
+    /// By which the root key of the anchor came to be that.
+    pub handovers: Vec<Handover>,
     /// How long what an apply replaced is kept.
     pub undo_window_secs: u64,
     pub limits: CellLimits,
@@ -92,8 +95,10 @@ impl Ground {
         for private in ["keys", "run", "launcher"] {
             durable::private_dir(&data_dir.join(private)).doing(|| format!("Making {private} private"))?;
         }
+        let memory = Memory::open(&launcher(&data_dir))?;
+        handed_over::stand_on(&memory, &seal.anchor, seal.handovers)?;
         Ok(Ground {
-            memory: Memory::open(&launcher(&data_dir))?,
+            memory,
             data_dir,
             anchor: seal.anchor,
             undo_window: Duration::from_secs(seal.undo_window_secs),

@@ -36,6 +36,7 @@ mod forget;
 mod frame;
 mod ground;
 mod hand;
+pub mod handed_over;
 mod journal;
 mod kept;
 mod key_use;

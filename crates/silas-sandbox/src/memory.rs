@@ -86,6 +86,10 @@ impl Memory {
         Ok(Memory { dir: dir.to_owned() })
     }
 
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
     pub(crate) fn record(&self, execution: &ExecutionId) -> Result<Option<Record>, Error> {
         read(&self.spent(execution))
     }

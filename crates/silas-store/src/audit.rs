@@ -11,6 +11,8 @@ use crate::{Error, ReadTx, Tx, books, settings};
 use silas_core::InstallationId;
 use silas_core::books::{Books, Summary};
 use silas_core::checkpoint::{Claim, Head, Statement};
+use silas_core::handover::Handovers;
+use silas_core::server_keys::ServerKeys;
 use silas_core::signature::PublicKey;
 
 /// The setting that holds what was verified last.
@@ -20,7 +22,9 @@ const VERIFIED_PREFIX: &str = "verified_prefix";
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keeper {
     pub root: PublicKey,
-    pub server: PublicKey,
+    /// How the root key came to be this one.
+    pub handovers: Handovers,
+    pub servers: ServerKeys,
     pub installation: InstallationId,
 }
 
@@ -64,13 +68,19 @@ pub fn audit(tx: &ReadTx<'_>, keeper: &Keeper, extent: Extent) -> Result<Audit, 
         None => whole(tx, keeper)?,
     };
     let verified_before = from.map_or(0, |head| head.seq);
-    let (n_checkpoints, fault) = checkpoints::verify(tx, &keeper.server, &keeper.installation, verified_before)?;
+    let (n_checkpoints, fault) = checkpoints::verify(tx, &keeper.servers, &keeper.installation, verified_before)?;
     // What was verified once must still be there, also where everything is read. The first place counts.
     let gone = match known {
         Some(head) => checkpoints::fault(tx, head)?.map(|reason| Fault { seq: head.seq, reason }),
         None => None,
     };
-    let fault = fault.into_iter().chain(gone).min_by_key(|fault| fault.seq);
+    // The same for what the root key signed when a server key was replaced.
+    let pinned = keeper.servers.pinned().map(|head| {
+        let fault = checkpoints::fault(tx, head)?;
+        Ok(fault.map(|reason| Fault { seq: head.seq, reason }))
+    });
+    let pinned = pinned.collect::<Result<Vec<_>, Error>>()?;
+    let fault = fault.into_iter().chain(gone).chain(pinned.into_iter().flatten()).min_by_key(|fault| fault.seq);
     Ok(Audit { chain, verified_before, n_checkpoints, fault, books })
 }
 
@@ -78,7 +88,7 @@ type Looked = (Verification, Option<Result<Summary, books::Wrong>>);
 
 /// Chain and books in one reading. The books close at the first thing that is wrong; the chain is read to its end.
 fn whole(tx: &ReadTx<'_>, keeper: &Keeper) -> Result<Looked, Error> {
-    let mut read = Ok(Books::open(keeper.root, keeper.installation.clone()));
+    let mut read = Ok(Books::open(keeper.root, keeper.installation.clone()).after(keeper.handovers.clone()));
     let chain = ledger::verify_and(tx, |link, event| {
         let Ok(books) = &mut read else { return Ok(()) };
         let beside = event.map_or(Ok(None), |event| books::beside(tx, event))?;
@@ -104,8 +114,6 @@ pub fn keep_verified(tx: &mut Tx<'_>, statement: &Statement) -> Result<(), Error
 /// A statement that is not the server's own counts as none.
 fn verified(tx: &ReadTx<'_>, keeper: &Keeper) -> Result<Option<Head>, Error> {
     let said: Option<Statement> = settings::get(tx, VERIFIED_PREFIX)?;
-    let is_ours = |said: &Statement| {
-        said.verifies(&keeper.server, Claim::VerifiedPrefix) && said.body.installation == keeper.installation
-    };
+    let is_ours = |said: &Statement| keeper.servers.judge(said, Claim::VerifiedPrefix, &keeper.installation).is_ok();
     Ok(said.filter(is_ours).map(|said| said.body.head))
 }

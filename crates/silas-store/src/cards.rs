@@ -75,7 +75,7 @@ pub fn find_by_subject(tx: &ReadTx<'_>, subject: &str) -> Result<Vec<Card>, Erro
 }
 
 fn expires_at(card: &Card) -> Option<i64> {
-    card.offer.as_ref().map(|offer| offer.expires_at.micros())
+    card.expires_at().map(|at| at.micros())
 }
 
 /// What a card is about, as it was said when it was kept.

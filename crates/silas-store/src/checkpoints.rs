@@ -7,7 +7,7 @@ use crate::columns::{json, to_json};
 use crate::{Error, ReadTx, Tx, ledger, params};
 use silas_core::InstallationId;
 use silas_core::checkpoint::{Claim, Head, Statement};
-use silas_core::signature::PublicKey;
+use silas_core::server_keys::{ServerKeys, Unfit};
 use std::fmt;
 
 /// Checkpoints held in memory at a time.
@@ -24,6 +24,8 @@ pub struct Fault {
 pub enum FaultReason {
     /// This installation's server key did not sign it.
     NotOurs,
+    /// A server key signed it that had been replaced at that entry.
+    OldKey { at: u64 },
     /// The entry that it names is not there: the ledger is shorter than it was.
     Cut,
     /// The entry that it names is another one.
@@ -35,6 +37,10 @@ impl fmt::Display for Fault {
         let seq = self.seq;
         match self.reason {
             FaultReason::NotOurs => write!(f, "The checkpoint at entry {seq} was not signed by this installation"),
+            FaultReason::OldKey { at } => write!(
+                f,
+                "The checkpoint at entry {seq} was signed by a server key that had been replaced at entry {at}"
+            ),
             FaultReason::Cut => write!(f, "The ledger ends before entry {seq}, which was there: its end was cut off"),
             FaultReason::OtherEntry => write!(f, "Entry {seq} of the ledger is not the one that was signed"),
         }
@@ -75,7 +81,7 @@ pub(crate) fn after(tx: &ReadTx<'_>, seq: u64, limit: u32) -> Result<Vec<(u64, S
 /// Checks every checkpoint after an entry; 0 checks them all. The first fault, if there is one, and how many were checked.
 pub fn verify(
     tx: &ReadTx<'_>,
-    server: &PublicKey,
+    servers: &ServerKeys,
     installation: &InstallationId,
     after: u64,
 ) -> Result<(u64, Option<Fault>), Error> {
@@ -87,10 +93,11 @@ pub fn verify(
         }
         for (seq, statement) in batch {
             let head = statement.body.head;
-            let is_ours = statement.verifies(server, Claim::Checkpoint)
-                && statement.body.installation == *installation
-                && head.seq == seq;
-            let reason = if is_ours { fault(tx, head)? } else { Some(FaultReason::NotOurs) };
+            let reason = match servers.judge(&statement, Claim::Checkpoint, installation) {
+                Ok(()) if head.seq == seq => fault(tx, head)?,
+                Ok(()) | Err(Unfit::NotOurs) => Some(FaultReason::NotOurs),
+                Err(Unfit::Replaced { at }) => Some(FaultReason::OldKey { at }),
+            };
             after = seq;
             if let Some(reason) = reason {
                 return Ok((n_checked, Some(Fault { seq: after, reason })));

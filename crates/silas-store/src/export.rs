@@ -6,6 +6,7 @@
 use crate::audit::Keeper;
 use crate::{Error, ReadTx, books, checkpoints, ledger};
 use silas_core::Timestamp;
+use silas_core::checkpoint::ServerCertificate;
 use silas_core::export::{End, Entry, FORMAT, Header, Line, VERSION};
 
 /// Entries held in memory at a time.
@@ -23,6 +24,7 @@ pub enum Words {
 pub fn export(
     tx: &ReadTx<'_>,
     keeper: &Keeper,
+    certificates: &[ServerCertificate],
     epoch: u64,
     at: Timestamp,
     words: Words,
@@ -34,7 +36,9 @@ pub fn export(
         installation: keeper.installation.clone(),
         epoch,
         root: keeper.root,
-        server: keeper.server,
+        server: keeper.servers.current(),
+        servers: certificates.to_vec(),
+        handovers: keeper.handovers.list().to_vec(),
         exported_at: at,
     }))?;
     let mut end = End { entries: 0, checkpoints: 0 };

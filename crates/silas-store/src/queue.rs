@@ -269,6 +269,28 @@ pub fn nack(tx: &mut Tx<'_>, lease: &Lease, now: Timestamp, backoff: Backoff) ->
     Ok(Nacked::Again { at })
 }
 
+/// The message can be dealt with only later: it is due at `at`, or when [`hasten`] says so. That was no attempt. False if
+/// the lease is lost.
+pub fn postpone(tx: &mut Tx<'_>, lease: &Lease, at: Timestamp) -> Result<bool, Error> {
+    tx.note_queue();
+    let n_held = tx.execute(
+        "UPDATE queue SET state = 'ready', attempts = 0, available_at = ?4, lease_holder = NULL, lease_until = NULL
+         WHERE message_id = ?1 AND state = 'leased' AND lease_holder = ?2 AND fence = ?3",
+        params![lease.message.as_str(), lease.holder, lease.fence, at.micros()],
+    )?;
+    Ok(n_held == 1)
+}
+
+/// Whatever waits for its time in this queue is due now.
+pub fn hasten(tx: &mut Tx<'_>, queue: Name) -> Result<usize, Error> {
+    tx.note_queue();
+    let now = tx.clock.now().micros();
+    tx.execute(
+        "UPDATE queue SET available_at = ?2 WHERE queue = ?1 AND is_dead = 0 AND state = 'ready' AND available_at > ?2",
+        params![to_word(&queue)?, now],
+    )
+}
+
 impl Backoff {
     fn after(self, attempts: u32) -> Duration {
         let doubled = 2u32.saturating_pow(attempts.saturating_sub(1));

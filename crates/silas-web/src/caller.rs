@@ -6,11 +6,11 @@
 use crate::guard::{Side, single};
 use crate::http::Door;
 use crate::limiter::Limiter;
-use crate::protocol::{Credentials, ReadProof};
+use crate::protocol::{Credentials, ReadProof, WriteProof};
 use axum::http::{HeaderMap, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use silas_core::{KeyId, Nonce, Timestamp, canonical};
+use silas_core::{Digest, KeyId, Nonce, Timestamp, canonical};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -25,6 +25,12 @@ const NONCES_MAX: usize = 10_000;
 pub(crate) enum NotAnswered {
     Unknown,
     TooOften,
+}
+
+/// What a request's signature has to cover.
+pub(crate) enum Signed<'a> {
+    Read { path: &'a str },
+    Write { method: &'static str, path: &'a str, body: Digest },
 }
 
 pub(crate) struct Callers {
@@ -72,29 +78,52 @@ impl Callers {
 impl Door {
     /// Whether one of the owner's devices asks for exactly this path, now, for the first time.
     pub(crate) async fn known_caller(&self, side: Side, path: &str, headers: &HeaderMap) -> Result<(), NotAnswered> {
-        let credentials = credentials(headers).ok_or(NotAnswered::Unknown)?;
-        let now = self.clock.now();
-        let is_good = self.lets_in(side, credentials.token.as_deref())
-            && self.callers.is_fresh(credentials.timestamp, now)
-            && self.has_signed(path, &credentials).await;
-        if !is_good {
-            return Err(NotAnswered::Unknown);
-        }
-        self.callers.admit(&credentials.key, credentials.nonce, credentials.timestamp, now)
+        let credentials = self.caller_of(side, headers).await?;
+        self.admit(&self.callers, &credentials, &Signed::Read { path }).await
     }
 
-    async fn has_signed(&self, path: &str, credentials: &Credentials) -> bool {
+    /// Who says to be asking: one of the owner's devices, just now. What it signed is still to be looked at.
+    pub(crate) async fn caller_of(&self, side: Side, headers: &HeaderMap) -> Result<Credentials, NotAnswered> {
+        let credentials = credentials(headers).ok_or(NotAnswered::Unknown)?;
+        let is_possible = self.lets_in(side, credentials.token.as_deref())
+            && self.callers.is_fresh(credentials.timestamp, self.clock.now())
+            && matches!(self.stream.device(&credentials.key).await, Ok(Some(_)));
+        if is_possible { Ok(credentials) } else { Err(NotAnswered::Unknown) }
+    }
+
+    /// Whether exactly this was signed, and for the first time.
+    pub(crate) async fn admit(
+        &self,
+        callers: &Callers,
+        credentials: &Credentials,
+        signed: &Signed<'_>,
+    ) -> Result<(), NotAnswered> {
+        if !self.has_signed(signed, credentials).await {
+            return Err(NotAnswered::Unknown);
+        }
+        callers.admit(&credentials.key, credentials.nonce.clone(), credentials.timestamp, self.clock.now())
+    }
+
+    async fn has_signed(&self, signed: &Signed<'_>, credentials: &Credentials) -> bool {
         let Ok(Some(device)) = self.stream.device(&credentials.key).await else { return false };
-        let proof = ReadProof {
-            kind: "read",
-            path,
-            installation: self.stream.installation(),
-            key: &credentials.key,
-            timestamp: credentials.timestamp,
-            nonce: &credentials.nonce,
+        let (installation, key) = (self.stream.installation(), &credentials.key);
+        let (timestamp, nonce) = (credentials.timestamp, &credentials.nonce);
+        let message = match signed {
+            Signed::Read { path } => {
+                canonical::text(&ReadProof { kind: "read", path, installation, key, timestamp, nonce })
+            }
+            Signed::Write { method, path, body } => canonical::text(&WriteProof {
+                kind: "write",
+                method,
+                path,
+                body: *body,
+                installation,
+                key,
+                timestamp,
+                nonce,
+            }),
         };
-        canonical::text(&proof)
-            .is_ok_and(|message| device.body.public.verifies(message.as_bytes(), &credentials.signature))
+        message.is_ok_and(|message| device.body.public.verifies(message.as_bytes(), &credentials.signature))
     }
 }
 

@@ -7,11 +7,11 @@ use crate::guard::{self, Gate, Origin};
 use crate::listeners::Listeners;
 use crate::protocol::Health;
 use crate::tallies::{Tallies, Turned};
-use crate::{Error, assets, control, metrics, openapi, pairing, reads, secret_door, socket};
+use crate::{Error, assets, control, metrics, openapi, pairing, reads, secret_door, secret_post, socket};
 use axum::extract::{DefaultBodyLimit, Extension, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use axum::{Json, Router, middleware};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -45,6 +45,8 @@ pub struct Door {
     pub(crate) options: Options,
     pub(crate) deliveries: Deliveries,
     pub(crate) callers: Callers,
+    /// The same devices, as they hand in secrets: fewer at a time.
+    pub(crate) givers: Callers,
     pub(crate) tallies: Arc<Tallies>,
     pub(crate) started_at: Timestamp,
     /// One for each WebSocket that may be open.
@@ -71,6 +73,7 @@ impl Door {
         leaving: watch::Receiver<bool>,
     ) -> Arc<Self> {
         let callers = Callers::new(options.freshness, options.messages_per_minute);
+        let givers = Callers::new(options.freshness, secret_post::SECRETS_PER_MINUTE);
         let (started_at, places) = (clock.now(), Arc::new(Semaphore::new(options.connections_max)));
         Arc::new(Door {
             stream,
@@ -79,6 +82,7 @@ impl Door {
             options,
             deliveries: Deliveries::default(),
             callers,
+            givers,
             tallies: Arc::default(),
             started_at,
             places,
@@ -123,6 +127,7 @@ impl Door {
             .route("/api/activity", get(reads::activity))
             .route("/api/work", get(reads::work))
             .route("/pair", get(pairing::pairing_screen).post(pairing::pair))
+            .route("/secrets/{ref_id}", post(secret_post::give))
             .route("/ws", any(socket::upgrade));
         if let Some(authority) = authority {
             // Public by nature; whoever installs it compares its fingerprint with the one in the terminal.

@@ -21,6 +21,7 @@ mod pairing;
 pub mod protocol;
 mod reads;
 pub mod secret_door;
+mod secret_post;
 mod session;
 mod socket;
 mod tallies;

@@ -4,8 +4,8 @@
 //! `/api.html` renders it without asking anybody else.
 
 use crate::protocol::{
-    ClientMessage, Credentials, Health, PairRequest, Paired, PairingScreen, ReadProof, Refused, ServerMessage,
-    SessionProof, WorkPage,
+    ClientMessage, Credentials, Health, PairRequest, Paired, PairingScreen, ReadProof, Refused, SecretGiven,
+    SecretValue, ServerMessage, SessionProof, WorkPage, WriteProof,
 };
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -50,6 +50,25 @@ pub fn document() -> Value {
             "security": signed,
             "responses": said.guarded::<WorkPage>("The work"),
         } },
+        "/secrets/{ref_id}": { "post": {
+            "summary": "Puts a secret that a card asks for into the vault; nothing of it comes back",
+            "description": "Only while a card of the kind `secure_input` with this `ref_id` waits, and once. The signature covers the \
+                `WriteProof` with the digest of this body.",
+            "security": signed,
+            "parameters": [{ "name": "ref_id", "in": "path", "required": true, "schema": { "type": "string" },
+                "description": "What the card's `input` names" }],
+            "requestBody": { "required": true, "content": { "application/json": { "schema": heard.reference::<SecretValue<'_>>() } } },
+            "responses": {
+                "200": content("The vault has it, by its own record", said.reference::<SecretGiven>()),
+                "400": refused(), "401": refused(), "429": refused(),
+                "404": content("Nobody asks for it", json!({ "$ref": "#/components/schemas/Refused" })),
+                "409": content("It was given already", json!({ "$ref": "#/components/schemas/Refused" })),
+                "410": content("The time to answer is over", json!({ "$ref": "#/components/schemas/Refused" })),
+                "413": content("It is too long", json!({ "$ref": "#/components/schemas/Refused" })),
+                "423": content("The vault is locked", json!({ "$ref": "#/components/schemas/Refused" })),
+                "507": content("The vault is full", json!({ "$ref": "#/components/schemas/Refused" })),
+            },
+        } },
         "/pair": {
             "get": {
                 "summary": "What the pairing screen shows and what its tap signs",
@@ -74,6 +93,7 @@ pub fn document() -> Value {
     said.reference::<ServerMessage>();
     said.reference::<SessionProof<'_>>();
     said.reference::<ReadProof<'_>>();
+    said.reference::<WriteProof<'_>>();
     said.reference::<Refused>();
     json!({
         "openapi": "3.1.0",
@@ -84,7 +104,7 @@ pub fn document() -> Value {
             "schemas": together(said.definitions(), heard.definitions()),
             "securitySchemes": {
                 "device": { "type": "apiKey", "in": "header", "name": "Authorization",
-                    "description": "`Silas ` and the `Credentials`, as JSON in base64url. The signature covers the `ReadProof`." },
+                    "description": "`Silas ` and the `Credentials`, as JSON in base64url. The signature covers the `ReadProof`, or the `WriteProof` of what is handed in." },
                 "access_token": { "type": "http", "scheme": "bearer",
                     "description": "`channels.web.auth_token` of the configuration." },
             },

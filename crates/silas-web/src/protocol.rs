@@ -7,17 +7,19 @@
 use serde::{Deserialize, Serialize};
 use silas_core::card::{Card, Face};
 use silas_core::device::Certificate;
+use silas_core::input::KeyWanted;
 use silas_core::message::{HeardMessage, SignedMessage};
 use silas_core::model::{ModelGrant, Role};
 use silas_core::revocation::Withdrawal;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token};
-use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, Timestamp};
+use silas_core::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, Timestamp};
 use silas_runtime::Resume;
 use silas_runtime::view::{
     CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, MeasureView, ModelsView,
     ProofView, SessionView, SinceView, Snapshot, TaskView, Update, WorkItemView, WorkView,
 };
+use std::borrow::Cow;
 
 /// From the page.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
@@ -83,6 +85,13 @@ pub enum ClientMessage {
     ModelCheck {
         role: Role,
     },
+    /// Answers a card that asks which model; the next card asks for its key or for the agreement.
+    ModelChoose {
+        request_id: CardId,
+        /// As for `silas model add`: `PROVIDER:MODEL`, or `PROVIDER:MODEL@URL`.
+        model: String,
+        key: KeyWanted,
+    },
     /// Checks the whole ledger.
     Verify {},
     /// Asks for the owner's tasks; changing them is a `message`.
@@ -143,7 +152,7 @@ pub enum ServerMessage {
         #[serde(flatten)]
         delivery: DeliveryView,
     },
-    /// The answer to `approval_response`, `renew` and `dismiss`.
+    /// The answer to `approval_response`, `renew`, `dismiss` and `model_choose`.
     Decided {
         request_id: CardId,
         recorded: bool,
@@ -254,6 +263,35 @@ pub struct ReadProof<'a> {
     pub key: &'a KeyId,
     pub timestamp: Timestamp,
     pub nonce: &'a Nonce,
+}
+
+/// What a device signs to hand something in over HTTP: canonical JSON of this. It is good once, and for a few minutes.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct WriteProof<'a> {
+    pub kind: &'static str,
+    pub method: &'a str,
+    /// Path and query, as they are sent.
+    pub path: &'a str,
+    /// SHA-256 of the body, as it is sent.
+    pub body: Digest,
+    pub installation: &'a InstallationId,
+    pub key: &'a KeyId,
+    pub timestamp: Timestamp,
+    pub nonce: &'a Nonce,
+}
+
+/// `POST /secrets/{ref_id}`. Deliberately not `Debug`: nothing here can be printed.
+#[derive(Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SecretValue<'a> {
+    #[serde(borrow)]
+    pub value: Cow<'a, str>,
+}
+
+/// The answer to it, taken from the vault's own record.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub struct SecretGiven {
+    pub stored: bool,
 }
 
 /// `GET /api/work`.

@@ -57,22 +57,23 @@ impl Door {
     /// What whoever is not known gets instead of an answer.
     pub(crate) async fn turned_away(&self, gate: &Gate, uri: &Uri, headers: &HeaderMap) -> Option<Response> {
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        match self.known_caller(gate.origin.side, path, headers).await {
-            Ok(()) => None,
-            Err(NotAnswered::Unknown) => {
+        let known = self.known_caller(gate.origin.side, path, headers).await;
+        known.err().map(|why| self.turn_away(why, "Only the owner's paired devices can read this."))
+    }
+
+    /// Counts it and says so; `who` is what whoever is not known is told.
+    pub(crate) fn turn_away(&self, why: NotAnswered, who: &str) -> Response {
+        match why {
+            NotAnswered::Unknown => {
                 self.tallies.count(Turned::Auth);
-                let trouble = Trouble::new(
-                    "E_CHANNEL_AUTH",
-                    "Only the owner's paired devices can read this.",
-                    "Sign the request; docs/protocol.md says how.",
-                );
-                Some(refusal(StatusCode::UNAUTHORIZED, &trouble))
+                let trouble = Trouble::new("E_CHANNEL_AUTH", who, "Sign the request; docs/protocol.md says how.");
+                refusal(StatusCode::UNAUTHORIZED, &trouble)
             }
-            Err(NotAnswered::TooOften) => {
+            NotAnswered::TooOften => {
                 self.tallies.count(Turned::Rate);
                 let trouble =
                     Trouble::new("E_CHANNEL_BUSY", "Too many requests in a minute.", "Wait a moment, then try again.");
-                Some(refusal(StatusCode::TOO_MANY_REQUESTS, &trouble))
+                refusal(StatusCode::TOO_MANY_REQUESTS, &trouble)
             }
         }
     }

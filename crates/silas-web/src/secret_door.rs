@@ -32,6 +32,11 @@ pub enum SecretAsk {
         reference: SecretRef,
         n_bytes: usize,
     },
+    /// The same as an answer to a card: taken only while one asks for exactly this.
+    Give {
+        reference: SecretRef,
+        n_bytes: usize,
+    },
     Remove {
         reference: SecretRef,
     },
@@ -104,7 +109,7 @@ async fn question(mut reader: OwnedReadHalf) -> io::Result<(SecretAsk, Secret)> 
     }
     let ask: SecretAsk = serde_json::from_slice(&line)?;
     let n_bytes = match &ask {
-        SecretAsk::Set { n_bytes, .. } | SecretAsk::Unlock { n_bytes } => *n_bytes,
+        SecretAsk::Set { n_bytes, .. } | SecretAsk::Give { n_bytes, .. } | SecretAsk::Unlock { n_bytes } => *n_bytes,
         SecretAsk::Remove { .. } | SecretAsk::List | SecretAsk::Lock | SecretAsk::State => 0,
     };
     if n_bytes > SECRET_BYTES_MAX {
@@ -119,6 +124,7 @@ async fn answer(stream: &Arc<Stream>, ask: SecretAsk, value: Secret) -> SecretSa
     let done = |message| SecretSays::Done { message };
     let answered = match ask {
         SecretAsk::Set { reference, .. } => stream.store_secret(&reference, value).await.map(done),
+        SecretAsk::Give { reference, .. } => stream.give_secret(&reference, value).await.map(done),
         SecretAsk::Remove { reference } => stream.remove_secret(&reference).await.map(done),
         SecretAsk::List => stream.secrets().await.map(|secrets| SecretSays::Listed { secrets }),
         SecretAsk::Unlock { .. } => stream.unlock_vault(value).await.map(done),

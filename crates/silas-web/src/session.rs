@@ -248,6 +248,10 @@ impl Session {
                 Err(trouble) => error(trouble),
             }),
             ClientMessage::ModelCheck { role } => Some(done(self.stream.check_model(role).await)),
+            ClientMessage::ModelChoose { request_id, model, key } => {
+                let outcome = self.stream.choose_model(&request_id, &model, key).await;
+                Some(decided(request_id, outcome))
+            }
             ClientMessage::Verify {} => Some(match self.stream.verify_ledger().await {
                 Ok(report) => ServerMessage::Verified { report },
                 Err(trouble) => error(trouble),

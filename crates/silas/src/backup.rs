@@ -54,12 +54,14 @@ pub(crate) const ABOUT: &str = "about.json";
 pub(crate) const KEYS: [&str; 4] = ["store/server.key", "keys/root.key", "keys/terminal.key", "keys/installation.json"];
 /// There if the keys were ever sealed.
 pub(crate) const KEYS_LOCK: &str = "keys/lock.json";
+pub(crate) const SERVER_CERTIFICATES: &str = "store/server.cert";
 pub(crate) const VAULT: &str = "store/vault";
 
 pub(crate) fn run(home: &Home, file: &Path) -> Result<ExitCode> {
     ensure!(!file.exists(), "{} exists already. Choose another name; nothing was written.", file.display());
     // A directory that is not what this account has seen must not become somebody's backup.
     known_head::follow(home)?;
+    let keys = keys_now(home);
     let workplace = Workplace::open(home)?;
     snapshot::take(&home.store(), &workplace.dir)?;
     let report = snapshot::inspect(&workplace.dir)?;
@@ -76,6 +78,11 @@ pub(crate) fn run(home: &Home, file: &Path) -> Result<ExitCode> {
     };
     let draft = draft_of(file);
     let written = write(home, &workplace.dir, &about, &draft)
+        .and_then(|()| {
+            // Half of one key and half of another opens nothing.
+            ensure!(keys_now(home) == keys, "A key was exchanged for a new one meanwhile. Make the backup again.");
+            Ok(())
+        })
         .and_then(|()| fs::rename(&draft, file).with_context(|| format!("{} could not be named.", file.display())));
     if written.is_err() {
         // What cannot be removed either is recognisable by its name, and does not pass for a backup.
@@ -110,10 +117,11 @@ fn write(home: &Home, snapshot: &Path, about: &About, draft: &Path) -> Result<()
     for (name, path) in spent(home)? {
         add_file(&mut writer, &name, &path)?;
     }
-    let revocations = silas_sandbox::restored::REVOCATIONS;
-    let path = home.path.join(revocations);
-    if path.exists() {
-        add_file(&mut writer, revocations, &path)?;
+    for name in [SERVER_CERTIFICATES, silas_sandbox::restored::REVOCATIONS] {
+        let path = home.path.join(name);
+        if path.exists() {
+            add_file(&mut writer, name, &path)?;
+        }
     }
     let (out, parts) = writer.finish()?;
     out.into_inner()?.sync_all()?;
@@ -140,6 +148,13 @@ fn warning(home: &Home) -> Result<&'static str> {
              keyring they are lost. `silas key passphrase` makes a backup that opens anywhere."
         }
     })
+}
+
+/// What says which keys hold.
+fn keys_now(home: &Home) -> [Option<Vec<u8>>; 4] {
+    let vault_lock = format!("{VAULT}/lock.json");
+    ["keys/installation.json", "keys/handover.json", SERVER_CERTIFICATES, &vault_lock]
+        .map(|name| fs::read(home.path.join(name)).ok())
 }
 
 /// The lock of the keys and the files of the vault, as far as there are any. Each is replaced as a whole.

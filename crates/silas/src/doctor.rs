@@ -7,10 +7,9 @@ mod mend;
 use crate::certificates::Place;
 use crate::home::Home;
 use crate::world::SystemClock;
-use crate::{known_head, start};
-use anyhow::{Context, Result, anyhow};
+use crate::{known_head, server_key, start};
+use anyhow::{Result, anyhow};
 use clap::Args;
-use silas_approval::ServerKey;
 use silas_core::Clock;
 use silas_core::key_service::Protection;
 use silas_core::probe::{Probe, State};
@@ -95,8 +94,7 @@ fn installation(home: &Home) -> Vec<Probe> {
 }
 
 fn keeper(home: &Home) -> Result<Keeper> {
-    let server = ServerKey::load(&home.server_key()).context("The ledger's checkpoints cannot be checked.")?;
-    Ok(Keeper { root: home.root()?, server: server.public(), installation: home.installation()? })
+    Ok(server_key::keeper(home)?.0)
 }
 
 /// The one that `silas tls make` made, if it did.

@@ -1,10 +1,13 @@
 //! The data directory: where it is, what lies where, and that only one server uses it.
 
 use crate::config::Config;
+use crate::root_handover;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use silas_core::InstallationId;
 use silas_core::device::Certificate;
+use silas_core::evidence::Anchor;
+use silas_core::handover::Handover;
 use silas_core::signature::PublicKey;
 use std::fs::{self, File};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -25,6 +28,8 @@ pub(crate) struct Known {
     pub(crate) installation: InstallationId,
     pub(crate) root: PublicKey,
     pub(crate) terminal: Certificate,
+    #[serde(default)]
+    pub(crate) handovers: Vec<Handover>,
 }
 
 impl Home {
@@ -48,7 +53,7 @@ impl Home {
         self.store().join("server.key")
     }
 
-    /// What the root key said about the server key. Made anew where it is missing.
+    /// What the root key said about the server key and those before it.
     pub(crate) fn server_certificate(&self) -> PathBuf {
         self.store().join("server.cert")
     }
@@ -71,6 +76,12 @@ impl Home {
     /// The public half of the key that vouches for the devices.
     pub(crate) fn root(&self) -> Result<PublicKey> {
         Ok(self.known()?.root)
+    }
+
+    /// What every verification is relative to.
+    pub(crate) fn anchor(&self) -> Result<Anchor> {
+        let Known { installation, root, .. } = self.known()?;
+        Ok(Anchor { installation, root, epoch: self.epoch()? })
     }
 
     /// The public facts about the keys. Whoever signs with them is checked against these, so nothing is taken on trust.
@@ -130,5 +141,7 @@ pub(crate) fn find(given: Option<PathBuf>, config: Option<&Path>) -> Result<Home
     let real = path
         .canonicalize()
         .with_context(|| format!("There is no Silas data at {}. Start it once with `silas`.", path.display()))?;
-    Ok(Home { path: real })
+    let home = Home { path: real };
+    root_handover::finish_if_begun(&home)?;
+    Ok(home)
 }

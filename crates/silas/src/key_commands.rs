@@ -5,6 +5,7 @@
 
 use crate::home::Home;
 use crate::passphrase;
+use crate::root_handover;
 use crate::server_key;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, anyhow, bail};
@@ -32,8 +33,26 @@ pub(crate) enum KeyCommand {
     },
     /// Seal the keys and the vault with a key that the system's keyring keeps, instead of a passphrase.
     Keyring,
-    /// Make a new key for this machine's terminal. Stop Silas first. What the old one signed still counts.
-    Rotate,
+    /// Exchange a key for a new one. Stop Silas first. Nothing that you allowed is lost, and cut off at any instant the old
+    /// key or the new one holds.
+    Rotate {
+        /// Which one.
+        #[command(subcommand)]
+        which: Rotate,
+    },
+}
+
+#[derive(Clone, Copy, Subcommand)]
+pub(crate) enum Rotate {
+    /// The key that vouches for your devices. Devices, grants and revocations stay; proofs and exports made from now on are
+    /// checked with the new public key, those made before with the old one.
+    Root,
+    /// The key that signs the log's heads. What the old one signed until now stays good; what it signs later does not.
+    Server,
+    /// The key that seals your secrets. Each is sealed anew, under the same passphrase or keyring.
+    Vault,
+    /// The key with which this machine's terminal decides. What the old one signed still counts, until you revoke it.
+    Terminal,
 }
 
 pub(crate) fn run(home: &Home, command: &KeyCommand) -> Result<ExitCode> {
@@ -64,7 +83,7 @@ pub(crate) fn run(home: &Home, command: &KeyCommand) -> Result<ExitCode> {
             let current = current(home)?;
             change(home, current.as_ref(), &Keep::Keyring)
         }
-        KeyCommand::Rotate => rotate(home),
+        KeyCommand::Rotate { which } => rotate(home, *which),
     }
 }
 
@@ -76,6 +95,12 @@ fn show(home: &Home) -> Result<ExitCode> {
     println!("Root and terminal key: {}.", protection(home)?);
     println!("Vault of secrets: {}.", vault::protection(&home.vault())?);
     println!("Server key, which signs the ledger's heads and can approve nothing: {}.", Protection::Permissions);
+    let known = home.known()?;
+    println!("Public root key: {}", String::from(known.root));
+    for handover in known.handovers.iter().rev() {
+        let (old, at) = (String::from(handover.body.from), handover.body.at);
+        println!("Before it, until {at}: {old}");
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -109,13 +134,40 @@ fn change(home: &Home, current: Option<&Secret>, keep: &Keep) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn rotate(home: &Home) -> Result<ExitCode> {
+fn rotate(home: &Home, which: Rotate) -> Result<ExitCode> {
     let _lock = home.lock().context("Stop Silas first; nothing was changed")?;
+    // Keys are in this process from here on.
+    silas_sandbox::hide_memory()?;
     let asked = passphrase::Asked::default();
-    let terminal = keys::rotate_terminal(&home.keys(), &mut || asked.get(), SystemClock.now())
-        .map_err(|e| anyhow!("{e}"))
-        .context("Nothing was changed")?;
-    println!("The terminal has a new key, {}.", terminal.body.key);
-    println!("What the old one allowed still counts. `silas device revoke` takes the old one out altogether.");
+    let unchanged = "Nothing was changed";
+    match which {
+        Rotate::Terminal => {
+            let terminal = keys::rotate_terminal(&home.keys(), &mut || asked.get(), SystemClock.now())
+                .map_err(|e| anyhow!("{e}"))
+                .context(unchanged)?;
+            println!("The terminal has a new key, {}.", terminal.body.key);
+            println!("What the old one allowed still counts. `silas device revoke` takes the old one out altogether.");
+        }
+        Rotate::Server => {
+            let key = server_key::rotate(home, &mut || asked.get()).context(unchanged)?;
+            println!("The log is signed with a new key from the next start on, {key}.");
+            println!("What the old one signed until now stays good. What it signs from now on is refused.");
+        }
+        Rotate::Vault => {
+            let n = vault::rotate(&home.vault(), &mut || asked.get()).context(unchanged)?;
+            println!("The vault has a new key. Secrets that were sealed anew: {n}.");
+            println!(
+                "Backups from before hold the old key and the secrets of that time. Values that somebody may have read"
+            );
+            println!("are not changed by this: set those again with `silas secret set`.");
+        }
+        Rotate::Root => {
+            let (old, new) = root_handover::rotate(home, &mut || asked.get())?;
+            println!("The root key is a new one. Your devices, grants and revocations stay as they are.");
+            println!("Public root key, for proofs and exports from now on: {}", String::from(new));
+            println!("For those from before: {}", String::from(old));
+            println!("Make a new backup: earlier ones would bring the old key back, and are refused here.");
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }

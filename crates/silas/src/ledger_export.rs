@@ -4,15 +4,14 @@
 
 use crate::home;
 use crate::known_head::KnownHead;
+use crate::server_key;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use silas_approval::ServerKey;
 use silas_core::Clock;
 use silas_core::export::{LINE_BYTES_MAX, Problem, Reader, Report};
 use silas_core::signature::PublicKey;
 use silas_store::Store;
-use silas_store::audit::Keeper;
 use silas_store::export::{self, Words};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -32,9 +31,7 @@ pub(crate) struct ExportArgs {
 pub(crate) fn export(args: &ExportArgs, data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
     let home = home::find(data_dir, config)?;
     let store = Store::open_read_only(&home.store())?;
-    let server =
-        ServerKey::load(&home.server_key()).context("The export could not name the key of its checkpoints.")?;
-    let keeper = Keeper { root: home.root()?, server: server.public(), installation: home.installation()? };
+    let (keeper, certificates) = server_key::keeper(&home)?;
     let root = keeper.root;
     let words = if args.with_texts { Words::With } else { Words::Without };
     let (epoch, at) = (home.epoch()?, SystemClock.now());
@@ -45,7 +42,7 @@ pub(crate) fn export(args: &ExportArgs, data_dir: Option<PathBuf>, config: Optio
     let writing = store.read(move |tx| {
         let failed = |source| silas_store::Error::File { path: path.clone(), source };
         let mut out = BufWriter::new(file);
-        let end = export::export(tx, &keeper, epoch, at, words, |line| {
+        let end = export::export(tx, &keeper, &certificates, epoch, at, words, |line| {
             serde_json::to_writer(&mut out, line)?;
             out.write_all(b"\n").map_err(failed)
         })?;
@@ -82,6 +79,11 @@ pub(crate) fn verify(file: &Path, root: Option<&str>, witness: Option<&Path>) ->
     let n_entries = report.head.map_or(0, |head| head.seq);
     println!("Export verified: {n_entries} entries, unbroken, {} checkpoints.", report.n_checkpoints);
     println!("{}", crate::ledger_file::books_in_words(&report.books));
+    if !report.is_vouched && report.n_checkpoints > 0 {
+        println!(
+            "The root key has not vouched for the key of its checkpoints; they show only that one key signed all."
+        );
+    }
     if let Some(head) = report.head {
         println!("Head: entry {}, {}", head.seq, head.hash);
     }

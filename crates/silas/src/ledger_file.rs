@@ -4,11 +4,11 @@
 use crate::home::{self, Home};
 use crate::known_head::{self, KnownHead};
 use crate::ledger_export;
+use crate::server_key;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use silas_approval::ServerKey;
 use silas_core::books::Summary;
-use silas_store::audit::{self, Extent, Keeper};
+use silas_store::audit::{self, Extent};
 use silas_store::{Reader, Store, forgetting, ledger};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,8 +36,7 @@ pub(crate) fn verify(args: &VerifyArgs, data_dir: Option<PathBuf>, config: Optio
     let home = home::find(data_dir, config)?;
     let store = Store::open_read_only(&home.store())?;
     let extent = if args.new { Extent::New } else { Extent::Everything };
-    let server = ServerKey::load(&home.server_key()).context("The checkpoints of the ledger cannot be checked.")?;
-    let keeper = Keeper { root: home.root()?, server: server.public(), installation: home.installation()? };
+    let (keeper, _) = server_key::keeper(&home)?;
     let found = store.read(move |tx| audit::audit(tx, &keeper, extent)).wait()?;
     if let Some(problem) = found.problem() {
         println!("{problem}.");

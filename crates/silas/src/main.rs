@@ -23,6 +23,7 @@ mod plan_file;
 mod proof_file;
 mod queue_commands;
 mod restore;
+mod root_handover;
 mod sandbox;
 mod secret_commands;
 mod server_key;

@@ -95,12 +95,19 @@ fn without_line_end(mut value: Vec<u8>) -> Secret {
     Secret::new(value)
 }
 
+/// From here on nothing of what is typed is shown, where somebody types; for a reader that reads the line itself.
+pub(crate) fn hide() -> Result<Option<Hidden>> {
+    hide_memory()?;
+    let hide = || Hidden::new().context("The terminal cannot hide what you type. Nothing was asked.");
+    io::stdin().is_terminal().then(hide).transpose()
+}
+
 fn hide_memory() -> Result<()> {
     Ok(silas_sandbox::hide_memory()?)
 }
 
 /// While this lives, the terminal shows nothing of what is typed.
-struct Hidden {
+pub(crate) struct Hidden {
     before: rustix::termios::Termios,
 }
 

@@ -7,7 +7,7 @@
 //! spent again otherwise. Devices stay paired, because their certificates are not approvals;
 //! those that were revoked stay revoked, also if the backup is older than that.
 
-use crate::backup::{ABOUT, About, KEYS, KEYS_LOCK, VAULT, container};
+use crate::backup::{ABOUT, About, KEYS, KEYS_LOCK, SERVER_CERTIFICATES, VAULT, container};
 use crate::home::{self, Home};
 use crate::key_commands;
 use crate::known_head;
@@ -18,6 +18,7 @@ use silas_core::evidence::Anchor;
 use silas_core::key_service::{KeyReply, KeyRequest, Protection};
 use silas_core::signature::PublicKey;
 use silas_core::{Clock, ExecutionId};
+use silas_sandbox::handed_over;
 use silas_store::snapshot;
 use std::cell::RefCell;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -105,6 +106,7 @@ fn is_known(name: &str) -> bool {
         || is_vault
         || KEYS.contains(&name)
         || name == KEYS_LOCK
+        || name == SERVER_CERTIFICATES
         || name == silas_sandbox::restored::REVOCATIONS
 }
 
@@ -141,6 +143,13 @@ fn check(about: &About, draft: &Path) -> Result<()> {
 fn settle(about: &About, draft: &Path, old: Option<&Old>) -> Result<u64> {
     silas_sandbox::restored::settle_restored(draft).map_err(|e| anyhow!("{e}"))?;
     if let Some(old) = old {
+        let handovers = Home { path: draft.to_owned() }.known()?.handovers;
+        let goes_back = handed_over::would_go_back(&old.path, &handovers, &about.installation);
+        ensure!(
+            !goes_back.map_err(|e| anyhow!("{e}"))?,
+            "The backup is from before the root key was handed over to a new one, and would bring the old key back. \
+             Restore a later backup. If this is the only one, restore it into a data directory of its own."
+        );
         let anchor = Anchor { root: root_of(draft)?, installation: about.installation.clone(), epoch: 0 };
         silas_sandbox::restored::keep_revocations(draft, &old.path, &anchor).map_err(|e| anyhow!("{e}"))?;
     }

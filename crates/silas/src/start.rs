@@ -4,7 +4,7 @@ use crate::certificates;
 use crate::config::{Config, Loaded, LogFormat};
 use crate::home::{self, Home};
 use crate::world::SystemClock;
-use crate::{server_key, wire};
+use crate::{root_handover, server_key, wire};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use silas_approval::sealing::SealKey;
@@ -12,6 +12,7 @@ use silas_approval::{Vault, lock, vault};
 use silas_core::Clock;
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
+use silas_core::handover::{Handover, Handovers};
 use silas_core::key_service::{KeyReply, Protection};
 use silas_core::secret::Secret;
 use silas_sandbox::confine::{FrontRules, confine_front};
@@ -46,6 +47,7 @@ pub(crate) struct Ready {
     pub(crate) anchor: Anchor,
     pub(crate) terminal: Certificate,
     pub(crate) protection: Protection,
+    pub(crate) handovers: Vec<Handover>,
 }
 
 /// For the system's keyring to give or take the vault's key; longer than it is asked for there.
@@ -59,11 +61,15 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
     // Keeps a second server away for as long as this process lives.
     let _lock = home.lock()?;
+    root_handover::finish_apart(&home)?;
     let ready = first_run(&launcher, home, &loaded.config)?;
-    let (server_key, server_certificate) = server_key::ready(&launcher, &ready.home, &ready.anchor)?;
+    let server = server_key::ready(&launcher, &ready.home, &ready.anchor)?;
     let vault = open_vault(&ready)?;
     let start_dir = std::env::current_dir().ok();
+    let handovers = ready.handovers.clone();
     let sealed = launcher.seal(seal(&ready, &loaded.config)).map_err(|e| anyhow!("{e}"))?;
+    let handovers = Handovers::checked(handovers, &ready.anchor.root, &ready.anchor.installation)
+        .map_err(|bad| anyhow!("The hand-overs of the root key do not count: {bad}."))?;
     let port = loaded.config.web.enabled.then_some(loaded.config.web.port);
     // The key is read here and nowhere later: the confined front cannot.
     let network = certificates::network_door(&loaded.config, &ready.home, SystemClock.now())?;
@@ -83,8 +89,8 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
         home: ready.home,
         anchor: ready.anchor,
         terminal: ready.terminal,
-        server_key,
-        server_certificate,
+        server,
+        handovers,
         vault,
         launcher: Arc::new(launcher),
         user_home: std::env::var("HOME").ok(),
@@ -100,6 +106,7 @@ pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result
     let loaded = load_config(config.as_deref())?;
     let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
     let _lock = home.lock()?;
+    root_handover::finish_apart(&home)?;
     let ready = first_run(&launcher, home, &loaded.config)?;
     server_key::ready(&launcher, &ready.home, &ready.anchor)?;
     wire::open_store(&ready.home)?;
@@ -114,11 +121,12 @@ pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result
 pub(crate) fn ready_for_command(launcher: &Launcher, data_dir: Option<PathBuf>, file: Option<&Path>) -> Result<Ready> {
     let config = load_config(file)?.config;
     let home = home::prepare(&home::choose(data_dir, &config)?)?;
+    root_handover::finish_if_begun(&home)?;
     let ready = match home.known() {
         Ok(known) => {
             let anchor = Anchor { root: known.root, installation: known.installation, epoch: home.epoch()? };
             let protection = crate::key_commands::protection(&home)?;
-            Ready { home, anchor, terminal: known.terminal, protection }
+            Ready { home, anchor, terminal: known.terminal, protection, handovers: known.handovers }
         }
         Err(_) => {
             // Two that start for the first time at once must not both make keys, and damaged ones are found out here.
@@ -165,7 +173,8 @@ fn first_run(launcher: &Launcher, home: Home, config: &Config) -> Result<Ready> 
         bail!("The key helper answered something else.")
     };
     let anchor = Anchor { root, installation, epoch: home.epoch()? };
-    Ok(Ready { home, anchor, terminal, protection })
+    let handovers = home.known()?.handovers;
+    Ok(Ready { home, anchor, terminal, protection, handovers })
 }
 
 /// Only where a session bus is announced: looking for one otherwise could start one.
@@ -179,6 +188,7 @@ fn seal(ready: &Ready, config: &Config) -> Seal {
     Seal {
         data_dir: ready.home.path.clone(),
         anchor: ready.anchor.clone(),
+        handovers: ready.handovers.clone(),
         undo_window_secs: config.undo.window_seconds,
         limits: CellLimits {
             memory_bytes_max: config.sandbox.default_memory_mb << 20,

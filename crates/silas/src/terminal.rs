@@ -225,6 +225,9 @@ fn decide(line: &mut Line<'_>, which: CardArgs, press: Press) -> Result<ExitCode
     match card.state {
         CardState::Parked => bail!("This card is parked. `silas renew` asks it again."),
         _ if card.face.kind == CardKind::Done => bail!("This card tells a result. `silas undo` takes it back."),
+        _ if let Some(command) = print::entering(&card) => {
+            bail!("This card wants something entered, not decided: `{command}`. `silas dismiss` puts it away.")
+        }
         _ if card.offer.is_none() => bail!("This card asks nothing. `silas dismiss` puts it away."),
         _ => {}
     }

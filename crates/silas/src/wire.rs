@@ -2,15 +2,16 @@
 
 use crate::config::{Config, Searching};
 use crate::home::Home;
+use crate::server_key;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Result, anyhow};
 use silas_agents::search::{Search, SearchOptions};
 use silas_agents::{Minds, Timeouts};
 use silas_approval::vault::Found;
-use silas_approval::{Engine, ServerKey, Vault};
-use silas_core::checkpoint::ServerCertificate;
+use silas_approval::{Engine, Vault};
 use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
+use silas_core::handover::Handovers;
 use silas_core::model::{KeySource, Role};
 use silas_core::secret::Secret;
 use silas_core::{Clock, Random, Timestamp};
@@ -31,8 +32,8 @@ pub(crate) struct Front {
     pub home: Home,
     pub anchor: Anchor,
     pub terminal: Certificate,
-    pub server_key: ServerKey,
-    pub server_certificate: Option<ServerCertificate>,
+    pub server: server_key::Ready,
+    pub handovers: Handovers,
     pub vault: Vault,
     pub launcher: Arc<Launcher>,
     pub user_home: Option<String>,
@@ -71,8 +72,10 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     let parts = Parts {
         store,
         engine,
-        server_key: front.server_key,
-        server_certificate: front.server_certificate,
+        server_key: front.server.key,
+        server_keys: front.server.keys,
+        server_certificate: front.server.certificate,
+        handovers: front.handovers,
         launcher: front.launcher.clone(),
         minds: Minds::new(timeouts(&front.config)),
         search: search(&front.config),

@@ -3,7 +3,8 @@
 
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
-import { stopEverything } from '../../lib/session.js';
+import { go } from '../../lib/router.js';
+import { say, stopEverything } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
 import { count } from '../../lib/text.js';
 import { Sheet } from './sheet.js';
@@ -11,6 +12,12 @@ import { Sheet } from './sheet.js';
 /** @typedef {import('../../lib/store.js').State} State */
 
 const close = () => set({ sheet: null });
+
+const addModel = () => {
+  close();
+  void say('add a model');
+  go('review');
+};
 
 /** @param {{ state: State }} props */
 export function Sheets({ state }) {
@@ -53,6 +60,9 @@ function MoreSheet({ state }) {
     <p class="sheet-text">${state.device ? html`Paired as <b><bdi>${state.device}</bdi></b>. ` : ''}Its key stays here and signs what you decide.</p>
     <h3 class="sheet-label">Another device</h3>
     <p class="sheet-text">On the machine where Silas runs: <code dir="ltr">silas pair</code></p>
+    <h3 class="sheet-label">Models</h3>
+    <p class="sheet-text">${state.no_model === null ? 'A model answers open questions.' : 'Open questions need a model; nothing else does.'}</p>
+    <button type="button" class="link-button" onClick=${addModel}>${state.no_model === null ? 'Choose another model' : 'Add a model'}</button>
     <h3 class="sheet-label">Keys</h3>
     <dl class="keys">${KEYS.map(([key, meaning]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${meaning}</dd></div>`)}</dl>
     <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Close</button></div>

@@ -8,7 +8,9 @@ import { activeCard, needingReview } from '../../lib/store.js';
 import { strict } from '../../lib/text.js';
 import { CardView } from '../../cards/card.js';
 import { Dock } from '../../cards/dock.js';
+import { ModelChoiceCard } from '../../cards/model-choice.js';
 import { RISKS } from '../../cards/risk.js';
+import { SecureField } from '../../cards/secure-input.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 /** @typedef {import('../../protocol.js').Card} Card */
@@ -25,11 +27,18 @@ export function Review({ state, wide }) {
     <h1 class=${wide ? 'review-title' : 'hidden'}>Review</h1>
     ${wide && place > 0 && html`<p class="review-place">${place} of ${waiting.length}</p>`}
     ${active && html`<${Many} cards=${waiting} />
-      <${CardView} key=${active.id} card=${active} asked=${asked} focus=${focus} />
+      <${Active} key=${active.id} card=${active} asked=${asked} focus=${focus} linked=${state.link.status === 'open'} />
       <${Dock} card=${active} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} />
       <${UpNext} cards=${rest} beyond=${state.n_more_cards} />`}
     ${!active && (state.loaded ? html`<${Nothing} />` : html`<${Loading} />`)}
   </section>`;
+}
+
+/** @param {{ card: Card, asked: string[], focus: boolean, linked: boolean }} props */
+function Active({ card, asked, focus, linked }) {
+  const { input } = card;
+  if (input?.type === 'model') return html`<${ModelChoiceCard} card=${card} choices=${input.choices} asked=${asked} focus=${focus} linked=${linked} />`;
+  return html`<${CardView} card=${card} asked=${asked} focus=${focus}>${input?.type === 'secret' && html`<${SecureField} card=${card} wanted=${input} linked=${linked} />`}<//>`;
 }
 
 /** Whether the card before this one left because it was decided here: then focus goes to the next title. @param {State} state */
@@ -46,7 +55,7 @@ const QUEUE_CALM = 5;
 /** @param {{ cards: Card[] }} props */
 function Many({ cards }) {
   if (cards.length <= QUEUE_CALM) return null;
-  const careful = cards.filter(({ face }) => face.risk !== 'low').length;
+  const careful = cards.filter(({ face }) => face.risk !== 'low' && face.risk !== null).length;
   return html`<div class="notice notice-inside" role="note"><${Icon} name="review" size=${20} />
     <p><b>${careful > 0 ? `${careful} of these need care.` : `${cards.length} cards wait.`}</b> They keep until you are ready. Nothing runs meanwhile.</p></div>`;
 }
@@ -69,6 +78,7 @@ function UpNext({ cards, beyond }) {
 /** @param {{ card: Card }} props */
 function Next({ card: { state, face } }) {
   if (state === 'parked') return html`<span class="next-risk risk-low">Parked</span>`;
+  if (face.kind === 'secure_input' || face.kind === 'model_choice') return html`<span class="next-risk risk-low">To enter</span>`;
   if (face.kind === 'done' || !face.risk) return html`<span class="next-risk risk-low">${face.kind === 'done' ? 'Done' : 'To read'}</span>`;
   return html`<span class=${`next-risk risk-${face.risk}`}><${Icon} name=${face.risk} size=${14} />${RISKS[face.risk].short}</span>`;
 }

@@ -7,7 +7,7 @@ import { edit, interrupt } from '../../lib/session.js';
 import { Words } from '../../lib/text.js';
 import { clock } from '../../lib/time.js';
 import { Composer } from './composer.js';
-import { Welcome } from './welcome.js';
+import { AddModel, Welcome } from './welcome.js';
 import { WorkView } from './work.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
@@ -19,6 +19,9 @@ export function Stream({ state }) {
   const isEmpty = entries.length + work.length + outbox.length === 0;
   useFollow(scroller, isEmpty ? 0 : entries.length + work.length + outbox.length + (answering?.text.length ?? 0));
 
+  // The last thing said was that a model is missing, and it still is.
+  const needsModel = state.no_model !== null && outbox.length === 0 && entries.at(-1)?.text === state.no_model;
+
   const turns = [
     ...entries.map((entry) => ({ at: entry.at, key: entry.id, view: html`<${Turn} sender=${entry.sender} text=${entry.text} note=${clock(entry.at)} />` })),
     ...work.map((item) => ({ at: item.started_at, key: item.execution, view: html`<${WorkView} work=${item} linked=${state.link.status === 'open'} />` })),
@@ -27,9 +30,10 @@ export function Stream({ state }) {
   return html`<section class="stream" aria-label="Stream">
     <div class="stream-scroll" ref=${scroller}>
       <div class="stream-column">
-        ${isEmpty && (state.loaded ? html`<${Welcome} understood=${state.understood} />` : html`<h1 class="hidden">Stream</h1>`)}
+        ${isEmpty && (state.loaded ? html`<${Welcome} understood=${state.understood} hasModel=${state.no_model === null} />` : html`<h1 class="hidden">Stream</h1>`)}
         ${!isEmpty && html`<h1 class="hidden">Stream</h1>
           ${turns.map(({ key, view }) => html`<div class="turn-box" key=${key}>${view}</div>`)}
+          ${needsModel && html`<div class="turn-box" key="add-model"><${AddModel} /></div>`}
           ${outbox.map((message) => html`<div class="turn-box" key=${message.id}><${Outgoing} message=${message} /></div>`)}
           ${answering && html`<div class="turn-box" key=${answering.reply}><${Answering} text=${answering.text} /></div>`}`}
       </div>

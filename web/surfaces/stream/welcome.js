@@ -3,6 +3,8 @@
 
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { go } from '../../lib/router.js';
+import { say } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
 
 /** Sentences that deserve better words than themselves; any other is shown as it is. @type {[RegExp, { icon: string, title: string, note: string }][]} */
@@ -22,12 +24,24 @@ function fill(sentence) {
   });
 }
 
-/** @param {{ understood: string[] }} props */
-export function Welcome({ understood }) {
+/** Says it for the owner, and goes where the answer will be. */
+export function AddModel() {
+  const add = () => {
+    void say('add a model');
+    go('review');
+  };
+  return html`<button type="button" class="link-button" onClick=${add}>Add a model</button>`;
+}
+
+/** Said by its own button below. */
+const ADD_MODEL = 'add a model';
+
+/** @param {{ understood: string[], hasModel: boolean }} props */
+export function Welcome({ understood, hasModel }) {
   return html`<div class="welcome">
     <h1 class="greeting">Nothing happens without you.</h1>
     <p class="welcome-text">Silas works in a private copy, shows you what changed and whether it works, and waits for your tap.</p>
-    <ul class="welcome-rows">${understood.map((sentence) => {
+    <ul class="welcome-rows">${understood.filter((sentence) => sentence !== ADD_MODEL).map((sentence) => {
       const known = ROWS.find(([pattern]) => pattern.test(sentence))?.[1];
       const { icon, title, note } = known ?? { icon: 'chevron', title: sentence, note: '' };
       return html`<li key=${sentence}><button type="button" class="welcome-row" onClick=${() => fill(sentence)}>
@@ -36,6 +50,6 @@ export function Welcome({ understood }) {
         <${Icon} name="chevron" size=${18} />
       </button></li>`;
     })}</ul>
-    <p class="welcome-note"><b>No model yet.</b> Tasks, commands and checks work without one. Open questions need one.</p>
+    ${!hasModel && html`<div class="welcome-note"><p><b>No model yet.</b> Tasks, commands and checks work without one. Open questions need one.</p><${AddModel} /></div>`}
   </div>`;
 }

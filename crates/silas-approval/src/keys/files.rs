@@ -1,7 +1,7 @@
 //! A private key in its file: plain, or sealed with its public half in front, so that it can be recognised unopened.
 
 use super::KeyTrouble;
-use crate::durable::{is_open_to_others, write_new};
+use crate::durable::{is_open_to_others, replace, write_new};
 use crate::sealing::SealKey;
 use ed25519_dalek::SigningKey;
 use silas_core::signature::PublicKey;
@@ -101,6 +101,13 @@ pub(crate) fn load_or_make_plain(path: &Path) -> io::Result<SigningKey> {
     }
     let seed = Seed::random();
     write_new(path, &seed.plain())?;
+    Ok(seed.signing_key())
+}
+
+/// Makes one in any case. What lies there is a leftover that nobody vouched for.
+pub(crate) fn make_plain(path: &Path) -> io::Result<SigningKey> {
+    let seed = Seed::random();
+    replace(path, &seed.plain())?;
     Ok(seed.signing_key())
 }
 

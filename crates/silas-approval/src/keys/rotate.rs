@@ -12,6 +12,7 @@ use super::{
 use crate::durable;
 use silas_core::Timestamp;
 use silas_core::device::Certificate;
+use silas_core::fail::{self, FailPoint};
 use silas_core::key_service::Ask;
 use std::fs;
 use std::io;
@@ -36,13 +37,15 @@ pub fn rotate_terminal(keys: &Path, ask: Ask<'_>, at: Timestamp) -> Result<Certi
     let terminal = sign_certificate(&root, body)?;
     let text = serde_json::to_string_pretty(&InstallationFile { terminal: terminal.clone(), ..known })?;
     durable::replace(&keys.join(NEXT_FILE), &bytes)?;
+    fail::point(FailPoint::TerminalKeyMade);
     durable::replace(&keys.join(CARD_FILE), text.as_bytes())?;
+    fail::point(FailPoint::TerminalDecided);
     settle(keys)?;
     Ok(terminal)
 }
 
 /// After a crash: the public facts say which of the two keys it is.
-pub(super) fn settle(keys: &Path) -> Result<(), KeyTrouble> {
+pub(crate) fn settle(keys: &Path) -> Result<(), KeyTrouble> {
     let next = keys.join(NEXT_FILE);
     if !next.exists() {
         return Ok(());

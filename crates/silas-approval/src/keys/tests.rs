@@ -158,6 +158,7 @@ fn the_server_key_is_certified_for_the_ledger_and_no_key_that_decides_is() {
         key: public.id(),
         public,
         issued_at: at(),
+        replaces: None,
     };
     let honest = body(PublicKey::from_bytes(server.verifying_key().to_bytes()));
     let reply = helper(&keys, &KeyRequest::CertifyServer { body: honest.clone() }, &mut || None);

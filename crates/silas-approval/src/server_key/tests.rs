@@ -97,7 +97,7 @@ fn it_approves_nothing() {
 }
 
 fn certified(world: &World) -> ServerCertificate {
-    let body = world.key.to_be_certified(&world.anchor, Timestamp::EPOCH);
+    let body = world.key.to_be_certified(&world.anchor, Timestamp::EPOCH, None);
     let signature = keys::sign_text(&SigningKey::from_bytes(&[7; 32]), &body.message().unwrap());
     ServerCertificate { body, signature }
 }

@@ -39,6 +39,8 @@ fn a_value_comes_back_by_its_name_and_is_not_in_the_files() {
     let vault = reopened(&path);
     assert_eq!(vault.get(&name("mail")), Found::Value(value("canary-value-2")));
     assert_eq!(vault.get(&name("post")), Found::Unknown);
+    let mail = Listed { reference: name("mail"), set_at: at(2) };
+    assert_eq!((vault.record(&name("mail")).unwrap(), vault.record(&name("post")).unwrap()), (Some(mail), None));
     let listed: Vec<_> = vault.list().unwrap().into_iter().map(|l| (l.reference.to_string(), l.set_at)).collect();
     assert_eq!(listed, [("acme:api.key".to_owned(), at(3)), ("mail".to_owned(), at(2))]);
     for entry in fs::read_dir(&path).unwrap() {

@@ -7,7 +7,9 @@ use silas_core::check::Command;
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::AuditEvent;
 use silas_core::evidence::Anchor;
+use silas_core::handover::Handovers;
 use silas_core::roots::{Access, Place, RootGrant, RootKind};
+use silas_core::server_keys::ServerKeys;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Token, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
@@ -135,6 +137,8 @@ impl World {
             payload: Some(item.payload().unwrap()),
             offer: Some(offer),
             show_first: None,
+            input: None,
+            test_call: false,
         };
         let (kept, subject) = (card.clone(), subject.to_owned());
         self.store.write(move |tx| Ok(Commit(cards::insert(tx, &kept, &subject)?))).wait().unwrap();
@@ -172,7 +176,12 @@ impl World {
 
     /// Everything checked again: chain, signatures, counts, effects.
     pub(crate) fn audit(&self) -> Audit {
-        let keeper = Keeper { root: public(1), server: public(9), installation: anchor(1).installation };
+        let keeper = Keeper {
+            root: public(1),
+            handovers: Handovers::default(),
+            servers: ServerKeys::only(public(9)),
+            installation: anchor(1).installation,
+        };
         self.store.read(move |tx| audit::audit(tx, &keeper, Extent::Everything)).wait().unwrap()
     }
 

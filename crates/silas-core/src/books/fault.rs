@@ -44,6 +44,10 @@ pub enum Reason {
     Instruction,
     #[error("changes a task without an instruction for it")]
     NotInstructed,
+    #[error("tells of a hand-over of the root key that was not signed like this")]
+    Handover,
+    #[error("is the last, and by it the root key was handed over {told} times; the keys say {signed}")]
+    HandoverUntold { told: u64, signed: u64 },
     #[error("is the last, and by it approval {token} was spent {ledger} times; the database counts {kept}")]
     Count { token: TokenId, ledger: u32, kept: u32 },
 }

@@ -1,5 +1,6 @@
 //! An honest ledger adds up; every way to bend its meaning is found at the entry where it happens.
 
+mod handing_over;
 mod rehearsing;
 
 use super::*;

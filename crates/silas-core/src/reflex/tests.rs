@@ -210,6 +210,18 @@ fn the_sentences_shown_to_people_are_understood() {
 }
 
 #[test]
+fn a_model_is_asked_for_in_few_ways_and_a_task_about_one_is_a_task() {
+    for said in ["add a model", "Add a model!", "set up a model", "connect a model", "use a model", "add model"] {
+        assert_eq!(decide(said), Decision::AddModel, "{said}");
+    }
+    let title = "model".to_owned();
+    assert_eq!(decide("add task model"), Decision::AddTask { title: title.clone() });
+    assert_eq!(decide("add a model to tasks"), Decision::AddTask { title: "a model".to_owned() });
+    assert_eq!(decide("add a model of the harbour"), Decision::NotUnderstood);
+    assert!(!Decision::AddModel.is_instruction());
+}
+
+#[test]
 fn hostile_input_is_read_once_and_not_understood() {
     let n = 100_000;
     let texts = [

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use silas_agents::{Asking, DirectResponse, Minds, Outcome, RouteDecision, RouteKind, Said, Stop};
 use silas_core::boundary::{self, Call, Policy, Projected};
 use silas_core::event::AuditEvent;
+use silas_core::input::WantedBy;
 use silas_core::interaction::{ContextProfile, InteractionRegister, Signals, resolve_mode};
-use silas_core::model::{ModelGrant, Role, count_tokens};
+use silas_core::model::{KeySource, ModelGrant, Role, count_tokens};
 use silas_core::taint::{Lineage, Source};
 use silas_core::work::InteractionMode;
 use silas_core::{Taint, Tainted, reflex};
@@ -110,7 +111,18 @@ impl Stream {
         self.note_model_refused(role, refusal.code()).await;
         let route = match &refusal {
             boundary::Refusal::PrivacyConfirmationRequired => self.ask_to_agree(assigned, grants),
-            boundary::Refusal::SecretUnavailable => Route::say(spending::no_key(assigned).to_string()),
+            boundary::Refusal::SecretUnavailable => match &assigned.key {
+                KeySource::Vault(reference) if !self.is_kept(reference)? => {
+                    let say = format!(
+                        "The vault does not have the key for {}. Nothing was sent. The card in Review asks for it; your \
+                         message waits.",
+                        assigned.model.host()
+                    );
+                    let wanted_by = WantedBy::Model { model: assigned.model.clone(), then: None };
+                    Route::asking(say, Proposal::Secret(reference.clone(), wanted_by))
+                }
+                _ => Route::say(spending::no_key(assigned).to_string()),
+            },
             boundary::Refusal::OutOfScope
             | boundary::Refusal::DisallowedProviderModel
             | boundary::Refusal::OversharedPayloadBlocked { .. } => {

@@ -140,6 +140,9 @@ impl Stream {
             Ok(directories) => directories,
             Err(question) => return Ok(question),
         };
+        if let Some(question) = self.secret_first(d, &directories)? {
+            return Ok(question);
+        }
         let toolchains = self.toolchains(&directories).await?;
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),

@@ -9,6 +9,7 @@ use silas_core::check::{Check, Command, Expectation};
 use silas_core::event::AuditEvent;
 use silas_core::exits::Exits;
 use silas_core::host::HostGrant;
+use silas_core::input::WantedBy;
 use silas_core::message::Message;
 use silas_core::plan;
 use silas_core::reflex::{self, Decision};
@@ -42,6 +43,11 @@ impl Route {
     /// A name on disk is what somebody called it: a sentence with one in it is no better than that.
     pub(super) fn propose(text: impl Into<String>, proposal: Proposal) -> Route {
         Route { say: Tainted::new(text.into(), Source::Elsewhere.taint()), proposal: Some(proposal), noted: Vec::new() }
+    }
+
+    /// Silas's own words, and a question that follows from nothing but them.
+    pub(super) fn asking(text: impl Into<String>, proposal: Proposal) -> Route {
+        Route { proposal: Some(proposal), ..Route::say(text) }
     }
 
     /// The same, with something for the ledger.
@@ -129,6 +135,10 @@ impl Stream {
                 self.change_tasks(message).await.map(Route::say)
             }
             Decision::ListTasks => self.tell_tasks().await.map(Route::say),
+            Decision::AddModel => Ok(Route::asking(
+                "Choose one in Review. Nothing is sent anywhere before you agree.",
+                Proposal::ModelChoice,
+            )),
             Decision::NotUnderstood => self.ask_model(turn).await,
         }
     }
@@ -171,6 +181,9 @@ impl Stream {
             Ok(directories) => directories,
             Err(question) => return Ok(question),
         };
+        if let Some(question) = self.secret_first(d, &directories)? {
+            return Ok(question);
+        }
         let definition = Definition {
             // The same file may be sent twice; each time it is a plan of its own.
             id: WorkItemId::new(self.random.as_ref()),
@@ -203,6 +216,15 @@ impl Stream {
             directories.push(Directory { replaces, ..Directory::pinned(place, access) });
         }
         Ok(Ok(directories))
+    }
+
+    /// The question for a secret that a plan names and the vault lacks. The wish waits for the answer.
+    pub(super) fn secret_first(&self, d: &Definition, directories: &[Directory]) -> Result<Option<Route>, Trouble> {
+        let Some(reference) = self.missing_secret(d)? else { return Ok(None) };
+        let say =
+            format!("First: the plan uses the secret {reference}, which the vault does not have. Review asks for it.");
+        let wanted_by = WantedBy::Plan { name: changed_name(directories) };
+        Ok(Some(Route::propose(say, Proposal::Secret(reference, wanted_by))))
     }
 
     /// Found by the launcher, which can look into a home; named on the card and pinned in the plan.

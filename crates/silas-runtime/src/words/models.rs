@@ -5,7 +5,7 @@ use silas_core::card::{CardKind, Detail, FACT_CHARS_MAX, Face, Fact, Risk};
 use silas_core::model::{BudgetGrant, KeySource, ModelGrant, Price, Role, dollars, list_price};
 
 /// Names of models may be longer than a card is wide; the details have them in full.
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     let n = text.chars().count();
     if n <= FACT_CHARS_MAX {
         return text.to_owned();
@@ -116,6 +116,15 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
             decline("Not now"),
         ],
     }
+}
+
+/// The same as a step of setting a model up: a test question follows the agreement.
+pub(super) fn model_to_test(grant: &ModelGrant) -> Face {
+    let host = grant.model.host();
+    let consequence =
+        format!("What you say goes to {host} from now on. One test question, with nothing of yours in it.");
+    let agree = approve("Agree, make 1 test call", &consequence);
+    Face { state: "Step 2 of 3".to_owned(), ctas: vec![agree, decline("Stay without")], ..model(grant) }
 }
 
 /// May more be spent?

@@ -47,7 +47,7 @@ impl Job {
         let Some(planner) = self.stream.assigned(&grants, Role::Planner) else { return Ok(None) };
         let d = item.definition();
         let directories: Vec<&str> = d.directories.iter().map(|directory| directory.path.as_str()).collect();
-        let said = self.record.said.as_ref().map_or("", |said| said.summary.as_str());
+        let said = self.record.said.as_deref().unwrap_or_default();
         let reason = format!(
             "Whoever works on this is stuck after {} attempts. Say in `message` what to do differently, in a few sentences; \
              `plan_action` is null. Last said: {said}\nRed: {}",

@@ -6,7 +6,6 @@
 use super::hands::{self, Copy};
 use super::job::{Failure, Job};
 use super::moves::{Move, Progress, next_move};
-use super::record::Said;
 use super::run::{SoFar, WorkRun};
 use super::{Running, Stop};
 use crate::Trouble;
@@ -251,8 +250,13 @@ impl Job {
         let calls = count(progress.model_calls as usize, "question");
         match attempted {
             Attempted::Finished(output) => {
-                let next_steps = output.next_steps.iter().map(|step| scrub::visible_line(step, 300)).collect();
-                self.record.said = Some(Said { summary: scrub::visible(&output.summary), next_steps });
+                let says = format!("The model says: {}", scrub::visible(&output.summary));
+                let nexts = output
+                    .next_steps
+                    .iter()
+                    .map(|step| format!("It would go on with: {}", scrub::visible_line(step, 300)));
+                self.record.outputs.extend([says].into_iter().chain(nexts));
+                self.record.said = Some(scrub::visible(&output.summary));
                 (format!("Worked on it with {}, attempt {n}, {calls}", assigned.model.model()), StepState::Done)
             }
             Attempted::Failed(why) => {

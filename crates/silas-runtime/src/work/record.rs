@@ -83,9 +83,9 @@ pub(crate) struct WorkRecord {
     /// What a model used up. Nothing where no model worked.
     #[serde(default)]
     pub(crate) used: BudgetUsed,
-    /// What the model says it did, in its own words, and what it would do next.
+    /// What the model says it did, in its own words; for whoever is asked for advice.
     #[serde(default)]
-    pub(crate) said: Option<Said>,
+    pub(crate) said: Option<String>,
     /// Why a model did not go on, if checks were still red.
     #[serde(default)]
     pub(crate) gave_up: Option<String>,
@@ -94,12 +94,8 @@ pub(crate) struct WorkRecord {
     pub(crate) last_entry: u64,
 }
 
-/// A model's own words about its work. They decide nothing.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct Said {
-    pub(crate) summary: String,
-    pub(crate) next_steps: Vec<String>,
-}
+const WORKING: &str = "Working in a private copy";
+const UNTOUCHED: &str = "Your files are untouched";
 
 impl WorkRecord {
     pub(crate) fn begin(approved: &Admitted, now: Timestamp) -> Result<Self, canonical::Error> {
@@ -121,11 +117,11 @@ impl WorkRecord {
                 execution: approved.execution().clone(),
                 work_item: approved.item().id().clone(),
                 title: d.title.clone(),
-                place: "Working in a private copy".to_owned(),
+                place: WORKING.to_owned(),
                 steps: labels.iter().cloned().map(waiting).collect(),
                 running: true,
                 started_at: now,
-                footer: "Your files are untouched".to_owned(),
+                footer: UNTOUCHED.to_owned(),
                 outcome: None,
                 has_proof: false,
             },
@@ -165,7 +161,8 @@ impl WorkRecord {
     /// A fresh copy, a fresh story; only what was asked and when it began stays.
     pub(crate) fn begun_again(self) -> Self {
         let steps = self.labels.iter().cloned().map(waiting).collect();
-        let view = WorkView { steps, running: true, outcome: None, ..self.view };
+        let (place, footer) = (WORKING.to_owned(), UNTOUCHED.to_owned());
+        let view = WorkView { steps, place, footer, running: true, outcome: None, ..self.view };
         WorkRecord {
             view,
             before: Vec::new(),

@@ -60,6 +60,7 @@ fn world() -> World {
     let ground = Ground::new(Seal {
         data_dir,
         anchor,
+        handovers: Vec::new(),
         undo_window_secs: 1,
         limits: CellLimits::default(),
         copies: crate::Copies::default(),

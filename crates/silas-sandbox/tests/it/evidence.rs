@@ -9,11 +9,12 @@ use ed25519_dalek::SigningKey;
 use serde_json::Value;
 use silas_core::device::{DeviceKind, Mismatch};
 use silas_core::evidence::{Evidence, Refusal};
+use silas_core::handover::{Handover, HandoverBody};
 use silas_core::roots::Access;
 use silas_core::token::{Kind, Offer, Verdict};
 use silas_core::work::{Directory, WorkItem};
 use silas_core::{Digest, ExecutionId, InstallationId, Timestamp, canonical};
-use silas_sandbox::{Error, Launcher};
+use silas_sandbox::{Error, Launcher, Seal};
 use std::time::Duration;
 
 pub(crate) const CASES: &[Case] = &[
@@ -22,6 +23,7 @@ pub(crate) const CASES: &[Case] = &[
     ("offers_that_do_not_fit_are_refused", offers_that_do_not_fit_are_refused),
     ("strangers_sign_nothing", strangers_sign_nothing),
     ("the_server_key_approves_nothing", the_server_key_approves_nothing),
+    ("the_root_key_of_before_vouches_for_nobody", the_root_key_of_before_vouches_for_nobody),
     ("an_execution_runs_once", an_execution_runs_once),
     ("one_use_is_one_execution", one_use_is_one_execution),
     ("plans_are_what_they_were_approved_as", plans_are_what_they_were_approved_as),
@@ -176,6 +178,39 @@ fn the_server_key_approves_nothing() {
         evidence.certificate.signature = vouched.signature.clone();
         assert_eq!(refused(&launcher, &evidence), Refusal::Certificate(Mismatch::Signature));
     }
+}
+
+/// The root key handed over. Evidence with a certificate of the old one is refused, and so is a seal with it.
+fn the_root_key_of_before_vouches_for_nobody() {
+    let world = World::new();
+    let old = SigningKey::from_bytes(&[77; 32]);
+    let body = HandoverBody {
+        v: HandoverBody::VERSION,
+        installation: crate::world::installation(),
+        number: 1,
+        from: public(&old),
+        to: public(&root_key()),
+        revocations: 0,
+        at: now(),
+    };
+    let message = body.message().unwrap();
+    let handover = Handover { signature: sign(&old, &message), accepted: sign(&root_key(), &message), body };
+    let launcher = Launcher::fork(crate::world::key_helper).unwrap();
+    launcher.seal(Seal { handovers: vec![handover], ..world.seal() }).unwrap();
+    let good = approve(&world.one_change());
+    let mut forged = good.clone();
+    forged.certificate.signature = sign(&old, &canonical::text(&forged.certificate.body).unwrap());
+    assert_eq!(refused(&launcher, &forged), Refusal::Certificate(Mismatch::Signature));
+    let mut forged = good.clone();
+    let root = &mut forged.roots[0].certificate;
+    root.signature = sign(&old, &canonical::text(&root.body).unwrap());
+    assert_eq!(refused(&launcher, &forged), Refusal::Certificate(Mismatch::Signature));
+    launcher.open(&good).unwrap();
+    drop(launcher);
+    let mut seal = world.seal();
+    seal.anchor.root = public(&old);
+    let launcher = Launcher::fork(crate::world::key_helper).unwrap();
+    assert!(matches!(launcher.seal(seal), Err(Error::Root(_))));
 }
 
 fn an_execution_runs_once() {

@@ -86,6 +86,7 @@ pub(crate) fn server_body(key: &SigningKey) -> ServerCertificateBody {
         key: public(key).id(),
         public: public(key),
         issued_at: Timestamp::EPOCH,
+        replaces: None,
     }
 }
 
@@ -225,6 +226,7 @@ impl World {
         Seal {
             data_dir: self.data.clone(),
             anchor: self.anchor(),
+            handovers: Vec::new(),
             undo_window_secs: self.undo_window_secs,
             limits: CellLimits::default(),
             copies: runner::copies(),

@@ -2,7 +2,11 @@
 
 use crate::world::{World, started};
 use ed25519_dalek::{Signer, SigningKey};
-use silas_core::checkpoint::{Claim, Head, Statement, StatementBody};
+use silas_core::checkpoint::{
+    Claim, Head, Purpose, Replaced, ServerCertificate, ServerCertificateBody, Statement, StatementBody,
+};
+use silas_core::handover::Handovers;
+use silas_core::server_keys::ServerKeys;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::{InstallationId, Timestamp};
 use silas_store::audit::{self, Audit, Extent, Keeper};
@@ -15,7 +19,12 @@ fn key(n: u8) -> SigningKey {
 
 fn keeper() -> Keeper {
     let server = PublicKey::from_bytes(key(1).verifying_key().to_bytes());
-    Keeper { root: server, server, installation: InstallationId::parse("inst-1").unwrap() }
+    Keeper {
+        root: server,
+        handovers: Handovers::default(),
+        servers: ServerKeys::only(server),
+        installation: InstallationId::parse("inst-1").unwrap(),
+    }
 }
 
 fn state(key: &SigningKey, claim: Claim, head: Head) -> Statement {
@@ -186,4 +195,53 @@ fn a_checkpoint_stays_as_it_was_signed() {
     let db = world.forger();
     assert!(db.execute("UPDATE checkpoints SET statement = '{}'", []).is_err());
     assert!(db.execute("DELETE FROM checkpoints", []).is_err());
+}
+
+/// The keeper of a ledger whose first server key was replaced at an entry.
+fn keeper_after(last: Head) -> Keeper {
+    let public = |n: u8| PublicKey::from_bytes(key(n).verifying_key().to_bytes());
+    let root = public(9);
+    let certify = |n: u8, replaces: Option<Replaced>| {
+        let body = ServerCertificateBody {
+            v: ServerCertificateBody::VERSION,
+            purpose: Purpose::Ledger,
+            installation: keeper().installation,
+            key: public(n).id(),
+            public: public(n),
+            issued_at: Timestamp::EPOCH,
+            replaces,
+        };
+        let signature = key(9).sign(body.message().unwrap().as_bytes()).to_bytes();
+        ServerCertificate { signature: Signature::ed25519(root.id(), signature), body }
+    };
+    let certificates = [certify(1, None), certify(2, Some(Replaced { key: public(1).id(), last }))];
+    let servers = ServerKeys::checked(&certificates, &root, &keeper().installation).unwrap();
+    Keeper { root, servers, ..keeper() }
+}
+
+#[test]
+fn a_replaced_key_vouches_up_to_its_end_and_the_end_is_pinned() {
+    let (world, store) = kept();
+    let look = |store: &Store, keeper: &Keeper, extent| {
+        let keeper = keeper.clone();
+        store.read(move |tx| audit::audit(tx, &keeper, extent)).wait().unwrap()
+    };
+    let after = keeper_after(head(&store));
+    write(&store, 2);
+    checkpoint(&store, &key(2), head(&store));
+    for extent in [Extent::New, Extent::Everything] {
+        assert_eq!(look(&store, &after, extent).problem(), None, "both keys, each in its time");
+    }
+    write(&store, 1);
+    checkpoint(&store, &key(1), head(&store));
+    let fault = look(&store, &after, Extent::Everything).fault.unwrap();
+    assert_eq!((fault.seq, fault.reason), (23, FaultReason::OldKey { at: 20 }));
+    assert!(fault.to_string().contains("had been replaced at entry 20"));
+
+    // Cut behind the entry for which the root key signed, with every checkpoint that would show it.
+    forge(&world, "DELETE FROM ledger WHERE seq > 15");
+    let db = world.forger();
+    db.execute_batch("DROP TRIGGER checkpoints_are_not_deleted; DELETE FROM checkpoints WHERE seq > 15;").unwrap();
+    let fault = look(&store, &after, Extent::Everything).fault.unwrap();
+    assert_eq!((fault.seq, fault.reason), (20, FaultReason::Cut));
 }

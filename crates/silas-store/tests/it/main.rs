@@ -7,6 +7,7 @@ mod crash;
 mod dialect;
 mod forgetting;
 mod helping;
+mod keys;
 mod ledger;
 mod log_length;
 mod many;

@@ -34,6 +34,27 @@ fn lease(tx: &mut Tx<'_>, now: i64) -> Result<Vec<Leased>, Error> {
     queue::lease(tx, Name::Turns, "test", at(now), LEASE, 9)
 }
 
+/// What can be dealt with only later is due at its time or when somebody says so, and no attempt is counted.
+#[test]
+fn what_waits_is_due_at_its_time_or_sooner() {
+    let world = World::new();
+    let store = world.open();
+    change(&store, |tx| queue::enqueue(tx, &message(1, Name::Turns, "a")));
+    let leased = change(&store, |tx| lease(tx, 0)).remove(0);
+    let kept = leased.lease.clone();
+    assert!(change(&store, move |tx| queue::postpone(tx, &kept, at(500))));
+    let lost = leased.lease;
+    assert!(!change(&store, move |tx| queue::postpone(tx, &lost, at(900))), "it is let go once");
+    assert!(change(&store, |tx| lease(tx, 499)).is_empty());
+    let again = change(&store, |tx| lease(tx, 500)).remove(0);
+    assert_eq!(again.attempts, 1, "waiting is no attempt");
+    let kept = again.lease;
+    assert!(change(&store, move |tx| queue::postpone(tx, &kept, at(5000))));
+    assert_eq!(change(&store, |tx| queue::hasten(tx, Name::Work)), 0, "another queue");
+    assert_eq!(change(&store, |tx| queue::hasten(tx, Name::Turns)), 1);
+    assert_eq!(change(&store, |tx| lease(tx, 600)).len(), 1);
+}
+
 fn held(entered: Entered) -> Lease {
     match entered {
         Entered::Held(lease) => lease,

@@ -183,6 +183,8 @@ pub(crate) fn card(n: u32, state: CardState) -> Card {
         offer: Some(offer(Kind::Plan, "n-1", 1)),
         show_first: Some(offer(Kind::Rehearsal, "n-2", 1)),
         payload: Some("{}".to_owned()),
+        input: None,
+        test_call: false,
     }
 }
 

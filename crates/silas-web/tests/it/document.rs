@@ -40,7 +40,7 @@ fn the_document_is_whole() {
     for name in &referred {
         assert!(schemas.contains_key(name), "{name} is not in the document");
     }
-    let roots = ["ClientMessage", "ServerMessage", "Credentials", "SessionProof", "ReadProof"];
+    let roots = ["ClientMessage", "ServerMessage", "Credentials", "SessionProof", "ReadProof", "WriteProof"];
     for name in schemas.keys() {
         assert!(referred.contains(name) || roots.contains(&name.as_str()), "nothing leads to {name}");
     }

@@ -28,6 +28,14 @@ Made from the types in `crates/silas-web/src/protocol.rs`; a test compares this 
 request is good once, and while it is fresh (`nonce_store.freshness_seconds`). `/metrics` also takes
 `Authorization: Bearer TOKEN` with the access token, because a collector cannot sign.
 
+## Giving a secret
+
+A card with an `input` of the type `secret` asks for one. The value is no part of any message: it is sent as
+`POST /secrets/{ref_id}` with `{\"value\": \"…\"}`, by a paired device, signed over the canonical JSON of `WriteProof`, which
+names method, path and the SHA-256 of the body. `{\"stored\": true}` is what the vault's own record says; nothing of the value
+comes back. 404: nobody asks for it. 409: it was given already. 410: the card has expired. 413: more than 64 KiB, or empty.
+423: the vault is locked. 429: more than 20 a minute.
+
 ";
 
 const TAIL: &str = "\
@@ -43,6 +51,8 @@ Every question to the owner is a card of one queue, and every answer is a signed
 | `approval_response`, `gate_response`, `checkpoint`, `batch_review_response`, `draft_review_response`, `decision_response`, `suggestion_response`, `autonomy_threshold_response`, `permission_escalation_response` | `approval_response`: request id and token; verdict, selection and conditions are inside what is signed |
 | `approval_request`, `gate_approval`, `checkpoint` and the other requests | `cards`: the whole queue, each card with its face, offer and payload |
 | `message` to the page | `message`, numbered |
+| `secure_input_request` | `cards`: a card with `input`; it has no risk and no offer |
+| `secure_input_completed` | nothing: the vault's record is the answer, and the card leaves with it |
 ";
 
 pub(crate) fn render(document: &Value) -> String {

@@ -4,6 +4,7 @@
 //! until there is something that it can be the answer to, so a script can be written down as a talk.
 
 mod choices;
+mod secret;
 mod typed;
 
 use super::line::{Line, finished_steps, read};
@@ -12,6 +13,7 @@ use super::print::{ambient, n_running, print_activity, print_cards, print_face, 
 use super::{starts_work, undoable};
 use anyhow::{Result, bail};
 use choices::{Choice, Confirm};
+use secret::Typing;
 use serde_json::{Value, json};
 use silas_core::CardId;
 use silas_core::card::{Card, CardState, Press};
@@ -22,6 +24,7 @@ use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
 use typed::Typed;
+use zeroize::Zeroizing;
 
 /// How long an answer from a pipe waits for its card, once nothing more is typed.
 const CARD_WAIT: Duration = Duration::from_secs(30);
@@ -29,7 +32,8 @@ const CARD_WAIT: Duration = Duration::from_secs(30);
 const LAST_SHOWN: usize = 6;
 
 enum Event {
-    Typed(String),
+    /// May be the value of a secret.
+    Typed(Zeroizing<String>),
     /// Nothing more will be typed.
     End,
     Server(Box<Value>),
@@ -56,7 +60,7 @@ pub(super) fn run(mut line: Line<'_>) -> Result<ExitCode> {
     std::thread::spawn(move || {
         for text in std::io::stdin().lock().lines() {
             let Ok(text) = text else { break };
-            if tell.send(Event::Typed(text)).is_err() {
+            if tell.send(Event::Typed(Zeroizing::new(text))).is_err() {
                 return;
             }
         }
@@ -74,8 +78,10 @@ struct Chat<'h> {
     /// The card whose choices are on the screen.
     shown: Option<CardId>,
     confirm: Option<Confirm>,
+    /// A secret that is being typed; the next line is its value, whatever else happens.
+    typing: Option<Typing>,
     /// Typed, and not yet the answer to anything.
-    held: VecDeque<String>,
+    held: VecDeque<Zeroizing<String>>,
     has_ended: bool,
     /// Own words that came back neither as an entry nor as an error.
     said: Vec<String>,
@@ -107,6 +113,7 @@ impl<'h> Chat<'h> {
             is_watched: std::io::stdin().is_terminal() && std::io::stdout().is_terminal(),
             shown: None,
             confirm: None,
+            typing: None,
             held: VecDeque::new(),
             has_ended: false,
             said: Vec::new(),
@@ -149,7 +156,7 @@ impl<'h> Chat<'h> {
                     Ok(event) => Some(event),
                     Err(mpsc::RecvTimeoutError::Disconnected) => None,
                     Err(mpsc::RecvTimeoutError::Timeout) => {
-                        let left = self.held.front().map_or("", String::as_str);
+                        let left = self.held.front().map_or("", |text| text.as_str());
                         bail!("No card came that `{left}` could answer.")
                     }
                 },
@@ -172,10 +179,10 @@ impl<'h> Chat<'h> {
     }
 
     /// A person's line counts at once. A pipe's waits for its turn, and a number for a card.
-    fn next_typed(&mut self) -> Option<String> {
+    fn next_typed(&mut self) -> Option<Zeroizing<String>> {
         let first = self.held.front()?;
         let is_due = match typed::read(first) {
-            _ if self.is_watched || self.confirm.is_some() => true,
+            _ if self.is_watched || self.confirm.is_some() || self.typing.is_some() => true,
             Typed::Number(_) => self.is_settled() && self.shown.is_some(),
             _ => self.is_settled(),
         };
@@ -183,6 +190,10 @@ impl<'h> Chat<'h> {
     }
 
     fn typed(&mut self, text: &str) -> Result<()> {
+        if let Some(typing) = self.typing.take() {
+            self.give(typing, text);
+            return Ok(());
+        }
         if let Some(confirm) = self.confirm.take() {
             if !confirm.is_given_by(text) {
                 self.print("Not confirmed. Nothing was signed.");
@@ -252,6 +263,12 @@ impl<'h> Chat<'h> {
             Choice::Send(verb) => {
                 self.answering(&card);
                 self.line.send(&json!({ "type": verb, "request_id": card.id }))?;
+            }
+            Choice::Secret(wanted) => self.ask_for(&card, wanted.as_ref().clone()),
+            Choice::Model(model, key) => {
+                self.answering(&card);
+                let choice = json!({ "type": "model_choose", "request_id": card.id, "model": model, "key": key });
+                self.line.send(&choice)?;
             }
             Choice::Proof(execution) => self.line.send(&json!({ "type": "proof", "execution": execution }))?,
         }
@@ -418,7 +435,7 @@ impl<'h> Chat<'h> {
 
     fn prompt(&self) {
         if self.is_watched && self.needs_prompt.replace(false) {
-            print!("› ");
+            print!("{}", self.typing.as_ref().map_or("› ".to_owned(), Typing::prompt));
             let _ = std::io::stdout().flush();
         }
     }

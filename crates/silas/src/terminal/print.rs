@@ -10,6 +10,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::changeset::{DiffLine, FileDiff};
+use silas_core::input::Input;
 use silas_core::session::SessionType;
 use silas_gates::scrub;
 
@@ -45,10 +46,21 @@ pub(crate) fn print_card(card: &Card) {
         Press::Rehearse => Some(("rehearse", cta)),
         Press::Change => Some(("change", cta)),
         Press::Decline => Some(("decline", cta)),
-        Press::Proof | Press::Dismiss => None,
+        Press::Proof | Press::Dismiss | Press::Store | Press::Choose => None,
     });
     for (command, cta) in offers.filter(|_| card.face.kind != CardKind::Done && card.state == CardState::Open) {
         println!("  silas {command:<8} {}", cta.label);
+    }
+    if let Some(command) = entering(card) {
+        println!("  {command}");
+    }
+}
+
+/// The command that enters what a card wants entered.
+pub(super) fn entering(card: &Card) -> Option<String> {
+    match card.input.as_ref()? {
+        Input::Secret(wanted) => Some(format!("silas secret set {}", wanted.ref_id)),
+        Input::Model(_) => Some("silas model add PROVIDER:MODEL".to_owned()),
     }
 }
 

@@ -77,6 +77,17 @@ fn what_is_not_confirmed_is_not_signed() {
 }
 
 #[test]
+fn a_model_can_be_chosen_in_a_talk() {
+    let silas = Silas::start();
+    let (code, text) = chat(&silas, &["add a model", "4", "2"]);
+    assert_eq!(code, 0, "{text}");
+    for said in ["4  Ollama, llama3.2 (nothing leaves)", "Ask a model on this machine", "Declined. Nothing ran."] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(silas.command(&["model", "list"]).1.contains("No model is set up"), "choosing allows nothing");
+}
+
+#[test]
 fn programs_read_json_and_exit_codes() {
     let silas = Silas::start();
     let json = |args: &[&str]| -> (i32, Value) {

@@ -4,6 +4,7 @@
 use crate::harness::{Gone, Line, Silas};
 use crate::kills;
 use crate::models::crash_while_asking;
+use crate::rotation::crash_rotating;
 use crate::traces::Traces;
 use silas_core::card::{CardKind, CardState};
 use silas_core::fail::FailPoint;
@@ -141,7 +142,7 @@ macro_rules! at {
             for point in FailPoint::ALL {
                 assert!(tested.contains(&point), "{point:?}");
             }
-            let ways = [rehearsing::POINTS, adding::POINTS, thinking::POINTS].concat();
+            let ways = [rehearsing::POINTS, adding::POINTS, thinking::POINTS, rotating::POINTS].concat();
             assert_eq!(ways, FailPoint::ALL.to_vec(), "a rehearsal comes by all of them");
         }
     };
@@ -192,5 +193,21 @@ at! {
     }
     thinking: crash_while_asking {
         model_reserved: ModelReserved,
+    }
+    rotating: crash_rotating {
+        terminal_key_made: TerminalKeyMade,
+        terminal_decided: TerminalDecided,
+        server_key_made: ServerKeyMade,
+        server_key_decided: ServerKeyDecided,
+        vault_resealed: VaultResealed,
+        vault_decided: VaultDecided,
+        vault_set_aside: VaultSetAside,
+        vault_in_place: VaultInPlace,
+        root_key_made: RootKeyMade,
+        root_decided: RootDecided,
+        root_keys_changed: RootKeysChanged,
+        root_launcher_told: RootLauncherTold,
+        root_store_told: RootStoreTold,
+        root_servers_vouched: RootServersVouched,
     }
 }

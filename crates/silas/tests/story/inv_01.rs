@@ -4,6 +4,7 @@
 //! `silas-sandbox/tests/it/evidence.rs`.
 
 use crate::harness::{Device, Silas};
+use crate::rotation;
 use silas_core::card::CardKind;
 use silas_core::token::{Token, Verdict};
 
@@ -211,4 +212,32 @@ fn the_servers_certificate_passed_off_as_a_devices() {
     assert!(!recorded && message.contains("not signed by this installation's root key"), "{message}");
     assert!(line.work.is_empty());
     assert_eq!(silas.tree(), original);
+}
+
+/// The root key handed over; a device that the old one certifies afterwards is nobody's, however it is dated.
+#[test]
+fn a_device_certified_by_the_root_key_of_before() {
+    let mut silas = Silas::start_asking();
+    silas.line();
+    silas.terminate();
+    let old = rotation::seed(&silas.data().join("keys/root.key"));
+    silas.rotate("root");
+    let stranger = Device::new();
+    rotation::put_device(&silas, &rotation::forged_certificate(&silas, &old, &stranger));
+    silas.up(&[]);
+    let original = silas.tree();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let card = line.card(CardKind::Plan).unwrap();
+    let forged = stranger.answer(card.offer.as_ref().unwrap(), Verdict::Approved);
+    let (recorded, said) = line.submit(&card, &forged).unwrap();
+    assert!(!recorded && said.contains("not signed by this installation's root key"), "{said}");
+    assert_eq!(silas.tree(), original);
+    let devices = silas.line().snapshot["devices"].to_string();
+    assert!(!devices.contains(stranger.id().as_str()), "{devices}");
+    // The card still waits for an honest answer.
+    line.approve(CardKind::Plan).unwrap();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+    silas.assert_ledger_holds();
 }

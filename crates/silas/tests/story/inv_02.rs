@@ -5,8 +5,12 @@
 //! to the launcher, in `silas-sandbox/tests/it/evidence.rs`; a restored backup in `backup.rs`.
 
 use crate::harness::{ASKING, Line, Silas};
+use crate::rotation;
+use serde_json::Value;
 use silas_core::card::{Card, CardKind};
+use silas_core::checkpoint::Statement;
 use silas_core::token::{Offer, Token, Verdict};
+use std::fs;
 
 fn at_the_plan(silas: &Silas) -> (Line, Card) {
     let mut line = silas.line();
@@ -285,4 +289,46 @@ fn a_database_without_its_revocations() {
     assert!(!recorded && message.contains("was revoked"), "{message}");
     assert_eq!(silas.tree(), original);
     assert!(line.work.is_empty());
+}
+
+/// What was approved is held against a ledger whose heads are signed. A server key that was replaced signs none of them any
+/// more: neither in the database nor in a file that left the machine.
+#[test]
+fn a_checkpoint_of_a_server_key_that_was_replaced() {
+    let mut silas = Silas::start();
+    silas.line().run(&silas.wish()).unwrap();
+    silas.terminate();
+    let old = rotation::seed(&silas.data().join("store/server.key"));
+    silas.rotate("server");
+    silas.up(&[]);
+    silas.line().ask("add task `Water the plants`");
+    silas.terminate();
+    let (export, root) = (silas.export("ledger.export"), silas.root_key());
+    let text = fs::read_to_string(&export).unwrap();
+    let last = text.lines().rfind(|line| line.starts_with("{\"checkpoint\"")).unwrap();
+    let mut line: Value = serde_json::from_str(last).unwrap();
+    let mut forged: Statement = serde_json::from_value(line["checkpoint"].clone()).unwrap();
+    forged.signature = rotation::sign(&old, &forged.body.message().unwrap());
+    line["checkpoint"] = serde_json::to_value(&forged).unwrap();
+    fs::write(&export, text.replace(last, &line.to_string())).unwrap();
+    let (code, said) = silas.command(&["audit", "verify", "--export", &export, "--root", &root]);
+    assert!(code != 0 && said.contains("signed by a server key that had been replaced at entry"), "{said}");
+
+    // The last entry but one has no checkpoint yet.
+    let entry = text.lines().rfind(|line| line.starts_with("{\"entry\"")).unwrap();
+    let entry: Value = serde_json::from_str(entry).unwrap();
+    let seq = entry["entry"]["link"]["seq"].as_i64().unwrap() - 1;
+    let head = serde_json::json!({ "seq": seq, "hash": entry["entry"]["link"]["prev"] });
+    forged.body.head = serde_json::from_value(head).unwrap();
+    forged.signature = rotation::sign(&old, &forged.body.message().unwrap());
+    let database = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    let statement = serde_json::to_string(&forged).unwrap();
+    let n = database.execute("INSERT INTO checkpoints (seq, statement) VALUES (?1, ?2)", (seq, statement)).unwrap();
+    assert_eq!(n, 1);
+    drop(database);
+    let (code, said) = silas.command(&["audit", "verify"]);
+    assert!(
+        code != 0 && said.contains(&format!("checkpoint at entry {seq} was signed by a server key that")),
+        "{said}"
+    );
 }

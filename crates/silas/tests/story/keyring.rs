@@ -49,13 +49,15 @@ fn keys_and_vault_are_sealed_in_the_keyring_and_need_it() {
     fs::remove_dir_all(silas.data()).unwrap();
     let script = format!(
         "set -e\n{UP}silas key show\nsilas say 'add task `Water the plants`'\nprintf '%s' {CANARY} | silas secret set mail\n\
-         silas status\n{DOWN}{UP}silas status\nsilas secret list\n{DOWN}"
+         silas status\n{DOWN}silas key rotate vault\nsilas key rotate root\nsilas key rotate server\n\
+         {UP}silas status\nsilas secret list\n{DOWN}"
     );
     let (code, text) = in_session(&silas, &script);
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("Root and terminal key: sealed with a key in the system's keyring."), "{text}");
     assert!(text.contains("Vault of secrets: sealed with a key in the system's keyring."), "{text}");
-    assert_eq!(text.matches("Vault: open, 1 secret").count(), 2, "also after the restart: {text}");
+    assert_eq!(text.matches("Vault: open, 1 secret").count(), 2, "also after the restart, under new keys: {text}");
+    assert!(text.contains("sealed anew: 1") && text.contains("The root key is a new one"), "{text}");
     let key = fs::read(silas.data().join("keys/root.key")).unwrap();
     assert!(key.starts_with(b"silas-k2"));
 

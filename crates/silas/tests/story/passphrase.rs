@@ -1,7 +1,7 @@
 //! A passphrase on the keys and the vault: what it takes from then on, what works without it after a restart, and that it
 //! is kept by nobody.
 
-use crate::harness::{Device, Silas};
+use crate::harness::{Device, Line, Silas};
 use crate::secrets::{processes, search_files, search_memory, spelled};
 use crate::vault::{CANARY, secret_card};
 use serde_json::json;
@@ -131,16 +131,59 @@ fn locked_after_a_restart_silas_listens_and_waits() {
     silas.assert_ledger_holds();
 }
 
-/// Work that was under way with a secret is not begun again behind a locked vault, and says why.
+/// Work that was under way with a secret waits behind the locked vault, and goes on when it is opened.
 #[test]
-fn interrupted_work_with_a_secret_ends_in_words_while_the_vault_is_locked() {
+fn interrupted_work_with_a_secret_waits_for_the_unlock() {
+    let (mut silas, device) = interrupted_with_a_secret();
+    let mut line = silas.line();
+    waits(&mut line);
+    assert!(line.cards.iter().all(|card| card.face.kind != CardKind::Report), "nothing has ended");
+    let told = line.snapshot["entries"].to_string();
+    assert!(told.contains("was interrupted and uses a secret. It goes on when you run"), "{told}");
+    // It waits through another restart, and says so once.
+    drop(line);
+    silas.kill();
+    silas.up(&[]);
+    let mut line = silas.line();
+    waits(&mut line);
+    let told = line.snapshot["entries"].to_string();
+    assert_eq!(told.matches("was interrupted and uses a secret").count(), 1, "{told}");
+    let task = device.message("add task `Water the plants`", &line.installation());
+    line.send(&json!({ "type": "message", "message": task })).unwrap();
+    assert!(line.reply_to("add task `Water the plants`").contains("Water the plants"), "intake goes on");
+    fs::write(silas.repo().join("go"), "").unwrap();
+    let (code, text) = silas.typing(&["unlock"], PASSPHRASE);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+    assert!(silas.command(&["activity"]).1.contains("Used the secret mail"));
+    silas.assert_ledger_holds();
+}
+
+/// What waits can be stopped, and does not begin when the vault is opened later.
+#[test]
+fn work_that_waits_for_the_unlock_can_be_stopped() {
+    let (silas, _) = interrupted_with_a_secret();
+    let original = silas.tree();
+    let mut line = silas.line();
+    waits(&mut line);
+    let (code, text) = silas.command(&["stop"]);
+    assert_eq!(code, 0, "{text}");
+    let report = line.card(CardKind::Report).unwrap();
+    assert!(format!("{:?}", report.face).contains("You stopped it"), "{:?}", report.face);
+    assert_eq!(silas.typing(&["unlock"], PASSPHRASE).0, 0);
+    assert!(silas.command(&["secret", "list"]).0 == 0 && silas.tree() == original);
+    silas.assert_ledger_holds();
+}
+
+/// A plan that has its secret and waits for a file; then the plug is pulled, and the vault is locked.
+fn interrupted_with_a_secret() -> (Silas, Device) {
     let mut silas = Silas::start();
     let device = silas.pair();
     silas.set_secret("mail", CANARY);
     let mut line = silas.line();
     let file = silas.write_secret_plan();
-    let plan =
-        fs::read_to_string(&file).unwrap().replace("'silas-secret get mail;", "'silas-secret get mail; sleep 600;");
+    let plan = fs::read_to_string(&file).unwrap();
+    let plan = plan.replace("'silas-secret get mail;", "'silas-secret get mail; test -e go || sleep 600;");
     fs::write(&file, plan).unwrap();
     assert_eq!(silas.command(&["plan", "submit", &file]).0, 0);
     line.approve(CardKind::Root).unwrap();
@@ -151,11 +194,11 @@ fn interrupted_work_with_a_secret_ends_in_words_while_the_vault_is_locked() {
     drop(line);
     silas.kill();
     silas.up(&[]);
-    let mut line = silas.line();
-    let report = line.card(CardKind::Report).unwrap();
-    let words = format!("{:?}", report.face);
-    assert!(words.contains("the vault is locked") && words.contains("silas unlock"), "{words}");
-    silas.assert_ledger_holds();
+    (silas, device)
+}
+
+fn waits(line: &mut Line) {
+    line.wait(|line| line.work.values().any(|work| work["place"] == "Waits for the vault")).unwrap();
 }
 
 /// Pairing and revoking need the root key: the page says so, the terminal asks.
@@ -266,13 +309,13 @@ fn a_new_terminal_key_takes_over_and_the_old_grants_hold() {
     line.run(&silas.wish()).unwrap();
     line.approve(CardKind::Done).unwrap();
     silas.set_passphrase(PASSPHRASE);
-    let (code, text) = silas.typing(&["key", "rotate"], PASSPHRASE);
+    let (code, text) = silas.typing(&["key", "rotate", "terminal"], PASSPHRASE);
     assert!(code != 0 && text.contains("Stop Silas first"), "{text}");
     drop(line);
     silas.terminate();
-    let (code, text) = silas.typing(&["key", "rotate"], "correct horse bakery");
+    let (code, text) = silas.typing(&["key", "rotate", "terminal"], "correct horse bakery");
     assert!(code != 0 && text.contains("Nothing was changed"), "{text}");
-    let (code, text) = silas.typing(&["key", "rotate"], PASSPHRASE);
+    let (code, text) = silas.typing(&["key", "rotate", "terminal"], PASSPHRASE);
     assert!(code == 0 && text.contains("new key"), "{text}");
     silas.up(&[]);
     let mut line = silas.line();

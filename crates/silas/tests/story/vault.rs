@@ -172,16 +172,24 @@ fn what_is_typed_at_a_terminal_is_not_shown() {
     assert_eq!(line.ended().unwrap()["outcome"], "proved", "the value arrived whole");
 }
 
-/// A plan may name a secret that is not there: its command is told so, and so is the owner.
+/// A secret that went away between the plan and its approval is asked for, and the approval is not used up.
 #[test]
-fn a_secret_that_is_not_there_is_refused_and_told() {
+fn a_secret_that_is_gone_when_the_plan_is_approved_is_asked_for() {
     let silas = Silas::start();
+    silas.set_secret("mail", "first");
     let mut line = silas.line();
     let card = secret_card(&silas, &mut line);
-    line.decide(&card, Verdict::Approved).unwrap();
-    assert_ne!(line.ended().unwrap()["outcome"], "proved");
-    let (_, told) = silas.command(&["activity"]);
-    assert!(told.contains("Did not give the secret mail. There is no such secret"), "{told}");
+    assert_eq!(silas.command(&["secret", "rm", "mail"]).0, 0);
+    let (recorded, message) = line.decide(&card, Verdict::Approved).unwrap();
+    assert!(!recorded && message.contains("the vault has none of that name"), "{message}");
+    let asked = line.card(CardKind::SecureInput).unwrap();
+    assert_eq!((asked.face.risk, asked.offer.is_none()), (None, true));
+    silas.set_secret("mail", CANARY);
+    line.wait(|line| !line.cards.iter().any(|card| card.face.kind == CardKind::SecureInput)).unwrap();
+    let (recorded, message) = line.decide(&card, Verdict::Approved).unwrap();
+    assert!(recorded, "{message}");
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+    silas.assert_ledger_holds();
 }
 
 #[test]

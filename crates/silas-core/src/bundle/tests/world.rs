@@ -437,6 +437,7 @@ fn server_certificate(by: u8) -> ServerCertificate {
         key: key.id(),
         public: key,
         issued_at: at(5),
+        replaces: None,
     };
     let signature = sign(by, &body.message().unwrap());
     ServerCertificate { body, signature }

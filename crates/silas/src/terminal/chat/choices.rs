@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use silas_core::card::{Card, CardState, Press, Risk};
+use silas_core::input::{Input, KeyState, KeyWanted, ModelOption, SecureInput};
 use silas_core::token::Verdict;
 
 pub(super) enum Choice {
@@ -9,20 +10,39 @@ pub(super) enum Choice {
     /// A message about the card that signs nothing.
     Send(&'static str),
     Proof(Value),
+    /// What is typed next goes to the vault, unseen.
+    Secret(Box<SecureInput>),
+    /// Which model is meant, and with which key.
+    Model(String, KeyWanted),
 }
 
 pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
     if card.state == CardState::Parked {
         return vec![("Ask me again".to_owned(), Choice::Send("renew"))];
     }
-    let choices = card.face.ctas.iter().filter_map(|cta| {
+    let choices = card.face.ctas.iter().filter(|cta| cta.press != Press::Choose).filter_map(|cta| {
         let choice = match cta.press {
+            Press::Store => Choice::Secret(Box::new(card.input.as_ref().and_then(Input::secret)?.clone())),
             Press::Dismiss => Choice::Send("dismiss"),
             Press::Proof => Choice::Proof(proof_of(card)?),
             Press::Rehearse => Choice::Decide(card.show_first.as_ref().map(|_| Press::Rehearse)?),
             press => Choice::Decide(card.offer.as_ref().map(|_| press)?),
         };
         Some((cta.label.clone(), choice))
+    });
+    models(card).into_iter().chain(choices).collect()
+}
+
+/// The models that can be chosen without naming one; for any other there is `silas model add`.
+fn models(card: &Card) -> Vec<(String, Choice)> {
+    let Some(Input::Model(choice)) = &card.input else { return Vec::new() };
+    let named = choice.choices.iter().filter(|option| !option.takes_url);
+    let choices = named.map(|ModelOption { provider, title, note, model, key, .. }| {
+        let key = if *key == KeyState::None { KeyWanted::None } else { KeyWanted::Kept };
+        (
+            format!("{title}, {model} ({})", note.to_lowercase()),
+            Choice::Model(format!("{}:{model}", provider.name()), key),
+        )
     });
     choices.collect()
 }

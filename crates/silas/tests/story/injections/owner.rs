@@ -47,7 +47,12 @@ pub(super) fn controls(card: &Card) -> Vec<String> {
             paths.map(ToString::to_string).collect()
         }
         // Nothing like these belongs to any wish here.
-        CardKind::Model | CardKind::Budget | CardKind::HouseRules | CardKind::Pairing => vec!["\0".to_owned()],
+        CardKind::Model
+        | CardKind::Budget
+        | CardKind::SecureInput
+        | CardKind::ModelChoice
+        | CardKind::HouseRules
+        | CardKind::Pairing => vec!["\0".to_owned()],
         CardKind::Done | CardKind::Report | CardKind::Conflict => Vec::new(),
     }
 }

@@ -1,0 +1,277 @@
+//! Cards that want something entered: the value of a secret that the vault lacks, and the choice of a model.
+//!
+//! They are kept, expire, are renewed and are put away like every card, and are answered once. Deliberately absent: the
+//! value of a secret, which passes through [`crate::secrets`] only; and any consent. Choosing a model leads to the card
+//! that asks for it.
+
+use crate::models::Assigned;
+use crate::review::Question;
+use crate::words::{for_model, for_plan, leaving};
+use crate::{Stream, Trouble};
+use silas_core::CardId;
+use silas_core::card::{Card, CardKind, CardState, Face};
+use silas_core::input::{Input, KeyState, KeyWanted, ModelChoice, ModelOption, SecureInput, WantedBy};
+use silas_core::model::{KeySource, ModelGrant, ModelName, Provider, Role, list_price};
+use silas_core::secret::SecretRef;
+use silas_core::work::Definition;
+use silas_store::queue::Leased;
+use silas_store::{Abort, Commit, Tx, cards};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Longer than any model name; what is typed into a field is not read further.
+const TYPED_BYTES_MAX: usize = 400;
+
+/// What is suggested where the owner names no model: small, current and on the price list.
+fn suggested(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Openrouter => "anthropic/claude-haiku-4-5",
+        Provider::Openai => "gpt-5-mini",
+        Provider::Anthropic => "claude-haiku-4-5",
+        Provider::Ollama => "llama3.2",
+        Provider::Compatible => "",
+    }
+}
+
+fn title(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Openrouter => "OpenRouter",
+        Provider::Openai => "OpenAI",
+        Provider::Anthropic => "Anthropic",
+        Provider::Ollama => "Ollama",
+        Provider::Compatible => "Other address",
+    }
+}
+
+/// What the vault calls the key of a model that was set up in the page. One at another address has another key.
+fn key_name(model: &ModelName) -> Result<SecretRef, Trouble> {
+    let provider = model.provider();
+    let name = match provider.usual_url() == Some(model.url()) {
+        true => provider.name().to_owned(),
+        false => format!("{}:{}", provider.name(), model.host().replace(['[', ']'], "")),
+    };
+    SecretRef::parse(&name).map_err(|bad| {
+        Trouble::new("E_CFG_MODEL", &format!("The key cannot be named: {bad}."), "Use `silas model add --secret NAME`.")
+    })
+}
+
+impl Stream {
+    /// A secret that a plan names and the vault lacks; the first of them.
+    pub(crate) fn missing_secret(&self, d: &Definition) -> Result<Option<SecretRef>, Trouble> {
+        for reference in &d.secrets {
+            if !self.is_kept(reference)? {
+                return Ok(Some(reference.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the vault has it, locked or not.
+    pub(crate) fn is_kept(&self, reference: &SecretRef) -> Result<bool, Trouble> {
+        let record = self.vault.record(reference);
+        Ok(record.map_err(|cause| Trouble::from(silas_approval::vault::VaultTrouble::Io(cause)))?.is_some())
+    }
+
+    pub(crate) fn secret_question(&self, ref_id: SecretRef, wanted_by: WantedBy) -> Question {
+        let (label, input_hint, guidance) = match &wanted_by {
+            WantedBy::Plan { .. } => for_plan(&ref_id),
+            WantedBy::Model { model, .. } => for_model(model),
+        };
+        let expires_at = self.clock.now().plus(self.options.plan_timeout);
+        let subject = SecureInput::subject_of(&ref_id);
+        let wanted = SecureInput { ref_id, label, input_hint, guidance, wanted_by, expires_at };
+        Question::about(self.input_card(self.words.secure_input(&wanted), Input::Secret(Box::new(wanted))), subject)
+    }
+
+    pub(crate) fn model_choice_question(&self) -> Result<Question, Trouble> {
+        let choice = self.model_choice()?;
+        let face = self.words.model_choice(&choice);
+        Ok(Question::about(self.input_card(face, Input::Model(choice)), ModelChoice::SUBJECT.to_owned()))
+    }
+
+    fn input_card(&self, face: Face, input: Input) -> Card {
+        Card {
+            id: CardId::new(self.random.as_ref()),
+            state: CardState::Open,
+            created_at: self.clock.now(),
+            face,
+            offer: None,
+            show_first: None,
+            payload: None,
+            input: Some(input),
+            test_call: false,
+        }
+    }
+
+    /// The providers as they stand now: whose key is there, and what would leave this machine.
+    fn model_choice(&self) -> Result<ModelChoice, Trouble> {
+        let local_only = self.options.models.local_only;
+        let is_open = |provider: &Provider| !local_only || matches!(provider, Provider::Ollama | Provider::Compatible);
+        let option = |provider: Provider| {
+            let host = provider.usual_url().and_then(|url| url.split("://").nth(1)?.split('/').next());
+            let key = match provider {
+                Provider::Ollama => KeyState::None,
+                Provider::Compatible => KeyState::Needed,
+                Provider::Openrouter | Provider::Openai | Provider::Anthropic => {
+                    let name = SecretRef::parse(provider.name()).ok();
+                    let in_vault = name.map(|name| self.is_kept(&name)).transpose()?.unwrap_or(false);
+                    let is_there = in_vault || self.has_key(&KeySource::usual(provider));
+                    if is_there { KeyState::Kept } else { KeyState::Needed }
+                }
+            };
+            let note = match (provider, key) {
+                (Provider::Ollama, _) => "Nothing leaves",
+                (Provider::Compatible, _) => "You name it",
+                (_, KeyState::Kept) => "Key saved",
+                (_, KeyState::None | KeyState::Needed) => "Needs a key",
+            };
+            let facts = match provider {
+                Provider::Ollama => leaving(None),
+                Provider::Compatible => leaving(Some("The address that you name")),
+                Provider::Openrouter | Provider::Openai | Provider::Anthropic => leaving(host),
+            };
+            Ok(ModelOption {
+                provider,
+                title: title(provider).to_owned(),
+                note: note.to_owned(),
+                model: suggested(provider).to_owned(),
+                takes_url: provider == Provider::Compatible,
+                key,
+                facts,
+            })
+        };
+        let choices: Result<Vec<ModelOption>, Trouble> =
+            Provider::ALL.into_iter().filter(is_open).map(option).collect();
+        Ok(ModelChoice { choices: choices?, expires_at: self.clock.now().plus(self.options.plan_timeout) })
+    }
+
+    /// The same card, as it would be asked now.
+    pub(crate) fn renewed_input(&self, card: &Card) -> Result<Option<(Face, Input)>, Trouble> {
+        match &card.input {
+            None => Ok(None),
+            Some(Input::Secret(wanted)) => {
+                let mut input = Input::Secret(wanted.clone());
+                input.set_expires_at(self.clock.now().plus(self.options.plan_timeout));
+                Ok(Some((card.face.clone(), input)))
+            }
+            Some(Input::Model(_)) => {
+                let choice = self.model_choice()?;
+                Ok(Some((self.words.model_choice(&choice), Input::Model(choice))))
+            }
+        }
+    }
+
+    /// The owner named a model. The next card asks for its key, if that is not there, or for the agreement.
+    pub async fn choose_model(&self, card_id: &CardId, typed: &str, key: KeyWanted) -> Result<String, Trouble> {
+        let model = typed.get(..typed.len().min(TYPED_BYTES_MAX)).unwrap_or_default().trim();
+        let model = ModelName::parse(model)
+            .map_err(|bad| Trouble::new("E_CFG_MODEL", &capitalised(&bad.to_string()), "Change it and try again."))?;
+        let reference = key_name(&model)?;
+        let (source, wants_key) = match key {
+            KeyWanted::None => (KeySource::None, false),
+            KeyWanted::New => (KeySource::Vault(reference.clone()), true),
+            KeyWanted::Kept if self.is_kept(&reference)? => (KeySource::Vault(reference.clone()), false),
+            KeyWanted::Kept => match KeySource::usual(model.provider()) {
+                variable @ KeySource::Variable(_) if self.has_key(&variable) => (variable, false),
+                _ => (KeySource::Vault(reference.clone()), true),
+            },
+        };
+        let grant = ModelGrant::new(model.clone(), Role::ALL.to_vec(), source, None);
+        self.may_be_offered(&grant)?;
+        let question = match wants_key {
+            true => self.secret_question(reference, WantedBy::Model { model, then: Some(grant) }),
+            false => self.set_up_question(&grant)?,
+        };
+        let id = card_id.clone();
+        let choosing = self.store.write(move |tx| {
+            let is_choice = |card: &Card| card.face.kind == CardKind::ModelChoice && card.state == CardState::Open;
+            let Some(mut card) = cards::get(tx, &id)?.filter(is_choice) else { return Ok(Commit(false)) };
+            card.state = CardState::Answered;
+            cards::update(tx, &card)?;
+            question.ask(tx)?;
+            Ok(Commit(true))
+        });
+        if !choosing.await? {
+            let what = "This card was answered or put away meanwhile.";
+            return Err(Trouble::new("E_APPROVAL_CARD", what, "Say `add a model` to begin again."));
+        }
+        self.publish_cards().await;
+        Ok(if wants_key { "Next: its key." } else { "Next: what may be sent." }.to_owned())
+    }
+
+    /// The value is in the vault: every card that asked for it is answered, and what comes after each is asked or goes on.
+    pub(crate) fn answer_inputs(&self, tx: &mut Tx<'_>, reference: &SecretRef) -> Result<Option<Leased>, Abort> {
+        let subject = SecureInput::subject_of(reference);
+        for mut card in cards::find_by_subject(tx, &subject)? {
+            if !matches!(card.state, CardState::Open | CardState::Parked) {
+                continue;
+            }
+            card.state = CardState::Answered;
+            cards::update(tx, &card)?;
+            if let Some(WantedBy::Model { then: Some(grant), .. }) =
+                card.input.as_ref().and_then(Input::secret).map(|wanted| &wanted.wanted_by)
+            {
+                self.set_up_question(grant)?.ask(tx)?;
+            }
+        }
+        Ok(self.call_back(tx, &subject, self.clock.now())?)
+    }
+
+    /// At the start: what came into the vault and was not written down as an answer, because Silas ended in between.
+    pub(crate) async fn settle_inputs(self: &Arc<Self>) -> Result<(), Trouble> {
+        let mut given = BTreeSet::new();
+        for card in self.store.read(cards::list_open).await? {
+            let Some(wanted) = card.input.as_ref().and_then(Input::secret) else { continue };
+            let record = self.vault.record(&wanted.ref_id);
+            let record = record.map_err(|cause| Trouble::from(silas_approval::vault::VaultTrouble::Io(cause)))?;
+            if record.is_some_and(|record| record.set_at >= card.created_at) {
+                given.insert(wanted.ref_id.clone());
+            }
+        }
+        for reference in given {
+            self.note_stored(&reference).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks the model that was just agreed to one small question, and says what came of it: in the Stream and in a card.
+    pub(crate) async fn test_model(self: &Arc<Self>, grant: ModelGrant) {
+        let Some(&role) = grant.roles.first() else { return };
+        let price = grant.price.unwrap_or_else(|| list_price(&grant.model));
+        let assigned = Assigned::added(grant.model.clone(), grant.key, price);
+        let began = Instant::now();
+        let tested = self.try_model(role, &assigned).await;
+        let (took, mut said) = match tested {
+            Ok(said) => (Some(began.elapsed()), said),
+            Err(trouble) => (None, trouble.to_string()),
+        };
+        let named = self.options.models.named.iter().find(|(named, ..)| *named == role);
+        if let Some((_, model, _)) = named.filter(|(_, model, _)| *model != grant.model) {
+            said.push_str(&format!(" The configuration names {model} as {}, and goes before this.", role.name()));
+        }
+        if let Err(trouble) = self.tell_tested(&grant.model, took, said).await {
+            tracing::error!(%trouble, "what came of a test question could not be told");
+        }
+    }
+
+    async fn tell_tested(
+        self: &Arc<Self>,
+        model: &ModelName,
+        took: Option<Duration>,
+        said: String,
+    ) -> Result<(), Trouble> {
+        let face = self.words.model_tested(model, took, &said);
+        let card = self.card(face, "", None::<&ModelGrant>, Duration::ZERO)?;
+        let subject = format!("tested:{model}");
+        let asking = self.store.write(move |tx| Ok(Commit(cards::insert(tx, &card, &subject)?)));
+        asking.await?;
+        self.publish_cards().await;
+        self.tell(&said).await
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).chain(".".chars()).collect())
+}

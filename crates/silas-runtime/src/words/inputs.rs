@@ -1,0 +1,150 @@
+//! The words on cards that want something entered: a secret, or the choice of a model.
+
+use super::{count, duration, fact};
+use silas_core::card::{CardKind, Cta, Detail, Face, Fact, Press};
+use silas_core::input::{Guidance, SecureInput, WantedBy};
+use silas_core::model::{ModelName, Provider};
+use silas_core::secret::SecretRef;
+use silas_gates::scrub;
+use std::time::Duration;
+
+/// Longest name of a secret in an intent; the details have it in full.
+const NAME_CHARS_MAX: usize = 36;
+
+fn press(press: Press, label: &str) -> Cta {
+    Cta { press, label: label.to_owned(), consequence: String::new() }
+}
+
+/// What is the value of this secret? Computed from the question alone, so that every door can compute it again.
+pub(super) fn secure_input(wanted: &SecureInput) -> Face {
+    let name = wanted.ref_id.as_str();
+    let (intent, why, details_title) = match &wanted.wanted_by {
+        WantedBy::Plan { name: place } => (
+            format!("Paste the secret {}", scrub::visible_line(name, NAME_CHARS_MAX)),
+            format!("A plan for {place} uses it. It goes straight into this machine's vault."),
+            "What happens with it",
+        ),
+        WantedBy::Model { model, .. } => (
+            format!("Paste the key for {}", scrub::visible_line(model.host(), NAME_CHARS_MAX)),
+            "Straight into this machine's vault. No model sees it, no log keeps it.".to_owned(),
+            "How to make one",
+        ),
+    };
+    let mut how: Vec<String> = wanted.guidance.instructions.lines().map(str::to_owned).collect();
+    how.extend(wanted.guidance.help_url.clone());
+    let then = match &wanted.wanted_by {
+        WantedBy::Plan { .. } => "The plan asks you next, and names every host that it may reach",
+        WantedBy::Model { then: Some(_), .. } => "You are asked next what may be sent; before that nothing is",
+        WantedBy::Model { then: None, .. } => "What waited for it goes on",
+    };
+    Face {
+        kind: CardKind::SecureInput,
+        risk: None,
+        state: "No decision".to_owned(),
+        intent,
+        facts: Vec::new(),
+        evidence: None,
+        rationale: why,
+        details_title: details_title.to_owned(),
+        details: vec![
+            Detail { title: "Where it comes from".to_owned(), lines: how },
+            Detail {
+                title: "Where it goes".to_owned(),
+                lines: vec![
+                    format!("Sealed, into the vault of this machine, under the name {name}"),
+                    "Not into a message, a log, the ledger, a database or the page's memory".to_owned(),
+                    then.to_owned(),
+                ],
+            },
+        ],
+        diffs: Vec::new(),
+        ctas: vec![press(Press::Store, "Save to vault"), press(Press::Dismiss, "Skip for now")],
+    }
+}
+
+/// For a plan: whoever wrote the name knows where the value is.
+pub(crate) fn for_plan(reference: &SecretRef) -> (String, Option<String>, Guidance) {
+    let instructions = "From whoever gave you this key or password.".to_owned();
+    (format!("Value of {reference}"), None, Guidance { instructions, help_url: None })
+}
+
+/// For a model: where its provider hands out keys, and how they begin.
+pub(crate) fn for_model(model: &ModelName) -> (String, Option<String>, Guidance) {
+    let (hint, url) = match model.provider() {
+        Provider::Openrouter => (Some("sk-or-"), Some("https://openrouter.ai/settings/keys")),
+        Provider::Openai => (Some("sk-"), Some("https://platform.openai.com/api-keys")),
+        Provider::Anthropic => (Some("sk-ant-"), Some("https://console.anthropic.com/settings/keys")),
+        Provider::Ollama | Provider::Compatible => (None, None),
+    };
+    let instructions = match url {
+        Some(_) => {
+            "Sign in at the address below\nMake a new key, with a limit if it offers one\nCopy it and paste it here"
+        }
+        None => "Whoever runs that server gives out its keys",
+    };
+    let guidance = Guidance { instructions: instructions.to_owned(), help_url: url.map(str::to_owned) };
+    ("Key".to_owned(), hint.map(str::to_owned), guidance)
+}
+
+/// Which model should be asked?
+pub(super) fn model_choice(n_choices: usize) -> Face {
+    Face {
+        kind: CardKind::ModelChoice,
+        risk: None,
+        state: "Step 1 of 3".to_owned(),
+        intent: "Choose who answers open questions".to_owned(),
+        facts: Vec::new(),
+        evidence: None,
+        rationale: String::new(),
+        details_title: "What comes next".to_owned(),
+        details: vec![Detail {
+            title: format!("{} to choose from, then", count(n_choices, "provider")),
+            lines: vec![
+                "The key, if one is needed: straight into the vault".to_owned(),
+                "Your agreement to what is sent, and to whom: nothing is sent before it".to_owned(),
+                "One small test question, with nothing of yours in it".to_owned(),
+                "Tasks, commands and checks work without a model".to_owned(),
+            ],
+        }],
+        diffs: Vec::new(),
+        ctas: vec![press(Press::Choose, "Go on with this one"), press(Press::Dismiss, "Stay without")],
+    }
+}
+
+/// What leaves this machine, and to whom.
+pub(crate) fn leaving(host: Option<&str>) -> Vec<Fact> {
+    let (leaves, goes_to) = match host {
+        Some(host) => ("What you say in the Stream", host),
+        None => ("Nothing", "This machine only"),
+    };
+    vec![fact("Leaves", leaves), fact("Goes to", goes_to), fact("Stays", "Files, keys, secrets, the log")]
+}
+
+/// What came of the test question.
+pub(super) fn model_tested(model: &ModelName, took: Option<Duration>, said: &str) -> Face {
+    let goes_to = if model.is_local() { "This machine only".to_owned() } else { scrub::visible_line(model.host(), 30) };
+    let mut facts = vec![fact("Model", &super::models::short(model.model())), fact("Goes to", &goes_to)];
+    if let Some(took) = took {
+        facts.push(fact("Answered", &format!("in {}", answered_in(took))));
+    }
+    Face {
+        kind: CardKind::Report,
+        risk: None,
+        state: "Step 3 of 3".to_owned(),
+        intent: if took.is_some() { "The model answers" } else { "The model did not answer the test" }.to_owned(),
+        facts,
+        evidence: None,
+        rationale: said.to_owned(),
+        details_title: "Exactly which model".to_owned(),
+        details: vec![Detail { title: "Model".to_owned(), lines: vec![model.to_string(), model.url().to_owned()] }],
+        diffs: Vec::new(),
+        ctas: vec![press(Press::Dismiss, "Done")],
+    }
+}
+
+fn answered_in(took: Duration) -> String {
+    if took < Duration::from_secs(1) { format!("{} ms", took.as_millis()) } else { duration(took.as_secs()) }
+}
+
+#[cfg(test)]
+mod tests;
