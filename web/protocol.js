@@ -19,6 +19,7 @@
  * @typedef {{ type: 'work_list' }} WorkListQuestion
  * @typedef {{ type: 'stop' }} Stop
  * @typedef {{ type: 'interrupt' }} Interrupt
+ * @typedef {{ type: 'passkey_add', name: string, public: string, site: Site }} PasskeyAdd
  * @typedef {{ type: 'models' }} ModelsQuestion
  * @typedef {{ type: 'model_add', grant: ModelGrant }} ModelAdd
  * @typedef {{ type: 'model_check', role: Role }} ModelCheck
@@ -33,7 +34,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | WorkListQuestion | Stop | Interrupt | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -97,12 +98,14 @@
  * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
  * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
  * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState
- * @typedef {{ summary: string, rows: Row[], n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
+ * @typedef {{ summary: string, away: PeriodView | null, rows: Row[], n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
+ * @typedef {{ from: string, to: string, text: string }} PeriodView
  * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string }} Row
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
  * @typedef {{ token: string, title: string, text: string, uses: Uses | null, since: string, until: string | null, signed_on: string }} GrantView
  * @typedef {{ left: number, of: number }} Uses
- * @typedef {{ key: string, name: string, kind: 'browser' | 'terminal', since: string, is_revoked: boolean, n_grants: number }} DeviceView
+ * @typedef {{ key: string, name: string, kind: 'browser' | 'terminal' | 'passkey', since: string, is_revoked: boolean, n_grants: number, site: Site | null }} DeviceView
+ * @typedef {{ rp_id: string, credential: string }} Site
  * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
  * @typedef {{ name: string, value: string, target: string, note: string }} MeasureView
@@ -118,8 +121,8 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'house_rules' | 'root' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'conflict'} CardKind
- * @typedef {'approve' | 'rehearse' | 'decline' | 'change' | 'proof' | 'dismiss' | 'store' | 'choose'} Press
+ * @typedef {'pairing' | 'house_rules' | 'root' | 'passkey' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'conflict' | 'unknown_effect'} CardKind
+ * @typedef {'approve' | 'rehearse' | 'decline' | 'change' | 'proof' | 'look' | 'dismiss' | 'store' | 'choose'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
  * @typedef {{ title: string, lines: string[] }} Detail
@@ -140,12 +143,12 @@
 
 /**
  * What is signed.
- * @typedef {'plan' | 'house_rules' | 'rehearsal' | 'apply' | 'undo' | 'root' | 'step' | 'model' | 'budget'} Kind
+ * @typedef {'plan' | 'house_rules' | 'rehearsal' | 'apply' | 'undo' | 'root' | 'device' | 'step' | 'model' | 'budget'} Kind
  * @typedef {'approved' | 'declined' | 'edit_requested' | 'conditional'} Verdict
  * @typedef {{ v: number, kind: Kind, scope: string, installation: string, epoch: number, work_item_id: string, plan_hash: string, shown: string, nonce: string, issued_at: string, expires_at: string, max_executions: number, approval_strength: string, conditions: Record<string, string> }} Offer
  * @typedef {{ offer: Offer, key: string, verdict: Verdict }} TokenBody
  * @typedef {{ body: TokenBody, signature: Signature }} Token
- * @typedef {{ alg: 'ed25519', key: string, sig: string }} Signature
+ * @typedef {{ alg: 'ed25519' | 'es256' | 'webauthn-es256', key: string, sig: string }} Signature
  * @typedef {{ text: string, timestamp: string, nonce: string, installation: string, scope: string }} MessageBody
  * @typedef {{ body: MessageBody, signature: Signature }} SignedMessage
  * @typedef {{ kind: 'withdrawal', installation: string, epoch: number, key: string, what: Withdrawn, nonce: string, timestamp: string }} WithdrawalBody

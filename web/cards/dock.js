@@ -10,6 +10,7 @@ import { go } from '../lib/router.js';
 import { DIFFERS, decide, handle } from '../lib/session.js';
 import { set } from '../lib/store.js';
 import { strict } from '../lib/text.js';
+import { PasskeySheet, Rungs, asksPasskey } from './passkey.js';
 import { formOf } from './secure-input.js';
 import { Slide } from './slide.js';
 import { Undo, useUndoLeft } from './undo.js';
@@ -20,9 +21,9 @@ import { Undo, useUndoLeft } from './undo.js';
 /** The second tap of a double tap decides nothing: neither the chip nor a card that has just come up under the thumb. */
 const DOUBLE_TAP_MS = 350;
 
-/** @param {{ card: Card, decision: import('../lib/store.js').Decision | undefined, linked: boolean, installation: string }} props */
-export function Dock({ card, decision, linked, installation }) {
-  const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide'} */ ('ask'));
+/** @param {{ card: Card, decision: import('../lib/store.js').Decision | undefined, linked: boolean, installation: string, devices: import('../protocol.js').DeviceView[], device: string }} props */
+export function Dock({ card, decision, linked, installation, devices, device }) {
+  const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide' | 'passkey'} */ ('ask'));
   /** Which of the buttons is being confirmed. */
   const [asked, setAsked] = useState(0);
   const since = useRef(0);
@@ -30,7 +31,7 @@ export function Dock({ card, decision, linked, installation }) {
   const undoLeft = useUndoLeft(card);
   const main = useRef(/** @type {HTMLElement | null} */ (null));
 
-  const enter = (/** @type {'ask' | 'confirm' | 'slide'} */ next) => {
+  const enter = (/** @type {'ask' | 'confirm' | 'slide' | 'passkey'} */ next) => {
     since.current = performance.now();
     setStage(next);
     set({ holding: next === 'ask' ? null : card.id });
@@ -40,7 +41,7 @@ export function Dock({ card, decision, linked, installation }) {
     setStage('ask');
   }, [card.id, card.offer?.nonce]);
   useEffect(() => {
-    if (stage !== 'ask') main.current?.focus();
+    if (stage === 'confirm' || stage === 'slide') main.current?.focus({ preventScroll: true });
   }, [stage]);
 
   if (verified === false) return html`<footer class="dock" aria-label="Decision"><p class="dock-differs" role="alert">${DIFFERS}</p></footer>`;
@@ -48,25 +49,32 @@ export function Dock({ card, decision, linked, installation }) {
   const busy = decision !== undefined && decision.phase !== 'failed';
   const off = !linked || busy || (card.offer !== null && verified === null);
   const tooSoon = () => performance.now() - since.current < DOUBLE_TAP_MS;
-  const buttons = card.state === 'parked' ? parkedButtons(card) : card.face.ctas.map((cta) => ({ ...cta, act: () => press(card, cta) }));
+  const buttons = card.state === 'parked' ? parkedButtons(card) : card.face.ctas.map((cta) => ({ ...cta, act: (/** @type {import('../protocol.js').DeviceView | null} */ passkey = null) => press(card, cta, passkey) }));
   const [first, ...rest] = buttons;
   const steps = first?.press === 'approve' ? ladder(card) : 'tap';
   const meant = buttons[asked] ?? first;
+  const rungs = asksPasskey(card, devices);
 
   const onPress = (/** @type {number} */ n) => {
     if (tooSoon()) return;
     // What runs something takes the same steps, whichever of the two ways it is.
     const runs = buttons[n].press === 'approve' || buttons[n].press === 'rehearse';
     if (!runs || steps === 'tap') return void buttons[n].act();
-    if (off || steps === 'terminal') return;
+    if (off) return;
     setAsked(n);
     enter(steps);
   };
   const onFirst = () => off || onPress(0);
   const onConfirm = () => {
     if (off || tooSoon()) return;
+    if (rungs) return enter('passkey');
     meant.act();
     setStage('ask');
+  };
+  const onSign = (/** @type {import('../protocol.js').DeviceView | null} */ passkey) => {
+    if (off || tooSoon()) return;
+    meant.act(passkey);
+    enter('ask');
   };
   const onKey = (/** @type {KeyboardEvent} */ event) => {
     // A key held down must not run through both halves of a decision.
@@ -86,26 +94,30 @@ export function Dock({ card, decision, linked, installation }) {
       <p id="consequence">${strict(meant.consequence || meant.label)}</p>
       <button type="button" class="button filled confirm" ref=${main} disabled=${off} aria-describedby="consequence" onClick=${onConfirm}><${Icon} name="tick" size=${18} />Confirm</button>
     </div>`}
-    ${first && stage === 'slide' && html`<${Slide} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
-    ${first && stage === 'ask' && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
+    ${first && stage === 'passkey' && html`<${PasskeySheet} card=${card} cta=${meant} devices=${devices} device=${device} off=${off} onSign=${onSign} onClose=${() => enter('ask')}
+      alternatives=${rest.filter((cta) => cta.press !== 'rehearse' && cta.press !== 'look').map((cta) => ({ label: cta.label, act: () => cta.act() }))} />`}
+    ${first && stage === 'slide' && rungs && html`<${Rungs} at=${2} />`}
+    ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
+    ${first && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
       ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} disabled=${off} onClick=${onFirst} />`
-      : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || first.press === 'approve' || first.press === 'renew' ? 'filled' : 'outlined'}`} disabled=${off || steps === 'terminal'} onClick=${form ? onForm : onFirst}>
-          ${steps === 'slide' && html`<${Icon} name="high" size=${16} />`}${label(first)}
+      : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || first.press === 'approve' || first.press === 'renew' ? 'filled' : 'outlined'}`} disabled=${off} onClick=${form ? onForm : onFirst}>
+          ${steps === 'slide' && html`<${Icon} name=${card.face.risk === 'irreversible' ? 'irreversible' : 'high'} size=${16} />`}${label(first)}
         </button>`)}
-    ${steps === 'terminal' && html`<p class="dock-note">This cannot be undone, so it is decided in the terminal.</p>`}
     ${!linked && html`<p class="dock-note">You can decide as soon as Silas answers</p>`}
     ${linked && html`<div class="dock-row">
-      ${stage !== 'ask' && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
-      ${(stage === 'ask' ? rest : rest.slice(-1)).map((cta, at, all) => html`<button type="button" key=${cta.label}
-        class=${`button plain ${at === all.length - 1 ? 'last' : ''}`} disabled=${cta.press === 'proof' ? busy : off}
+      ${(stage === 'confirm' || stage === 'slide') && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
+      ${(stage === 'ask' || stage === 'passkey' ? rest : rest.slice(-1)).map((cta, at, all) => html`<button type="button" key=${cta.label}
+        class=${`button plain ${at === all.length - 1 ? 'last' : ''}`} disabled=${cta.press === 'proof' || cta.press === 'look' ? busy : off}
         onClick=${() => onPress(buttons.indexOf(cta))}>${label(cta)}</button>`)}
     </div>`}
   </footer>`;
 }
 
-/** @param {Card} card @param {Cta} cta */
-function press(card, cta) {
-  if (cta.press === 'approve' || cta.press === 'rehearse' || cta.press === 'decline') return void decide(card, cta.press);
+/** @param {Card} card @param {Cta} cta @param {import('../protocol.js').DeviceView | null} passkey */
+function press(card, cta, passkey) {
+  if (cta.press === 'approve' || cta.press === 'rehearse') return void decide(card, cta.press, passkey);
+  if (cta.press === 'decline') return void decide(card, cta.press);
+  if (cta.press === 'look') return go('activity');
   if (cta.press === 'change') return change(card);
   if (cta.press === 'dismiss') return handle(card, 'dismiss');
   const execution = executionOf(card);
@@ -130,12 +142,11 @@ function parkedButtons(card) {
   ];
 }
 
-/** @param {Card} card @returns {'tap' | 'confirm' | 'slide' | 'terminal'} */
+/** @param {Card} card @returns {'tap' | 'confirm' | 'slide'} */
 function ladder({ face, state }) {
   if (state === 'parked') return 'tap';
   if (face.risk === 'medium') return 'confirm';
-  if (face.risk === 'high') return 'slide';
-  return face.risk === 'irreversible' ? 'terminal' : 'tap';
+  return face.risk === 'high' || face.risk === 'irreversible' ? 'slide' : 'tap';
 }
 
 /** `null` while the hashes are being computed. @param {Card} card @param {string} installation */

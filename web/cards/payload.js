@@ -63,8 +63,9 @@ export function signedDetails({ offer, payload }) {
   if (!offer || payload === null) return [];
   try {
     const parsed = JSON.parse(payload);
-    if (offer.kind === 'plan') return planDetails(parsed).filter(({ lines }) => lines.length > 0);
+    if (offer.kind === 'plan' || offer.kind === 'rehearsal') return planDetails(parsed).filter(({ lines }) => lines.length > 0);
     if (offer.kind === 'root') return [{ title: 'Directory', lines: [parsed.place.path] }];
+    if (offer.kind === 'device') return [{ title: 'Passkey', lines: [parsed.name, `On pages of ${parsed.site.rp_id}`] }];
     if (offer.kind === 'model') return [{ title: 'Goes to', lines: [parsed.model] }, { title: 'For', lines: parsed.roles }, { title: 'Key', lines: [parsed.key] }];
     if (offer.kind === 'budget') return [{ title: 'Adds', lines: [`$${(parsed.microusd / 1_000_000).toFixed(2)} for ${parsed.period}`] }];
     if (offer.kind === 'step') return [{ title: 'The call', lines: [parsed.tool, parsed.arguments] }, { title: 'Wants', lines: parsed.undeclared.map((/** @type {any} */ one) => one.value) }];

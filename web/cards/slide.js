@@ -11,8 +11,8 @@ import { strict } from '../lib/text.js';
 const ARRIVED = 96;
 const STEP = 10;
 
-/** @param {{ act: string, consequence: string, disabled: boolean, onDone: () => void, thumb: { current: HTMLElement | null } }} props */
-export function Slide({ act, consequence, disabled, onDone, thumb }) {
+/** @param {{ risk: import('../protocol.js').Risk, act: string, consequence: string, disabled: boolean, onDone: () => void, thumb: { current: HTMLElement | null } }} props */
+export function Slide({ risk, act, consequence, disabled, onDone, thumb }) {
   const [value, setValue] = useState(0);
   const [armed, setArmed] = useState(false);
   const track = useRef(/** @type {HTMLElement | null} */ (null));
@@ -54,16 +54,17 @@ export function Slide({ act, consequence, disabled, onDone, thumb }) {
   };
 
   const ready = value === 100 || armed;
+  const mark = risk === 'irreversible' ? 'octagon' : 'triangle';
   return html`<div class="slide-box">
-    <div class="slide" ref=${track}>
+    <div class=${`slide slide-${risk}`} ref=${track}>
       <span class="slide-words" aria-hidden="true">Slide to ${strict(words)}</span>
       <div class="slide-thumb" ref=${thumb} role="slider" tabindex="0" aria-label=${`Slide to ${words}`} aria-valuemin="0" aria-valuemax="100" aria-valuenow=${Math.round(value)}
         aria-valuetext=${value === 100 ? `ready, press Enter to ${words}` : 'not confirmed'} aria-disabled=${disabled}
         style=${{ insetInlineStart: `calc(5px + (100% - 74px) * ${value / 100})` }}
         onPointerDown=${down} onPointerMove=${(/** @type {any} */ event) => from.current !== null && setValue(reached(event))} onPointerUp=${up}
         onPointerCancel=${() => { from.current = null; setValue(0); }} onKeyDown=${key}><${Icon} name="forward" size=${22} /></div>
-      <button type="button" class=${ready ? 'slide-end ready' : 'slide-end'} aria-label=${`Confirm: ${consequence}`} onClick=${() => ready && !disabled && onDone()}><${Icon} name="high" size=${18} /></button>
+      <button type="button" class=${ready ? 'slide-end ready' : 'slide-end'} aria-label=${`Confirm: ${consequence}`} onClick=${() => ready && !disabled && onDone()}><${Icon} name=${risk === 'irreversible' ? risk : 'high'} size=${18} /></button>
     </div>
-    <p class="dock-note">${armed ? 'Now tap the triangle' : 'Or tap the arrow, then tap the triangle'}</p>
+    <p class="dock-note">${armed ? `Now tap the ${mark}` : `Or tap the arrow, then tap the ${mark}`}</p>
   </div>`;
 }

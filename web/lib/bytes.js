@@ -12,6 +12,11 @@ export function base64url(bytes) {
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
+/** The other way round. @param {string} text @returns {Uint8Array<ArrayBuffer>} */
+export function bytes(text) {
+  return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
+}
+
 /** @param {ArrayBuffer | Uint8Array} bytes */
 export function hex(bytes) {
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');

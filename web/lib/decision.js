@@ -13,7 +13,7 @@ import { sign } from './keys.js';
 /** @typedef {{ face: Face, offer: Offer | null, show_first?: Offer, payload: string | null }} Question */
 
 /** Which kind of approval each card may carry; a report or a conflict carries none. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
-const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', plan: 'plan', step: 'step', rehearsed: 'apply', done: 'undo' };
+const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', unknown_effect: 'plan', rehearsed: 'apply', done: 'undo' };
 
 /**
  * Whether a card's offers are about exactly what the card shows. "Show me first" has an offer of its own, about the same
@@ -27,8 +27,10 @@ export async function matches({ face, offer, show_first, payload }, installation
     const parsed = JSON.parse(payload);
     // A payload in another spelling could say a key twice; then what is read here is not what was hashed.
     const sameText = canonical(parsed) === payload;
-    const sameAuthority = KINDS[face.kind] === offer.kind && (!show_first || (face.kind === 'plan' && show_first.kind === 'rehearsal'));
-    const sameKind = offer.kind === 'plan' ? parsed.type === 'task' : parsed.kind === offer.kind;
+    // What was to be shown first is asked about again in the same way.
+    const again = face.kind === 'unknown_effect' && offer.kind === 'rehearsal';
+    const sameAuthority = (KINDS[face.kind] === offer.kind || again) && (!show_first || (face.kind === 'plan' && show_first.kind === 'rehearsal'));
+    const sameKind = offer.kind === 'plan' || again ? parsed.type === 'task' : parsed.kind === offer.kind;
     const sameFindings = offer.kind !== 'apply' || parsed.findings === await findings(face);
     const [plan, shown] = [await sha256(payload), await sha256(canonical(face))];
     const same = (/** @type {Offer} */ one) => one.installation === installation && one.plan_hash === plan && one.shown === shown;
@@ -54,13 +56,14 @@ async function findings({ evidence, diffs }) {
  * @param {Question} question
  * @param {Verdict} verdict
  * @param {boolean} [showFirst] Whether the other offer is meant: do it, and show me before anything is applied.
+ * @param {{ key: string, sign: (body: object) => Promise<import('../protocol.js').Signature> }} [signer] Another key than this browser's.
  * @returns {Promise<Token | null>} `null` when the card and the request differ.
  */
-export async function answer(device, question, verdict, showFirst = false) {
+export async function answer(device, question, verdict, showFirst = false, signer = { key: device.key, sign: (body) => sign(device, body) }) {
   const offer = showFirst ? question.show_first : question.offer;
   if (!(await matches(question, device.installation)) || !offer) return null;
-  const body = { offer, key: device.key, verdict };
-  return { body, signature: await sign(device, body) };
+  const body = { offer, key: signer.key, verdict };
+  return { body, signature: await signer.sign(body) };
 }
 
 /** The execution that a card is about, if its payload names one. @param {Question} question */

@@ -7,7 +7,7 @@ import { all, put, remove } from './database.js';
 import { timestamp } from './time.js';
 
 /** @typedef {import('../protocol.js').Signature} Signature */
-/** @typedef {{ installation: string, key: string, public: string, name: string, pair: CryptoKeyPair, access?: string | null }} Device `access` is what it shows at the network door besides. */
+/** @typedef {{ installation: string, key: string, public: string, name: string, pair: CryptoKeyPair, alg?: 'es256', access?: string | null }} Device `alg` unless it is Ed25519; `access` is what it shows at the network door besides. */
 
 export class Unsupported extends Error {}
 
@@ -15,14 +15,22 @@ export class Unsupported extends Error {}
 export async function generate(installation) {
   if (!globalThis.crypto?.subtle) throw new Unsupported('This address is not a secure one, so the browser holds no keys here.');
   let pair;
+  /** @type {'es256' | undefined} */
+  let alg;
   try {
     pair = /** @type {CryptoKeyPair} */ (await crypto.subtle.generateKey({ name: 'Ed25519' }, false, ['sign', 'verify']));
-  } catch (cause) {
-    throw new Unsupported('This browser cannot make Ed25519 keys.', { cause });
+  } catch {
+    // Browsers that do not know Ed25519 yet all know this one.
+    try {
+      pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign', 'verify']);
+      alg = 'es256';
+    } catch (cause) {
+      throw new Unsupported('This browser can make no keys that Silas knows.', { cause });
+    }
   }
   const raw = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey));
   const key = `key-${(await sha256(raw)).slice(0, 32)}`;
-  return { installation, key, public: base64url(raw), name: deviceName(navigator.userAgent), pair };
+  return { installation, key, public: base64url(raw), name: deviceName(navigator.userAgent), pair, ...(alg && { alg }) };
 }
 
 /** @returns {Promise<Device[]>} */
@@ -34,15 +42,16 @@ export const forget = (device) => remove('devices', device.installation);
 
 /** Signs the canonical text of a value. @param {Device} device @param {object} body @returns {Promise<Signature>} */
 export async function sign(device, body) {
-  const bytes = await crypto.subtle.sign('Ed25519', device.pair.privateKey, utf8(canonical(body)));
-  return { alg: 'ed25519', key: device.key, sig: base64url(bytes) };
+  const how = device.alg === 'es256' ? { name: 'ECDSA', hash: 'SHA-256' } : 'Ed25519';
+  const bytes = await crypto.subtle.sign(how, device.pair.privateKey, utf8(canonical(body)));
+  return { alg: device.alg ?? 'ed25519', key: device.key, sig: base64url(bytes) };
 }
 
-/** What takes something back; it can only take away, and is signed all the same. @param {Device} device @param {number} epoch @param {import('../protocol.js').Withdrawn} what */
-export async function signWithdrawal(device, epoch, what) {
+/** What takes something back; it can only take away, and is signed all the same. @param {Device} device @param {number} epoch @param {import('../protocol.js').Withdrawn} what @param {{ key: string, sign: (body: object) => Promise<Signature> }} [signer] Another key than this browser's. */
+export async function signWithdrawal(device, epoch, what, signer = { key: device.key, sign: (body) => sign(device, body) }) {
   /** @type {import('../protocol.js').WithdrawalBody} */
-  const body = { kind: 'withdrawal', installation: device.installation, epoch, key: device.key, what, nonce: `n-${crypto.randomUUID()}`, timestamp: timestamp() };
-  return { body, signature: await sign(device, body) };
+  const body = { kind: 'withdrawal', installation: device.installation, epoch, key: signer.key, what, nonce: `n-${crypto.randomUUID()}`, timestamp: timestamp() };
+  return { body, signature: await signer.sign(body) };
 }
 
 /** Shows that whoever holds the code also holds this key. @param {string} code @param {string} publicKey */

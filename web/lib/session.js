@@ -6,6 +6,8 @@ import { answer } from './decision.js';
 import { download } from './download.js';
 import { devices, sign, signWithdrawal } from './keys.js';
 import * as outbox from './outbox.js';
+import { NoPasskey, create, signWith } from './passkeys.js';
+import { go } from './router.js';
 import { openSocket } from './socket.js';
 import { announce, set, state, upsert } from './store.js';
 import { learnServerTime } from './time.js';
@@ -63,6 +65,7 @@ async function receive(message) {
     case 'ledger': return witness.read(message.part, askLedger);
     case 'measures': return set({ measures: message.measures });
     case 'withdrawn': return withdrawn(message);
+    case 'asked': return asked(message.card);
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? set({ proofs: { ...state.proofs, [message.proof.execution]: message.proof } }) : undefined;
     case 'bundle': return 'bundle' in message ? download(bundleName(message.execution), message.bundle) : undefined;
@@ -176,11 +179,20 @@ export const DIFFERS = 'This card and the request differ. Nothing was signed. Re
 /** @type {Record<'approve' | 'rehearse' | 'decline' | 'change', import('../protocol.js').Verdict>} */
 const VERDICTS = { approve: 'approved', rehearse: 'approved', decline: 'declined', change: 'edit_requested' };
 
-/** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'rehearse' | 'decline' | 'change'} press */
-export async function decide(card, press) {
+/** A key in an authenticator, as what signs. @param {import('../protocol.js').DeviceView} passkey */
+const signerOf = (passkey) => ({ key: passkey.key, sign: (/** @type {object} */ body) => signWith(passkey, body) });
+
+/** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'rehearse' | 'decline' | 'change'} press @param {import('../protocol.js').DeviceView | null} [passkey] What signs instead of this browser. */
+export async function decide(card, press, passkey = null) {
   if (!device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
   mark(card, press, 'signing');
-  const token = await answer(device, card, VERDICTS[press], press === 'rehearse');
+  let token;
+  try {
+    token = await answer(device, card, VERDICTS[press], press === 'rehearse', passkey ? signerOf(passkey) : undefined);
+  } catch (cause) {
+    if (!(cause instanceof NoPasskey)) throw cause;
+    return mark(card, press, 'failed', cause.message);
+  }
   if (!token) return mark(card, press, 'failed', DIFFERS);
   const sent = socket?.send({ type: 'approval_response', request_id: card.id, token });
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
@@ -202,11 +214,36 @@ export function choose(card, model, key) {
 /** @param {number} after */
 const askLedger = (after) => socket?.send({ type: 'ledger', after }) ?? false;
 
-/** Takes a device or a grant back, signed with this browser's key. @param {import('../protocol.js').Withdrawn} what */
+/** Makes a passkey here and asks for the card that lets it decide. */
+export async function addPasskey() {
+  try {
+    const made = await create(state.device, state.devices);
+    set({ sheet: null });
+    if (!socket?.send({ type: 'passkey_add', ...made })) set({ problem: { code: '', message: LOST, todo: '' } });
+  } catch (cause) {
+    if (!(cause instanceof NoPasskey)) throw cause;
+    set({ sheet: null, problem: { code: '', message: cause.message, todo: '' } });
+  }
+}
+
+/** A card that was asked for from here is what one wants to see next. @param {Card} card */
+function asked(card) {
+  if (state.cards.some(({ id }) => id === card.id)) set({ holding: card.id });
+  go('review');
+}
+
+/** Takes a device or a grant back, signed with this browser's key; a passkey signs its own end. @param {import('../protocol.js').Withdrawn} what */
 export async function withdraw(what) {
   if (!device || state.revoking) return;
   set({ revoking: 'device' in what ? what.device : what.grant });
-  const withdrawal = await signWithdrawal(device, state.epoch, what);
+  const passkey = 'device' in what ? state.devices.find(({ key, kind }) => kind === 'passkey' && key === what.device) : undefined;
+  let withdrawal;
+  try {
+    withdrawal = await signWithdrawal(device, state.epoch, what, passkey && signerOf(passkey));
+  } catch (cause) {
+    if (!(cause instanceof NoPasskey)) throw cause;
+    return set({ revoking: null, problem: { code: '', message: cause.message, todo: 'If it is lost, revoke it in the terminal: silas device revoke' } });
+  }
   if (!socket?.send({ type: 'withdraw', withdrawal })) set({ revoking: null, problem: { code: '', message: LOST, todo: '' } });
 }
 

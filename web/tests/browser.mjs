@@ -1,6 +1,7 @@
 // A real Chromium for the tests, and what they measure in it.
 
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
@@ -73,6 +74,18 @@ export const weakTexts = (page) => page.evaluate(() => {
   }
   return weak;
 });
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds that is serious or critical, as rule and elements. Its script goes round the page's policy, by the debugger. */
+export async function serious(page) {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
+    return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 120)).join(' | ')}`);
+  });
+}
 
 /** Controls without a name, and names that do not contain the words that are seen. */
 export const unnamed = (page) => page.evaluate(() => [...document.querySelectorAll('button, a[href], textarea, summary, [role=slider], dialog, section, nav')]

@@ -106,6 +106,7 @@ export async function startFake({ port = 0 } = {}) {
       if (message.type === 'approval_response') return decided(message, device, send);
       if (message.type === 'renew' || message.type === 'dismiss' || message.type === 'model_choose') return send({ type: 'decided', request_id: message.request_id, recorded: true, message: 'Recorded.' });
       if (message.type === 'ledger') return send({ type: 'ledger', part: { after: message.after, links: fake.links.filter(({ seq }) => seq > message.after), head: fake.shown.activity.head } });
+      if (message.type === 'passkey_add') return undefined;
       if (message.type === 'measures') return send({ type: 'measures', measures: fake.measures });
       if (message.type === 'withdraw') return withdrawn(message.withdrawal, device, send);
       if (message.type === 'bundle') return send({ type: 'bundle', execution: message.execution, bundle: '{"format":"silas-proof"}\n' });

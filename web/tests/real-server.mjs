@@ -54,7 +54,10 @@ export async function startSilas(settings = {}) {
   });
   /** What `silas verify` says of a file, where there is no data of this Silas. */
   const verify = (file) => execFileSync(BINARY, ['verify', file], { cwd: place, env: { HOME: place }, encoding: 'utf8' });
-  /** A command in the terminal, and what it prints. */
-  const command = (...args) => execFileSync(BINARY, ['--data-dir', join(place, 'data'), ...args], { cwd: place, encoding: 'utf8', input: '' });
+  /** A command in the terminal, and what it prints. An object at the end says what it reads. */
+  const command = (...args) => {
+    const { input = '' } = typeof args.at(-1) === 'object' ? args.pop() : {};
+    return execFileSync(BINARY, ['--data-dir', join(place, 'data'), ...args], { cwd: place, encoding: 'utf8', input });
+  };
   return { url, repo, stop, verify, place, log, command, pid: server.pid };
 }

@@ -8,7 +8,7 @@ export const INSTALLATION = 'inst-0b5c3a52-77aa-4a63-9a55-6a4a4bb4f2aa';
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 export const at = (ms) => new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 
-const SCOPES = { plan: 'full_plan', house_rules: 'standing', rehearsal: 'full_plan', apply: 'single_step', undo: 'single_step', root: 'tool_type', model: 'connection_manage' };
+const SCOPES = { plan: 'full_plan', house_rules: 'standing', rehearsal: 'full_plan', apply: 'single_step', undo: 'single_step', root: 'tool_type', device: 'connection_manage', model: 'connection_manage' };
 
 function offer(kind, face, payload, { issued = Date.now(), minutes = 5, workItem = `task-${randomUUID()}` } = {}) {
   return {
@@ -172,6 +172,47 @@ export function highCard(options) {
   return card('plan', face, planPayload(), options);
 }
 
+export function irreversibleCard(options) {
+  const face = { ...blank, kind: 'plan', risk: 'irreversible', state: 'Plan', intent: 'Run 1 command in tidepool',
+    facts: [{ label: 'May change', text: '~/code/tidepool, not .git' }, { label: 'May reach', text: 'github.com:443' }, { label: 'May use', text: '1 secret, listed below' }, { label: 'Done when', text: '1 check passes' }, { label: 'Undo', text: 'None for what it sends' }],
+    rationale: ASKED, details_title: 'Steps, checks and limits', details: [{ title: 'Steps', lines: ['`sh release.sh`'] }, { title: 'May use the secret', lines: ['github'] }],
+    ctas: [{ press: 'approve', label: 'Do it, apply when green', consequence: 'Changes files in tidepool when the checks turn green.' }, { press: 'rehearse', label: 'Do it, show me first', consequence: 'Runs it in a private copy.' }, { press: 'decline', label: 'Decline', consequence: '' }] };
+  const plan = card('plan', face, planPayload(), options);
+  return { ...plan, show_first: { ...plan.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } };
+}
+
+/** Silas was interrupted while a command may have acted outside. */
+export function unknownCard(options) {
+  const face = { ...blank, kind: 'unknown_effect', risk: 'high', state: 'Interrupted', intent: 'Silas was interrupted. Did it happen?',
+    facts: [{ label: 'Wanted', text: 'sh release.sh' }, { label: 'May reach', text: 'releases.example.org:443' }, { label: 'Stays', text: 'Your files are untouched' }],
+    rationale: ASKED, details_title: 'Where to look',
+    details: [{ title: 'What is known', lines: ['A command had begun that may reach the hosts named here, and Silas ended with it.', 'Nobody saw its result. Look there, or in Activity, which lists every connection.', 'Nothing was applied, and it is not begun again by itself.'] }, { title: 'Steps', lines: ['sh release.sh'] }],
+    ctas: [{ press: 'approve', label: 'No, do it again', consequence: 'Runs the whole plan again. If it did happen, it happens twice.' }, { press: 'look', label: 'Look in Activity', consequence: '' }, { press: 'decline', label: 'Yes, leave it', consequence: '' }] };
+  return card('plan', face, planPayload(), options);
+}
+
+export function budgetCard(options) {
+  const face = { ...blank, kind: 'budget', risk: 'medium', state: 'Spending cap', intent: 'Allow $1.00 more for models today',
+    facts: [{ label: 'Cap', text: '$2.00 a day, $2.00 spent' }, { label: 'Stays', text: 'Nothing is lost meanwhile' }],
+    rationale: 'The next question would exceed the cap.', details_title: 'What it counts for', details: [{ title: 'Counts for', lines: ['2026-11-16'] }],
+    ctas: [{ press: 'approve', label: 'Allow $1.00 more', consequence: 'Adds $1.00 for 2026-11-16.' }, { press: 'decline', label: 'Not now', consequence: '' }] };
+  return card('budget', face, canonical({ kind: 'budget', period: '2026-11-16', microusd: 1_000_000 }), options);
+}
+
+/** @param {{ name?: string, public: string, site: { rp_id: string, credential: string } }} passkey */
+export function passkeyCard({ name = 'Passkey of Chromium on Linux', public: key, site }, options) {
+  const face = { ...blank, kind: 'passkey', risk: 'high', state: 'Device', intent: 'Sign what cannot be undone with a passkey',
+    facts: [{ label: 'Needs only', text: 'Your finger, face or PIN' }, { label: 'Uses', text: name }, { label: 'Stays', text: `On ${site.rp_id}` }],
+    rationale: 'From then on no other key is enough for that, this browser’s and the terminal’s included. The terminal can take the passkey back.',
+    details_title: 'Exactly which passkey', details: [{ title: 'Passkey', lines: [name, `Counts on pages of ${site.rp_id}`] }],
+    ctas: [{ press: 'approve', label: 'Register this passkey', consequence: 'From now on it alone signs what cannot be undone.' }, { press: 'decline', label: 'Not now', consequence: '' }] };
+  return card('device', face, canonical({ kind: 'device', name, public: key, site }), options);
+}
+
+export const SITE = { rp_id: 'localhost', credential: 'AAECAwQFBgcICQoLDA0ODw' };
+const POINT = Buffer.from([4, ...Array(64).fill(7)]).toString('base64url');
+export const somePasskeyCard = (options) => passkeyCard({ public: POINT, site: SITE }, options);
+
 /** Every text as long as the contract allows. */
 export function longestCard(options) {
   const fact = (label) => ({ label, text: 'Wide words make mighty lines 30' });
@@ -223,7 +264,7 @@ export function finishedWork(started = Date.now() - 600_000) {
 }
 
 export const ACTIVITY = {
-  summary: '6 things today. 1 waits for you, 1 was refused.', n_entries: 1284, head: null, epoch: 1, verified: true,
+  summary: '6 things today. 1 waits for you, 1 was refused.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun, 1 applied in 2 files, 1 proved, 1 tried out and kept for you, 4 questions to models for $0.31, 1 refusal.' }, n_entries: 1284, head: null, epoch: 1, verified: true,
   rows: [
     ['undo', 'You took back 2 files in tidepool', 'Signed on Chromium on Linux'], ['refused', 'Refused to work in `/etc`', 'A system directory cannot be granted. Nothing happened.'],
     ['seal', 'Proved a fix for the hour shift', '2 files, applied'], ['shield', 'Used “Work in tidepool”', 'Signed on Chromium on Linux'],
@@ -237,9 +278,10 @@ export const GRANTS = [
 ];
 
 export const DEVICES = [
-  { key: 'key-terminal', name: 'mira’s terminal', kind: 'terminal', since: at(Date.now() - 9 * 86_400_000), is_revoked: false, n_grants: 0 },
-  { key: 'key-phone', name: 'Safari on iPhone', kind: 'browser', since: at(Date.now() - 4 * 86_400_000), is_revoked: false, n_grants: 2 },
-  { key: 'key-lost', name: 'Firefox on a lost laptop', kind: 'browser', since: at(Date.now() - 5 * 86_400_000), is_revoked: true, n_grants: 0 },
+  { key: 'key-terminal', name: 'mira’s terminal', kind: 'terminal', since: at(Date.now() - 9 * 86_400_000), is_revoked: false, n_grants: 0, site: null },
+  { key: 'key-phone', name: 'Safari on iPhone', kind: 'browser', since: at(Date.now() - 4 * 86_400_000), is_revoked: false, n_grants: 2, site: null },
+  { key: 'key-lost', name: 'Firefox on a lost laptop', kind: 'browser', since: at(Date.now() - 5 * 86_400_000), is_revoked: true, n_grants: 0, site: null },
+  { key: 'key-passkey', name: 'Passkey of Safari on iPhone', kind: 'passkey', since: at(Date.now() - 2 * 86_400_000), is_revoked: true, n_grants: 0, site: { rp_id: 'localhost', credential: 'AAEC' } },
 ];
 
 export const PROOF = {

@@ -2,9 +2,10 @@
 // deciding, losing the connection. Pictures go to shots/.
 
 import assert from 'node:assert/strict';
+import { createHash, createPublicKey, verify } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
-import { launch, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
+import { launch, serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import { CODE, sha256, startFake } from './fake-server.mjs';
 import * as sample from './sample-cards.mjs';
 
@@ -64,6 +65,11 @@ const SCENES = {
   plan: ['review', { entries: ENTRIES, cards: [sample.planCard(), sample.rootCard(), sample.highCard()] }],
   longest: ['review', { entries: ENTRIES, cards: [sample.longestCard(), sample.longestCard()] }],
   root: ['review', { cards: [sample.rootCard()] }],
+  irreversible: ['review', { entries: ENTRIES, cards: [sample.irreversibleCard(), sample.planCard()] }],
+  unknown: ['review', { entries: ENTRIES, cards: [sample.unknownCard(), sample.planCard()] }],
+  passkey: ['review', { cards: [sample.somePasskeyCard()] }],
+  budget: ['review', { cards: [sample.budgetCard()] }],
+  high: ['review', { entries: ENTRIES, cards: [sample.highCard()] }],
   model: ['review', { cards: [sample.modelCard()] }],
   secret: ['review', { cards: [sample.secretCard(), sample.planCard()] }],
   'secret-longest': ['review', { cards: [sample.longestSecretCard()] }],
@@ -84,8 +90,63 @@ const SCENES = {
   proof: [`proof/${sample.PROOF.execution}`, {}],
 };
 
+/** What is not a surface of its own: sheets, the steps of a decision, a lost connection, the screen before pairing. */
+const STATES = {
+  stop: async (page) => page.getByRole('button', { name: 'Stop everything' }).click(),
+  more: async (page) => {
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'More' }).waitFor();
+  },
+  chip: async (page) => {
+    await settle(page);
+    await page.locator('.dock .filled').click();
+    await page.getByRole('button', { name: 'Confirm' }).waitFor();
+  },
+  slide: async (page) => {
+    await settle(page);
+    await page.locator('.dock .filled').click();
+    await page.getByRole('slider').waitFor();
+  },
+  sheet: async (page) => {
+    await STATES.slide(page);
+    await settle(page);
+    await page.getByRole('slider').press('End');
+    await page.getByRole('slider').press('Enter');
+    await page.getByRole('dialog', { name: 'Sign for good' }).waitFor();
+  },
+  allowed: async (page) => {
+    await page.evaluate(() => { location.hash = 'activity'; });
+    await page.getByRole('tab', { name: 'What is allowed' }).click();
+  },
+  night: async (page) => {
+    await page.evaluate(() => { location.hash = 'activity'; });
+    await page.getByRole('button', { name: 'While you were away' }).click();
+  },
+  reconnecting: async (page) => {
+    fake.refuse = true;
+    fake.drop();
+    await page.locator('.notice').waitFor();
+  },
+};
+const CARDS_OF = { chip: sample.planCard, slide: sample.highCard, sheet: sample.irreversibleCard };
+
 for (const scheme of ['light', 'dark']) {
   for (const [width, height] of [[375, 812], [1280, 800]]) {
+    test(`every state between at ${width} px, ${scheme}: nothing sideways, contrast, and nothing serious for axe`, async (t) => {
+      const page = await open(t, {}, { width, height, scheme, at: 'stream' });
+      for (const [name, reach] of Object.entries(STATES)) {
+        fake.shown = sample.snapshot({ entries: ENTRIES, cards: [(CARDS_OF[name] ?? sample.planCard)()] });
+        await page.goto('about:blank');
+        await page.goto(`${fake.url}#review`);
+        await page.locator('.card').first().waitFor();
+        await reach(page);
+        await shot(page, `state-${name}-${width}-${scheme}`);
+        assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
+        assert.deepEqual(await weakTexts(page), [], name);
+        assert.deepEqual(await serious(page), [], name);
+      }
+    });
+
     test(`every surface at ${width} px, ${scheme}: nothing sideways, contrast, targets, names`, async (t) => {
       const page = await open(t, {}, { width, height, scheme, at: 'stream' });
       for (const [name, [at, change]] of Object.entries(SCENES)) {
@@ -98,6 +159,7 @@ for (const scheme of ['light', 'dark']) {
         assert.deepEqual(await weakTexts(page), [], name);
         assert.deepEqual(await smallTargets(page), [], name);
         assert.deepEqual(await unnamed(page), [], name);
+        assert.deepEqual(await serious(page), [], name);
       }
     });
   }
@@ -124,7 +186,7 @@ for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 },
 
 test('the body of every card fits 300 px at 375 px, and nothing of it is lost', async (t) => {
   const page = await open(t, {}, { at: 'review' });
-  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.rehearsedCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard, sample.secretCard, sample.longestSecretCard, sample.choiceCard]) {
+  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.rehearsedCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard, sample.modelCard, sample.budgetCard, sample.irreversibleCard, sample.unknownCard, sample.somePasskeyCard, sample.secretCard, sample.longestSecretCard, sample.choiceCard]) {
     const card = make();
     fake.cards([card]);
     await page.locator(`[id="${card.id}-intent"]`).waitFor();
@@ -279,16 +341,167 @@ test('high risk: the slide needs its end; keys go ten steps and Enter', async (t
   assert.equal((await received('approval_response')).length, 1);
 });
 
-test('what cannot be undone is not decided by a tap here', async (t) => {
-  const card = sample.highCard();
-  card.face = { ...card.face, risk: 'irreversible' };
-  card.offer = { ...card.offer, shown: sample.sha256(canonical(card.face)) };
+test('what cannot be undone takes a tap, the slide and a last question; without a passkey this browser signs', async (t) => {
+  const card = sample.irreversibleCard();
   const page = await open(t, { cards: [card] });
-  await page.getByText('This cannot be undone, so it is decided in the terminal.').waitFor();
-  assert.ok(await page.getByRole('button', { name: 'Push 1 commit' }).isDisabled());
+  await settle(page);
+  await page.getByRole('button', { name: 'Do it, apply when green' }).click();
+  await page.getByRole('list', { name: 'Step 2 of 3' }).waitFor();
+  await settle(page);
+  await shot(page, 'irreversible-slide-375-light');
+  await page.getByRole('slider').focus();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  const sheet = page.getByRole('dialog', { name: 'Sign for good' });
+  await sheet.getByText('Cannot be undone, not even by Silas').waitFor();
+  await sheet.getByText('There is no passkey yet').waitFor();
+  await shot(page, 'irreversible-sheet-375-light');
+  assert.deepEqual(await serious(page), []);
+  assert.deepEqual(await weakTexts(page), []);
+  assert.equal(sent('approval_response').length, 0, 'nothing is signed before the last step');
+  await page.keyboard.press('Escape');
+  await sheet.waitFor({ state: 'detached' });
+  await settle(page);
+  await page.getByRole('button', { name: 'Do it, apply when green' }).click();
+  await settle(page);
+  await page.getByRole('slider').press('End');
+  await page.getByRole('slider').press('Enter');
+  await page.waitForTimeout(400);
+  await page.getByRole('button', { name: 'Sign with this browser' }).click();
+  const [{ token }] = await received('approval_response');
+  assert.equal(token.body.verdict, 'approved');
+  assert.equal(token.signature.alg, 'ed25519');
+});
+
+test('a no to what cannot be undone is one tap', async (t) => {
+  const page = await open(t, { cards: [sample.irreversibleCard()] });
   await settle(page);
   await page.getByRole('button', { name: 'Decline' }).click();
   assert.equal((await received('approval_response'))[0].token.body.verdict, 'declined');
+});
+
+/** Chromium's own authenticator for tests: it says yes when it is asked, and verifies the person. */
+async function authenticator(page) {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('WebAuthn.enable');
+  const options = { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true };
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', { options });
+  return { cdp, authenticatorId };
+}
+
+test('a passkey is made here, asked for in a card, and from then on signs what cannot be undone', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  const { cdp, authenticatorId } = await authenticator(page);
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByText('Let what cannot be undone ask for your finger, face or PIN.').waitFor();
+  await shot(page, 'more-375-light');
+  assert.deepEqual(await serious(page), []);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  const [{ name, public: key, site }] = await received('passkey_add');
+  assert.equal(site.rp_id, 'localhost');
+  assert.equal(Buffer.from(key, 'base64url').length, 65);
+  assert.match(name, /^Passkey of Chromium on /);
+  const asked = sample.passkeyCard({ name, public: key, site });
+  fake.cards([asked]);
+  fake.tell({ type: 'asked', card: asked });
+  await page.locator(`[id="${asked.id}-intent"]`).waitFor();
+  await settle(page);
+  await page.getByRole('button', { name: 'Register this passkey' }).click();
+  await settle(page);
+  await page.getByRole('slider').press('End');
+  await page.getByRole('slider').press('Enter');
+  assert.equal((await received('approval_response'))[0].token.signature.alg, 'ed25519', 'the first one needs none');
+
+  const id = `key-${sample.sha256(Buffer.from(key, 'base64url')).slice(0, 32)}`;
+  const passkey = { key: id, name, kind: 'passkey', since: sample.at(Date.now()), is_revoked: false, n_grants: 0, site };
+  fake.shown = { ...fake.shown, devices: [...sample.DEVICES, passkey] };
+  fake.tell({ type: 'activity', activity: fake.shown.activity, grants: fake.shown.grants, devices: fake.shown.devices });
+  const card = sample.irreversibleCard();
+  fake.cards([card]);
+  await page.locator(`[id="${card.id}-intent"]`).waitFor();
+  const slide = async () => {
+    await settle(page);
+    await page.getByRole('button', { name: 'Do it, apply when green' }).click();
+    await settle(page);
+    await page.getByRole('slider').press('End');
+    await page.getByRole('slider').press('Enter');
+    await page.getByText('Your passkey signs exactly this and nothing else.').waitFor();
+    await page.waitForTimeout(400);
+  };
+  await slide();
+  await shot(page, 'passkey-sheet-375-light');
+  assert.equal(await page.getByRole('button', { name: 'Sign with this browser' }).count(), 0, 'no way around it');
+
+  // Whoever holds the phone is not its owner: the authenticator says so, and nothing is sent.
+  await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
+  await page.getByRole('button', { name: 'Sign with the passkey' }).click();
+  await page.getByText('The passkey was not used. Nothing was signed.').waitFor();
+  assert.equal(sent('approval_response').length, 1);
+  await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
+  await slide();
+  await page.getByRole('button', { name: 'Sign with the passkey' }).click();
+  for (let n = 0; n < 250 && sent('approval_response').length < 2; n++) await new Promise((resolve) => setTimeout(resolve, 20));
+  const { token } = sent('approval_response')[1];
+  assert.equal(token.signature.alg, 'webauthn-es256');
+  assert.equal(token.body.key, id);
+  const [data, client, signature] = token.signature.sig.split('.').map((part) => Buffer.from(part, 'base64url'));
+  assert.equal(data.length, 37);
+  assert.equal(data[32] & 0x05, 0x05, 'present and verified');
+  const said = JSON.parse(client);
+  assert.equal(said.challenge, createHash('sha256').update(canonical(token.body)).digest('base64url'), 'the challenge is the hash of what is signed');
+  const point = Buffer.from(key, 'base64url');
+  const jwk = { kty: 'EC', crv: 'P-256', x: point.subarray(1, 33).toString('base64url'), y: point.subarray(33).toString('base64url') };
+  const signed = Buffer.concat([data, createHash('sha256').update(client).digest()]);
+  assert.ok(verify('sha256', signed, createPublicKey({ key: jwk, format: 'jwk' }), signature));
+
+  await page.evaluate(() => { location.hash = 'activity'; });
+  await page.getByRole('tab', { name: 'What is allowed' }).click();
+  const block = page.locator('.grant', { hasText: 'On pages of localhost it signs what cannot be undone' });
+  await block.getByRole('button', { name: /^Revoke/ }).click();
+  await block.locator('.filled').click();
+  assert.equal((await received('withdraw'))[0].withdrawal.signature.alg, 'webauthn-es256', 'a passkey signs its own end');
+});
+
+test('a passkey of another address signs nothing here, and the page says where', async (t) => {
+  const passkey = { key: 'key-other', name: 'Passkey', kind: 'passkey', since: sample.at(Date.now()), is_revoked: false, n_grants: 0, site: { rp_id: 'silas.home.arpa', credential: 'AAEC' } };
+  const page = await open(t, { cards: [sample.irreversibleCard()], devices: [...sample.DEVICES, passkey] });
+  await settle(page);
+  await page.getByRole('button', { name: 'Do it, apply when green' }).click();
+  await settle(page);
+  await page.getByRole('slider').press('End');
+  await page.getByRole('slider').press('Enter');
+  const sheet = page.getByRole('dialog', { name: 'Sign for good' });
+  await sheet.getByText('Your passkey counts on pages of silas.home.arpa.').waitFor();
+  assert.equal(await sheet.locator('.filled').count(), 0);
+  assert.equal(sent('approval_response').length, 0);
+});
+
+test('an unknown effect: yes is one tap, doing it again takes the slide, looking decides nothing', async (t) => {
+  const card = sample.unknownCard();
+  const page = await open(t, { cards: [card] });
+  await settle(page);
+  await page.getByRole('button', { name: 'Look in Activity' }).click();
+  await page.locator('.timeline').waitFor();
+  await page.evaluate(() => { location.hash = 'review'; });
+  await settle(page);
+  await page.getByRole('button', { name: 'No, do it again' }).click();
+  await page.getByRole('slider').waitFor();
+  assert.equal(sent('approval_response').length, 0);
+  await settle(page);
+  await page.getByRole('button', { name: 'Yes, leave it' }).click();
+  assert.equal((await received('approval_response'))[0].token.body.verdict, 'declined');
+});
+
+test('“while you were away” keeps to that time, and says what it came to', async (t) => {
+  const page = await open(t, {}, { at: 'activity' });
+  const all = await page.locator('.timeline .row').count();
+  await page.getByRole('button', { name: 'While you were away' }).click();
+  await page.getByRole('heading', { name: 'While you were away' }).waitFor();
+  await page.getByText(/^\d\d:\d\d to \d\d:\d\d: 2 pieces of work begun, 1 applied in 2 files/).waitFor();
+  const some = await page.locator('.timeline .row').count();
+  assert.ok(some > 0 && some < all, `${some} of ${all}`);
+  await shot(page, 'away-375-light');
+  assert.deepEqual(await serious(page), []);
 });
 
 test('a dragged slide that reaches its end decides', async (t) => {
@@ -645,6 +858,30 @@ test('reduced motion and forced colours', async (t) => {
   await page.locator('.undo').waitFor();
   assert.equal(await page.locator('.ring').isVisible(), false);
   await shot(page, 'done-forced-colours');
+});
+
+test('the page can be installed: its manifest is read without a complaint, and what it names is there', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  const cdp = await page.context().newCDPSession(page);
+  const { url, errors, data } = await cdp.send('Page.getAppManifest');
+  assert.deepEqual(errors, []);
+  assert.equal(new URL(url).pathname, '/manifest.webmanifest');
+  const manifest = JSON.parse(data);
+  assert.equal(manifest.display, 'standalone');
+  assert.equal(manifest.start_url, manifest.scope);
+  assert.deepEqual(manifest.icons.map(({ purpose }) => purpose), ['any', 'maskable']);
+  for (const { src, type } of manifest.icons) {
+    const answer = await page.request.get(new URL(src, fake.url).href);
+    assert.equal(answer.headers()['content-type'], type, src);
+  }
+});
+
+test('axe is awake: it finds what is put there to be found', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  await page.evaluate(() => document.querySelector('main').append(document.createElement('img')));
+  const found = await serious(page);
+  assert.equal(found.length, 1);
+  assert.match(found[0], /^image-alt/);
 });
 
 test('the shell opens without a server, from the worker’s cache; nothing that Silas says is kept there', async (t) => {

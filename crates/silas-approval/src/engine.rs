@@ -10,6 +10,7 @@ use silas_core::card::{Card, CardState, Face, Press};
 use silas_core::event::AuditEvent;
 use silas_core::evidence::{self, Anchor, Evidence, When};
 use silas_core::execution::ExecutionState;
+use silas_core::passkey;
 use silas_core::revocation::Revocations;
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::WorkItem;
@@ -48,6 +49,8 @@ pub enum Refusal {
     NobodyWaits,
     #[error("the time that the work was given is over")]
     TimeIsUp,
+    #[error("the counter of the passkey went back, so there may be a copy of it. Revoke it in the terminal")]
+    Counter,
     #[error("the plan uses the secret {0}, and the vault is locked")]
     VaultLocked(String),
     #[error("the plan uses the secret {0}, and the vault has none of that name")]
@@ -155,13 +158,18 @@ impl Engine {
             return Ok(Err(Refusal::OtherOffer));
         }
         let offer = &token.body.offer;
-        // Only the owner's own devices are here, so a card of any risk may be answered by each: a paired browser or
-        // the terminal. A channel that cannot sign has no certificate and answers nothing.
+        // Only the owner's own devices are here, so a card may be answered by each: a paired browser, the terminal or a
+        // passkey, and by that alone where it must be. A channel that cannot sign has no certificate and answers nothing.
         let certificate = match self.device(tx, &token.body.key)? {
             Ok(certificate) => certificate,
             Err(refusal) => return Ok(Err(refusal)),
         };
         if let Err(refusal) = evidence::verify_signature(token, &certificate, &self.anchor) {
+            return Ok(Err(refusal.into()));
+        }
+        let kind = certificate.body.kind;
+        let has_passkey = self.has_passkey(tx)?;
+        if let Err(refusal) = passkey::may_decide(kind, offer.kind, payload, token.body.verdict, has_passkey) {
             return Ok(Err(refusal.into()));
         }
         // An undo can be asked for or left alone; a narrower plan is a plan of its own. No card offers `conditional`.
@@ -175,6 +183,11 @@ impl Engine {
         let now = self.now(tx)?;
         if now >= offer.expires_at {
             return Ok(Err(evidence::Refusal::Expired.into()));
+        }
+        if let Some(count) = token.signature.sign_count()
+            && !standing::count_follows(tx, &token.body.key, count)?
+        {
+            return Ok(Err(Refusal::Counter));
         }
         let id = token.id()?;
         tokens::insert(tx, token, &certificate, payload, Some(&card.id))?;
@@ -208,6 +221,11 @@ impl Engine {
             plan: item.plan()?,
         };
         if let Err(refusal) = self.check(&evidence, &item, When::At(now)) {
+            return Ok(Err(refusal.into()));
+        }
+        let (kind, verdict) = (evidence.certificate.body.kind, evidence.token.body.verdict);
+        let has_passkey = self.has_passkey(tx)?;
+        if let Err(refusal) = passkey::may_decide(kind, item.kind(), &evidence.payload, verdict, has_passkey) {
             return Ok(Err(refusal.into()));
         }
         let Some(use_number) = tokens::spend(tx, token)? else { return Ok(Err(Refusal::Spent)) };

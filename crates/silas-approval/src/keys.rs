@@ -183,6 +183,7 @@ fn terminal_body(key: &SigningKey, installation: &InstallationId, name: &str, is
         key: public.id(),
         public,
         issued_at,
+        site: None,
     }
 }
 
@@ -199,10 +200,12 @@ fn check(ring: &mut Ring<'_>) -> Result<KeyReply, KeyTrouble> {
 
 fn certify(ring: &mut Ring<'_>, body: &CertificateBody) -> Result<KeyReply, KeyTrouble> {
     let known = read_installation(ring.dir)?;
-    let sound = body.v == 1
-        && body.kind == DeviceKind::Browser
-        && body.key == body.public.id()
-        && body.installation == known.installation;
+    // A key in an authenticator counts at one site; a browser's counts by itself.
+    let has_its_kind = match (body.kind, &body.site, &body.public) {
+        (DeviceKind::Browser, None, _) | (DeviceKind::Passkey, Some(_), PublicKey::P256(_)) => true,
+        (DeviceKind::Browser | DeviceKind::Terminal | DeviceKind::Passkey, ..) => false,
+    };
+    let sound = body.v == 1 && has_its_kind && body.key == body.public.id() && body.installation == known.installation;
     if !sound {
         return refuse("the certificate that was asked for does not fit this installation");
     }

@@ -22,6 +22,7 @@ use silas_core::call_order::CallOrder;
 use silas_core::changeset::ChangeOrder;
 use silas_core::evidence::Evidence;
 use silas_core::model::{BudgetGrant, ModelGrant};
+use silas_core::passkey::PasskeyGrant;
 use silas_core::rehearsal::ApplyOrder;
 use silas_core::roots::RootGrant;
 use silas_core::token::Kind;
@@ -185,6 +186,21 @@ impl Askable for ModelGrant {
 }
 
 impl Approvable for ModelGrant {
+    fn runs_for(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl Askable for PasskeyGrant {
+    fn kind(&self) -> Kind {
+        Kind::Device
+    }
+    fn payload(&self) -> Result<String, canonical::Error> {
+        canonical::text(self)
+    }
+}
+
+impl Approvable for PasskeyGrant {
     fn runs_for(&self) -> Duration {
         Duration::ZERO
     }

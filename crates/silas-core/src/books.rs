@@ -17,6 +17,7 @@ use crate::evidence::{self, Anchor, When};
 use crate::handover::Handovers;
 use crate::house_rules::HouseRules;
 use crate::instruction::Instruction;
+use crate::passkey;
 use crate::rehearsal::ApplyOrder;
 use crate::revocation::Revocations;
 use crate::signature::PublicKey;
@@ -144,6 +145,10 @@ pub struct Books {
     is_epoch_known: bool,
     devices: BTreeSet<KeyId>,
     revoked: BTreeSet<KeyId>,
+    /// Passkeys that are registered and not revoked.
+    passkeys: BTreeSet<KeyId>,
+    /// The last count of each authenticator.
+    counts: BTreeMap<KeyId, u32>,
     accounts: BTreeMap<TokenId, Account>,
     executions: BTreeMap<ExecutionId, Spent>,
     /// Which changes of which run were to be applied.
@@ -184,6 +189,8 @@ impl Books {
             is_epoch_known: false,
             devices: BTreeSet::new(),
             revoked: BTreeSet::new(),
+            passkeys: BTreeSet::new(),
+            counts: BTreeMap::new(),
             accounts: BTreeMap::new(),
             executions: BTreeMap::new(),
             applies: BTreeMap::new(),
@@ -256,9 +263,16 @@ impl Books {
                 self.devices.insert(key.clone());
                 Ok(())
             }
+            AuditEvent::PasskeyRegistered { key, token, .. } => {
+                token.as_ref().map_or(Ok(()), |token| self.granted(token, Kind::Device))?;
+                self.devices.insert(key.clone());
+                self.passkeys.insert(key.clone());
+                Ok(())
+            }
             // Whatever it decides later is not the owner's.
             AuditEvent::DeviceRevoked { key, .. } => {
                 self.devices.remove(key);
+                self.passkeys.remove(key);
                 self.revoked.insert(key.clone());
                 Ok(())
             }
@@ -278,6 +292,7 @@ impl Books {
             AuditEvent::BudgetExtended { token, .. } => self.granted(token, Kind::Budget),
             AuditEvent::WorkStarted { work_item, execution, .. } => self.start(work_item, execution),
             AuditEvent::ChecksRun { execution, .. }
+            | AuditEvent::StepBegun { execution, .. }
             | AuditEvent::StepRun { execution, .. }
             | AuditEvent::AttemptBegun { execution, .. }
             | AuditEvent::ToolCalled { execution: Some(execution), .. }
@@ -290,9 +305,9 @@ impl Books {
             | AuditEvent::ExecutionResumed { execution } => self.plan(execution).map(drop),
             AuditEvent::WorkRehearsed { execution, .. } => self.end(execution, Stage::Rehearsed),
             AuditEvent::WorkApplied { execution, changeset, .. } => self.apply(execution, changeset),
-            AuditEvent::WorkEnded { execution, .. } | AuditEvent::ApplyConflicted { execution, .. } => {
-                self.end(execution, Stage::Ended)
-            }
+            AuditEvent::WorkEnded { execution, .. }
+            | AuditEvent::EffectUnknown { execution, .. }
+            | AuditEvent::ApplyConflicted { execution, .. } => self.end(execution, Stage::Ended),
             AuditEvent::WorkUndone { execution, changeset, token, .. } => self.undo(execution, changeset, token),
             AuditEvent::UndoWindowClosed { execution } => {
                 let stage = self.plan(execution)?.stage;
@@ -412,9 +427,17 @@ impl Books {
         } else if Digest::of(payload.as_bytes()) != offer.plan_hash {
             return Err(evidence::Refusal::Content.into());
         }
+        let signer = certificate.body.kind;
+        passkey::may_decide(signer, offer.kind, payload, token.body.verdict, !self.passkeys.is_empty())?;
+        if let Some(count) = token.signature.sign_count() {
+            let last = self.counts.insert(claimed.key.clone(), count).unwrap_or(0);
+            if !passkey::may_follow(last, count) {
+                return Err(Reason::Counter);
+            }
+        }
         // A browser signs the house rules in the moment in which it is paired; everything else comes after.
         let is_pairing = offer.kind == Kind::HouseRules;
-        if certificate.body.kind == DeviceKind::Browser && !is_pairing && !self.devices.contains(claimed.key) {
+        if signer != DeviceKind::Terminal && !is_pairing && !self.devices.contains(claimed.key) {
             return Err(Reason::Unpaired);
         }
         let terms = Terms::of(offer, payload, Some(*executions_used));
@@ -614,7 +637,7 @@ fn may_work(kind: Kind, payload: &str) -> bool {
         Kind::Plan | Kind::Rehearsal => true,
         Kind::HouseRules if payload.is_empty() => true,
         Kind::HouseRules => canonical::read::<HouseRules>(payload).is_ok_and(|rules| rules.rehearsals().is_some()),
-        Kind::Apply | Kind::Undo | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => false,
+        Kind::Apply | Kind::Undo | Kind::Root | Kind::Device | Kind::Step | Kind::Model | Kind::Budget => false,
     }
 }
 

@@ -29,6 +29,8 @@ pub enum CardKind {
     HouseRules,
     /// May plans work in this directory?
     Root,
+    /// May this passkey decide what cannot be undone?
+    Passkey,
     /// May this model be asked, and may what you say go there?
     Model,
     /// May more be spent on models?
@@ -49,6 +51,8 @@ pub enum CardKind {
     Report,
     /// The owner's own change stands in the way; both texts are kept.
     Conflict,
+    /// It was interrupted while it may have acted outside: what is true?
+    UnknownEffect,
 }
 
 /// What pressing a button means.
@@ -65,6 +69,8 @@ pub enum Press {
     Change,
     /// Show the proof; decides nothing.
     Proof,
+    /// Show what was recorded; decides nothing.
+    Look,
     /// Put the card away; decides nothing.
     Dismiss,
     /// Hand what was typed to the vault; decides nothing and signs no card.
@@ -79,7 +85,7 @@ impl Press {
             Press::Approve | Press::Rehearse => Some(Verdict::Approved),
             Press::Decline => Some(Verdict::Declined),
             Press::Change => Some(Verdict::EditRequested),
-            Press::Proof | Press::Dismiss | Press::Store | Press::Choose => None,
+            Press::Proof | Press::Look | Press::Dismiss | Press::Store | Press::Choose => None,
         }
     }
 }

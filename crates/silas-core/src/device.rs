@@ -1,6 +1,7 @@
 //! Devices of the owner and the certificates by which the root key vouches for them.
 
-use crate::signature::{PublicKey, Signature};
+use crate::passkey::Site;
+use crate::signature::{Algorithm, PublicKey, Signature, SignatureBytes};
 use crate::{InstallationId, KeyId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,8 @@ pub enum DeviceKind {
     Browser,
     /// The terminal of the owner's account on this machine.
     Terminal,
+    /// A key in an authenticator, which asks for a finger, a face or a PIN each time.
+    Passkey,
 }
 
 /// What the root key signs about a device.
@@ -25,6 +28,9 @@ pub struct CertificateBody {
     pub key: KeyId,
     pub public: PublicKey,
     pub issued_at: Timestamp,
+    /// Where a passkey counts; other devices have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<Site>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -73,6 +79,19 @@ impl Certificate {
         }
         let message = canonical::text(&self.body).map_err(|_| Mismatch::Signature)?;
         if root.verifies(message.as_bytes(), &self.signature) { Ok(()) } else { Err(Mismatch::Signature) }
+    }
+
+    /// Whether this device signed that, by the rules of its kind: a passkey only by an assertion on a page of its site,
+    /// everything else never by one. Says nothing about the certificate itself.
+    pub fn vouches_for(&self, message: &[u8], signature: &Signature) -> bool {
+        let body = &self.body;
+        match (body.kind, &body.site, signature.alg, &signature.sig) {
+            (DeviceKind::Passkey, Some(site), Algorithm::WebauthnEs256, SignatureBytes::Assertion(assertion)) => {
+                signature.key == body.key && assertion.is_about(message, &body.public, &site.rp_id)
+            }
+            (DeviceKind::Browser | DeviceKind::Terminal, None, ..) => body.public.verifies(message, signature),
+            _ => false,
+        }
     }
 
     pub fn verifies(&self, root: &PublicKey, installation: &InstallationId) -> bool {

@@ -43,6 +43,12 @@ pub enum AuditEvent {
         key: KeyId,
         name: Text,
     },
+    /// The owner registered a passkey. After a crash in between it may not be known any more by which decision.
+    PasskeyRegistered {
+        key: KeyId,
+        name: Text,
+        token: Option<TokenId>,
+    },
     /// `by` is the device that asked for it, if that is known: after a crash only the list is.
     DeviceRevoked {
         key: KeyId,
@@ -209,6 +215,17 @@ pub enum AuditEvent {
     AttemptBegun {
         execution: ExecutionId,
         attempt: u32,
+    },
+    /// On disk before a command begins that may reach something outside. Without a `step_run` after it, nobody knows
+    /// what it did there.
+    StepBegun {
+        execution: ExecutionId,
+        step: u32,
+    },
+    /// It was interrupted after such a command had begun: it is not begun again, and the owner is asked what is true.
+    EffectUnknown {
+        execution: ExecutionId,
+        step: u32,
     },
     /// A command reached a host that its plan names, or was reached at the port for a login.
     ConnectionMade {
@@ -388,6 +405,7 @@ impl AuditEvent {
     pub fn text(&self) -> Option<&Text> {
         match self {
             AuditEvent::DevicePaired { name: text, .. }
+            | AuditEvent::PasskeyRegistered { name: text, .. }
             | AuditEvent::MessageReceived { text, .. }
             | AuditEvent::ReplySent { text, .. }
             | AuditEvent::CardOffered { intent: text, .. }
@@ -436,6 +454,8 @@ impl AuditEvent {
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::ExecutionResumed { .. }
             | AuditEvent::AttemptBegun { .. }
+            | AuditEvent::StepBegun { .. }
+            | AuditEvent::EffectUnknown { .. }
             | AuditEvent::WorkRehearsed { .. }
             | AuditEvent::WorkUndone { .. }
             | AuditEvent::UndoWindowClosed { .. }
@@ -462,6 +482,9 @@ impl AuditEvent {
             AuditEvent::StreamStarted { .. } => "stream_started",
             AuditEvent::StreamStopped { .. } => "stream_stopped",
             AuditEvent::DevicePaired { .. } => "device_paired",
+            AuditEvent::PasskeyRegistered { .. } => "passkey_registered",
+            AuditEvent::StepBegun { .. } => "step_begun",
+            AuditEvent::EffectUnknown { .. } => "effect_unknown",
             AuditEvent::DeviceRevoked { .. } => "device_revoked",
             AuditEvent::GrantRevoked { .. } => "grant_revoked",
             AuditEvent::WithdrawalRefused { .. } => "withdrawal_refused",

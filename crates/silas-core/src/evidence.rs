@@ -70,6 +70,8 @@ pub enum Refusal {
     RevokedGrant,
     #[error("plans are not allowed in {0}, or no longer")]
     Root(String),
+    #[error("this is decided with your passkey, and another key signed it")]
+    NoPasskey,
     #[error("the decision names another key than the certificate")]
     Key,
     #[error("the signature does not fit the decision")]
@@ -206,7 +208,7 @@ pub fn verify_signature(token: &Token, certificate: &Certificate, anchor: &Ancho
         return Err(Refusal::Key);
     }
     let message = body.message().map_err(|e: canonical::Error| Refusal::Malformed(e.to_string()))?;
-    if !certificate.body.public.verifies(message.as_bytes(), &token.signature) {
+    if !certificate.vouches_for(message.as_bytes(), &token.signature) {
         return Err(Refusal::Signature);
     }
     if body.offer.v != Offer::VERSION {

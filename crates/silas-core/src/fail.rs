@@ -32,6 +32,7 @@ pub enum FailPoint {
     TaskWritten,
     OutboxDrained,
     ModelReserved,
+    StepBegun,
     TerminalKeyMade,
     TerminalDecided,
     ServerKeyMade,
@@ -49,7 +50,7 @@ pub enum FailPoint {
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 39] = [
+    pub const ALL: [FailPoint; 40] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
         FailPoint::RehearsalBegun,
@@ -75,6 +76,7 @@ impl FailPoint {
         FailPoint::TaskWritten,
         FailPoint::OutboxDrained,
         FailPoint::ModelReserved,
+        FailPoint::StepBegun,
         FailPoint::TerminalKeyMade,
         FailPoint::TerminalDecided,
         FailPoint::ServerKeyMade,

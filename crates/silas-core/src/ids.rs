@@ -99,7 +99,7 @@ impl TokenId {
 }
 
 impl KeyId {
-    pub fn of(public: &[u8; 32]) -> Self {
+    pub fn of(public: &[u8]) -> Self {
         let digest = Digest::of(public).to_string();
         KeyId(format!("{}{}", KeyId::PREFIX, &digest[..32]))
     }

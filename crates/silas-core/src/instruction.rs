@@ -25,7 +25,7 @@ impl Instruction {
     pub fn verifies(&self, anchor: &Anchor) -> bool {
         let Ok(words) = self.signed.body.message() else { return false };
         self.certificate.verifies(&anchor.root, &anchor.installation)
-            && self.certificate.body.public.verifies(words.as_bytes(), &self.signed.signature)
+            && self.certificate.vouches_for(words.as_bytes(), &self.signed.signature)
             && self.signed.body.installation == anchor.installation
             && self.call.fits(&self.operation(), &reflex::decide(&self.signed.body.text))
     }

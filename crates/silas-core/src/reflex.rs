@@ -26,8 +26,10 @@ pub enum Decision {
     Plan,
     /// "put back the last change", also when its time for undoing is over
     PutBack,
-    /// "what did you do?"
-    WhatHappened,
+    /// "what did you do?", "what did you do while I slept?", "what happened in the last 3 hours?"
+    WhatHappened {
+        when: Asked,
+    },
     /// "add task `T`", "add T to tasks"
     AddTask {
         title: String,
@@ -47,6 +49,19 @@ pub enum Decision {
     NotUnderstood,
 }
 
+/// The stretch of time that is asked about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    Lately,
+    /// While the owner was not there.
+    Away,
+    /// So many hours back from now.
+    Hours(u32),
+}
+
+/// Longest period that can be asked about: a year.
+const HOURS_MAX: u32 = 366 * 24;
+
 impl Decision {
     /// Whether it asks for one exact call that is of low risk and can be taken back: then the owner's signature under the
     /// words is the approval.
@@ -56,7 +71,7 @@ impl Decision {
             Decision::RunAndCheck { .. }
             | Decision::Plan
             | Decision::PutBack
-            | Decision::WhatHappened
+            | Decision::WhatHappened { .. }
             | Decision::ListTasks
             | Decision::AddModel
             | Decision::NotUnderstood => false,
@@ -73,7 +88,7 @@ pub const UNDERSTOOD: [&str; 9] = [
     "tasks",
     "done with `TITLE`",
     "reopen `TITLE`",
-    "what did you do?",
+    "what did you do while I slept?",
     "add a model",
 ];
 
@@ -88,9 +103,10 @@ pub fn decide(text: &str) -> Decision {
     let plain: String = text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || c.is_whitespace()).collect();
     let words: Vec<&str> = plain.split_whitespace().collect();
     match words.as_slice() {
-        ["what", "did" | "have", "you", "do" | "done", ..] | ["what", "happened", ..] | ["activity"] => {
-            Decision::WhatHappened
+        ["what", "did" | "have", "you", "do" | "done", rest @ ..] | ["what", "happened", rest @ ..] => {
+            Decision::WhatHappened { when: period(rest) }
         }
+        ["activity"] => Decision::WhatHappened { when: Asked::Lately },
         ["put", "back", "the", "last", "change"] | ["put", "the", "last", "change", "back"] => Decision::PutBack,
         ["add" | "choose" | "connect" | "use", "model"]
         | ["add" | "choose" | "connect" | "use", "a", "model"]
@@ -101,6 +117,30 @@ pub fn decide(text: &str) -> Decision {
         | ["list" | "show", "my", "tasks"]
         | ["what", "are", "my", "tasks"] => Decision::ListTasks,
         _ => Decision::NotUnderstood,
+    }
+}
+
+/// What is left of "what did you do …".
+fn period(words: &[&str]) -> Asked {
+    let hours = |n: u32, unit: &str| match unit.trim_end_matches('s') {
+        "hour" => Some(n),
+        "day" => n.checked_mul(24),
+        "week" => n.checked_mul(24 * 7),
+        _ => None,
+    };
+    let asked = match words {
+        ["today"] | ["since", "yesterday"] => Some(24),
+        ["this", "week"] => Some(24 * 7),
+        ["in" | "within" | "during", "the", "last" | "past", unit] => hours(1, unit),
+        ["in" | "within" | "during", "the", "last" | "past", n, unit] => n.parse().ok().and_then(|n| hours(n, unit)),
+        _ => None,
+    };
+    let is_away =
+        words.iter().any(|word| matches!(*word, "slept" | "asleep" | "sleeping" | "away" | "gone" | "overnight"));
+    match asked {
+        Some(hours) if (1..=HOURS_MAX).contains(&hours) => Asked::Hours(hours),
+        _ if is_away || words == ["last", "night"] => Asked::Away,
+        _ => Asked::Lately,
     }
 }
 

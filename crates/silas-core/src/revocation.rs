@@ -76,7 +76,7 @@ impl Withdrawal {
             return Err(Refusal::Key);
         }
         let message = body.message().map_err(|e| Refusal::Malformed(e.to_string()))?;
-        if !certificate.body.public.verifies(message.as_bytes(), &self.signature) {
+        if !certificate.vouches_for(message.as_bytes(), &self.signature) {
             return Err(Refusal::Signature);
         }
         if body.installation != anchor.installation {

@@ -24,6 +24,8 @@ pub enum Kind {
     Undo,
     /// A directory in which plans may be granted.
     Root,
+    /// A passkey that may decide: a [`crate::passkey::PasskeyGrant`].
+    Device,
     /// One command with everything that it may touch: an [`crate::envelope::Envelope`]; or one call of a tool that its plan
     /// does not cover: a [`crate::call_order::CallOrder`].
     Step,
@@ -72,13 +74,14 @@ pub struct Terms {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Plan,
         Kind::HouseRules,
         Kind::Rehearsal,
         Kind::Apply,
         Kind::Undo,
         Kind::Root,
+        Kind::Device,
         Kind::Step,
         Kind::Model,
         Kind::Budget,
@@ -95,7 +98,7 @@ impl Kind {
                 hashed: "the canonical projection of the work item",
                 scope: Scope::FullPlan,
                 asked_by: "a turn",
-                risk: "medium; high if it reaches into a private network or uses a secret",
+                risk: "medium; high if it reaches into a private network or uses a secret; irreversible if it uses a secret at a host",
                 usually: "once, within the plan timeout",
                 uses_max: 1,
                 lasts_max: DAY,
@@ -142,6 +145,15 @@ impl Kind {
                 asked_by: "a turn, or the first start",
                 risk: "medium",
                 usually: "once, within the plan timeout; the directory stays allowed until it is revoked",
+                uses_max: 1,
+                lasts_max: DAY,
+            },
+            Kind::Device => Terms {
+                hashed: "name, public key, site and credential id of a passkey",
+                scope: Scope::ConnectionManage,
+                asked_by: "\"Add a passkey\" in the page",
+                risk: "high",
+                usually: "once, within the plan timeout; the passkey counts until it is revoked",
                 uses_max: 1,
                 lasts_max: DAY,
             },

@@ -1,6 +1,6 @@
 //! The ledger, told in sentences. Every row carries the number of the entry that it tells.
 
-use crate::view::{ActivityView, Icon, Row};
+use crate::view::{ActivityView, Icon, PeriodView, Row};
 use crate::words::{Words, count};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
@@ -45,7 +45,9 @@ pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> 
 fn lineage(event: &AuditEvent) -> Taint {
     match event {
         AuditEvent::MessageReceived { taint, .. } => *taint,
-        AuditEvent::DevicePaired { .. } | AuditEvent::WorkEnded { .. } => Source::Elsewhere.taint(),
+        AuditEvent::DevicePaired { .. } | AuditEvent::PasskeyRegistered { .. } | AuditEvent::WorkEnded { .. } => {
+            Source::Elsewhere.taint()
+        }
         _ => Source::Own.taint(),
     }
 }
@@ -84,11 +86,17 @@ fn told_once(rows: Vec<(Told, bool)>) -> Vec<Told> {
     once.into_iter().map(counted).collect()
 }
 
-pub(crate) fn view(told: Vec<Told>, head: Option<Head>, epoch: u64, verified: Option<bool>) -> ActivityView {
+pub(crate) fn view(
+    told: Vec<Told>,
+    head: Option<Head>,
+    epoch: u64,
+    verified: Option<bool>,
+    away: Option<PeriodView>,
+) -> ActivityView {
     let n_entries = head.map_or(0, |head| head.seq);
     let summary = summary(&told);
     let rows = told.into_iter().map(|told| told.row).collect();
-    ActivityView { summary, rows, n_entries, head, epoch, verified }
+    ActivityView { summary, away, rows, n_entries, head, epoch, verified }
 }
 
 pub(crate) fn summary(rows: &[Told]) -> String {
@@ -127,6 +135,16 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::DevicePaired { name, key } => {
             (Icon::Shield, format!("Paired {}", line(name)), format!("Key {}", &key.as_str()[4..12]))
         }
+        AuditEvent::PasskeyRegistered { name, key, .. } => (
+            Icon::Shield,
+            format!("Registered the passkey {}", line(name)),
+            format!("Key {}. It signs what cannot be undone", &key.as_str()[4..12]),
+        ),
+        AuditEvent::EffectUnknown { .. } => (
+            Icon::Cross,
+            "Interrupted while it may have acted outside".to_owned(),
+            "Not begun again; you are asked what is true".to_owned(),
+        ),
         AuditEvent::DeviceRevoked { key, by, .. } => {
             let name = beside.device(key).unwrap_or_else(|| "a device".to_owned());
             (Icon::Shield, format!("Revoked {name}"), by.as_ref().map_or_else(String::new, on))
@@ -312,6 +330,7 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         | AuditEvent::ModelCalled { .. }
         | AuditEvent::TurnRouted { .. }
         | AuditEvent::TokenSpent { .. }
+        | AuditEvent::StepBegun { .. }
         | AuditEvent::StepRun { .. }
         | AuditEvent::ToolReturned { .. }
         | AuditEvent::InstructionTaken { .. }
@@ -361,6 +380,7 @@ fn decided(kind: Kind, verdict: Verdict) -> String {
         Kind::Apply => "a result",
         Kind::Undo => "an undo",
         Kind::Root => "a directory",
+        Kind::Device => "a passkey",
         Kind::Step => "one call",
         Kind::Model => "a model",
         Kind::Budget => "more money for models",

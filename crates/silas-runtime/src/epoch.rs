@@ -59,6 +59,8 @@ fn void_offers(tx: &mut Tx<'_>, epoch: u64) -> Result<(), silas_store::Error> {
     for mut card in cards::list_open(tx)?.into_iter().filter(is_void) {
         match card.face.kind {
             CardKind::Root
+            | CardKind::Passkey
+            | CardKind::UnknownEffect
             | CardKind::Model
             | CardKind::Budget
             | CardKind::SecureInput

@@ -85,6 +85,8 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
         }
         // Used in the moment in which it is signed, so it never stands.
         Kind::Step => return None,
+        // What it allowed is a device, and listed as one.
+        Kind::Device => return None,
     };
     let signed_on = scrub::visible_line(&grant.signed_on, 60);
     Some(GrantView { token: grant.id, title, text, uses, since: offer.issued_at, until, signed_on })
@@ -107,6 +109,7 @@ pub(crate) fn devices(
             kind: body.kind,
             since: body.issued_at,
             is_revoked: revocations.has_device(&body.key),
+            site: body.site,
             n_grants: u32::try_from(n_grants).unwrap_or(u32::MAX),
             key: body.key,
         }

@@ -22,6 +22,8 @@ mod listeners;
 mod measures;
 mod models;
 mod pairing;
+mod passkeys;
+mod period;
 mod places;
 mod proof;
 mod rehearsal;

@@ -64,6 +64,7 @@ impl Stream {
             key: public.id(),
             public,
             issued_at: self.clock.now(),
+            site: None,
         };
         let launcher = self.launcher.clone();
         let certified = tokio::task::spawn_blocking(move || launcher.certify(body, &proof)).await;

@@ -15,6 +15,7 @@ use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::input::{Input, WantedBy};
 use silas_core::model::{BudgetGrant, ModelGrant};
+use silas_core::passkey::PasskeyGrant;
 use silas_core::rehearsal::ApplyOrder;
 use silas_core::roots::RootGrant;
 use silas_core::secret::SecretRef;
@@ -51,6 +52,8 @@ enum Granted {
     /// Not like this; nothing is allowed.
     ChangeWanted,
     HouseRules,
+    /// A passkey that is to be registered.
+    Passkey(Box<Approved<PasskeyGrant>>),
     /// A directory, a model or a sum, and the first of the wishes that were waiting for it; the others come after it.
     Allowed {
         wish: Option<Leased>,
@@ -127,6 +130,8 @@ fn holds_up_wishes(kind: CardKind) -> bool {
     match kind {
         CardKind::Root | CardKind::Model | CardKind::Budget | CardKind::SecureInput => true,
         CardKind::Pairing
+        | CardKind::Passkey
+        | CardKind::UnknownEffect
         | CardKind::ModelChoice
         | CardKind::HouseRules
         | CardKind::Plan
@@ -262,7 +267,14 @@ impl Stream {
         match card.offer.as_ref()?.kind {
             Kind::Plan => {}
             Kind::Step => return (!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits),
-            Kind::HouseRules | Kind::Rehearsal | Kind::Apply | Kind::Undo | Kind::Root | Kind::Model | Kind::Budget => {
+            Kind::HouseRules
+            | Kind::Rehearsal
+            | Kind::Apply
+            | Kind::Undo
+            | Kind::Root
+            | Kind::Device
+            | Kind::Model
+            | Kind::Budget => {
                 return None;
             }
         }
@@ -301,6 +313,11 @@ impl Stream {
                 // The wishes that asked for it are in the queue again; a crash from here on loses none of them.
                 let wish = self.call_back(tx, subject, self.clock.now())?;
                 Ok(Ok(Granted::Allowed { wish, say: "Allowed. Each plan still asks you." }))
+            }
+            Kind::Device => {
+                let Ok(grant) = canonical::read::<PasskeyGrant>(payload) else { return Ok(Err(unreadable())) };
+                let approved = self.engine.authorize(tx, token, grant)?;
+                Ok(approved.map(|approved| Granted::Passkey(Box::new(approved))))
             }
             Kind::Model => {
                 let Ok(grant) = canonical::read::<ModelGrant>(payload) else { return Ok(Err(unreadable())) };
@@ -381,12 +398,17 @@ impl Stream {
                     self.waiting.answer(&card.id, None);
                     return Ok("Declined. The call is not made, and the work goes on without it.".to_owned());
                 }
+                if card.face.kind == CardKind::UnknownEffect {
+                    self.tell("Noted: it happened. It is not done again.").await?;
+                    return Ok("Noted. It is not done again.".to_owned());
+                }
                 Ok("Declined. Nothing ran.".to_owned())
             }
             Granted::ChangeWanted => {
                 self.tell("Noted: not like that. Nothing ran. Say it again with what should be different.").await?;
                 Ok("Nothing ran. Say it again with what should be different.".to_owned())
             }
+            Granted::Passkey(approved) => self.register_passkey(*approved).await,
             Granted::HouseRules => Ok("Signed. Silas may do these by itself.".to_owned()),
             Granted::Allowed { wish, say } => {
                 if let Some(wish) = wish {
@@ -466,6 +488,8 @@ impl Stream {
                     matches!(card.state, CardState::Open | CardState::Parked)
                 }
                 CardKind::Root
+                | CardKind::Passkey
+                | CardKind::UnknownEffect
                 | CardKind::Model
                 | CardKind::Budget
                 | CardKind::Plan
@@ -567,6 +591,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Trouble {
         Refusal::Evidence(silas_core::evidence::Refusal::Expired) => "Ask again from the card.",
         Refusal::Answered => "Reload to see what is open now.",
         Refusal::NobodyWaits => "Wait a moment; if the work has ended, the card goes away.",
+        Refusal::Evidence(silas_core::evidence::Refusal::NoPasskey) => "Approve it in the page, with the passkey.",
         Refusal::SecretMissing(_) => "A card in Review asks for it; then approve again.",
         Refusal::VaultLocked(_) => "Run `silas unlock` in the terminal, then approve.",
         _ => "Reload the page, or decide in the terminal.",

@@ -25,6 +25,7 @@ impl Stream {
         stream.know_server_keys().await?;
         stream.know_checkpoints().await?;
         stream.know_revocations().await?;
+        stream.know_passkeys().await?;
         stream.note_start_of_stream(terminal, version).await?;
         stream.restore_outbox().await?;
         let recovered = stream.recover().await?;

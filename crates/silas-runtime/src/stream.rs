@@ -7,6 +7,7 @@ use crate::gauges::Counted;
 use crate::grants;
 use crate::letters;
 use crate::models::{KeyRing, ModelOptions};
+use crate::period;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, Entry, GrantView, Published, Sender, Snapshot, UndoView, Update, WorkView,
 };
@@ -257,14 +258,15 @@ impl Stream {
     }
 
     pub(crate) async fn activity(&self) -> Result<Told, Trouble> {
-        let verified = *lock(&self.verified);
+        let (now, verified) = (self.clock.now(), *lock(&self.verified));
         let words = self.words.clone();
         let engine = self.engine.clone();
         let told = self.store.read(move |tx| {
             let entries = ledger::latest(tx, LEDGER_SHOWN)?;
             let head = ledger::head(tx)?.map(|(seq, hash)| Head { seq, hash });
             let rows = activity::narrate(&entries, &Lookup(tx), &words);
-            let activity = activity::view(rows, head, engine.anchor().epoch, verified);
+            let away = period::away(&entries, now);
+            let activity = activity::view(rows, head, engine.anchor().epoch, verified, away);
             let grants = grants::allowed(tx, &engine, &words)?;
             let devices = grants::devices(tx, &engine, &grants)?;
             let grants = grants.into_iter().map(|(_, view)| view).collect();
@@ -273,18 +275,6 @@ impl Stream {
         let (told, models) = told.await?;
         let no_model = self.assigned(&models, Role::Proxy).is_none().then(Minds::without);
         Ok(Told { no_model, ..told })
-    }
-
-    /// The newest rows for a reply, each with whose words are in it.
-    pub(crate) async fn tell_activity(&self, n_max: usize) -> Result<(String, Vec<activity::Told>), Trouble> {
-        let words = self.words.clone();
-        let telling = self.store.read(move |tx| {
-            let mut told = activity::narrate(&ledger::latest(tx, LEDGER_SHOWN)?, &Lookup(tx), &words);
-            let summary = activity::summary(&told);
-            told.truncate(n_max);
-            Ok((summary, told))
-        });
-        Ok(telling.await?)
     }
 
     /// Tells the doors that the ledger has grown.
@@ -421,6 +411,8 @@ fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
     let mut open = cards::list_open(tx)?;
     open.sort_by_key(|card| match card.face.kind {
         CardKind::Root
+        | CardKind::Passkey
+        | CardKind::UnknownEffect
         | CardKind::Model
         | CardKind::Budget
         | CardKind::SecureInput
@@ -435,7 +427,8 @@ fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
     Ok(open)
 }
 
-struct Lookup<'a, 'c>(&'a ReadTx<'c>);
+/// What the ledger's entries name beside them.
+pub(crate) struct Lookup<'a, 'c>(pub(crate) &'a ReadTx<'c>);
 
 impl Beside for Lookup<'_, '_> {
     fn text(&self, text: &Text) -> Option<String> {

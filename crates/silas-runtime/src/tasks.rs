@@ -70,7 +70,7 @@ impl Stream {
             Decision::RunAndCheck { .. }
             | Decision::Plan
             | Decision::PutBack
-            | Decision::WhatHappened
+            | Decision::WhatHappened { .. }
             | Decision::ListTasks
             | Decision::AddModel
             | Decision::NotUnderstood => {

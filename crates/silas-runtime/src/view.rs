@@ -9,6 +9,7 @@ use silas_core::checkpoint::Head;
 use silas_core::device::DeviceKind;
 use silas_core::execution::ExecutionState;
 use silas_core::model::Role;
+use silas_core::passkey::Site;
 use silas_core::session::SessionType;
 use silas_core::task::{TaskId, TaskState};
 use silas_core::{ExecutionId, InstallationId, KeyId, MessageId, SessionId, Timestamp, TokenId, WorkItemId};
@@ -246,6 +247,8 @@ pub enum StepState {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 pub struct ActivityView {
     pub summary: String,
+    /// The owner's last long pause, and what happened in it.
+    pub away: Option<PeriodView>,
     pub rows: Vec<Row>,
     pub n_entries: u64,
     /// The last entry. A device keeps it, and refuses one that does not extend what it has kept.
@@ -254,6 +257,14 @@ pub struct ActivityView {
     pub epoch: u64,
     /// Whether the chain holds; `None` until it was checked.
     pub verified: Option<bool>,
+}
+
+/// A stretch of time, told in one sentence.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct PeriodView {
+    pub from: Timestamp,
+    pub to: Timestamp,
+    pub text: String,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
@@ -310,6 +321,8 @@ pub struct DeviceView {
     pub is_revoked: bool,
     /// The house rules and directories that it signed and that go with it.
     pub n_grants: u32,
+    /// Where a passkey counts, so that the page can ask for it; other devices have none.
+    pub site: Option<Site>,
 }
 
 /// A task of the owner's.

@@ -11,9 +11,11 @@ use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::exits::Undeclared;
 use silas_core::input::{Input, ModelChoice, SecureInput};
 use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
+use silas_core::passkey::PasskeyGrant;
+use silas_core::risk;
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
-use silas_core::work::{Definition, Directory, Replacing, WorkItem};
+use silas_core::work::{Directory, Replacing, WorkItem};
 use silas_gates::scrub;
 
 mod checks;
@@ -23,8 +25,10 @@ pub(crate) mod exits;
 mod inputs;
 mod models;
 mod outside;
+mod passkey;
 mod rehearsed;
 mod step;
+mod unknown;
 pub(crate) use claim::{caveats, claim};
 pub(crate) use inputs::{for_model, for_plan, leaving};
 pub(crate) use models::{key, price};
@@ -62,6 +66,11 @@ impl Words {
             CardKind::Root => {
                 canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
             }
+            CardKind::Passkey => {
+                canonical::read::<PasskeyGrant>(payload).is_ok_and(|grant| passkey::passkey(&grant) == card.face)
+            }
+            CardKind::UnknownEffect => WorkItem::from_canonical(payload)
+                .is_ok_and(|item| self.unknown_effect(&item, &item.definition().body) == card.face),
             CardKind::Model => canonical::read::<ModelGrant>(payload).is_ok_and(|grant| {
                 let face = if card.test_call { models::model_to_test(&grant) } else { models::model(&grant) };
                 face == card.face
@@ -82,6 +91,11 @@ impl Words {
             CardKind::ModelChoice => true,
             CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
         }
+    }
+
+    /// May this passkey decide what cannot be undone?
+    pub fn passkey(&self, grant: &PasskeyGrant) -> Face {
+        passkey::passkey(grant)
     }
 
     /// May this model be asked, and may what you say go there?
@@ -156,7 +170,7 @@ impl Words {
         let name = changed_name(&d.directories);
         let mut face = Face {
             kind: CardKind::Plan,
-            risk: Some(outside::risk(d)),
+            risk: Some(risk::of_plan(d)),
             state: "Plan".to_owned(),
             intent: match (&d.executor, d.steps.len()) {
                 (None, n) => format!("Run {} in {name}", count(n, "command")),
@@ -235,7 +249,11 @@ impl Words {
             (n, open) => format!("{n} checks, {open} not protected"),
         };
         face.facts.push(fact("Done when", &when_done));
-        face.facts.push(fact("Stops at", &duration(d.budget.max_wall_time_seconds)));
+        face.facts.push(match risk::of_plan(d) {
+            // How long it may take is in the limits as well; this is not.
+            Risk::Irreversible => fact("Undo", "None for what it sends"),
+            Risk::Low | Risk::Medium | Risk::High => fact("Stops at", &duration(d.budget.max_wall_time_seconds)),
+        });
         face
     }
 
@@ -295,10 +313,6 @@ impl Words {
             vec![Cta { press: Press::Dismiss, label: "Keep my version".to_owned(), consequence: String::new() }];
         face
     }
-}
-
-pub(crate) fn plan_risk(d: &Definition) -> Risk {
-    outside::risk(d)
 }
 
 /// What a result card is computed from.

@@ -14,6 +14,7 @@ use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::rehearsal::ApplyOrder;
 use silas_core::token::Kind;
+use silas_core::work::WorkItem;
 use silas_core::{ExecutionId, canonical};
 use silas_sandbox::{Canceller, Recovered};
 use silas_store::{Abort, Commit, Tx, executions, queue, tokens};
@@ -159,7 +160,17 @@ impl Stream {
                 let ending = Ending::Rehearsed { waits, again: None };
                 tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))
             }
-            _ => self.resume(&known.id, record, hold).await,
+            _ => match (record.begun_outside, stored) {
+                // What may have happened outside is not simply done again.
+                (Some(step), Some(stored)) => {
+                    let plan = Box::new(WorkItem::from_canonical(&stored.payload).map_err(|_| lost())?);
+                    let mut job = Job::new(self.clone(), record, hold);
+                    job.record.settle_steps();
+                    let ending = Ending::Unknown { step, plan, is_rehearsal: kind == Some(Kind::Rehearsal) };
+                    tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))
+                }
+                _ => self.resume(&known.id, record, hold).await,
+            },
         }
     }
 

@@ -71,6 +71,16 @@ impl Launcher {
         self.ask(&LauncherAsk::Certify { body, proof: proof.to_owned() })
     }
 
+    /// Has a passkey certified that the owner's decision names; from then on it alone decides what cannot be undone.
+    pub fn certify_passkey(&self, evidence: &Evidence) -> Result<Certificate, Error> {
+        self.ask(&LauncherAsk::CertifyPasskey(Box::new(evidence.clone())))
+    }
+
+    /// All passkeys that there are, once both sides have compared theirs.
+    pub fn passkeys(&self, known: Vec<Certificate>) -> Result<Vec<Certificate>, Error> {
+        self.ask(&LauncherAsk::Passkeys(known))
+    }
+
     /// Has something taken back that a device withdrew: the root key signs the next list, and this launcher and every
     /// later one refuses what is in it. Gives the list that is in force.
     pub fn withdraw(&self, withdrawal: &Withdrawal, certificate: &Certificate) -> Result<RevocationList, Error> {

@@ -48,6 +48,7 @@ mod memory;
 mod observe;
 mod overlay;
 mod pairing;
+mod passkeys;
 mod permit;
 mod plug;
 mod private_copy;

@@ -4,6 +4,7 @@
 use crate::error::Doing;
 use crate::{Error, durable};
 use serde::{Deserialize, Serialize};
+use silas_core::device::Certificate;
 use silas_core::evidence::{Anchor, Refusal};
 use silas_core::execution::ExecutionState;
 use silas_core::revocation::{RevocationList, Revocations};
@@ -68,7 +69,7 @@ impl Record {
     pub(crate) fn is_work(&self) -> bool {
         match self.kind {
             Kind::Plan | Kind::Rehearsal | Kind::HouseRules => true,
-            Kind::Apply | Kind::Undo | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => false,
+            Kind::Apply | Kind::Undo | Kind::Root | Kind::Device | Kind::Step | Kind::Model | Kind::Budget => false,
         }
     }
 
@@ -157,6 +158,27 @@ impl Memory {
         let bytes = serde_json::to_vec(&next.list()).map_err(|e| Error::Damaged(e.to_string()))?;
         durable::replace(&self.dir.join(REVOCATIONS), &bytes).doing(|| "Recording what is revoked".to_owned())?;
         Ok(next)
+    }
+
+    /// Every passkey that was ever certified, revoked ones included. Nobody else writes here, so each counts, also one
+    /// that an earlier root key vouched for: that can only raise the bar.
+    pub(crate) fn passkeys(&self) -> Result<Vec<Certificate>, Error> {
+        Ok(read::<Vec<Certificate>>(&self.dir.join(PASSKEYS))?.unwrap_or_default())
+    }
+
+    pub(crate) fn remember_passkey(&self, certificate: Certificate) -> Result<(), Error> {
+        let mut known = self.passkeys()?;
+        if known.contains(&certificate) {
+            return Ok(());
+        }
+        // The same key, vouched for by a new root key.
+        known.retain(|known| known.body.key != certificate.body.key);
+        if known.len() >= PASSKEYS_MAX {
+            return Err(Error::Pairing(format!("there are {PASSKEYS_MAX} passkeys already")));
+        }
+        known.push(certificate);
+        let bytes = serde_json::to_vec(&known).map_err(|e| Error::Damaged(e.to_string()))?;
+        durable::replace(&self.dir.join(PASSKEYS), &bytes).doing(|| "Recording a passkey".to_owned())
     }
 
     /// Single commands are remembered only until their approval can no longer be used anyway.
@@ -297,6 +319,9 @@ impl Memory {
 
 /// The list of what is revoked, as the root key signed it.
 pub(crate) const REVOCATIONS: &str = "revocations.json";
+const PASSKEYS: &str = "passkeys.json";
+/// Revoked ones count too; nobody has that many authenticators.
+const PASSKEYS_MAX: usize = 100;
 /// Approvals are judged by the clock of the moment; this much may it be set back before an old one could look new, and
 /// then it would still be dated in the future.
 const CLOCKS_DIFFER: Duration = DAY;

@@ -8,7 +8,7 @@ use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::memory::Record;
 use crate::waiting::{self, Waiting};
-use crate::{Error, kept, toolchains, tree};
+use crate::{Error, kept, passkeys, toolchains, tree};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -191,6 +191,7 @@ impl Allowed {
             | Kind::Apply
             | Kind::Undo
             | Kind::Root
+            | Kind::Device
             | Kind::Step
             | Kind::Model
             | Kind::Budget => {
@@ -199,6 +200,9 @@ impl Allowed {
                     _ => (Kind::Plan, Task::Whole),
                 };
                 let token = evidence::verify(evidence, asked, anchor, &revocations, when)?;
+                if is_new {
+                    passkeys::may_decide(ground, evidence)?;
+                }
                 if is_new && asked == Kind::Rehearsal {
                     waiting::has_room(memory, 0)?;
                 }

@@ -50,6 +50,10 @@ pub(crate) enum LauncherAsk {
         body: CertificateBody,
         proof: String,
     },
+    /// A decision about a passkey.
+    CertifyPasskey(Box<Evidence>),
+    /// The passkeys that the front knows, for all that there are.
+    Passkeys(Vec<Certificate>),
     Withdraw {
         withdrawal: Box<Withdrawal>,
         certificate: Box<Certificate>,

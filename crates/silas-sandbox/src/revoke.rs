@@ -5,7 +5,9 @@
 
 use crate::Error;
 use crate::ground::{self, Ground};
+use silas_core::KeyId;
 use silas_core::device::Certificate;
+use silas_core::passkey;
 use silas_core::revocation::{RevocationBody, RevocationList, Withdrawal};
 
 /// Checks the withdrawal, has the next list signed and remembers it. What is revoked already is revoked once.
@@ -19,6 +21,9 @@ pub(crate) fn withdraw(
     let now = ground::now();
     withdrawal.verify(certificate, &ground.anchor, &known, now)?;
     let what = &withdrawal.body.what;
+    let passkeys = ground.memory.passkeys()?;
+    let is_passkey = |key: &KeyId| passkeys.iter().any(|passkey| passkey.body.key == *key);
+    passkey::may_withdraw(certificate.body.kind, what, is_passkey)?;
     if let Some(list) = known.list().filter(|_| known.has(what)) {
         return Ok(list.clone());
     }

@@ -15,8 +15,8 @@ use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, TerminalAsk};
 use crate::step::{Solo, StepPermit};
 use crate::{
-    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, look, recover, revoke, syscall, toolchains, undo,
-    waiting,
+    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, look, passkeys, recover, revoke, syscall,
+    toolchains, undo, waiting,
 };
 use serde::Serialize;
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
@@ -140,6 +140,8 @@ impl Serve {
             LauncherAsk::CertifyServer { data_dir, body } => self.certify_server(&data_dir, body),
             LauncherAsk::Seal(seal) => self.seal(seal).and_then(|sealed| now(&sealed)),
             LauncherAsk::Certify { body, proof } => self.certify(body, &proof),
+            LauncherAsk::CertifyPasskey(evidence) => self.certify_passkey(*evidence),
+            LauncherAsk::Passkeys(known) => self.later(move |ground| passkeys::compare(ground, known)),
             LauncherAsk::Withdraw { withdrawal, certificate } => self.withdraw(*withdrawal, *certificate),
             LauncherAsk::Revocations(known) => self.later(move |ground| revoke::compare(ground, known)),
             LauncherAsk::SealForCommand(seal) => self.seal_for_command(seal).and_then(|()| now(&())),
@@ -278,15 +280,17 @@ impl Serve {
         let (key_helper, keys, armed) = (self.key_helper, ground.keys(), self.armed.take());
         let keep: Vec<RawFd> = armed.iter().map(Armed::descriptor).collect();
         self.start(Asker::Front, &keep, move || {
-            use_root(armed, key_helper, &keys, &KeyRequest::Certify { body }, |reply| match reply {
-                KeyReply::Certified { certificate } => Some::<Certificate>(certificate),
-                KeyReply::Ready { .. }
-                | KeyReply::ServerCertified { .. }
-                | KeyReply::Checked
-                | KeyReply::Revoked { .. }
-                | KeyReply::Signed { .. }
-                | KeyReply::Locked
-                | KeyReply::Refused { .. } => None,
+            use_root(armed, key_helper, &keys, &KeyRequest::Certify { body }, certified)
+        })
+    }
+
+    fn certify_passkey(&mut self, evidence: Evidence) -> Result<Answer, Error> {
+        let ground = self.ground.clone().ok_or(Error::NotSealed)?;
+        let (key_helper, armed) = (self.key_helper, self.armed.take());
+        let keep: Vec<RawFd> = armed.iter().map(Armed::descriptor).collect();
+        self.start(Asker::Front, &keep, move || {
+            passkeys::certify(&ground, &evidence, |body| {
+                use_root(armed, key_helper, &ground.keys(), &KeyRequest::Certify { body }, certified)
             })
         })
     }
@@ -398,6 +402,19 @@ impl Serve {
         }
         self.errands.push(Errand::run(to, keep, body)?);
         Ok(Answer::Later)
+    }
+}
+
+fn certified(reply: KeyReply) -> Option<Certificate> {
+    match reply {
+        KeyReply::Certified { certificate } => Some(certificate),
+        KeyReply::Ready { .. }
+        | KeyReply::ServerCertified { .. }
+        | KeyReply::Checked
+        | KeyReply::Revoked { .. }
+        | KeyReply::Signed { .. }
+        | KeyReply::Locked
+        | KeyReply::Refused { .. } => None,
     }
 }
 

@@ -10,6 +10,7 @@ use silas_core::device::Certificate;
 use silas_core::input::KeyWanted;
 use silas_core::message::{HeardMessage, SignedMessage};
 use silas_core::model::{ModelGrant, Role};
+use silas_core::passkey::Site;
 use silas_core::revocation::Withdrawal;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token};
@@ -75,6 +76,12 @@ pub enum ClientMessage {
     Stop {},
     /// Ends what a model is saying. Needs no signature either.
     Interrupt {},
+    /// Asks for a card about a passkey that was made in the page. It decides nothing before that card is approved.
+    PasskeyAdd {
+        name: String,
+        public: PublicKey,
+        site: Site,
+    },
     /// Asks which models serve whom, and what was spent.
     Models {},
     /// Asks for a card about a model. Nothing is used or sent before that card is approved.

@@ -239,6 +239,12 @@ impl Session {
                 self.stream.interrupt();
                 None
             }
+            ClientMessage::PasskeyAdd { name, public, site } => {
+                Some(match self.stream.offer_passkey(&name, public, site).await {
+                    Ok(card) => ServerMessage::Asked { card: Box::new(card) },
+                    Err(trouble) => error(trouble),
+                })
+            }
             ClientMessage::Models {} => Some(match self.stream.models().await {
                 Ok(models) => ServerMessage::Models { models },
                 Err(trouble) => error(trouble),

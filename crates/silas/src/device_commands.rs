@@ -70,6 +70,7 @@ fn print(devices: &[DeviceView]) {
         let kind = match device.kind {
             DeviceKind::Browser => "browser",
             DeviceKind::Terminal => "this machine's terminal",
+            DeviceKind::Passkey => "passkey, for what cannot be undone",
         };
         let state = if device.is_revoked { ", revoked" } else { "" };
         println!("{:>3}  {}  ({kind}, since {}{state})", n + 1, device.name, day(device.since));

@@ -101,6 +101,9 @@ enum Command {
     Verify(proof_file::VerifyArgs),
     /// Tell what happened, from the ledger.
     Activity {
+        /// Tell only what happened while you were away: in the longest pause between two things that you did.
+        #[arg(long, conflicts_with = "measures")]
+        away: bool,
         /// Tell how deciding goes instead: how quick, how often no, how often undone.
         #[arg(long)]
         measures: bool,

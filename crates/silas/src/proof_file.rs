@@ -152,10 +152,12 @@ fn allowed(bundle: &Bundle, proven: &Proven) -> String {
             "Exactly this plan was approved on {at}, to be tried out first, by a signature of {name:?}, a device that root \
              key {root} vouches for. The approval was used once."
         ),
-        Kind::Plan | Kind::Apply | Kind::Undo | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => format!(
-            "Exactly this plan was approved on {at}, by a signature of {name:?}, a device that root key {root} vouches \
+        Kind::Plan | Kind::Apply | Kind::Undo | Kind::Device | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => {
+            format!(
+                "Exactly this plan was approved on {at}, by a signature of {name:?}, a device that root key {root} vouches \
              for. The approval was used once."
-        ),
+            )
+        }
     }
 }
 

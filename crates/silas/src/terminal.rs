@@ -64,10 +64,11 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         Command::Renew(card) => return put(&mut line, card, "renew"),
         Command::Dismiss(card) => return put(&mut line, card, "dismiss"),
         Command::Undo { output } => return undo(&mut line, output),
-        Command::Activity { measures: true, output } => print_measures(&mut line, output.json)?,
-        Command::Activity { output, .. } => {
+        Command::Activity { measures: true, output, .. } => print_measures(&mut line, output.json)?,
+        Command::Activity { away, output, .. } => {
             known_head::follow(home)?;
-            if output.json { print_json(&line.snapshot["activity"])? } else { print_activity(&line.snapshot) }
+            let activity = if away { print::while_away(&line.snapshot) } else { line.snapshot["activity"].clone() };
+            if output.json { print_json(&activity)? } else { print_activity(&activity) }
         }
         Command::Status { output } => {
             known_head::follow(home)?;

@@ -26,20 +26,30 @@ export function Activity({ state, onClose }) {
 /** Which rows a filter keeps, by what they are about. @type {[string, Row['icon'][]][]} */
 const FILTERS = [['Results', ['seal', 'tick', 'cross', 'undo']], ['Decisions', ['pen', 'shield']], ['Refused', ['refused']]];
 
+/** The filter that shows the owner's last long pause. */
+const AWAY = 'While you were away';
+
+/** What happened, without the times of another clock. @param {string} text */
+const told = (text) => text.slice(text.indexOf(': ') + 2);
+
 /** @param {{ activity: State['activity'], since: State['since'], measures: State['measures'], titled: boolean }} props */
 function Happened({ activity, since, measures, titled }) {
   const [filter, setFilter] = useState('');
-  const { summary, rows } = activity;
-  const title = titled ? html`<h1 class="surface-title">What Silas did</h1>` : html`<h2 class="surface-title">What Silas did</h2>`;
+  const { summary, rows, away } = activity;
+  const night = away !== null && filter === AWAY;
+  const words = night ? AWAY : 'What Silas did';
+  const title = titled ? html`<h1 class="surface-title">${words}</h1>` : html`<h2 class="surface-title">${words}</h2>`;
   if (rows.length === 0) return html`${title}<p class="activity-text">Nothing yet. Everything Silas does will be listed here.</p>`;
   const useful = FILTERS.filter(([, icons]) => rows.some(({ icon }) => icons.includes(icon)));
   const icons = FILTERS.find(([name]) => name === filter)?.[1];
-  const shown = icons ? rows.filter(({ icon }) => icons.includes(icon)) : rows;
+  // Times have one spelling, so their order is that of the text.
+  const shown = night ? rows.filter(({ at }) => at >= away.from && at <= away.to) : icons ? rows.filter(({ icon }) => icons.includes(icon)) : rows;
+  const names = ['', ...(away ? [AWAY] : []), ...useful.map(([name]) => name)];
   return html`${title}
-    <p class="activity-text"><${Words} text=${summary} /></p>
+    <p class="activity-text"><${Words} text=${night ? `${clock(away.from)} to ${clock(away.to)}: ${told(away.text)}` : summary} /></p>
     ${since && html`<p class="activity-text activity-since">${count(since.n_entries, 'message')} since this device was last here, ${day(since.at)} ${clock(since.at)}.</p>`}
     <${LogMark} activity=${activity} />
-    ${useful.length > 1 && html`<div class="filters" role="group" aria-label="Show">${['', ...useful.map(([name]) => name)].map((name) => html`<button type="button" key=${name} class="filter" aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${name || 'Everything'}</button>`)}</div>`}
+    ${names.length > 2 && html`<div class="filters" role="group" aria-label="Show" tabindex="0">${names.map((name) => html`<button type="button" key=${name} class="filter" aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${name === AWAY && html`<${Icon} name="moon" size=${18} />`}${name || 'Everything'}</button>`)}</div>`}
     <ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>
     <${Measures} measures=${measures} />`;
 }

@@ -3,7 +3,8 @@
 
 import { useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
-import { askHouseRules, withdraw } from '../../lib/session.js';
+import { unavailable } from '../../lib/passkeys.js';
+import { addPasskey, askHouseRules, withdraw } from '../../lib/session.js';
 import { Words, count } from '../../lib/text.js';
 import { day, until } from '../../lib/time.js';
 
@@ -26,7 +27,16 @@ export function Allowed({ state, titled }) {
       </li>`}
     </ul>
     <h2 class="devices-title">Devices that may decide</h2>
-    <ul class="grants">${present.map((device) => html`<${DeviceBlock} key=${device.key} device=${device} state=${state} linked=${linked} />`)}</ul>`;
+    <ul class="grants">${present.map((device) => html`<${DeviceBlock} key=${device.key} device=${device} state=${state} linked=${linked} />`)}
+      ${linked && !present.some(({ kind }) => kind === 'passkey') && html`<${NoPasskey} />`}</ul>`;
+}
+
+function NoPasskey() {
+  const problem = unavailable();
+  return html`<li class="grant">
+    <h2>No passkey</h2><p>${problem ?? 'What cannot be undone could ask for your finger, face or PIN.'}</p>
+    ${!problem && html`<div class="grant-end"><p class="grant-left">This browser signs it</p><button type="button" class="button plain revoke" onClick=${addPasskey}>Add a passkey</button></div>`}
+  </li>`;
 }
 
 /** @param {{ grant: Grant, state: State, linked: boolean }} props */
@@ -49,14 +59,15 @@ function left({ uses, until: end, since }) {
 function DeviceBlock({ device, state, linked }) {
   const own = device.key === state.key;
   const terminal = device.kind === 'terminal';
-  const text = terminal ? 'On the machine where Silas runs. It is the way back in, so it stays.' : own ? 'This browser.' : 'A browser that you paired.';
+  const passkey = device.kind === 'passkey';
+  const text = terminal ? 'On the machine where Silas runs. It is the way back in, so it stays.' : passkey ? `A passkey. On pages of ${device.site?.rp_id} it signs what cannot be undone, and nothing else does.` : own ? 'This browser.' : 'A browser that you paired.';
   const goes = device.n_grants > 0 ? ` ${count(device.n_grants, 'grant')} that it signed ${device.n_grants === 1 ? 'goes' : 'go'} too.` : '';
   const since = `Since ${day(device.since)}`;
   return html`<li class="grant">
     <h2><bdi>${device.name}</bdi></h2><p>${text}</p>
     ${terminal
       ? html`<div class="grant-end"><p class="grant-left">${since}</p></div>`
-      : html`<${Revoke} id=${device.key} name=${device.name} what=${{ device: device.key }} left=${since} sure=${`${own ? 'This page closes.' : 'Its page closes.'}${goes}`} state=${state} linked=${linked} />`}
+      : html`<${Revoke} id=${device.key} name=${device.name} what=${{ device: device.key }} left=${since} sure=${`${passkey ? 'It signs its own end. From then on another key is enough again.' : own ? 'This page closes.' : 'Its page closes.'}${goes}`} state=${state} linked=${linked} />`}
   </li>`;
 }
 

@@ -3,8 +3,9 @@
 
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { passkeys, unavailable } from '../../lib/passkeys.js';
 import { go } from '../../lib/router.js';
-import { say, stopEverything } from '../../lib/session.js';
+import { addPasskey, say, stopEverything } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
 import { count } from '../../lib/text.js';
 import { Sheet } from './sheet.js';
@@ -53,11 +54,21 @@ function StopSheet({ state }) {
 
 const KEYS = [['/', 'Write to Silas'], ['R', 'Review'], ['A', 'Activity'], ['.', 'Stop everything, asks first'], ['?', 'This list']];
 
+/** @param {State} state */
+function passkeyWords({ devices }) {
+  const { known } = passkeys(devices);
+  if (known.length > 0) return 'What cannot be undone is signed with it, and with no other key.';
+  return unavailable() ?? 'Let what cannot be undone ask for your finger, face or PIN.';
+}
+
 /** @param {{ state: State }} props */
 function MoreSheet({ state }) {
   return html`<${Sheet} label="More" onClose=${close}>
     <h2 class="sheet-title" tabindex="-1">This browser</h2>
     <p class="sheet-text">${state.device ? html`Paired as <b><bdi>${state.device}</bdi></b>. ` : ''}Its key stays here and signs what you decide.</p>
+    <h3 class="sheet-label">Passkey</h3>
+    <p class="sheet-text">${passkeyWords(state)}</p>
+    ${!unavailable() && html`<button type="button" class="button outlined" disabled=${state.link.status !== 'open'} onClick=${addPasskey}><${Icon} name="finger" size=${20} />${passkeys(state.devices).known.length > 0 ? 'Add another passkey' : 'Add a passkey'}</button>`}
     <h3 class="sheet-label">Another device</h3>
     <p class="sheet-text">On the machine where Silas runs: <code dir="ltr">silas pair</code></p>
     <h3 class="sheet-label">Models</h3>

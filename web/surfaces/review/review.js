@@ -28,7 +28,7 @@ export function Review({ state, wide }) {
     ${wide && place > 0 && html`<p class="review-place">${place} of ${waiting.length}</p>`}
     ${active && html`<${Many} cards=${waiting} />
       <${Active} key=${active.id} card=${active} asked=${asked} focus=${focus} linked=${state.link.status === 'open'} />
-      <${Dock} card=${active} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} />
+      <${Dock} card=${active} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} devices=${state.devices} device=${state.device} />
       <${UpNext} cards=${rest} beyond=${state.n_more_cards} />`}
     ${!active && (state.loaded ? html`<${Nothing} />` : html`<${Loading} />`)}
   </section>`;

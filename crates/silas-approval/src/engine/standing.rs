@@ -5,15 +5,16 @@ use super::{Engine, Refusal};
 use crate::Error;
 use crate::house_rules::{HOUSE_RULE_DAYS, HOUSE_RULE_USES, HouseRule, HouseRules};
 use silas_core::card::Face;
-use silas_core::device::Certificate;
+use silas_core::device::{Certificate, DeviceKind};
 use silas_core::event::AuditEvent;
 use silas_core::evidence::{self, Allowance, When};
 use silas_core::model::ModelGrant;
+use silas_core::passkey;
 use silas_core::revocation::{RevocationList, Revocations};
 use silas_core::roots::{self, RootGrant};
 use silas_core::token::{Kind, Offer, Token};
 use silas_core::{Digest, ExecutionId, KeyId, TokenId, canonical};
-use silas_store::{ReadTx, Tx, devices, tokens};
+use silas_store::{ReadTx, Tx, devices, settings, tokens};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -55,6 +56,17 @@ impl Engine {
             return Ok(Err(evidence::Refusal::RevokedDevice.into()));
         }
         Ok(Ok(certificate))
+    }
+
+    /// Whether the owner has a passkey: then it alone decides what cannot be undone.
+    pub fn has_passkey(&self, tx: &ReadTx<'_>) -> Result<bool, Error> {
+        let revocations = self.revocations();
+        let counts = |known: &Certificate| {
+            known.body.kind == DeviceKind::Passkey
+                && known.verifies(&self.anchor.root, &self.anchor.installation)
+                && !revocations.has_device(&known.body.key)
+        };
+        Ok(devices::list(tx)?.iter().any(counts))
     }
 
     /// The directories that are allowed, oldest first, each with the decision that allows it.
@@ -192,6 +204,8 @@ impl Engine {
                 }
                 // Signed and used on the spot; what is left of one allows nothing.
                 Kind::Step => continue,
+                // What it allowed is a device, and listed as one.
+                Kind::Device => continue,
             };
             for stored in tokens::by_kind(tx, kind)? {
                 let tokens::Stored { token, certificate, payload, executions_used, .. } = stored;
@@ -207,4 +221,15 @@ impl Engine {
         }
         Ok(grants)
     }
+}
+
+/// Whether an authenticator's count follows on the last one, which it then replaces.
+pub(super) fn count_follows(tx: &mut Tx<'_>, key: &KeyId, count: u32) -> Result<bool, Error> {
+    let setting = format!("passkey_count.{key}");
+    let last = settings::get::<u32>(tx, &setting)?.unwrap_or(0);
+    if !passkey::may_follow(last, count) {
+        return Ok(false);
+    }
+    settings::set(tx, &setting, &count)?;
+    Ok(true)
 }

@@ -129,6 +129,7 @@ fn only_a_browser_of_this_installation_is_certified() {
         key: public.id(),
         public,
         issued_at: at(),
+        site: None,
     };
     let KeyReply::Certified { certificate } = alone(&keys, &KeyRequest::Certify { body: body.clone() }) else {
         panic!()

@@ -76,6 +76,7 @@ fn it_approves_nothing() {
         key: public.id(),
         public,
         issued_at: Timestamp::EPOCH,
+        site: None,
     };
     let refused = |certificate: &Certificate| {
         let (none, when) = (Revocations::default(), When::At(Timestamp::EPOCH));

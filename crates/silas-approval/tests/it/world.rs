@@ -82,6 +82,7 @@ pub(crate) fn certificate(seed: u8) -> Certificate {
         key: public(seed).id(),
         public: public(seed),
         issued_at: Timestamp::from_micros(NOON),
+        site: None,
     };
     let signature = sign(1, &canonical::text(&body).unwrap());
     Certificate { body, signature }

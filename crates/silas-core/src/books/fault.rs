@@ -24,6 +24,8 @@ pub enum Reason {
     Decision(#[from] evidence::Refusal),
     #[error("records a decision for the second time")]
     DecidedTwice,
+    #[error("records a decision of a passkey whose counter goes back; there may be a copy of it")]
+    Counter,
     #[error("records a decision of a browser that was not paired")]
     Unpaired,
     #[error("spends an approval more than the {max} times that were allowed")]

@@ -1,6 +1,7 @@
 //! An honest ledger adds up; every way to bend its meaning is found at the entry where it happens.
 
 mod handing_over;
+mod passkeys;
 mod rehearsing;
 
 use super::*;
@@ -43,6 +44,7 @@ fn certificate() -> Certificate {
         key: device.id(),
         public: device,
         issued_at: at(10),
+        site: None,
     };
     let signature = sign(&secret(1), &canonical::text(&body).unwrap());
     Certificate { body, signature }

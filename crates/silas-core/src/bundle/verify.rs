@@ -280,6 +280,7 @@ pub fn concerns(event: &AuditEvent, tokens: &BTreeSet<TokenId>, execution: &Exec
         AuditEvent::WorkStarted { execution: of, .. }
         | AuditEvent::ExecutionResumed { execution: of }
         | AuditEvent::ChecksRun { execution: of, .. }
+        | AuditEvent::StepBegun { execution: of, .. }
         | AuditEvent::StepRun { execution: of, .. }
         | AuditEvent::AttemptBegun { execution: of, .. }
         | AuditEvent::ToolCalled { execution: Some(of), .. }
@@ -292,6 +293,7 @@ pub fn concerns(event: &AuditEvent, tokens: &BTreeSet<TokenId>, execution: &Exec
         | AuditEvent::WorkRehearsed { execution: of, .. }
         | AuditEvent::WorkApplied { execution: of, .. }
         | AuditEvent::WorkEnded { execution: of, .. }
+        | AuditEvent::EffectUnknown { execution: of, .. }
         | AuditEvent::ApplyConflicted { execution: of, .. }
         | AuditEvent::WorkUndone { execution: of, .. }
         | AuditEvent::UndoWindowClosed { execution: of } => of == execution,

@@ -68,6 +68,7 @@ fn certificate(change: impl FnOnce(&mut CertificateBody)) -> Certificate {
         key: device.id(),
         public: device,
         issued_at: at(10),
+        site: None,
     };
     change(&mut body);
     let signature = sign(&secret(1), &canonical::text(&body).unwrap());

@@ -120,8 +120,26 @@ fn a_sentence_with_a_missing_or_an_extra_part_is_not_understood() {
 
 #[test]
 fn spellings_of_what_happened() {
-    for text in ["what did you do?", "What have you done today", "WHAT HAPPENED??", "activity", " Activity. "] {
-        assert_eq!(decide(text), Decision::WhatHappened, "{text}");
+    let cases = [
+        ("what did you do?", Asked::Lately),
+        ("What have you done today", Asked::Hours(24)),
+        ("WHAT HAPPENED??", Asked::Lately),
+        ("activity", Asked::Lately),
+        (" Activity. ", Asked::Lately),
+        ("What did you do while I slept?", Asked::Away),
+        ("what happened last night", Asked::Away),
+        ("what did you do while I was away?", Asked::Away),
+        ("what happened overnight", Asked::Away),
+        ("what did you do in the last hour?", Asked::Hours(1)),
+        ("what happened in the last 3 hours", Asked::Hours(3)),
+        ("what did you do in the past 2 days", Asked::Hours(48)),
+        ("what have you done this week?", Asked::Hours(168)),
+        ("what happened in the last 0 hours", Asked::Lately),
+        ("what happened in the last 99999999999 weeks", Asked::Lately),
+        ("what happened in the last 4000000000 weeks", Asked::Lately),
+    ];
+    for (text, when) in cases {
+        assert_eq!(decide(text), Decision::WhatHappened { when }, "{text}");
     }
 }
 

@@ -38,6 +38,7 @@ fn certificate(seed: u8) -> Certificate {
         key: device.id(),
         public: device,
         issued_at: at(10),
+        site: None,
     };
     Certificate { signature: sign(&secret(1), &canonical::text(&body).unwrap()), body }
 }

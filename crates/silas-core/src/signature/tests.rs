@@ -1,7 +1,7 @@
 //! Strict checking: a signature that two programs could disagree about is no signature.
 
 use super::*;
-use ed25519_dalek::{Signer as _, SigningKey, Verifier as _};
+use ed25519_dalek::{Signer as _, SigningKey};
 
 fn signed(message: &[u8]) -> (PublicKey, Signature) {
     let secret = SigningKey::from_bytes(&[7; 32]);
@@ -24,7 +24,8 @@ fn a_signature_fits_its_message_and_key_only() {
 fn every_flipped_bit_is_noticed() {
     let (public, signature) = signed(b"yes");
     for bit in 0..512 {
-        let mut bytes = signature.sig.0;
+        let SignatureBytes::Plain(plain) = signature.sig.clone() else { panic!("an assertion") };
+        let mut bytes = *plain;
         bytes[bit / 8] ^= 1 << (bit % 8);
         assert!(!public.verifies(b"yes", &Signature::ed25519(public.id(), bytes)), "bit {bit}");
     }
@@ -54,7 +55,8 @@ fn a_second_spelling_of_a_signature_is_refused() {
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
     ];
     let (public, signature) = signed(b"yes");
-    let mut bytes = signature.sig.0;
+    let SignatureBytes::Plain(plain) = signature.sig.clone() else { panic!("an assertion") };
+    let mut bytes = *plain;
     let mut carry = 0u16;
     for (byte, l) in bytes[32..].iter_mut().zip(L) {
         let sum = u16::from(*byte) + u16::from(l) + carry;
@@ -93,7 +95,7 @@ fn keys_and_signatures_have_one_spelling() {
         .collect();
     assert_eq!(spellings.len(), 1);
     assert_eq!(serde_json::from_str::<Signature>(&serde_json::to_string(&signature).unwrap()).unwrap(), signature);
-    let foreign = r#"{"alg":"es256","key":"key-0","sig":""}"#;
+    let foreign = r#"{"alg":"rs256","key":"key-0","sig":""}"#;
     assert!(serde_json::from_str::<Signature>(foreign).is_err());
 }
 
@@ -118,4 +120,42 @@ fn wycheproof() {
         }
     }
     assert!(n_valid > 50 && n_invalid > 50, "{n_valid} valid, {n_invalid} invalid");
+}
+
+/// Project Wycheproof's vectors for ECDSA on P-256 with SHA-256, in the form in which browsers sign.
+#[test]
+fn wycheproof_es256() {
+    use wycheproof::{TestResult, ecdsa};
+    let set = ecdsa::TestSet::load(ecdsa::TestName::EcdsaSecp256r1Sha256P1363).unwrap();
+    let (mut n_valid, mut n_invalid) = (0, 0);
+    for group in set.test_groups {
+        let public = PublicKey::P256(group.key.key[..].try_into().unwrap());
+        for test in group.tests {
+            let bytes: Result<[u8; 64], _> = test.sig[..].try_into();
+            let verified = bytes.is_ok_and(|sig| public.verifies(&test.msg, &Signature::es256(public.id(), sig)));
+            if test.result == TestResult::Valid {
+                n_valid += 1
+            } else {
+                n_invalid += 1
+            }
+            assert_eq!(verified, test.result == TestResult::Valid, "case {}: {}", test.tc_id, test.comment);
+        }
+    }
+    assert!(n_valid > 50 && n_invalid > 50, "{n_valid} valid, {n_invalid} invalid");
+}
+
+/// A key has one form, and what is not on the curve verifies nothing.
+#[test]
+fn points_of_p256_are_checked() {
+    let mut point = [0u8; 65];
+    point[0] = 4;
+    let nowhere = PublicKey::P256(point);
+    let text = String::from(nowhere);
+    assert_eq!(PublicKey::try_from(text.clone()).unwrap(), nowhere, "whether it is a point is asked when it verifies");
+    assert!(!nowhere.verifies(b"yes", &Signature::es256(nowhere.id(), [1; 64])));
+    for first in [0, 2, 3, 6, 7] {
+        point[0] = first;
+        assert!(PublicKey::try_from(URL_SAFE_NO_PAD.encode(point)).is_err(), "{first}");
+    }
+    assert!(PublicKey::try_from(URL_SAFE_NO_PAD.encode([2u8; 33])).is_err(), "no second spelling");
 }

@@ -53,8 +53,8 @@ fn all_kinds_are_listed() {
     for kind in Kind::ALL {
         match kind {
             Kind::Plan | Kind::HouseRules | Kind::Rehearsal | Kind::Apply => {}
-            Kind::Undo | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => {}
+            Kind::Undo | Kind::Root | Kind::Device | Kind::Step | Kind::Model | Kind::Budget => {}
         }
     }
-    assert_eq!(Kind::ALL.len(), 9);
+    assert_eq!(Kind::ALL.len(), 10);
 }

@@ -34,9 +34,14 @@ impl Allowed {
         match kind {
             Kind::HouseRules => Allowed::HouseRules,
             Kind::Rehearsal => Allowed::Rehearsal,
-            Kind::Plan | Kind::Apply | Kind::Undo | Kind::Root | Kind::Step | Kind::Model | Kind::Budget => {
-                Allowed::Plan
-            }
+            Kind::Plan
+            | Kind::Apply
+            | Kind::Undo
+            | Kind::Root
+            | Kind::Device
+            | Kind::Step
+            | Kind::Model
+            | Kind::Budget => Allowed::Plan,
         }
     }
 

@@ -161,7 +161,7 @@ impl Stream {
             exits: Exits { typed: Exits::of_words(&turn.message.text).typed, ..d.exits.clone() },
             ..d.clone()
         };
-        let risk = crate::words::plan_risk(&definition);
+        let risk = silas_core::risk::of_plan(&definition);
         let signals = Signals {
             proxy_mode: Some(decision.interaction_mode),
             planner_override: response.plan_action.as_ref().and_then(|action| action.interaction_mode_override),

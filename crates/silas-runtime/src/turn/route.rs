@@ -12,7 +12,7 @@ use silas_core::host::HostGrant;
 use silas_core::input::WantedBy;
 use silas_core::message::Message;
 use silas_core::plan;
-use silas_core::reflex::{self, Decision};
+use silas_core::reflex::{self, Asked, Decision};
 use silas_core::roots::{self, Access, RootGrant, RootKind};
 use silas_core::taint::{Lineage, Source};
 use silas_core::toolchain::Toolchain;
@@ -130,7 +130,7 @@ impl Stream {
             }
             Decision::Plan => self.take_plan(message).await,
             Decision::PutBack => self.put_back(message).await,
-            Decision::WhatHappened => self.what_happened().await.map(Route::tell),
+            Decision::WhatHappened { when } => self.what_happened(when).await.map(Route::tell),
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => {
                 self.change_tasks(message).await.map(Route::say)
             }
@@ -283,8 +283,8 @@ impl Stream {
     }
 
     /// What the ledger tells, with words from outside marked as such.
-    async fn what_happened(&self) -> Result<Tainted<String>, Trouble> {
-        let (summary, told) = self.tell_activity(TOLD_MAX).await?;
+    async fn what_happened(&self, when: Asked) -> Result<Tainted<String>, Trouble> {
+        let (summary, told) = self.tell_period(when, TOLD_MAX).await?;
         let mut lineage: Lineage = [Source::Own.taint()].into_iter().collect();
         let mut text = summary;
         for Told { row, taint } in told {

@@ -1,17 +1,11 @@
 //! What a plan may reach beyond its directories, on its card: hosts, secrets, tools of the home, the port for a login.
 
 use super::{count, fact};
-use silas_core::card::{Detail, Face, Risk};
+use silas_core::card::{Detail, Face};
 use silas_core::host::HostGrant;
 use silas_core::toolchain::Toolchain;
 use silas_core::work::Definition;
 use silas_gates::scrub;
-
-/// What is inside a private network or behind a secret cannot be taken back by an undo.
-pub(super) fn risk(d: &Definition) -> Risk {
-    let reaches_inside = d.hosts.iter().any(|host| host.inside().is_some());
-    if reaches_inside || !d.secrets.is_empty() || d.callback_port.is_some() { Risk::High } else { Risk::Medium }
-}
 
 pub(super) fn network_limit(d: &Definition) -> String {
     match d.hosts.len() {

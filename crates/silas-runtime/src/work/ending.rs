@@ -6,6 +6,7 @@ use crate::Trouble;
 use crate::consumer::WORK;
 use crate::view::Update;
 use crate::words::{count, name_of};
+use silas_approval::Rehearsal;
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::changeset::{ChangeOrder, Changeset};
 use silas_core::check::Outcome;
@@ -15,6 +16,7 @@ use silas_core::fail::{self, FailPoint};
 use silas_core::rehearsal::ApplyOrder;
 use silas_core::taint::Source;
 use silas_core::token::Kind;
+use silas_core::work::WorkItem;
 use silas_core::{Digest, ExecutionId, Tainted, Timestamp};
 use silas_sandbox::{KeptText, Waits};
 use silas_store::{Commit, Tx, answers, cards, executions, queue};
@@ -38,6 +40,12 @@ pub(super) enum Ending {
     },
     Conflict {
         paths: Vec<String>,
+    },
+    /// It was interrupted after this step had begun, which may have acted outside: nobody knows, and the owner is asked.
+    Unknown {
+        step: u32,
+        plan: Box<WorkItem>,
+        is_rehearsal: bool,
     },
 }
 
@@ -129,6 +137,22 @@ impl Job {
                     format!("Nothing was applied: you changed {} in {name} meanwhile.", count(paths.len(), "file"));
                 (ExecutionState::Ended, card, sentence, None, Event::Conflicted { paths })
             }
+            Ending::Unknown { step, plan, is_rehearsal } => {
+                self.record.view.place = "Interrupted".to_owned();
+                self.record.view.footer = "Your files are untouched".to_owned();
+                let face = stream.words.unknown_effect(&plan, &plan.definition().body);
+                let (about, lasts) = (plan.id().to_string(), stream.options.plan_timeout);
+                // The same question again, of the same kind: what was to be shown first is not applied now either.
+                let card = match is_rehearsal {
+                    true => stream.card(face, &about, Some(&Rehearsal(*plan)), lasts)?,
+                    false => stream.card(face, &about, Some(plan.as_ref()), lasts)?,
+                };
+                let sentence = format!(
+                    "Interrupted while it may have acted outside. Your files in {name} are untouched. What is true is \
+                     asked in Review."
+                );
+                (ExecutionState::Ended, card, sentence, None, Event::Unknown { step })
+            }
         };
         self.record.settle_steps();
         // What landed is beside the ledger now; of what never will, the diffs are enough.
@@ -199,6 +223,9 @@ enum Event {
     Conflicted {
         paths: Vec<String>,
     },
+    Unknown {
+        step: u32,
+    },
 }
 
 impl Event {
@@ -222,6 +249,7 @@ impl Event {
                 let paths = tx.text(&paths.join("\n"))?;
                 tx.record(&AuditEvent::ApplyConflicted { execution, files, paths })
             }
+            Event::Unknown { step } => tx.record(&AuditEvent::EffectUnknown { execution, step: *step }),
         }
     }
 }
@@ -237,11 +265,15 @@ fn close_questions(tx: &mut Tx<'_>, execution: &ExecutionId) -> Result<(), silas
 
 /// The question about a result is written down like any other.
 fn note_offer(tx: &mut Tx<'_>, card: &Card) -> Result<(), silas_store::Error> {
-    let Some(offer) = card.offer.as_ref().filter(|_| card.face.kind == CardKind::Rehearsed) else { return Ok(()) };
+    let Some(offer) = card.offer.as_ref().filter(|_| is_asked(card)) else { return Ok(()) };
     let intent = tx.text(&card.face.intent)?;
     let (kind, plan_hash, shown) = (offer.kind, offer.plan_hash, offer.shown);
     tx.record(&AuditEvent::CardOffered { card: card.id.clone(), kind, plan_hash, shown, intent })?;
     Ok(())
+}
+
+fn is_asked(card: &Card) -> bool {
+    matches!(card.face.kind, CardKind::Rehearsed | CardKind::UnknownEffect)
 }
 
 /// What the checks said, as a sentence begins.

@@ -14,6 +14,7 @@ use silas_core::check::{CheckResult, Ended, Outcome};
 use silas_core::event::{AuditEvent, Phase};
 use silas_core::execution::ExecutionState;
 use silas_core::exits;
+use silas_core::fail::{self, FailPoint};
 use silas_core::outside::Reach;
 use silas_core::taint::Origin;
 use silas_core::work::WorkItem;
@@ -53,7 +54,17 @@ impl Job {
     /// The whole story. Whatever fails before the apply leaves the owner's files alone; what the apply itself came to
     /// is known to the launcher only. `None` means that the end is still open.
     pub(super) fn carry_out(&mut self, admitted: &Admitted) -> Option<Ending> {
-        self.try_carry_out(admitted).map_or_else(|failure| self.failed(failure), Some)
+        self.try_carry_out(admitted).map_or_else(
+            |failure| match (&failure, self.in_flight()) {
+                // The workshop went while a command was under way that may have acted outside.
+                (Failure::Hands(silas_sandbox::Error::Lost), Some(step)) if self.stop_wanted() == Stop::No => {
+                    let is_rehearsal = matches!(admitted, Admitted::Rehearsal(_));
+                    Some(Ending::Unknown { step, plan: Box::new(admitted.item().clone()), is_rehearsal })
+                }
+                _ => self.failed(failure),
+            },
+            Some,
+        )
     }
 
     pub(super) fn failed(&mut self, failure: Failure) -> Option<Ending> {
@@ -74,6 +85,30 @@ impl Job {
             }
             Failure::Trouble(trouble) => Some(could_not(trouble.to_string())),
         }
+    }
+
+    /// The step that has begun, may reach something outside, and has no result.
+    fn in_flight(&self) -> Option<u32> {
+        self.record.begun_outside.filter(|step| u32_of(self.record.results.len()) <= *step)
+    }
+
+    /// On disk before the command begins: after a crash it is known that something may have happened outside.
+    fn note_intent(&mut self, n: usize, item: &WorkItem) -> Result<(), Failure> {
+        if item.definition().hosts.is_empty() {
+            return Ok(());
+        }
+        let step = u32_of(n);
+        self.record.begun_outside = Some(step);
+        let execution = self.record.view.execution.clone();
+        let (json, changeset) = (self.record.to_json()?, self.record.changeset);
+        let noted = self.stream.store.write_and_wait(move |tx| {
+            tx.record(&AuditEvent::StepBegun { execution: execution.clone(), step })?;
+            executions::set_result(tx, &execution, &json, changeset.as_ref(), None)?;
+            Ok(Commit(()))
+        });
+        noted?;
+        fail::point(FailPoint::StepBegun);
+        Ok(())
     }
 
     /// The apply was asked for and did not answer as it should. The launcher finishes what was committed and says what
@@ -206,6 +241,7 @@ impl Job {
     fn steps(&mut self, shop: &mut Workshop, item: &WorkItem) -> Result<(), Failure> {
         for (n, step) in item.definition().steps.iter().enumerate() {
             self.enter(2 + n)?;
+            self.note_intent(n, item)?;
             let result = shop.step(n)?;
             let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
             let (label, state, exit_code) = match result.metadata.ended {

@@ -66,6 +66,9 @@ pub(crate) struct WorkRecord {
     pub(crate) undeclared: Vec<Undeclared>,
     #[serde(default)]
     pub(crate) reach: Reach,
+    /// The last step that began and may reach something outside; on disk before it did.
+    #[serde(default)]
+    pub(crate) begun_outside: Option<u32>,
     pub(crate) changeset: Option<Digest>,
     /// Every changed file, until the end is written down; from then on the ledger's text has it.
     #[serde(default)]
@@ -144,6 +147,7 @@ impl WorkRecord {
             seen: Seen::default(),
             undeclared: Vec::new(),
             reach: Reach::default(),
+            begun_outside: None,
             changeset: None,
             changes: Changeset::default(),
             plan_hash: Some(Digest::of(approved.item().canonical()?.as_bytes())),

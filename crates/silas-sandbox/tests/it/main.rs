@@ -20,6 +20,7 @@ mod mandate;
 mod no_exchange;
 mod order;
 mod pairing;
+mod passkeys;
 mod power;
 mod processes;
 mod reach;
@@ -55,6 +56,7 @@ fn main() {
         ("no_exchange", no_exchange::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),
+        ("passkeys", passkeys::CASES),
         ("processes", processes::CASES),
         ("revocation", revocation::CASES),
         ("reach", reach::CASES),

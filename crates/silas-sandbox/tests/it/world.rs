@@ -74,6 +74,7 @@ pub(crate) fn certificate_body(key: &SigningKey, kind: DeviceKind) -> Certificat
         key: public(key).id(),
         public: public(key),
         issued_at: Timestamp::EPOCH,
+        site: None,
     }
 }
 

@@ -111,6 +111,7 @@ pub(crate) fn certificate(n: u8) -> Certificate {
         key: public.id(),
         public,
         issued_at: Timestamp::from_micros(NOON + i64::from(n)),
+        site: None,
     };
     Certificate { body, signature: Signature::ed25519(KeyId::parse("key-root").unwrap(), [n; 64]) }
 }

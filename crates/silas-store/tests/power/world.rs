@@ -70,6 +70,7 @@ pub(crate) fn certificate() -> Certificate {
         key: public.id(),
         public,
         issued_at: Timestamp::from_micros(NOON),
+        site: None,
     };
     Certificate { body, signature: Signature::ed25519(KeyId::parse("key-root").unwrap(), [1; 64]) }
 }

@@ -227,7 +227,7 @@ impl<'h> Chat<'h> {
                 self.shown = None;
                 self.next_card();
             }
-            "activity" => print_activity(&self.line.snapshot),
+            "activity" => print_activity(&self.line.snapshot["activity"]),
             "undo" => match undoable(&self.line.cards) {
                 Some(card) => self.decide(&card, Press::Approve)?,
                 None => self.print("Nothing can be undone: no undo window is open."),
@@ -264,6 +264,7 @@ impl<'h> Chat<'h> {
                 self.answering(&card);
                 self.line.send(&json!({ "type": verb, "request_id": card.id }))?;
             }
+            Choice::Look => print_activity(&self.line.snapshot["activity"]),
             Choice::Secret(wanted) => self.ask_for(&card, wanted.as_ref().clone()),
             Choice::Model(model, key) => {
                 self.answering(&card);

@@ -46,7 +46,7 @@ pub(crate) fn print_card(card: &Card) {
         Press::Rehearse => Some(("rehearse", cta)),
         Press::Change => Some(("change", cta)),
         Press::Decline => Some(("decline", cta)),
-        Press::Proof | Press::Dismiss | Press::Store | Press::Choose => None,
+        Press::Proof | Press::Look | Press::Dismiss | Press::Store | Press::Choose => None,
     });
     for (command, cta) in offers.filter(|_| card.face.kind != CardKind::Done && card.state == CardState::Open) {
         println!("  silas {command:<8} {}", cta.label);
@@ -121,8 +121,20 @@ fn print_diffs(diffs: &[FileDiff]) {
     println!();
 }
 
-pub(super) fn print_activity(snapshot: &Value) {
+/// The part of Activity in which the owner was not there.
+pub(super) fn while_away(snapshot: &Value) -> Value {
     let activity = &snapshot["activity"];
+    let (Some(from), Some(to)) = (activity["away"]["from"].as_str(), activity["away"]["to"].as_str()) else {
+        let summary = "You were not away for half an hour in the last day. `silas activity` tells everything.";
+        return json!({ "summary": summary, "away": null, "rows": [] });
+    };
+    // Times have one spelling, so their order is that of the text.
+    let is_within = |row: &&Value| row["at"].as_str().is_some_and(|at| (from..=to).contains(&at));
+    let rows: Vec<&Value> = activity["rows"].as_array().into_iter().flatten().filter(is_within).collect();
+    json!({ "summary": activity["away"]["text"], "away": activity["away"], "rows": rows })
+}
+
+pub(super) fn print_activity(activity: &Value) {
     println!("{}", activity["summary"].as_str().unwrap_or_default());
     for row in activity["rows"].as_array().into_iter().flatten() {
         let at = row["at"].as_str().unwrap_or_default();

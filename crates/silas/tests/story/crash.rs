@@ -6,6 +6,7 @@ use crate::kills;
 use crate::models::crash_while_asking;
 use crate::rotation::crash_rotating;
 use crate::traces::Traces;
+use crate::unknown_effect::crash_outside;
 use silas_core::card::{CardKind, CardState};
 use silas_core::fail::FailPoint;
 use silas_core::token::Verdict;
@@ -142,7 +143,8 @@ macro_rules! at {
             for point in FailPoint::ALL {
                 assert!(tested.contains(&point), "{point:?}");
             }
-            let ways = [rehearsing::POINTS, adding::POINTS, thinking::POINTS, rotating::POINTS].concat();
+            let ways =
+                [rehearsing::POINTS, adding::POINTS, thinking::POINTS, reaching::POINTS, rotating::POINTS].concat();
             assert_eq!(ways, FailPoint::ALL.to_vec(), "a rehearsal comes by all of them");
         }
     };
@@ -193,6 +195,9 @@ at! {
     }
     thinking: crash_while_asking {
         model_reserved: ModelReserved,
+    }
+    reaching: crash_outside {
+        step_begun: StepBegun,
     }
     rotating: crash_rotating {
         terminal_key_made: TerminalKeyMade,

@@ -124,6 +124,7 @@ pub(crate) fn forged_certificate(silas: &Silas, root: &SigningKey, device: &Devi
         key: device.id(),
         public: device.public(),
         issued_at: Timestamp::from_micros(1),
+        site: None,
     };
     Certificate { signature: sign(root, &canonical::text(&body).unwrap()), body }
 }

@@ -32,7 +32,16 @@ fn start(keys: &Path) -> KeyReply {
 fn phone_body(installation: &InstallationId) -> CertificateBody {
     let public = PublicKey::from_bytes(ed25519_dalek::SigningKey::from_bytes(&[5; 32]).verifying_key().to_bytes());
     let (installation, name) = (installation.clone(), "Phone".to_owned());
-    CertificateBody { v: 1, kind: DeviceKind::Browser, installation, name, key: public.id(), public, issued_at: at(2) }
+    CertificateBody {
+        v: 1,
+        kind: DeviceKind::Browser,
+        installation,
+        name,
+        key: public.id(),
+        public,
+        issued_at: at(2),
+        site: None,
+    }
 }
 
 fn world() -> World {

@@ -470,6 +470,7 @@ fn decision_for(kind: Kind, nonce: &str, payload: &str, max_executions: u32) -> 
         key: device.id(),
         public: device,
         issued_at: at(10),
+        site: None,
     };
     let signature = sign(ROOT, &canonical::text(&body).unwrap());
     let offer = Offer {

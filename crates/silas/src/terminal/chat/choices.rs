@@ -10,6 +10,8 @@ pub(super) enum Choice {
     /// A message about the card that signs nothing.
     Send(&'static str),
     Proof(Value),
+    /// What was recorded; decides nothing.
+    Look,
     /// What is typed next goes to the vault, unseen.
     Secret(Box<SecureInput>),
     /// Which model is meant, and with which key.
@@ -25,6 +27,7 @@ pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
             Press::Store => Choice::Secret(Box::new(card.input.as_ref().and_then(Input::secret)?.clone())),
             Press::Dismiss => Choice::Send("dismiss"),
             Press::Proof => Choice::Proof(proof_of(card)?),
+            Press::Look => Choice::Look,
             Press::Rehearse => Choice::Decide(card.show_first.as_ref().map(|_| Press::Rehearse)?),
             press => Choice::Decide(card.offer.as_ref().map(|_| press)?),
         };

@@ -46,13 +46,8 @@ pub(super) fn controls(card: &Card) -> Vec<String> {
             let paths = card.face.diffs.iter().flat_map(|diff| std::iter::once(&diff.path).chain(&diff.renamed_from));
             paths.map(ToString::to_string).collect()
         }
-        // Nothing like these belongs to any wish here.
-        CardKind::Model
-        | CardKind::Budget
-        | CardKind::SecureInput
-        | CardKind::ModelChoice
-        | CardKind::HouseRules
-        | CardKind::Pairing => vec!["\0".to_owned()],
         CardKind::Done | CardKind::Report | CardKind::Conflict => Vec::new(),
+        // No other question belongs to any wish here, whatever kinds there will be.
+        _ => vec!["\0".to_owned()],
     }
 }

@@ -1,0 +1,21 @@
+//! How much a plan puts at stake, computed from what it may touch. The card, the engine, the launcher and the books ask
+//! the same question; nobody who proposes has a say.
+
+use crate::card::Risk;
+use crate::work::Definition;
+
+/// Files can be put back; what left the machine cannot. With a secret of the owner's at a host, a plan acts there in
+/// their name, and no undo reaches it. What is inside a private network, behind a secret or at a port for a login is high.
+pub fn of_plan(d: &Definition) -> Risk {
+    let reaches_inside = d.hosts.iter().any(|host| host.inside().is_some());
+    if !d.secrets.is_empty() && !d.hosts.is_empty() {
+        Risk::Irreversible
+    } else if reaches_inside || !d.secrets.is_empty() || d.callback_port.is_some() {
+        Risk::High
+    } else {
+        Risk::Medium
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Which pause counts as being away, and what is counted in it.
+
+use super::*;
+use silas_core::check::Outcome;
+use silas_core::event::Text;
+use silas_core::{Digest, ExecutionId, MessageId, WorkItemId};
+
+fn at(minutes: u64) -> Timestamp {
+    Timestamp::parse("2026-11-15T20:00:00.000000Z").unwrap().plus(Duration::from_secs(minutes * 60))
+}
+
+fn entry(seq: u64, minutes: u64, event: AuditEvent) -> Entry {
+    let (name, body) = (event.name().to_owned(), String::new());
+    let zero = Digest::of(b"");
+    Entry { seq, at: at(minutes), name, event: Some(event), body, prev: zero, hash: zero }
+}
+
+fn text() -> Text {
+    Text(Digest::of(b"text"))
+}
+
+fn said(seq: u64, minutes: u64) -> Entry {
+    let message = MessageId::parse("msg-1").unwrap();
+    entry(seq, minutes, AuditEvent::MessageReceived { message, taint: Taint::Owner, text: text() })
+}
+
+fn night() -> Vec<Entry> {
+    let execution = ExecutionId::parse("exec-1").unwrap();
+    let work_item = WorkItemId::parse("task-1").unwrap();
+    vec![
+        said(1, 0),
+        entry(2, 5, AuditEvent::WorkStarted { work_item, execution: execution.clone(), title: text() }),
+        said(3, 10),
+        entry(4, 60, AuditEvent::ModelRefused { role: silas_core::model::Role::Proxy, code: "E_LLM_CAP".to_owned() }),
+        entry(
+            5,
+            200,
+            AuditEvent::WorkApplied {
+                execution: execution.clone(),
+                changeset: Digest::of(b""),
+                files: 2,
+                outcome: Outcome::Proved,
+                landed: None,
+            },
+        ),
+        entry(6, 300, AuditEvent::WorkEnded { execution, outcome: Outcome::Failed, reason: text() }),
+        said(7, 490),
+        said(8, 530),
+    ]
+}
+
+#[test]
+fn the_longest_pause_of_the_owner_is_the_night() {
+    let view = away(&night(), at(540)).unwrap();
+    assert_eq!((view.from, view.to), (at(10), at(490)));
+    assert_eq!(
+        view.text,
+        "While you were away, 20:10 to 04:10 UTC (8 hours): 1 applied in 2 files, 1 proved, 1 ended without touching \
+         anything, 1 refusal."
+    );
+}
+
+#[test]
+fn a_short_pause_or_an_old_one_is_none() {
+    let short = vec![said(1, 0), said(2, 29), said(3, 58)];
+    assert_eq!(away(&short, at(60)), None);
+    assert_eq!(away(&night(), at(530 + 24 * 60 + 1)), None, "nobody slept in the last day");
+    assert_eq!(away(&[], at(0)), None);
+}
+
+#[test]
+fn what_did_not_happen_is_not_counted() {
+    assert_eq!(Tally::default().words(), "nothing happened");
+    let two = Tally { begun: 2, asked_models: 1, microusd: 30_000, ..Tally::default() };
+    assert_eq!(two.words(), "2 pieces of work begun, 1 question to models for $0.03");
+}

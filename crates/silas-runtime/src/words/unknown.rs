@@ -1,0 +1,53 @@
+//! The card of an unknown effect: work that may have acted outside was interrupted, and only the owner can find out.
+//!
+//! Computed from the plan alone, because it asks for the plan again: saying that it did not happen is approving it anew.
+
+use super::{Words, approve, decline, fact, outside};
+use silas_core::card::{CardKind, Cta, Detail, FACT_CHARS_MAX, Face, Press, Risk};
+use silas_core::risk;
+use silas_core::work::WorkItem;
+use silas_gates::scrub;
+
+impl Words {
+    /// It was interrupted while it may have acted outside. What is true?
+    pub fn unknown_effect(&self, item: &WorkItem, asked: &str) -> Face {
+        let d = item.definition();
+        let steps: Vec<String> = d.steps.iter().map(|step| scrub::visible(&step.run.words())).collect();
+        let mut face = Face {
+            kind: CardKind::UnknownEffect,
+            // Doing it a second time may be worse than doing it once.
+            risk: Some(risk::of_plan(d).max(Risk::High)),
+            state: "Interrupted".to_owned(),
+            intent: "Silas was interrupted. Did it happen?".to_owned(),
+            facts: Vec::new(),
+            evidence: None,
+            rationale: scrub::visible(asked),
+            details_title: "Where to look".to_owned(),
+            details: vec![
+                Detail {
+                    title: "What is known".to_owned(),
+                    lines: vec![
+                        "A command had begun that may reach the hosts named here, and Silas ended with it.".to_owned(),
+                        "Nobody saw its result. Look there, or in Activity, which lists every connection.".to_owned(),
+                        "Nothing was applied, and it is not begun again by itself.".to_owned(),
+                    ],
+                },
+                Detail { title: "Steps".to_owned(), lines: steps.clone() },
+            ],
+            diffs: Vec::new(),
+            ctas: vec![
+                approve("No, do it again", "Runs the whole plan again. If it did happen, it happens twice."),
+                Cta { press: Press::Look, label: "Look in Activity".to_owned(), consequence: String::new() },
+                decline("Yes, leave it"),
+            ],
+        };
+        let wanted = match steps.as_slice() {
+            [one] if one.chars().count() <= FACT_CHARS_MAX => one.clone(),
+            more => format!("{}, listed below", super::count(more.len(), "command")),
+        };
+        face.facts.push(fact("Wanted", &wanted));
+        outside::add_to(&mut face, d);
+        face.facts.push(fact("Stays", "Your files are untouched"));
+        face
+    }
+}
