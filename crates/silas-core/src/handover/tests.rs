@@ -97,6 +97,7 @@ fn what_the_old_key_signs_after_it_handed_over_does_not_count() {
         public: device,
         // From before the hand-over, as a thief would write it.
         issued_at: Timestamp::EPOCH,
+        site: None,
     };
     let certificate = Certificate { signature: sign(1, &canonical::text(&body).unwrap()), body };
     assert_eq!(certificate.check(&public(1), &installation()), Ok(()));
