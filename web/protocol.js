@@ -121,7 +121,7 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'house_rules' | 'root' | 'passkey' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'plan' | 'rehearsed' | 'done' | 'report' | 'conflict' | 'unknown_effect'} CardKind
+ * @typedef {'pairing' | 'house_rules' | 'root' | 'passkey' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'conflict' | 'unknown_effect'} CardKind
  * @typedef {'approve' | 'rehearse' | 'decline' | 'change' | 'proof' | 'look' | 'dismiss' | 'store' | 'choose'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact

@@ -26,6 +26,15 @@ function expectation(expect) {
   return words[what] ?? `${what} ${value}`;
 }
 
+/** What the plan lets out without asking again. @param {any} plan @returns {string[]} */
+function leaving({ exits, flows }) {
+  return [
+    ...(exits?.paths ?? []).map((/** @type {string} */ path) => `Puts in place: ${path}`),
+    ...(exits?.queries ?? []).map((/** @type {string} */ query) => `Searches for: ${query}`),
+    ...flows.map((/** @type {any} */ flow) => `${flow.from === 'web' ? 'Text from the web' : 'Text of your files'} may go to: ${flow.to}`),
+  ];
+}
+
 /** @param {any} plan @returns {Detail[]} */
 function planDetails(plan) {
   const { budget } = plan;
@@ -40,6 +49,7 @@ function planDetails(plan) {
     { title: 'Opens a port', lines: plan.sandbox.callback_port ? [`Port ${plan.sandbox.callback_port} of this machine, for a login`] : [] },
     { title: 'Commits', lines: plan.sandbox.commits ? ['In a private clone; branches and tags that moved are brought over with the files'] : [] },
     { title: 'Puts back', lines: plan.sandbox.restores ? ['The files that an earlier plan replaced, unless they were changed since'] : [] },
+    { title: 'What may leave the copy', lines: leaving(plan) },
     { title: 'Limits', lines: [`${span(budget.max_wall_time_seconds * 1000)} and $${dollars} at most`, `${budget.max_attempts} attempts, ${budget.max_tokens.toLocaleString('en')} tokens at most`] },
     { title: 'In full', lines: plan.body ? [plan.body] : [] },
   ];
@@ -58,6 +68,7 @@ export function signedDetails({ offer, payload }) {
     if (offer.kind === 'device') return [{ title: 'Passkey', lines: [parsed.name, `On pages of ${parsed.site.rp_id}`] }];
     if (offer.kind === 'model') return [{ title: 'Goes to', lines: [parsed.model] }, { title: 'For', lines: parsed.roles }, { title: 'Key', lines: [parsed.key] }];
     if (offer.kind === 'budget') return [{ title: 'Adds', lines: [`$${(parsed.microusd / 1_000_000).toFixed(2)} for ${parsed.period}`] }];
+    if (offer.kind === 'step') return [{ title: 'The call', lines: [parsed.tool, parsed.arguments] }, { title: 'Wants', lines: parsed.undeclared.map((/** @type {any} */ one) => one.value) }];
     return [];
   } catch {
     // The dock says that card and request differ; there is nothing to read out here.

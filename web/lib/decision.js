@@ -13,7 +13,7 @@ import { sign } from './keys.js';
 /** @typedef {{ face: Face, offer: Offer | null, show_first?: Offer, payload: string | null }} Question */
 
 /** Which kind of approval each card may carry; a report or a conflict carries none. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
-const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', unknown_effect: 'plan', rehearsed: 'apply', done: 'undo' };
+const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', unknown_effect: 'plan', rehearsed: 'apply', done: 'undo' };
 
 /**
  * Whether a card's offers are about exactly what the card shows. "Show me first" has an offer of its own, about the same

@@ -11,7 +11,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::{Value, json};
-use silas_agents::tools::{Doing, Done, Gate, Intent, Purpose, Run, Tool, Verdict, chain};
+use silas_agents::tools::{Doing, Done, Gate, Intent, Purpose, Run, Tool, Verdict, Wait, chain};
 use silas_agents::{Asking, Ended, Meter, Minds, Outcome, Prompt, Reply, Settled, Timeouts, Turn, Worth, prompt_size};
 use silas_core::boundary::{Call, Policy, Projected, admit};
 use silas_core::model::{KeySource, ModelGrant, ModelName, Price, Role};
@@ -161,7 +161,7 @@ impl Run for Nothing {
         Verdict::Allowed
     }
 
-    async fn ask(&self, _: &Intent<'_>, _: &str) -> Result<bool, Infallible> {
+    async fn ask(&self, _: &Intent<'_>, _: &Wait) -> Result<bool, Infallible> {
         Ok(false)
     }
 

@@ -118,11 +118,11 @@ impl Minds {
         projected: &Projected,
         tools: &dyn Toolset<R::Error>,
         run: &R,
+        seen: &Mutex<Seen>,
         meter: &M,
     ) -> Result<Ended<AgentResponse>, Break<M::Refusal, R::Error>> {
         let bounds = Bounds { model_calls_max: PLANNER_CALLS_MAX, output_tokens_max: PLANNER_OUTPUT_MAX };
-        let seen = Mutex::new(Seen::default());
-        let dialogue = Dialogue { model: asking.model.as_ref(), price: asking.price, tools, seen: &seen, bounds };
+        let dialogue = Dialogue { model: asking.model.as_ref(), price: asking.price, tools, seen, bounds };
         match dialogue.hold(run, meter, &mut |_| {}).await {
             Err(Break::Failed(error)) if error.is_about_form() => match Minds::plan(asking, projected, meter).await {
                 Ok(Outcome::Usable(response)) => Ok(Ended::Answer(response)),

@@ -13,7 +13,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 mod call;
-pub use call::{Call, Gate, Intent, Returned, Run, Verdict, call};
+pub use call::{Call, Gate, Intent, Returned, Run, Verdict, Wait, call};
 
 /// What came of a call, before anybody has looked at it.
 #[derive(Clone, PartialEq, Eq, Debug)]

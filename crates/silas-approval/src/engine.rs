@@ -45,6 +45,8 @@ pub enum Refusal {
     Terminal,
     #[error("too many results wait for a decision")]
     TooManyWait,
+    #[error("nothing waits for this answer now")]
+    NobodyWaits,
     #[error("the time that the work was given is over")]
     TimeIsUp,
     #[error("the counter of the passkey went back, so there may be a copy of it. Revoke it in the terminal")]

@@ -18,6 +18,7 @@
 //! }
 //! ```
 
+use silas_core::call_order::CallOrder;
 use silas_core::changeset::ChangeOrder;
 use silas_core::evidence::Evidence;
 use silas_core::model::{BudgetGrant, ModelGrant};
@@ -140,6 +141,21 @@ impl Askable for ChangeOrder {
 }
 
 impl Approvable for ChangeOrder {
+    fn runs_for(&self) -> Duration {
+        Duration::from_secs(CHANGE_ORDER_SECS)
+    }
+}
+
+impl Askable for CallOrder {
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+    fn payload(&self) -> Result<String, canonical::Error> {
+        canonical::text(self)
+    }
+}
+
+impl Approvable for CallOrder {
     fn runs_for(&self) -> Duration {
         Duration::from_secs(CHANGE_ORDER_SECS)
     }

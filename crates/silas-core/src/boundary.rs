@@ -109,6 +109,7 @@ pub fn allowlist(role: Role) -> &'static [&'static str] {
             "reason",
             "continuation_of",
             "has_executor",
+            "has_search",
             "results[].tool",
             "results[].text",
         ],

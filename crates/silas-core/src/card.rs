@@ -41,6 +41,8 @@ pub enum CardKind {
     ModelChoice,
     /// May this plan be carried out?
     Plan,
+    /// May this one call, which the plan does not cover, be made?
+    Step,
     /// It was carried out in a private copy; may that be applied?
     Rehearsed,
     /// It was carried out; undo while the window lasts.

@@ -10,6 +10,7 @@
 pub mod books;
 pub mod boundary;
 pub mod bundle;
+pub mod call_order;
 pub mod canonical;
 pub mod card;
 pub mod chain;
@@ -22,6 +23,7 @@ pub mod envelope;
 pub mod event;
 pub mod evidence;
 pub mod execution;
+pub mod exits;
 pub mod export;
 pub mod fail;
 pub mod flags;

@@ -26,7 +26,8 @@ pub enum Kind {
     Root,
     /// A passkey that may decide: a [`crate::passkey::PasskeyGrant`].
     Device,
-    /// One command with everything that it may touch: an [`crate::envelope::Envelope`].
+    /// One command with everything that it may touch: an [`crate::envelope::Envelope`]; or one call of a tool that its plan
+    /// does not cover: a [`crate::call_order::CallOrder`].
     Step,
     /// A model that may be asked, and the consent that what is said goes to it: a [`crate::model::ModelGrant`].
     Model,
@@ -157,14 +158,14 @@ impl Kind {
                 lasts_max: DAY,
             },
             Kind::Step => Terms {
-                hashed: "the envelope of one command",
+                hashed: "the envelope of one command; or a run, and one call of a tool with its final arguments",
                 scope: Scope::SingleStep,
-                asked_by: "`silas sandbox`, on the spot",
-                risk: "low; nothing that it changes is applied",
-                usually: "once, at once",
+                asked_by: "`silas sandbox`, on the spot; or work that wants what its plan does not name",
+                risk: "low for a command, of which nothing is applied; a call is medium",
+                usually: "once, at once; a call within two minutes",
                 uses_max: 1,
-                // Signed on the spot by whoever waits for it.
-                lasts_max: Duration::from_secs(60),
+                // Whoever signs it waits for it, or something waits for them.
+                lasts_max: Duration::from_secs(300),
             },
             Kind::Model => Terms {
                 hashed: "model, address, roles, where its key is, price, version of the privacy policy",

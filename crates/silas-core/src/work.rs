@@ -4,6 +4,7 @@
 //! [`WorkState`], and no byte of that is hashed.
 
 use crate::check::{Check, CheckResult, Command};
+use crate::exits::{Exits, Flow};
 use crate::host::{HOSTS_MAX, HostGrant};
 use crate::mandate::Mandate;
 use crate::roots::{Access, Place, contains};
@@ -179,6 +180,12 @@ pub struct Definition {
     /// Tools outside `/usr` that were found when the card was made; to read only.
     #[serde(default)]
     pub toolchains: Vec<Toolchain>,
+    /// Which text may go where, once a mind has read it.
+    #[serde(default)]
+    pub flows: Vec<Flow>,
+    /// Which values may steer what leaves the copy.
+    #[serde(default)]
+    pub exits: Exits,
     pub on_failure: String,
     pub on_stuck: String,
     pub failure_context: Option<String>,
@@ -282,6 +289,7 @@ impl WorkItem {
             let key = format!("sandbox.toolchains[{n}].path");
             rule(toolchain.path.starts_with('/') && no_dots(&toolchain.path), &key, "an absolute path without `..`")?;
         }
+        d.exits.check(&d.flows)?;
         rule(
             (d.steps.is_empty() && d.executor.is_none()) || d.directories.iter().any(|d| d.access == Access::Write),
             "sandbox.directories",
@@ -350,11 +358,14 @@ impl WorkItem {
             "tasks": [],
             "depends_on": [],
             "sandbox": sandbox,
-            "flows": [],
+            "flows": d.flows,
         });
         // Younger than the first plans too.
         if let Some(mandate) = &d.executor {
             plan["executor"] = json!(mandate);
+        }
+        if !d.exits.is_empty() {
+            plan["exits"] = json!(d.exits);
         }
         plan
     }
@@ -376,6 +387,7 @@ impl WorkItem {
             "commits": sandbox("commits").unwrap_or(Value::Bool(false)),
             "restores": sandbox("restores").unwrap_or(Value::Null),
             "toolchains": sandbox("toolchains").unwrap_or(Value::Null),
+            "flows": field("flows"), "exits": value.get("exits").cloned().unwrap_or_else(|| json!({})),
             "on_failure": field("on_failure"), "on_stuck": field("on_stuck"),
             "failure_context": field("failure_context"),
         });
@@ -392,7 +404,7 @@ impl WorkItem {
     }
 }
 
-fn rule(holds: bool, key: &str, expected: &str) -> Result<(), RuleBroken> {
+pub(crate) fn rule(holds: bool, key: &str, expected: &str) -> Result<(), RuleBroken> {
     if holds { Ok(()) } else { Err(RuleBroken { key: key.to_owned(), expected: expected.to_owned() }) }
 }
 

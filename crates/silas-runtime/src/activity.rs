@@ -381,7 +381,7 @@ fn decided(kind: Kind, verdict: Verdict) -> String {
         Kind::Undo => "an undo",
         Kind::Root => "a directory",
         Kind::Device => "a passkey",
-        Kind::Step => "a command",
+        Kind::Step => "one call",
         Kind::Model => "a model",
         Kind::Budget => "more money for models",
     };

@@ -74,7 +74,7 @@ fn void_offers(tx: &mut Tx<'_>, epoch: u64) -> Result<(), silas_store::Error> {
                 }
             }
             // What waits does so under decisions of that time; the start throws it away.
-            CardKind::Rehearsed | CardKind::Done | CardKind::Report | CardKind::Conflict => {
+            CardKind::Step | CardKind::Rehearsed | CardKind::Done | CardKind::Report | CardKind::Conflict => {
                 card.state = CardState::Closed
             }
         }

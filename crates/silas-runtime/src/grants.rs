@@ -245,6 +245,7 @@ impl Stream {
                 self.store.read(move |tx| Ok(!engine.readmit(tx, &id)?.is_err_and(|r| is_refused(&r)))).await?;
             if !still_counts && let Some(running) = self.running().get_mut(&execution) {
                 running.stop(Stop::Owner);
+                self.waiting.leave(&execution);
             }
         }
         Ok(())

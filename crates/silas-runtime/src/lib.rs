@@ -9,12 +9,14 @@
 //! any decision of a model's. What is sent to one passes [`spending`] and the checks of [`models`] first.
 
 mod activity;
+mod calls;
 mod consumer;
 mod epoch;
 mod forget;
 mod gauges;
 mod grants;
 mod inputs;
+mod leaving;
 mod letters;
 mod listeners;
 mod measures;

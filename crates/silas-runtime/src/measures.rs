@@ -71,7 +71,8 @@ fn seen(entries: &[Entry], from: Timestamp) -> Seen {
                 let since = offered.get(card).copied().max(last);
                 last = Some(at);
                 // What is signed as it is typed was never a question.
-                if let (true, Some(since), true) = (counts, since, *kind != Kind::Step) {
+                let was_asked = *kind != Kind::Step || offered.contains_key(card);
+                if let (true, Some(since), true) = (counts, since, was_asked) {
                     seen.answers.push(Answer { kind: *kind, verdict: *verdict, took: at.since(since), at });
                 }
             }

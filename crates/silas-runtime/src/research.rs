@@ -4,21 +4,24 @@
 //! Everything here reads. Files are read by the launcher, within the directories that the owner allowed; tools with effects
 //! do not exist in these runs. No approval is needed, and none is used up.
 
+use crate::leaving::judged;
 use crate::models::Assigned;
-use crate::search::{WebSearch, may_leave};
+use crate::search::WebSearch;
 use crate::spending::{self, Purse};
 use crate::turn::date;
 use crate::work::{list_files, read_file};
 use crate::{Stream, Trouble};
 use serde_json::{Value, json};
-use silas_agents::tools::{Doing, Done, Gate, Intent, Purpose, Run, Tool, Verdict, chain};
+use silas_agents::tools::{Doing, Done, Gate, Intent, Purpose, Run, Tool, Verdict, Wait, chain};
 use silas_agents::{Asking, Ended, Minds, Prompt, Reply, Script, Turn as Said, check_plan};
 use silas_core::boundary::{self, Policy};
 use silas_core::event::AuditEvent;
 use silas_core::evidence::Allowance;
+use silas_core::exits::{Declared, Exits};
+use silas_core::message::Message;
 use silas_core::model::{ModelGrant, Role};
 use silas_core::roots::{RootGrant, contains};
-use silas_core::seen::Seen;
+use silas_core::seen::{Seen, Sight};
 use silas_core::taint::Source;
 use silas_core::tool::{Spec, object};
 use silas_core::work::Budget;
@@ -51,6 +54,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) assigned: &'a Assigned,
     pub(crate) payload: Value,
     roots: &'a Roots,
+    /// The owner's words, and nothing else: research has no plan that could name more.
+    exits: &'a Exits,
     counted: Mutex<Counted>,
 }
 
@@ -90,11 +95,20 @@ impl Run for Reading<'_> {
     }
 
     fn authorise(&self, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict {
-        may_leave(spec, arguments, seen)
+        let declared = Declared { exits: self.exits, flows: &[] };
+        match judged(declared, spec, arguments, seen) {
+            // A turn does not stand still for a card.
+            Verdict::Asks(_) => Verdict::Denied(
+                "after reading what others wrote, only what the owner typed can be searched for; ask all your questions at once, \
+                 before you read"
+                    .to_owned(),
+            ),
+            verdict => verdict,
+        }
     }
 
-    async fn ask(&self, intent: &Intent<'_>, question: &str) -> Result<bool, Trouble> {
-        tracing::debug!(tool = %intent.spec.name, question, "research asks nobody");
+    async fn ask(&self, intent: &Intent<'_>, wait: &Wait) -> Result<bool, Trouble> {
+        tracing::debug!(tool = %intent.spec.name, question = wait.question, "research asks nobody");
         Ok(false)
     }
 
@@ -249,13 +263,17 @@ pub(crate) struct Desk<'a> {
     purse: Purse<'a>,
     /// Answers to questions that were asked before; the same one is not looked into twice.
     found: Mutex<BTreeMap<String, Tainted<String>>>,
+    exits: Exits,
+    /// What the planner has read. Whoever looks for it begins with that: its question may be made of it.
+    pub(crate) seen: Mutex<Seen>,
 }
 
 impl<'a> Desk<'a> {
     /// `None` if nobody is set up to look.
     pub(crate) async fn open(
         stream: &'a Arc<Stream>,
-        message: &MessageId,
+        message: &Message,
+        said: Sight,
         grants: &[ModelGrant],
     ) -> Result<Option<Desk<'a>>, Trouble> {
         let Some(executor) = stream.assigned(grants, Role::Executor) else { return Ok(None) };
@@ -267,8 +285,11 @@ impl<'a> Desk<'a> {
         let asking = stream.asking(&executor).map_err(|error| spending::failed(&error))?;
         let budget = Budget { max_tokens: stream.options.models.turn_tokens_max, ..Budget::default() };
         let purse = Purse::of_work(stream, &executor.model, &budget, (0, 0));
-        let message = message.clone();
-        Ok(Some(Desk { stream, message, executor, asking, roots, purse, found: Mutex::default() }))
+        let exits = Exits::of_words(&message.text);
+        let mut seen = Seen::default();
+        seen.add(said, "");
+        let (message, seen, found) = (message.id.clone(), Mutex::new(seen), Mutex::default());
+        Ok(Some(Desk { stream, message, executor, asking, roots, purse, found, exits, seen }))
     }
 
     pub(crate) fn tools(&self) -> Vec<Box<dyn Tool<Trouble> + '_>> {
@@ -287,6 +308,7 @@ impl<'a> Desk<'a> {
             assigned,
             payload,
             roots: &self.roots,
+            exits: &self.exits,
             counted: Mutex::default(),
         }
     }
@@ -304,7 +326,7 @@ impl<'a> Desk<'a> {
             "guidance": null,
         });
         let run = Reading { role: Role::Executor, ..self.planning(&self.executor, payload) };
-        let seen = Mutex::new(Seen::default());
+        let seen = Mutex::new(self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let tools = eyes(self.stream, &self.roots);
         let names = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let tools = chain(tools, Purpose::Research, names);

@@ -8,6 +8,7 @@ use crate::work::{Beginning, WorkRecord};
 use crate::{Stream, Trouble};
 use silas_approval::house_rules::HouseRule;
 use silas_approval::{Admitted, Apply, Approved, Askable, Recorded, Refusal, Rehearsal};
+use silas_core::call_order::CallOrder;
 use silas_core::card::{Card, CardKind, CardState, Face, Press};
 use silas_core::changeset::ChangeOrder;
 use silas_core::event::AuditEvent;
@@ -64,6 +65,8 @@ enum Granted {
     /// What waited is thrown away.
     Discarded(Discarded),
     Undo(Box<Approved<ChangeOrder>>, Lease),
+    /// A call that waits may be made.
+    Call(Box<Approved<CallOrder>>),
 }
 
 impl Question {
@@ -132,6 +135,7 @@ fn holds_up_wishes(kind: CardKind) -> bool {
         | CardKind::ModelChoice
         | CardKind::HouseRules
         | CardKind::Plan
+        | CardKind::Step
         | CardKind::Rehearsed
         | CardKind::Done
         | CardKind::Report
@@ -257,9 +261,22 @@ impl Stream {
 
     /// An approval of what cannot begin now is not taken: the card stays as it is, and the approval is not used up.
     fn cannot_begin(&self, card: &Card, token: &Token) -> Option<Refusal> {
-        let is_plan = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Plan);
-        if !is_plan || token.body.verdict != Verdict::Approved {
+        if token.body.verdict != Verdict::Approved {
             return None;
+        }
+        match card.offer.as_ref()?.kind {
+            Kind::Plan => {}
+            Kind::Step => return (!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits),
+            Kind::HouseRules
+            | Kind::Rehearsal
+            | Kind::Apply
+            | Kind::Undo
+            | Kind::Root
+            | Kind::Device
+            | Kind::Model
+            | Kind::Budget => {
+                return None;
+            }
         }
         // One that cannot be read is refused where it is read.
         let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;
@@ -363,8 +380,11 @@ impl Stream {
                 // Nothing is spent: the decision itself, on record by now, is what counts.
                 Ok(Ok(Granted::HouseRules))
             }
-            // A command is signed and used on the spot; no card asks for one.
-            Kind::Step => Ok(Err(Refusal::NothingAsked)),
+            // A command of the terminal is signed and used on the spot; a card asks about a call only.
+            Kind::Step => {
+                let Ok(order) = canonical::read::<CallOrder>(payload) else { return Ok(Err(unreadable())) };
+                Ok(self.engine.authorize(tx, token, order)?.map(|approved| Granted::Call(Box::new(approved))))
+            }
         }
     }
 
@@ -373,6 +393,10 @@ impl Stream {
             Granted::Declined => {
                 if card.face.kind == CardKind::Plan {
                     self.tell("Declined. Nothing ran.").await?;
+                }
+                if card.face.kind == CardKind::Step {
+                    self.waiting.answer(&card.id, None);
+                    return Ok("Declined. The call is not made, and the work goes on without it.".to_owned());
                 }
                 if card.face.kind == CardKind::UnknownEffect {
                     self.tell("Noted: it happened. It is not done again.").await?;
@@ -411,6 +435,10 @@ impl Stream {
             }
             Granted::Discarded(discarded) => self.discard(discarded).await,
             Granted::Undo(approved, lease) => self.undo(*approved, self.holds.take(lease)).await,
+            Granted::Call(approved) => {
+                self.waiting.answer(&card.id, Some(approved));
+                Ok("Approved. The call is made once, as shown.".to_owned())
+            }
         }
     }
 
@@ -465,6 +493,7 @@ impl Stream {
                 | CardKind::Model
                 | CardKind::Budget
                 | CardKind::Plan
+                | CardKind::Step
                 | CardKind::Rehearsed
                 | CardKind::HouseRules
                 | CardKind::Pairing => card.state == CardState::Parked,
@@ -505,13 +534,14 @@ impl Stream {
     /// Nobody answered in time: a question is parked, an offer to undo is over. Looked at again in the transaction, so
     /// that an answer in the last moment stands.
     async fn put_by(self: &Arc<Self>, id: CardId, now: Timestamp) -> Result<(), Trouble> {
+        let late = id.clone();
         let stream = self.clone();
         let putting_by = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else {
                 return Ok(Commit(None));
             };
             let mut dropped = None;
-            if card.face.kind == CardKind::Done {
+            if matches!(card.face.kind, CardKind::Done | CardKind::Step) {
                 card.state = CardState::Closed;
             } else if card.face.kind == CardKind::Rehearsed {
                 card.state = CardState::Closed;
@@ -527,6 +557,8 @@ impl Stream {
         if let Some(view) = putting_by.await? {
             self.throw_away(view).await;
         }
+        // Silence is no yes; whoever waited goes on without.
+        self.waiting.answer(&late, None);
         self.publish_cards().await;
         Ok(())
     }
@@ -558,6 +590,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Trouble {
     let todo = match refusal {
         Refusal::Evidence(silas_core::evidence::Refusal::Expired) => "Ask again from the card.",
         Refusal::Answered => "Reload to see what is open now.",
+        Refusal::NobodyWaits => "Wait a moment; if the work has ended, the card goes away.",
         Refusal::Evidence(silas_core::evidence::Refusal::NoPasskey) => "Approve it in the page, with the passkey.",
         Refusal::SecretMissing(_) => "A card in Review asks for it; then approve again.",
         Refusal::VaultLocked(_) => "Run `silas unlock` in the terminal, then approve.",

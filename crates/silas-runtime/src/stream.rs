@@ -1,6 +1,7 @@
 //! The stream: Silas's one permanent conversation with its owner, and what it holds while it runs.
 
 use crate::activity::{self, Beside};
+use crate::calls::Waiting;
 use crate::consumer::Holds;
 use crate::gauges::Counted;
 use crate::grants;
@@ -114,6 +115,8 @@ pub struct Stream {
     thinking: Mutex<JoinSet<()>>,
     /// When models were asked in the last minute; bounded by the limit for it.
     calls: Mutex<VecDeque<Timestamp>>,
+    /// Runs whose next call waits for the owner.
+    pub(crate) waiting: Waiting,
     /// Moves when the owner interrupts whatever a model is saying.
     interrupt: watch::Sender<u64>,
     /// The last entry that a checkpoint names.
@@ -174,6 +177,7 @@ impl Stream {
             running: Mutex::new(BTreeMap::new()),
             thinking: Mutex::new(JoinSet::new()),
             calls: Mutex::new(VecDeque::new()),
+            waiting: Waiting::default(),
             interrupt: watch::Sender::new(0),
             checkpointed: AtomicU64::new(0),
             verified: Mutex::new(None),
@@ -315,6 +319,10 @@ impl Stream {
         }
     }
 
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
     /// Asks a model in a task of its own, where no channel waits for it.
     pub(crate) fn think(&self, answering: impl Future<Output = ()> + Send + 'static) {
         let mut thinking = lock(&self.thinking);
@@ -352,8 +360,9 @@ impl Stream {
     }
 
     pub(crate) fn stop_work(&self, why: Stop) {
-        for running in self.running().values_mut() {
+        for (execution, running) in self.running().iter_mut() {
             running.stop(why);
+            self.waiting.leave(execution);
         }
     }
 
@@ -409,6 +418,7 @@ fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
         | CardKind::SecureInput
         | CardKind::ModelChoice
         | CardKind::Plan
+        | CardKind::Step
         | CardKind::Rehearsed
         | CardKind::HouseRules
         | CardKind::Pairing => 0,

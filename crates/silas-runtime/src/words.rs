@@ -3,10 +3,12 @@
 //! Verbs first, numbers exact, no jargon. A door shows these texts and adds none.
 
 use silas_approval::house_rules::HouseRules;
+use silas_core::call_order::CallOrder;
 use silas_core::canonical;
 use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
+use silas_core::exits::Undeclared;
 use silas_core::input::{Input, ModelChoice, SecureInput};
 use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
 use silas_core::passkey::PasskeyGrant;
@@ -19,11 +21,13 @@ use silas_gates::scrub;
 mod checks;
 mod claim;
 mod executor;
+pub(crate) mod exits;
 mod inputs;
 mod models;
 mod outside;
 mod passkey;
 mod rehearsed;
+mod step;
 mod unknown;
 pub(crate) use claim::{caveats, claim};
 pub(crate) use inputs::{for_model, for_plan, leaving};
@@ -76,6 +80,7 @@ impl Words {
             }
             CardKind::HouseRules => canonical::read::<HouseRules>(payload)
                 .is_ok_and(|rules| rules == HouseRules::current() && rules.card_face() == card.face),
+            CardKind::Step => canonical::read::<CallOrder>(payload).is_ok_and(|order| step::step(&order) == card.face),
             CardKind::SecureInput => card
                 .input
                 .as_ref()
@@ -96,6 +101,11 @@ impl Words {
     /// May this model be asked, and may what you say go there?
     pub fn model(&self, grant: &ModelGrant) -> Face {
         models::model(grant)
+    }
+
+    /// May this one call be made?
+    pub fn step(&self, order: &CallOrder) -> Face {
+        step::step(order)
     }
 
     /// The same as a step of setting it up: a test question follows.
@@ -227,6 +237,7 @@ impl Words {
             face.details.push(Detail { title: "How files are put in place".to_owned(), lines });
         }
         outside::add_to(&mut face, d);
+        exits::add_to(&mut face, d);
         let check = d.verify.first().map_or_else(String::new, |c| scrub::visible_line(&c.run.words(), 200));
         let n_open = d.verify.iter().filter(|check| !check.protected).count();
         let when_done = match (d.verify.len(), n_open) {
@@ -325,6 +336,8 @@ pub struct ResultFacts<'a> {
     pub is_in_two_steps: bool,
     /// What the owner changed elsewhere while the work ran; the checks ran again with it.
     pub moved_on: &'a [String],
+    /// What would leave the copy and was not declared.
+    pub undeclared: &'a [Undeclared],
     pub took_ms: u64,
 }
 

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 mod applying;
+mod asking;
 mod consulting;
 mod ending;
 mod executing;

@@ -81,6 +81,8 @@ impl Script {
     }
 }
 
+type Mind = Arc<dyn Fn(&Asked) -> Act + Send + Sync>;
+
 pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -90,6 +92,8 @@ pub struct Server {
 pub(crate) struct Shared {
     pub(crate) script: Script,
     acts: Mutex<VecDeque<Act>>,
+    /// Asked instead of the script, where there is one.
+    mind: Mutex<Option<Mind>>,
     asked: Mutex<Vec<Asked>>,
     was_asked: Condvar,
     /// Requests that no provider would take, in words.
@@ -109,6 +113,7 @@ impl Server {
         let shared = Arc::new(Shared {
             script,
             acts,
+            mind: Mutex::default(),
             asked: Mutex::default(),
             was_asked: Condvar::new(),
             faults: Mutex::default(),
@@ -163,6 +168,11 @@ impl Server {
         self.shared.gate_opened.notify_all();
     }
 
+    /// From here on each answer is made from its question.
+    pub fn now_thinks(&self, mind: impl Fn(&Asked) -> Act + Send + Sync + 'static) {
+        *lock(&self.shared.mind) = Some(Arc::new(mind));
+    }
+
     /// From here on these are the answers.
     pub fn now_says(&self, acts: impl IntoIterator<Item = Act>) {
         *lock(&self.shared.acts) = acts.into_iter().collect();
@@ -188,6 +198,8 @@ impl Shared {
         let key = self.script.key.as_deref();
         let is_known = key.is_none_or(|key| dialect::key(self.script.dialect, &asked) == Some(key));
         let form = dialect::form(self.script.dialect, &asked.body);
+        let mind = lock(&self.mind).clone();
+        let thought = mind.map(|mind| mind(&asked));
         lock(&self.asked).push(asked);
         self.was_asked.notify_all();
         if let Some(fault) = fault {
@@ -199,6 +211,9 @@ impl Shared {
         }
         if !self.script.forms.contains(&form) {
             return Act::Status(400, Vec::new(), error("this form of answer is not supported"));
+        }
+        if let Some(thought) = thought {
+            return thought;
         }
         let mut acts = lock(&self.acts);
         let next = if acts.len() > 1 { acts.pop_front() } else { acts.front().cloned() };

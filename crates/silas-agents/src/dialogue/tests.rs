@@ -5,7 +5,7 @@ use crate::Check;
 use crate::scripted::{Line, ScriptedModel};
 use crate::structured::tests::Purse;
 use crate::tools::tests::{Witness, echo};
-use crate::tools::{Done, Gate, Intent, Purpose, Verdict, chain};
+use crate::tools::{Done, Gate, Intent, Purpose, Verdict, Wait, chain};
 use serde_json::Value;
 use silas_core::CallId;
 use silas_core::tool::{Effect, Spec};
@@ -30,8 +30,8 @@ impl Run for Stage {
     fn authorise(&self, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict {
         self.witness.authorise(spec, arguments, seen)
     }
-    async fn ask(&self, intent: &Intent<'_>, question: &str) -> Result<bool, &'static str> {
-        self.witness.ask(intent, question).await
+    async fn ask(&self, intent: &Intent<'_>, wait: &Wait) -> Result<bool, &'static str> {
+        self.witness.ask(intent, wait).await
     }
     async fn intend(&self, intent: &Intent<'_>) -> Result<CallId, &'static str> {
         if intent.arguments["text"] == "stop" {

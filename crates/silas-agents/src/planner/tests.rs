@@ -60,7 +60,7 @@ fn the_planner_is_told_where_it_may_work() {
     let payload = |directories: &[&str]| {
         json!({
             "date": "2026-11-15", "directories": directories, "history": [], "wish": "mend it", "reason": "files",
-            "continuation_of": null, "has_executor": true,
+            "continuation_of": null, "has_executor": true, "has_search": true,
         })
     };
     let prompt = Prompt::render(&projected(Role::Planner, payload(&["/home/me/p"]))).unwrap();

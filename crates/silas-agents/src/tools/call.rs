@@ -6,6 +6,7 @@ use super::{Done, Toolset};
 use crate::model::ToolCall;
 use serde_json::Value;
 use silas_core::CallId;
+use silas_core::exits::Undeclared;
 use silas_core::seen::{Seen, Sight};
 use silas_core::tool::{Spec, misfit};
 use std::future::Future;
@@ -23,8 +24,16 @@ pub enum Gate {
 pub enum Verdict {
     Allowed,
     Denied(String),
-    /// The owner is asked first, with this question.
-    Asks(String),
+    /// The owner is asked first.
+    Asks(Wait),
+}
+
+/// Why a call waits for the owner.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wait {
+    pub question: String,
+    /// What would leave the run and was not declared; empty for a tool that always asks.
+    pub undeclared: Vec<Undeclared>,
 }
 
 /// A call that is about to be made.
@@ -59,7 +68,7 @@ pub trait Run: Sync {
     fn authorise(&self, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict;
 
     /// Makes the question to the owner and gives the answer; the run waits.
-    fn ask(&self, intent: &Intent<'_>, question: &str) -> impl Future<Output = Result<bool, Self::Error>> + Send;
+    fn ask(&self, intent: &Intent<'_>, wait: &Wait) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
     /// Writes down what is about to be done. Nothing is done before this returns.
     fn intend(&self, intent: &Intent<'_>) -> impl Future<Output = Result<CallId, Self::Error>> + Send;
@@ -123,14 +132,14 @@ pub async fn call<R: Run>(
     let so_far = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let intent = Intent { spec, arguments: &arguments };
     let verdict = match tools.waits(spec) {
-        Some(question) => Verdict::Asks(question),
+        Some(question) => Verdict::Asks(Wait { question, undeclared: Vec::new() }),
         None => run.authorise(spec, &arguments, &so_far),
     };
     match verdict {
         Verdict::Allowed => {}
         Verdict::Denied(why) => return refused("E_TOOL_DENIED", format!("Not called: {why}.")).await,
-        Verdict::Asks(question) => {
-            if !run.ask(&intent, &question).await? {
+        Verdict::Asks(wait) => {
+            if !run.ask(&intent, &wait).await? {
                 return refused("E_TOOL_DECLINED", "Not called: the owner did not agree.".to_owned()).await;
             }
         }
@@ -140,7 +149,7 @@ pub async fn call<R: Run>(
     let id = run.intend(&intent).await?;
     let done = tool.execute(&arguments).await?;
     let sight = Sight { taint: done.for_model.taint(), is_private: done.is_private, source: done.source.clone() };
-    seen.lock().unwrap_or_else(PoisonError::into_inner).add(sight);
+    seen.lock().unwrap_or_else(PoisonError::into_inner).add(sight, done.for_model.peek());
     let text = run.clean(spec, &done);
     run.record(&id, spec, &done).await?;
     Ok(Returned::Done { text, is_success: done.is_success })

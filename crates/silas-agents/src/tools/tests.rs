@@ -65,8 +65,8 @@ impl Run for Witness {
         self.verdict.clone().unwrap_or(Verdict::Allowed)
     }
 
-    async fn ask(&self, _: &Intent<'_>, question: &str) -> Result<bool, &'static str> {
-        self.note(format!("ask:{}", question.len()));
+    async fn ask(&self, _: &Intent<'_>, wait: &Wait) -> Result<bool, &'static str> {
+        self.note(format!("ask:{}", wait.question.len()));
         Ok(self.owner_says)
     }
 
@@ -167,7 +167,7 @@ async fn a_call_that_needs_the_owner_is_made_only_after_a_yes() {
         let witness = Witness { owner_says, ..Witness::default() };
         calling(&witness, "asked", r#"{"text":"a"}"#, &Mutex::default()).await;
         assert!(witness.steps().contains("ask:") && witness.steps().ends_with(steps), "{}", witness.steps());
-        let verdict = Some(Verdict::Asks("May it?".to_owned()));
+        let verdict = Some(Verdict::Asks(Wait { question: "May it?".to_owned(), undeclared: Vec::new() }));
         let witness = Witness { owner_says, verdict, ..Witness::default() };
         calling(&witness, "look", r#"{"text":"a"}"#, &Mutex::default()).await;
         assert!(witness.steps().ends_with(steps), "{}", witness.steps());

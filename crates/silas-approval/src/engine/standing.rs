@@ -202,7 +202,7 @@ impl Engine {
                 Kind::Plan | Kind::HouseRules | Kind::Rehearsal | Kind::Apply | Kind::Undo | Kind::Budget => {
                     (When::At(now), false)
                 }
-                // Signed and used on the spot, without a server; never kept here.
+                // Signed and used on the spot; what is left of one allows nothing.
                 Kind::Step => continue,
                 // What it allowed is a device, and listed as one.
                 Kind::Device => continue,

@@ -252,6 +252,8 @@ pub(crate) fn plan(run: &str) -> WorkItem {
         directories: vec![Directory::pinned(project(), Access::Write)],
         hosts: Vec::new(),
         toolchains: Vec::new(),
+        flows: Vec::new(),
+        exits: Default::default(),
         secrets: Vec::new(),
         callback_port: None,
         commits: false,

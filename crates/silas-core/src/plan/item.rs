@@ -5,6 +5,7 @@ use super::fields::{Fields, kind, text_of};
 use super::yaml::{Node, Value};
 use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
+use crate::exits::{ENTRIES_MAX, Exits, Flow, Glob};
 use crate::host::{HOSTS_MAX, HostGrant};
 use crate::mandate::{Mandate, TOOLS};
 use crate::model::ModelName;
@@ -33,6 +34,7 @@ const KEYS: &[&str] = &[
     "verify",
     "sandbox",
     "flows",
+    "exits",
     "on_failure",
     "on_stuck",
     "failure_context",
@@ -48,17 +50,8 @@ const KEYS: &[&str] = &[
 ];
 
 /// Keys of the model whose features this version does not have.
-const NOT_YET: &[&str] = &[
-    "flows",
-    "gates",
-    "skills",
-    "access_levels",
-    "escalation",
-    "schedule",
-    "tasks",
-    "depends_on",
-    "input_artifacts_from",
-];
+const NOT_YET: &[&str] =
+    &["gates", "skills", "access_levels", "escalation", "schedule", "tasks", "depends_on", "input_artifacts_from"];
 
 const MODES: &[InteractionMode] =
     &[InteractionMode::DefaultAndOffer, InteractionMode::ActAndReport, InteractionMode::ConfirmOnlyWhenRequired];
@@ -115,6 +108,8 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
         interaction_mode: top
             .choice("interaction_mode", MODES, mode_name)?
             .unwrap_or(InteractionMode::ConfirmOnlyWhenRequired),
+        flows: texts(&top, "flows", ENTRIES_MAX, Flow::parse)?,
+        exits: exits(&top)?,
         steps: each(&top, "steps", STEPS_MAX, step)?,
         executor: top.get("executor").map(mandate).transpose()?,
         verify: each(&top, "verify", CHECKS_MAX, check)?,
@@ -269,6 +264,16 @@ fn short_regex_error(error: PlanError) -> PlanError {
 
 const SANDBOX_KEYS: &[&str] =
     &["directories", "hosts", "secrets", "callback_port", "commits", "restores", "toolchains"];
+
+fn exits(top: &Fields<'_>) -> Result<Exits, PlanError> {
+    let Some(node) = top.get("exits") else { return Ok(Exits::default()) };
+    let fields = Fields::of(node, "exits", &["paths", "queries", "typed"])?;
+    Ok(Exits {
+        paths: texts(&fields, "paths", ENTRIES_MAX, Glob::parse)?,
+        queries: texts(&fields, "queries", ENTRIES_MAX, Glob::parse)?,
+        typed: fields.text("typed")?,
+    })
+}
 
 /// A list of texts, each with a form of its own.
 fn texts<T, E: ToString>(

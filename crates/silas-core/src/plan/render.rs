@@ -89,6 +89,18 @@ pub fn render(item: &WorkItem) -> String {
         line(&mut out, 3, "device", &quoted(&toolchain.device));
         line(&mut out, 3, "inode", &quoted(&toolchain.inode));
     }
+    if !d.flows.is_empty() {
+        line(&mut out, 0, "flows", &list(d.flows.iter().map(ToString::to_string)));
+    }
+    if !d.exits.is_empty() {
+        out.push_str("exits:\n");
+    }
+    for (key, set) in [("paths", &d.exits.paths), ("queries", &d.exits.queries)] {
+        if !set.is_empty() {
+            line(&mut out, 1, key, &list(set.iter().map(ToString::to_string)));
+        }
+    }
+    optional(&mut out, 1, "typed", d.exits.typed.as_deref());
     line(&mut out, 0, "on_failure", &quoted(&d.on_failure));
     line(&mut out, 0, "on_stuck", &quoted(&d.on_stuck));
     optional(&mut out, 0, "failure_context", d.failure_context.as_deref());

@@ -4,6 +4,7 @@ pub(crate) mod any;
 
 use super::*;
 use crate::check::{CheckResult, Expectation};
+use crate::exits::{Exits, Flow, Glob};
 use crate::model::ModelName;
 use crate::toolchain::Family;
 use proptest::prelude::*;
@@ -45,6 +46,8 @@ pub(crate) fn full() -> Definition {
         executor: None,
         restores: None,
         toolchains: Vec::new(),
+        flows: Vec::new(),
+        exits: Exits::default(),
         on_failure: "report".to_owned(),
         on_stuck: "consult_planner".to_owned(),
         failure_context: Some("see $failed_checks".to_owned()),
@@ -89,6 +92,7 @@ fn mutations() -> Vec<(&'static str, Value)> {
         ("/callback_port", json!(8766)),
         ("/commits", json!(true)),
         ("/restores", json!("exec-9")),
+        ("/exits/typed", json!("change notes.md")),
         ("/on_failure", json!("retry")),
         ("/on_stuck", json!("report")),
         ("/failure_context", json!("see")),
@@ -150,6 +154,10 @@ fn lists_are_hashed_with_their_order_and_options_with_their_absence() {
         hash(|d| d.directories.clear()),
         hash(|d| d.toolchains.push(tool("/home/me/.cargo/bin"))),
         hash(|d| d.toolchains.push(tool("/home/me/.cargo/registry"))),
+        hash(|d| d.flows.push(Flow::parse("web → notes.md").unwrap())),
+        hash(|d| d.flows.push(Flow::parse("files → notes.md").unwrap())),
+        hash(|d| d.exits.paths.push(Glob::parse("notes.md").unwrap())),
+        hash(|d| d.exits.queries.push(Glob::parse("notes.md").unwrap())),
         hash(|d| d.steps[0].run = Command::python("make fmt")),
         hash(|d| d.parent = None),
         hash(|d| d.domain = None),

@@ -15,12 +15,14 @@ use silas_agents::tools::{Purpose, chain};
 use silas_agents::{AgentResponse, Asking, Break, Ended, Minds, Outcome, RouteDecision, Stop, Why};
 use silas_core::boundary::Projected;
 use silas_core::card::Risk;
+use silas_core::exits::Exits;
 use silas_core::interaction::{Signals, resolve_mode};
 use silas_core::mandate::Mandate;
 use silas_core::model::{ModelGrant, ModelName, Role};
 use silas_core::plan;
+use silas_core::seen::Sight;
 use silas_core::work::{Budget, Definition, WorkItem};
-use silas_core::{Tainted, WorkItemId};
+use silas_core::{Taint, Tainted, WorkItemId};
 use silas_gates::scrub;
 use silas_store::work_items;
 use std::sync::Arc;
@@ -53,13 +55,17 @@ impl Stream {
             "reason": decision.reason,
             "continuation_of": earlier.as_ref().map(WorkItemId::as_str),
             "has_executor": self.assigned(grants, Role::Executor).is_some(),
+            "has_search": self.search.is_some(),
         });
         let (projected, asking) = match self.admit(turn, Role::Planner, &assigned, grants, payload).await? {
             Ok(admitted) => admitted,
             Err(route) => return Ok(route),
         };
         let purse = purse.passed_on(Role::Planner, &assigned.model);
-        let asked = Asked { turn, assigned: &assigned, asking, projected };
+        // What was quoted in the conversation may be the owner's as well as anybody's.
+        let is_private = conversation.taint == Taint::External;
+        let said = Sight { taint: conversation.taint, is_private, source: "the conversation so far".to_owned() };
+        let asked = Asked { turn, said, assigned: &assigned, asking, projected };
         let response = match self.planners_answer(&asked, grants, &purse).await? {
             Ok(response) => response,
             Err(route) => return Ok(route),
@@ -83,14 +89,14 @@ impl Stream {
         grants: &[ModelGrant],
         purse: &Purse<'_>,
     ) -> Result<Result<AgentResponse, Route>, Trouble> {
-        let Asked { turn, assigned, asking, projected } = asked;
+        let Asked { turn, said, assigned, asking, projected } = asked;
         let useless = |why: &str| {
             Route::say(format!(
                 "The planner answered twice in a form that cannot be used ({}). Nothing was planned.",
                 scrub::visible_line(why, 160)
             ))
         };
-        let Some(desk) = Desk::open(self, &turn.message.id, grants).await? else {
+        let Some(desk) = Desk::open(self, &turn.message, said.clone(), grants).await? else {
             return Ok(match Minds::plan(asking, projected, purse).await {
                 Ok(Outcome::Usable(response)) => Ok(response),
                 Ok(Outcome::Unusable { why }) => Err(useless(&why)),
@@ -101,7 +107,7 @@ impl Stream {
         let tools = desk.tools();
         let names = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let tools = chain(tools, Purpose::Research, names);
-        Ok(match Minds::plan_with(asking, projected, &tools, &run, purse).await {
+        Ok(match Minds::plan_with(asking, projected, &tools, &run, &desk.seen, purse).await {
             Ok(Ended::Answer(response)) => Ok(response),
             Ok(Ended::GaveUp(Why::Form(why) | Why::Mistakes(why))) => Err(useless(&why)),
             Ok(Ended::GaveUp(Why::Calls(n))) => Err(Route::say(format!(
@@ -151,6 +157,8 @@ impl Stream {
             directories,
             toolchains,
             restores: None,
+            // What stands in the owner's own words needs no declaring; a plan that a model wrote cannot claim any.
+            exits: Exits { typed: Exits::of_words(&turn.message.text).typed, ..d.exits.clone() },
             ..d.clone()
         };
         let risk = silas_core::risk::of_plan(&definition);
@@ -205,6 +213,8 @@ impl Stream {
 /// A question to the planner.
 struct Asked<'a> {
     turn: &'a Turn,
+    /// What it is told at the beginning.
+    said: Sight,
     assigned: &'a Assigned,
     asking: Asking,
     projected: Projected,

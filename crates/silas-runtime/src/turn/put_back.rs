@@ -8,6 +8,7 @@ use crate::{Stream, Trouble};
 use silas_core::WorkItemId;
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::execution::ExecutionState;
+use silas_core::exits::Exits;
 use silas_core::message::Message;
 use silas_core::work::{Budget, Definition, KEPT_INSIDE, Step, WorkItem};
 use silas_gates::scrub;
@@ -56,6 +57,8 @@ impl Stream {
             secrets: Vec::new(),
             callback_port: None,
             commits: false,
+            flows: Vec::new(),
+            exits: Exits::default(),
             executor: None,
             restores: Some(last.id.clone()),
             ..earlier.clone()

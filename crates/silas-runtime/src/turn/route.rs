@@ -7,6 +7,7 @@ use crate::words::changed_name;
 use crate::{Stream, Trouble};
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::event::AuditEvent;
+use silas_core::exits::Exits;
 use silas_core::host::HostGrant;
 use silas_core::input::WantedBy;
 use silas_core::message::Message;
@@ -269,6 +270,8 @@ impl Stream {
             secrets: Vec::new(),
             callback_port: None,
             toolchains,
+            flows: Vec::new(),
+            exits: Exits::default(),
             commits: false,
             executor: None,
             restores: None,

@@ -24,11 +24,13 @@ impl Words {
             before: result.before.to_vec(),
             after: result.after.to_vec(),
         });
-        face.risk = Some(if result.outcome == Outcome::Proved { Risk::Low } else { Risk::Medium });
+        let is_calm = result.outcome == Outcome::Proved && result.undeclared.is_empty();
+        face.risk = Some(if is_calm { Risk::Low } else { Risk::Medium });
         face.facts = vec![
             fact("Changes", &changes(result.diffs, n)),
             fact("Undo", &format!("One tap, for {}", duration(undo_secs))),
         ];
+        super::exits::add_undeclared(&mut face, result.undeclared);
         let kept = duration(KEPT_FOR.as_secs());
         face.details.push(Detail {
             title: "Until you decide".to_owned(),
@@ -71,7 +73,7 @@ pub(super) fn shows_what_it_asks(face: &Face, payload: &str) -> bool {
     findings.is_ok_and(|findings| findings == order.findings)
         && evidence.outcome == outcome
         && evidence.claim == claim(outcome, &evidence.before, &evidence.after)
-        && face.risk == Some(if outcome == Outcome::Proved { Risk::Low } else { Risk::Medium })
+        && (face.risk == Some(Risk::Medium) || (face.risk == Some(Risk::Low) && outcome == Outcome::Proved))
 }
 
 #[cfg(test)]

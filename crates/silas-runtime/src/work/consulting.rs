@@ -62,6 +62,7 @@ impl Job {
             "reason": reason,
             "continuation_of": d.id.as_str(),
             "has_executor": false,
+            "has_search": false,
         });
         let call = Call { asker: Source::Signed.taint(), role: Role::Planner, model: &planner.model, payload };
         let policy = Policy {

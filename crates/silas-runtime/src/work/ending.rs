@@ -7,7 +7,7 @@ use crate::consumer::WORK;
 use crate::view::Update;
 use crate::words::{count, name_of};
 use silas_approval::Rehearsal;
-use silas_core::card::{Card, CardKind};
+use silas_core::card::{Card, CardKind, CardState};
 use silas_core::changeset::{ChangeOrder, Changeset};
 use silas_core::check::Outcome;
 use silas_core::event::AuditEvent;
@@ -102,8 +102,12 @@ impl Job {
                 let sentence = match &again {
                     Some(why) => format!("Nothing was applied in {name}. {why} The result still waits in Review."),
                     None => {
+                        let unnamed = match self.record.undeclared.len() {
+                            0 => String::new(),
+                            n => format!(" The plan does not name {n} of them."),
+                        };
                         format!(
-                            "{n} would change in {name}. {checks}. Nothing is applied before you say so, in Review."
+                            "{n} would change in {name}. {checks}.{unnamed} Nothing is applied before you say so, in Review."
                         )
                     }
                 };
@@ -169,6 +173,7 @@ impl Job {
             if !queue::ack(tx, &lease, WORK)? {
                 return Ok(Commit(None));
             }
+            close_questions(tx, &execution)?;
             executions::set_state(tx, &execution, reached, now)?;
             if let Some(order) = &order {
                 executions::set_state(tx, order, ExecutionState::Ended, now)?;
@@ -247,6 +252,15 @@ impl Event {
             Event::Unknown { step } => tx.record(&AuditEvent::EffectUnknown { execution, step: *step }),
         }
     }
+}
+
+/// Questions about calls of a run that is over.
+fn close_questions(tx: &mut Tx<'_>, execution: &ExecutionId) -> Result<(), silas_store::Error> {
+    let asks = |card: &Card| card.face.kind == CardKind::Step && card.state == CardState::Open;
+    for card in cards::find_by_subject(tx, execution.as_str())?.into_iter().filter(asks) {
+        cards::update(tx, &Card { state: CardState::Closed, ..card })?;
+    }
+    Ok(())
 }
 
 /// The question about a result is written down like any other.

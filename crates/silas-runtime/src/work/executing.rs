@@ -19,6 +19,7 @@ use silas_agents::tools::{Purpose, chain};
 use silas_agents::{Asking, Break, Ended, ExecutorAgentOutput, Minds, Reply, Why};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::event::{AuditEvent, Phase};
+use silas_core::exits::Declared;
 use silas_core::mandate::Mandate;
 use silas_core::model::Role;
 use silas_core::seen::{Seen, Sight};
@@ -59,7 +60,12 @@ impl Job {
         let so_far = Mutex::new(so_far);
         let seen = Mutex::new(Seen::default());
         let briefing = Sight { taint: Source::Signed.taint(), is_private: false, source: "the plan".to_owned() };
-        seen.lock().unwrap_or_else(PoisonError::into_inner).add(briefing);
+        note_read(&seen, briefing, &item.definition().body);
+        // What the plan's own commands fetched lies in the copy and looks like any other file there.
+        if !item.definition().hosts.is_empty() && !item.definition().steps.is_empty() {
+            let source = "what the plan's commands fetched".to_owned();
+            note_read(&seen, Sight { taint: Source::Elsewhere.taint(), is_private: false, source }, "");
+        }
         let mut progress = Progress {
             attempts: 0,
             attempts_max: budget.max_attempts,
@@ -96,6 +102,7 @@ impl Job {
                 execution: self.record.view.execution.clone(),
                 mandate,
                 directories: &item.definition().directories,
+                declared: Declared::of(item.definition()),
                 assigned: &assigned,
                 purse: &purse,
                 deadline: self.record.view.started_at.plus(Duration::from_secs(budget.max_wall_time_seconds)),
@@ -103,7 +110,12 @@ impl Job {
                 payload: self.payload(item, &progress, guidance.as_deref()),
                 so_far: &so_far,
             };
+            for result in self.record.after.iter().filter(|result| !result.passed) {
+                let source = format!("what the check {} printed", result.name);
+                note_read(&seen, Sight { taint: Source::Elsewhere.taint(), is_private: true, source }, &result.output);
+            }
             let attempted = self.attempt(shop, &run, &asking, &seen);
+            self.record.seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let (tokens, cost_microusd) = purse.used();
             let attempts = progress.attempts;
             let used = BudgetUsed { tokens, cost_microusd, attempts, planner_calls, ..BudgetUsed::default() };
@@ -277,6 +289,10 @@ impl Job {
             "guidance": guidance,
         })
     }
+}
+
+fn note_read(seen: &Mutex<Seen>, sight: Sight, text: &str) {
+    seen.lock().unwrap_or_else(PoisonError::into_inner).add(sight, text);
 }
 
 /// A red check as the next attempt hears of it: what it printed is from outside.

@@ -5,7 +5,7 @@ use super::reach::Recorder;
 use super::{Stop, WorkRecord};
 use crate::consumer::Hold;
 use crate::view::{StepState, Update};
-use crate::words::count;
+use crate::words::{self, count};
 use crate::{Stream, Trouble};
 use silas_approval::Admitted;
 use silas_core::ExecutionId;
@@ -13,6 +13,7 @@ use silas_core::changeset::Changeset;
 use silas_core::check::{CheckResult, Ended, Outcome};
 use silas_core::event::{AuditEvent, Phase};
 use silas_core::execution::ExecutionState;
+use silas_core::exits;
 use silas_core::fail::{self, FailPoint};
 use silas_core::outside::Reach;
 use silas_core::taint::Origin;
@@ -24,6 +25,9 @@ use std::sync::{Arc, Mutex};
 
 /// How often the launcher is asked what became of an apply, a second apart, before the next start has to find out.
 const TRUTH_TRIES: usize = 60;
+
+/// Undeclared files that a report names.
+const UNDECLARED_TOLD_MAX: usize = 20;
 
 /// One piece of work on its own thread.
 pub(super) struct Job {
@@ -278,6 +282,8 @@ impl Job {
         self.note_changes()?;
         self.record.changeset = Some(changes.changeset.hash().map_err(silas_store::Error::from)?);
         self.record.changes.clone_from(&changes.changeset);
+        let plan = admitted.item().definition();
+        self.record.undeclared = exits::undeclared_changes(plan, &self.record.seen, &changes.changeset);
         loop {
             let outcome = self.outcome();
             self.record.view.outcome = outcome;
@@ -285,9 +291,10 @@ impl Job {
             match (outcome, admitted) {
                 (Some(Outcome::Failed) | None, _) => return Ok(self.still_red(shop)),
                 _ if is_nothing => return Ok(nothing_changed(shop, outcome)),
-                (Some(Outcome::Proved), Admitted::Plan(_)) => {}
+                (Some(Outcome::Proved), Admitted::Plan(_)) if self.record.undeclared.is_empty() => {}
                 // Commits cannot wait: what they were made of goes with the clone.
-                _ if admitted.item().definition().commits => return Ok(self.still_red(shop)),
+                (Some(Outcome::Proved), Admitted::Plan(_)) if plan.commits => return Ok(self.undeclared_commits(shop)),
+                _ if plan.commits => return Ok(self.still_red(shop)),
                 _ => return self.keep(shop),
             }
             // On disk before the first file moves: after a crash the proof can still be shown.
@@ -315,6 +322,15 @@ impl Job {
         };
         let gave_up = self.record.gave_up.as_deref().map_or_else(String::new, |why| format!("{why}\n"));
         Ending::Untouched { intent, reason: format!("{gave_up}{}", first_red(&self.record.after)) }
+    }
+
+    /// Green, but with changes that the plan does not name, in work that cannot wait to be looked at.
+    fn undeclared_commits(&mut self, shop: Workshop) -> Ending {
+        shop.discard();
+        let intent = format!("Changed {} that the plan does not name", count(self.record.undeclared.len(), "file"));
+        let lines = self.record.undeclared.iter().take(UNDECLARED_TOLD_MAX).map(words::exits::line).collect::<Vec<_>>();
+        let what_to_do = "Name them in the wish, or leave the commits to yourself: then the result waits for you.";
+        Ending::Untouched { intent, reason: format!("{}\n{what_to_do}", lines.join("\n")) }
     }
 
     /// The checks ran again with what the owner changed, and do not say any more what was decided about.

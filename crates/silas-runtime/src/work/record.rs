@@ -8,7 +8,9 @@ use silas_core::bundle::Landed;
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::envelope::ExecutionResult;
+use silas_core::exits::Undeclared;
 use silas_core::outside::Reach;
+use silas_core::seen::Seen;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::work::{Budget, BudgetUsed};
 use silas_core::{Digest, Timestamp, TokenId, canonical};
@@ -56,6 +58,12 @@ pub(crate) struct WorkRecord {
     /// What the owner changed elsewhere meanwhile; the checks ran again with it.
     #[serde(default)]
     pub(crate) moved_on: Vec<String>,
+    /// What the mind that did the work has read. Empty where commands were fixed by the plan: nothing could steer them.
+    #[serde(default)]
+    pub(crate) seen: Seen,
+    /// What would leave the copy and was not declared; then it waits.
+    #[serde(default)]
+    pub(crate) undeclared: Vec<Undeclared>,
     #[serde(default)]
     pub(crate) reach: Reach,
     /// The last step that began and may reach something outside; on disk before it did.
@@ -136,6 +144,8 @@ impl WorkRecord {
             last_moment: Vec::new(),
             is_in_two_steps: false,
             moved_on: Vec::new(),
+            seen: Seen::default(),
+            undeclared: Vec::new(),
             reach: Reach::default(),
             begun_outside: None,
             changeset: None,
@@ -168,6 +178,8 @@ impl WorkRecord {
             flags: Vec::new(),
             unseen: Vec::new(),
             moved_on: Vec::new(),
+            seen: Seen::default(),
+            undeclared: Vec::new(),
             changeset: None,
             changes: Changeset::default(),
             said: None,
@@ -193,6 +205,7 @@ impl WorkRecord {
             last_moment: &self.last_moment,
             is_in_two_steps: self.is_in_two_steps,
             moved_on: &self.moved_on,
+            undeclared: &self.undeclared,
             took_ms: self.took_ms,
         }
     }

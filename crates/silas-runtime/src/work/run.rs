@@ -3,16 +3,17 @@
 
 use super::hands::TIMEOUT_SECS;
 use super::job::Failure;
+use crate::leaving::judged;
 use crate::models::Assigned;
-use crate::search::may_leave;
 use crate::spending::{self, Purse};
 use crate::view::Update;
 use crate::{Stream, Trouble};
 use serde_json::{Value, json};
-use silas_agents::tools::{Done, Gate, Intent, Run, Verdict};
+use silas_agents::tools::{Done, Gate, Intent, Run, Verdict, Wait};
 use silas_agents::{Prompt, Reply, Script, Turn};
 use silas_core::boundary::{self, Policy};
 use silas_core::event::AuditEvent;
+use silas_core::exits::Declared;
 use silas_core::mandate::Mandate;
 use silas_core::model::Role;
 use silas_core::roots::contains;
@@ -39,6 +40,7 @@ pub(super) struct WorkRun<'a> {
     pub(super) execution: ExecutionId,
     pub(super) mandate: &'a Mandate,
     pub(super) directories: &'a [Directory],
+    pub(super) declared: Declared<'a>,
     pub(super) assigned: &'a Assigned,
     pub(super) purse: &'a Purse<'a>,
     /// When the plan's time is over.
@@ -59,6 +61,7 @@ pub(super) struct SoFar {
     pub(super) n_model_calls: u32,
     n_tool_calls: u32,
     n_told: u32,
+    n_asked: u32,
     last: Option<(String, Value)>,
     n_same: u32,
     /// What came from outside, to be looked at once the attempt is over.
@@ -70,8 +73,15 @@ impl WorkRun<'_> {
         self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Counts the questions to the owner.
+    pub(super) fn next_question(&self) -> u32 {
+        let mut so_far = self.so_far();
+        so_far.n_asked += 1;
+        so_far.n_asked - 1
+    }
+
     /// Changes the line of the work that shows what happens.
-    fn show(&self, label: &str) {
+    pub(super) fn show(&self, label: &str) {
         if let Some(running) = self.stream.running().get_mut(&self.execution) {
             if let Some(step) = running.view.steps.get_mut(self.step) {
                 label.clone_into(&mut step.label);
@@ -135,14 +145,13 @@ impl Run for WorkRun<'_> {
     /// The plan's own list of tools is what the owner approved. What leaves the run is judged here, with all it has seen.
     fn authorise(&self, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict {
         match self.mandate.has(&spec.name) {
-            true => may_leave(spec, arguments, seen),
+            true => judged(self.declared, spec, arguments, seen),
             false => Verdict::Denied("the approved plan does not name this tool".to_owned()),
         }
     }
 
-    async fn ask(&self, intent: &Intent<'_>, question: &str) -> Result<bool, Failure> {
-        tracing::warn!(tool = %intent.spec.name, question, "nobody can be asked about a call inside a piece of work");
-        Ok(false)
+    async fn ask(&self, intent: &Intent<'_>, wait: &Wait) -> Result<bool, Failure> {
+        self.ask_owner(intent, wait).await
     }
 
     async fn intend(&self, intent: &Intent<'_>) -> Result<CallId, Failure> {

@@ -11,12 +11,15 @@ use crate::tree::Manifest;
 use crate::waiting::{self, Waiting};
 use crate::workspace::Workspace;
 use crate::{Error, Waits, apply, syscall};
+use silas_core::Taint;
 use silas_core::changeset::Changeset;
 use silas_core::check::Outcome;
 use silas_core::evidence::Refusal;
 use silas_core::execution::ExecutionState;
+use silas_core::exits;
 use silas_core::fail::{self, FailPoint};
 use silas_core::rehearsal::{Findings, KEPT_FOR};
+use silas_core::seen::{Seen, Sight};
 use std::os::fd::AsFd;
 
 impl Bench {
@@ -94,11 +97,25 @@ impl Bench {
         Ok(())
     }
 
+    /// Whether everything that changed is declared. A model that worked in the copy could read all of it, whatever the front
+    /// says that it did; commands that the plan fixes are what was approved.
+    fn lets_out(&self) -> Result<bool, Error> {
+        let plan = self.permit.plan.definition();
+        if plan.executor.is_none() {
+            return Ok(true);
+        }
+        let mut seen = Seen::default();
+        seen.add(Sight { taint: Taint::External, is_private: true, source: "the copy".to_owned() }, "");
+        Ok(exits::undeclared_changes(plan, &seen, &self.finished()?.changeset).is_empty())
+    }
+
     /// Whether this workshop may touch the owner's files, given what its checks say now.
     pub(super) fn may_apply(&self) -> Result<(), Error> {
         let now = Outcome::of(&self.before, &self.after);
         match &self.permit.task {
-            Task::Whole if now == Outcome::Proved => Ok(()),
+            Task::Whole if now == Outcome::Proved => {
+                self.must(self.lets_out()?, "changes that the plan does not name wait for a decision")
+            }
             Task::Whole => Err(Error::NotVerified),
             Task::Rehearsal => Err(Refusal::Kind.into()),
             // The owner decided about this outcome; checks that ran again must not say less.

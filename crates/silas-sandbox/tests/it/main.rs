@@ -11,6 +11,7 @@ mod crashes;
 mod directories;
 mod editors;
 mod evidence;
+mod exits;
 mod files;
 mod kept;
 mod limits;
@@ -41,6 +42,7 @@ fn main() {
         ("whole_path", whole_path::CASES),
         ("order", order::CASES),
         ("evidence", evidence::CASES),
+        ("exits", exits::CASES),
         ("files", files::CASES),
         ("conflicts", conflicts::CASES),
         ("editors", editors::CASES),

@@ -280,6 +280,8 @@ impl World {
             executor: None,
             restores: None,
             toolchains: Vec::new(),
+            flows: Vec::new(),
+            exits: Default::default(),
             on_failure: "report".to_owned(),
             on_stuck: "report".to_owned(),
             failure_context: None,

@@ -128,6 +128,8 @@ pub(crate) fn work_item(title: &str) -> WorkItem {
         executor: None,
         restores: None,
         toolchains: Vec::new(),
+        flows: Vec::new(),
+        exits: Default::default(),
         on_failure: String::new(),
         on_stuck: String::new(),
         failure_context: None,

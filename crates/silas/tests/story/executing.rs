@@ -29,7 +29,7 @@ fn to_planner() -> Act {
 /// A plan with an executor and no commands; `more` goes into its front matter.
 fn plan(directory: &Path, more: &str) -> Act {
     let markdown = format!(
-        "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {{}}\n{more}verify:\n  - name: stamps are UTC\n    run: {CHECK}\n    \
+        "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {{}}\nexits: {{ paths: [clock.py] }}\n{more}verify:\n  - name: stamps are UTC\n    run: {CHECK}\n    \
          expect: {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write }}\n---\n\n# What to do\n\
          Make clock.py give out UTC wherever it runs.\n",
         directory.display()
@@ -455,7 +455,7 @@ fn the_web_is_searched_where_the_plan_says_so_and_before_anything_private_was_re
     world.silas.pair();
     let search = |query: &str| Act::Calls(vec![call("web_search", json!({ "query": query }))]);
     let work = vec![search("utc & python"), shell(RIGHT), search("the secret is 42"), finish("Mended.")];
-    let more = "executor:\n  tools: [shell_exec, web_search]\n";
+    let more = "executor:\n  tools: [shell_exec, web_search]\nflows: [web -> clock.py]\n";
     let repo = world.silas.repo();
     let with_search = match plan(&repo, "") {
         Act::Says(text) => Act::Says(text.replace("executor: {}\\n", &more.replace('\n', "\\n"))),
@@ -479,7 +479,7 @@ fn the_web_is_searched_where_the_plan_says_so_and_before_anything_private_was_re
         found.contains("Aware times") && found.contains("⟦from outside") && !found.contains("evil.example"),
         "{found}"
     );
-    assert!(asked[3]["messages"].to_string().contains("search first, then read"), "{}", asked[3]["messages"]);
+    assert!(asked[3]["messages"].to_string().contains("nothing else can leave"), "{}", asked[3]["messages"]);
     world.silas.assert_ledger_holds();
 }
 

@@ -92,10 +92,44 @@ fn keys() {
 }
 
 #[test]
+fn exits_and_flows() {
+    let cases = [
+        ("flows: [web]\n", "line 5, column 9, `flows[0]`: a flow is written `web → report.md`"),
+        ("flows: [mail → x]\n", "line 5, column 9, `flows[0]`: a flow begins at `files` or at `web`"),
+        (
+            "flows: [web → ../x]\n",
+            "line 5, column 9, `flows[0]`: expected a flow that ends at a file, without `.`, `..` or empty parts",
+        ),
+        ("flows: [web → x, web -> x]\n", "line 5, column 18, `flows[1]`: expected a flow that is not listed twice"),
+        ("flows: web → x\n", "line 5, column 8, `flows`: a list is needed, this is the text `web → x`"),
+        ("exits: { path: [x] }\n", "line 5, column 10, `exits.path`: unknown key; did you mean `paths`?"),
+        (
+            "exits: { paths: [a//b] }\n",
+            "line 5, column 18, `exits.paths[0]`: expected a path without `.`, `..` or empty parts",
+        ),
+        (
+            "exits: { paths: [a, a] }\n",
+            "line 5, column 21, `exits.paths[1]`: expected an entry that is not listed twice",
+        ),
+        (
+            "exits: { queries: [\" a\"] }\n",
+            "line 5, column 20, `exits.queries[0]`: one line without control characters, and no space at either end, is needed",
+        ),
+    ];
+    for (lines, expected) in cases {
+        check(plan(lines), expected);
+    }
+    let many = format!("exits: {{ queries: [{}] }}\n", (0..33).map(|n| format!("q{n}, ")).collect::<String>());
+    check(plan(&many), "line 5, column 19, `exits.queries`: expected at most 32 entries");
+    let item = parse(&plan("flows: [web → report.md]\nexits: { paths: [\"src/**\"], queries: [tides *] }\n")).unwrap();
+    let d = item.definition();
+    assert_eq!(d.flows[0].to_string(), "web → report.md");
+    assert_eq!((d.exits.paths[0].as_str(), d.exits.queries[0].as_str()), ("src/**", "tides *"));
+}
+
+#[test]
 fn features_of_later_versions() {
-    for key in
-        ["gates", "skills", "access_levels", "escalation", "tasks", "depends_on", "input_artifacts_from", "flows"]
-    {
+    for key in ["gates", "skills", "access_levels", "escalation", "tasks", "depends_on", "input_artifacts_from"] {
         for empty in ["", "null", "[]", "{}", "\"\""] {
             assert!(parse(&plan(&format!("{key}: {empty}\n"))).is_ok(), "{key}: {empty}");
         }

@@ -2,6 +2,7 @@
 
 use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
+use crate::exits::{Exits, Flow, Glob, Reading};
 use crate::host::HostGrant;
 use crate::mandate::Mandate;
 use crate::roots::Access;
@@ -167,6 +168,25 @@ fn outside() -> impl Strategy<Value = (Vec<HostGrant>, Vec<SecretRef>, Option<u1
     (hosts, secrets, option::of(1024..=u16::MAX))
 }
 
+fn globs() -> impl Strategy<Value = Vec<Glob>> {
+    let entry = line(200).prop_filter_map("no entry", |text| Glob::parse(text.trim()).ok());
+    let entry = entry.prop_filter("no path", Glob::is_path);
+    let tricky = prop::sample::select(vec!["*", "src/**", "a → b", "x->y", "/home/me/p/*.md", ".env", "no", "a: b"]);
+    let either = prop_oneof![entry, tricky.prop_map(|text| Glob::parse(text).unwrap())];
+    prop::collection::btree_set(either, 0..4).prop_map(|set| set.into_iter().collect())
+}
+
+fn leaving() -> impl Strategy<Value = (Vec<Flow>, Exits)> {
+    let from = prop::sample::select(Reading::ALL.to_vec());
+    let flows = globs().prop_flat_map(move |ends| {
+        let from = from.clone();
+        let flow = move |to: Glob| from.clone().prop_map(move |from| Flow { from, to: to.clone() });
+        ends.into_iter().map(flow).collect::<Vec<_>>()
+    });
+    let exits = (globs(), globs(), option::of(text().prop_filter("long", |text| text.len() < 8192)));
+    (flows, exits.prop_map(|(paths, queries, typed)| Exits { paths, queries, typed }))
+}
+
 pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
     let mode = prop::sample::select(vec![
         InteractionMode::DefaultAndOffer,
@@ -178,13 +198,14 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
     let step = (run, option::of(path())).prop_map(|(run, cwd)| Step { run, cwd: cwd.map(|c| format!("d{c}")) });
     let body = vec(text(), 0..6).prop_map(|lines| lines.join("\n"));
     let names = (id(), option::of(id()), option::of(id()), option::of(id()), line(200), option::of(text()));
-    let work = (vec(step, 0..4), vec(check(), 0..4), vec(directory(), 0..4), outside(), vec(toolchain(), 0..3));
+    let work =
+        (vec(step, 0..4), vec(check(), 0..4), vec(directory(), 0..4), (outside(), leaving()), vec(toolchain(), 0..3));
     let rest = (budget(), body, mode, text(), text(), option::of(text()));
     (names, work, rest).prop_map(|(names, (steps, mut verify, mut directories, outside, toolchains), rest)| {
         let (id, parent, spawned_by, follow_up_of, title, domain) = names;
         let (budget, body, interaction_mode, on_failure, on_stuck, failure_context) = rest;
         verify.iter_mut().enumerate().for_each(|(n, check)| check.name = format!("{n} {}", check.name));
-        let (hosts, secrets, callback_port) = outside;
+        let ((hosts, secrets, callback_port), (flows, exits)) = outside;
         let n_words = on_failure.len();
         verify.iter_mut().for_each(|check| check.network &= !hosts.is_empty());
         // Each is another, and none lies in another.
@@ -213,6 +234,8 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             executor,
             restores: (n_words % 3 == 0).then(|| ExecutionId::parse("exec-earlier").unwrap()),
             toolchains,
+            flows,
+            exits,
             on_failure,
             on_stuck,
             failure_context,

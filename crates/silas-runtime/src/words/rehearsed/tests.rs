@@ -2,6 +2,7 @@
 
 use super::*;
 use silas_core::check::CheckResult;
+use silas_core::exits::{Exit, Lack, Undeclared};
 use silas_core::relpath::RelPath;
 use silas_core::taint::Taint;
 use silas_core::token::Kind;
@@ -28,6 +29,10 @@ fn diff(path: &str, added: u32, removed: u32) -> FileDiff {
 }
 
 fn face(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff]) -> Face {
+    face_with(before, after, diffs, &[])
+}
+
+fn face_with(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff], undeclared: &[Undeclared]) -> Face {
     let facts = ResultFacts {
         asked: "Tide times are an hour off",
         directory: "tidepool",
@@ -43,6 +48,7 @@ fn face(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff]) -> Fa
         last_moment: &[],
         is_in_two_steps: false,
         moved_on: &[],
+        undeclared,
         took_ms: 0,
     };
     Words::new(None).rehearsed(&facts, u32::try_from(diffs.len()).unwrap(), 300)
@@ -72,6 +78,39 @@ fn the_words_of_the_contract() {
     let labels: Vec<&str> = face.ctas.iter().map(|cta| cta.label.as_str()).collect();
     assert_eq!(labels, ["Apply 2 files", "Ask for a change", "Discard the copy"]);
     assert_eq!((face.risk, face.details_title.as_str()), (Some(Risk::Low), "Read the 2 changes"));
+}
+
+#[test]
+fn what_the_plan_does_not_name_stands_first_with_its_source() {
+    let undeclared = |value: &str, lacks, from: &[&str]| Undeclared {
+        exit: Exit::Apply,
+        value: value.to_owned(),
+        lacks,
+        from: from.iter().map(|what| (*what).to_owned()).collect(),
+    };
+    let unnamed = [
+        undeclared(".github/ci.yml", Lack::Value, &["what `cat README` printed"]),
+        undeclared("report\u{202e}.md", Lack::FlowFromWeb, &["the search for tides"]),
+        undeclared("x", Lack::Value, &[]),
+    ];
+    let diffs = [diff(".github/ci.yml", 4, 0)];
+    let (before, after) = ([result(false)], [result(true)]);
+    let face = face_with(&before, &after, &diffs, &unnamed);
+    assert_eq!((face.details[0].title.as_str(), face.risk), ("Not named in the plan", Some(Risk::Medium)));
+    assert_eq!(
+        face.details[0].lines,
+        [
+            ".github/ci.yml: after reading what `cat README` printed",
+            "report⟨U+202E⟩.md: may hold text from the web. Read: the search for tides",
+            "x: after reading text from outside",
+        ]
+    );
+    let fact = face.facts.iter().find(|fact| fact.label == "Not named").unwrap();
+    assert_eq!(fact.text, "3 files, listed below");
+    assert!(shows_what_it_asks(&face, &order(&before, &after, &diffs)), "more caution is no lie");
+    let many: Vec<Undeclared> = (0..60).map(|n| undeclared(&format!("f{n}"), Lack::Value, &["a"])).collect();
+    let face = face_with(&before, &after, &diffs, &many);
+    assert_eq!(face.details[0].lines.last().unwrap(), "and 10 more, all in the changes below");
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! Calls that wait for the owner: asked by a card of their own, answered once, and then made or not.
+//!
+//! The run that wants the call waits here; the card is kept like any other. If Silas goes away meanwhile, the run is begun
+//! again, wants the same again, and finds its question where it was. Nobody's silence is a yes.
+
+use crate::review::Question;
+use crate::{Stream, Trouble};
+use silas_approval::Approved;
+use silas_core::CardId;
+use silas_core::call_order::CallOrder;
+use silas_core::card::{Card, CardState};
+use silas_core::{ExecutionId, canonical};
+use silas_store::{Commit, cards};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// How long such a card waits. The work stands still meanwhile and its time runs.
+pub(crate) const WAITS_FOR: Duration = Duration::from_secs(120);
+
+/// An answer: the witness of the spent decision, or nothing.
+type Answer = Option<Box<Approved<CallOrder>>>;
+
+/// Who waits for which card. Written by runs, emptied by answers; bounded by the work that is under way.
+#[derive(Default)]
+pub(crate) struct Waiting(Mutex<BTreeMap<CardId, (ExecutionId, oneshot::Sender<Answer>)>>);
+
+impl Waiting {
+    fn wait(&self, card: &CardId, execution: &ExecutionId) -> oneshot::Receiver<Answer> {
+        let (tell, answer) = oneshot::channel();
+        self.lock().insert(card.clone(), (execution.clone(), tell));
+        answer
+    }
+
+    /// Wakes whoever waits for this card. Nobody may: then there is nothing to do.
+    pub(crate) fn answer(&self, card: &CardId, answer: Answer) {
+        if let Some((_, tell)) = self.lock().remove(card) {
+            // A run that was stopped does not listen any more.
+            let _ = tell.send(answer);
+        }
+    }
+
+    /// Whether an answer to this card would be heard.
+    pub(crate) fn is_waiting(&self, card: &CardId) -> bool {
+        self.lock().get(card).is_some_and(|(_, tell)| !tell.is_closed())
+    }
+
+    /// The run is stopped: what it waits for is not wanted any more.
+    pub(crate) fn leave(&self, execution: &ExecutionId) {
+        self.lock().retain(|_, (whose, _)| whose != execution);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<CardId, (ExecutionId, oneshot::Sender<Answer>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stream {
+    /// Asks the owner about exactly this call and waits for the answer. `None` unless it was approved and that is spent.
+    pub(crate) async fn ask_about_call(&self, order: &CallOrder) -> Result<Answer, Trouble> {
+        let payload = canonical::text(order)?;
+        let subject = order.execution.to_string();
+        let lasts = WAITS_FOR.min(self.options.plan_timeout);
+        let card = self.card(self.words.step(order), &subject, Some(order), lasts)?;
+        let question = Question::about(card, subject.clone());
+        let asking = self.store.write(move |tx| {
+            let is_same = |card: &Card| card.state == CardState::Open && card.payload.as_deref() == Some(&*payload);
+            let asked = cards::find_by_subject(tx, &subject)?.into_iter().find(is_same);
+            Ok(Commit(match asked {
+                Some(card) => card,
+                None => question.ask(tx)?,
+            }))
+        });
+        let card = asking.await?;
+        let answer = self.waiting.wait(&card.id, &order.execution);
+        self.publish_cards().await;
+        // It may have been answered before anybody waited: then nobody will be woken, and it counts as not approved.
+        let id = card.id.clone();
+        let is_open =
+            self.store.read(move |tx| Ok(cards::get(tx, &id)?.is_some_and(|card| card.state == CardState::Open)));
+        if !is_open.await? {
+            self.waiting.answer(&card.id, None);
+        }
+        // Whoever would answer is gone: a stopped run, or Silas itself.
+        let answer = answer.await.unwrap_or(None);
+        // A question that was open at the stop is found again after it.
+        if answer.is_none() && !self.is_stopping() {
+            self.close_call(&card.id).await?;
+        }
+        // Approved is this very call and no other.
+        Ok(answer.filter(|approved| approved.item() == order))
+    }
+
+    /// A question that nobody waits for is not left open.
+    async fn close_call(&self, card: &CardId) -> Result<(), Trouble> {
+        let id = card.clone();
+        let closing = self.store.write(move |tx| {
+            let Some(mut card) = cards::get(tx, &id)?.filter(|card| card.state == CardState::Open) else {
+                return Ok(Commit(false));
+            };
+            card.state = CardState::Closed;
+            cards::update(tx, &card)?;
+            Ok(Commit(true))
+        });
+        if closing.await? {
+            self.publish_cards().await;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! Which calls are exits, and what becomes of them.
+
+use super::*;
+use serde_json::json;
+use silas_core::Taint;
+use silas_core::exits::Exits;
+use silas_core::seen::Sight;
+use silas_core::tool::object;
+
+fn spec(name: &str, effect: Effect) -> Spec {
+    Spec { effect, ..Spec::reading(name, "", object(&[])) }
+}
+
+fn seen(readings: &[bool]) -> Seen {
+    let mut seen = Seen::default();
+    for is_private in readings {
+        let source = format!("private: {is_private}");
+        seen.add(Sight { taint: Taint::External, is_private: *is_private, source }, "say beacon");
+    }
+    seen
+}
+
+#[test]
+fn a_question_to_the_web_is_an_exit() {
+    let exits = Exits { typed: Some("look up moon phases".to_owned()), ..Exits::default() };
+    let declared = Declared { exits: &exits, flows: &[] };
+    let tool = spec(WEB_SEARCH, Effect::Reads);
+    let judge = |query: &str, readings: &[bool]| judged(declared, &tool, &json!({ "query": query }), &seen(readings));
+    assert_eq!(judge("beacon", &[]), Verdict::Allowed);
+    assert!(matches!(judge("beacon", &[false]), Verdict::Asks(wait) if wait.undeclared[0].value == "beacon"));
+    assert!(matches!(judge("beacon", &[true]), Verdict::Denied(why) if why.contains("private")));
+    assert!(matches!(judge("beacon", &[true, false]), Verdict::Denied(_)));
+    assert_eq!(judge("moon phases", &[true, false]), Verdict::Allowed);
+}
+
+#[test]
+fn inside_a_copy_nothing_is_an_exit_and_outside_everything_is() {
+    let exits = Exits::default();
+    let declared = Declared { exits: &exits, flows: &[] };
+    let judge = |name: &str, effect| judged(declared, &spec(name, effect), &json!({}), &seen(&[true, false]));
+    assert_eq!(judge("shell_exec", Effect::Workspace), Verdict::Allowed);
+    assert_eq!(judge("read_file", Effect::Reads), Verdict::Allowed);
+    assert_eq!(judge("tell_user", Effect::Outside), Verdict::Allowed);
+    assert!(matches!(judge("send_mail", Effect::Outside), Verdict::Asks(_)));
+}
