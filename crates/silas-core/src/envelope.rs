@@ -97,6 +97,9 @@ const PROCESSES_MAX: u64 = 1 << 16;
 const VARIABLES_MAX: usize = 64;
 const STATE_CHARS_MAX: usize = 64;
 
+/// How long a signature under a command counts. Whoever signs it waits for it; a call that a card asks about may take longer.
+pub const SIGNED_FOR: std::time::Duration = std::time::Duration::from_secs(60);
+
 impl Envelope {
     /// The bytes that are signed.
     pub fn canonical(&self) -> Result<String, canonical::Error> {

@@ -15,7 +15,7 @@ use crate::protocol::{ChangedDirectory, Changes, Finished};
 use crate::workspace::{self, HOME_INSIDE, Wanted, Workspace};
 use crate::{CellLimits, Error, durable, fd_passing, frame, syscall, toolchains};
 use silas_core::ExecutionId;
-use silas_core::envelope::{Envelope, EnvelopeKind, Executor, Life, SandboxConfig};
+use silas_core::envelope::{Envelope, EnvelopeKind, Executor, Life, SIGNED_FOR, SandboxConfig};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::outside::{Connection, NotRecorded, Outside};
 use silas_core::relpath::RelPath;
@@ -53,6 +53,10 @@ impl StepPermit {
         let revocations = ground.memory.revocations(&ground.anchor)?;
         evidence::verify(evidence, Kind::Step, &ground.anchor, &revocations, When::At(ground::now()))?;
         let envelope = Envelope::from_canonical(&evidence.payload).map_err(Refusal::Malformed)?;
+        let offer = &evidence.token.body.offer;
+        if offer.expires_at.since(offer.issued_at) > SIGNED_FOR {
+            return Err(Refusal::Bounds.into());
+        }
         let config = &envelope.sandbox_config;
         apart(&config.filesystem_write, &config.filesystem_read)?;
         let granted = |places: &[Place], access| -> Result<Vec<Granted>, Error> {

@@ -124,9 +124,6 @@ fn attempt(args: &SandboxArgs, launcher: &Launcher, ready: &start::Ready) -> Res
     Ok(exit_code(&finished.ended))
 }
 
-/// Signed on the spot by whoever waits for it.
-const SIGNED_FOR: std::time::Duration = std::time::Duration::from_secs(60);
-
 /// The owner typed this command; the terminal's key says so, for these bytes, once, and for a minute.
 fn signed(envelope: &Envelope, launcher: &Launcher, ready: &start::Ready) -> Result<Evidence, Problem> {
     let unreadable =
@@ -145,7 +142,7 @@ fn signed(envelope: &Envelope, launcher: &Launcher, ready: &start::Ready) -> Res
         shown: hash,
         nonce: Nonce::new(&OsRandom),
         issued_at: now,
-        expires_at: now.plus(SIGNED_FOR),
+        expires_at: now.plus(silas_core::envelope::SIGNED_FOR),
         max_executions: 1,
         approval_strength: Strength::Tap,
         conditions: BTreeMap::new(),

@@ -5,6 +5,7 @@ use crate::runner::Case;
 use crate::world::{World, approve};
 use silas_core::check::Command;
 use silas_core::event::Phase::{After, Before};
+use silas_core::exits::Glob;
 use silas_core::mandate::Mandate;
 use silas_core::work::{Budget, WorkItem};
 use silas_sandbox::{Error, Workshop};
@@ -20,6 +21,7 @@ fn plan(world: &World, max_tool_calls: u32, max_attempts: u32) -> WorkItem {
     let mut definition = world.definition(&[], &["grep -q new app.txt"]);
     definition.executor = Some(Mandate { max_tool_calls, ..Mandate::default() });
     definition.budget = Budget { max_attempts, ..definition.budget };
+    definition.exits.paths = ["app.txt", "made.txt"].map(|path| Glob::parse(path).unwrap()).to_vec();
     WorkItem::new(definition).unwrap()
 }
 
