@@ -232,7 +232,8 @@ fn question() -> Result<Projected> {
     let model = ModelName::parse("ollama:bench")?;
     let receipts = [ModelGrant::new(model.clone(), vec![Role::Proxy], KeySource::None, None)];
     let understood: Vec<&str> = UNDERSTOOD.to_vec();
-    let payload = json!({ "date": "2026-11-15", "understood": understood, "history": [], "wish": "hello" });
+    let payload =
+        json!({ "date": "2026-11-15", "understood": understood, "history": [], "wish": "hello", "has_search": false });
     let call = Call { asker: Taint::Owner, role: Role::Proxy, model: &model, payload };
     let policy =
         Policy { allowed: std::slice::from_ref(&model), local_only: false, receipts: &receipts, has_key: &|| true };

@@ -235,7 +235,8 @@ impl HttpModel {
         match event {
             Event::Piece(piece) => {
                 self.fits(heard, &piece)?;
-                if heard.answer.is_none() {
+                // Whoever says the answer in words instead of calling it is heard too.
+                if heard.answer.is_none() || heard.calls.is_empty() {
                     told(&piece);
                 }
                 heard.text.push_str(&piece);

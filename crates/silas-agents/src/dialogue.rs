@@ -7,7 +7,7 @@
 use crate::meter::Meter;
 use crate::model::{Finish, Mode, Model, Offer, Reply, Request, Shape, ToolCall, Turn};
 use crate::prompt::Prompt;
-use crate::structured::{Shaped, metered, value_in};
+use crate::structured::{Piece, Shaped, metered, value_in};
 use crate::tools::{self, Call, Returned, Run, Toolset};
 use crate::{Error, schema};
 use silas_core::model::{Price, count_tokens};
@@ -84,16 +84,20 @@ pub(crate) struct Dialogue<'a, R: Run> {
 type Ending<T, M, R> = Result<Ended<T>, Break<<M as Meter>::Refusal, <R as Run>::Error>>;
 
 impl<R: Script> Dialogue<'_, R> {
+    /// `told` hears each answer as it comes; what was no answer in the end is taken back.
     pub(crate) async fn hold<T: Shaped, M: Meter>(
         &self,
         run: &R,
         meter: &M,
-        told: &mut (dyn FnMut(&str) + Send),
+        told: &mut (dyn FnMut(Piece<'_>) + Send),
     ) -> Ending<T, M, R> {
         let mut turns: Vec<Turn> = Vec::new();
         let (mut n_unusable, mut n_mistakes, mut n_broken) = (0, 0, 0);
         let mut mode = Mode::ForcedTool;
-        for _ in 0..self.bounds.model_calls_max {
+        for n in 0..self.bounds.model_calls_max {
+            if n > 0 {
+                told(Piece::Again);
+            }
             let reply = match self.next::<T, M>(run, meter, &turns, &mut mode, told).await {
                 Ok(reply) => reply,
                 // Some of it may have been paid for, and the next time may be better.
@@ -152,7 +156,7 @@ impl<R: Script> Dialogue<'_, R> {
         meter: &M,
         turns: &[Turn],
         mode: &mut Mode,
-        told: &mut (dyn FnMut(&str) + Send),
+        told: &mut (dyn FnMut(Piece<'_>) + Send),
     ) -> Result<Reply, Break<M::Refusal, R::Error>> {
         if let Some(reply) = run.recall().await.map_err(Break::Halted)? {
             return Ok(reply);
@@ -173,12 +177,7 @@ impl<R: Script> Dialogue<'_, R> {
                 shape: Shape { name: T::NAME, about: T::ABOUT, schema: schema::of::<T>(), mode: *mode },
                 output_tokens_max: self.bounds.output_tokens_max,
             };
-            let mut heard = |piece: crate::structured::Piece<'_>| {
-                if let crate::structured::Piece::Text(text) = piece {
-                    told(text);
-                }
-            };
-            let reply = metered(self.model, &request, self.price, meter, &mut heard).await;
+            let reply = metered(self.model, &request, self.price, meter, told).await;
             match reply {
                 Err(crate::structured::Stop::Refused(refusal)) => return Err(Break::Refused(refusal)),
                 Err(crate::structured::Stop::Failed(error)) => return Err(Break::Failed(error)),

@@ -29,6 +29,8 @@ const PLANNER_OUTPUT_MAX: u32 = 4_000;
 const EXECUTOR_OUTPUT_MAX: u32 = 4_000;
 /// How often a planner is asked for one plan: what it wants found out, and what it makes of it.
 const PLANNER_CALLS_MAX: u32 = 8;
+/// How often a proxy is asked about one message: somebody waits for the answer.
+const PROXY_CALLS_MAX: u32 = 5;
 const CHECK_OUTPUT_MAX: u32 = 200;
 
 pub struct Minds {
@@ -102,6 +104,25 @@ impl Minds {
         proxy::route(asking.model.as_ref(), &question, meter, said).await
     }
 
+    /// Asks a proxy that may look something up first. One that cannot call tools is asked `projected`, without them.
+    pub async fn route_with<M: Meter, R: Script>(
+        asking: &Asking,
+        projected: &Projected,
+        (tools, seen): (&dyn Toolset<R::Error>, &Mutex<Seen>),
+        run: &R,
+        meter: &M,
+        said: &mut (dyn FnMut(Said) + Send),
+    ) -> Result<Ended<RouteDecision>, Break<M::Refusal, R::Error>> {
+        let bounds = Bounds { model_calls_max: PROXY_CALLS_MAX, output_tokens_max: PROXY_OUTPUT_MAX };
+        let dialogue = Dialogue { model: asking.model.as_ref(), price: asking.price, tools, seen, bounds };
+        match proxy::route_with(&dialogue, run, meter, said).await {
+            Err(Break::Failed(error)) if error.is_about_form() => {
+                structured_end(Minds::route(asking, projected, meter, said).await)
+            }
+            ended => ended,
+        }
+    }
+
     /// Asks the planner.
     pub async fn plan<M: Meter>(
         asking: &Asking,
@@ -124,12 +145,9 @@ impl Minds {
         let bounds = Bounds { model_calls_max: PLANNER_CALLS_MAX, output_tokens_max: PLANNER_OUTPUT_MAX };
         let dialogue = Dialogue { model: asking.model.as_ref(), price: asking.price, tools, seen, bounds };
         match dialogue.hold(run, meter, &mut |_| {}).await {
-            Err(Break::Failed(error)) if error.is_about_form() => match Minds::plan(asking, projected, meter).await {
-                Ok(Outcome::Usable(response)) => Ok(Ended::Answer(response)),
-                Ok(Outcome::Unusable { why }) => Ok(Ended::GaveUp(Why::Form(why))),
-                Err(Stop::Refused(refusal)) => Err(Break::Refused(refusal)),
-                Err(Stop::Failed(error)) => Err(Break::Failed(error)),
-            },
+            Err(Break::Failed(error)) if error.is_about_form() => {
+                structured_end(Minds::plan(asking, projected, meter).await)
+            }
             ended => ended,
         }
     }
@@ -157,6 +175,16 @@ impl Minds {
             price: asking.price,
         };
         structured::ask(asking.model.as_ref(), &question, meter, &mut |_| {}).await
+    }
+}
+
+/// What a single question came to, told like the end of a dialogue.
+fn structured_end<T, R, E>(ended: Result<Outcome<T>, Stop<R>>) -> Result<Ended<T>, Break<R, E>> {
+    match ended {
+        Ok(Outcome::Usable(answer)) => Ok(Ended::Answer(answer)),
+        Ok(Outcome::Unusable { why }) => Ok(Ended::GaveUp(Why::Form(why))),
+        Err(Stop::Refused(refusal)) => Err(Break::Refused(refusal)),
+        Err(Stop::Failed(error)) => Err(Break::Failed(error)),
     }
 }
 

@@ -1,5 +1,7 @@
-//! The proxy: answers at once, or says that it takes a plan. (RUNTIME §7.1)
+//! The proxy: answers at once, or says that it takes a plan. Where there is something to look things up with, it may do so
+//! first. (RUNTIME §7.1, §19.3)
 
+use crate::dialogue::{Break, Dialogue, Ended, Script};
 use crate::extract::{Extractor, Sentences};
 use crate::meter::Meter;
 use crate::model::Model;
@@ -110,26 +112,58 @@ pub enum Said {
     Again,
 }
 
+/// Makes sentences of what arrives, for whoever listens.
+struct Hearing<'a> {
+    extractor: Extractor,
+    sentences: Sentences,
+    has_said: bool,
+    said: &'a mut (dyn FnMut(Said) + Send),
+}
+
+impl<'a> Hearing<'a> {
+    fn new(said: &'a mut (dyn FnMut(Said) + Send)) -> Self {
+        let extractor = Extractor::new(&["response", "message"]);
+        Hearing { extractor, sentences: Sentences::default(), has_said: false, said }
+    }
+
+    fn hear(&mut self, piece: Piece<'_>) {
+        match piece {
+            Piece::Text(text) => {
+                if let Some(more) = self.sentences.feed(&self.extractor.feed(text)) {
+                    self.has_said = true;
+                    (self.said)(Said::More(more));
+                }
+            }
+            Piece::Again => {
+                self.extractor = Extractor::new(&["response", "message"]);
+                self.sentences = Sentences::default();
+                if std::mem::take(&mut self.has_said) {
+                    (self.said)(Said::Again);
+                }
+            }
+        }
+    }
+}
+
 pub(crate) async fn route<M: Meter>(
     model: &dyn Model,
     question: &Question,
     meter: &M,
     said: &mut (dyn FnMut(Said) + Send),
 ) -> Result<Outcome<RouteDecision>, Stop<M::Refusal>> {
-    let fresh = || (Extractor::new(&["response", "message"]), Sentences::default());
-    let (mut extractor, mut sentences) = fresh();
-    let mut told = |piece: Piece<'_>| match piece {
-        Piece::Text(text) => {
-            if let Some(more) = sentences.feed(&extractor.feed(text)) {
-                said(Said::More(more));
-            }
-        }
-        Piece::Again => {
-            (extractor, sentences) = fresh();
-            said(Said::Again);
-        }
-    };
-    structured::ask(model, question, meter, &mut told).await
+    let mut hearing = Hearing::new(said);
+    structured::ask(model, question, meter, &mut |piece| hearing.hear(piece)).await
+}
+
+/// The same with tools: the decision is made after what they told.
+pub(crate) async fn route_with<M: Meter, R: Script>(
+    dialogue: &Dialogue<'_, R>,
+    run: &R,
+    meter: &M,
+    said: &mut (dyn FnMut(Said) + Send),
+) -> Result<Ended<RouteDecision>, Break<M::Refusal, R::Error>> {
+    let mut hearing = Hearing::new(said);
+    dialogue.hold(run, meter, &mut |piece| hearing.hear(piece)).await
 }
 
 #[cfg(test)]

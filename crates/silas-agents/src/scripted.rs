@@ -84,6 +84,9 @@ impl Model for ScriptedModel {
                     let calls: Vec<ToolCall> = calls.collect();
                     let said: String = calls.iter().map(|call| call.arguments.as_str()).collect();
                     let usage = Some(honest(&said));
+                    for call in calls.iter().filter(|call| call.name == request.shape.name) {
+                        told(&call.arguments);
+                    }
                     return Ok(Reply { text: String::new(), calls, finish: Finish::Complete, usage });
                 }
                 Line::Fails(error) => return Err(error),

@@ -73,11 +73,16 @@ impl<E> Toolset<E> for Skills<'_, E> {
     }
 }
 
+/// The capability of a tool that speaks to the owner and has no other effect.
+pub const TELLS_OWNER: &str = "message.owner";
+
 /// What a run is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// To find something out. Tools with effects do not exist.
     Research,
+    /// To answer the owner: what reads, and what speaks to nobody else.
+    Answer,
     /// To carry out what was approved.
     Work,
 }
@@ -92,6 +97,7 @@ impl<S> Prepared<S> {
     fn exists(&self, spec: &Spec) -> bool {
         match self.purpose {
             Purpose::Research => spec.effect == Effect::Reads,
+            Purpose::Answer => spec.effect == Effect::Reads || spec.capabilities == [TELLS_OWNER],
             Purpose::Work => true,
         }
     }

@@ -97,9 +97,16 @@ pub fn admit(call: Call<'_>, policy: &Policy<'_>) -> Result<Projected, Refusal> 
 /// What each role needs to know, under this version of the policy. `[]` stands for every element of a list.
 pub fn allowlist(role: Role) -> &'static [&'static str] {
     match role {
-        Role::Proxy => {
-            &["date", "understood[]", "history[].who", "history[].text", "wish", "results[].tool", "results[].text"]
-        }
+        Role::Proxy => &[
+            "date",
+            "understood[]",
+            "history[].who",
+            "history[].text",
+            "wish",
+            "has_search",
+            "results[].tool",
+            "results[].text",
+        ],
         Role::Planner => &[
             "date",
             "directories[]",

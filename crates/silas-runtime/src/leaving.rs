@@ -3,6 +3,7 @@
 //! The rule itself is `silas_core::exits`. Here is only which call is an exit, and what follows for it.
 
 use crate::search::WEB_SEARCH;
+use crate::telling::TELL_USER;
 use serde_json::Value;
 use silas_agents::tools::{Verdict, Wait};
 use silas_core::exits::{self, Declared, Leaving, Ruling};
@@ -18,7 +19,7 @@ fn leaving(spec: &Spec, arguments: &Value) -> Option<Leaving> {
 pub(crate) fn judged(declared: Declared<'_>, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict {
     let Some(leaving) = leaving(spec, arguments) else {
         return match (spec.effect, spec.name.as_str()) {
-            (Effect::Reads | Effect::Workspace, _) | (Effect::Outside, "tell_user") => Verdict::Allowed,
+            (Effect::Reads | Effect::Workspace, _) | (Effect::Outside, TELL_USER) => Verdict::Allowed,
             // Whatever it lets out, nobody has said that it may.
             (Effect::Outside, name) => {
                 Verdict::Asks(Wait { question: format!("`{name}` has effects outside"), undeclared: Vec::new() })

@@ -4,20 +4,18 @@
 //! Everything here reads. Files are read by the launcher, within the directories that the owner allowed; tools with effects
 //! do not exist in these runs. No approval is needed, and none is used up.
 
-use crate::leaving::judged;
 use crate::models::Assigned;
+use crate::reading::Reading;
 use crate::search::WebSearch;
 use crate::spending::{self, Purse};
 use crate::turn::date;
 use crate::work::{list_files, read_file};
 use crate::{Stream, Trouble};
 use serde_json::{Value, json};
-use silas_agents::tools::{Doing, Done, Gate, Intent, Purpose, Run, Tool, Verdict, Wait, chain};
-use silas_agents::{Asking, Ended, Minds, Prompt, Reply, Script, Turn as Said, check_plan};
-use silas_core::boundary::{self, Policy};
-use silas_core::event::AuditEvent;
+use silas_agents::tools::{Doing, Done, Purpose, Tool, chain};
+use silas_agents::{Asking, Ended, Minds, check_plan};
 use silas_core::evidence::Allowance;
-use silas_core::exits::{Declared, Exits};
+use silas_core::exits::Exits;
 use silas_core::message::Message;
 use silas_core::model::{ModelGrant, Role};
 use silas_core::roots::{RootGrant, contains};
@@ -25,10 +23,9 @@ use silas_core::seen::{Seen, Sight};
 use silas_core::taint::Source;
 use silas_core::tool::{Spec, object};
 use silas_core::work::Budget;
-use silas_core::{CallId, MessageId, Taint, Tainted};
-use silas_gates::{injection, scrub};
+use silas_core::{MessageId, Tainted};
+use silas_gates::scrub;
 use silas_sandbox::Look;
-use silas_store::Commit;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -39,159 +36,9 @@ const RESEARCH_MAX: usize = 5;
 /// Questions to the model in one piece of research, and calls of tools.
 const MODEL_CALLS_MAX: u32 = 10;
 const TOOL_CALLS_MAX: u32 = 30;
-const SAME_MAX: u32 = 2;
-const RESULT_CHARS_MAX: usize = 12_000;
 const QUESTION_CHARS_MAX: u64 = 1_000;
 
 type Roots = Vec<(RootGrant, Allowance)>;
-
-/// A run that can only read.
-pub(crate) struct Reading<'a> {
-    pub(crate) stream: &'a Arc<Stream>,
-    /// The owner's words that it helps to answer.
-    pub(crate) message: MessageId,
-    pub(crate) role: Role,
-    pub(crate) assigned: &'a Assigned,
-    pub(crate) payload: Value,
-    roots: &'a Roots,
-    /// The owner's words, and nothing else: research has no plan that could name more.
-    exits: &'a Exits,
-    counted: Mutex<Counted>,
-}
-
-#[derive(Default)]
-struct Counted {
-    n_calls: u32,
-    last: Option<(String, Value)>,
-    n_same: u32,
-}
-
-impl Run for Reading<'_> {
-    type Error = Trouble;
-
-    fn scope(&self, _spec: &Spec, arguments: &Value) -> Result<(), String> {
-        let Some(path) = arguments.get("path").and_then(Value::as_str) else { return Ok(()) };
-        let is_inside = |(grant, _): &(RootGrant, Allowance)| contains(&grant.place.path, path);
-        if path.split('/').any(|part| part == "..") || !self.roots.iter().any(is_inside) {
-            let names: Vec<&str> = self.roots.iter().map(|(grant, _)| grant.place.path.as_str()).collect();
-            return Err(format!("a path is written whole and lies in one of these: {}", names.join(", ")));
-        }
-        Ok(())
-    }
-
-    fn gates(&self, spec: &Spec, arguments: Value) -> Gate {
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        counted.n_calls += 1;
-        let this = (spec.name.clone(), arguments.clone());
-        counted.n_same = if counted.last.as_ref() == Some(&this) { counted.n_same + 1 } else { 1 };
-        counted.last = Some(this);
-        if counted.n_calls > TOOL_CALLS_MAX {
-            return Gate::Block(format!("{TOOL_CALLS_MAX} calls are enough; give your answer"));
-        }
-        if counted.n_same > SAME_MAX {
-            return Gate::Block("the same call says the same again; give your answer".to_owned());
-        }
-        Gate::Continue(arguments)
-    }
-
-    fn authorise(&self, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict {
-        let declared = Declared { exits: self.exits, flows: &[] };
-        match judged(declared, spec, arguments, seen) {
-            // A turn does not stand still for a card.
-            Verdict::Asks(_) => Verdict::Denied(
-                "after reading what others wrote, only what the owner typed can be searched for; ask all your questions at once, \
-                 before you read"
-                    .to_owned(),
-            ),
-            verdict => verdict,
-        }
-    }
-
-    async fn ask(&self, intent: &Intent<'_>, wait: &Wait) -> Result<bool, Trouble> {
-        tracing::debug!(tool = %intent.spec.name, question = wait.question, "research asks nobody");
-        Ok(false)
-    }
-
-    async fn intend(&self, intent: &Intent<'_>) -> Result<CallId, Trouble> {
-        let call = CallId::new(self.stream.random.as_ref());
-        let (id, message, tool) = (call.clone(), self.message.clone(), intent.spec.name.clone());
-        let arguments = intent.arguments.to_string();
-        let noting = self.stream.store.write_buffered(move |tx| {
-            let arguments = tx.text(&arguments)?;
-            let (call, message, tool) = (id.clone(), Some(message.clone()), tool.clone());
-            tx.record(&AuditEvent::ToolCalled { call, execution: None, message, tool, arguments })?;
-            Ok(Commit(()))
-        });
-        noting.await?;
-        Ok(call)
-    }
-
-    fn clean(&self, _spec: &Spec, done: &Done) -> String {
-        let text: String = done.for_model.peek().chars().take(RESULT_CHARS_MAX).collect();
-        match done.for_model.taint() {
-            Taint::Owner | Taint::Auth => text,
-            Taint::External => injection::fenced(&text),
-        }
-    }
-
-    async fn record(&self, call: &CallId, _spec: &Spec, done: &Done) -> Result<(), Trouble> {
-        let (call, taint) = (call.clone(), done.for_model.taint());
-        let outcome = if done.is_success { "done" } else { "failed" };
-        let output = scrub::visible(done.for_model.peek());
-        let noting = self.stream.store.write_buffered(move |tx| {
-            let output = tx.text(&output)?;
-            let (call, outcome) = (call.clone(), outcome.to_owned());
-            tx.record(&AuditEvent::ToolReturned { call, execution: None, outcome, taint, output })?;
-            Ok(Commit(()))
-        });
-        Ok(noting.await?)
-    }
-
-    async fn refuse(&self, name: &str, code: &'static str) -> Result<(), Trouble> {
-        let name = scrub::visible_line(name, 80);
-        let noting = self.stream.store.write_buffered(move |tx| {
-            let tool = tx.text(&name)?;
-            tx.record(&AuditEvent::ToolRefused { execution: None, tool, code: code.to_owned() })?;
-            Ok(Commit(()))
-        });
-        Ok(noting.await?)
-    }
-}
-
-impl Script for Reading<'_> {
-    async fn prompt(&self, turns: &[Said]) -> Result<Prompt, Trouble> {
-        let grants = self.stream.model_grants().await?;
-        let heard = turns.iter().flat_map(|turn| turn.calls.iter().zip(&turn.results));
-        let results: Vec<Value> = heard.map(|(call, text)| json!({ "tool": call.name, "text": text })).collect();
-        let mut payload = self.payload.clone();
-        payload["results"] = Value::Array(results);
-        let model = &self.assigned.model;
-        // Only the owner's own words lead here.
-        let call = boundary::Call { asker: Source::Signed.taint(), role: self.role, model, payload };
-        let policy = Policy {
-            allowed: std::slice::from_ref(model),
-            local_only: self.stream.options.models.local_only,
-            receipts: &grants,
-            has_key: &|| self.stream.has_key(&self.assigned.key),
-        };
-        match boundary::admit(call, &policy) {
-            Ok(projected) => Prompt::render(&projected).map_err(|error| spending::failed(&error)),
-            Err(refusal) => {
-                self.stream.note_model_refused(self.role, refusal.code()).await;
-                let what = format!("No model was asked: {refusal}. Nothing was sent.");
-                Err(Trouble::new(refusal.code(), &what, "Agree to it with `silas model add`."))
-            }
-        }
-    }
-
-    async fn recall(&self) -> Result<Option<Reply>, Trouble> {
-        Ok(None)
-    }
-
-    async fn keep(&self, _reply: &Reply) -> Result<(), Trouble> {
-        Ok(())
-    }
-}
 
 /// Reads a file or names, by way of the launcher.
 struct Eyes<'a> {
@@ -309,6 +156,7 @@ impl<'a> Desk<'a> {
             payload,
             roots: &self.roots,
             exits: &self.exits,
+            tool_calls_max: TOOL_CALLS_MAX,
             counted: Mutex::default(),
         }
     }

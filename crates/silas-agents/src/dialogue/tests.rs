@@ -100,6 +100,23 @@ async fn calls_are_made_and_told_in_their_order() {
 }
 
 #[tokio::test]
+async fn an_answer_is_heard_and_taken_back_if_it_was_none() {
+    let early = calls(&[("work", r#"{"text":"a"}"#), ("check", r#"{"word":"early"}"#)]);
+    let model = ScriptedModel::new(vec![early, done()]);
+    let tools = chain(vec![echo("work", Effect::Workspace)], Purpose::Work, vec!["work".to_owned()]);
+    let seen = Mutex::default();
+    let bounds = Bounds { model_calls_max: 3, output_tokens_max: 100 };
+    let dialogue = Dialogue { model: &model, price: Price::FREE, tools: &tools, seen: &seen, bounds };
+    let mut heard: Vec<String> = Vec::new();
+    let mut told = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => heard.push(text.to_owned()),
+        Piece::Again => heard.clear(),
+    };
+    let ended: Heard = dialogue.hold(&Stage::default(), &Purse::of(9), &mut told).await;
+    assert_eq!((ended, heard.concat().as_str()), (ready(), r#"{"word":"ready"}"#));
+}
+
+#[tokio::test]
 async fn an_answer_beside_calls_is_early() {
     let early = calls(&[("work", r#"{"text":"a"}"#), ("check", r#"{"word":"ready"}"#)]);
     let (ended, model) = hold(&Stage::default(), vec![early, done()]).await;

@@ -116,6 +116,14 @@ fn what_is_left_out_is_neither_shown_nor_found() {
     let few = set(Purpose::Work, &["work"]);
     assert!(names(&few) == ["work"] && few.find("look").is_none() && few.find("work").is_some());
     assert!(set(Purpose::Research, &all).find("work").is_none());
+    // Who answers may speak to the owner, and has no other effect.
+    assert_eq!(names(&set(Purpose::Answer, &all)), ["look", "asked"]);
+    let tells = |capability: &str| {
+        let outside = |name: &str| Spec { effect: Effect::Outside, ..Spec::reading(name, "", serde_json::json!({})) };
+        Prepared { inner: Skills::<&'static str>::new(Vec::new()), purpose: Purpose::Answer }
+            .exists(&Spec { capabilities: vec![capability.to_owned()], ..outside("x") })
+    };
+    assert!(tells(TELLS_OWNER) && !tells("message.others"));
 }
 
 #[tokio::test]

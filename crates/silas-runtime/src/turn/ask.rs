@@ -1,6 +1,7 @@
 //! Step 7 where reflex is not sure: the proxy answers, sentence by sentence, or hands over to the planner.
 
 use super::Turn;
+use super::look_up::Asked;
 use super::route::Route;
 use crate::models::Assigned;
 use crate::review::Proposal;
@@ -8,18 +9,19 @@ use crate::spending::{self, Purse, Refused};
 use crate::view::{DraftView, Update};
 use crate::{Stream, Trouble};
 use serde_json::{Value, json};
-use silas_agents::{Asking, DirectResponse, Minds, Outcome, RouteDecision, RouteKind, Said, Stop};
+use silas_agents::{Asking, Break, DirectResponse, Ended, Minds, RouteDecision, RouteKind, Said, Stop, Why};
 use silas_core::boundary::{self, Call, Policy, Projected};
 use silas_core::event::AuditEvent;
 use silas_core::input::WantedBy;
 use silas_core::interaction::{ContextProfile, InteractionRegister, Signals, resolve_mode};
 use silas_core::model::{KeySource, ModelGrant, Role, count_tokens};
+use silas_core::seen::{Seen, Sight};
 use silas_core::taint::{Lineage, Source};
 use silas_core::work::InteractionMode;
 use silas_core::{Taint, Tainted, reflex};
 use silas_gates::{injection, scrub};
 use silas_store::chronicle;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Entries of the Stream that a model is shown, and how much of them: enough to know what "it" is.
 const HISTORY_ENTRIES: u32 = 12;
@@ -32,6 +34,21 @@ pub(super) struct Conversation {
     pub(super) taint: Taint,
 }
 
+impl Conversation {
+    /// What whoever is told of it has read.
+    pub(super) fn seen(&self) -> Seen {
+        let mut seen = Seen::default();
+        seen.add(self.sight(), "");
+        seen
+    }
+
+    pub(super) fn sight(&self) -> Sight {
+        // What was quoted in the conversation may be the owner's as well as anybody's.
+        let is_private = self.taint == Taint::External;
+        Sight { taint: self.taint, is_private, source: "the conversation so far".to_owned() }
+    }
+}
+
 /// Either a payload that may be sent to a model, or the answer to the owner instead.
 pub(super) type Admitted = Result<(Projected, Asking), Route>;
 
@@ -41,12 +58,13 @@ impl Stream {
         let Some(assigned) = self.assigned(&grants, Role::Proxy) else {
             return Ok(Route::say(Minds::without()));
         };
-        let conversation = self.conversation(turn).await?;
+        let mut conversation = self.conversation(turn).await?;
         let payload = json!({
             "date": date(self.clock.now()),
             "understood": reflex::UNDERSTOOD,
             "history": conversation.history,
             "wish": turn.message.text,
+            "has_search": false,
         });
         let (projected, asking) = match self.admit(turn, Role::Proxy, &assigned, &grants, payload).await? {
             Ok(admitted) => admitted,
@@ -55,18 +73,24 @@ impl Stream {
         let purse = Purse::new(self, Some(turn.message.id.clone()), Role::Proxy, &assigned.model);
         let mut interrupted = self.interrupts();
         let mut draft = Draft { stream: self, turn, text: String::new() };
-        let outcome = {
+        let seen = Mutex::new(conversation.seen());
+        let ended = {
             let mut hear = |said| draft.hear(said);
+            let asked = Asked { turn, assigned: &assigned, asking: &asking, projected: &projected, purse: &purse };
             tokio::select! {
-                outcome = Minds::route(&asking, &projected, &purse, &mut hear) => Some(outcome),
+                ended = self.proxys_answer(&asked, &seen, &mut hear) => Some(ended),
                 _ = interrupted.changed() => None,
             }
         };
-        let Some(outcome) = outcome else { return Ok(Route::tell(Tainted::new(draft.stopped(), conversation.taint))) };
-        let decision = match outcome {
-            Ok(Outcome::Usable(decision)) => decision,
-            Ok(Outcome::Unusable { why }) => unusable(&why),
-            Err(stop) => return self.not_asked(Role::Proxy, stop).await,
+        // What it says, and why it hands over, is made of everything that it has read.
+        conversation.taint = seen.into_inner().unwrap_or_else(PoisonError::into_inner).taint();
+        let Some(ended) = ended else { return Ok(Route::tell(Tainted::new(draft.stopped(), conversation.taint))) };
+        let decision = match ended {
+            Ok(Ended::Answer(decision)) => decision,
+            Ok(Ended::GaveUp(why)) => fallback(&why),
+            Err(Break::Halted(trouble)) => return Err(trouble),
+            Err(Break::Refused(refused)) => return self.not_asked(Role::Proxy, Stop::Refused(refused)).await,
+            Err(Break::Failed(error)) => return self.not_asked(Role::Proxy, Stop::Failed(error)).await,
         };
         let noted = self.note_route(turn, &decision);
         let route = match (decision.route, &decision.response) {
@@ -142,7 +166,8 @@ impl Stream {
             "{} The card in Review asks you; your message waits for it.",
             spending::not_agreed(&assigned.model)
         );
-        Route::propose(say, Proposal::Model(grant))
+        // The model's name is the owner's own, as nobody else configures one.
+        Route::asking(say, Proposal::Model(grant))
     }
 
     /// What is said when a question was not answered.
@@ -152,7 +177,7 @@ impl Stream {
             Stop::Refused(Refused::Cap(exceeded)) => {
                 self.note_model_refused(role, "E_LLM_CAP").await;
                 let say = format!("{} Your message waits for it.", spending::over_cap(&exceeded));
-                return Ok(Route::propose(say, Proposal::Budget(exceeded.extension())));
+                return Ok(Route::asking(say, Proposal::Budget(exceeded.extension())));
             }
             Stop::Refused(Refused::Rate { per_minute }) => spending::too_fast(per_minute),
             Stop::Refused(Refused::Turn) => Trouble::new(
@@ -216,7 +241,23 @@ impl Stream {
 }
 
 /// The fallback of the proxy: a direct answer that says what happened.
-fn unusable(why: &str) -> RouteDecision {
+fn fallback(why: &Why) -> RouteDecision {
+    let message = match why {
+        Why::Form(why) => format!(
+            "The model answered twice in a form that cannot be used ({}). Say it again, or choose another model with \
+             `silas model add`.",
+            scrub::visible_line(why, 160)
+        ),
+        Why::Calls(n) => format!(
+            "The model was asked {n} times, went on looking things up, and came to no answer. Nothing else was done. Ask \
+             something narrower, or say it again."
+        ),
+        Why::Mistakes(last) => format!(
+            "The model wanted to look things up in ways that are not possible, and came to no answer. The last time it was \
+             told: {} Say it again, or choose another model with `silas model add`.",
+            scrub::visible_line(last, 160)
+        ),
+    };
     RouteDecision {
         route: RouteKind::Direct,
         reason: "the model's answer could not be used".to_owned(),
@@ -224,13 +265,7 @@ fn unusable(why: &str) -> RouteDecision {
         interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
         context_profile: ContextProfile::Conversation,
         continuation_of: None,
-        response: Some(DirectResponse {
-            message: format!(
-                "The model answered twice in a form that cannot be used ({}). Say it again, or choose another model with \
-                 `silas model add`.",
-                scrub::visible_line(why, 160)
-            ),
-        }),
+        response: Some(DirectResponse { message }),
     }
 }
 

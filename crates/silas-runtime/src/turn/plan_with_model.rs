@@ -23,7 +23,7 @@ use silas_core::plan;
 use silas_core::seen::Sight;
 use silas_core::work::{Budget, Definition, WorkItem};
 use silas_core::{Taint, Tainted, WorkItemId};
-use silas_gates::scrub;
+use silas_gates::{injection, scrub};
 use silas_store::work_items;
 use std::sync::Arc;
 
@@ -47,12 +47,17 @@ impl Stream {
         };
         let earlier = self.earlier_work(decision.continuation_of.as_deref()).await?;
         let directories: Vec<String> = self.roots().await?.into_iter().map(|place| place.path).collect();
+        // Who has read what others wrote may say it again.
+        let reason = match conversation.taint {
+            Taint::Owner | Taint::Auth => decision.reason.clone(),
+            Taint::External => injection::fenced(&decision.reason),
+        };
         let payload = json!({
             "date": date(self.clock.now()),
             "directories": directories,
             "history": conversation.history,
             "wish": turn.message.text,
-            "reason": decision.reason,
+            "reason": reason,
             "continuation_of": earlier.as_ref().map(WorkItemId::as_str),
             "has_executor": self.assigned(grants, Role::Executor).is_some(),
             "has_search": self.search.is_some(),
@@ -62,10 +67,7 @@ impl Stream {
             Err(route) => return Ok(route),
         };
         let purse = purse.passed_on(Role::Planner, &assigned.model);
-        // What was quoted in the conversation may be the owner's as well as anybody's.
-        let is_private = conversation.taint == Taint::External;
-        let said = Sight { taint: conversation.taint, is_private, source: "the conversation so far".to_owned() };
-        let asked = Asked { turn, said, assigned: &assigned, asking, projected };
+        let asked = Asked { turn, said: conversation.sight(), assigned: &assigned, asking, projected };
         let response = match self.planners_answer(&asked, grants, &purse).await? {
             Ok(response) => response,
             Err(route) => return Ok(route),

@@ -6,13 +6,14 @@
 use super::job::Failure;
 use crate::Stream;
 use crate::search::WebSearch;
+use crate::telling::TellUser;
 use serde_json::{Value, json};
 use silas_agents::tools::{Doing, Done, Tool};
+use silas_core::Tainted;
 use silas_core::check::Command;
 use silas_core::envelope::ExecutionResult;
 use silas_core::taint::Source;
 use silas_core::tool::{Effect, Spec, object};
-use silas_core::{Tainted, card::Risk};
 use silas_gates::scrub;
 use silas_sandbox::Workshop;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +28,6 @@ const READ_SECS: u64 = 30;
 const LINES_USUAL: i64 = 400;
 const LINES_MAX: u64 = 2_000;
 const DEPTH_MAX: u64 = 8;
-const SAID_CHARS_MAX: usize = 500;
 const SHELL: &str = "Runs a script with sh in the copy, and gives back what it printed.";
 const PYTHON: &str = "Runs a script with python3 in the copy, and gives back what it printed.";
 
@@ -97,30 +97,6 @@ impl Tool<Failure> for InCopy<'_, '_> {
     }
 }
 
-/// Says one sentence to the owner while the work goes on.
-struct TellUser<'a> {
-    spec: Spec,
-    stream: &'a Arc<Stream>,
-    model: String,
-}
-
-impl Tool<Failure> for TellUser<'_> {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn execute<'a>(&'a self, arguments: &'a Value) -> Doing<'a, Failure> {
-        Box::pin(async move {
-            let text = arguments["text"].as_str().unwrap_or_default();
-            let said = format!("{} says: {}", self.model, scrub::visible_line(text, SAID_CHARS_MAX));
-            let said = Tainted::new(said, Source::Elsewhere.taint());
-            self.stream.tell_tainted(said).await.map_err(Failure::Trouble)?;
-            let for_model = Tainted::new("The owner has read it.".to_owned(), Source::Own.taint());
-            Ok(Done { for_model, is_private: false, source: "Silas itself".to_owned(), is_success: true })
-        })
-    }
-}
-
 /// Every tool that works in a copy. Which of them a run has is for its plan to say.
 pub(super) fn all<'a>(copy: &'a Copy<'_>, stream: &'a Arc<Stream>, model: &str) -> Vec<Box<dyn Tool<Failure> + 'a>> {
     let in_copy = |spec: Spec,
@@ -142,7 +118,7 @@ pub(super) fn all<'a>(copy: &'a Copy<'_>, stream: &'a Arc<Stream>, model: &str) 
         in_copy(list_files(), list_command, |arguments| {
             format!("the names of files in {}", scrub::visible_line(&text(arguments, "path"), 60))
         }),
-        Box::new(TellUser { spec: tell_user(), stream, model: model.to_owned() }),
+        Box::new(TellUser::new(stream, model)),
     ];
     if let Some(search) = &stream.search {
         tools.push(Box::new(WebSearch::new(search)));
@@ -199,24 +175,6 @@ pub(crate) fn list_files() -> Spec {
     let about = "Lists what is in a directory: kind (f file, d directory, l link), size, path.";
     let spec = Spec::reading("list_files", about, schema);
     Spec { capabilities: vec!["files.list".to_owned()], is_parallel: false, ..spec }
-}
-
-fn tell_user() -> Spec {
-    let schema = object(&[("text", json!({ "type": "string", "minLength": 1, "maxLength": SAID_CHARS_MAX }))]);
-    Spec {
-        content: vec!["text".to_owned()],
-        capabilities: vec!["message.owner".to_owned()],
-        risk: Risk::Low,
-        effect: Effect::Outside,
-        is_reversible: false,
-        is_idempotent: false,
-        is_parallel: false,
-        ..Spec::reading(
-            "tell_user",
-            "Tells the owner one sentence now. Only for what cannot wait until the end.",
-            schema,
-        )
-    }
 }
 
 /// The path and the numbers are words of their own; nothing is put into the script.

@@ -435,6 +435,12 @@ impl From<silas_sandbox::Error> for Failure {
     }
 }
 
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        Failure::Trouble(trouble)
+    }
+}
+
 impl From<silas_store::Error> for Failure {
     fn from(error: silas_store::Error) -> Self {
         Failure::Trouble(error.into())

@@ -6,6 +6,7 @@ use super::job::Failure;
 use crate::leaving::judged;
 use crate::models::Assigned;
 use crate::spending::{self, Purse};
+use crate::telling::TELL_USER;
 use crate::view::Update;
 use crate::{Stream, Trouble};
 use serde_json::{Value, json};
@@ -127,7 +128,7 @@ impl Run for WorkRun<'_> {
                 "the same call was made {SAME_MAX} times in a row and will not say anything else; do something else, or call finish"
             ));
         }
-        if spec.name == "tell_user" {
+        if spec.name == TELL_USER {
             so_far.n_told += 1;
             if so_far.n_told > TOLD_MAX {
                 return Gate::Block(format!("the owner was told {TOLD_MAX} times already"));

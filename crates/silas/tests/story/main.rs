@@ -31,6 +31,7 @@ mod known_head;
 mod ledger;
 mod listeners;
 mod load;
+mod looking_up;
 mod models;
 mod network;
 mod night;

@@ -1,6 +1,7 @@
 //! What the tools of a copy run, and how large the executor's prompt is with all of them.
 
 use super::*;
+use crate::telling::tell_user;
 use silas_agents::{Prompt, prompt_size};
 use silas_core::Taint;
 use silas_core::boundary::{Call, Policy, admit};
