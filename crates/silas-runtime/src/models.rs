@@ -33,6 +33,8 @@ pub struct ModelOptions {
     pub calls_per_minute: u32,
     /// Tokens that one message may use up, everything counted at its largest.
     pub turn_tokens_max: u64,
+    /// How often work that failed is planned again.
+    pub replans_max: u32,
 }
 
 /// The model of a role.

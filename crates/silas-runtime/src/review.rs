@@ -152,18 +152,21 @@ impl Stream {
             Proposal::Budget(grant) => self.budget_question(&grant),
             Proposal::Secret(reference, wanted_by) => Ok(self.secret_question(reference, wanted_by)),
             Proposal::ModelChoice => self.model_choice_question(),
-            Proposal::Plan(item) => {
-                let face = self.words.plan(&item, &item.definition().body);
-                let subject = item.id().to_string();
-                let lasts = self.options.plan_timeout;
-                let mut card = self.card(face, &subject, Some(item.as_ref()), lasts)?;
-                if card.face.ctas.iter().any(|cta| cta.press == Press::Rehearse) {
-                    let shown_first = Rehearsal(item.as_ref().clone());
-                    card.show_first = Some(self.engine.offer(&subject, &shown_first, &card.face, lasts)?);
-                }
-                Ok(Question { card, subject, item: Some((*item, turn.trace.clone())) })
-            }
+            Proposal::Plan(item) => self.plan_question(*item, &turn.trace),
         }
+    }
+
+    /// The card that asks about a plan, which began with this message.
+    pub(crate) fn plan_question(&self, item: WorkItem, trace: &MessageId) -> Result<Question, Trouble> {
+        let face = self.words.plan(&item, &item.definition().body);
+        let subject = item.id().to_string();
+        let lasts = self.options.plan_timeout;
+        let mut card = self.card(face, &subject, Some(&item), lasts)?;
+        if card.face.ctas.iter().any(|cta| cta.press == Press::Rehearse) {
+            let shown_first = Rehearsal(item.clone());
+            card.show_first = Some(self.engine.offer(&subject, &shown_first, &card.face, lasts)?);
+        }
+        Ok(Question { card, subject, item: Some((item, trace.clone())) })
     }
 
     pub(crate) fn budget_question(&self, grant: &BudgetGrant) -> Result<Question, Trouble> {

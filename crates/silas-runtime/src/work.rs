@@ -31,6 +31,7 @@ mod job;
 mod locked;
 mod moves;
 mod outside;
+mod planning_again;
 mod reach;
 mod record;
 mod run;

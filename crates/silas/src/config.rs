@@ -132,6 +132,7 @@ pub(crate) struct Models {
     pub(crate) daily_cap_cents: u64,
     pub(crate) monthly_cap_cents: u64,
     pub(crate) turn_budget_tokens: u64,
+    pub(crate) replans_max: u32,
     pub(crate) timeout_seconds: u64,
 }
 

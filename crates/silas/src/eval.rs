@@ -164,6 +164,8 @@ impl Eval {
         let cents = self.purse.left_cents().to_string();
         variables.push(("SILAS__MODELS__DAILY_CAP_CENTS".to_owned(), cents.clone()));
         variables.push(("SILAS__MODELS__MONTHLY_CAP_CENTS".to_owned(), cents));
+        // What is measured is one plan, and nobody is there to decide about another.
+        variables.push(("SILAS__MODELS__REPLANS_MAX".to_owned(), "0".to_owned()));
         let server = Server::start(&home, &variables)?;
         let mut line = Line::open(&home)?;
         let seen = owner::prepare(&mut line, &self.choice.grants)?;

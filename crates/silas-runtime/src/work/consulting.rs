@@ -11,24 +11,42 @@ use super::{Running, Stop};
 use crate::spending::Purse;
 use crate::turn::date;
 use serde_json::{Value, json};
-use silas_agents::{Minds, Outcome};
+use silas_agents::{AgentResponse, Minds, Outcome};
 use silas_core::boundary::{self, Call, Policy};
 use silas_core::model::{ModelGrant, Role};
 use silas_core::taint::Source;
 use silas_core::work::WorkItem;
+use silas_gates::injection;
 use std::time::Duration;
 
 /// How long advice may take.
 const ADVICE_TIME_MAX: Duration = Duration::from_secs(90);
 /// Red checks that are told of.
 const FAILURES_MAX: usize = 5;
+/// Of what the model said about its own work.
+const SAID_CHARS_MAX: usize = 1_000;
 /// The value of `on_stuck` that asks for this.
 const CONSULT: &str = "consult_planner";
+
+/// What a plan could be made with, where one is wanted.
+#[derive(Clone, Copy)]
+pub(super) enum Offering {
+    Nothing,
+    Executor { searches: bool },
+}
 
 impl Job {
     pub(super) fn may_consult(&self, item: &WorkItem, so_far: u32) -> Result<bool, Failure> {
         let d = item.definition();
-        if d.on_stuck != CONSULT || so_far >= d.budget.max_planner_calls {
+        if so_far >= d.budget.max_planner_calls {
+            return Ok(false);
+        }
+        self.has_planner(item)
+    }
+
+    /// Whether the plan wants the planner to be asked when it does not succeed, and somebody could be.
+    pub(super) fn has_planner(&self, item: &WorkItem) -> Result<bool, Failure> {
+        if item.definition().on_stuck != CONSULT {
             return Ok(false);
         }
         let grants = self.grants()?;
@@ -43,17 +61,37 @@ impl Job {
 
     /// What the planner advises; nothing if it cannot be asked or says nothing that can be used.
     pub(super) fn consult(&self, item: &WorkItem, progress: &Progress) -> Result<Option<String>, Failure> {
+        let reason = format!(
+            "Whoever works on this is stuck after {} attempts. Say in `message` what to do differently, in a few sentences; \
+             `plan_action` is null. {}",
+            progress.attempts,
+            self.what_failed(),
+        );
+        // Advice is a kindness: without it the next attempt is on its own.
+        Ok(self.planners_word(item, &reason, Offering::Nothing)?.map(|response| response.message))
+    }
+
+    /// What was said and printed at the end, fenced and cut: all of it may be somebody else's.
+    pub(super) fn what_failed(&self) -> String {
+        let said: String = self.record.said.as_deref().unwrap_or_default().chars().take(SAID_CHARS_MAX).collect();
+        format!("Last said: {}\nRed: {}", injection::fenced(&said), json!(self.failures()))
+    }
+
+    /// One question to the planner about work that does not succeed. `None` if it cannot be asked or is of no use.
+    pub(super) fn planners_word(
+        &self,
+        item: &WorkItem,
+        reason: &str,
+        offering: Offering,
+    ) -> Result<Option<AgentResponse>, Failure> {
         let grants = self.grants()?;
         let Some(planner) = self.stream.assigned(&grants, Role::Planner) else { return Ok(None) };
         let d = item.definition();
         let directories: Vec<&str> = d.directories.iter().map(|directory| directory.path.as_str()).collect();
-        let said = self.record.said.as_deref().unwrap_or_default();
-        let reason = format!(
-            "Whoever works on this is stuck after {} attempts. Say in `message` what to do differently, in a few sentences; \
-             `plan_action` is null. Last said: {said}\nRed: {}",
-            progress.attempts,
-            json!(self.failures()),
-        );
+        let (has_executor, has_search) = match offering {
+            Offering::Nothing => (false, false),
+            Offering::Executor { searches } => (true, searches),
+        };
         let payload = json!({
             "date": date(self.stream.clock.now()),
             "directories": directories,
@@ -61,8 +99,8 @@ impl Job {
             "wish": d.body,
             "reason": reason,
             "continuation_of": d.id.as_str(),
-            "has_executor": false,
-            "has_search": false,
+            "has_executor": has_executor,
+            "has_search": has_search,
         });
         let call = Call { asker: Source::Signed.taint(), role: Role::Planner, model: &planner.model, payload };
         let policy = Policy {
@@ -90,8 +128,7 @@ impl Job {
             }
         });
         match answered? {
-            Ok(Ok(Outcome::Usable(response))) => Ok(Some(response.message)),
-            // Advice is a kindness: without it the next attempt is on its own.
+            Ok(Ok(Outcome::Usable(response))) => Ok(Some(response)),
             Ok(Ok(Outcome::Unusable { .. }) | Err(_)) | Err(_) => Ok(None),
         }
     }

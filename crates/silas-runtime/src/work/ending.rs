@@ -125,7 +125,7 @@ impl Job {
                 self.record.view.footer = "Your files are untouched".to_owned();
                 let face = stream.words.report(&self.record.facts(), &intent, &reason);
                 let card = stream.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
-                let sentence = format!("{intent}. Your files in {name} are untouched.");
+                let sentence = format!("{intent}. Your files in {name} are untouched.{}", self.again.words());
                 (ExecutionState::Ended, card, sentence, None, Event::Ended { reason: format!("{intent}. {reason}") })
             }
             Ending::Conflict { paths } => {
@@ -154,6 +154,7 @@ impl Job {
                 (ExecutionState::Ended, card, sentence, None, Event::Unknown { step })
             }
         };
+        let instead = self.question_instead()?;
         self.record.settle_steps();
         // What landed is beside the ledger now; of what never will, the diffs are enough.
         if reached != ExecutionState::Rehearsed {
@@ -184,6 +185,9 @@ impl Job {
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
             cards::insert(tx, &card, execution.as_str())?;
             note_offer(tx, &card)?;
+            if let Some(question) = &instead {
+                question.ask(tx)?;
+            }
             let posted = teller.tell_in(tx, &sentence)?;
             Ok(Commit(Some((posted, record.view.clone()))))
         });

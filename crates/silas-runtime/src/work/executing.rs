@@ -81,6 +81,8 @@ impl Job {
                 Move::Judge => return Ok(()),
                 Move::GiveUp(why) => {
                     self.record.gave_up = Some(why);
+                    // Without money or a provider another plan fares no better.
+                    self.is_stuck = progress.exhausted.is_none();
                     return Ok(());
                 }
                 Move::Consult => {

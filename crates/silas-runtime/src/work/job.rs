@@ -1,6 +1,7 @@
 //! One piece of work on its own thread: what is asked of the workshop, in which order, and what each answer means.
 
 use super::ending::{Ending, kept_words};
+use super::planning_again::Again;
 use super::reach::Recorder;
 use super::{Stop, WorkRecord};
 use crate::consumer::Hold;
@@ -38,12 +39,16 @@ pub(super) struct Job {
     pub(super) order: Option<ExecutionId>,
     /// What the commands have reached; written while they run.
     pub(super) reach: Arc<Mutex<Reach>>,
+    /// Whether a model has used up its attempts without turning the checks green.
+    pub(super) is_stuck: bool,
+    /// What came of planning it again.
+    pub(super) again: Again,
 }
 
 impl Job {
     pub(super) fn new(stream: Arc<Stream>, record: WorkRecord, hold: Hold) -> Self {
         let reach = Arc::new(Mutex::new(record.reach.clone()));
-        Job { stream, record, hold, order: None, reach }
+        Job { stream, record, hold, order: None, reach, is_stuck: false, again: Again::NotAsked }
     }
 
     /// The second half of a rehearsal, by a decision of its own.
@@ -193,7 +198,8 @@ impl Job {
             Some(mandate) => self.leave_to_model(&mut shop, approved.item(), &mandate)?,
         }
         let changes = shop.changes()?;
-        self.judge(shop, changes, approved)
+        let ending = self.judge(shop, changes, approved)?;
+        self.plan_again(approved.item(), ending)
     }
 
     fn copy(&mut self, shop: &mut Workshop) -> Result<(), Failure> {

@@ -229,6 +229,12 @@ pub(super) const SETTINGS: &[Setting] = &[
         about: "Tokens that one message of yours may use up, every question counted at its largest.",
     },
     Setting {
+        key: "models.replans_max",
+        default: Default::Number(2),
+        rule: range(0, 5),
+        about: "How often a plan on which a model has failed is planned again, each time with a card of its own. 0: never.",
+    },
+    Setting {
         key: "models.timeout_seconds",
         default: Default::Number(90),
         rule: range(1, 3600),

@@ -63,6 +63,7 @@ fn everything_has_its_default() {
                 daily_cap_cents: 200,
                 monthly_cap_cents: 2000,
                 turn_budget_tokens: 100_000,
+                replans_max: 2,
                 timeout_seconds: 90,
             },
             search: Searching { url: None, domains: None, results_max: 8 },

@@ -117,7 +117,8 @@ impl World {
     /// The whole way of a plan that is approved and ends without a result, and the card that says so.
     fn ends(&self, more: &str, work: Vec<Act>) -> Card {
         let before = self.silas.tree();
-        let mut line = self.planned(more, work);
+        // Planning again is another story.
+        let mut line = self.planned(&format!("on_stuck: report\n{more}"), work);
         line.approve(CardKind::Plan).unwrap();
         line.ended().unwrap();
         let card = line.card(CardKind::Report).unwrap();

@@ -40,6 +40,7 @@ mod outside;
 mod page;
 mod passkeys;
 mod passphrase;
+mod planning_again;
 mod projects;
 mod proving;
 mod queue;

@@ -1,0 +1,190 @@
+//! Work at which a model has failed for good is planned again: the planner is told what was tried and what failed, and what
+//! it writes becomes a card of its own, in the transaction that ends the work. (RUNTIME §19.4.2, §19.5.3)
+//!
+//! The new plan is the old one done differently. It is judged by the same checks, works in no other directory and reaches
+//! nothing more; it begins with a fresh copy, and only after a decision of its own. Deliberately absent: any second question
+//! to the planner. What is of no use is told, and the owner has the word.
+
+use super::consulting::Offering;
+use super::ending::Ending;
+use super::job::{Failure, Job};
+use crate::Trouble;
+use crate::review::Question;
+use crate::search::WEB_SEARCH;
+use silas_core::exits::Exits;
+use silas_core::mandate::Mandate;
+use silas_core::plan;
+use silas_core::roots::Access;
+use silas_core::work::{Budget, Definition, WorkItem};
+use silas_core::{MessageId, WorkItemId};
+use silas_gates::scrub;
+use silas_store::work_items;
+
+/// What became of planning it again.
+pub(super) enum Again {
+    NotAsked,
+    /// A plan, and the message with which it all began.
+    Planned(Box<WorkItem>, MessageId),
+    /// The planner has no other way, or none that can be offered.
+    NoOther,
+    /// It was planned again this often already.
+    Often(u32),
+}
+
+/// Of what the planner says instead of a plan.
+const WORDS_CHARS_MAX: usize = 400;
+
+impl Again {
+    /// What follows the sentence about the end.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Again::NotAsked => String::new(),
+            Again::Planned(..) => " Another plan is in Review. Nothing runs before you approve it.".to_owned(),
+            Again::NoOther => {
+                " The planner was asked for another way and has none to offer; what now is for you to say.".to_owned()
+            }
+            Again::Often(n) => {
+                let times = if *n == 1 { "once".to_owned() } else { format!("{n} times") };
+                format!(" It was planned again {times} already; what now is for you to say.")
+            }
+        }
+    }
+}
+
+impl Job {
+    /// The ending, and perhaps another plan with it.
+    pub(super) fn plan_again(&mut self, item: &WorkItem, ending: Ending) -> Result<Ending, Failure> {
+        let Ending::Untouched { intent, reason } = ending else { return Ok(ending) };
+        let max = self.stream.options.models.replans_max;
+        if !self.is_stuck || max == 0 || !self.has_planner(item)? {
+            return Ok(Ending::Untouched { intent, reason });
+        }
+        let (depth, trace) = self.origin(item, max)?;
+        if depth >= max {
+            self.again = Again::Often(depth);
+            return Ok(Ending::Untouched { intent, reason });
+        }
+        let (again, why) = match self.other_plan(item)? {
+            Ok(other) => (Again::Planned(Box::new(other), trace), String::new()),
+            Err(why) => (Again::NoOther, format!("\nAnother plan was asked for. {why}")),
+        };
+        self.again = again;
+        Ok(Ending::Untouched { intent, reason: format!("{reason}{why}") })
+    }
+
+    /// The card that is asked instead, if there is another plan.
+    pub(super) fn question_instead(&self) -> Result<Option<Question>, Trouble> {
+        match &self.again {
+            Again::Planned(item, trace) => Ok(Some(self.stream.plan_question(item.as_ref().clone(), trace)?)),
+            Again::NotAsked | Again::NoOther | Again::Often(_) => Ok(None),
+        }
+    }
+
+    /// How many plans before this one were given up for the next, as far as it matters, and the message behind them all.
+    fn origin(&self, item: &WorkItem, max: u32) -> Result<(u32, MessageId), Failure> {
+        let id = item.id().clone();
+        let mut before = item.definition().spawned_by.clone();
+        let looking = self.stream.store.read(move |tx| {
+            let trace = work_items::get(tx, &id)?.map(|stored| stored.trace);
+            let mut depth = 0;
+            while let Some(id) = before.take().filter(|_| depth < max) {
+                depth += 1;
+                before = work_items::get(tx, &id)?.and_then(|stored| stored.item.definition().spawned_by.clone());
+            }
+            Ok((depth, trace))
+        });
+        let (depth, trace) = looking.wait()?;
+        Ok((depth, trace.ok_or_else(super::lost)?))
+    }
+
+    /// What the planner writes instead; else why there is nothing, for the owner.
+    fn other_plan(&self, item: &WorkItem) -> Result<Result<WorkItem, String>, Failure> {
+        let d = item.definition();
+        let gave_up = self.record.gave_up.as_deref().unwrap_or_default();
+        let reason = format!(
+            "The plan in these words was carried out and failed: {gave_up} Write a revised plan with a different approach; \
+             `action` is revise. Directories and checks stay as they are, and nobody can look for you this time. If there is \
+             no other way, `plan_action` is null and `message` says why. {}",
+            self.what_failed(),
+        );
+        let searches = self.stream.search.is_some() && d.executor.as_ref().is_some_and(|old| old.has(WEB_SEARCH));
+        let Some(response) = self.planners_word(item, &reason, Offering::Executor { searches })? else {
+            return Ok(Err("The planner could not be asked, or said nothing that can be used.".to_owned()));
+        };
+        let Some(markdown) = response.plan() else {
+            let said = scrub::visible_line(&response.message, WORDS_CHARS_MAX);
+            return Ok(Err(format!("The planner says: {said}")));
+        };
+        let red: Vec<String> =
+            self.record.after.iter().filter(|result| !result.passed).map(|r| r.name.clone()).collect();
+        let failed = format!("{gave_up} Red: {}.", scrub::visible_line(&red.join(", "), WORDS_CHARS_MAX));
+        let id = WorkItemId::new(self.stream.random.as_ref());
+        Ok(plan::parse(markdown.trim_start().as_bytes())
+            .map_err(|bad| format!("What it wrote cannot be read: {bad}."))
+            .and_then(|written| revised(d, written.definition(), id, &failed)))
+    }
+}
+
+/// The old plan done as the new one says, or why it is not offered.
+fn revised(old: &Definition, new: &Definition, id: WorkItemId, failed: &str) -> Result<WorkItem, String> {
+    let may = |path: &str, access: Access| {
+        old.directories.iter().any(|o| o.path == path && (o.access == access || o.access == Access::Write))
+    };
+    if new.directories.iter().any(|directory| !may(&directory.path, directory.access)) {
+        return Err("What it wrote works in other directories, so it is not offered.".to_owned());
+    }
+    let reaches_more = new.hosts.iter().any(|host| !old.hosts.contains(host))
+        || new.secrets.iter().any(|secret| !old.secrets.contains(secret))
+        || (new.callback_port.is_some() && new.callback_port != old.callback_port)
+        || (has_search(new) && !has_search(old));
+    if reaches_more {
+        return Err("What it wrote reaches more than the plan before, so it is not offered.".to_owned());
+    }
+    let prose = new.body.trim();
+    let same_tools = old.executor.as_ref().map(|m| &m.tools) == new.executor.as_ref().map(|m| &m.tools);
+    if new.steps == old.steps && same_tools && old.body.trim_end().ends_with(prose) {
+        return Err("What it wrote is the same plan again.".to_owned());
+    }
+    // The same model as before: it was agreed to for this, and the owner sees it on the card.
+    let model = old.executor.as_ref().and_then(|mandate| mandate.model.clone());
+    let executor = new.executor.clone().map(|mandate| Mandate { model, ..mandate });
+    let wish = old.exits.typed.as_deref().unwrap_or(&old.title);
+    let definition = Definition {
+        id,
+        parent: None,
+        spawned_by: Some(old.id.clone()),
+        follow_up_of: None,
+        // What failed stands before what is to be done differently; of what was printed nothing is in it.
+        body: format!(
+            "You said: {wish}\n\nThe plan before this one failed. {failed}\n\nThe planner wrote instead, in its own \
+             words:\n\n{prose}"
+        ),
+        steps: new.steps.clone(),
+        executor,
+        hosts: new.hosts.clone(),
+        secrets: new.secrets.clone(),
+        callback_port: new.callback_port,
+        flows: new.flows.clone(),
+        exits: Exits { typed: old.exits.typed.clone(), ..new.exits.clone() },
+        budget: no_more_than(&old.budget, &new.budget),
+        ..old.clone()
+    };
+    WorkItem::new(definition).map_err(|broken| format!("What it wrote cannot be carried out: {broken}."))
+}
+
+fn has_search(d: &Definition) -> bool {
+    d.executor.as_ref().is_some_and(|mandate| mandate.has(WEB_SEARCH))
+}
+
+fn no_more_than(old: &Budget, new: &Budget) -> Budget {
+    Budget {
+        max_tokens: new.max_tokens.min(old.max_tokens),
+        max_cost_microusd: new.max_cost_microusd.min(old.max_cost_microusd),
+        max_wall_time_seconds: old.max_wall_time_seconds,
+        max_attempts: new.max_attempts.min(old.max_attempts),
+        max_planner_calls: new.max_planner_calls.min(old.max_planner_calls),
+    }
+}
+
+#[cfg(test)]
+mod tests;
