@@ -26,13 +26,13 @@ export function hasDetails({ face, offer, payload, state }, moved) {
 }
 
 /** @param {import('../protocol.js').Face} face */
-const checkCount = ({ evidence }) => Math.max(evidence?.before.length ?? 0, evidence?.after.length ?? 0);
+export const checkCount = ({ evidence }) => Math.max(evidence?.before.length ?? 0, evidence?.after.length ?? 0);
 
 /**
- * @param {{ card: import('../protocol.js').Card, startsOpen: boolean, moved: import('../protocol.js').Fact[], children?: unknown }} props
- *   `moved`: facts that did not fit above. `children`: whatever else moved here.
+ * @param {{ card: import('../protocol.js').Card, startsOpen: boolean, moved: import('../protocol.js').Fact[], checksMoved: boolean, children?: unknown }} props
+ *   `moved`: facts that did not fit above; `checksMoved`: so did the lines of the checks. `children`: whatever else moved here.
  */
-export function Details({ card, startsOpen, moved, children }) {
+export function Details({ card, startsOpen, moved, checksMoved, children }) {
   const { face } = card;
   const [open, setOpen] = useState(startsOpen);
   useEffect(() => setOpen(startsOpen), [startsOpen, card.id]);
@@ -44,7 +44,7 @@ export function Details({ card, startsOpen, moved, children }) {
       ${children}
       <${DetailLists} details=${moved.map(({ label, text }) => ({ title: label, lines: [text] }))} />
       <${DetailLists} details=${face.details} />
-      ${face.evidence && checkCount(face) > LINES_MAX && html`<section class="detail"><h3>All checks</h3><${CheckLines} before=${face.evidence.before} after=${face.evidence.after} /></section>`}
+      ${face.evidence && (checksMoved || checkCount(face) > LINES_MAX) && html`<section class="detail"><h3>All checks</h3><${CheckLines} before=${face.evidence.before} after=${face.evidence.after} /></section>`}
       <${Diffs} diffs=${face.diffs} />
       ${signed.length > 0 && html`<div class="signed"><h3>Exactly what you sign</h3><${DetailLists} details=${signed} /></div>`}
     </div>

@@ -1,6 +1,7 @@
 // Cards of every kind, some with the longest texts that the contract allows, and offers whose hashes are right.
 
 import { createHash, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { canonical } from '../lib/canonical.js';
 
 export const INSTALLATION = 'inst-0b5c3a52-77aa-4a63-9a55-6a4a4bb4f2aa';
@@ -8,7 +9,7 @@ export const INSTALLATION = 'inst-0b5c3a52-77aa-4a63-9a55-6a4a4bb4f2aa';
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 export const at = (ms) => new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 
-const SCOPES = { plan: 'full_plan', house_rules: 'standing', rehearsal: 'full_plan', apply: 'single_step', undo: 'single_step', root: 'tool_type', device: 'connection_manage', model: 'connection_manage' };
+const SCOPES = { plan: 'full_plan', house_rules: 'standing', rehearsal: 'full_plan', apply: 'single_step', undo: 'single_step', root: 'tool_type', device: 'connection_manage', model: 'connection_manage', step: 'single_step' };
 
 function offer(kind, face, payload, { issued = Date.now(), minutes = 5, workItem = `task-${randomUUID()}` } = {}) {
   return {
@@ -197,6 +198,17 @@ export function budgetCard(options) {
     rationale: 'The next question would exceed the cap.', details_title: 'What it counts for', details: [{ title: 'Counts for', lines: ['2026-11-16'] }],
     ctas: [{ press: 'approve', label: 'Allow $1.00 more', consequence: 'Adds $1.00 for 2026-11-16.' }, { press: 'decline', label: 'Not now', consequence: '' }] };
   return card('budget', face, canonical({ kind: 'budget', period: '2026-11-16', microusd: 1_000_000 }), options);
+}
+
+/** Faces and payloads as the runtime makes them; a test over there keeps the file true. */
+const REAL = JSON.parse(readFileSync(new URL('real-cards.json', import.meta.url), 'utf8'));
+
+export const REAL_CARDS = Object.keys(REAL);
+
+export function realCard(name, options) {
+  const { kind, face, payload } = REAL[name];
+  const made = card(kind, face, payload, options);
+  return kind === 'plan' ? { ...made, show_first: { ...made.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } } : made;
 }
 
 /** @param {{ name?: string, public: string, site: { rp_id: string, credential: string } }} passkey */

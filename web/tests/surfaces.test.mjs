@@ -88,6 +88,7 @@ const SCENES = {
   activity: ['activity', {}],
   broken: ['activity', { activity: { ...sample.ACTIVITY, verified: false } }],
   proof: [`proof/${sample.PROOF.execution}`, {}],
+  ...Object.fromEntries(sample.REAL_CARDS.map((name) => [`real-${name}`, ['review', { entries: ENTRIES, cards: [sample.realCard(name)] }]])),
 };
 
 /** What is not a surface of its own: sheets, the steps of a decision, a lost connection, the screen before pairing. */
@@ -186,7 +187,7 @@ for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 },
 
 test('the body of every card fits 300 px at 375 px, and nothing of it is lost', async (t) => {
   const page = await open(t, {}, { at: 'review' });
-  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.rehearsedCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard, sample.modelCard, sample.budgetCard, sample.irreversibleCard, sample.unknownCard, sample.somePasskeyCard, sample.secretCard, sample.longestSecretCard, sample.choiceCard]) {
+  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.rehearsedCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard, sample.modelCard, sample.budgetCard, sample.irreversibleCard, sample.unknownCard, sample.somePasskeyCard, sample.secretCard, sample.longestSecretCard, sample.choiceCard, ...sample.REAL_CARDS.map((name) => Object.defineProperty(() => sample.realCard(name), 'name', { value: name }))]) {
     const card = make();
     fake.cards([card]);
     await page.locator(`[id="${card.id}-intent"]`).waitFor();
@@ -196,6 +197,37 @@ test('the body of every card fits 300 px at 375 px, and nothing of it is lost', 
     for (const fact of card.face.facts) assert.ok(text.includes(fact.text.replaceAll('`', '')), `${make.name} lost ${fact.label}`);
   }
 });
+
+for (const name of sample.REAL_CARDS) {
+  test(`${name}: what the runtime put on the card can be signed here, and nothing that it points to is hidden`, async (t) => {
+    const card = sample.realCard(name);
+    const page = await open(t, { entries: ENTRIES, cards: [card] });
+    await page.locator('.dock .filled').waitFor();
+    const pointsBelow = card.face.facts.some(({ text }) => /listed below/i.test(text));
+    if (pointsBelow) assert.equal(await page.locator('.details').getAttribute('open'), '', 'what is listed below is seen');
+    else await page.locator('.details summary').click();
+    const text = await page.locator('.details').textContent();
+    for (const { title, lines } of card.face.details) {
+      for (const line of [title, ...lines]) assert.ok(text.includes(line.replaceAll('`', '')), `${title}: ${line}`);
+    }
+    const { executor } = JSON.parse(card.payload);
+    if (executor) await page.locator('.signed').getByText(executor.model).waitFor();
+    await settle(page);
+    await page.locator('.dock .filled').click();
+    await settle(page);
+    if (card.face.risk === 'medium') await page.getByRole('button', { name: 'Confirm' }).click();
+    else await slideToTheEnd(page);
+    const [{ token }] = await received('approval_response');
+    assert.equal(token.body.offer.plan_hash, sha256(card.payload));
+    assert.equal(token.body.offer.kind, card.offer.kind);
+  });
+}
+
+/** With keys, which is the exact way. */
+async function slideToTheEnd(page) {
+  await page.getByRole('slider').press('End');
+  await page.getByRole('slider').press('Enter');
+}
 
 test('a proof can be had as a file, or says why not; a file that moved is shown as moved', async (t) => {
   const page = await open(t, {}, { at: `proof/${sample.PROOF.execution}` });
