@@ -298,6 +298,7 @@ export const DEVICES = [
 
 export const PROOF = {
   execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', title: 'Fix the one-hour shift in tidepool', state: 'applied', no_bundle: null, outcome: 'proved', claim: EVIDENCE.claim, caveats: EVIDENCE.caveats, before: EVIDENCE.before, after: EVIDENCE.after, diffs: DIFFS,
+  patch: { text: 'diff --git a/tides/parse.py b/tides/parse.py\n', left_out: [], n_hidden: 0 },
   steps: [
     ['You asked', '07:14, signed on Chromium on Linux'], ['Checks ran on the untouched copy', '1 of 2 failed'], ['Silas changed 2 files', '+5 −2 lines, in the private copy only'],
     ['The same checks ran again', '2 pass. The work could not change them.'], ['You approved exactly this plan', '07:15, signed on Chromium on Linux'], ['2 files applied, all or none', 'What landed is what was checked'], ['Written to the log', 'Entries 1,271 to 1,284, chain unbroken'],

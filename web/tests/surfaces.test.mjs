@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash, createPublicKey, verify } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { after, before, beforeEach, test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
 import { launch, serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
@@ -243,6 +244,25 @@ test('a proof can be had as a file, or says why not; a file that moved is shown 
   assert.equal(await page.getByRole('button', { name: 'Save file' }).count(), 0);
   await page.getByText('zone.py → tides/zone.py').waitFor();
   await page.getByText('Moved, unchanged.').waitFor();
+});
+
+test('the change can be saved as a patch from a proof and from a result, and the page says what is not in it', async (t) => {
+  const page = await open(t, { entries: ENTRIES, cards: [sample.realCard('undeclared')] }, { at: `proof/${sample.PROOF.execution}` });
+  const save = async () => {
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as a patch' }).click();
+    return downloading;
+  };
+  const saved = await save();
+  assert.equal(saved.suggestedFilename(), 'silas-00aa11bb.patch');
+  assert.equal(await readFile(await saved.path(), 'utf8'), sample.PROOF.patch.text);
+  assert.equal(await page.locator('.notice').count(), 0);
+  fake.proof = { patch: { ...sample.PROOF.patch, left_out: ['b.bin'], n_hidden: 0 } };
+  await page.evaluate(() => { location.hash = 'review'; });
+  const { execution } = JSON.parse(fake.shown.cards[0].payload);
+  assert.equal((await save()).suggestedFilename(), `silas-${execution.slice(5, 13)}.patch`);
+  assert.equal(sent('proof').at(-1).execution, execution);
+  await page.getByText('Saved, but 1 changed file is not in the patch: b.bin.').waitFor();
 });
 
 test('pairing signs the house rules with one tap, and the code leaves the address bar', async (t) => {
@@ -676,6 +696,33 @@ test('Stop asks once and is sent unsigned; it says what to do when Silas cannot 
   await page.getByText('Silas is not answering.').waitFor();
   await page.getByRole('button', { name: 'Stop everything' }).click();
   await page.getByText('silas stop --all').waitFor();
+});
+
+test('Stop and revoke all: stops, then takes back each grant with a signature of its own, also over a lost connection', async (t) => {
+  const page = await open(t, { work: [sample.runningWork()] }, { at: 'stream' });
+  const ask = async () => {
+    await page.getByRole('button', { name: 'Stop everything' }).click();
+    await page.getByRole('button', { name: 'Stop and revoke all' }).click();
+  };
+  fake.keeps = true;
+  await ask();
+  await page.getByText('0 of 2 grants revoked. Nothing was revoked. Try again.').waitFor();
+  fake.keeps = false;
+  fake.received.length = 0;
+  fake.silent = true;
+  await ask();
+  assert.equal((await received('stop')).length, 1);
+  assert.equal((await received('withdraw')).length, 1, 'the next waits for the answer');
+  fake.silent = false;
+  fake.drop();
+  await until(() => fake.shown.grants.length === 0);
+  assert.equal(sent('stop').length, 1);
+  const taken = sent('withdraw').map(({ withdrawal }) => withdrawal.body.what.grant);
+  assert.deepEqual(taken, ['tok-rules', 'tok-rules', 'tok-root'], 'what was not answered is signed again, nothing else');
+  assert.equal(new Set(sent('withdraw').map(({ withdrawal }) => withdrawal.body.nonce)).size, 3);
+  await page.waitForFunction(() => document.querySelector('[role=status]')?.textContent === 'Everything is stopped. 2 grants revoked.');
+  await page.getByRole('button', { name: 'Stop everything' }).click();
+  assert.equal(await page.getByRole('button', { name: 'Stop and revoke all' }).count(), 0, 'there is nothing left to revoke');
 });
 
 test('an answer grows sentence by sentence, can be stopped, and its entry takes its place', async (t) => {
