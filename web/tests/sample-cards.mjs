@@ -307,10 +307,13 @@ export const PROOF = {
 
 export const NO_MODEL = 'That needs a model, and none is set up. Say `add a model`.';
 
+/** As the core lists them. */
+const UNDERSTOOD = [...readFileSync(new URL('../../crates/silas-core/src/reflex.rs', import.meta.url), 'utf8').match(/UNDERSTOOD: [^=]*= \[([^\]]*)\]/)[1].matchAll(/"([^"]+)"/g)].map(([, sentence]) => sentence);
+
 export function snapshot(change = {}) {
   return {
     installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, devices: DEVICES, epoch: 3,
-    understood: ['run `COMMAND` in `DIRECTORY` and check with `COMMAND`', 'what did you do?', 'add a model'], no_model: NO_MODEL, ...change,
+    understood: UNDERSTOOD, no_model: NO_MODEL, ...change,
   };
 }
 

@@ -122,7 +122,7 @@ const STATES = {
   },
   night: async (page) => {
     await page.evaluate(() => { location.hash = 'activity'; });
-    await page.getByRole('button', { name: 'While you were away' }).click();
+    await page.getByRole('button', { name: /Last night|While you were away/ }).click();
   },
   reconnecting: async (page) => {
     fake.refuse = true;
@@ -544,16 +544,55 @@ test('an unknown effect: yes is one tap, doing it again takes the slide, looking
   assert.equal((await received('approval_response'))[0].token.body.verdict, 'declined');
 });
 
-test('“while you were away” keeps to that time, and says what it came to', async (t) => {
-  const page = await open(t, {}, { at: 'activity' });
-  const all = await page.locator('.timeline .row').count();
-  await page.getByRole('button', { name: 'While you were away' }).click();
-  await page.getByRole('heading', { name: 'While you were away' }).waitFor();
-  await page.getByText(/^\d\d:\d\d to \d\d:\d\d: 2 pieces of work begun, 1 applied in 2 files/).waitFor();
-  const some = await page.locator('.timeline .row').count();
-  assert.ok(some > 0 && some < all, `${some} of ${all}`);
-  await shot(page, 'away-375-light');
-  assert.deepEqual(await serious(page), []);
+/** A zone in which it is about this hour now. */
+const zoneOfHour = (hour) => {
+  const ahead = ((hour - new Date().getUTCHours() + 36) % 24) - 12;
+  return `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`;
+};
+
+for (const [hour, filter, title] of [[8, 'Last night', 'While you slept'], [20, 'While you were away', 'While you were away']]) {
+  test(`back at ${hour} o’clock: Activity begins with “${title}”, keeps to that time, and says what it came to`, async (t) => {
+    const page = await open(t, {}, { at: 'activity', timezoneId: zoneOfHour(hour) });
+    await page.getByRole('heading', { name: title }).waitFor();
+    assert.equal(await page.getByRole('button', { name: filter }).getAttribute('aria-pressed'), 'true');
+    await page.getByText(/^\d\d:\d\d to \d\d:\d\d: 2 pieces of work begun, 1 applied in 2 files/).waitFor();
+    const some = await page.locator('.timeline .row').count();
+    await shot(page, `away-${hour}-375-light`);
+    assert.deepEqual(await serious(page), []);
+    await page.getByRole('button', { name: 'Everything', exact: true }).click();
+    await page.getByRole('heading', { name: 'What Silas did' }).waitFor();
+    const all = await page.locator('.timeline .row').count();
+    assert.ok(some > 0 && some < all, `${some} of ${all}`);
+    fake.tell({ type: 'activity', activity: { ...sample.ACTIVITY, summary: '7 things today.' }, grants: [], devices: sample.DEVICES, no_model: null });
+    await page.getByText('7 things today.').waitFor();
+    assert.equal(await page.locator('.timeline .row').count(), all, 'what was chosen stays chosen');
+  });
+}
+
+test('a pause that is long over is a filter and no longer the first thing told', async (t) => {
+  const away = { ...sample.ACTIVITY.away, to: sample.at(Date.now() - 3 * 3_600_000) };
+  const page = await open(t, { activity: { ...sample.ACTIVITY, away, rows: sample.ACTIVITY.rows.map((row, n) => ({ ...row, at: sample.at(Date.now() - n * 3_600_000) })) } }, { at: 'activity' });
+  await page.getByRole('heading', { name: 'What Silas did' }).waitFor();
+  await page.getByRole('button', { name: /Last night|While you were away/ }).click();
+  await page.getByRole('heading', { name: /While you/ }).waitFor();
+});
+
+test('the empty Stream offers three ways to begin; each fills the composer with what is to be changed selected', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  assert.equal(await page.locator('.welcome-row').count(), 3);
+  const chosen = async (name) => {
+    await page.getByRole('button', { name }).click();
+    await page.waitForFunction(() => document.activeElement?.id === 'composer' && document.activeElement.selectionEnd > document.activeElement.selectionStart);
+    return page.locator('#composer').evaluate((field) => [field.value, field.value.slice(field.selectionStart, field.selectionEnd)]);
+  };
+  assert.deepEqual(await chosen(/call the dentist/), ['add task `call the dentist`', 'call the dentist']);
+  assert.equal((await chosen(/Run a command/))[1], 'COMMAND');
+  await page.getByText('What else Silas understands').click();
+  await page.getByRole('button', { name: 'put back the last change' }).click();
+  assert.equal(await page.locator('#composer').inputValue(), 'put back the last change');
+  await shot(page, 'welcome-more-375-light');
+  assert.deepEqual(await sideways(page), { by: 0, elements: [] });
+  assert.deepEqual([...await weakTexts(page), ...await smallTargets(page), ...await serious(page)], []);
 });
 
 test('a dragged slide that reaches its end decides', async (t) => {
@@ -759,7 +798,7 @@ test('keys lead to the surfaces and decide nothing; a wide page slides Activity 
   assert.equal(await page.getByRole('textbox').inputValue(), 'ra.?');
   await page.getByRole('link', { name: 'Activity' }).focus();
   await page.keyboard.press('a');
-  await page.locator('dialog').getByText('What Silas did').waitFor();
+  await page.locator('dialog').getByRole('heading', { name: /While you/ }).waitFor();
   await page.keyboard.press('Escape');
   await page.locator('dialog').waitFor({ state: 'detached' });
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'ActivityA');
