@@ -587,7 +587,7 @@ test('the empty Stream offers three ways to begin; each fills the composer with 
   };
   assert.deepEqual(await chosen(/call the dentist/), ['add task `call the dentist`', 'call the dentist']);
   assert.equal((await chosen(/Run a command/))[1], 'COMMAND');
-  await page.getByText('What else Silas understands').click();
+  await page.getByText('What else you can say').click();
   await page.getByRole('button', { name: 'put back the last change' }).click();
   assert.equal(await page.locator('#composer').inputValue(), 'put back the last change');
   await shot(page, 'welcome-more-375-light');

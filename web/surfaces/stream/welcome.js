@@ -57,7 +57,7 @@ export function Welcome({ understood, hasModel }) {
       <${Icon} name="chevron" size=${18} />
     </button></li>`)}</ul>
     ${!hasModel && html`<div class="welcome-note"><p><b>No model yet.</b> Tasks, commands and checks work without one. Open questions need one.</p><${AddModel} /></div>`}
-    ${others.length > 0 && html`<details class="welcome-more"><summary>What else Silas understands without a model</summary>
+    ${others.length > 0 && html`<details class="welcome-more"><summary>What else you can say<${Icon} name="down" size=${18} /></summary>
       <ul>${others.map((sentence) => html`<li key=${sentence}><button type="button" class="welcome-sentence" onClick=${() => fill(sentence)}><${Words} text=${sentence} /></button></li>`)}</ul>
     </details>`}
   </div>`;
