@@ -8,7 +8,9 @@
 //!
 //! Deliberately absent: files, keys that sign, and any claim about what happened after the last entry.
 
+mod decided;
 mod refusal;
+mod tale;
 mod verify;
 
 pub use refusal::Refusal;

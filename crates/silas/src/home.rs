@@ -138,9 +138,12 @@ pub(crate) fn prepare(path: &Path) -> Result<Home> {
 pub(crate) fn find(given: Option<PathBuf>, config: Option<&Path>) -> Result<Home> {
     let loaded = crate::start::load_config(config)?;
     let path = choose(given, &loaded.config)?;
-    let real = path
-        .canonicalize()
-        .with_context(|| format!("There is no Silas data at {}. Start it once with `silas`.", path.display()))?;
+    let real = match path.canonicalize() {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            anyhow::bail!("There is no Silas data at {}. Start it once with `silas`.", path.display());
+        }
+        found => found.with_context(|| format!("The data directory {} cannot be looked at.", path.display()))?,
+    };
     let home = Home { path: real };
     root_handover::finish_if_begun(&home)?;
     Ok(home)

@@ -96,7 +96,7 @@ enum Command {
         #[command(flatten)]
         output: terminal::Output,
     },
-    /// See the work that was approved: its story, its diff, its proof as a file.
+    /// See the work that was approved: its story, its diff, its proof as a file; apply what waits, undo what was applied.
     #[command(subcommand)]
     Work(work_commands::WorkCommand),
     /// Check a proof from any Silas; needs nothing but the file and that Silas's public root key.
@@ -127,7 +127,7 @@ enum Command {
     /// See and revoke what is allowed.
     #[command(subcommand)]
     Grant(grant_commands::GrantCommand),
-    /// Say how the keys are kept; set, change or remove their passphrase; make a new terminal key.
+    /// Say how the keys are kept; set, change or remove their passphrase; exchange a key for a new one.
     #[command(subcommand)]
     Key(key_commands::KeyCommand),
     /// Keep secrets for plans: set, list, remove. Values are typed unseen and never shown.
