@@ -109,7 +109,8 @@
  * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
  * @typedef {{ name: string, value: string, target: string, note: string }} MeasureView
- * @typedef {{ execution: string, title: string, state: ExecutionState, outcome: Outcome, claim: string, caveats: string[], steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[], no_bundle: string | null }} ProofView
+ * @typedef {{ execution: string, title: string, state: ExecutionState, outcome: Outcome, claim: string, caveats: string[], steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[], patch: PatchView, no_bundle: string | null }} ProofView
+ * @typedef {{ text: string, left_out: string[], n_hidden: number }} PatchView
  * @typedef {{ execution: string, work_item: string, title: string, place: string, state: ExecutionState, outcome: Outcome | null, files: number, started_at: string, ended_at: string | null, undo_until: string | null, has_proof: boolean }} WorkItemView
  * @typedef {{ title: string, note: string }} ProofStep
  * @typedef {{ after: number, links: Link[], head: Head | null }} LedgerPart

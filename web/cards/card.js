@@ -5,7 +5,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { FactText, Words, strict, visible } from '../lib/text.js';
-import { Details, hasDetails } from './details.js';
+import { Details, checkCount, hasDetails } from './details.js';
 import { FileList } from './diff.js';
 import { Evidence } from './evidence.js';
 import { Badge, CardWhen, RISKS } from './risk.js';
@@ -33,6 +33,7 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
 
   const moves = parked ? [] : movesOf(face, facts).slice(0, level);
   const n_moved = moves.filter((move) => move === 'fact').length;
+  const checksMoved = moves.includes('checks');
   const shown = parked ? [] : facts.slice(0, facts.length - n_moved);
   const moved = parked ? facts : facts.slice(facts.length - n_moved);
   const owners = ownersWords(face.rationale, asked);
@@ -44,7 +45,7 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
   const inDetails = parked || (isResult && !isAllThereIs) || moves.includes('rationale');
   const rationale = face.rationale && html`<${Rationale} text=${face.rationale} owners=${owners} oneLine=${moves.includes('line') && !inDetails} />`;
   const risky = face.risk === 'high' || face.risk === 'irreversible';
-  const listedBelow = facts.some(({ text }) => text.includes('listed below'));
+  const listedBelow = facts.some(({ text }) => /listed below/i.test(text));
   const ids = { title: `${card.id}-intent`, about: `${card.id}-about` };
 
   return html`<article class="card" aria-labelledby=${ids.title} aria-describedby=${ids.about}>
@@ -54,16 +55,16 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
       <div class="about" id=${ids.about}>
         ${face.risk && html`<span class="hidden">${RISKS[face.risk].word}.</span>`}
         ${parked && html`<p class="parked">Nobody answered in time, and that counts as no. Nothing was done. One tap asks again, with everything checked afresh.</p>`}
-        ${!parked && face.evidence && html`<${Evidence} evidence=${face.evidence} />`}
+        ${!parked && face.evidence && html`<${Evidence} evidence=${face.evidence} folded=${checksMoved} />`}
         ${shown.length > 0 && html`<dl class="facts">
           ${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${owners} />”</dd></div>`}
-          ${shown.map(({ label, text }) => html`<div key=${label}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
+          ${shown.map(({ label, text }, at) => html`<div key=${at}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
       </div>
       ${!inDetails && rationale}
       ${!parked && children}
       ${hasFiles(face) && !moves.includes('files') && html`<${FileList} diffs=${face.diffs} />`}
     </div>
-    ${(hasDetails(card, moved) || (inDetails && rationale)) && html`<${Details} card=${card} moved=${moved} startsOpen=${!parked && (risky || listedBelow || n_moved > 0)}>${inDetails && rationale}<//>`}
+    ${(hasDetails(card, moved) || checksMoved || (inDetails && rationale)) && html`<${Details} card=${card} moved=${moved} checksMoved=${checksMoved} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${inDetails && rationale}<//>`}
   </article>`;
 }
 
@@ -88,12 +89,18 @@ const hasFiles = ({ kind, diffs }) => kind === 'done' && diffs.length > 0;
 
 /**
  * What gives way when the body is too high, in this order: the list of files, whose changes are in the details anyway;
- * the rationale, to one line and then into the details; the last facts, all but one.
+ * the rationale, to one line and then into the details; the last facts, all but one; at last the lines of several checks,
+ * whose claim stays.
  * @param {import('../protocol.js').Face} face @param {import('../protocol.js').Fact[]} facts
- * @returns {('files' | 'line' | 'rationale' | 'fact')[]}
+ * @returns {('files' | 'line' | 'rationale' | 'fact' | 'checks')[]}
  */
 function movesOf(face, facts) {
-  return [...(hasFiles(face) ? /** @type {const} */ (['files']) : []), ...(face.rationale ? /** @type {const} */ (['line', 'rationale']) : []), ...facts.slice(1).map(() => /** @type {const} */ ('fact'))];
+  return [
+    ...(hasFiles(face) ? /** @type {const} */ (['files']) : []),
+    ...(face.rationale ? /** @type {const} */ (['line', 'rationale']) : []),
+    ...facts.slice(1).map(() => /** @type {const} */ ('fact')),
+    ...(checkCount(face) > 1 ? /** @type {const} */ (['checks']) : []),
+  ];
 }
 
 /** How much has to move so that the body fits; measured after layout. @param {{ current: HTMLElement | null }} body @param {Card} card @param {import('../protocol.js').Fact[]} facts */

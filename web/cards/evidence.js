@@ -3,7 +3,7 @@
 
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
-import { strict } from '../lib/text.js';
+import { count, strict } from '../lib/text.js';
 import { OUTCOMES } from './risk.js';
 
 /** Lines on the card itself; more are counted there and listed in the details. */
@@ -35,12 +35,12 @@ export function Caveats({ caveats = [] }) {
   return caveats.map((caveat) => html`<p class="caveat" key=${caveat}>${strict(caveat)}</p>`);
 }
 
-/** @param {{ evidence: import('../protocol.js').EvidenceBlock }} props */
-export function Evidence({ evidence }) {
+/** @param {{ evidence: import('../protocol.js').EvidenceBlock, folded?: boolean }} props `folded`: the lines are in the details. */
+export function Evidence({ evidence, folded = false }) {
   const { outcome, claim, caveats, before, after } = evidence;
   return html`<div class=${`evidence evidence-${outcome}`}>
     <p class="claim"><${Icon} name=${OUTCOMES[outcome].icon} size=${18} /><span>${strict(claim)}</span></p>
-    <${CheckLines} before=${before} after=${after} max=${LINES_MAX} />
+    ${folded ? html`<p class="checks">${count(Math.max(before.length, after.length), 'check')}, listed below</p>` : html`<${CheckLines} before=${before} after=${after} max=${LINES_MAX} />`}
     <${Caveats} caveats=${caveats} />
   </div>`;
 }

@@ -35,12 +35,23 @@ function leaving({ exits, flows }) {
   ];
 }
 
+/** What the plan leaves to a model. @param {any} plan @returns {string[]} */
+function leftToModel({ executor }) {
+  if (!executor) return [];
+  return [
+    executor.model ?? 'A model',
+    `At most ${executor.max_model_calls} questions and ${executor.max_tool_calls} calls of tools`,
+    `With ${executor.tools.join(', ')}`,
+  ];
+}
+
 /** @param {any} plan @returns {Detail[]} */
 function planDetails(plan) {
   const { budget } = plan;
   const dollars = (budget.max_cost_microusd / 1_000_000).toFixed(2);
   return [
     { title: 'Steps', lines: plan.steps.map((/** @type {any} */ step) => (step.cwd ? `${typed(step.run)}, in ${step.cwd}` : typed(step.run))) },
+    { title: 'Left to a model', lines: leftToModel(plan) },
     { title: 'Checks', lines: plan.verify.map((/** @type {any} */ check) => `${check.name}: ${typed(check.run)} ${expectation(check.expect)}, within ${span(check.timeout * 1000)}${check.network ? ', with network' : ''}`) },
     { title: 'Directories', lines: plan.sandbox.directories.map((/** @type {any} */ place) => `${place.path}, ${place.access === 'write' ? 'read and change' : 'read only'}`) },
     { title: 'Network', lines: plan.sandbox.hosts.length === 0 ? ['None'] : plan.sandbox.hosts },

@@ -93,3 +93,6 @@ export async function signWith(passkey, body) {
 
 /** Whether a card is one for a passkey, where there is one; the engine and the launcher decide that by themselves. @param {import('../protocol.js').Card} card */
 export const isForPasskey = ({ face, offer }) => face.risk === 'irreversible' || offer?.kind === 'device';
+
+/** A key in an authenticator, as what signs. @param {import('../protocol.js').DeviceView} passkey */
+export const signerOf = (passkey) => ({ key: passkey.key, sign: (/** @type {object} */ body) => signWith(passkey, body) });

@@ -3,14 +3,15 @@
 // owner does. Decides nothing itself.
 
 import { answer } from './decision.js';
-import { download } from './download.js';
-import { devices, sign, signWithdrawal } from './keys.js';
+import { bundleName, download, savePatch } from './download.js';
+import { devices, sign } from './keys.js';
 import * as outbox from './outbox.js';
-import { NoPasskey, create, signWith } from './passkeys.js';
+import { NoPasskey, create, signerOf } from './passkeys.js';
 import { go } from './router.js';
 import { openSocket } from './socket.js';
 import { announce, set, state, upsert } from './store.js';
 import { learnServerTime } from './time.js';
+import * as withdrawals from './withdrawals.js';
 import * as witness from './witness.js';
 
 /** @typedef {import('../protocol.js').ServerMessage} ServerMessage */
@@ -24,6 +25,8 @@ let device = null;
 let resume = null;
 /** The number at which this page is up to date with what was said before it connected. */
 let upToDate = 0;
+/** The execution whose patch is saved as soon as it is told. @type {string | null} */
+let wantedPatch = null;
 
 export async function start() {
   set({ outbox: await outbox.load() });
@@ -64,14 +67,22 @@ async function receive(message) {
     }
     case 'ledger': return witness.read(message.part, askLedger);
     case 'measures': return set({ measures: message.measures });
-    case 'withdrawn': return withdrawn(message);
+    case 'withdrawn': return withdrawals.answered(way(), message);
     case 'asked': return asked(message.card);
     case 'decided': return decided(message);
-    case 'proof': return 'proof' in message ? set({ proofs: { ...state.proofs, [message.proof.execution]: message.proof } }) : undefined;
+    case 'proof': return 'proof' in message ? proved(message.proof) : undefined;
     case 'bundle': return 'bundle' in message ? download(bundleName(message.execution), message.bundle) : undefined;
     case 'error': return refused(message);
     default: return undefined;
   }
+}
+
+/** @param {import('../protocol.js').ProofView} proof */
+function proved(proof) {
+  set({ proofs: { ...state.proofs, [proof.execution]: proof } });
+  if (wantedPatch !== proof.execution) return;
+  wantedPatch = null;
+  savePatch(proof);
 }
 
 /** @param {import('../protocol.js').Challenge} message */
@@ -123,6 +134,7 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     link: { status: 'open', retryAt: 0, lastSeen: Date.now() },
   });
   socket?.send({ type: 'ack', seq });
+  await withdrawals.resumed(way());
   await witness.meet(snapshot.installation, snapshot.activity, askLedger);
   if (seq >= head) await postAll();
 }
@@ -165,7 +177,8 @@ function refused(error) {
   const notTaken = error.code.startsWith('E_CHANNEL');
   /** @type {[string, import('./store.js').Decision][]} */
   const decisions = Object.entries(state.decisions).map(([id, decision]) => [id, notTaken && decision.phase === 'sent' ? { ...decision, phase: 'failed', message: error.message } : decision]);
-  set({ problem: error, outbox: outbox.refused(state.outbox), decisions: Object.fromEntries(decisions) });
+  wantedPatch = null;
+  set({ problem: error, ...(notTaken && withdrawals.refused(error)), outbox: outbox.refused(state.outbox), decisions: Object.fromEntries(decisions) });
 }
 
 /** How far an answer has come. @param {Card} card @param {string} press @param {import('./store.js').Decision['phase']} phase @param {string} [message] */
@@ -178,9 +191,6 @@ export const DIFFERS = 'This card and the request differ. Nothing was signed. Re
 
 /** @type {Record<'approve' | 'rehearse' | 'decline' | 'change', import('../protocol.js').Verdict>} */
 const VERDICTS = { approve: 'approved', rehearse: 'approved', decline: 'declined', change: 'edit_requested' };
-
-/** A key in an authenticator, as what signs. @param {import('../protocol.js').DeviceView} passkey */
-const signerOf = (passkey) => ({ key: passkey.key, sign: (/** @type {object} */ body) => signWith(passkey, body) });
 
 /** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'rehearse' | 'decline' | 'change'} press @param {import('../protocol.js').DeviceView | null} [passkey] What signs instead of this browser. */
 export async function decide(card, press, passkey = null) {
@@ -232,24 +242,15 @@ function asked(card) {
   go('review');
 }
 
-/** Takes a device or a grant back, signed with this browser's key; a passkey signs its own end. @param {import('../protocol.js').Withdrawn} what */
-export async function withdraw(what) {
-  if (!device || state.revoking) return;
-  set({ revoking: 'device' in what ? what.device : what.grant });
-  const passkey = 'device' in what ? state.devices.find(({ key, kind }) => kind === 'passkey' && key === what.device) : undefined;
-  let withdrawal;
-  try {
-    withdrawal = await signWithdrawal(device, state.epoch, what, passkey && signerOf(passkey));
-  } catch (cause) {
-    if (!(cause instanceof NoPasskey)) throw cause;
-    return set({ revoking: null, problem: { code: '', message: cause.message, todo: 'If it is lost, revoke it in the terminal: silas device revoke' } });
-  }
-  if (!socket?.send({ type: 'withdraw', withdrawal })) set({ revoking: null, problem: { code: '', message: LOST, todo: '' } });
-}
+/** Who signs what is taken back, and the way there. */
+const way = () => ({ device, send: (/** @type {any} */ message) => socket?.send(message) ?? false });
 
-/** @param {import('../protocol.js').WithdrawnAnswer} answer */
-function withdrawn({ done, message }) {
-  set({ revoking: null, said: message, problem: done ? null : { code: '', message, todo: '' } });
+/** Takes a device or a grant back. @param {import('../protocol.js').Withdrawn} what */
+export const withdraw = (what) => withdrawals.withdraw(way(), what);
+
+/** Ends all running work, then takes every grant back. */
+export function stopAndRevokeAll() {
+  if (stopEverything()) void withdrawals.withdrawAll(way());
 }
 
 /** How deciding goes. */
@@ -261,8 +262,11 @@ export const askHouseRules = () => socket?.send({ type: 'house_rules' });
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });
 
-/** What the file of a proof is called. @param {string} execution */
-export const bundleName = (execution) => `silas-${execution.slice('exec-'.length, 'exec-'.length + 8)}.proof`;
+/** Asks for the change as a patch; it is saved when it comes. @param {string} execution */
+export function askPatch(execution) {
+  wantedPatch = execution;
+  if (!askProof(execution)) wantedPatch = null;
+}
 
 /** Asks for the proof as a file that anybody can check. @param {string} execution */
 export const askBundle = (execution) => socket?.send({ type: 'bundle', execution }) ?? false;

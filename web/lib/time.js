@@ -63,6 +63,16 @@ export function until(at) {
   return (date.getFullYear() === now.getFullYear() ? dayFormat : yearFormat).format(date);
 }
 
+/** The hour in which whoever was away was most likely asleep. */
+const NIGHT_HOUR = 3;
+
+/** Whether a stretch of time holds the middle of the night in which it ended, by the owner's clock. @param {string} from @param {string} to */
+export function isNight(from, to) {
+  const middle = new Date(to);
+  middle.setHours(NIGHT_HOUR, 0, 0, 0);
+  return Date.parse(from) < middle.getTime() && middle.getTime() < Date.parse(to);
+}
+
 /** "0.4 s", "41 s", "2 min 10 s". @param {number} ms */
 export function span(ms) {
   if (ms < 50) return '<0.1 s';

@@ -1,6 +1,7 @@
 // Cards of every kind, some with the longest texts that the contract allows, and offers whose hashes are right.
 
 import { createHash, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { canonical } from '../lib/canonical.js';
 
 export const INSTALLATION = 'inst-0b5c3a52-77aa-4a63-9a55-6a4a4bb4f2aa';
@@ -8,7 +9,7 @@ export const INSTALLATION = 'inst-0b5c3a52-77aa-4a63-9a55-6a4a4bb4f2aa';
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 export const at = (ms) => new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 
-const SCOPES = { plan: 'full_plan', house_rules: 'standing', rehearsal: 'full_plan', apply: 'single_step', undo: 'single_step', root: 'tool_type', device: 'connection_manage', model: 'connection_manage' };
+const SCOPES = { plan: 'full_plan', house_rules: 'standing', rehearsal: 'full_plan', apply: 'single_step', undo: 'single_step', root: 'tool_type', device: 'connection_manage', model: 'connection_manage', step: 'single_step' };
 
 function offer(kind, face, payload, { issued = Date.now(), minutes = 5, workItem = `task-${randomUUID()}` } = {}) {
   return {
@@ -199,6 +200,17 @@ export function budgetCard(options) {
   return card('budget', face, canonical({ kind: 'budget', period: '2026-11-16', microusd: 1_000_000 }), options);
 }
 
+/** Faces and payloads as the runtime makes them; a test over there keeps the file true. */
+const REAL = JSON.parse(readFileSync(new URL('real-cards.json', import.meta.url), 'utf8'));
+
+export const REAL_CARDS = Object.keys(REAL);
+
+export function realCard(name, options) {
+  const { kind, face, payload } = REAL[name];
+  const made = card(kind, face, payload, options);
+  return kind === 'plan' ? { ...made, show_first: { ...made.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } } : made;
+}
+
 /** @param {{ name?: string, public: string, site: { rp_id: string, credential: string } }} passkey */
 export function passkeyCard({ name = 'Passkey of Chromium on Linux', public: key, site }, options) {
   const face = { ...blank, kind: 'passkey', risk: 'high', state: 'Device', intent: 'Sign what cannot be undone with a passkey',
@@ -286,6 +298,7 @@ export const DEVICES = [
 
 export const PROOF = {
   execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', title: 'Fix the one-hour shift in tidepool', state: 'applied', no_bundle: null, outcome: 'proved', claim: EVIDENCE.claim, caveats: EVIDENCE.caveats, before: EVIDENCE.before, after: EVIDENCE.after, diffs: DIFFS,
+  patch: { text: 'diff --git a/tides/parse.py b/tides/parse.py\n', left_out: [], n_hidden: 0 },
   steps: [
     ['You asked', '07:14, signed on Chromium on Linux'], ['Checks ran on the untouched copy', '1 of 2 failed'], ['Silas changed 2 files', '+5 −2 lines, in the private copy only'],
     ['The same checks ran again', '2 pass. The work could not change them.'], ['You approved exactly this plan', '07:15, signed on Chromium on Linux'], ['2 files applied, all or none', 'What landed is what was checked'], ['Written to the log', 'Entries 1,271 to 1,284, chain unbroken'],
@@ -294,10 +307,13 @@ export const PROOF = {
 
 export const NO_MODEL = 'That needs a model, and none is set up. Say `add a model`.';
 
+/** As the core lists them. */
+const UNDERSTOOD = [...readFileSync(new URL('../../crates/silas-core/src/reflex.rs', import.meta.url), 'utf8').match(/UNDERSTOOD: [^=]*= \[([^\]]*)\]/)[1].matchAll(/"([^"]+)"/g)].map(([, sentence]) => sentence);
+
 export function snapshot(change = {}) {
   return {
     installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, devices: DEVICES, epoch: 3,
-    understood: ['run `COMMAND` in `DIRECTORY` and check with `COMMAND`', 'what did you do?', 'add a model'], no_model: NO_MODEL, ...change,
+    understood: UNDERSTOOD, no_model: NO_MODEL, ...change,
   };
 }
 

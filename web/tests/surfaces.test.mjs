@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash, createPublicKey, verify } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { after, before, beforeEach, test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
 import { launch, serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
@@ -88,6 +89,7 @@ const SCENES = {
   activity: ['activity', {}],
   broken: ['activity', { activity: { ...sample.ACTIVITY, verified: false } }],
   proof: [`proof/${sample.PROOF.execution}`, {}],
+  ...Object.fromEntries(sample.REAL_CARDS.map((name) => [`real-${name}`, ['review', { entries: ENTRIES, cards: [sample.realCard(name)] }]])),
 };
 
 /** What is not a surface of its own: sheets, the steps of a decision, a lost connection, the screen before pairing. */
@@ -120,7 +122,7 @@ const STATES = {
   },
   night: async (page) => {
     await page.evaluate(() => { location.hash = 'activity'; });
-    await page.getByRole('button', { name: 'While you were away' }).click();
+    await page.getByRole('button', { name: /Last night|While you were away/ }).click();
   },
   reconnecting: async (page) => {
     fake.refuse = true;
@@ -186,7 +188,7 @@ for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 },
 
 test('the body of every card fits 300 px at 375 px, and nothing of it is lost', async (t) => {
   const page = await open(t, {}, { at: 'review' });
-  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.rehearsedCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard, sample.modelCard, sample.budgetCard, sample.irreversibleCard, sample.unknownCard, sample.somePasskeyCard, sample.secretCard, sample.longestSecretCard, sample.choiceCard]) {
+  for (const make of [sample.planCard, sample.longestCard, sample.rootCard, sample.lowCard, sample.rehearsedCard, sample.doneCard, sample.reportCard, sample.conflictCard, sample.highCard, sample.modelCard, sample.budgetCard, sample.irreversibleCard, sample.unknownCard, sample.somePasskeyCard, sample.secretCard, sample.longestSecretCard, sample.choiceCard, ...sample.REAL_CARDS.map((name) => Object.defineProperty(() => sample.realCard(name), 'name', { value: name }))]) {
     const card = make();
     fake.cards([card]);
     await page.locator(`[id="${card.id}-intent"]`).waitFor();
@@ -196,6 +198,37 @@ test('the body of every card fits 300 px at 375 px, and nothing of it is lost', 
     for (const fact of card.face.facts) assert.ok(text.includes(fact.text.replaceAll('`', '')), `${make.name} lost ${fact.label}`);
   }
 });
+
+for (const name of sample.REAL_CARDS) {
+  test(`${name}: what the runtime put on the card can be signed here, and nothing that it points to is hidden`, async (t) => {
+    const card = sample.realCard(name);
+    const page = await open(t, { entries: ENTRIES, cards: [card] });
+    await page.locator('.dock .filled').waitFor();
+    const pointsBelow = card.face.facts.some(({ text }) => /listed below/i.test(text));
+    if (pointsBelow) assert.equal(await page.locator('.details').getAttribute('open'), '', 'what is listed below is seen');
+    else await page.locator('.details summary').click();
+    const text = await page.locator('.details').textContent();
+    for (const { title, lines } of card.face.details) {
+      for (const line of [title, ...lines]) assert.ok(text.includes(line.replaceAll('`', '')), `${title}: ${line}`);
+    }
+    const { executor } = JSON.parse(card.payload);
+    if (executor) await page.locator('.signed').getByText(executor.model).waitFor();
+    await settle(page);
+    await page.locator('.dock .filled').click();
+    await settle(page);
+    if (card.face.risk === 'medium') await page.getByRole('button', { name: 'Confirm' }).click();
+    else await slideToTheEnd(page);
+    const [{ token }] = await received('approval_response');
+    assert.equal(token.body.offer.plan_hash, sha256(card.payload));
+    assert.equal(token.body.offer.kind, card.offer.kind);
+  });
+}
+
+/** With keys, which is the exact way. */
+async function slideToTheEnd(page) {
+  await page.getByRole('slider').press('End');
+  await page.getByRole('slider').press('Enter');
+}
 
 test('a proof can be had as a file, or says why not; a file that moved is shown as moved', async (t) => {
   const page = await open(t, {}, { at: `proof/${sample.PROOF.execution}` });
@@ -211,6 +244,25 @@ test('a proof can be had as a file, or says why not; a file that moved is shown 
   assert.equal(await page.getByRole('button', { name: 'Save file' }).count(), 0);
   await page.getByText('zone.py → tides/zone.py').waitFor();
   await page.getByText('Moved, unchanged.').waitFor();
+});
+
+test('the change can be saved as a patch from a proof and from a result, and the page says what is not in it', async (t) => {
+  const page = await open(t, { entries: ENTRIES, cards: [sample.realCard('undeclared')] }, { at: `proof/${sample.PROOF.execution}` });
+  const save = async () => {
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as a patch' }).click();
+    return downloading;
+  };
+  const saved = await save();
+  assert.equal(saved.suggestedFilename(), 'silas-00aa11bb.patch');
+  assert.equal(await readFile(await saved.path(), 'utf8'), sample.PROOF.patch.text);
+  assert.equal(await page.locator('.notice').count(), 0);
+  fake.proof = { patch: { ...sample.PROOF.patch, left_out: ['b.bin'], n_hidden: 0 } };
+  await page.evaluate(() => { location.hash = 'review'; });
+  const { execution } = JSON.parse(fake.shown.cards[0].payload);
+  assert.equal((await save()).suggestedFilename(), `silas-${execution.slice(5, 13)}.patch`);
+  assert.equal(sent('proof').at(-1).execution, execution);
+  await page.getByText('Saved, but 1 changed file is not in the patch: b.bin.').waitFor();
 });
 
 test('pairing signs the house rules with one tap, and the code leaves the address bar', async (t) => {
@@ -492,16 +544,55 @@ test('an unknown effect: yes is one tap, doing it again takes the slide, looking
   assert.equal((await received('approval_response'))[0].token.body.verdict, 'declined');
 });
 
-test('“while you were away” keeps to that time, and says what it came to', async (t) => {
-  const page = await open(t, {}, { at: 'activity' });
-  const all = await page.locator('.timeline .row').count();
-  await page.getByRole('button', { name: 'While you were away' }).click();
-  await page.getByRole('heading', { name: 'While you were away' }).waitFor();
-  await page.getByText(/^\d\d:\d\d to \d\d:\d\d: 2 pieces of work begun, 1 applied in 2 files/).waitFor();
-  const some = await page.locator('.timeline .row').count();
-  assert.ok(some > 0 && some < all, `${some} of ${all}`);
-  await shot(page, 'away-375-light');
-  assert.deepEqual(await serious(page), []);
+/** A zone in which it is about this hour now. */
+const zoneOfHour = (hour) => {
+  const ahead = ((hour - new Date().getUTCHours() + 36) % 24) - 12;
+  return `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`;
+};
+
+for (const [hour, filter, title] of [[8, 'Last night', 'While you slept'], [20, 'While you were away', 'While you were away']]) {
+  test(`back at ${hour} o’clock: Activity begins with “${title}”, keeps to that time, and says what it came to`, async (t) => {
+    const page = await open(t, {}, { at: 'activity', timezoneId: zoneOfHour(hour) });
+    await page.getByRole('heading', { name: title }).waitFor();
+    assert.equal(await page.getByRole('button', { name: filter }).getAttribute('aria-pressed'), 'true');
+    await page.getByText(/^\d\d:\d\d to \d\d:\d\d: 2 pieces of work begun, 1 applied in 2 files/).waitFor();
+    const some = await page.locator('.timeline .row').count();
+    await shot(page, `away-${hour}-375-light`);
+    assert.deepEqual(await serious(page), []);
+    await page.getByRole('button', { name: 'Everything', exact: true }).click();
+    await page.getByRole('heading', { name: 'What Silas did' }).waitFor();
+    const all = await page.locator('.timeline .row').count();
+    assert.ok(some > 0 && some < all, `${some} of ${all}`);
+    fake.tell({ type: 'activity', activity: { ...sample.ACTIVITY, summary: '7 things today.' }, grants: [], devices: sample.DEVICES, no_model: null });
+    await page.getByText('7 things today.').waitFor();
+    assert.equal(await page.locator('.timeline .row').count(), all, 'what was chosen stays chosen');
+  });
+}
+
+test('a pause that is long over is a filter and no longer the first thing told', async (t) => {
+  const away = { ...sample.ACTIVITY.away, to: sample.at(Date.now() - 3 * 3_600_000) };
+  const page = await open(t, { activity: { ...sample.ACTIVITY, away, rows: sample.ACTIVITY.rows.map((row, n) => ({ ...row, at: sample.at(Date.now() - n * 3_600_000) })) } }, { at: 'activity' });
+  await page.getByRole('heading', { name: 'What Silas did' }).waitFor();
+  await page.getByRole('button', { name: /Last night|While you were away/ }).click();
+  await page.getByRole('heading', { name: /While you/ }).waitFor();
+});
+
+test('the empty Stream offers three ways to begin; each fills the composer with what is to be changed selected', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  assert.equal(await page.locator('.welcome-row').count(), 3);
+  const chosen = async (name) => {
+    await page.getByRole('button', { name }).click();
+    await page.waitForFunction(() => document.activeElement?.id === 'composer' && document.activeElement.selectionEnd > document.activeElement.selectionStart);
+    return page.locator('#composer').evaluate((field) => [field.value, field.value.slice(field.selectionStart, field.selectionEnd)]);
+  };
+  assert.deepEqual(await chosen(/call the dentist/), ['add task `call the dentist`', 'call the dentist']);
+  assert.equal((await chosen(/Run a command/))[1], 'COMMAND');
+  await page.getByText('What else you can say').click();
+  await page.getByRole('button', { name: 'put back the last change' }).click();
+  assert.equal(await page.locator('#composer').inputValue(), 'put back the last change');
+  await shot(page, 'welcome-more-375-light');
+  assert.deepEqual(await sideways(page), { by: 0, elements: [] });
+  assert.deepEqual([...await weakTexts(page), ...await smallTargets(page), ...await serious(page)], []);
 });
 
 test('a dragged slide that reaches its end decides', async (t) => {
@@ -646,6 +737,33 @@ test('Stop asks once and is sent unsigned; it says what to do when Silas cannot 
   await page.getByText('silas stop --all').waitFor();
 });
 
+test('Stop and revoke all: stops, then takes back each grant with a signature of its own, also over a lost connection', async (t) => {
+  const page = await open(t, { work: [sample.runningWork()] }, { at: 'stream' });
+  const ask = async () => {
+    await page.getByRole('button', { name: 'Stop everything' }).click();
+    await page.getByRole('button', { name: 'Stop and revoke all' }).click();
+  };
+  fake.keeps = true;
+  await ask();
+  await page.getByText('0 of 2 grants revoked. Nothing was revoked. Try again.').waitFor();
+  fake.keeps = false;
+  fake.received.length = 0;
+  fake.silent = true;
+  await ask();
+  assert.equal((await received('stop')).length, 1);
+  assert.equal((await received('withdraw')).length, 1, 'the next waits for the answer');
+  fake.silent = false;
+  fake.drop();
+  await until(() => fake.shown.grants.length === 0);
+  assert.equal(sent('stop').length, 1);
+  const taken = sent('withdraw').map(({ withdrawal }) => withdrawal.body.what.grant);
+  assert.deepEqual(taken, ['tok-rules', 'tok-rules', 'tok-root'], 'what was not answered is signed again, nothing else');
+  assert.equal(new Set(sent('withdraw').map(({ withdrawal }) => withdrawal.body.nonce)).size, 3);
+  await page.waitForFunction(() => document.querySelector('[role=status]')?.textContent === 'Everything is stopped. 2 grants revoked.');
+  await page.getByRole('button', { name: 'Stop everything' }).click();
+  assert.equal(await page.getByRole('button', { name: 'Stop and revoke all' }).count(), 0, 'there is nothing left to revoke');
+});
+
 test('an answer grows sentence by sentence, can be stopped, and its entry takes its place', async (t) => {
   const page = await open(t, { entries: ENTRIES }, { at: 'stream' });
   fake.tell({ type: 'draft', draft: { reply: 'msg-reply', text: 'One <b>sentence</b>. ' } });
@@ -680,7 +798,7 @@ test('keys lead to the surfaces and decide nothing; a wide page slides Activity 
   assert.equal(await page.getByRole('textbox').inputValue(), 'ra.?');
   await page.getByRole('link', { name: 'Activity' }).focus();
   await page.keyboard.press('a');
-  await page.locator('dialog').getByText('What Silas did').waitFor();
+  await page.locator('dialog').getByRole('heading', { name: /While you/ }).waitFor();
   await page.keyboard.press('Escape');
   await page.locator('dialog').waitFor({ state: 'detached' });
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'ActivityA');

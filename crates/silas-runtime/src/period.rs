@@ -56,7 +56,7 @@ impl Stream {
             let entries = since(tx, from)?;
             let (summary, from, to) = match asked {
                 Asked::Lately => (None, from, now),
-                Asked::Away => match pause(&entries, now) {
+                Asked::Away => match pause(acts(&entries), now) {
                     Some((from, to)) => (Some(sentence("While you were away", from, to, &entries)), from, to),
                     None => {
                         let none = "You were not away for half an hour in the last day. Lately:".to_owned();
@@ -77,7 +77,8 @@ impl Stream {
 
 /// The owner's last pause among these entries, for Activity.
 pub(crate) fn away(entries: &[Entry], now: Timestamp) -> Option<PeriodView> {
-    let (from, to) = pause(entries, now)?;
+    // Whoever opens Activity in the morning has not done anything yet; their pause goes on until now.
+    let (from, to) = pause(acts(entries).chain([now]), now)?;
     Some(PeriodView { from, to, text: sentence("While you were away", from, to, entries) })
 }
 
@@ -117,10 +118,14 @@ fn is_owners(event: &AuditEvent) -> bool {
     )
 }
 
+/// When the owner did something.
+fn acts(entries: &[Entry]) -> impl Iterator<Item = Timestamp> {
+    entries.iter().filter(|entry| entry.event.as_ref().is_some_and(is_owners)).map(|entry| entry.at)
+}
+
 /// The longest time between two things that the owner did, if it ended in the last day.
-fn pause(entries: &[Entry], now: Timestamp) -> Option<(Timestamp, Timestamp)> {
-    let mut acts: Vec<Timestamp> =
-        entries.iter().filter(|entry| entry.event.as_ref().is_some_and(is_owners)).map(|entry| entry.at).collect();
+fn pause(acts: impl Iterator<Item = Timestamp>, now: Timestamp) -> Option<(Timestamp, Timestamp)> {
+    let mut acts: Vec<Timestamp> = acts.collect();
     acts.sort();
     let pauses = acts.windows(2).map(|pair| (pair[0], pair[1]));
     let recent = pauses.filter(|(from, to)| now.since(*to) <= LOOK_BACK && to.since(*from) >= PAUSE_MIN);

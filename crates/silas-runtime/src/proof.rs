@@ -8,16 +8,18 @@ mod story;
 
 pub use story::Story;
 
-use crate::view::ProofView;
+use crate::view::{PatchView, ProofView};
 use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use silas_core::bundle::{self, Bundle, Proven, Refusal};
+use silas_core::changeset::FileDiff;
 use silas_core::check::Outcome;
 use silas_core::checkpoint::Head;
 use silas_core::evidence::Anchor;
 use silas_core::execution::ExecutionState;
 use silas_core::export::Entry;
 use silas_core::token::Kind;
+use silas_core::unified::unified;
 use silas_core::{ExecutionId, canonical, evidence};
 use silas_gates::scrub;
 use silas_store::executions::Execution;
@@ -100,6 +102,15 @@ impl Stream {
     }
 }
 
+/// What `silas work diff` prints and the page saves.
+fn patch(diffs: &[FileDiff], files: u32) -> PatchView {
+    // A file that moved is two of those that were put in place: one is gone, one is new.
+    let n_paths = |diff: &FileDiff| 1 + u32::from(diff.renamed_from.is_some());
+    let n_hidden = files.saturating_sub(diffs.iter().map(n_paths).sum());
+    let whole = unified(diffs);
+    PatchView { text: whole.text, left_out: whole.left_out, n_hidden }
+}
+
 impl Known {
     /// The plan, where it is not the decision's own text.
     fn plan(&self) -> Result<Option<String>, canonical::Error> {
@@ -156,6 +167,7 @@ impl Known {
             steps: told.steps,
             before,
             after,
+            patch: patch(&diffs, self.record.files),
             diffs,
             no_bundle,
         }

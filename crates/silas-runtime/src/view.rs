@@ -368,8 +368,26 @@ pub struct ProofView {
     pub before: Vec<CheckResult>,
     pub after: Vec<CheckResult>,
     pub diffs: Vec<FileDiff>,
+    pub patch: PatchView,
     /// Why it cannot be had as a file; `None` if it can.
     pub no_bundle: Option<String>,
+}
+
+/// The same changes as a patch, as far as they are shown letter by letter.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PatchView {
+    /// What `patch -p1` and `git apply` read.
+    pub text: String,
+    /// Changed files that are not shown whole and so are not in it.
+    pub left_out: Vec<String>,
+    /// Changed files of which nothing is shown.
+    pub n_hidden: u32,
+}
+
+impl PatchView {
+    pub fn is_whole(&self) -> bool {
+        self.n_hidden == 0 && self.left_out.is_empty()
+    }
 }
 
 /// One piece of approved work, in the list of all of it.

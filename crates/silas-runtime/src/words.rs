@@ -503,3 +503,6 @@ fn show_me_first() -> Cta {
 fn decline(label: &str) -> Cta {
     Cta { press: Press::Decline, label: label.to_owned(), consequence: String::new() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -98,6 +98,23 @@ pub(crate) fn day(at: Timestamp) -> String {
     format!("{}{zone}", text.get(..n).unwrap_or(text).replace('T', " "))
 }
 
+/// Takes back every grant, each with a signature of its own. Stops at the first that stays, and says so.
+pub(crate) fn revoke_all(line: &mut Line<'_>) -> Result<ExitCode> {
+    let grants: Vec<GrantView> = serde_json::from_value(line.snapshot["grants"].clone())?;
+    if grants.is_empty() {
+        println!("Nothing is granted. Everything asks you first.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (n, grant) in grants.iter().enumerate() {
+        println!("Revoking: {}. {}", grant.title, grant.text);
+        if withdraw(line, Withdrawn::Grant(grant.token.clone()))? != ExitCode::SUCCESS {
+            println!("{n} of {} grants are revoked; the others hold. `silas grant list` shows them.", grants.len());
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Signs the withdrawal with the terminal's key and hands it in.
 pub(crate) fn withdraw(line: &mut Line<'_>, what: Withdrawn) -> Result<ExitCode> {
     line.open_root_key()?;

@@ -142,6 +142,9 @@ enum Command {
         /// Everything; there is no smaller stop yet.
         #[arg(long)]
         all: bool,
+        /// Take back every grant as well. From then on everything asks you first.
+        #[arg(long)]
+        revoke: bool,
     },
     /// Write everything into one file, while Silas runs or not. The file holds your keys.
     Backup { file: PathBuf },

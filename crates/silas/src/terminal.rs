@@ -11,6 +11,7 @@ pub(crate) use print::{print_card, print_json, took};
 
 use crate::Command;
 use crate::exit::NotRunning;
+use crate::grant_commands;
 use crate::home::Home;
 use crate::key_commands;
 use crate::known_head;
@@ -74,7 +75,12 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
             known_head::follow(home)?;
             print_status(home, &mut line, output.json)?;
         }
-        Command::Stop { .. } => stop(&mut line)?,
+        Command::Stop { revoke, .. } => {
+            stop(&mut line)?;
+            if revoke {
+                return grant_commands::revoke_all(&mut line);
+            }
+        }
         _ => bail!("this command does not talk to the server"),
     }
     Ok(ExitCode::SUCCESS)

@@ -16,9 +16,8 @@ use silas_core::changeset::{ChangeOrder, FileDiff};
 use silas_core::check::Outcome;
 use silas_core::execution::ExecutionState;
 use silas_core::rehearsal::ApplyOrder;
-use silas_core::unified::unified;
 use silas_gates::scrub;
-use silas_runtime::view::WorkItemView;
+use silas_runtime::view::{PatchView, WorkItemView};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -137,7 +136,7 @@ fn diff(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     let (n, one) = pick(line, which, |_| true)?;
     let proof = told(line, &one)?;
     let diffs: Vec<FileDiff> = serde_json::from_value(proof["diffs"].clone())?;
-    let whole = unified(&diffs);
+    let whole: PatchView = serde_json::from_value(proof["patch"].clone())?;
     if which.output.json {
         tell(&json!({
             "work": numbered(n, &one), "diffs": diffs, "patch": whole.text, "left_out": whole.left_out,
@@ -145,20 +144,13 @@ fn diff(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     } else {
         print!("{}", whole.text);
     }
-    let n_hidden = (one.files as usize).saturating_sub(diffs.iter().map(n_paths).sum());
-    if n_hidden > 0 {
-        eprintln!("{n_hidden} more changed files are not shown.");
+    if whole.n_hidden > 0 {
+        eprintln!("{} more changed files are not shown.", whole.n_hidden);
     }
     for name in &whole.left_out {
         eprintln!("Not in the patch, because it is not shown whole: {}", scrub::visible_line(name, LINE_CHARS_MAX));
     }
-    let is_whole = n_hidden == 0 && whole.left_out.is_empty();
-    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(NOT_WHOLE) })
-}
-
-/// A file that moved is two of those that were put in place: one is gone, one is new.
-fn n_paths(diff: &FileDiff) -> usize {
-    1 + usize::from(diff.renamed_from.is_some())
+    Ok(if whole.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(NOT_WHOLE) })
 }
 
 fn apply(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {

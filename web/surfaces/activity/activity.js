@@ -5,7 +5,7 @@ import { useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { Words, count } from '../../lib/text.js';
-import { clock, day } from '../../lib/time.js';
+import { clock, day, isNight, serverNow } from '../../lib/time.js';
 import { Allowed } from './allowed.js';
 import { Measures } from './measures.js';
 
@@ -26,30 +26,39 @@ export function Activity({ state, onClose }) {
 /** Which rows a filter keeps, by what they are about. @type {[string, Row['icon'][]][]} */
 const FILTERS = [['Results', ['seal', 'tick', 'cross', 'undo']], ['Decisions', ['pen', 'shield']], ['Refused', ['refused']]];
 
-/** The filter that shows the owner's last long pause. */
-const AWAY = 'While you were away';
+/** The filter that shows the owner's last long pause; its name depends on when that was. */
+const AWAY = 'away';
+/** For this long after a pause, what happened in it is what one wants to know first. */
+const BACK_MS = 2 * 3_600_000;
+
+/** @param {import('../../protocol.js').PeriodView} away */
+const awayWords = ({ from, to }) => (isNight(from, to) ? { filter: 'Last night', title: 'While you slept' } : { filter: 'While you were away', title: 'While you were away' });
 
 /** What happened, without the times of another clock. @param {string} text */
 const told = (text) => text.slice(text.indexOf(': ') + 2);
 
 /** @param {{ activity: State['activity'], since: State['since'], measures: State['measures'], titled: boolean }} props */
 function Happened({ activity, since, measures, titled }) {
-  const [filter, setFilter] = useState('');
+  const [chosen, setFilter] = useState(/** @type {string | null} */ (null));
   const { summary, rows, away } = activity;
+  // Times have one spelling, so their order is that of the text.
+  const meanwhile = away === null ? [] : rows.filter(({ at }) => at >= away.from && at <= away.to);
+  const isBack = away !== null && meanwhile.length > 0 && serverNow() - Date.parse(away.to) < BACK_MS;
+  const filter = chosen ?? (isBack ? AWAY : '');
   const night = away !== null && filter === AWAY;
-  const words = night ? AWAY : 'What Silas did';
+  const words = night ? awayWords(away).title : 'What Silas did';
   const title = titled ? html`<h1 class="surface-title">${words}</h1>` : html`<h2 class="surface-title">${words}</h2>`;
   if (rows.length === 0) return html`${title}<p class="activity-text">Nothing yet. Everything Silas does will be listed here.</p>`;
   const useful = FILTERS.filter(([, icons]) => rows.some(({ icon }) => icons.includes(icon)));
   const icons = FILTERS.find(([name]) => name === filter)?.[1];
-  // Times have one spelling, so their order is that of the text.
-  const shown = night ? rows.filter(({ at }) => at >= away.from && at <= away.to) : icons ? rows.filter(({ icon }) => icons.includes(icon)) : rows;
-  const names = ['', ...(away ? [AWAY] : []), ...useful.map(([name]) => name)];
+  const shown = night ? meanwhile : icons ? rows.filter(({ icon }) => icons.includes(icon)) : rows;
+  const names = [...(away ? [AWAY] : []), '', ...useful.map(([name]) => name)];
+  const label = (/** @type {string} */ name) => (name === AWAY && away ? awayWords(away).filter : name || 'Everything');
   return html`${title}
     <p class="activity-text"><${Words} text=${night ? `${clock(away.from)} to ${clock(away.to)}: ${told(away.text)}` : summary} /></p>
     ${since && html`<p class="activity-text activity-since">${count(since.n_entries, 'message')} since this device was last here, ${day(since.at)} ${clock(since.at)}.</p>`}
     <${LogMark} activity=${activity} />
-    ${names.length > 2 && html`<div class="filters" role="group" aria-label="Show" tabindex="0">${names.map((name) => html`<button type="button" key=${name} class="filter" aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${name === AWAY && html`<${Icon} name="moon" size=${18} />`}${name || 'Everything'}</button>`)}</div>`}
+    ${names.length > 2 && html`<div class="filters" role="group" aria-label="Show" tabindex="0">${names.map((name) => html`<button type="button" key=${name} class="filter" aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${name === AWAY && html`<${Icon} name="moon" size=${18} />`}${label(name)}</button>`)}</div>`}
     <ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>
     <${Measures} measures=${measures} />`;
 }

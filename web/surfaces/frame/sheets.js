@@ -5,7 +5,7 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { passkeys, unavailable } from '../../lib/passkeys.js';
 import { go } from '../../lib/router.js';
-import { addPasskey, say, stopEverything } from '../../lib/session.js';
+import { addPasskey, say, stopAndRevokeAll, stopEverything } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
 import { count } from '../../lib/text.js';
 import { Sheet } from './sheet.js';
@@ -48,7 +48,10 @@ function StopSheet({ state }) {
       <li class="kept"><${Icon} name="tick" size=${18} /><p><b>Kept:</b> ${kept.join(', ')}.</p></li>
     </ul>
     <button type="button" class="button stop" onClick=${stopEverything}><${Icon} name="stop" size=${22} />Stop everything</button>
-    <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Keep going</button></div>
+    <div class="dock-row">
+      ${grants.length > 0 && html`<button type="button" class="button plain" disabled=${state.revoking !== null} onClick=${stopAndRevokeAll}>Stop and revoke all</button>`}
+      <button type="button" class="button plain last" onClick=${close}>Keep going</button>
+    </div>
   <//>`;
 }
 

@@ -1,26 +1,31 @@
 // @ts-check
-// The empty Stream teaches: what Silas promises, and the sentences it understands today.
+// The empty Stream teaches: what Silas promises, what to begin with, and the other sentences it understands today.
 
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { go } from '../../lib/router.js';
 import { say } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
+import { Words } from '../../lib/text.js';
 
-/** Sentences that deserve better words than themselves; any other is shown as it is. @type {[RegExp, { icon: string, title: string, note: string }][]} */
-const ROWS = [
-  [/^run /, { icon: 'prompt', title: 'Run a command and check it', note: 'In a private copy first' }],
-  [/^what did/, { icon: 'activity', title: 'What did you do?', note: 'Everything is written down' }],
+/** What to begin with: a sentence that is understood, in better words than itself. `example` takes the place of its blank. @type {{ pattern: RegExp, icon: string, title: string, note: string, example?: string }[]} */
+const STARTERS = [
+  { pattern: /^run /, icon: 'prompt', title: 'Run a command and check it', note: 'In a private copy first' },
+  { pattern: /^add task /, icon: 'task', title: 'Add “call the dentist” to tasks', note: 'Done at once, without a model', example: 'call the dentist' },
+  { pattern: /^what did/, icon: 'activity', title: 'What did you do while I slept?', note: 'Everything is written down' },
 ];
 
-/** Puts a sentence into the composer, with its first blank selected. @param {string} sentence */
-function fill(sentence) {
-  set({ draft: sentence });
+/** Where somebody has to put something of their own. */
+const BLANK = /[A-Z]{3,}/;
+
+/** Puts a sentence into the composer, with its first blank selected or what was put there. @param {string} sentence @param {string} [example] */
+function fill(sentence, example) {
+  const blank = BLANK.exec(sentence);
+  set({ draft: example ? sentence.replace(BLANK, example) : sentence });
   requestAnimationFrame(() => {
     const field = /** @type {HTMLTextAreaElement | null} */ (document.getElementById('composer'));
-    const blank = /[A-Z]{3,}/.exec(sentence);
     field?.focus();
-    if (blank) field?.setSelectionRange(blank.index, blank.index + blank[0].length);
+    if (blank) field?.setSelectionRange(blank.index, blank.index + (example ?? blank[0]).length);
   });
 }
 
@@ -38,18 +43,22 @@ const ADD_MODEL = 'add a model';
 
 /** @param {{ understood: string[], hasModel: boolean }} props */
 export function Welcome({ understood, hasModel }) {
+  const starters = STARTERS.flatMap((starter) => {
+    const sentence = understood.find((known) => starter.pattern.test(known));
+    return sentence === undefined ? [] : [{ ...starter, sentence }];
+  });
+  const others = understood.filter((sentence) => sentence !== ADD_MODEL && !starters.some((starter) => starter.sentence === sentence));
   return html`<div class="welcome">
     <h1 class="greeting">Nothing happens without you.</h1>
     <p class="welcome-text">Silas works in a private copy, shows you what changed and whether it works, and waits for your tap.</p>
-    <ul class="welcome-rows">${understood.filter((sentence) => sentence !== ADD_MODEL).map((sentence) => {
-      const known = ROWS.find(([pattern]) => pattern.test(sentence))?.[1];
-      const { icon, title, note } = known ?? { icon: 'chevron', title: sentence, note: '' };
-      return html`<li key=${sentence}><button type="button" class="welcome-row" onClick=${() => fill(sentence)}>
-        <span class="welcome-icon"><${Icon} name=${icon} size=${20} /></span>
-        <span class="welcome-words"><b>${title}</b>${note && html`<span>${note}</span>`}</span>
-        <${Icon} name="chevron" size=${18} />
-      </button></li>`;
-    })}</ul>
+    <ul class="welcome-rows">${starters.map(({ sentence, icon, title, note, example }) => html`<li key=${sentence}><button type="button" class="welcome-row" onClick=${() => fill(sentence, example)}>
+      <span class="welcome-icon"><${Icon} name=${icon} size=${20} /></span>
+      <span class="welcome-words"><b>${title}</b><span>${note}</span></span>
+      <${Icon} name="chevron" size=${18} />
+    </button></li>`)}</ul>
     ${!hasModel && html`<div class="welcome-note"><p><b>No model yet.</b> Tasks, commands and checks work without one. Open questions need one.</p><${AddModel} /></div>`}
+    ${others.length > 0 && html`<details class="welcome-more"><summary>What else you can say<${Icon} name="down" size=${18} /></summary>
+      <ul>${others.map((sentence) => html`<li key=${sentence}><button type="button" class="welcome-sentence" onClick=${() => fill(sentence)}><${Words} text=${sentence} /></button></li>`)}</ul>
+    </details>`}
   </div>`;
 }

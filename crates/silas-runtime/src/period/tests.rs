@@ -64,8 +64,16 @@ fn the_longest_pause_of_the_owner_is_the_night() {
 fn a_short_pause_or_an_old_one_is_none() {
     let short = vec![said(1, 0), said(2, 29), said(3, 58)];
     assert_eq!(away(&short, at(60)), None);
-    assert_eq!(away(&night(), at(530 + 24 * 60 + 1)), None, "nobody slept in the last day");
+    assert_eq!(pause(acts(&night()), at(530 + 24 * 60 + 1)), None, "nobody slept in the last day");
     assert_eq!(away(&[], at(0)), None);
+}
+
+#[test]
+fn a_pause_goes_on_until_the_owner_does_something() {
+    let evening = vec![said(1, 0), said(2, 20)];
+    assert_eq!(away(&evening, at(49)), None);
+    let morning = away(&evening, at(520)).unwrap();
+    assert_eq!((morning.from, morning.to), (at(20), at(520)));
 }
 
 #[test]

@@ -28,7 +28,8 @@ pub(super) fn add_undeclared(face: &mut Face, undeclared: &[Undeclared]) {
     if undeclared.is_empty() {
         return;
     }
-    face.facts.push(fact("Not named", &format!("{}, listed below", count(undeclared.len(), "file"))));
+    // First, because it is why the card asks, and the last facts give way where there is no room.
+    face.facts.insert(0, fact("Not named", &format!("{}, listed below", count(undeclared.len(), "file"))));
     let lines = undeclared.iter().take(LINES_MAX).map(line).collect::<Vec<_>>();
     let more = undeclared.len().saturating_sub(LINES_MAX);
     let rest = (more > 0).then(|| format!("and {more} more, all in the changes below"));

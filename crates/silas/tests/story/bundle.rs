@@ -282,6 +282,8 @@ fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
     }
     let told = json_of(silas.command(&["work", "diff", "--json"]));
     assert_eq!(told["left_out"], json!([]));
+    let page = json_of(silas.command(&["work", "show", "--json"]))["proof"]["patch"].clone();
+    assert_eq!(page, json!({ "text": patch, "left_out": [], "n_hidden": 0 }), "what the page saves is what is printed");
     let moved = told["diffs"].as_array().unwrap().iter().find(|diff| diff["path"] == "moved/song.txt").unwrap();
     assert_eq!(
         (&moved["renamed_from"], &moved["added"], &moved["removed"]),

@@ -123,6 +123,27 @@ fn a_grant_is_listed_in_words_and_revoked_at_once() {
 }
 
 #[test]
+fn stopping_everything_can_take_every_grant_back() {
+    let silas = Silas::start_asking();
+    silas.pair();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let (code, text) = silas.command(&["grant", "list"]);
+    assert!(code == 0 && text.contains("House rules") && text.contains("Work in"), "{text}");
+    let (code, text) = silas.command(&["stop", "--all"]);
+    assert!(code == 0 && !text.contains("Revok"), "stopping alone takes no grant: {text}");
+    let (code, text) = silas.command(&["stop", "--all", "--revoke"]);
+    assert!(code == 0 && text.contains("Everything is stopped"), "{text}");
+    assert!(text.contains("Revoking: House rules") && text.contains("Revoking: Work in"), "{text}");
+    let (_, grants) = silas.command(&["grant", "list"]);
+    assert!(grants.contains("Nothing is granted"), "{grants}");
+    let (code, text) = silas.command(&["stop", "--all", "--revoke"]);
+    assert!(code == 0 && text.contains("Nothing is granted"), "with nothing left it says so: {text}");
+    assert_eq!(silas.command(&["audit", "verify"]).0, 0);
+}
+
+#[test]
 fn a_plan_in_a_directory_that_was_taken_back_is_refused() {
     let silas = Silas::start_asking();
     let device = silas.pair();
