@@ -21,7 +21,6 @@ beforeEach(async (t) => {
   fake = await startFake();
 });
 
-/** A paired page that shows `change`. Anything the policy blocks or the page throws fails the test. */
 /** Waits for what only the server of the test knows. */
 async function until(is) {
   for (let tries = 0; !is(); tries += 1) {
@@ -30,6 +29,7 @@ async function until(is) {
   }
 }
 
+/** A paired page that shows `change`. Anything the policy blocks or the page throws fails the test. */
 async function open(t, change = {}, { width = 375, height = 812, scheme = 'light', at = 'review', ...more } = {}) {
   const stage = fake;
   stage.shown = sample.snapshot(change);
@@ -139,8 +139,11 @@ for (const scheme of ['light', 'dark']) {
       for (const [name, reach] of Object.entries(STATES)) {
         fake.shown = sample.snapshot({ entries: ENTRIES, cards: [(CARDS_OF[name] ?? sample.planCard)()] });
         await page.goto('about:blank');
+        const n = fake.acks.length;
         await page.goto(`${fake.url}#review`);
         await page.locator('.card').first().waitFor();
+        // As when it was opened: there must be a connection before one is cut.
+        await until(() => fake.acks.length > n);
         await reach(page);
         await shot(page, `state-${name}-${width}-${scheme}`);
         assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
