@@ -114,8 +114,8 @@ export const longestSecretCard = (options) => secretCard({
 });
 
 export function choiceCard(options) {
-  const facts = (leaves, to) => [{ label: 'Leaves', text: leaves }, { label: 'Goes to', text: to }, { label: 'Stays', text: 'Files, keys, secrets, the log' }];
-  const choice = (provider, title, note, model, key, to, takes_url = false) => ({ provider, title, note, model, takes_url, key, facts: facts(to === 'This machine only' ? 'Nothing' : 'What you say in the Stream', to) });
+  const facts = (leaves, to, stays) => [{ label: 'Leaves', text: leaves }, { label: 'Goes to', text: to }, { label: 'Stays', text: stays }];
+  const choice = (provider, title, note, model, key, to, takes_url = false) => ({ provider, title, note, model, takes_url, key, facts: to === 'This machine only' ? facts('Nothing', to, 'Everything') : facts('What you say, files in plans', to, 'Other files, keys, the log') });
   const face = { ...blank, kind: 'model_choice', state: 'Step 1 of 3', intent: 'Choose who answers open questions', details_title: 'What comes next',
     details: [{ title: '5 providers to choose from, then', lines: ['The key, if one is needed: straight into the vault', 'Your agreement to what is sent, and to whom'] }],
     ctas: [{ press: 'choose', label: 'Go on with this one', consequence: '' }, { press: 'dismiss', label: 'Stay without', consequence: '' }] };

@@ -113,11 +113,12 @@ pub(super) fn model_choice(n_choices: usize) -> Face {
 
 /// What leaves this machine, and to whom.
 pub(crate) fn leaving(host: Option<&str>) -> Vec<Fact> {
-    let (leaves, goes_to) = match host {
-        Some(host) => ("What you say in the Stream", host),
-        None => ("Nothing", "This machine only"),
+    let (leaves, goes_to, stays) = match host {
+        // It plans and works too: what is in the directories of plans goes there as well.
+        Some(host) => ("What you say, files in plans", host, "Other files, keys, the log"),
+        None => ("Nothing", "This machine only", "Everything"),
     };
-    vec![fact("Leaves", leaves), fact("Goes to", goes_to), fact("Stays", "Files, keys, secrets, the log")]
+    vec![fact("Leaves", leaves), fact("Goes to", goes_to), fact("Stays", stays)]
 }
 
 /// What came of the test question.
