@@ -91,7 +91,7 @@ pub fn spent(tx: &ReadTx<'_>, period: &Period) -> Result<u64, Error> {
     one(tx, sql, period)
 }
 
-/// What all calls came to, as far as they are kept. One that was never settled counts with its reserve and without tokens.
+/// What calls came to, as far as they are kept. One that was never settled counts with its reserve and without tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
     pub calls: u64,
@@ -100,11 +100,11 @@ pub struct Totals {
     pub microusd: u64,
 }
 
-pub fn totals(tx: &ReadTx<'_>) -> Result<Totals, Error> {
+pub fn totals(tx: &ReadTx<'_>, since: Timestamp) -> Result<Totals, Error> {
     let sql =
         "SELECT count(*) AS calls, COALESCE(SUM(input_tokens), 0) AS input, COALESCE(SUM(output_tokens), 0) AS output,
-            COALESCE(SUM(COALESCE(cost, reserved)), 0) AS microusd FROM model_calls";
-    let found = tx.query_one(sql, params![], |row| {
+            COALESCE(SUM(COALESCE(cost, reserved)), 0) AS microusd FROM model_calls WHERE at >= ?1";
+    let found = tx.query_one(sql, params![since.micros()], |row| {
         let n = |name: &str| Ok::<u64, Error>(u64::try_from(row.get::<_, i64>(name)?).unwrap_or(0));
         let (calls, microusd) = (n("calls")?, n("microusd")?);
         Ok(Totals { calls, input_tokens: n("input")?, output_tokens: n("output")?, microusd })

@@ -23,8 +23,8 @@ use clap::Args;
 use owner::End;
 use purse::Purse;
 use serde_json::json;
-use silas_core::Clock;
 use silas_core::model::{Period, dollars};
+use silas_core::{Clock, Timestamp};
 use silas_store::{Store, model_calls};
 use std::fs;
 use std::net::Shutdown;
@@ -175,7 +175,8 @@ impl Eval {
         let took = started.elapsed();
         drop((line, server));
         let store = Store::open_read_only(&home.store())?;
-        let totals = store.read(model_calls::totals).wait()?;
+        // All of them: this Silas was made for this task.
+        let totals = store.read(|tx| model_calls::totals(tx, Timestamp::EPOCH)).wait()?;
         drop(store);
         self.purse.spend(totals.microusd)?;
         let solved = judge::is_solved(task, &repository, &home)?;
