@@ -9,6 +9,7 @@
 //! any decision of a model's. What is sent to one passes [`spending`] and the checks of [`models`] first.
 
 mod activity;
+mod call_log;
 mod calls;
 mod consumer;
 mod epoch;

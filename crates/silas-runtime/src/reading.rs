@@ -4,33 +4,27 @@
 //! It has no plan, no approval and no copy. Deliberately absent: any card. What would have to be asked is denied, because a
 //! turn does not stand still.
 
+use crate::call_log::{self, Whose};
 use crate::leaving::judged;
 use crate::models::Assigned;
-use crate::spending;
 use crate::telling::TELL_USER;
 use crate::{Stream, Trouble};
-use serde_json::{Value, json};
+use serde_json::Value;
 use silas_agents::tools::{Done, Gate, Intent, Run, Verdict, Wait};
 use silas_agents::{Prompt, Reply, Script, Turn as Said};
-use silas_core::boundary::{self, Policy};
-use silas_core::event::AuditEvent;
 use silas_core::evidence::Allowance;
 use silas_core::exits::{Declared, Exits};
 use silas_core::model::Role;
 use silas_core::roots::{RootGrant, contains};
 use silas_core::seen::Seen;
-use silas_core::taint::Source;
-use silas_core::tool::{Effect, Spec};
-use silas_core::{CallId, MessageId, Taint};
-use silas_gates::{injection, scrub};
-use silas_store::{Commit, Tx};
+use silas_core::tool::Spec;
+use silas_core::{CallId, MessageId};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How often the same call is made in a row.
 const SAME_MAX: u32 = 2;
 /// How often the owner hears of it before the answer.
 const TOLD_MAX: u32 = 2;
-const RESULT_CHARS_MAX: usize = 12_000;
 
 /// A run that can only read.
 pub(crate) struct Reading<'a> {
@@ -54,6 +48,12 @@ pub(crate) struct Counted {
     n_told: u32,
     last: Option<(String, Value)>,
     n_same: u32,
+}
+
+impl Reading<'_> {
+    fn whose(&self) -> Whose {
+        Whose::Message(self.message.clone())
+    }
 }
 
 impl Run for Reading<'_> {
@@ -109,78 +109,25 @@ impl Run for Reading<'_> {
     }
 
     async fn intend(&self, intent: &Intent<'_>) -> Result<CallId, Trouble> {
-        let call = CallId::new(self.stream.random.as_ref());
-        let (id, message, tool) = (call.clone(), self.message.clone(), intent.spec.name.clone());
-        let arguments = intent.arguments.to_string();
-        let change = move |tx: &mut Tx<'_>| {
-            let arguments = tx.text(&arguments)?;
-            let (call, message, tool) = (id.clone(), Some(message.clone()), tool.clone());
-            tx.record(&AuditEvent::ToolCalled { call, execution: None, message, tool, arguments })?;
-            Ok(Commit(()))
-        };
-        match intent.spec.effect {
-            Effect::Reads | Effect::Workspace => self.stream.store.write_buffered(change).await?,
-            Effect::Outside => self.stream.store.write(change).await?,
-        }
-        Ok(call)
+        Ok(self.stream.note_called(&self.whose(), intent).await?)
     }
 
     fn clean(&self, _spec: &Spec, done: &Done) -> String {
-        let text: String = done.for_model.peek().chars().take(RESULT_CHARS_MAX).collect();
-        match done.for_model.taint() {
-            Taint::Owner | Taint::Auth => text,
-            Taint::External => injection::fenced(&text),
-        }
+        call_log::heard(done)
     }
 
     async fn record(&self, call: &CallId, _spec: &Spec, done: &Done) -> Result<(), Trouble> {
-        let (call, taint) = (call.clone(), done.for_model.taint());
-        let outcome = if done.is_success { "done" } else { "failed" };
-        let output = scrub::visible(done.for_model.peek());
-        let noting = self.stream.store.write_buffered(move |tx| {
-            let output = tx.text(&output)?;
-            let (call, outcome) = (call.clone(), outcome.to_owned());
-            tx.record(&AuditEvent::ToolReturned { call, execution: None, outcome, taint, output })?;
-            Ok(Commit(()))
-        });
-        Ok(noting.await?)
+        Ok(self.stream.note_returned(&self.whose(), call, done).await?)
     }
 
     async fn refuse(&self, name: &str, code: &'static str) -> Result<(), Trouble> {
-        let name = scrub::visible_line(name, 80);
-        let noting = self.stream.store.write_buffered(move |tx| {
-            let tool = tx.text(&name)?;
-            tx.record(&AuditEvent::ToolRefused { execution: None, tool, code: code.to_owned() })?;
-            Ok(Commit(()))
-        });
-        Ok(noting.await?)
+        Ok(self.stream.note_call_refused(&self.whose(), name, code).await?)
     }
 }
 
 impl Script for Reading<'_> {
     async fn prompt(&self, turns: &[Said]) -> Result<Prompt, Trouble> {
-        let grants = self.stream.model_grants().await?;
-        let heard = turns.iter().flat_map(|turn| turn.calls.iter().zip(&turn.results));
-        let results: Vec<Value> = heard.map(|(call, text)| json!({ "tool": call.name, "text": text })).collect();
-        let mut payload = self.payload.clone();
-        payload["results"] = Value::Array(results);
-        let model = &self.assigned.model;
-        // Only the owner's own words lead here.
-        let call = boundary::Call { asker: Source::Signed.taint(), role: self.role, model, payload };
-        let policy = Policy {
-            allowed: std::slice::from_ref(model),
-            local_only: self.stream.options.models.local_only,
-            receipts: &grants,
-            has_key: &|| self.stream.has_key(&self.assigned.key),
-        };
-        match boundary::admit(call, &policy) {
-            Ok(projected) => Prompt::render(&projected).map_err(|error| spending::failed(&error)),
-            Err(refusal) => {
-                self.stream.note_model_refused(self.role, refusal.code()).await;
-                let what = format!("No model was asked: {refusal}. Nothing was sent.");
-                Err(Trouble::new(refusal.code(), &what, "Agree to it with `silas model add`."))
-            }
-        }
+        self.stream.next_prompt(self.role, self.assigned, &self.payload, turns).await
     }
 
     async fn recall(&self) -> Result<Option<Reply>, Trouble> {

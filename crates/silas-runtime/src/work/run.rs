@@ -3,34 +3,30 @@
 
 use super::hands::TIMEOUT_SECS;
 use super::job::Failure;
+use crate::Stream;
+use crate::call_log::{self, Whose};
 use crate::leaving::judged;
 use crate::models::Assigned;
-use crate::spending::{self, Purse};
+use crate::spending::Purse;
 use crate::telling::TELL_USER;
 use crate::view::Update;
-use crate::{Stream, Trouble};
 use serde_json::{Value, json};
 use silas_agents::tools::{Done, Gate, Intent, Run, Verdict, Wait};
 use silas_agents::{Prompt, Reply, Script, Turn};
-use silas_core::boundary::{self, Policy};
-use silas_core::event::AuditEvent;
 use silas_core::exits::Declared;
 use silas_core::mandate::Mandate;
 use silas_core::model::Role;
 use silas_core::roots::contains;
 use silas_core::seen::Seen;
-use silas_core::taint::Source;
-use silas_core::tool::{Effect, Spec};
+use silas_core::tool::Spec;
 use silas_core::work::Directory;
 use silas_core::{CallId, ExecutionId, Taint, Timestamp};
-use silas_gates::{injection, scrub};
+use silas_gates::scrub;
+use silas_store::Commit;
 use silas_store::answers::{self, Answer};
-use silas_store::{Commit, ledger};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Of one result, as much as a model is told.
-const RESULT_CHARS_MAX: usize = 12_000;
 /// The same call with the same arguments, in a row. Once more than that tells nothing new.
 const SAME_MAX: u32 = 3;
 /// Sentences to the owner in one piece of work; who is told more does not read it.
@@ -72,6 +68,10 @@ pub(super) struct SoFar {
 impl WorkRun<'_> {
     fn so_far(&self) -> MutexGuard<'_, SoFar> {
         self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn whose(&self) -> Whose {
+        Whose::Work(self.execution.clone())
     }
 
     /// Counts the questions to the owner.
@@ -157,86 +157,32 @@ impl Run for WorkRun<'_> {
 
     async fn intend(&self, intent: &Intent<'_>) -> Result<CallId, Failure> {
         self.so_far().n_tool_calls += 1;
-        let call = CallId::new(self.stream.random.as_ref());
         let what = intent.arguments["script"].as_str().or(intent.arguments["path"].as_str()).unwrap_or_default();
         self.show(&format!("Working: {} `{}`", intent.spec.name, scrub::visible_line(what, 50)));
-        let (id, execution, tool) = (call.clone(), self.execution.clone(), intent.spec.name.clone());
-        let arguments = within_a_text(&intent.arguments.to_string());
-        let change = move |tx: &mut silas_store::Tx<'_>| {
-            let arguments = tx.text(&arguments)?;
-            let (call, execution, tool) = (id.clone(), Some(execution.clone()), tool.clone());
-            tx.record(&AuditEvent::ToolCalled { call, execution, message: None, tool, arguments })?;
-            Ok(Commit(()))
-        };
-        // What happens in the copy is gone with a crash, and so may be its mention; what leaves it is on disk first.
-        match intent.spec.effect {
-            Effect::Reads | Effect::Workspace => self.stream.store.write_buffered(change).await?,
-            Effect::Outside => self.stream.store.write(change).await?,
-        }
-        Ok(call)
+        Ok(self.stream.note_called(&self.whose(), intent).await?)
     }
 
     fn clean(&self, _spec: &Spec, done: &Done) -> String {
-        let text: String = done.for_model.peek().chars().take(RESULT_CHARS_MAX).collect();
-        match done.for_model.taint() {
-            Taint::Owner | Taint::Auth => text,
-            Taint::External => injection::fenced(&text),
-        }
+        call_log::heard(done)
     }
 
     async fn record(&self, call: &CallId, _spec: &Spec, done: &Done) -> Result<(), Failure> {
-        let (call, execution, taint) = (call.clone(), self.execution.clone(), done.for_model.taint());
-        let outcome = if done.is_success { "done" } else { "failed" };
-        let output = within_a_text(&scrub::visible(done.for_model.peek()));
-        if taint == Taint::External {
+        if done.for_model.taint() == Taint::External {
             self.so_far().outputs.push(done.for_model.peek().clone());
         }
-        let noting = self.stream.store.write_buffered(move |tx| {
-            let output = tx.text(&output)?;
-            let (call, execution, outcome) = (call.clone(), Some(execution.clone()), outcome.to_owned());
-            tx.record(&AuditEvent::ToolReturned { call, execution, outcome, taint, output })?;
-            Ok(Commit(()))
-        });
-        Ok(noting.await?)
+        Ok(self.stream.note_returned(&self.whose(), call, done).await?)
     }
 
     async fn refuse(&self, name: &str, code: &'static str) -> Result<(), Failure> {
-        let (execution, name) = (self.execution.clone(), scrub::visible_line(name, 80));
-        let noting = self.stream.store.write_buffered(move |tx| {
-            let tool = tx.text(&name)?;
-            tx.record(&AuditEvent::ToolRefused { execution: Some(execution.clone()), tool, code: code.to_owned() })?;
-            Ok(Commit(()))
-        });
-        Ok(noting.await?)
+        Ok(self.stream.note_call_refused(&self.whose(), name, code).await?)
     }
 }
 
 impl Script for WorkRun<'_> {
-    /// The five checks again before each question: an agreement may be taken back while the work goes on.
     async fn prompt(&self, turns: &[Turn]) -> Result<Prompt, Failure> {
         self.so_far().n_model_calls += 1;
-        let grants = self.stream.model_grants().await.map_err(Failure::Trouble)?;
-        let heard = turns.iter().flat_map(|turn| turn.calls.iter().zip(&turn.results));
-        let results: Vec<Value> = heard.map(|(call, text)| json!({ "tool": call.name, "text": text })).collect();
-        let mut payload = self.payload.clone();
-        payload["results"] = Value::Array(results);
-        // The plan was approved or is rehearsed at the owner's own word.
-        let (asker, model) = (Source::Signed.taint(), &self.assigned.model);
-        let call = boundary::Call { asker, role: Role::Executor, model, payload };
-        let policy = Policy {
-            allowed: std::slice::from_ref(model),
-            local_only: self.stream.options.models.local_only,
-            receipts: &grants,
-            has_key: &|| self.stream.has_key(&self.assigned.key),
-        };
-        match boundary::admit(call, &policy) {
-            Ok(projected) => Prompt::render(&projected).map_err(|error| Failure::Trouble(spending::failed(&error))),
-            Err(refusal) => {
-                self.stream.note_model_refused(Role::Executor, refusal.code()).await;
-                let what = format!("The model was not asked: {refusal}. Nothing was sent.");
-                Err(Failure::Trouble(Trouble::new(refusal.code(), &what, "Agree to it with `silas model add`.")))
-            }
-        }
+        let prompt = self.stream.next_prompt(Role::Executor, self.assigned, &self.payload, turns).await;
+        prompt.map_err(Failure::Trouble)
     }
 
     async fn recall(&self) -> Result<Option<Reply>, Failure> {
@@ -264,13 +210,4 @@ impl Script for WorkRun<'_> {
         });
         Ok(keeping.await?)
     }
-}
-
-/// As much of it as the ledger keeps beside an entry.
-fn within_a_text(text: &str) -> String {
-    let mut end = text.len().min(ledger::TEXT_BYTES_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].to_owned()
 }
