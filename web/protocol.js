@@ -16,6 +16,8 @@
  * @typedef {{ type: 'house_rules' }} HouseRulesQuestion
  * @typedef {{ type: 'proof', execution: string }} Proof
  * @typedef {{ type: 'bundle', execution: string }} BundleQuestion
+ * @typedef {{ type: 'later_edits', execution: string }} LaterEditsQuestion
+ * @typedef {{ type: 'way_back', execution: string }} WayBack
  * @typedef {{ type: 'work_list' }} WorkListQuestion
  * @typedef {{ type: 'stop' }} Stop
  * @typedef {{ type: 'interrupt' }} Interrupt
@@ -34,7 +36,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -46,6 +48,7 @@
  * @typedef {{ type: 'withdrawn', done: boolean, message: string }} WithdrawnAnswer
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
  * @typedef {{ type: 'bundle', execution: string, bundle: string }} BundleAnswer
+ * @typedef {{ type: 'later_edits', execution: string, edits: FileDiff[] }} LaterEditsAnswer
  * @typedef {{ type: 'work_list', work_list: WorkItemView[] }} WorkListAnswer
  * @typedef {{ type: 'verified', report: LedgerReport }} Verified
  * @typedef {{ type: 'tasks', tasks: TaskView[] }} TasksAnswer
@@ -59,7 +62,7 @@
  * @typedef {{ type: 'done', message: string }} Done
  * @typedef {{ type: 'ledger', part: LedgerPart }} LedgerAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Delivered | Decided | WithdrawnAnswer | ProofAnswer | BundleAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | WithdrawnAnswer | ProofAnswer | BundleAnswer | LaterEditsAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -80,8 +83,10 @@
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
  * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], devices: DeviceView[], no_model: string | null }} ActivityUpdate
+ * @typedef {{ type: 'answered', answered: AnsweredView }} AnsweredUpdate
  * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
- * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | DraftUpdate} Update
+ * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate} Update
+ * @typedef {{ card: string, verdict: Verdict, device: string, at: string }} AnsweredView
  * @typedef {{ reply: string, text: string }} DraftView
  * @typedef {{ role: Role, model: string, host: string, is_local: boolean, key: string, has_key: boolean, price: string, is_configured: boolean, is_agreed: boolean }} ModelView
  * @typedef {{ models: ModelView[], local_only: boolean, day: Spent, month: Spent }} ModelsView

@@ -3,13 +3,14 @@
 
 import { useEffect, useState } from '../vendor/hooks.js';
 
-/** @typedef {{ surface: 'stream' | 'review' | 'activity' | 'proof', execution: string }} Route */
+/** @typedef {{ surface: 'stream' | 'review' | 'activity' | 'proof', execution: string, card: string }} Route `card`: the one that a notification leads to. */
 
 /** @returns {Route} */
 function read() {
-  const [surface, execution = ''] = location.hash.slice(1).split('/');
-  if (surface === 'proof' && /^exec-[\w-]+$/.test(execution)) return { surface, execution };
-  return { surface: surface === 'review' || surface === 'activity' ? surface : 'stream', execution: '' };
+  const [surface, about = ''] = location.hash.slice(1).split('/');
+  if (surface === 'proof' && /^exec-[\w-]+$/.test(about)) return { surface, execution: about, card: '' };
+  const card = surface === 'review' && /^card-[\w-]+$/.test(about) ? about : '';
+  return { surface: surface === 'review' || surface === 'activity' ? surface : 'stream', execution: '', card };
 }
 
 /** @returns {Route} */

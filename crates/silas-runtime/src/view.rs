@@ -12,7 +12,8 @@ use silas_core::model::Role;
 use silas_core::passkey::Site;
 use silas_core::session::SessionType;
 use silas_core::task::{TaskId, TaskState};
-use silas_core::{ExecutionId, InstallationId, KeyId, MessageId, SessionId, Timestamp, TokenId, WorkItemId};
+use silas_core::token::Verdict;
+use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, SessionId, Timestamp, TokenId, WorkItemId};
 use std::sync::{Arc, OnceLock};
 
 /// Everything a door needs to draw itself after connecting; later changes come as [`Update`]s.
@@ -59,10 +60,24 @@ pub enum Update {
         devices: Vec<DeviceView>,
         no_model: Option<String>,
     },
+    /// A card was decided, by whatever device; the cards without it follow.
+    Answered {
+        answered: AnsweredView,
+    },
     /// An answer as far as it is made; the entry with the same id takes its place.
     Draft {
         draft: DraftView,
     },
+}
+
+/// Who decided a card, so that another page that shows it can say so before it goes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct AnsweredView {
+    pub card: CardId,
+    pub verdict: Verdict,
+    /// The name of the device that signed.
+    pub device: String,
+    pub at: Timestamp,
 }
 
 /// What a model has said so far.
@@ -131,7 +146,14 @@ impl Published {
             (Update::Cards(_), Update::Cards(_)) | (Update::Activity { .. }, Update::Activity { .. }) => true,
             (Update::Work { work }, Update::Work { work: later }) => work.execution == later.execution,
             (Update::Draft { draft }, Update::Draft { draft: later }) => draft.reply == later.reply,
-            (Update::Cards(_) | Update::Activity { .. } | Update::Work { .. } | Update::Draft { .. }, _) => false,
+            (
+                Update::Cards(_)
+                | Update::Activity { .. }
+                | Update::Work { .. }
+                | Update::Answered { .. }
+                | Update::Draft { .. },
+                _,
+            ) => false,
         }
     }
 }

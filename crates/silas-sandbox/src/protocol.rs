@@ -70,6 +70,8 @@ pub(crate) enum LauncherAsk {
     /// One signed command. Answered by a socket, over which its streams go and its end is told.
     Begin(Box<Evidence>),
     Undo(Box<Evidence>),
+    /// Whether somebody has changed what that undo would put back. Looks, and can do nothing else.
+    LaterEdits(ExecutionId),
     Recover,
     Forget(ExecutionId),
     /// Throws away a result that waits.

@@ -15,7 +15,7 @@ use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, TerminalAsk};
 use crate::step::{Solo, StepPermit};
 use crate::{
-    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, look, passkeys, recover, revoke, syscall,
+    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, later_edits, look, passkeys, recover, revoke, syscall,
     toolchains, undo, waiting,
 };
 use serde::Serialize;
@@ -156,6 +156,7 @@ impl Serve {
             LauncherAsk::Open(evidence) => self.open(*evidence),
             LauncherAsk::Begin(evidence) => self.begin(&evidence),
             LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),
+            LauncherAsk::LaterEdits(execution) => self.later(move |ground| later_edits::find(ground, &execution)),
             LauncherAsk::Recover => self.later(recover::recover),
             LauncherAsk::Forget(execution) => self.later(move |ground| forget::forget(ground, &execution)),
             LauncherAsk::Discard(execution) => self.later(move |ground| waiting::discard(ground, &execution)),

@@ -227,6 +227,14 @@ impl Session {
                 Ok(bundle) => ServerMessage::Bundle { execution, bundle },
                 Err(trouble) => error(trouble),
             }),
+            ClientMessage::LaterEdits { execution } => {
+                let edits = self.stream.later_edits(&execution).await;
+                Some(ServerMessage::LaterEdits { execution, edits })
+            }
+            ClientMessage::WayBack { execution } => Some(match self.stream.plan_way_back(&execution).await {
+                Ok(card) => ServerMessage::Asked { card: Box::new(card) },
+                Err(trouble) => error(trouble),
+            }),
             ClientMessage::WorkList {} => Some(match self.stream.work_list().await {
                 Ok(work_list) => ServerMessage::WorkList { work_list },
                 Err(trouble) => error(trouble),

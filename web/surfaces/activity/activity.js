@@ -6,6 +6,7 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { Words, count } from '../../lib/text.js';
 import { clock, day, isNight, serverNow } from '../../lib/time.js';
+import { Loading } from '../../cards/loading.js';
 import { Allowed } from './allowed.js';
 import { Measures } from './measures.js';
 
@@ -19,7 +20,7 @@ export function Activity({ state, onClose }) {
   return html`<section class="activity" aria-label="Activity">
     ${onClose && html`<div class="panel-top"><h1 tabindex="-1">Activity</h1><button type="button" class="panel-close" aria-label="Close" onClick=${onClose}><${Icon} name="close" size=${22} /></button></div>`}
     <div class="halves" role="tablist" aria-label="Activity">${tab('happened', 'What happened')}${tab('allowed', 'What is allowed')}</div>
-    ${half === 'happened' ? html`<${Happened} activity=${state.activity} since=${state.since} measures=${state.measures} titled=${!onClose} />` : html`<${Allowed} state=${state} titled=${!onClose} />`}
+    ${half === 'happened' ? html`<${Happened} loaded=${state.loaded} activity=${state.activity} since=${state.since} measures=${state.measures} titled=${!onClose} />` : html`<${Allowed} state=${state} titled=${!onClose} />`}
   </section>`;
 }
 
@@ -37,8 +38,8 @@ const awayWords = ({ from, to }) => (isNight(from, to) ? { filter: 'Last night',
 /** What happened, without the times of another clock. @param {string} text */
 const told = (text) => text.slice(text.indexOf(': ') + 2);
 
-/** @param {{ activity: State['activity'], since: State['since'], measures: State['measures'], titled: boolean }} props */
-function Happened({ activity, since, measures, titled }) {
+/** @param {{ loaded: boolean, activity: State['activity'], since: State['since'], measures: State['measures'], titled: boolean }} props */
+function Happened({ loaded, activity, since, measures, titled }) {
   const [chosen, setFilter] = useState(/** @type {string | null} */ (null));
   const { summary, rows, away } = activity;
   // Times have one spelling, so their order is that of the text.
@@ -48,6 +49,7 @@ function Happened({ activity, since, measures, titled }) {
   const night = away !== null && filter === AWAY;
   const words = night ? awayWords(away).title : 'What Silas did';
   const title = titled ? html`<h1 class="surface-title">${words}</h1>` : html`<h2 class="surface-title">${words}</h2>`;
+  if (!loaded) return html`${title}<${Loading} />`;
   if (rows.length === 0) return html`${title}<p class="activity-text">Nothing yet. Everything Silas does will be listed here.</p>`;
   const useful = FILTERS.filter(([, icons]) => rows.some(({ icon }) => icons.includes(icon)));
   const icons = FILTERS.find(([name]) => name === filter)?.[1];
