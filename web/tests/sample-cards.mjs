@@ -177,9 +177,8 @@ export function irreversibleCard(options) {
   const face = { ...blank, kind: 'plan', risk: 'irreversible', state: 'Plan', intent: 'Run 1 command in tidepool',
     facts: [{ label: 'May change', text: '~/code/tidepool, not .git' }, { label: 'May reach', text: 'github.com:443' }, { label: 'May use', text: '1 secret, listed below' }, { label: 'Done when', text: '1 check passes' }, { label: 'Undo', text: 'None for what it sends' }],
     rationale: ASKED, details_title: 'Steps, checks and limits', details: [{ title: 'Steps', lines: ['`sh release.sh`'] }, { title: 'May use the secret', lines: ['github'] }],
-    ctas: [{ press: 'approve', label: 'Do it, apply when green', consequence: 'Changes files in tidepool when the checks turn green.' }, { press: 'rehearse', label: 'Do it, show me first', consequence: 'Runs it in a private copy.' }, { press: 'decline', label: 'Decline', consequence: '' }] };
-  const plan = card('plan', face, planPayload(), options);
-  return { ...plan, show_first: { ...plan.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } };
+    ctas: [{ press: 'approve', label: 'Do it, apply when green', consequence: 'Changes files in tidepool when the checks turn green.' }, { press: 'change', label: 'Ask for a change', consequence: '' }, { press: 'decline', label: 'Send nothing', consequence: '' }] };
+  return card('plan', face, planPayload(), options);
 }
 
 /** Silas was interrupted while a command may have acted outside. */
@@ -195,8 +194,8 @@ export function unknownCard(options) {
 export function budgetCard(options) {
   const face = { ...blank, kind: 'budget', risk: 'medium', state: 'Spending cap', intent: 'Allow $1.00 more for models today',
     facts: [{ label: 'Cap', text: '$2.00 a day, $2.00 spent' }, { label: 'Stays', text: 'Nothing is lost meanwhile' }],
-    rationale: 'The next question would exceed the cap.', details_title: 'What it counts for', details: [{ title: 'Counts for', lines: ['2026-11-16'] }],
-    ctas: [{ press: 'approve', label: 'Allow $1.00 more', consequence: 'Adds $1.00 for 2026-11-16.' }, { press: 'decline', label: 'Not now', consequence: '' }] };
+    rationale: 'The cap of this day is used up, as far as the next question could cost. It was not sent. What needs a model is paused, nothing is lost.', details_title: 'What it counts for', details: [{ title: 'Counts for', lines: ['2026-11-16'] }],
+    ctas: [{ press: 'approve', label: 'Allow $1.00 more', consequence: 'Adds $1.00 for 2026-11-16.' }, { press: 'decline', label: 'Go on without a model', consequence: '' }] };
   return card('budget', face, canonical({ kind: 'budget', period: '2026-11-16', microusd: 1_000_000 }), options);
 }
 

@@ -10,12 +10,14 @@ import { CODE, startFake } from './fake-server.mjs';
 import * as sample from './sample-cards.mjs';
 
 let browser;
+/** As its owner set it: text of twice the ordinary size. */
+let largePrint;
 let fake;
 
 before(async () => {
-  browser = await launch();
+  [browser, largePrint] = [await launch(), await launch(['--blink-settings=defaultFontSize=32'])];
 });
-after(() => browser.close());
+after(() => Promise.all([browser.close(), largePrint.close()]));
 beforeEach(async () => {
   fake = await startFake();
 });
@@ -28,10 +30,10 @@ async function until(is) {
 }
 
 /** A paired page that shows `change`. Whatever the page throws or the policy blocks fails the test. */
-async function open(t, change = {}, { width = 375, height = 812, scheme = 'light', at = 'review', host = 'localhost', prepare = async () => {}, ...more } = {}) {
+async function open(t, change = {}, { width = 375, height = 812, scheme = 'light', at = 'review', host = 'localhost', large = false, prepare = async () => {}, ...more } = {}) {
   const stage = fake;
   stage.shown = sample.snapshot(change);
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, serviceWorkers: 'block', hasTouch: width < 960, ...more });
+  const context = await (large ? largePrint : browser).newContext({ viewport: { width, height }, colorScheme: scheme, serviceWorkers: 'block', hasTouch: width < 960, ...more });
   const page = await context.newPage();
   const trouble = [];
   page.on('pageerror', (error) => trouble.push(String(error)));
@@ -453,11 +455,11 @@ const SCENES = {
   activity: ['activity', {}],
   proof: [`proof/${sample.PROOF.execution}`, {}],
 };
-for (const [what, options, textSize] of [
-  ['a phone on its side', { width: 812, height: 375 }, ''], ['a phone on its side, dark', { width: 812, height: 375, scheme: 'dark' }, ''],
-  ['more contrast', { contrast: 'more' }, ''], ['more contrast, dark', { contrast: 'more', scheme: 'dark' }, ''],
-  ['forced colours', { forcedColors: 'active' }, ''], ['forced colours, dark', { forcedColors: 'active', scheme: 'dark' }, ''],
-  ['200 % text on its side', { width: 812, height: 375 }, '200%'],
+for (const [what, options] of [
+  ['a phone on its side', { width: 812, height: 375 }], ['a phone on its side, dark', { width: 812, height: 375, scheme: 'dark' }],
+  ['more contrast', { contrast: 'more' }], ['more contrast, dark', { contrast: 'more', scheme: 'dark' }],
+  ['forced colours', { forcedColors: 'active' }], ['forced colours, dark', { forcedColors: 'active', scheme: 'dark' }],
+  ['200 % text on its side', { width: 812, height: 375, large: true }], ['200 % text', { large: true }], ['200 % text at 320 px', { width: 320, height: 640, large: true }],
 ]) {
   test(`${what}: everything is there, nothing sideways, and the dock can be reached`, async (t) => {
     const page = await open(t, {}, { ...options, at: 'stream' });
@@ -466,7 +468,6 @@ for (const [what, options, textSize] of [
       await page.goto('about:blank');
       await page.goto(`${fake.url}#${at}`);
       await page.locator('main').waitFor();
-      await page.evaluate((size) => { document.documentElement.style.fontSize = size; }, textSize);
       await page.locator('.card, .turn, .timeline, .proof-head').first().waitFor();
       await reach(page);
       await shot(page, `${name}-${what.replaceAll(/\W+/g, '-')}`);
@@ -475,7 +476,7 @@ for (const [what, options, textSize] of [
       if (!options.forcedColors) assert.deepEqual(await weakTexts(page), [], name);
       // Without scrolling: what decides and where one writes are at the edge, whatever the height.
       const edge = page.locator('.dock, .composer');
-      if (!textSize && (await edge.count()) > 0) assert.ok(await edge.evaluate((e) => e.getBoundingClientRect().bottom <= innerHeight + 1 && e.getBoundingClientRect().top >= 0), `${name}: out of sight`);
+      if (!options.large && (await edge.count()) > 0) assert.ok(await edge.evaluate((e) => e.getBoundingClientRect().bottom <= innerHeight + 1 && e.getBoundingClientRect().top >= 0), `${name}: out of sight`);
       const last = page.locator('.dock .last, .composer .send, .timeline li:last-child, .proof-file').last();
       await last.scrollIntoViewIfNeeded();
       const covered = await last.evaluate((e) => {

@@ -52,6 +52,8 @@ async function open(t, change = {}, { width = 375, height = 812, scheme = 'light
   return page;
 }
 
+/** Retry, unless the page has just tried by itself. */
+const retry = (page) => page.evaluate(() => [...document.querySelectorAll('.notice-act')].find(({ textContent }) => textContent === 'Retry')?.click());
 const focused = (page, id) => page.waitForFunction((wanted) => document.activeElement?.id === wanted, id);
 const sent = (type) => fake.received.filter((message) => message.type === type);
 const received = async (type) => {
@@ -431,7 +433,8 @@ test('what cannot be undone takes a tap, the slide and a last question; without 
 test('a no to what cannot be undone is one tap', async (t) => {
   const page = await open(t, { cards: [sample.irreversibleCard()] });
   await settle(page);
-  await page.getByRole('button', { name: 'Decline' }).click();
+  assert.deepEqual(await page.locator('.dock-row button').allInnerTexts(), ['Ask for a change', 'Send nothing'], 'the way between runs nothing, and the no says what stays');
+  await page.getByRole('button', { name: 'Send nothing' }).click();
   assert.equal((await received('approval_response'))[0].token.body.verdict, 'declined');
 });
 
@@ -687,7 +690,7 @@ test('after a loss: notice with seconds and Retry, cards readable, dock off; the
   await page.getByText('Check 2 files in tidepool').waitFor();
   await shot(page, 'reconnecting-375-light');
   fake.refuse = false;
-  await page.getByRole('button', { name: 'Retry' }).click();
+  await retry(page);
   await page.getByText('Silas is not answering.').waitFor({ state: 'detached' });
   // The card came anew with the connection, so its hash is computed anew before it can be decided.
   await page.locator('.dock .filled:enabled').waitFor();
@@ -705,7 +708,7 @@ test('what is typed without a connection is kept over a reload, marked, and sign
   await page.reload();
   await page.getByText('You · will be sent').waitFor();
   fake.refuse = false;
-  await page.getByRole('button', { name: 'Retry' }).click();
+  await retry(page);
   await page.getByText('You · will be sent').waitFor({ state: 'detached' });
   await page.getByText(/You · \d\d:\d\d/).waitFor();
   assert.equal(sent('message').length, 1);

@@ -1,7 +1,7 @@
 //! The review queue: every question is a persisted card, answered once, by a signed decision or not at all.
 
-use crate::consumer::{TURN, post};
 use crate::activity::Beside;
+use crate::consumer::{TURN, post};
 use crate::rehearsal::Discarded;
 use crate::stream::Lookup;
 use crate::turn::Turn;
@@ -276,7 +276,9 @@ impl Stream {
         match named.await {
             Ok(device) => {
                 let device = device.unwrap_or_else(|| "another device".to_owned());
-                self.publish(Update::Answered { answered: AnsweredView { card: card.id.clone(), verdict, device, at } });
+                self.publish(Update::Answered {
+                    answered: AnsweredView { card: card.id.clone(), verdict, device, at },
+                });
             }
             Err(cause) => tracing::warn!(%cause, "who decided cannot be told"),
         }

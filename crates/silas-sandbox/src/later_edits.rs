@@ -38,7 +38,8 @@ pub(crate) fn find(ground: &Ground, execution: &ExecutionId) -> Result<Vec<FileD
     let granted = Granted::all(&record.places)?;
     let sites = stage::open_all(&granted.iter().collect::<Vec<_>>(), execution)?;
     let (mut edits, mut bytes) = (Vec::new(), 0u64);
-    let in_place = applied.ended().filter(|(op, fate)| *fate != Fate::NotApplied && !commits::is_in_repository(&op.path));
+    let in_place =
+        applied.ended().filter(|(op, fate)| *fate != Fate::NotApplied && !commits::is_in_repository(&op.path));
     for (op, _) in in_place.take(FILES_MAX) {
         let Some(site) = sites.get(op.root) else { continue };
         bytes = bytes.saturating_add(size_of(site, op)?);
