@@ -44,6 +44,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {boolean} quick Whether the last decisions were so quick that it is said.
  * @property {import('./notify.js').Choice} notify
  * @property {'stop' | 'more' | null} sheet
+ * @property {string | null} stopping The execution that the question before Stop is about; null is all of them.
  * @property {string} said What the polite live region says.
  */
 
@@ -83,6 +84,7 @@ export let state = {
   quick: false,
   notify: { name: 'notifications', wanted: null, missed: false },
   sheet: null,
+  stopping: null,
   said: '',
 };
 

@@ -114,6 +114,7 @@ export async function startFake({ port = 0 } = {}) {
         fake.cards([...fake.shown.cards, fake.wayBack]);
         return send({ type: 'asked', card: fake.wayBack });
       }
+      if (message.type === 'stop') return send({ type: 'stopped', n_works: fake.shown.work.filter(({ running }) => running).length });
       if (message.type === 'withdraw') return withdrawn(message.withdrawal, device, send);
       if (message.type === 'bundle') return send({ type: 'bundle', execution: message.execution, bundle: '{"format":"silas-proof"}\n' });
       if (message.type === 'proof') return send({ type: 'proof', proof: { ...PROOF, ...fake.proof, execution: message.execution } });

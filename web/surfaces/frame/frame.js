@@ -83,7 +83,7 @@ function useKeys() {
           requestAnimationFrame(() => document.querySelector(/** @type {'h2'} */ ('.card .intent'))?.focus());
         },
         a: () => go('activity'),
-        '.': () => set({ sheet: 'stop' }),
+        '.': () => set({ sheet: 'stop', stopping: null }),
         '?': () => set({ sheet: 'more' }),
       };
       const act = keys[event.key.toLowerCase()];
