@@ -57,7 +57,7 @@ const received = async (type) => {
   await until(() => sent(type).length > 0);
   return sent(type);
 };
-const said = (page, words) => page.waitForFunction((wanted) => [...document.querySelectorAll('#app > [role=status]')].some(({ textContent }) => textContent.includes(wanted)), words);
+const said = (page, words) => page.locator('#app > [role=status]', { hasText: words }).waitFor({ state: 'attached' });
 const intent = (page, card) => page.locator(`[id="${card.id}-intent"]`);
 const ENTRIES = [sample.entry('owner', sample.ASKED, 300_000)];
 const EDIT = { path: 'tides/parse.py', added: 1, removed: 1, lines: [{ removed: 'mine' }, { added: 'old' }] };
@@ -106,7 +106,6 @@ test('the undo window ends under somebody’s eyes: the card is gone, its place 
   const page = await open(t, { entries: ENTRIES, cards: [card] });
   await page.getByRole('button', { name: 'Plan a way back' }).waitFor();
   fake.cards([]);
-  await said(page, '');
   await intent(page, card).waitFor();
   await shot(page, 'way-back-375-light');
   await fits(page, 'way back');
@@ -163,8 +162,14 @@ test('a proof offers the way back once undo is over, and not before', async (t) 
 test('the countdown is said at 4, 2 and 1 minutes and at 10 seconds, also when a second is skipped', async (t) => {
   const page = await open(t, { cards: [sample.doneCard()] }, { prepare: (p) => p.clock.install() });
   await page.locator('.undo').waitFor();
-  for (const [to, words] of [['01:01', '4 min left to undo'], ['02:00', '2 min left to undo'], ['01:00', '1 min left to undo'], ['00:50', '10 seconds left to undo']]) {
-    await page.clock.fastForward(to);
+  await page.clock.pauseAt(Date.now() + 10_000);
+  const left = async () => {
+    const [, minutes, seconds] = /(\d+):(\d\d)/.exec(await page.locator('.undo-time').textContent());
+    return Number(minutes) * 60 + Number(seconds);
+  };
+  for (const [mark, words] of [[240, '4 min left to undo'], [120, '2 min left to undo'], [60, '1 min left to undo'], [10, '10 seconds left to undo']]) {
+    await page.clock.fastForward(((await left()) - mark) * 1000 + 500);
+    await page.clock.runFor(1500);
     await said(page, words);
   }
 });
@@ -173,27 +178,29 @@ test('progress is said at most every ten seconds, however many tasks run', async
   const two = [sample.runningWork(), { ...sample.runningWork(), execution: 'exec-other', title: 'Another task' }];
   const page = await open(t, { entries: ENTRIES, work: two }, { at: 'stream', prepare: (p) => p.clock.install() });
   await page.locator('.work').nth(1).waitFor();
-  await page.clock.runFor(100);
+  await page.clock.pauseAt(Date.now() + 10_000);
+  // Time enough for both to have been told of.
+  await page.clock.runFor(25_000);
   await said(page, 'Step 4 of 6');
-  const words = await page.evaluate(() => {
+  await page.evaluate(() => {
+    const region = document.querySelector('#app > [role=status]');
     window.heard = [];
-    new MutationObserver(() => window.heard.push(document.querySelector('#app > [role=status]').textContent)).observe(document.querySelector('#app > [role=status]'), { childList: true, characterData: true, subtree: true });
-    return window.heard;
+    new MutationObserver(() => window.heard.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
   });
-  assert.deepEqual(words, []);
   for (const [n, work] of two.entries()) fake.tell({ type: 'work', work: { ...work, steps: work.steps.map((step, at) => ({ ...step, state: at < 4 ? 'done' : at === 4 ? 'running' : 'waiting', label: at === 4 ? `Apply ${n}` : step.label })) } });
+  await page.getByText('Apply 0').waitFor();
   await page.getByText('Apply 1').waitFor();
-  await page.clock.runFor(5000);
-  assert.deepEqual(await page.evaluate(() => window.heard), []);
-  await page.clock.runFor(6000);
-  await said(page, 'Step 5 of 6');
+  await page.clock.runFor(9000);
   assert.equal((await page.evaluate(() => window.heard)).length, 1, 'the second task waits for its turn');
+  await page.clock.runFor(2000);
+  assert.equal((await page.evaluate(() => window.heard)).length, 2);
 });
 
 test('answered elsewhere: says where and when, then the next card comes up', async (t) => {
   const [mine, next] = [sample.rehearsedCard(), sample.planCard()];
   const page = await open(t, { entries: ENTRIES, cards: [mine, next] }, { prepare: (p) => p.clock.install() });
-  await intent(page, mine).waitFor();
+  await page.locator('.dock .filled:enabled').waitFor();
+  await page.clock.pauseAt(Date.now() + 10_000);
   fake.tell({ type: 'answered', answered: { card: mine.id, verdict: 'approved', device: 'Mira’s laptop', at: sample.at(Date.now()) } });
   fake.cards([next]);
   await page.locator('.dock-elsewhere', { hasText: /^Applied on Mira’s laptop, \d\d:\d\d$/ }).waitFor();
@@ -201,8 +208,11 @@ test('answered elsewhere: says where and when, then the next card comes up', asy
   assert.equal(await page.locator('.dock button').count(), 0);
   await intent(page, mine).waitFor();
   await shot(page, 'elsewhere-375-light');
-  await fits(page, 'elsewhere');
-  await page.clock.runFor(4100);
+  assert.deepEqual(await sideways(page), { by: 0, elements: [] });
+  assert.deepEqual(await weakTexts(page), []);
+  await page.clock.runFor(3900);
+  await intent(page, mine).waitFor();
+  await page.clock.runFor(200);
   await intent(page, next).waitFor();
   assert.equal(await page.locator('.dock-elsewhere').count(), 0);
 });
