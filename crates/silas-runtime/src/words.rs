@@ -33,6 +33,8 @@ pub(crate) use claim::{caveats, claim};
 pub(crate) use inputs::{for_model, for_plan, leaving};
 pub(crate) use models::{key, price};
 
+/// Lines of output on a card; the ledger keeps more.
+const OUTPUT_LINES_MAX: usize = 200;
 /// Longest name of a directory in an intent.
 const NAME_CHARS_MAX: usize = 28;
 
@@ -320,6 +322,8 @@ pub struct ResultFacts<'a> {
     pub asked: &'a str,
     /// What was changed, in few words.
     pub directory: &'a str,
+    /// The commands that the plan has.
+    pub commands: &'a [String],
     pub outcome: Outcome,
     pub before: &'a [CheckResult],
     pub after: &'a [CheckResult],
@@ -377,14 +381,18 @@ impl ResultFacts<'_> {
             let title = "You changed this meanwhile, and the checks ran again with it".to_owned();
             details.push(Detail { title, lines });
         }
-        if !self.outputs.is_empty() {
-            let lines = self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(200).collect();
+        if !self.commands.is_empty() {
+            details.push(Detail { title: "What was run".to_owned(), lines: self.commands.to_vec() });
+        }
+        let printed: Vec<String> =
+            self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(OUTPUT_LINES_MAX).collect();
+        if !printed.is_empty() {
             // A person must see whose words these are before reading them.
             let title = match self.taint {
                 Taint::Owner | Taint::Auth => "What the commands printed",
                 Taint::External => "What the commands printed, not Silas's words",
             };
-            details.push(Detail { title: title.to_owned(), lines });
+            details.push(Detail { title: title.to_owned(), lines: printed });
         }
         let mut face = Face {
             kind,

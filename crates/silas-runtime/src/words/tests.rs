@@ -83,6 +83,7 @@ fn rehearsed(directory: &str, names: &[&str], is_protected: bool, paths: &[Strin
     let result = ResultFacts {
         asked: "Tide times are an hour off since the clocks changed. Fix it in tidepool.",
         directory,
+        commands: &[],
         outcome: Outcome::of(&before, &after),
         before: &before,
         after: &after,

@@ -26,6 +26,9 @@ pub(crate) struct WorkRecord {
     pub(crate) asked: String,
     /// What is changed, in few words.
     pub(crate) directory: String,
+    /// The commands that the plan has, made visible.
+    #[serde(default)]
+    commands: Vec<String>,
     /// What the whole of it may use up; looked at before every step.
     #[serde(default)]
     budget: Budget,
@@ -131,6 +134,7 @@ impl WorkRecord {
             labels,
             asked: asked.to_owned(),
             directory,
+            commands: d.steps.iter().map(|step| scrub::visible(&step.run.words())).collect(),
             budget: d.budget.clone(),
             before: Vec::new(),
             after: Vec::new(),
@@ -193,6 +197,7 @@ impl WorkRecord {
         ResultFacts {
             asked: &self.asked,
             directory: &self.directory,
+            commands: &self.commands,
             outcome: self.view.outcome.unwrap_or(Outcome::Failed),
             before: &self.before,
             after: &self.after,
