@@ -143,6 +143,14 @@ fn a_card_that_tells_another_story_is_noticed() {
     lie = face(&[], &[], &diffs);
     lie.evidence.as_mut().unwrap().claim = "Proved: red before, green after".to_owned();
     assert!(!shows_what_it_asks(&lie, &unproven));
+    let open = [CheckResult { protected: false, ..result(true) }];
+    lie = face(&before, &open, &diffs);
+    assert!(shows_what_it_asks(&lie, &order(&before, &open, &diffs)));
+    lie.evidence.as_mut().unwrap().claim = "Proved: red before, green after".to_owned();
+    assert!(
+        !shows_what_it_asks(&lie, &order(&before, &open, &diffs)),
+        "that the checks were open is part of the claim"
+    );
     lie = face(&[], &[], &diffs);
     lie.risk = Some(Risk::Low);
     assert!(!shows_what_it_asks(&lie, &unproven));
