@@ -30,7 +30,7 @@ const ROW_TITLE_CHARS_MAX = 11;
 const ROW_LINE_CHARS_MAX = 30;
 
 /** @param {Detail} detail */
-const isRow = ({ title, lines }) => lines.length === 1 && title.length <= ROW_TITLE_CHARS_MAX && lines[0].length <= ROW_LINE_CHARS_MAX;
+const isRow = ({ title, lines }) => lines.length === 1 && title.length <= ROW_TITLE_CHARS_MAX && lines[0].replaceAll('`', '').length <= ROW_LINE_CHARS_MAX;
 
 /** Short ones that follow each other as rows, the others as lists, in their order. @param {{ details: Detail[] }} props */
 function RowsAndLists({ details }) {

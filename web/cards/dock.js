@@ -59,6 +59,9 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
   const meant = buttons[asked] ?? first;
   const rungs = asksPasskey(card, devices);
 
+  // Beside the slide the way out of it stays; where there is none that needs no slide itself, Back stands there.
+  const staysBeside = stage === 'slide' && rest.length > 1 && rest[0].press !== 'rehearse';
+
   const onPress = (/** @type {number} */ n) => {
     if (tooSoon()) return;
     // What runs something takes the same steps, whichever of the two ways it is.
@@ -109,8 +112,8 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
         </button>`)}
     ${!linked && html`<p class="dock-note">You can decide as soon as Silas answers</p>`}
     ${linked && html`<div class="dock-row">
-      ${(stage === 'confirm' || stage === 'slide') && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
-      ${(stage === 'ask' || stage === 'passkey' ? rest : rest.slice(-1)).map((cta, at, all) => html`<button type="button" key=${cta.label}
+      ${(stage === 'confirm' || stage === 'slide') && !staysBeside && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
+      ${(stage === 'ask' || stage === 'passkey' || staysBeside ? rest : rest.slice(-1)).map((cta, at, all) => html`<button type="button" key=${cta.label}
         class=${`button plain ${at === all.length - 1 ? 'last' : ''}`} disabled=${READS.includes(cta.press) ? busy : off}
         onClick=${() => onPress(buttons.indexOf(cta))}>${label(cta)}</button>`)}
     </div>`}

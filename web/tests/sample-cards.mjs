@@ -273,8 +273,8 @@ export function houseRules() {
 
 export function runningWork(started = Date.now() - 60_000) {
   const step = (label, state, took_ms = null) => ({ label, state, took_ms });
-  return { execution: 'exec-running', work_item: 'task-1', title: 'Fix the one-hour shift in tidepool', place: 'Working in a private copy', running: true, started_at: at(started),
-    footer: 'Your files are untouched', outcome: null, has_proof: false,
+  return { execution: 'exec-running', work_item: 'task-1', title: 'Fix the one-hour shift in tidepool', place: 'Rehearsing in a private copy', running: true, started_at: at(started),
+    footer: 'Your files are untouched · $0.03 of $0.20', outcome: null, has_proof: false,
     steps: [step('Copied 38 files', 'done', 400), step('Ran the checks first: 1 fails', 'done', 6000), step('Ran `sh fix.sh`', 'done', 41_000), step('Running the checks again', 'running'), step('Apply what is proved', 'waiting'), step('Show you the result', 'waiting')] };
 }
 

@@ -10,7 +10,7 @@ use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::exits::Undeclared;
 use silas_core::input::{Input, ModelChoice, SecureInput};
-use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
+use silas_core::model::{BudgetGrant, ModelGrant, ModelName, dollars};
 use silas_core::passkey::PasskeyGrant;
 use silas_core::risk;
 use silas_core::roots::{Access, Place, RootGrant};
@@ -270,7 +270,11 @@ impl Words {
             result.face(CardKind::Done, "Applied", format!("{} changed in {}", count(n, "file"), result.name()));
         face.risk = Some(Risk::Low);
         face.facts.push(fact("Kept", &format!("The old versions, {}", duration(undo_secs))));
-        face.facts.push(fact("Took", &took(result.took_ms)));
+        let cost = match result.cost_microusd {
+            0 => String::new(),
+            microusd => format!(" and {}", dollars(microusd)),
+        };
+        face.facts.push(fact("Took", &format!("{}{cost}", took(result.took_ms))));
         face.ctas = vec![
             approve(&format!("Undo, put {} back", count(n, "file")), "Puts the old versions back."),
             Cta { press: Press::Proof, label: "See the proof".to_owned(), consequence: String::new() },
@@ -345,6 +349,8 @@ pub struct ResultFacts<'a> {
     /// What would leave the copy and was not declared.
     pub undeclared: &'a [Undeclared],
     pub took_ms: u64,
+    /// What models were paid for it.
+    pub cost_microusd: u64,
 }
 
 impl ResultFacts<'_> {

@@ -144,6 +144,7 @@ fn result(
         moved_on: &[],
         undeclared: unnamed,
         took_ms: 130_000,
+        cost_microusd: 50_000,
     };
     card(&result)
 }

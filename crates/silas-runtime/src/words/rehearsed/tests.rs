@@ -50,6 +50,7 @@ fn face_with(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff], 
         moved_on: &[],
         undeclared,
         took_ms: 0,
+        cost_microusd: 0,
     };
     Words::new(None).rehearsed(&facts, u32::try_from(diffs.len()).unwrap(), 300)
 }
