@@ -185,7 +185,7 @@ for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 },
         document.documentElement.style.fontSize = size;
         if (rtl) document.documentElement.dir = 'rtl';
       }, [textSize, what === 'right to left']);
-      await page.locator('.card, .turn, .welcome, .nothing, .timeline, .proof-head').first().waitFor();
+      await page.locator('.card, .turn, .welcome, .nothing, .timeline, .activity-none, .proof-head').first().waitFor();
       assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
       await shot(page, `${name}-${what.replaceAll(/\W+/g, '-')}`);
     }

@@ -40,8 +40,9 @@ export function Happened({ state, wanted, titled }) {
     ${since && html`<p class="activity-text activity-since">${count(since.n_entries, 'message')} since this device was last here, ${day(since.at)} ${clock(since.at)}.</p>`}
     <${LogMark} activity=${activity} />
     <${Filters} away=${away} chosen=${filter} />
-    ${shown.length === 0 && html`<p class="activity-text activity-none">${looked ? looked.none : 'Nothing happened in this time.'}</p>`}
-    <ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>
+    ${shown.length === 0
+      ? html`<p class="activity-text activity-none">${looked ? looked.none : 'Nothing happened in this time.'}</p>`
+      : html`<ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>`}
     <${Measures} measures=${measures} />`;
 }
 
