@@ -72,6 +72,7 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
         true => "Never: files elsewhere, your keys, the ledger",
         false => "Never: your files, your keys, the ledger, what commands printed unless it was said in the Stream",
     });
+    let costs = grant.price.unwrap_or_else(|| list_price(&grant.model));
     let sees_files = has(Role::Executor) || has(Role::Planner);
     let (leaves, stays) = match (is_local, sees_files) {
         (true, _) => ("Nothing", "Everything"),
@@ -98,7 +99,7 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
             fact("Stays", stays),
             fact("Goes to", &goes_to),
             fact("Uses", &short(grant.model.model())),
-            fact("Cap", if is_local { "Costs nothing" } else { "Your caps, checked each call" }),
+            fact("Cap", if costs == Price::FREE { "Costs nothing" } else { "Your caps, checked each call" }),
         ],
         evidence: None,
         rationale: "Open questions need a model. It only proposes: plans still ask you.".to_owned(),
@@ -108,10 +109,7 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
             Detail { title: "To".to_owned(), lines: vec![grant.model.url().to_owned(), grant.model.to_string()] },
             Detail { title: "For".to_owned(), lines: vec![roles.join(", ")] },
             Detail { title: "Sent".to_owned(), lines: sent.iter().map(|line| (*line).to_owned()).collect() },
-            Detail {
-                title: "Costs".to_owned(),
-                lines: vec![capitalised(&price(grant.price.unwrap_or_else(|| list_price(&grant.model))))],
-            },
+            Detail { title: "Costs".to_owned(), lines: vec![capitalised(&price(costs))] },
             Detail { title: "Key".to_owned(), lines: vec![capitalised(&key(&grant.key))] },
             Detail {
                 title: "Agreement".to_owned(),
