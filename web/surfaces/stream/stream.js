@@ -51,17 +51,17 @@ export function Stream({ state }) {
   </section>`;
 }
 
-/** @param {{ sender: 'owner' | 'silas', text: string, note: string }} props */
-function Turn({ sender, text, note }) {
+/** @param {{ sender: 'owner' | 'silas', text: string, note: string, isGrowing?: boolean }} props */
+function Turn({ sender, text, note, isGrowing = false }) {
   return html`<div class=${`turn turn-${sender}`}>
     <p class="turn-label">${sender === 'owner' ? 'You' : 'Silas'} · ${note}</p>
-    <p class="turn-text"><${Words} text=${text} /></p>
+    <p class="turn-text"><${Words} text=${text} />${isGrowing && html`<span class="cursor" aria-hidden="true"></span>`}</p>
   </div>`;
 }
 
 /** @param {{ text: string }} props */
 function Answering({ text }) {
-  return html`<${Turn} sender="silas" text=${text} note="answering" />
+  return html`<${Turn} sender="silas" text=${text} note="answering" isGrowing />
     <button type="button" class="link-button" onClick=${interrupt}>Stop</button>`;
 }
 
