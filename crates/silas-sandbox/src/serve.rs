@@ -16,7 +16,7 @@ use crate::protocol::{LauncherAsk, TerminalAsk};
 use crate::step::{Solo, StepPermit};
 use crate::{
     Error, Seal, Sealed, door, durable, fd_passing, forget, frame, later_edits, look, passkeys, recover, revoke,
-    syscall, toolchains, undo, waiting,
+    sample, syscall, toolchains, undo, waiting,
 };
 use serde::Serialize;
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
@@ -153,6 +153,7 @@ impl Serve {
             LauncherAsk::Look { allowance, path, look } => {
                 self.later(move |ground| look::look(ground, &allowance, &path, look))
             }
+            LauncherAsk::LayOutSample => self.later(sample::lay_out),
             LauncherAsk::Open(evidence) => self.open(*evidence),
             LauncherAsk::Begin(evidence) => self.begin(&evidence),
             LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),

@@ -5,7 +5,7 @@ use super::route::{Route, cannot_plan};
 use crate::review::Proposal;
 use crate::words::changed_name;
 use crate::{Stream, Trouble};
-use silas_core::card::{Card, CardKind};
+use silas_core::card::{Card, CardKind, CardState};
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::execution::ExecutionState;
 use silas_core::exits::Exits;
@@ -34,6 +34,7 @@ impl Stream {
             return Ok(Route::say("Nothing of what I did is in place, so there is nothing to put back."));
         };
         if last.undo_until.is_some_and(|until| self.clock.now() < until) {
+            self.show_again(&last.id).await?;
             return Ok(Route::say("The last change can still be undone with one tap. Its card is in Review."));
         }
         let item = self.restoring(&last, &item, &message.text).map_err(|broken| cannot_plan(&broken))?;
@@ -59,8 +60,9 @@ impl Stream {
             return Err(Trouble::new("E_SANDBOX_UNDO_CLOSED", what, "Its proof says what became of it."));
         };
         if applied.undo_until.is_some_and(|until| self.clock.now() < until) {
+            self.show_again(execution).await?;
             let what = "This can still be undone with one tap.";
-            return Err(Trouble::new("E_SANDBOX_UNDO_OPEN", what, "Undo it from its card, or with `silas work undo`."));
+            return Err(Trouble::new("E_SANDBOX_UNDO_OPEN", what, "Its card is in Review."));
         }
         if let Some(asked) = asked {
             return Ok(asked);
@@ -106,6 +108,24 @@ impl Stream {
             ..earlier.clone()
         };
         WorkItem::new(definition)
+    }
+
+    /// The card with the undo, if it was put away.
+    async fn show_again(&self, execution: &ExecutionId) -> Result<(), Trouble> {
+        let subject = execution.as_str().to_owned();
+        let showing = self.store.write(move |tx| {
+            let about = cards::find_by_subject(tx, &subject)?;
+            let done =
+                about.into_iter().rfind(|card| card.face.kind == CardKind::Done && card.state == CardState::Closed);
+            if let Some(mut card) = done {
+                card.state = CardState::Open;
+                cards::update(tx, &card)?;
+            }
+            Ok(Commit(()))
+        });
+        showing.await?;
+        self.publish_cards().await;
+        Ok(())
     }
 }
 
