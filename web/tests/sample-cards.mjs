@@ -184,10 +184,10 @@ export function irreversibleCard(options) {
 
 /** Silas was interrupted while a command may have acted outside. */
 export function unknownCard(options) {
-  const face = { ...blank, kind: 'unknown_effect', risk: 'high', state: 'Interrupted', intent: 'Silas was interrupted. Did it happen?',
+  const face = { ...blank, kind: 'unknown_effect', risk: 'high', state: 'Interrupted', intent: 'It was cut short. Did it happen?',
     facts: [{ label: 'Wanted', text: 'sh release.sh' }, { label: 'May reach', text: 'releases.example.org:443' }, { label: 'Stays', text: 'Your files are untouched' }],
     rationale: ASKED, details_title: 'Where to look',
-    details: [{ title: 'What is known', lines: ['A command had begun that may reach the hosts named here, and Silas ended with it.', 'Nobody saw its result. Look there, or in Activity, which lists every connection.', 'Nothing was applied, and it is not begun again by itself.'] }, { title: 'Steps', lines: ['sh release.sh'] }],
+    details: [{ title: 'What is known', lines: ['Something had begun that may reach the hosts named here, and ended before its result was seen: Silas was interrupted, or you stopped it.', 'Nobody knows what it did there. Look there, or in Activity, which lists every connection.', 'Nothing was applied, and it is not begun again by itself.'] }, { title: 'Steps', lines: ['sh release.sh'] }],
     ctas: [{ press: 'approve', label: 'No, do it again', consequence: 'Runs the whole plan again. If it did happen, it happens twice.' }, { press: 'look', label: 'Look in Activity', consequence: '' }, { press: 'decline', label: 'Yes, leave it', consequence: '' }] };
   return card('plan', face, planPayload(), options);
 }

@@ -331,6 +331,7 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         | AuditEvent::TurnRouted { .. }
         | AuditEvent::TokenSpent { .. }
         | AuditEvent::StepBegun { .. }
+        | AuditEvent::ChecksBegun { .. }
         | AuditEvent::StepRun { .. }
         | AuditEvent::ToolReturned { .. }
         | AuditEvent::InstructionTaken { .. }

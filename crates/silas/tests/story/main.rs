@@ -55,6 +55,7 @@ mod sandbox;
 mod search_engine;
 mod secrets;
 mod secure_input;
+mod stopping;
 mod story;
 mod tasks;
 mod traces;
