@@ -276,7 +276,7 @@ export function finishedWork(started = Date.now() - 600_000) {
 }
 
 export const ACTIVITY = {
-  summary: '6 things today. 1 waits for you, 1 was refused.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun, 1 applied in 2 files, 1 proved, 1 tried out and kept for you, 4 questions to models for $0.31, 1 refusal.' }, n_entries: 1284, head: null, epoch: 1, verified: true,
+  earlier: null, summary: '6 things today. 1 waits for you, 1 was refused.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun, 1 applied in 2 files, 1 proved, 1 tried out and kept for you, 4 questions to models for $0.31, 1 refusal.' }, n_entries: 1284, head: null, epoch: 1, verified: true,
   rows: [
     ['undo', 'You took back 2 files in tidepool', 'Signed on Chromium on Linux'], ['refused', 'Refused to work in `/etc`', 'A system directory cannot be granted. Nothing happened.'],
     ['seal', 'Proved a fix for the hour shift', '2 files, applied'], ['shield', 'Used “Work in tidepool”', 'Signed on Chromium on Linux'],
@@ -312,7 +312,7 @@ const UNDERSTOOD = [...readFileSync(new URL('../../crates/silas-core/src/reflex.
 
 export function snapshot(change = {}) {
   return {
-    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, devices: DEVICES, epoch: 3,
+    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, n_more_grants: 0, devices: DEVICES, epoch: 3,
     understood: UNDERSTOOD, no_model: NO_MODEL, ...change,
   };
 }

@@ -4,10 +4,13 @@
 import { useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { earliest, moreActivity } from '../../lib/pages.js';
+import { more } from '../../lib/session.js';
 import { Words, count } from '../../lib/text.js';
 import { clock, day, isNight, serverNow } from '../../lib/time.js';
 import { Allowed } from './allowed.js';
 import { Measures } from './measures.js';
+import { Works } from './works.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 /** @typedef {import('../../protocol.js').Row} Row */
@@ -19,7 +22,7 @@ export function Activity({ state, onClose }) {
   return html`<section class="activity" aria-label="Activity">
     ${onClose && html`<div class="panel-top"><h1 tabindex="-1">Activity</h1><button type="button" class="panel-close" aria-label="Close" onClick=${onClose}><${Icon} name="close" size=${22} /></button></div>`}
     <div class="halves" role="tablist" aria-label="Activity">${tab('happened', 'What happened')}${tab('allowed', 'What is allowed')}</div>
-    ${half === 'happened' ? html`<${Happened} activity=${state.activity} since=${state.since} measures=${state.measures} titled=${!onClose} />` : html`<${Allowed} state=${state} titled=${!onClose} />`}
+    ${half === 'happened' ? html`<${Happened} state=${state} activity=${state.activity} since=${state.since} measures=${state.measures} titled=${!onClose} />` : html`<${Allowed} state=${state} titled=${!onClose} />`}
   </section>`;
 }
 
@@ -37,10 +40,12 @@ const awayWords = ({ from, to }) => (isNight(from, to) ? { filter: 'Last night',
 /** What happened, without the times of another clock. @param {string} text */
 const told = (text) => text.slice(text.indexOf(': ') + 2);
 
-/** @param {{ activity: State['activity'], since: State['since'], measures: State['measures'], titled: boolean }} props */
-function Happened({ activity, since, measures, titled }) {
+/** @param {{ state: State, activity: State['activity'], since: State['since'], measures: State['measures'], titled: boolean }} props */
+function Happened({ state, activity, since, measures, titled }) {
   const [chosen, setFilter] = useState(/** @type {string | null} */ (null));
-  const { summary, rows, away } = activity;
+  const { summary, away } = activity;
+  const rows = state.older ? [...activity.rows, ...state.older.rows] : activity.rows;
+  const linked = state.link.status === 'open';
   // Times have one spelling, so their order is that of the text.
   const meanwhile = away === null ? [] : rows.filter(({ at }) => at >= away.from && at <= away.to);
   const isBack = away !== null && meanwhile.length > 0 && serverNow() - Date.parse(away.to) < BACK_MS;
@@ -60,6 +65,8 @@ function Happened({ activity, since, measures, titled }) {
     <${LogMark} activity=${activity} />
     ${names.length > 2 && html`<div class="filters" role="group" aria-label="Show" tabindex="0">${names.map((name) => html`<button type="button" key=${name} class="filter" aria-pressed=${filter === name} onClick=${() => setFilter(name)}>${name === AWAY && html`<${Icon} name="moon" size=${18} />`}${label(name)}</button>`)}</div>`}
     <ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>
+    ${earliest(state) !== null && html`<p class="show-more"><button type="button" class="button plain" disabled=${!linked} onClick=${() => more(moreActivity)}>Show earlier</button></p>`}
+    <${Works} works=${state.works} linked=${linked} />
     <${Measures} measures=${measures} />`;
 }
 

@@ -57,7 +57,7 @@ impl Job {
         let is_lost = matches!(failure, Failure::Hands(silas_sandbox::Error::Lost));
         let by = match self.stop_wanted() {
             // The next start sees what had begun, and asks.
-            Stop::Leaving => return self.failed(failure),
+            Stop::Leaving => return None,
             Stop::Owner => CutBy::Owner,
             Stop::No => CutBy::Interruption,
         };
