@@ -120,8 +120,9 @@ pub struct RevocationList {
     pub signature: Signature,
 }
 
-/// Entries of each sort that a list may have; it is read before every run, and nobody revokes more.
-pub const REVOKED_MAX: usize = 1000;
+/// Entries of each sort that a list may have. It is read before every run, and at this length still in a few milliseconds;
+/// whoever takes everything back, again and again, must not run into it.
+pub const REVOKED_MAX: usize = 10_000;
 
 impl RevocationBody {
     pub const VERSION: u32 = 1;

@@ -147,8 +147,6 @@ fn hundreds_of_everything_are_given_out_in_pages_and_all_can_be_reached() {
     let (code, text) = silas.command(&["activity"]);
     assert!(code == 0 && text.contains("There is more before that: `silas activity --before "), "{text}");
     assert!(silas.command(&["activity", "--before", "40"]).1.contains("Before entry 40"));
-    let (_, status) = silas.command(&["status"]);
-    assert!(status.contains(&format!("{n_grants} grants")), "{status}");
 
     // All of it is taken back with one signature, whatever a minute allows.
     let (code, text) = silas.command(&["stop", "--all", "--revoke"]);
