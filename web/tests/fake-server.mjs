@@ -110,6 +110,7 @@ export async function startFake({ port = 0 } = {}) {
       if (message.type === 'cards' || message.type === 'activity' || message.type === 'work_list') return send(fake.pages[message.type](message));
       if (message.type === 'passkey_add') return undefined;
       if (message.type === 'measures') return send({ type: 'measures', measures: fake.measures });
+      if (message.type === 'stop') return send({ type: 'stopped', n_works: fake.shown.work.filter(({ running }) => running).length });
       if (message.type === 'withdraw') return withdrawn(message.withdrawal, device, send);
       if (message.type === 'bundle') return send({ type: 'bundle', execution: message.execution, bundle: '{"format":"silas-proof"}\n' });
       if (message.type === 'proof') return send({ type: 'proof', proof: { ...PROOF, ...fake.proof, execution: message.execution } });

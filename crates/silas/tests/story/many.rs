@@ -33,7 +33,7 @@ impl Clock for Now {
 fn fill(silas: &Silas, device: &Device) {
     let store = Store::open(&silas.data().join("store"), Arc::new(OsRandom), Arc::new(Now)).unwrap();
     let root = store.read(|tx| tokens::by_kind(tx, Kind::Root)).wait().unwrap().remove(0);
-    let plan = store.read(|tx| cards::list_open(tx)).wait().unwrap();
+    let plan = store.read(cards::list_open).wait().unwrap();
     let plan = plan.into_iter().find(|card| card.face.kind == CardKind::Plan).unwrap();
     let key = device.id();
     let signed: Vec<_> = (0..N_GRANTS)

@@ -3,6 +3,7 @@
 
 use crate::harness::{Line, Silas};
 use rusqlite::Connection;
+use serde_json::json;
 use silas_core::card::{Card, CardKind, Press};
 use silas_core::token::Verdict;
 use std::io::{BufRead, BufReader, Write};
@@ -152,6 +153,9 @@ fn stopping_a_check_that_reached_out_asks_too() {
     let (silas, outside) = (Silas::start(), Outside::new());
     let mut line = checking(&silas, outside.port());
     let _open = outside.hear();
-    assert_eq!(silas.command(&["stop", "--all"]).0, 0);
+    // The task's own Stop.
+    line.wait(|line| !line.work.is_empty()).unwrap();
+    let execution = line.work.keys().next().unwrap().clone();
+    line.send(&json!({ "type": "stop", "execution": execution })).unwrap();
     assert_asked(&silas, &mut line);
 }
