@@ -111,9 +111,16 @@ pub(crate) enum WorkshopAsk {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum WorkshopSays<T> {
     Answer(Result<T, Error>),
+    /// Answered with [`Noted`].
     Connected(Connection),
-    /// The only thing that the front must answer: with one [`crate::broker::Answer`].
+    /// Answered with one [`crate::broker::Answer`].
     Wanted(SecretRef),
+}
+
+/// The front's word about a connection: it is on disk, and may be used.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Noted {
+    Written,
 }
 
 /// From a terminal of the owner to the launcher.
