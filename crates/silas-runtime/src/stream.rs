@@ -413,6 +413,7 @@ fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
         CardKind::Root
         | CardKind::Passkey
         | CardKind::UnknownEffect
+        | CardKind::Refusal
         | CardKind::Model
         | CardKind::Budget
         | CardKind::SecureInput

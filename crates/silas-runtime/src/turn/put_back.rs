@@ -54,6 +54,7 @@ impl Stream {
                 protected: false,
             }],
             hosts: Vec::new(),
+            hosts_for: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
             commits: false,

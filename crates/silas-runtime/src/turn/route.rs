@@ -267,6 +267,7 @@ impl Stream {
             }],
             directories,
             hosts,
+            hosts_for: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
             toolchains,

@@ -37,7 +37,7 @@ pub(super) fn add_to(face: &mut Face, d: &Definition) {
     }
 }
 
-fn words(host: &HostGrant) -> String {
+pub(super) fn words(host: &HostGrant) -> String {
     match host.inside() {
         Some(inside) => format!("{host}, {inside}"),
         None => host.to_string(),

@@ -52,6 +52,7 @@ fn check(name: &str, passed: bool, protected: bool) -> CheckResult {
         took_ms: 210,
         protected,
         tests: None,
+        asked: Vec::new(),
     }
 }
 
@@ -96,6 +97,7 @@ fn rehearsed(directory: &str, names: &[&str], is_protected: bool, paths: &[Strin
         is_in_two_steps: false,
         moved_on: &[],
         undeclared: unnamed,
+        wanted: &[],
         took_ms: 130_000,
     };
     let face = words().rehearsed(&result, u32::try_from(paths.len()).unwrap(), 300);
@@ -107,6 +109,10 @@ fn rehearsed(directory: &str, names: &[&str], is_protected: bool, paths: &[Strin
         findings: Findings { before: &before, after: &after, diffs: &diffs }.hash().unwrap(),
     };
     real("apply", &face, &canonical::text(&order).unwrap())
+}
+
+fn refused(kind: &str, (face, payload): (Face, String)) -> Value {
+    real(kind, &face, &payload)
 }
 
 fn all() -> Value {
@@ -135,6 +141,8 @@ fn all() -> Value {
         "step_always": step("web_search", &json!({ "query": "tide tables" }), Vec::new()),
         "model_plan": left_to_a_model(MODEL_PLAN, "Make the tide times right again."),
         "model_plan_longest": left_to_a_model(MODEL_PLAN_LONGEST, &"Every morning the tide table is an hour off. ".repeat(9)),
+        "refusal": refused("rehearsal", refusal::tests::sample()),
+        "refusal_longest": refused("plan", refusal::tests::longest()),
         "undeclared": rehearsed("tidepool", &["Clock-change tests"], true, &named, &[ci]),
         "undeclared_longest": rehearsed("some-very-long-named-project-here", &["Clock-change tests of the northern coast", "Everything else",
             "Types", "Spelling of the harbours"], false, &many, &unnamed),

@@ -18,6 +18,7 @@ use silas_core::exits;
 use silas_core::fail::{self, FailPoint};
 use silas_core::outside::Reach;
 use silas_core::taint::Origin;
+use silas_core::wanted::By;
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
 use silas_sandbox::{Changes, Recovered, Workshop};
@@ -98,8 +99,8 @@ impl Job {
     }
 
     /// On disk before the command begins: after a crash it is known that something may have happened outside.
-    fn note_intent(&mut self, n: usize, item: &WorkItem) -> Result<(), Failure> {
-        if item.definition().hosts.is_empty() {
+    pub(super) fn note_intent(&mut self, n: usize, by: &By, item: &WorkItem) -> Result<(), Failure> {
+        if item.definition().hosts_of(by).is_empty() {
             return Ok(());
         }
         let step = u32_of(n);
@@ -183,7 +184,7 @@ impl Job {
             return Err(Failure::Stopped);
         }
         self.copy(&mut shop)?;
-        self.record.before = self.check(&mut shop, Phase::Before)?;
+        self.record.before = self.check(&mut shop, Phase::Before, approved.item())?;
         if !self.record.before.is_empty() && self.record.before.iter().all(|result| result.passed) {
             shop.discard();
             return Ok(Ending::Untouched {
@@ -194,12 +195,16 @@ impl Job {
         }
         self.steps(&mut shop, approved.item())?;
         match approved.item().definition().executor.clone() {
-            None => self.record.after = self.check(&mut shop, Phase::After)?,
+            None => self.record.after = self.check(&mut shop, Phase::After, approved.item())?,
             Some(mandate) => self.leave_to_model(&mut shop, approved.item(), &mandate)?,
         }
         let changes = shop.changes()?;
         let ending = self.judge(shop, changes, approved)?;
-        self.plan_again(approved.item(), ending)
+        match self.offer_what_was_refused(approved, ending)? {
+            // The owner has the word first.
+            refused @ Ending::Refused { .. } => Ok(refused),
+            ending => self.plan_again(approved.item(), ending),
+        }
     }
 
     fn copy(&mut self, shop: &mut Workshop) -> Result<(), Failure> {
@@ -210,7 +215,12 @@ impl Job {
         Ok(())
     }
 
-    pub(super) fn check(&mut self, shop: &mut Workshop, phase: Phase) -> Result<Vec<CheckResult>, Failure> {
+    pub(super) fn check(
+        &mut self,
+        shop: &mut Workshop,
+        phase: Phase,
+        item: &WorkItem,
+    ) -> Result<Vec<CheckResult>, Failure> {
         let (step, words) = match phase {
             Phase::Before => (1, "Ran the checks first"),
             Phase::After => (self.record.step_of_last_checks(), "Ran the checks again"),
@@ -227,6 +237,7 @@ impl Job {
         self.leave(step, label, state, took);
         self.note_outside(Origin::CheckOutput, results.iter().map(|result| result.output.as_str()))?;
         self.note_checks(phase, &results)?;
+        self.note_asked_by_checks(item, &results)?;
         Ok(results)
     }
 
@@ -247,8 +258,10 @@ impl Job {
     fn steps(&mut self, shop: &mut Workshop, item: &WorkItem) -> Result<(), Failure> {
         for (n, step) in item.definition().steps.iter().enumerate() {
             self.enter(2 + n)?;
-            self.note_intent(n, item)?;
+            let by = By::Step(u32_of(n));
+            self.note_intent(n, &by, item)?;
             let result = shop.step(n)?;
+            self.note_asked(&by, &step.run, &result.metadata.asked)?;
             let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
             let (label, state, exit_code) = match result.metadata.ended {
                 Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
@@ -310,7 +323,7 @@ impl Job {
                 Conclusion::MovedOn(opened) => shop = opened,
             }
             self.let_be_stopped(&shop);
-            self.record.after = self.check(&mut shop, Phase::After)?;
+            self.record.after = self.check(&mut shop, Phase::After, admitted.item())?;
         }
     }
 

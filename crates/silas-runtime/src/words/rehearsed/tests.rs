@@ -18,6 +18,7 @@ fn result(passed: bool) -> CheckResult {
         took_ms: 10,
         protected: true,
         tests: None,
+        asked: Vec::new(),
     }
 }
 
@@ -49,6 +50,7 @@ fn face_with(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff], 
         is_in_two_steps: false,
         moved_on: &[],
         undeclared,
+        wanted: &[],
         took_ms: 0,
     };
     Words::new(None).rehearsed(&facts, u32::try_from(diffs.len()).unwrap(), 300)
