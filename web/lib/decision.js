@@ -13,7 +13,7 @@ import { sign } from './keys.js';
 /** @typedef {{ face: Face, offer: Offer | null, show_first?: Offer, payload: string | null }} Question */
 
 /** Which kind of approval each card may carry; a report or a conflict carries none. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
-const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', unknown_effect: 'plan', rehearsed: 'apply', done: 'undo' };
+const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', refusal: 'plan', unknown_effect: 'plan', rehearsed: 'apply', done: 'undo' };
 
 /**
  * Whether a card's offers are about exactly what the card shows. "Show me first" has an offer of its own, about the same
@@ -28,7 +28,7 @@ export async function matches({ face, offer, show_first, payload }, installation
     // A payload in another spelling could say a key twice; then what is read here is not what was hashed.
     const sameText = canonical(parsed) === payload;
     // What was to be shown first is asked about again in the same way.
-    const again = face.kind === 'unknown_effect' && offer.kind === 'rehearsal';
+    const again = (face.kind === 'unknown_effect' || face.kind === 'refusal') && offer.kind === 'rehearsal';
     const sameAuthority = (KINDS[face.kind] === offer.kind || again) && (!show_first || (face.kind === 'plan' && show_first.kind === 'rehearsal'));
     const sameKind = offer.kind === 'plan' || again ? parsed.type === 'task' : parsed.kind === offer.kind;
     const sameFindings = offer.kind !== 'apply' || parsed.findings === await findings(face);

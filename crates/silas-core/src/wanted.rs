@@ -83,10 +83,14 @@ fn ports_beside(host: &str, text: &str) -> Vec<u16> {
         let digits = after.strip_prefix(':').unwrap_or_default();
         let digits = &digits[..digits.bytes().take_while(u8::is_ascii_digit).count()];
         let named = digits.parse::<u16>().ok().filter(|port| *port > 0);
-        let by_scheme = match before.rsplit_once("://").map(|(scheme, user)| (scheme, user.contains('/'))) {
-            Some((scheme, false)) if scheme.ends_with("https") => Some(443),
-            Some((scheme, false)) if scheme.ends_with("http") => Some(80),
-            Some((scheme, false)) if scheme.ends_with("ssh") => Some(22),
+        // Between the scheme and the host there may be a user, and nothing else.
+        let is_user = |text: &str| {
+            text.is_empty() || (text.ends_with('@') && !text.contains(|c: char| c == '/' || c.is_whitespace()))
+        };
+        let by_scheme = match before.rsplit_once("://").filter(|(_, user)| is_user(user)) {
+            Some((scheme, _)) if scheme.ends_with("https") => Some(443),
+            Some((scheme, _)) if scheme.ends_with("http") => Some(80),
+            Some((scheme, _)) if scheme.ends_with("ssh") => Some(22),
             _ => None,
         };
         if let Some(port) = named.or(by_scheme)

@@ -51,6 +51,7 @@ fn the_port_is_the_one_beside_the_name() {
         ("fetch", &[443]),
         ("curl http://not-tides.example http://tides.example.org http://tides.example-b", &[443]),
         ("curl http://other/tides.example", &[443]),
+        ("curl http://x tides.example", &[443]),
         ("curl tides.example:0 tides.example:99999", &[443]),
         ("curl tides.example.", &[443]),
     ] {

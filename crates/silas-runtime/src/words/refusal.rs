@@ -62,11 +62,13 @@ impl Words {
         face.details.push(Detail { title: "How it ended".to_owned(), lines: vec![refused.intent.to_owned()] });
         if let Some(said) = refused.said {
             let said = scrub::visible(said);
-            face.details.push(Detail { title: "In the model's words".to_owned(), lines: vec![format!("“{said}”")] });
+            face.details
+                .push(Detail { title: "In the model's words".to_owned(), lines: vec![format!("“{said}”")] });
         }
         // What was wanted stands above already.
         let report = self.report(&ResultFacts { wanted: &[], ..*result }, refused.intent, refused.reason);
-        let line = |check: &silas_core::check::CheckResult| scrub::visible(&format!("{}: {}", check.name, check.reason));
+        let line =
+            |check: &silas_core::check::CheckResult| scrub::visible(&format!("{}: {}", check.name, check.reason));
         let checks: Vec<String> = result.after.iter().map(line).collect();
         if !checks.is_empty() {
             face.details.push(Detail { title: "Checks after the work".to_owned(), lines: checks });

@@ -67,6 +67,11 @@ impl Job {
                     let is_rehearsal = matches!(admitted, Admitted::Rehearsal(_));
                     Some(Ending::Unknown { step, plan: Box::new(admitted.item().clone()), is_rehearsal })
                 }
+                (Failure::Hands(silas_sandbox::Error::TimeUp), _) => {
+                    // A command that waits for a name to appear uses up its time.
+                    let ending = self.failed(failure)?;
+                    self.offer_what_was_refused(admitted, ending).map_or_else(|failure| self.failed(failure), Some)
+                }
                 _ => self.failed(failure),
             },
             Some,

@@ -78,7 +78,8 @@ impl Job {
             Admitted::Plan(_) => (Kind::Plan, Rule::OtherHosts),
         };
         let id = d.id.clone();
-        let trace = self.stream.store.read(move |tx| Ok(work_items::get(tx, &id)?.map(|stored| stored.trace))).wait()?;
+        let trace =
+            self.stream.store.read(move |tx| Ok(work_items::get(tx, &id)?.map(|stored| stored.trace))).wait()?;
         let trace = trace.ok_or_else(lost)?;
         Ok(Ending::Refused { plan, trace, kind, rule, intent: intent.clone(), reason: reason.clone() })
     }

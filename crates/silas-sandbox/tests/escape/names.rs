@@ -46,7 +46,8 @@ fn asked_by_python(ground: &Ground) -> Shown {
     is_refused(&ground.python("import socket; socket.getaddrinfo('tides.example', 443)"));
     is_refused(&ground.python("import urllib.request as r; r.urlopen('https://tides.example/zones.csv', timeout=10)"));
     is_refused(&ground.python("import socket; socket.gethostbyname('tides.example')"));
-    let literal = ground.python("import socket\ntry: socket.create_connection(('93.184.216.34', 80), 2)\nexcept OSError: pass");
+    let literal =
+        ground.python("import socket\ntry: socket.create_connection(('93.184.216.34', 80), 2)\nexcept OSError: pass");
     assert_eq!((literal.ended, literal.asked.len()), (Ended::Exited(0), 0), "an address is no name");
     Shown::Held
 }
@@ -135,7 +136,8 @@ except OSError: print('unknown')"
     assert_eq!(text(&outcome.stdout), "code 3\nnobody\nnobody\nunknown", "{}", text(&outcome.stderr));
     assert_eq!(outcome.asked, ["leak.example"]);
     sockets.iter().for_each(|socket| assert!(socket.recv(&mut [0; 512]).is_err()));
-    let outside = "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b'query', ('127.78.0.1', 53))";
+    let outside =
+        "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b'query', ('127.78.0.1', 53))";
     assert!(ground.python_outside(outside).status.success());
     assert_eq!(sockets[0].recv(&mut [0; 512]).unwrap(), 5);
     Shown::Held

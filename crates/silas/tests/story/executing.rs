@@ -46,7 +46,7 @@ fn call(name: &str, arguments: Value) -> (String, String) {
     (name.to_owned(), arguments.to_string())
 }
 
-fn shell(script: &str) -> Act {
+pub(crate) fn shell(script: &str) -> Act {
     Act::Calls(vec![call("shell_exec", json!({ "script": script, "timeout_seconds": null }))])
 }
 
@@ -54,17 +54,17 @@ fn read(path: &str) -> (String, String) {
     call("read_file", json!({ "path": path, "from_line": null, "lines": null }))
 }
 
-fn finish(summary: &str) -> Act {
+pub(crate) fn finish(summary: &str) -> Act {
     Act::Calls(vec![call("finish", json!({ "summary": summary, "artifact_refs": [], "next_steps": ["Tell Tokyo."] }))])
 }
 
-struct World {
+pub(crate) struct World {
     server: Server,
-    silas: Silas,
+    pub(crate) silas: Silas,
 }
 
 impl World {
-    fn new(dialect: Dialect, more: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(dialect: Dialect, more: &[(&str, &str)]) -> Self {
         // Models with a price, so that what breaks off does not end the plan's money at once.
         World::with(
             dialect,
@@ -97,7 +97,7 @@ impl World {
     }
 
     /// Asks, agrees to the model and the directory, and gives the line on which the plan comes.
-    fn planned(&self, more: &str, work: Vec<Act>) -> Line {
+    pub(crate) fn planned(&self, more: &str, work: Vec<Act>) -> Line {
         let repo = self.silas.repo();
         let mut acts = vec![to_planner(), plan(&repo, more), to_planner(), plan(&repo, more)];
         acts.extend(work);
@@ -110,7 +110,7 @@ impl World {
     }
 
     /// Requests of the executor, in order: those after two times proxy and planner.
-    fn work_asked(&self) -> Vec<Value> {
+    pub(crate) fn work_asked(&self) -> Vec<Value> {
         self.server.asked().into_iter().skip(4).map(|asked| asked.body).collect()
     }
 

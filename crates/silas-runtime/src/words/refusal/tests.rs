@@ -4,6 +4,7 @@ use super::*;
 use silas_core::card::{LABEL_CHARS_MAX, Risk};
 use silas_core::check::{CheckResult, Command, Outcome};
 use silas_core::mandate::Mandate;
+use silas_core::model::ModelName;
 use silas_core::taint::Taint;
 use silas_core::{WorkItemId, plan, wanted};
 
@@ -88,7 +89,8 @@ pub(in crate::words) fn longest() -> (Face, String) {
 }
 
 fn led() -> Definition {
-    Definition { executor: Some(Mandate::default()), ..before() }
+    let model = ModelName::parse("openrouter:anthropic/claude-haiku-4-5").ok();
+    Definition { executor: Some(Mandate { model, ..Mandate::default() }), ..before() }
 }
 
 fn long_name(n: usize) -> String {
@@ -125,14 +127,8 @@ fn it_offers_the_one_host_for_as_long_as_the_task_may_take() {
             ("May change", "~/code/tidepool, not .git"),
         ]
     );
-    assert_eq!(
-        ctas(&face),
-        [(Press::Approve, "Allow tides.example, 10 minutes"), (Press::Decline, "Stop the task")]
-    );
-    assert_eq!(
-        face.details[0].lines,
-        ["tides.example:443, for step 1: curl -sO https://tides.example/zones.csv"]
-    );
+    assert_eq!(ctas(&face), [(Press::Approve, "Allow tides.example, 10 minutes"), (Press::Decline, "Stop the task")]);
+    assert_eq!(face.details[0].lines, ["tides.example:443, for step 1: curl -sO https://tides.example/zones.csv"]);
     let titles: Vec<&str> = face.details.iter().map(|detail| detail.title.as_str()).collect();
     assert!(titles.contains(&"How it ended") && titles.contains(&"What happened"), "{titles:?}");
     assert!(!titles.contains(&"In the model's words"));
@@ -165,7 +161,10 @@ fn authority_is_counted_above_and_listed_whole_below() {
     }
     let one = amended(&before(), &[wants(&long_name(0), By::Step(0), "x")]);
     let one = self::face(&one, Rule::NoHost, Kind::Plan, None);
-    assert_eq!((one.intent.as_str(), one.ctas[0].label.as_str()), ("Let this task reach 1 host", "Allow 1 host, 10 minutes"));
+    assert_eq!(
+        (one.intent.as_str(), one.ctas[0].label.as_str()),
+        ("Let this task reach 1 host", "Allow 1 host, 10 minutes")
+    );
     for face in [face, one, sample().0] {
         assert!(face.intent.chars().count() <= INTENT_CHARS_MAX && face.facts.len() <= FACTS_MAX);
         assert!(face.ctas.iter().all(|cta| cta.label.chars().count() <= BUTTON_CHARS_MAX));
