@@ -14,7 +14,7 @@ const CLOCK: &str = "from datetime import datetime, timezone\n\n\ndef stamp(seco
 const TEST: &str = "import os, time, unittest\nfrom clock import stamp\n\n\nclass Stamp(unittest.TestCase):\n    def test_everywhere(self):\n        for zone in ('UTC', 'Asia/Tokyo'):\n            os.environ['TZ'] = zone\n            time.tzset()\n            self.assertEqual(stamp(0), '1970-01-01T00:00:00+00:00')\n";
 const CHECK: &str = "/usr/bin/python3 -m unittest -q test_clock";
 const WRONG: &str = "sed -i 's/fromtimestamp(seconds)/fromtimestamp(seconds - 1)/' clock.py";
-const RIGHT: &str = "sed -i 's/fromtimestamp(.*)\\.iso/fromtimestamp(seconds, timezone.utc).iso/' clock.py";
+pub(crate) const RIGHT: &str = "sed -i 's/fromtimestamp(.*)\\.iso/fromtimestamp(seconds, timezone.utc).iso/' clock.py";
 
 fn to_planner() -> Act {
     Act::Says(
@@ -59,7 +59,7 @@ pub(crate) fn finish(summary: &str) -> Act {
 }
 
 pub(crate) struct World {
-    server: Server,
+    pub(crate) server: Server,
     pub(crate) silas: Silas,
 }
 

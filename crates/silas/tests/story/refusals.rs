@@ -1,7 +1,7 @@
 //! A command wants a host that its plan does not name: nothing is sent, and one card offers the smallest plan that would
 //! have been enough.
 
-use crate::executing::{World, finish, shell};
+use crate::executing::{RIGHT, World, finish, shell};
 use crate::harness::{ASKING, Line, Silas};
 use scripted_model::Dialect;
 use serde_json::json;
@@ -106,7 +106,7 @@ fn a_rehearsal_that_wanted_a_host_is_allowed_it_and_goes_on_to_the_end() {
 }
 
 #[test]
-fn the_check_does_not_get_what_the_step_was_allowed() {
+fn whoever_asked_is_named_and_only_they_get_it() {
     let silas = Silas::start_asking();
     let (port, hits) = page();
     let get =
@@ -127,6 +127,17 @@ fn the_check_does_not_get_what_the_step_was_allowed() {
     line.wait(|line| line.cards.iter().all(|open| open.id != card.id)).unwrap();
     assert_eq!(hits.load(Ordering::SeqCst), 0);
     assert!(!silas.repo().join("zones.csv").exists());
+
+    // Said again and allowed, the check is green before anything ran: it reaches what it asked for.
+    line.work.clear();
+    line.say(&wish).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.ended().unwrap();
+    line.work.clear();
+    line.approve(CardKind::Refusal).unwrap();
+    line.ended().unwrap();
+    let report = line.card(CardKind::Report).unwrap();
+    assert_eq!((report.face.intent.as_str(), hits.load(Ordering::SeqCst)), ("Already passes, nothing to do", 1));
     silas.assert_ledger_holds();
 }
 
@@ -176,6 +187,31 @@ fn what_a_model_was_talked_into_is_named_and_not_done() {
     );
     let payload: serde_json::Value = serde_json::from_str(plan.payload.as_ref().unwrap()).unwrap();
     assert_eq!((&payload["sandbox"]["hosts"], payload["sandbox"].get("hosts_for")), (&json!([]), None));
+    world.silas.assert_ledger_holds();
+}
+
+/// What its owner allows a model is reached by what the model runs, and is in the log.
+#[test]
+fn a_model_that_was_allowed_a_host_reaches_it() {
+    let world = World::new(Dialect::OpenAi, &[ASKING]);
+    let (port, hits) = page();
+    let fetch = format!(
+        "python3 -c 'import urllib.request as r; r.urlopen(\"http://tides.localhost:{port}/\").read()' && {RIGHT}"
+    );
+    let more = "budget: { max_attempts: 1 }\n";
+    let mut line = world.planned(more, vec![shell(&fetch), finish("It did not go.")]);
+    line.approve(CardKind::Plan).unwrap();
+    line.ended().unwrap();
+    let card = line.card(CardKind::Refusal).unwrap();
+    assert_eq!((card.face.risk, hits.load(Ordering::SeqCst)), (Some(Risk::High), 0));
+    assert!(lines(&card, "Left to a model").contains(&format!("Its commands may reach tides.localhost:{port}")));
+    world.server.now_says(vec![shell(&fetch), finish("Mended.")]);
+    line.work.clear();
+    assert!(line.decide(&card, Verdict::Approved).unwrap().0);
+    let work = line.ended().unwrap();
+    assert_eq!((&work["place"], hits.load(Ordering::SeqCst)), (&json!("Applied"), 1), "{work}");
+    let (_, told) = world.silas.command(&["activity"]);
+    assert!(told.contains(&format!("Reached tides.localhost:{port}")), "{told}");
     world.silas.assert_ledger_holds();
 }
 
