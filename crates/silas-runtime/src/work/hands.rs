@@ -49,7 +49,8 @@ impl<'a> Copy<'a> {
 
     fn run(&self, command: Command, timeout_secs: u64) -> Result<ExecutionResult, Failure> {
         let mut shop = self.shop.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = shop.work(command.clone(), timeout_secs)?;
+        // It waits for the command, and meanwhile for the ledger, where the command reaches something.
+        let result = tokio::task::block_in_place(|| shop.work(command.clone(), timeout_secs))?;
         self.ran.lock().unwrap_or_else(PoisonError::into_inner).push((command, result.clone()));
         Ok(result)
     }
