@@ -61,6 +61,7 @@ fn face(item: &WorkItem, rule: Rule, kind: Kind, said: Option<&str>) -> Face {
         diffs: &[],
         flags: &[],
         unseen: &[],
+        commands: &[],
         outputs: &["curl: (6) Could not resolve host: tides.example".to_owned()],
         taint: Taint::External,
         orders_found: 0,
@@ -70,6 +71,7 @@ fn face(item: &WorkItem, rule: Rule, kind: Kind, said: Option<&str>) -> Face {
         undeclared: &[],
         wanted: &[],
         took_ms: 1200,
+        cost_microusd: 0,
     };
     let (intent, reason) = ("The check is still red", "Zones are there: Exit code 1, expected 0\n");
     words().refusal(&result, &Refused { plan: item, rule, kind, intent, reason, said })
