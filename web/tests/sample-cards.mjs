@@ -207,7 +207,7 @@ export const REAL_CARDS = Object.keys(REAL);
 export function realCard(name, options) {
   const { kind, face, payload } = REAL[name];
   const made = card(kind, face, payload, options);
-  return kind === 'plan' ? { ...made, show_first: { ...made.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } } : made;
+  return face.kind === 'plan' ? { ...made, show_first: { ...made.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } } : made;
 }
 
 /** @param {{ name?: string, public: string, site: { rp_id: string, credential: string } }} passkey */

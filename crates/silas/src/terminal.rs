@@ -200,7 +200,7 @@ fn asks(card: &Card) -> bool {
 
 /// Whether this answer has something carried out that can be followed.
 fn starts_work(card: &Card, press: Press) -> bool {
-    let is_about_work = matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed);
+    let is_about_work = matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed | CardKind::Refusal);
     is_about_work && press.verdict() == Some(Verdict::Approved)
 }
 
