@@ -4,10 +4,11 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
-import { FactText, Words, strict, visible } from '../lib/text.js';
+import { FactText, Words, strict } from '../lib/text.js';
 import { Details, checkCount, hasDetails } from './details.js';
-import { FileList } from './diff.js';
-import { Evidence } from './evidence.js';
+import { FILES_MAX, FileList } from './diff.js';
+import { Evidence, LINES_MAX } from './evidence.js';
+import { Whole, Why, clamped, saysMore } from './quote.js';
 import { Badge, CardWhen, RISKS } from './risk.js';
 
 /** @typedef {import('../protocol.js').Card} Card */
@@ -16,11 +17,10 @@ import { Badge, CardWhen, RISKS } from './risk.js';
 const BODY_PX_MAX = 300;
 
 /**
- * @param {{ card: Card, asked: string[], focus: boolean, facts?: import('../protocol.js').Fact[], children?: unknown }} props
- *   `asked`: what the owner said, to tell their words from computed ones. `facts`: those of what is chosen, instead of the
- *   card's own. `children`: what is entered on the card.
+ * @param {{ card: Card, focus: boolean, facts?: import('../protocol.js').Fact[], children?: unknown }} props
+ *   `facts`: those of what is chosen, instead of the card's own. `children`: what is entered on the card.
  */
-export function CardView({ card, asked, focus, facts = card.face.facts, children }) {
+export function CardView({ card, focus, facts = card.face.facts, children }) {
   const { face } = card;
   const body = useRef(/** @type {HTMLElement | null} */ (null));
   const title = useRef(/** @type {HTMLElement | null} */ (null));
@@ -36,16 +36,16 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
   const checksMoved = moves.includes('checks');
   const shown = parked ? [] : facts.slice(0, facts.length - n_moved);
   const moved = parked ? facts : facts.slice(facts.length - n_moved);
-  const owners = ownersWords(face.rationale, asked);
   const isResult = face.evidence !== null || face.kind === 'done' || face.kind === 'report';
-  // A result is about evidence, so there the owner's words are one line among the facts; all of them are in the details.
-  const inFacts = !parked && owners !== null && isResult && !moves.includes('rationale');
+  // A result is about evidence, and a model's plan about what the model says: there the owner's words are one line among
+  // the facts, and all of them are in the details.
+  const inFacts = !parked && face.asked && (isResult || face.quote) && !moves.includes('rationale');
   // A report without evidence and not about the owner's words has nothing else to say than this.
-  const isAllThereIs = face.kind === 'report' && face.evidence === null && owners === null;
+  const isAllThereIs = face.kind === 'report' && face.evidence === null && !face.asked;
   const inDetails = parked || (isResult && !isAllThereIs) || moves.includes('rationale');
-  const rationale = face.rationale && html`<${Rationale} text=${face.rationale} owners=${owners} oneLine=${moves.includes('line') && !inDetails} />`;
+  const whole = saysMore(face, inDetails) && html`<${Whole} face=${face} />`;
   const risky = face.risk === 'high' || face.risk === 'irreversible';
-  const listedBelow = facts.some(({ text }) => /listed below/i.test(text));
+  const listedBelow = pointsBelow(face, facts);
   const ids = { title: `${card.id}-intent`, about: `${card.id}-about` };
 
   return html`<article class="card" aria-labelledby=${ids.title} aria-describedby=${ids.about}>
@@ -57,31 +57,25 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
         ${parked && html`<p class="parked">Nobody answered in time, and that counts as no. Nothing was done. One tap asks again, with everything checked afresh.</p>`}
         ${!parked && face.evidence && html`<${Evidence} evidence=${face.evidence} folded=${checksMoved} />`}
         ${shown.length > 0 && html`<dl class="facts">
-          ${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${owners} />”</dd></div>`}
+          ${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${clamped(face.asked ?? '')} />”</dd></div>`}
           ${shown.map(({ label, text }, at) => html`<div key=${at}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
       </div>
-      ${!inDetails && rationale}
+      ${!inDetails && html`<${Why} face=${face} oneLine=${moves.includes('line')} />`}
       ${!parked && children}
       ${hasFiles(face) && !moves.includes('files') && html`<${FileList} diffs=${face.diffs} />`}
     </div>
-    ${(hasDetails(card, moved) || checksMoved || (inDetails && rationale)) && html`<${Details} card=${card} moved=${moved} checksMoved=${checksMoved} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${inDetails && rationale}<//>`}
+    ${(hasDetails(card, moved) || checksMoved || whole) && html`<${Details} card=${card} moved=${moved} checksMoved=${checksMoved} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${whole}<//>`}
   </article>`;
 }
 
-/** The words that the owner really said, if the rationale is that. @param {string} text @param {string[]} asked */
-function ownersWords(text, asked) {
-  const words = text.replace(/^[“"](.*)[”"]$/s, '$1');
-  const start = /^(.{10,}?)\s*…$/s.exec(words)?.[1];
-  return asked.some((said) => said === words || (start !== undefined && said.startsWith(start))) ? words : null;
-}
-
-/** @param {{ text: string, owners: string | null, oneLine: boolean }} props */
-function Rationale({ text, owners, oneLine }) {
-  if (owners === null) return html`<p class="why"><bdi>${visible(text)}</bdi></p>`;
-  return html`<blockquote class=${oneLine ? 'quote one-line' : 'quote'}>
-    <p class="quote-label">You asked</p>
-    <p class="quote-text">“<${Words} text=${owners} />”</p>
-  </blockquote>`;
+/**
+ * Whether something on the card is only counted there, or named there as being below: then the details start open, whatever
+ * the risk.
+ * @param {import('../protocol.js').Face} face @param {import('../protocol.js').Fact[]} facts
+ */
+function pointsBelow(face, facts) {
+  return [face.intent, ...facts.map(({ text }) => text)].some((text) => /\b(listed|named) below\b/i.test(text))
+    || checkCount(face) > LINES_MAX || (hasFiles(face) && face.diffs.length > FILES_MAX);
 }
 
 /** @param {import('../protocol.js').Face} face */
@@ -97,7 +91,7 @@ const hasFiles = ({ kind, diffs }) => kind === 'done' && diffs.length > 0;
 function movesOf(face, facts) {
   return [
     ...(hasFiles(face) ? /** @type {const} */ (['files']) : []),
-    ...(face.rationale ? /** @type {const} */ (['line', 'rationale']) : []),
+    ...(face.rationale || face.asked || face.quote ? /** @type {const} */ (['line', 'rationale']) : []),
     ...facts.slice(1).map(() => /** @type {const} */ ('fact')),
     ...(checkCount(face) > 1 ? /** @type {const} */ (['checks']) : []),
   ];

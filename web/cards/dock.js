@@ -10,6 +10,7 @@ import { go } from '../lib/router.js';
 import { DIFFERS, decide, handle } from '../lib/session.js';
 import { set } from '../lib/store.js';
 import { strict } from '../lib/text.js';
+import { ChangeChips } from './change.js';
 import { PasskeySheet, Rungs, asksPasskey } from './passkey.js';
 import { formOf } from './secure-input.js';
 import { Slide } from './slide.js';
@@ -23,7 +24,7 @@ const DOUBLE_TAP_MS = 350;
 
 /** @param {{ card: Card, decision: import('../lib/store.js').Decision | undefined, linked: boolean, installation: string, devices: import('../protocol.js').DeviceView[], device: string }} props */
 export function Dock({ card, decision, linked, installation, devices, device }) {
-  const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide' | 'passkey'} */ ('ask'));
+  const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide' | 'passkey' | 'change'} */ ('ask'));
   /** Which of the buttons is being confirmed. */
   const [asked, setAsked] = useState(0);
   const since = useRef(0);
@@ -31,7 +32,7 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
   const undoLeft = useUndoLeft(card);
   const main = useRef(/** @type {HTMLElement | null} */ (null));
 
-  const enter = (/** @type {'ask' | 'confirm' | 'slide' | 'passkey'} */ next) => {
+  const enter = (/** @type {'ask' | 'confirm' | 'slide' | 'passkey' | 'change'} */ next) => {
     since.current = performance.now();
     setStage(next);
     set({ holding: next === 'ask' ? null : card.id });
@@ -57,6 +58,7 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
 
   const onPress = (/** @type {number} */ n) => {
     if (tooSoon()) return;
+    if (buttons[n].press === 'change') return void (off || enter('change'));
     // What runs something takes the same steps, whichever of the two ways it is.
     const runs = buttons[n].press === 'approve' || buttons[n].press === 'rehearse';
     if (!runs || steps === 'tap') return void buttons[n].act();
@@ -96,6 +98,7 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
     </div>`}
     ${first && stage === 'passkey' && html`<${PasskeySheet} card=${card} cta=${meant} devices=${devices} device=${device} off=${off} onSign=${onSign} onClose=${() => enter('ask')}
       alternatives=${rest.filter((cta) => cta.press !== 'rehearse' && cta.press !== 'look').map((cta) => ({ label: cta.label, act: () => cta.act() }))} />`}
+    ${first && stage === 'change' && html`<${ChangeChips} card=${card} off=${off} />`}
     ${first && stage === 'slide' && rungs && html`<${Rungs} at=${2} />`}
     ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
     ${first && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
@@ -105,7 +108,7 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
         </button>`)}
     ${!linked && html`<p class="dock-note">You can decide as soon as Silas answers</p>`}
     ${linked && html`<div class="dock-row">
-      ${(stage === 'confirm' || stage === 'slide') && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
+      ${stage !== 'ask' && stage !== 'passkey' && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
       ${(stage === 'ask' || stage === 'passkey' ? rest : rest.slice(-1)).map((cta, at, all) => html`<button type="button" key=${cta.label}
         class=${`button plain ${at === all.length - 1 ? 'last' : ''}`} disabled=${cta.press === 'proof' || cta.press === 'look' ? busy : off}
         onClick=${() => onPress(buttons.indexOf(cta))}>${label(cta)}</button>`)}
@@ -118,17 +121,9 @@ function press(card, cta, passkey) {
   if (cta.press === 'approve' || cta.press === 'rehearse') return void decide(card, cta.press, passkey);
   if (cta.press === 'decline') return void decide(card, cta.press);
   if (cta.press === 'look') return go('activity');
-  if (cta.press === 'change') return change(card);
   if (cta.press === 'dismiss') return handle(card, 'dismiss');
   const execution = executionOf(card);
   return execution ? go(`proof/${execution}`) : set({ problem: NO_PROOF });
-}
-
-/** Answers "not like this" and takes the owner's words back into the composer, to be said differently. @param {Card} card */
-function change(card) {
-  void decide(card, 'change');
-  set({ draft: card.face.rationale });
-  go('stream');
 }
 
 const NO_PROOF = { code: 'no_proof', message: 'The proof of this card was not found.', todo: 'Look in Activity.' };

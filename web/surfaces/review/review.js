@@ -22,23 +22,22 @@ export function Review({ state, wide }) {
   const rest = state.cards.filter((card) => card !== active);
   const place = active ? waiting.indexOf(active) + 1 : 0;
   const focus = useWasDecided(state);
-  const asked = state.entries.filter(({ sender }) => sender === 'owner').map(({ text }) => text);
   return html`<section class="review" aria-label="Review">
     <h1 class=${wide ? 'review-title' : 'hidden'}>Review</h1>
     ${wide && place > 0 && html`<p class="review-place">${place} of ${waiting.length}</p>`}
     ${active && html`<${Many} cards=${waiting} />
-      <${Active} key=${active.id} card=${active} asked=${asked} focus=${focus} linked=${state.link.status === 'open'} />
+      <${Active} key=${active.id} card=${active} focus=${focus} linked=${state.link.status === 'open'} />
       <${Dock} card=${active} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} devices=${state.devices} device=${state.device} />
       <${UpNext} cards=${rest} beyond=${state.n_more_cards} />`}
     ${!active && (state.loaded ? html`<${Nothing} />` : html`<${Loading} />`)}
   </section>`;
 }
 
-/** @param {{ card: Card, asked: string[], focus: boolean, linked: boolean }} props */
-function Active({ card, asked, focus, linked }) {
+/** @param {{ card: Card, focus: boolean, linked: boolean }} props */
+function Active({ card, focus, linked }) {
   const { input } = card;
-  if (input?.type === 'model') return html`<${ModelChoiceCard} card=${card} choices=${input.choices} asked=${asked} focus=${focus} linked=${linked} />`;
-  return html`<${CardView} card=${card} asked=${asked} focus=${focus}>${input?.type === 'secret' && html`<${SecureField} card=${card} wanted=${input} linked=${linked} />`}<//>`;
+  if (input?.type === 'model') return html`<${ModelChoiceCard} card=${card} choices=${input.choices} focus=${focus} linked=${linked} />`;
+  return html`<${CardView} card=${card} focus=${focus}>${input?.type === 'secret' && html`<${SecureField} card=${card} wanted=${input} linked=${linked} />`}<//>`;
 }
 
 /** Whether the card before this one left because it was decided here: then focus goes to the next title. @param {State} state */

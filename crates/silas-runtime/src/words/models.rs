@@ -1,17 +1,30 @@
-//! The words on cards about models and money.
+//! The words on cards about models. Money has a file of its own.
 
 use super::{approve, decline, fact};
 use silas_core::card::{CardKind, Detail, FACT_CHARS_MAX, Face, Fact, Risk};
-use silas_core::model::{BudgetGrant, KeySource, ModelGrant, Price, Role, dollars, list_price};
+use silas_core::model::{KeySource, ModelGrant, ModelName, Price, Role, dollars, list_price};
 
-/// Names of models may be longer than a card is wide; the details have them in full.
-pub(super) fn short(text: &str) -> String {
-    let n = text.chars().count();
-    if n <= FACT_CHARS_MAX {
-        return text.to_owned();
+/// Which model, and where it is. Names may be longer than a card is wide; the details have them in full, and half a name
+/// would be somebody else's.
+pub(super) fn which(model: &ModelName) -> Vec<Fact> {
+    let whole = |text: &str, when_long: &str| {
+        let fits = text.chars().count() <= FACT_CHARS_MAX;
+        if fits { text.to_owned() } else { when_long.to_owned() }
+    };
+    let goes_to = if model.is_local() { "This machine only" } else { model.host() };
+    vec![
+        fact("Uses", &whole(model.model(), "1 model, listed below")),
+        fact("Goes to", &whole(goes_to, "1 host, listed below")),
+    ]
+}
+
+/// What agreeing means, for every card that asks for it.
+fn what_goes_there(grant: &ModelGrant) -> String {
+    let host = grant.model.host();
+    match grant.roles.contains(&Role::Executor) {
+        true => format!("What you say, and files of your plans, go to {host} from now on."),
+        false => format!("What you say goes to {host} from now on."),
     }
-    let tail: String = text.chars().skip(n - (FACT_CHARS_MAX - 1)).collect();
-    format!("…{tail}")
 }
 
 fn role(role: Role) -> &'static str {
@@ -46,8 +59,7 @@ pub(crate) fn price(price: Price) -> String {
 
 /// May this model be asked, and may what is said go there?
 pub(super) fn model(grant: &ModelGrant) -> Face {
-    let (host, is_local) = (grant.model.host(), grant.model.is_local());
-    let goes_to = if is_local { "This machine only".to_owned() } else { short(host) };
+    let is_local = grant.model.is_local();
     let roles: Vec<&str> = grant.roles.iter().map(|one| role(*one)).collect();
     let has = |role: Role| grant.roles.contains(&role);
     let mut sent = vec!["Today's date"];
@@ -68,6 +80,13 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
         true => "Never: files elsewhere, your keys, the ledger",
         false => "Never: your files, your keys, the ledger, what commands printed unless it was said in the Stream",
     });
+    let mut facts = which(&grant.model);
+    facts.push(match (is_local, has(Role::Executor)) {
+        (true, _) => fact("Leaves", "Nothing"),
+        (false, true) => fact("Leaves", "What you say, files in plans"),
+        (false, false) => fact("Leaves", "What you say"),
+    });
+    facts.push(fact("Cap", "Up to your caps, never above"));
     Face {
         kind: CardKind::Model,
         risk: Some(if is_local { Risk::Low } else { Risk::Medium }),
@@ -81,18 +100,15 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
             }
             .to_owned()
         },
-        facts: vec![
-            fact("Model", &short(grant.model.model())),
-            fact("Goes to", &goes_to),
-            fact("For", &roles.join(", ")),
-            fact("Key", &short(&grant.key.to_string())),
-            Fact { label: "Spends".to_owned(), text: "Up to your caps, never above".to_owned() },
-        ],
+        facts,
         evidence: None,
         rationale: "A model only proposes. Plans still ask you, and nothing is sent before you agree.".to_owned(),
+        asked: None,
+        quote: None,
         details_title: "What is sent, and to whom".to_owned(),
         details: vec![
             Detail { title: "To".to_owned(), lines: vec![grant.model.url().to_owned(), grant.model.to_string()] },
+            Detail { title: "For".to_owned(), lines: vec![roles.join(", ")] },
             Detail { title: "Sent".to_owned(), lines: sent.iter().map(|line| (*line).to_owned()).collect() },
             Detail {
                 title: "Costs".to_owned(),
@@ -105,47 +121,15 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
             },
         ],
         diffs: Vec::new(),
-        ctas: vec![
-            approve(
-                "Agree and use it",
-                &match has(Role::Executor) {
-                    true => format!("What you say, and files of your plans, go to {host} from now on."),
-                    false => format!("What you say goes to {host} from now on."),
-                },
-            ),
-            decline("Not now"),
-        ],
+        ctas: vec![approve("Agree and use it", &what_goes_there(grant)), decline("Not now")],
     }
 }
 
 /// The same as a step of setting a model up: a test question follows the agreement.
 pub(super) fn model_to_test(grant: &ModelGrant) -> Face {
-    let host = grant.model.host();
-    let consequence =
-        format!("What you say goes to {host} from now on. One test question, with nothing of yours in it.");
+    let consequence = format!("{} One test question, with nothing of yours in it.", what_goes_there(grant));
     let agree = approve("Agree, make 1 test call", &consequence);
     Face { state: "Step 2 of 3".to_owned(), ctas: vec![agree, decline("Stay without")], ..model(grant) }
-}
-
-/// May more be spent?
-pub(super) fn budget(grant: &BudgetGrant) -> Face {
-    let (sum, when) = (dollars(grant.microusd), if grant.period.is_day() { "day" } else { "month" });
-    Face {
-        kind: CardKind::Budget,
-        risk: Some(Risk::Medium),
-        state: "Budget".to_owned(),
-        intent: format!("Spend up to {sum} more on models this {when}"),
-        facts: vec![fact("Adds", &sum), fact("For", grant.period.as_str()), fact("After that", "The cap is as before")],
-        evidence: None,
-        rationale: format!("The next question could exceed the cap of this {when}, so it was not sent."),
-        details_title: "Exactly what is allowed".to_owned(),
-        details: vec![Detail {
-            title: "Limits".to_owned(),
-            lines: vec![format!("{sum} on top of the cap of {} (UTC)", grant.period)],
-        }],
-        diffs: Vec::new(),
-        ctas: vec![approve(&format!("Add {sum}"), "The question that waits is asked at once."), decline("Not now")],
-    }
 }
 
 fn capitalised(text: &str) -> String {

@@ -10,6 +10,7 @@ use silas_core::check::{CheckResult, Outcome};
 use silas_core::envelope::ExecutionResult;
 use silas_core::exits::Undeclared;
 use silas_core::outside::Reach;
+use silas_core::planned;
 use silas_core::seen::Seen;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::work::{Budget, BudgetUsed};
@@ -22,8 +23,9 @@ pub(crate) struct WorkRecord {
     pub(crate) view: WorkView,
     /// What the steps are called before they are begun.
     labels: Vec<String>,
-    /// The owner's words.
-    pub(crate) asked: String,
+    /// The owner's words. Records of earlier versions may have a model's in them.
+    #[serde(default)]
+    asked: Option<String>,
     /// What is changed, in few words.
     pub(crate) directory: String,
     /// What the whole of it may use up; looked at before every step.
@@ -103,7 +105,6 @@ const UNTOUCHED: &str = "Your files are untouched";
 impl WorkRecord {
     pub(crate) fn begin(approved: &Admitted, now: Timestamp) -> Result<Self, canonical::Error> {
         let d = approved.item().definition();
-        let asked = &d.body;
         let directory = changed_name(&d.directories);
         let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
         labels.extend(d.steps.iter().map(|step| format!("Run `{}`", scrub::visible_line(&step.run.words(), 60))));
@@ -129,7 +130,7 @@ impl WorkRecord {
                 has_proof: false,
             },
             labels,
-            asked: asked.to_owned(),
+            asked: d.owners_words().map(str::to_owned),
             directory,
             budget: d.budget.clone(),
             before: Vec::new(),
@@ -188,10 +189,15 @@ impl WorkRecord {
         }
     }
 
+    /// The owner's own words, where they are known to be that.
+    pub(crate) fn asked(&self) -> Option<&str> {
+        self.asked.as_deref().filter(|words| !words.is_empty() && !planned::is_mixed(words))
+    }
+
     /// What result cards are computed from.
     pub(crate) fn facts(&self) -> ResultFacts<'_> {
         ResultFacts {
-            asked: &self.asked,
+            asked: self.asked(),
             directory: &self.directory,
             outcome: self.view.outcome.unwrap_or(Outcome::Failed),
             before: &self.before,
