@@ -57,7 +57,7 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
         ${parked && html`<p class="parked">Nobody answered in time, and that counts as no. Nothing was done. One tap asks again, with everything checked afresh.</p>`}
         ${!parked && face.evidence && html`<${Evidence} evidence=${face.evidence} folded=${checksMoved} />`}
         ${shown.length > 0 && html`<dl class="facts">
-          ${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${clamped(face.asked ?? '')} />”</dd></div>`}
+          ${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}
           ${shown.map(({ label, text }, at) => html`<div key=${at}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
       </div>
       ${!inDetails && html`<${Why} face=${face} oneLine=${moves.includes('line')} />`}

@@ -7,25 +7,25 @@ import { Words, strict, visible } from '../lib/text.js';
 
 /** @typedef {import('../protocol.js').Face} Face */
 
-/** What two lines of a card hold in an ordinary font; the style sheet holds back what a wide one makes of it. */
-const CHARS_MAX = 84;
+/** What a place on a card holds in an ordinary font; the style sheet holds back what a wide one makes of it. */
+const CHARS_MAX = { twoLines: 84, oneLine: 38, fact: 26 };
 
-/** As much of a text as fits, on one line, ended at a word. @param {string} text */
-export function clamped(text) {
+/** As much of a text as fits there, ended at a word. @param {string} text @param {keyof typeof CHARS_MAX} place */
+export function clamped(text, place) {
   const line = text.trim().replaceAll(/\s+/g, ' ');
-  if (line.length <= CHARS_MAX) return line;
-  const cut = line.slice(0, CHARS_MAX).replace(/\s\S*$/, '');
+  if (line.length <= CHARS_MAX[place]) return line;
+  const cut = line.slice(0, CHARS_MAX[place]).replace(/\s\S*$/, '');
   return `${cut} …`;
 }
 
-/** Whether there is more of it than the card shows. @param {string | null | undefined} text */
-const isCut = (text) => Boolean(text) && clamped(/** @type {string} */ (text)) !== text;
+/** Whether there may be more of it than the card shows. @param {string | null | undefined} text */
+const isCut = (text) => Boolean(text) && clamped(/** @type {string} */ (text), 'fact') !== text;
 
 /** @param {{ label: string, text: string, oneLine: boolean }} props */
 function Quotation({ label, text, oneLine }) {
   return html`<blockquote class=${oneLine ? 'quote one-line' : 'quote'}>
     <p class="quote-label">${label}</p>
-    <p class="quote-text">“<${Words} text=${clamped(text)} />”</p>
+    <p class="quote-text">“<${Words} text=${clamped(text, oneLine ? 'oneLine' : 'twoLines')} />”</p>
   </blockquote>`;
 }
 

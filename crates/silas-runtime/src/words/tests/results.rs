@@ -79,7 +79,7 @@ impl Found {
         }
     }
 
-    fn longest() -> Self {
+    fn longest(n_files: usize) -> Self {
         let names = [
             "Clock-change tests of the northern coast",
             "Everything else",
@@ -91,7 +91,7 @@ impl Found {
         let path =
             |n: usize| format!("{}/generated-tables-of-the-year-{n:03}.py", "a-directory-with-a-long-name".repeat(5));
         let source = "what `curl --silent --location https://tides.example/a/very/long/path/to/a/page.html` printed";
-        let paths: Vec<String> = (0..60).map(path).collect();
+        let paths: Vec<String> = (0..n_files).map(path).collect();
         let unnamed = |path: &String| undeclared(Exit::Apply, path, Lack::FlowFromWeb, &[source, "README.md"]);
         Found {
             asked: long_wish(),
@@ -149,7 +149,8 @@ impl Found {
 }
 
 pub(super) fn samples() -> Vec<Sample> {
-    let (ordinary, longest) = (Found::ordinary(), Found::longest());
+    // More than the details list by themselves, once; elsewhere more than the card does.
+    let (ordinary, longest, longer) = (Found::ordinary(), Found::longest(60), Found::longest(12));
     let ci = undeclared(Exit::Apply, ".github/ci.yml", Lack::Value, &["what `cat README.md` printed"]);
     let with_ci = Found {
         diffs: vec![changed("tides/parse.py", 4), changed(".github/ci.yml", 2)],
@@ -159,7 +160,7 @@ pub(super) fn samples() -> Vec<Sample> {
     let unproven = Found { before: Vec::new(), after: Vec::new(), ..Found::ordinary() };
     // Nothing to show but that it failed; and everything at once.
     let red = Found { after: Found::ordinary().before, diffs: Vec::new(), ..Found::ordinary() };
-    let all_red = Found { after: Found::longest().before, ..Found::longest() };
+    let all_red = Found { after: Found::longest(12).before, ..Found::longest(12) };
     let paths = |found: &Found| found.diffs.iter().map(|diff| diff.path.to_string()).collect::<Vec<_>>();
     let why = "The command ended with 1.\nLook at what it printed, and say it again.";
     vec![
@@ -168,14 +169,14 @@ pub(super) fn samples() -> Vec<Sample> {
         with_ci.rehearsed("undeclared"),
         longest.rehearsed("rehearsed_longest"),
         ordinary.done("done"),
-        longest.done("done_longest"),
+        longer.done("done_longest"),
         tells("report", words().report(&red.facts(), "The check is still red", why)),
         tells(
             "report_longest",
             words().report(&all_red.facts(), "50 checks are still red after 5 attempts", &why.repeat(40)),
         ),
         tells("conflict", words().conflict(&ordinary.facts(), &paths(&ordinary)[1..])),
-        tells("conflict_longest", words().conflict(&longest.facts(), &paths(&longest))),
+        tells("conflict_longest", words().conflict(&longer.facts(), &paths(&longer))),
         tells("later_edit", words().later_edit(&ordinary.facts(), &paths(&ordinary)[1..])),
     ]
 }
