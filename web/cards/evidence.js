@@ -30,6 +30,16 @@ export function CheckLines({ before, after, max = Infinity }) {
   </ul>`;
 }
 
+/** The checks in one line; each of them is in the details. @param {import('../protocol.js').CheckResult[]} before @param {import('../protocol.js').CheckResult[]} after */
+function inOneLine(before, after) {
+  const pairs = after.map((result) => ({ is: result.passed, was: before.find(({ name }) => name === result.name)?.passed }));
+  const turned = pairs.filter(({ is, was }) => is && was === false).length;
+  const stayed = pairs.filter(({ is, was }) => is && was === true).length;
+  const listed = `${count(Math.max(before.length, after.length), 'check')}, listed below`;
+  if (turned === 0 || turned + stayed !== Math.max(before.length, after.length)) return listed;
+  return stayed > 0 ? `${turned} red turned green, ${stayed} stayed green` : `${turned} red turned green`;
+}
+
 /** What the claim does not rule out. @param {{ caveats: string[] | undefined }} props */
 export function Caveats({ caveats = [] }) {
   return caveats.map((caveat) => html`<p class="caveat" key=${caveat}>${strict(caveat)}</p>`);
@@ -40,7 +50,7 @@ export function Evidence({ evidence, folded = false }) {
   const { outcome, claim, caveats, before, after } = evidence;
   return html`<div class=${`evidence evidence-${outcome}`}>
     <p class="claim"><${Icon} name=${OUTCOMES[outcome].icon} size=${18} /><span>${strict(claim)}</span></p>
-    ${folded ? html`<p class="checks">${count(Math.max(before.length, after.length), 'check')}, listed below</p>` : html`<${CheckLines} before=${before} after=${after} max=${LINES_MAX} />`}
+    ${folded ? html`<p class="checks">${inOneLine(before, after)}</p>` : html`<${CheckLines} before=${before} after=${after} max=${LINES_MAX} />`}
     <${Caveats} caveats=${caveats} />
   </div>`;
 }

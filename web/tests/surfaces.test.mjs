@@ -581,7 +581,7 @@ test('a pause that is long over is a filter and no longer the first thing told',
   await page.getByRole('heading', { name: /While you/ }).waitFor();
 });
 
-test('the empty Stream offers three ways to begin; each fills the composer with what is to be changed selected', async (t) => {
+test('the empty Stream offers three ways to begin: one is said with the tap, the others fill the composer with what is to be changed selected', async (t) => {
   const page = await open(t, {}, { at: 'stream' });
   assert.equal(await page.locator('.welcome-row').count(), 3);
   const chosen = async (name) => {
@@ -597,6 +597,9 @@ test('the empty Stream offers three ways to begin; each fills the composer with 
   await shot(page, 'welcome-more-375-light');
   assert.deepEqual(await sideways(page), { by: 0, elements: [] });
   assert.deepEqual([...await weakTexts(page), ...await smallTargets(page), ...await serious(page)], []);
+  await page.getByRole('button', { name: 'Try it on a sample project' }).click();
+  const [said] = await received('message');
+  assert.equal(said.message.body.text, 'Try it on a sample project');
 });
 
 test('a dragged slide that reaches its end decides', async (t) => {

@@ -6,6 +6,7 @@ use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Phase, Text};
 use silas_core::model::dollars;
+use silas_core::sample;
 use silas_core::taint::{Origin, Source};
 use silas_core::token::{Kind, Verdict};
 use silas_core::{KeyId, Taint};
@@ -182,6 +183,11 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::RootGranted { place, .. } => {
             (Icon::Shield, format!("Plans may work in {}", words.path(&text(place))), "Each plan still asks".to_owned())
         }
+        AuditEvent::SampleLaidOut { number, .. } => (
+            Icon::Tick,
+            "Laid out the sample project".to_owned(),
+            format!("In ~/{}, because you asked", sample::directory_name(*number)),
+        ),
         AuditEvent::ModelAllowed { model, .. } => {
             (Icon::Shield, format!("May ask {}", scrub::visible_line(model, 60)), "What you say goes there".to_owned())
         }

@@ -488,8 +488,9 @@ impl Stream {
     }
 
     /// Puts away a card that waits for nothing: a result, or one that is parked.
-    pub async fn dismiss(&self, card_id: &CardId) -> Result<String, Trouble> {
+    pub async fn dismiss(self: &Arc<Self>, card_id: &CardId) -> Result<String, Trouble> {
         let id = card_id.clone();
+        let stream = self.clone();
         let closing = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             let may_go = match card.face.kind {
@@ -508,22 +509,30 @@ impl Stream {
                 | CardKind::HouseRules
                 | CardKind::Pairing => card.state == CardState::Parked,
             };
+            let mut posted = None;
             if may_go {
                 card.state = CardState::Closed;
                 cards::update(tx, &card)?;
+                if card.face.kind == CardKind::Done {
+                    let subject = cards::subject(tx, &id)?.unwrap_or_default();
+                    posted = stream.offer_next(tx, &subject)?;
+                }
                 if holds_up_wishes(card.face.kind) {
                     // Every card was kept with a subject; one without waits for nothing.
                     let subject = cards::subject(tx, &id)?.unwrap_or_default();
                     queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                 }
             }
-            Ok(Commit(may_go.then_some(card.face.kind)))
+            Ok(Commit(may_go.then_some((card.face.kind, posted))))
         });
-        let Some(kind) = closing.await? else {
+        let Some((kind, posted)) = closing.await? else {
             let what = "This card waits for a decision, or was answered already.";
             return Err(Trouble::new("E_APPROVAL_CARD", what, "Approve or decline it."));
         };
         self.publish_cards().await;
+        if let Some(posted) = posted {
+            self.deliver(posted);
+        }
         let skipped = "Skipped. Nothing was stored, and what waited for it is dropped.";
         Ok(if kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())
     }
@@ -548,10 +557,14 @@ impl Stream {
         let stream = self.clone();
         let putting_by = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else {
-                return Ok(Commit(None));
+                return Ok(Commit((None, None)));
             };
-            let mut dropped = None;
-            if matches!(card.face.kind, CardKind::Done | CardKind::Step) {
+            let (mut dropped, mut posted) = (None, None);
+            if card.face.kind == CardKind::Done {
+                card.state = CardState::Closed;
+                let subject = cards::subject(tx, &id)?.unwrap_or_default();
+                posted = stream.offer_next(tx, &subject)?;
+            } else if card.face.kind == CardKind::Step {
                 card.state = CardState::Closed;
             } else if card.face.kind == CardKind::Rehearsed {
                 card.state = CardState::Closed;
@@ -562,10 +575,14 @@ impl Stream {
                 tx.record(&AuditEvent::CardParked { card: id.clone() })?;
             }
             cards::update(tx, &card)?;
-            Ok(Commit(dropped))
+            Ok(Commit((dropped, posted)))
         });
-        if let Some(view) = putting_by.await? {
+        let (dropped, posted) = putting_by.await?;
+        if let Some(view) = dropped {
             self.throw_away(view).await;
+        }
+        if let Some(posted) = posted {
+            self.deliver(posted);
         }
         // Silence is no yes; whoever waited goes on without.
         self.waiting.answer(&late, None);

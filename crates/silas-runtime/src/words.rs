@@ -35,6 +35,8 @@ pub(crate) use claim::{caveats, claim};
 pub(crate) use inputs::{for_model, for_plan, model_option};
 pub(crate) use models::{key, price};
 
+/// Lines of output on a card; the ledger keeps more.
+const OUTPUT_LINES_MAX: usize = 200;
 /// Longest name of a directory in an intent.
 const NAME_CHARS_MAX: usize = 28;
 
@@ -322,6 +324,8 @@ pub struct ResultFacts<'a> {
     pub asked: Option<&'a str>,
     /// What was changed, in few words.
     pub directory: &'a str,
+    /// The commands that the plan has.
+    pub commands: &'a [String],
     pub outcome: Outcome,
     pub before: &'a [CheckResult],
     pub after: &'a [CheckResult],
@@ -349,8 +353,15 @@ impl ResultFacts<'_> {
     }
 
     fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {
-        let has_checks = !self.before.is_empty();
+        // What was ended before its checks ran again has shown nothing, neither way.
+        let has_checks = !self.before.is_empty() && !self.after.is_empty();
         let mut details = Vec::new();
+        if !self.before.is_empty() && !has_checks {
+            let word = |check: &CheckResult| if check.passed { "green" } else { "red" };
+            let lines =
+                self.before.iter().map(|check| format!("{}: {}", scrub::visible(&check.name), word(check))).collect();
+            details.push(Detail { title: "The checks before it began".to_owned(), lines });
+        }
         if !self.last_moment.is_empty() {
             let lines = self.last_moment.iter().map(|line| scrub::visible(line)).collect();
             details.push(Detail { title: "You changed this in the last moment".to_owned(), lines });
@@ -379,14 +390,18 @@ impl ResultFacts<'_> {
             let title = "You changed this meanwhile, and the checks ran again with it".to_owned();
             details.push(Detail { title, lines });
         }
-        if !self.outputs.is_empty() {
-            let lines = self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(200).collect();
+        if !self.commands.is_empty() {
+            details.push(Detail { title: "What was run".to_owned(), lines: self.commands.to_vec() });
+        }
+        let printed: Vec<String> =
+            self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(OUTPUT_LINES_MAX).collect();
+        if !printed.is_empty() {
             // A person must see whose words these are before reading them.
             let title = match self.taint {
                 Taint::Owner | Taint::Auth => "What the commands printed",
                 Taint::External => "What the commands printed, not Silas's words",
             };
-            details.push(Detail { title: title.to_owned(), lines });
+            details.push(Detail { title: title.to_owned(), lines: printed });
         }
         let mut face = Face {
             kind,
@@ -413,7 +428,7 @@ impl ResultFacts<'_> {
             diffs: self.diffs.to_vec(),
             ctas: Vec::new(),
         };
-        if has_checks && !self.after.is_empty() {
+        if has_checks {
             face.facts.push(fact("Checks", &turned(self.before, self.after)));
         }
         face

@@ -4,6 +4,7 @@
 import { useEffect, useRef, useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { go } from '../../lib/router.js';
 import { activeCard, needingReview } from '../../lib/store.js';
 import { strict } from '../../lib/text.js';
 import { CardView } from '../../cards/card.js';
@@ -29,7 +30,7 @@ export function Review({ state, wide }) {
       <${Active} key=${active.id} card=${active} focus=${focus} linked=${state.link.status === 'open'} />
       <${Dock} card=${active} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} devices=${state.devices} device=${state.device} />
       <${UpNext} cards=${rest} beyond=${state.n_more_cards} />`}
-    ${!active && (state.loaded ? html`<${Nothing} />` : html`<${Loading} />`)}
+    ${!active && (state.loaded ? html`<${Nothing} said=${!wide && state.entries.at(-1)?.sender === 'silas'} />` : html`<${Loading} />`)}
   </section>`;
 }
 
@@ -82,8 +83,10 @@ function Next({ card: { state, face } }) {
   return html`<span class=${`next-risk risk-${face.risk}`}><${Icon} name=${face.risk} size=${14} />${RISKS[face.risk].short}</span>`;
 }
 
-function Nothing() {
-  return html`<div class="nothing"><${Icon} name="tick" size=${28} /><p><b>Nothing to decide</b></p><p>Whatever needs you will wait here.</p></div>`;
+/** @param {{ said: boolean }} props Whether the last word in the Stream, which is not in sight, is Silas's. */
+function Nothing({ said }) {
+  return html`<div class="nothing"><${Icon} name="tick" size=${28} /><p><b>Nothing to decide</b></p><p>Whatever needs you will wait here.</p>
+    ${said && html`<button type="button" class="link-button" onClick=${() => go('stream')}>Read what Silas said</button>`}</div>`;
 }
 
 /** Grey bars in a card's shape; the style sheet shows them only after a moment. */

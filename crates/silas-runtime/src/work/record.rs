@@ -28,6 +28,9 @@ pub(crate) struct WorkRecord {
     asked: Option<String>,
     /// What is changed, in few words.
     pub(crate) directory: String,
+    /// The commands that the plan has, made visible.
+    #[serde(default)]
+    commands: Vec<String>,
     /// What the whole of it may use up; looked at before every step.
     #[serde(default)]
     budget: Budget,
@@ -132,6 +135,7 @@ impl WorkRecord {
             labels,
             asked: d.owners_words().map(str::to_owned),
             directory,
+            commands: d.steps.iter().map(|step| scrub::visible(&step.run.words())).collect(),
             budget: d.budget.clone(),
             before: Vec::new(),
             after: Vec::new(),
@@ -199,6 +203,7 @@ impl WorkRecord {
         ResultFacts {
             asked: self.asked(),
             directory: &self.directory,
+            commands: &self.commands,
             outcome: self.view.outcome.unwrap_or(Outcome::Failed),
             before: &self.before,
             after: &self.after,

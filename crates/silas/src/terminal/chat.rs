@@ -137,6 +137,9 @@ impl<'h> Chat<'h> {
         }
         let state = ambient(n_running(&self.line.snapshot), self.line.cards.len());
         self.print(&self.paint.quiet(&format!("{state}. Say what you want, or /help.")));
+        if entries.is_empty() {
+            self.print(&self.paint.quiet("New here? Say: try it on a sample project"));
+        }
         self.next_card();
     }
 

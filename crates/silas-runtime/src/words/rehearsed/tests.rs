@@ -36,6 +36,7 @@ fn face_with(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff], 
     let facts = ResultFacts {
         asked: Some("Tide times are an hour off"),
         directory: "tidepool",
+        commands: &[],
         outcome: Outcome::of(before, after),
         before,
         after,

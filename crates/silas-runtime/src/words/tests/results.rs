@@ -63,6 +63,7 @@ struct Found {
     diffs: Vec<FileDiff>,
     undeclared: Vec<Undeclared>,
     remarks: Vec<String>,
+    commands: Vec<String>,
 }
 
 impl Found {
@@ -76,6 +77,7 @@ impl Found {
             diffs: vec![changed("tides/parse.py", 4), changed("tides/report.py", 1)],
             undeclared: Vec::new(),
             remarks: Vec::new(),
+            commands: vec!["sh fix.sh".to_owned()],
         }
     }
 
@@ -101,6 +103,7 @@ impl Found {
             undeclared: paths.iter().map(unnamed).collect(),
             diffs: paths.iter().map(|path| changed(path, 2)).collect(),
             remarks: vec![paths[0].clone(), paths[1].clone()],
+            commands: vec!["sh prepare-the-tables-of-every-harbour.sh --with --every --option --there --is".to_owned()],
         }
     }
 
@@ -109,6 +112,7 @@ impl Found {
         ResultFacts {
             asked: Some(&self.asked),
             directory: self.directory,
+            commands: &self.commands,
             outcome,
             before: &self.before,
             after: &self.after,
