@@ -138,7 +138,7 @@ pub(super) fn samples() -> Vec<Sample> {
         passkey("passkey", "Passkey of Chromium on Linux", "localhost"),
         passkey(
             "passkey_longest",
-            &"Wide name ".repeat(6).trim_end().to_owned(),
+            "Wide name ".repeat(6).trim_end(),
             "silas.of-the-northern-coast.and-its-harbours.example",
         ),
         asks("model", "model", face, canonical::text(&granted).unwrap()),
