@@ -4,10 +4,11 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
-import { FactText, Words, strict } from '../lib/text.js';
-import { Details, checkCount, hasDetails } from './details.js';
+import { Words, strict } from '../lib/text.js';
+import { limit } from '../lib/time.js';
+import { Details, Facts, checkCount, hasDetails } from './details.js';
 import { FILES_MAX, FileList } from './diff.js';
-import { Evidence, LINES_MAX } from './evidence.js';
+import { Evidence, LINES_MAX, isUnprotected } from './evidence.js';
 import { Whole, Why, clamped, saysMore } from './quote.js';
 import { Badge, CardWhen, RISKS } from './risk.js';
 
@@ -44,6 +45,9 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
   const isAllThereIs = face.kind === 'report' && face.evidence === null && !face.asked;
   const inDetails = parked || (isResult && !isAllThereIs) || moves.includes('rationale');
   const whole = saysMore(face, inDetails) && html`<${Whole} face=${face} />`;
+  // What is done has its badge and one line about its checks; only that the checks were open is said again.
+  const isDone = face.kind === 'done';
+  const evidenced = !parked && face.evidence !== null && (!isDone || isUnprotected(face.evidence.claim));
   const risky = face.risk === 'high' || face.risk === 'irreversible';
   const listedBelow = pointsBelow(face, facts);
   const ids = { title: `${card.id}-intent`, about: `${card.id}-about` };
@@ -54,18 +58,21 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
       <h2 class="intent" id=${ids.title} ref=${title} tabindex="-1"><bdi>${strict(face.intent)}</bdi></h2>
       <div class="about" id=${ids.about}>
         ${face.risk && html`<span class="hidden">${RISKS[face.risk].word}.</span>`}
-        ${parked && html`<p class="parked">Nobody answered in time, and that counts as no. Nothing was done. One tap asks again, with everything checked afresh.</p>`}
-        ${!parked && face.evidence && html`<${Evidence} evidence=${face.evidence} folded=${checksMoved} />`}
-        ${shown.length > 0 && html`<dl class="facts">
-          ${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}
-          ${shown.map(({ label, text }, at) => html`<div key=${at}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
+        ${parked && html`<p class="parked">No answer in ${waited(card)} counts as no, so nothing was done. One tap asks again, with everything checked afresh.</p>`}
+        ${evidenced && html`<${Evidence} evidence=${face.evidence} lines=${isDone ? 'left out' : checksMoved ? 'counted' : 'shown'} />`}
+        ${shown.length > 0 && html`<${Facts} facts=${shown}>${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}<//>`}
       </div>
       ${!inDetails && html`<${Why} face=${face} oneLine=${moves.includes('line')} />`}
       ${!parked && children}
       ${hasFiles(face) && !moves.includes('files') && html`<${FileList} diffs=${face.diffs} />`}
     </div>
-    ${(hasDetails(card, moved) || checksMoved || whole) && html`<${Details} card=${card} moved=${moved} checksMoved=${checksMoved} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${whole}<//>`}
+    ${(hasDetails(card, moved) || checksMoved || whole) && html`<${Details} card=${card} moved=${moved} checksMoved=${checksMoved || isDone} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${whole}<//>`}
   </article>`;
+}
+
+/** How long the card asked, as far as it says. @param {Card} card */
+function waited({ offer }) {
+  return offer ? limit(Date.parse(offer.expires_at) - Date.parse(offer.issued_at)) : 'time';
 }
 
 /**
@@ -93,7 +100,7 @@ function movesOf(face, facts) {
     ...(hasFiles(face) ? /** @type {const} */ (['files']) : []),
     ...(face.rationale || face.asked || face.quote ? /** @type {const} */ (['line', 'rationale']) : []),
     ...facts.slice(1).map(() => /** @type {const} */ ('fact')),
-    ...(checkCount(face) > 1 ? /** @type {const} */ (['checks']) : []),
+    ...(checkCount(face) > 1 && face.kind !== 'done' ? /** @type {const} */ (['checks']) : []),
   ];
 }
 

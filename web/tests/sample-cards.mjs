@@ -53,7 +53,7 @@ export const planCard = real('plan');
 export const modelPlanCard = real('model_plan');
 export const longestCard = real('plan_longest');
 export const rootCard = real('root');
-export const modelCard = real('model');
+export const modelCard = real('model_to_test');
 export const choiceCard = real('choice');
 export const rehearsedCard = real('rehearsed');
 export const unprovenCard = real('unproven');
@@ -65,6 +65,12 @@ export const irreversibleCard = real('plan_irreversible');
 export const unknownCard = real('unknown');
 export const budgetCard = real('budget');
 export const reportCard = real('report');
+/** Work that ended with a red check; its change was not applied and can still be had. */
+export const failedCard = (options) => {
+  const made = reportCard(options);
+  const face = { ...made.face, details_title: 'Read the 2 changes', diffs: DIFFS };
+  return { ...made, face, execution: 'exec-00aa11bb22cc33dd44ee55ff66007788' };
+};
 export const conflictCard = real('conflict');
 export const longestSecretCard = real('secret_longest');
 
@@ -89,8 +95,8 @@ export function houseRules() {
 
 export function runningWork(started = Date.now() - 60_000) {
   const step = (label, state, took_ms = null) => ({ label, state, took_ms });
-  return { execution: 'exec-running', work_item: 'task-1', title: 'Fix the one-hour shift in tidepool', place: 'Working in a private copy', running: true, started_at: at(started),
-    footer: 'Your files are untouched', outcome: null, has_proof: false,
+  return { execution: 'exec-running', work_item: 'task-1', title: 'Fix the one-hour shift in tidepool', place: 'Rehearsing in a private copy', running: true, started_at: at(started),
+    footer: 'Your files are untouched · $0.03 of $0.20', outcome: null, has_proof: false,
     steps: [step('Copied 38 files', 'done', 400), step('Ran the checks first: 1 fails', 'done', 6000), step('Ran `sh fix.sh`', 'done', 41_000), step('Running the checks again', 'running'), step('Apply what is proved', 'waiting'), step('Show you the result', 'waiting')] };
 }
 
@@ -98,13 +104,17 @@ export function finishedWork(started = Date.now() - 600_000) {
   return { ...runningWork(started), execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', place: 'Applied', running: false, outcome: 'proved', has_proof: true, steps: [] };
 }
 
+const ROWS = [
+  ['undo', 'Put 2 files back', 'Exactly as before', 'change'], ['refused', 'Refused to work in `/etc`', 'A system directory cannot be granted. Nothing happened.', 'refusal'],
+  ['seal', 'Proved 2 changed files', 'In a private copy, not applied', 'change'], ['tick', 'Asked anthropic/claude-haiku-4-5', 'It cost $0.31', 'spending'],
+  ['shield', 'Plans may work in ~/code/tidepool', 'Each plan still asks', 'decision'],
+  ['cross', '1 check red', 'On the untouched copy: Clock-change tests'], ['pen', 'You approved a plan', 'Signed on Chromium on Linux', 'decision'], ['tick', 'Started: Fix the one-hour shift', 'In a private copy'],
+];
+
 export const ACTIVITY = {
-  summary: '6 things today. 1 waits for you, 1 was refused.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun, 1 applied in 2 files, 1 proved, 1 tried out and kept for you, 4 questions to models for $0.31, 1 refusal.' }, n_entries: 1284, head: null, epoch: 1, verified: true,
-  rows: [
-    ['undo', 'You took back 2 files in tidepool', 'Signed on Chromium on Linux'], ['refused', 'Refused to work in `/etc`', 'A system directory cannot be granted. Nothing happened.'],
-    ['seal', 'Proved a fix for the hour shift', '2 files, applied'], ['shield', 'Used “Work in tidepool”', 'Signed on Chromium on Linux'],
-    ['cross', '1 check was red', 'Exit code 1, expected 0'], ['pen', 'You approved a plan', 'Signed on Chromium on Linux'], ['tick', 'Started', 'The log is whole'],
-  ].map(([icon, text, note], n) => ({ seq: 1284 - n, at: at(Date.now() - n * 900_000), icon, text, note })),
+  summary: '8 things so far, 1 proved, 1 refused, 1 undone.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun.', microusd: 310_000 },
+  spent: { period: '2026-11-16', microusd: 420_000, cap_microusd: 2_000_000 }, n_entries: 1284, head: null, epoch: 1, verified: true,
+  rows: ROWS.map(([icon, text, note, ...topics], n) => ({ seq: 1284 - n, at: at(Date.now() - n * 900_000), icon, text, note, topics })),
 };
 
 export const GRANTS = [

@@ -26,6 +26,8 @@ use silas_store::queue::{self, Lease, Leased, Name};
 use silas_store::{Abort, Commit, Tx, cards, model_calls, undo_records, work_items};
 use std::sync::Arc;
 
+mod renewing;
+
 /// What a turn may ask the owner.
 pub(crate) enum Proposal {
     Root(RootGrant),
@@ -212,8 +214,8 @@ impl Stream {
         }
         let id = CardId::new(self.random.as_ref());
         let (created_at, state) = (self.clock.now(), CardState::Open);
-        let (show_first, input, test_call) = (None, None, false);
-        Ok(Card { id, state, created_at, face, offer, show_first, payload, input, test_call })
+        let (show_first, input, test_call, execution) = (None, None, false, None);
+        Ok(Card { id, state, created_at, face, offer, show_first, payload, input, test_call, execution })
     }
 
     /// Takes a signed decision. What it allows begins at once; the answer is a sentence for the one who decided.
@@ -275,16 +277,9 @@ impl Stream {
             return None;
         }
         match card.offer.as_ref()?.kind {
-            Kind::Plan => {}
+            Kind::Plan | Kind::Rehearsal => {}
             Kind::Step => return (!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits),
-            Kind::HouseRules
-            | Kind::Rehearsal
-            | Kind::Apply
-            | Kind::Undo
-            | Kind::Root
-            | Kind::Device
-            | Kind::Model
-            | Kind::Budget => {
+            Kind::HouseRules | Kind::Apply | Kind::Undo | Kind::Root | Kind::Device | Kind::Model | Kind::Budget => {
                 return None;
             }
         }
@@ -414,6 +409,13 @@ impl Stream {
                 }
                 Ok("Declined. Nothing ran.".to_owned())
             }
+            Granted::ChangeWanted if card.face.kind == CardKind::Model => {
+                let question = self.model_choice_question()?;
+                let asking = self.store.write(move |tx| Ok(Commit(question.ask(tx)?)));
+                asking.await?;
+                self.publish_cards().await;
+                Ok("Nothing was sent. Choose another in Review.".to_owned())
+            }
             Granted::ChangeWanted => {
                 self.tell("Noted: not like that. Nothing ran. Say it again with what should be different.").await?;
                 Ok("Nothing ran. Say it again with what should be different.".to_owned())
@@ -450,41 +452,6 @@ impl Stream {
                 Ok("Approved. The call is made once, as shown.".to_owned())
             }
         }
-    }
-
-    /// A parked card asks again: same question, fresh offer.
-    pub async fn renew(&self, card_id: &CardId) -> Result<String, Trouble> {
-        let id = card_id.clone();
-        let engine = self.engine.clone();
-        let lasts = self.options.plan_timeout;
-        let known = self.store.read({
-            let id = id.clone();
-            move |tx| cards::get(tx, &id)
-        });
-        let input = known.await?.map(|card| self.renewed_input(&card)).transpose()?.flatten();
-        let renewing = self.store.write(move |tx| {
-            let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
-            if let Some((face, input)) = input.clone().filter(|_| card.state == CardState::Parked) {
-                (card.face, card.input, card.state) = (face, Some(input), CardState::Open);
-                cards::update(tx, &card)?;
-                tx.record(&AuditEvent::CardRenewed { card: id.clone() })?;
-                return Ok(Commit(true));
-            }
-            let Some(offer) = card.offer.as_ref().filter(|_| card.state == CardState::Parked) else {
-                return Ok(Commit(false));
-            };
-            card.show_first = card.show_first.as_ref().map(|offer| engine.renewed(offer, lasts));
-            card.offer = Some(engine.renewed(offer, lasts));
-            card.state = CardState::Open;
-            cards::update(tx, &card)?;
-            tx.record(&AuditEvent::CardRenewed { card: id.clone() })?;
-            Ok(Commit(true))
-        });
-        if !renewing.await? {
-            return Err(Trouble::new("E_APPROVAL_CARD", "This card is not parked.", "Decide it as it is."));
-        }
-        self.publish_cards().await;
-        Ok("Asked again.".to_owned())
     }
 
     /// Puts away a card that waits for nothing: a result, or one that is parked.

@@ -10,11 +10,12 @@ use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::exits::Undeclared;
 use silas_core::input::{Input, ModelChoice, SecureInput};
-use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
+use silas_core::model::{BudgetGrant, ModelGrant, ModelName, dollars};
 use silas_core::passkey::PasskeyGrant;
 use silas_core::risk;
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
+use silas_core::token::Kind;
 use silas_core::work::{Definition, Directory, Replacing, WorkItem};
 use silas_gates::scrub;
 
@@ -27,6 +28,7 @@ mod inputs;
 mod models;
 mod outside;
 mod passkey;
+mod rehearsal;
 mod rehearsed;
 mod step;
 mod unknown;
@@ -65,7 +67,11 @@ impl Words {
     pub fn shows_what_it_asks(&self, card: &Card) -> bool {
         let payload = card.payload.as_deref().unwrap_or_default();
         match card.face.kind {
-            CardKind::Plan => WorkItem::from_canonical(payload).is_ok_and(|item| self.plan(&item) == card.face),
+            CardKind::Plan => WorkItem::from_canonical(payload).is_ok_and(|item| {
+                let is_rehearsal = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Rehearsal);
+                let face = if is_rehearsal { self.rehearsal(&item) } else { self.plan(&item) };
+                face == card.face
+            }),
             CardKind::Root => {
                 canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
             }
@@ -265,9 +271,12 @@ impl Words {
         let mut face =
             result.face(CardKind::Done, "Applied", format!("{} changed in {}", count(n, "file"), result.name()));
         face.risk = Some(Risk::Low);
-        face.facts.push(fact("Kept", &format!("Old versions, {}", duration(undo_secs))));
-        let lines = vec![format!("It took {}", took(result.took_ms))];
-        face.details.push(Detail { title: "Time".to_owned(), lines });
+        face.facts.push(fact("Kept", &format!("The old versions, {}", duration(undo_secs))));
+        let cost = match result.cost_microusd {
+            0 => String::new(),
+            microusd => format!(" and {}", dollars(microusd)),
+        };
+        face.facts.push(fact("Took", &format!("{}{cost}", took(result.took_ms))));
         face.ctas = vec![
             approve(&format!("Undo, put {} back", count(n, "file")), "Puts the old versions back."),
             Cta { press: Press::Proof, label: "See the proof".to_owned(), consequence: String::new() },
@@ -345,6 +354,8 @@ pub struct ResultFacts<'a> {
     /// What would leave the copy and was not declared.
     pub undeclared: &'a [Undeclared],
     pub took_ms: u64,
+    /// What models were paid for it.
+    pub cost_microusd: u64,
 }
 
 impl ResultFacts<'_> {

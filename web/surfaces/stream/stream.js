@@ -51,17 +51,17 @@ export function Stream({ state }) {
   </section>`;
 }
 
-/** @param {{ sender: 'owner' | 'silas', quoted?: boolean, text: string, note: string }} props `quoted`: a model said it, word for word. */
-function Turn({ sender, quoted = false, text, note }) {
+/** @param {{ sender: 'owner' | 'silas', quoted?: boolean, text: string, note: string, isGrowing?: boolean }} props `quoted`: a model said it, word for word. */
+function Turn({ sender, quoted = false, text, note, isGrowing = false }) {
   return html`<div class=${`turn turn-${sender}`}>
     <p class="turn-label">${sender === 'owner' ? 'You' : quoted ? 'Silas · in the model’s words' : 'Silas'} · ${note}</p>
-    <p class="turn-text"><${Words} text=${text} /></p>
+    <p class="turn-text"><${Words} text=${text} />${isGrowing && html`<span class="cursor" aria-hidden="true"></span>`}</p>
   </div>`;
 }
 
 /** @param {{ text: string }} props */
 function Answering({ text }) {
-  return html`<${Turn} sender="silas" quoted text=${text} note="answering" />
+  return html`<${Turn} sender="silas" quoted text=${text} note="answering" isGrowing />
     <button type="button" class="link-button" onClick=${interrupt}>Stop</button>`;
 }
 

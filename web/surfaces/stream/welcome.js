@@ -35,7 +35,7 @@ export function AddModel() {
     void say('add a model');
     go('review');
   };
-  return html`<button type="button" class="link-button" onClick=${add}>Add a model</button>`;
+  return html`<button type="button" class="link-button add-model" onClick=${add}>Add a model<${Icon} name="chevron" size=${18} /></button>`;
 }
 
 /** Said by its own button below. */

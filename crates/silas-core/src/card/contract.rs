@@ -28,8 +28,9 @@ pub const VOCABULARY: [&str; 18] = [
     "Needs only",
 ];
 
-/// What no word of the vocabulary says. `After`: what a model had read when it wanted something that nobody named.
-pub const ADDITIONS: [&str; 1] = ["After"];
+/// What no word of the vocabulary says. `After`: what a model had read when it wanted something that nobody named. `Took`:
+/// time and money that a finished piece of work has used.
+pub const ADDITIONS: [&str; 2] = ["After", "Took"];
 
 /// The recommended answer, an alternative, and the one that leaves everything as it is.
 pub const CTAS_MAX: usize = 3;

@@ -25,12 +25,15 @@ pub(super) fn secure_input(wanted: &SecureInput) -> Face {
         WantedBy::Plan { name: place } => (
             named("Paste the secret", name, "Paste a secret, named below"),
             format!("A plan for {place} uses it. It goes straight into this machine's vault."),
-            "What happens with it",
+            "What happens with it".to_owned(),
         ),
         WantedBy::Model { model, .. } => (
             named("Paste the key for", model.host(), "Paste the key for a host, named below"),
             "Straight into this machine's vault. No model sees it, no log keeps it.".to_owned(),
-            "How to make one",
+            match wanted.guidance.instructions.lines().count() {
+                0 | 1 => "How to make one".to_owned(),
+                n => format!("How to make one, {n} steps"),
+            },
         ),
     };
     let mut how: Vec<String> = wanted.guidance.instructions.lines().map(str::to_owned).collect();
@@ -56,7 +59,7 @@ pub(super) fn secure_input(wanted: &SecureInput) -> Face {
         rationale: why,
         asked: None,
         quote: None,
-        details_title: details_title.to_owned(),
+        details_title,
         details: vec![
             Detail { title: "Where it comes from".to_owned(), lines: how },
             Detail { title: "Where it goes".to_owned(), lines: goes },

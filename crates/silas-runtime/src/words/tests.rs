@@ -66,9 +66,14 @@ fn every_kind_is_looked_at_ordinary_and_longest() {
 fn a_door_that_computes_a_card_again_comes_to_the_same() {
     use silas_core::card::CardState;
     use silas_core::{CardId, Timestamp};
-    for Sample { name, face, payload, input, test_call, .. } in samples() {
+    for Sample { name, kind, face, payload, input, test_call } in samples() {
+        // What it asks for is told by its offer, which only an engine makes.
+        if kind == Some("rehearsal") {
+            continue;
+        }
         let (id, state, created_at) = (CardId::parse("card-1").unwrap(), CardState::Open, Timestamp::EPOCH);
-        let card = Card { id, state, created_at, face, offer: None, show_first: None, payload, input, test_call };
+        let (offer, show_first, execution) = (None, None, None);
+        let card = Card { id, state, created_at, face, offer, show_first, payload, input, test_call, execution };
         assert!(samples::words().shows_what_it_asks(&card), "{name}");
     }
 }

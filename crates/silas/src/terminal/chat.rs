@@ -263,9 +263,11 @@ impl<'h> Chat<'h> {
                 }
                 None => self.decide(&card, *press)?,
             },
-            Choice::Send(verb) => {
+            Choice::Send(message) => {
                 self.answering(&card);
-                self.line.send(&json!({ "type": verb, "request_id": card.id }))?;
+                let mut message = message.clone();
+                message["request_id"] = json!(card.id);
+                self.line.send(&message)?;
             }
             Choice::Look => print_activity(&self.line.snapshot["activity"]),
             Choice::Secret(wanted) => self.ask_for(&card, wanted.as_ref().clone()),

@@ -33,6 +33,12 @@ pub(super) fn unknown(name: &'static str, front: &str, asked: &str) -> Sample {
     asks(name, "plan", words().unknown_effect(&item), item.canonical().unwrap())
 }
 
+/// What a parked plan becomes if its owner wants to see first.
+pub(super) fn rehearsal(name: &'static str, front: &str, asked: &str) -> Sample {
+    let item = item(front, asked);
+    asks(name, "rehearsal", words().rehearsal(&item), item.canonical().unwrap())
+}
+
 pub(super) fn long_prose() -> String {
     let paragraph = "The reader drops the zone when it parses a time, so every value is taken for winter time. I will keep \
                      the zone, convert where the report is written, and leave the tables of earlier years as they are. ";

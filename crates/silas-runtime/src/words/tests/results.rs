@@ -127,6 +127,7 @@ impl Found {
             moved_on: &self.remarks,
             undeclared: &self.undeclared,
             took_ms: 130_000,
+            cost_microusd: 50_000,
         }
     }
 
@@ -162,6 +163,11 @@ pub(super) fn samples() -> Vec<Sample> {
         ..Found::ordinary()
     };
     let unproven = Found { before: Vec::new(), after: Vec::new(), ..Found::ordinary() };
+    let open = Found {
+        before: vec![check("Clock-change tests", false, false)],
+        after: vec![check("Clock-change tests", true, false)],
+        ..Found::ordinary()
+    };
     // Nothing to show but that it failed; and everything at once.
     let red = Found { after: Found::ordinary().before, diffs: Vec::new(), ..Found::ordinary() };
     let all_red = Found { after: Found::longest(12).before, ..Found::longest(12) };
@@ -173,6 +179,7 @@ pub(super) fn samples() -> Vec<Sample> {
         with_ci.rehearsed("undeclared"),
         longest.rehearsed("rehearsed_longest"),
         ordinary.done("done"),
+        open.done("done_open"),
         longer.done("done_longest"),
         tells("report", words().report(&red.facts(), "The check is still red", why)),
         tells(

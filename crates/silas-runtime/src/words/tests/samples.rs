@@ -145,7 +145,7 @@ pub(super) fn samples() -> Vec<Sample> {
         asks("model_longest", "model", long_face, canonical::text(&long_grant).unwrap()),
         Sample {
             test_call: true,
-            ..asks("model_test", "model", words().model_to_test(&to_test), canonical::text(&to_test).unwrap())
+            ..asks("model_to_test", "model", words().model_to_test(&to_test), canonical::text(&to_test).unwrap())
         },
         budget("budget", "2026-11-16", 1_000_000, 2_000_000, 2_000_000),
         budget("budget_longest", "2026-11", 12_345_000_000, 987_654_320_000, 987_654_310_000),
@@ -186,6 +186,8 @@ pub(super) fn samples() -> Vec<Sample> {
             "Keep the zone when reading a time, then run the tests.",
         ),
         plans::model_plan("model_plan_longest", plans::PLAN_LONGEST, &results::long_wish(), &plans::long_prose()),
+        plans::rehearsal("rehearsal", plans::MODEL_PLAN, results::ASKED),
+        plans::rehearsal("rehearsal_longest", plans::PLAN_LONGEST, &results::long_wish()),
         plans::unknown("unknown", plans::PLAN_REACHING, results::ASKED),
         plans::unknown("unknown_longest", plans::PLAN_LONGEST, &results::long_wish()),
     ];
