@@ -84,6 +84,14 @@ pub(super) fn print_face(card: &Card) {
     for fact in &card.face.facts {
         println!("  {} {}", label(&fact.label), fact.text);
     }
+    let said = |title: &str, text: &str| text.lines().for_each(|line| println!("  {} {line}", label(title)));
+    if let Some(asked) = &card.face.asked {
+        said("You asked", asked);
+    }
+    if let Some(quote) = &card.face.quote {
+        println!("  {} {}", label("In the words"), paint.quiet(&format!("of {}:", quote.who)));
+        said("", &quote.text);
+    }
     for detail in &card.face.details {
         for line in &detail.lines {
             println!("  {} {line}", label(&detail.title));
