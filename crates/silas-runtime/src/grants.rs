@@ -284,6 +284,7 @@ impl Stream {
             face,
             offer: Some(offer.clone()),
             show_first: None,
+            instead: None,
             input: None,
             test_call: false,
             payload: Some(payload),

@@ -205,8 +205,8 @@ impl Stream {
         };
         let id = CardId::new(self.random.as_ref());
         let (created_at, state) = (self.clock.now(), CardState::Open);
-        let (show_first, input, test_call) = (None, None, false);
-        Ok(Card { id, state, created_at, face, offer, show_first, payload, input, test_call })
+        let (show_first, instead, input, test_call) = (None, None, None, false);
+        Ok(Card { id, state, created_at, face, offer, show_first, instead, payload, input, test_call })
     }
 
     /// Takes a signed decision. What it allows begins at once; the answer is a sentence for the one who decided.
@@ -223,7 +223,7 @@ impl Stream {
                 let reason = refusal.to_string();
                 tx.record(&AuditEvent::DecisionRefused { card: card.id.clone(), reason })?;
                 // Instead of only saying what is missing, it is asked for.
-                if let Some(question) = stream.question_about(&card, &refusal) {
+                if let Some(question) = stream.question_about(payload_of(&card, &token), &refusal) {
                     question.ask(tx)?;
                 }
                 return Ok(Commit(Some((card, Err(refusal)))));
@@ -233,7 +233,10 @@ impl Stream {
                     card.state = CardState::Answered;
                     cards::update(tx, &card)?;
                     match recorded.verdict {
-                        Verdict::Approved => stream.grant(tx, &card, &subject, &recorded)?,
+                        Verdict::Approved => {
+                            let payload = payload_of(&card, &token).to_owned();
+                            stream.grant(tx, &payload, &subject, &recorded)?
+                        }
                         // What is wanted instead is a new plan with a card of its own, so nothing is granted here.
                         verdict @ (Verdict::Declined | Verdict::EditRequested | Verdict::Conditional) => {
                             if holds_up_wishes(card.face.kind) {
@@ -267,7 +270,7 @@ impl Stream {
         if token.body.verdict != Verdict::Approved {
             return None;
         }
-        match card.offer.as_ref()?.kind {
+        match token.body.offer.kind {
             Kind::Plan => {}
             Kind::Step => return (!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits),
             Kind::HouseRules
@@ -282,14 +285,14 @@ impl Stream {
             }
         }
         // One that cannot be read is refused where it is read.
-        let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;
+        let item = WorkItem::from_canonical(payload_of(card, token)).ok()?;
         self.lacks_vault(&item)
     }
 
     /// What would have to be entered first.
-    fn question_about(&self, card: &Card, refusal: &Refusal) -> Option<Question> {
+    fn question_about(&self, payload: &str, refusal: &Refusal) -> Option<Question> {
         let Refusal::SecretMissing(name) = refusal else { return None };
-        let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;
+        let item = WorkItem::from_canonical(payload).ok()?;
         let wanted_by = WantedBy::Plan { name: changed_name(&item.definition().directories) };
         Some(self.secret_question(SecretRef::parse(name).ok()?, wanted_by))
     }
@@ -298,12 +301,11 @@ impl Stream {
     fn grant(
         &self,
         tx: &mut Tx<'_>,
-        card: &Card,
+        payload: &str,
         subject: &str,
         recorded: &Recorded,
     ) -> Result<Result<Granted, Refusal>, Abort> {
         let token = &recorded.token;
-        let payload = card.payload.as_deref().unwrap_or_default();
         let unreadable = || Refusal::Evidence(silas_core::evidence::Refusal::Content);
         match recorded.kind {
             Kind::Root => {
@@ -392,8 +394,15 @@ impl Stream {
     }
 
     async fn begin(self: &Arc<Self>, card: &Card, granted: Granted) -> Result<String, Trouble> {
+        let merges = matches!(&granted, Granted::Work(begun) if begun.admitted.item().definition().merges.is_some());
+        if !merges {
+            self.drop_versions(card).await;
+        }
         match granted {
             Granted::Declined => {
+                if card.face.kind == CardKind::Conflict {
+                    return Ok("Dropped. Your version stays as it is.".to_owned());
+                }
                 if card.face.kind == CardKind::Plan {
                     self.tell("Declined. Nothing ran.").await?;
                 }
@@ -467,6 +476,9 @@ impl Stream {
                 return Ok(Commit(false));
             };
             card.show_first = card.show_first.as_ref().map(|offer| engine.renewed(offer, lasts));
+            if let Some(instead) = &mut card.instead {
+                instead.offer = engine.renewed(&instead.offer, lasts);
+            }
             card.offer = Some(engine.renewed(offer, lasts));
             card.state = CardState::Open;
             cards::update(tx, &card)?;
@@ -481,13 +493,14 @@ impl Stream {
     }
 
     /// Puts away a card that waits for nothing: a result, or one that is parked.
-    pub async fn dismiss(&self, card_id: &CardId) -> Result<String, Trouble> {
+    pub async fn dismiss(self: &Arc<Self>, card_id: &CardId) -> Result<String, Trouble> {
         let id = card_id.clone();
         let closing = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             let may_go = match card.face.kind {
-                CardKind::Done | CardKind::Report | CardKind::Conflict => true,
-                CardKind::SecureInput | CardKind::ModelChoice => {
+                CardKind::Done | CardKind::Report => true,
+                // One that was answered is about to be merged or done again.
+                CardKind::Conflict | CardKind::SecureInput | CardKind::ModelChoice => {
                     matches!(card.state, CardState::Open | CardState::Parked)
                 }
                 CardKind::Root
@@ -510,15 +523,16 @@ impl Stream {
                     queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                 }
             }
-            Ok(Commit(may_go.then_some(card.face.kind)))
+            Ok(Commit(may_go.then_some(card)))
         });
-        let Some(kind) = closing.await? else {
+        let Some(card) = closing.await? else {
             let what = "This card waits for a decision, or was answered already.";
             return Err(Trouble::new("E_APPROVAL_CARD", what, "Approve or decline it."));
         };
+        self.drop_versions(&card).await;
         self.publish_cards().await;
         let skipped = "Skipped. Nothing was stored, and what waited for it is dropped.";
-        Ok(if kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())
+        Ok(if card.face.kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())
     }
 
     /// Time passes: cards that nobody answered are parked, undo windows close. Called about once a second.
@@ -544,6 +558,7 @@ impl Stream {
                 return Ok(Commit(None));
             };
             let mut dropped = None;
+            let was = card.clone();
             if matches!(card.face.kind, CardKind::Done | CardKind::Step) {
                 card.state = CardState::Closed;
             } else if card.face.kind == CardKind::Rehearsed {
@@ -551,14 +566,19 @@ impl Stream {
                 let subject = cards::subject(tx, &id)?.unwrap_or_default();
                 dropped = stream.drop_result(tx, &subject, "Nobody decided about it in time.")?;
             } else {
+                // What was kept for a card goes with its time; the question that is left does not need it.
+                card = stream.without_merge(&card).unwrap_or(card);
                 card.state = CardState::Parked;
                 tx.record(&AuditEvent::CardParked { card: id.clone() })?;
             }
             cards::update(tx, &card)?;
-            Ok(Commit(dropped))
+            Ok(Commit(Some((was, dropped))))
         });
-        if let Some(view) = putting_by.await? {
-            self.throw_away(view).await;
+        if let Some((was, dropped)) = putting_by.await? {
+            if let Some(view) = dropped {
+                self.throw_away(view).await;
+            }
+            self.drop_versions(&was).await;
         }
         // Silence is no yes; whoever waited goes on without.
         self.waiting.answer(&late, None);
@@ -579,6 +599,12 @@ impl Stream {
         }
         Ok(())
     }
+}
+
+/// What a decision is about: cards may ask about more than one thing.
+fn payload_of<'c>(card: &'c Card, token: &Token) -> &'c str {
+    let pressed = card.pressed(&token.body.offer);
+    pressed.and_then(|press| card.asked_by(press)).map_or("", |(_, payload)| payload)
 }
 
 fn is_late(card: &Card, now: Timestamp) -> bool {

@@ -420,9 +420,10 @@ fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
         | CardKind::Plan
         | CardKind::Step
         | CardKind::Rehearsed
+        | CardKind::Conflict
         | CardKind::HouseRules
         | CardKind::Pairing => 0,
-        CardKind::Done | CardKind::Report | CardKind::Conflict => 1,
+        CardKind::Done | CardKind::Report => 1,
     });
     Ok(open)
 }

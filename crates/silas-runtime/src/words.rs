@@ -20,6 +20,7 @@ use silas_gates::scrub;
 
 mod checks;
 mod claim;
+mod conflict;
 mod executor;
 pub(crate) mod exits;
 mod inputs;
@@ -30,6 +31,7 @@ mod rehearsed;
 mod step;
 mod unknown;
 pub(crate) use claim::{caveats, claim};
+pub(crate) use conflict::Ways;
 pub(crate) use inputs::{for_model, for_plan, leaving};
 pub(crate) use models::{key, price};
 
@@ -89,7 +91,8 @@ impl Words {
             CardKind::Rehearsed => rehearsed::shows_what_it_asks(&card.face, payload),
             // Nothing on it is decided; what it leads to is a card of its own.
             CardKind::ModelChoice => true,
-            CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
+            CardKind::Conflict => conflict::shows_what_it_asks(card),
+            CardKind::Pairing | CardKind::Done | CardKind::Report => true,
         }
     }
 
@@ -143,6 +146,7 @@ impl Words {
             intent: format!("Let plans work in {name}"),
             facts: Vec::new(),
             evidence: None,
+            versions: None,
             rationale: "You name the directories once. Every plan still asks you before it changes anything."
                 .to_owned(),
             details_title: "Exactly which directory".to_owned(),
@@ -179,6 +183,7 @@ impl Words {
             },
             facts: Vec::new(),
             evidence: None,
+            versions: None,
             rationale: scrub::visible(asked),
             details_title: "Steps, checks and limits".to_owned(),
             details: vec![
@@ -284,21 +289,6 @@ impl Words {
         face.ctas = vec![Cta { press: Press::Dismiss, label: "Done".to_owned(), consequence: String::new() }];
         face
     }
-
-    /// The owner changed something meanwhile; nothing was applied and the owner's version stands.
-    pub fn conflict(&self, result: &ResultFacts<'_>, paths: &[String]) -> Face {
-        let mut face = result.face(
-            CardKind::Conflict,
-            "Nothing applied",
-            format!("You changed {} meanwhile", count(paths.len(), "file")),
-        );
-        face.facts.push(fact("Stays", "Your version, untouched"));
-        let lines = paths.iter().map(|path| scrub::visible(path)).collect();
-        face.details.insert(0, Detail { title: "Changed by you while Silas worked".to_owned(), lines });
-        face.ctas =
-            vec![Cta { press: Press::Dismiss, label: "Drop Silas's change".to_owned(), consequence: String::new() }];
-        face
-    }
 }
 
 impl Words {
@@ -399,6 +389,7 @@ impl ResultFacts<'_> {
                 before: self.before.to_vec(),
                 after: self.after.to_vec(),
             }),
+            versions: None,
             rationale: scrub::visible(self.asked),
             details_title: match self.diffs.len() {
                 0 => "What happened".to_owned(),

@@ -191,6 +191,16 @@ fn compare(before: &str, after: &str) -> Compared {
     Compared { added, removed, lines, is_verbatim: is_verbatim && n_left_out == 0 }
 }
 
+/// Two versions of a text, line by line, as a person reads them.
+pub(crate) fn compared_lines(one: &str, other: &str) -> Vec<DiffLine> {
+    compare(one, other).lines
+}
+
+/// One line of a text, with everything in it that can be seen.
+pub(crate) fn visible_line(line: &str) -> String {
+    visible(line, false)
+}
+
 fn push_gap(lines: &mut Vec<DiffLine>, n: usize) {
     if n > 0 {
         lines.push(DiffLine::Gap(u32::try_from(n).unwrap_or(u32::MAX)));

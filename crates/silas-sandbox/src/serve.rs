@@ -15,7 +15,7 @@ use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, TerminalAsk};
 use crate::step::{Solo, StepPermit};
 use crate::{
-    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, look, passkeys, recover, revoke, syscall,
+    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, look, merges, passkeys, recover, revoke, syscall,
     toolchains, undo, waiting,
 };
 use serde::Serialize;
@@ -158,6 +158,7 @@ impl Serve {
             LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),
             LauncherAsk::Recover => self.later(recover::recover),
             LauncherAsk::Forget(execution) => self.later(move |ground| forget::forget(ground, &execution)),
+            LauncherAsk::DropMerge(execution) => self.later(move |ground| merges::drop_one(&ground.memory, &execution)),
             LauncherAsk::Discard(execution) => self.later(move |ground| waiting::discard(ground, &execution)),
         };
         match answer {

@@ -138,6 +138,7 @@ impl World {
             payload: Some(item.payload().unwrap()),
             offer: Some(offer),
             show_first: None,
+            instead: None,
             input: None,
             test_call: false,
         };
@@ -222,6 +223,7 @@ pub(crate) fn face(intent: &str) -> Face {
         intent: intent.to_owned(),
         facts: Vec::new(),
         evidence: None,
+        versions: None,
         rationale: "You asked for it.".to_owned(),
         details_title: "Steps".to_owned(),
         details: Vec::new(),
@@ -259,6 +261,7 @@ pub(crate) fn plan(run: &str) -> WorkItem {
         commits: false,
         executor: None,
         restores: None,
+        merges: None,
         on_failure: "report".to_owned(),
         on_stuck: "consult_planner".to_owned(),
         failure_context: None,

@@ -61,6 +61,7 @@ impl Stream {
             exits: Exits::default(),
             executor: None,
             restores: Some(last.id.clone()),
+            merges: None,
             ..earlier.clone()
         };
         let name = changed_name(&definition.directories);

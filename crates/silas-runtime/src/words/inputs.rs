@@ -44,6 +44,7 @@ pub(super) fn secure_input(wanted: &SecureInput) -> Face {
         intent,
         facts: Vec::new(),
         evidence: None,
+        versions: None,
         rationale: why,
         details_title: details_title.to_owned(),
         details: vec![
@@ -95,6 +96,7 @@ pub(super) fn model_choice(n_choices: usize) -> Face {
         intent: "Choose who answers open questions".to_owned(),
         facts: Vec::new(),
         evidence: None,
+        versions: None,
         rationale: String::new(),
         details_title: "What comes next".to_owned(),
         details: vec![Detail {
@@ -135,6 +137,7 @@ pub(super) fn model_tested(model: &ModelName, took: Option<Duration>, said: &str
         intent: if took.is_some() { "The model answers" } else { "The model did not answer the test" }.to_owned(),
         facts,
         evidence: None,
+        versions: None,
         rationale: said.to_owned(),
         details_title: "Exactly which model".to_owned(),
         details: vec![Detail { title: "Model".to_owned(), lines: vec![model.to_string(), model.url().to_owned()] }],

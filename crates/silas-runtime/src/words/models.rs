@@ -89,6 +89,7 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
             Fact { label: "Spends".to_owned(), text: "Up to your caps, never above".to_owned() },
         ],
         evidence: None,
+        versions: None,
         rationale: "A model only proposes. Plans still ask you, and nothing is sent before you agree.".to_owned(),
         details_title: "What is sent, and to whom".to_owned(),
         details: vec![
@@ -137,6 +138,7 @@ pub(super) fn budget(grant: &BudgetGrant) -> Face {
         intent: format!("Spend up to {sum} more on models this {when}"),
         facts: vec![fact("Adds", &sum), fact("For", grant.period.as_str()), fact("After that", "The cap is as before")],
         evidence: None,
+        versions: None,
         rationale: format!("The next question could exceed the cap of this {when}, so it was not sent."),
         details_title: "Exactly what is allowed".to_owned(),
         details: vec![Detail {

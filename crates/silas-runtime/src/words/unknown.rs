@@ -21,6 +21,7 @@ impl Words {
             intent: "Silas was interrupted. Did it happen?".to_owned(),
             facts: Vec::new(),
             evidence: None,
+            versions: None,
             rationale: scrub::visible(asked),
             details_title: "Where to look".to_owned(),
             details: vec![

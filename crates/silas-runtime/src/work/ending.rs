@@ -1,5 +1,6 @@
 //! How a piece of work ends, and the one transaction that writes it down.
 
+use super::conflicting::Conflict;
 use super::job::{Job, u32_of};
 use super::{WorkRecord, lost, state};
 use crate::Trouble;
@@ -7,7 +8,7 @@ use crate::consumer::WORK;
 use crate::view::Update;
 use crate::words::{count, name_of};
 use silas_approval::Rehearsal;
-use silas_core::card::{Card, CardKind, CardState};
+use silas_core::card::{Card, CardKind, CardState, Instead};
 use silas_core::changeset::{ChangeOrder, Changeset};
 use silas_core::check::Outcome;
 use silas_core::event::AuditEvent;
@@ -16,10 +17,10 @@ use silas_core::fail::{self, FailPoint};
 use silas_core::rehearsal::ApplyOrder;
 use silas_core::taint::Source;
 use silas_core::token::Kind;
-use silas_core::work::WorkItem;
+use silas_core::work::{WorkItem, WorkState};
 use silas_core::{Digest, ExecutionId, Tainted, Timestamp};
 use silas_sandbox::{KeptText, Waits};
-use silas_store::{Commit, Tx, answers, cards, executions, queue};
+use silas_store::{Commit, Tx, answers, cards, executions, queue, work_items};
 
 /// How a piece of work ended, before it is written down.
 pub(super) enum Ending {
@@ -61,6 +62,7 @@ impl Job {
         }
         let name = name_of(&self.record.directory);
         let mut said_by = Source::Own;
+        let mut merging = None;
         let (reached, card, sentence, undo_until, event) = match ending {
             Ending::Applied { files, undo_until } => {
                 self.record.view.place = "Applied".to_owned();
@@ -131,10 +133,17 @@ impl Job {
             Ending::Conflict { paths } => {
                 self.record.view.place = "Nothing applied".to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
-                let face = stream.words.conflict(&self.record.facts(), &paths);
-                let card = stream.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
-                let sentence =
-                    format!("Nothing was applied: you changed {} in {name} meanwhile.", count(paths.len(), "file"));
+                let Conflict { card, merge } = self.conflict(&paths)?;
+                let ways = match (&merge, card.offer.is_some()) {
+                    (Some(_), _) => " Both edits go together; merge them or have it done again, in Review.",
+                    (None, true) => " It can be done again on your version, in Review.",
+                    (None, false) => "",
+                };
+                merging = merge;
+                let sentence = format!(
+                    "Nothing was applied: you changed {} in {name} meanwhile.{ways}",
+                    count(paths.len(), "file")
+                );
                 (ExecutionState::Ended, card, sentence, None, Event::Conflicted { paths })
             }
             Ending::Unknown { step, plan, is_rehearsal } => {
@@ -183,6 +192,9 @@ impl Job {
             answers::forget(tx, &execution)?;
             record.last_entry = event.record(tx, &execution, outcome)?.max(record.last_entry);
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
+            if let Some((item, trace)) = &merging {
+                work_items::insert(tx, item, &WorkState::new(now), trace, now)?;
+            }
             cards::insert(tx, &card, execution.as_str())?;
             note_offer(tx, &card)?;
             if let Some(question) = &instead {
@@ -198,6 +210,9 @@ impl Job {
         fail::point(FailPoint::ResultRecorded);
         if is_over && let Err(error) = stream.launcher.discard(&view.execution) {
             tracing::warn!(code = error.code(), %error, "a copy is left for later");
+        }
+        if self.order.is_none() {
+            self.drop_laid();
         }
         stream.running().remove(&view.execution);
         stream.publish(Update::Work { work: view });
@@ -272,12 +287,16 @@ fn note_offer(tx: &mut Tx<'_>, card: &Card) -> Result<(), silas_store::Error> {
     let Some(offer) = card.offer.as_ref().filter(|_| is_asked(card)) else { return Ok(()) };
     let intent = tx.text(&card.face.intent)?;
     let (kind, plan_hash, shown) = (offer.kind, offer.plan_hash, offer.shown);
-    tx.record(&AuditEvent::CardOffered { card: card.id.clone(), kind, plan_hash, shown, intent })?;
+    tx.record(&AuditEvent::CardOffered { card: card.id.clone(), kind, plan_hash, shown, intent: intent.clone() })?;
+    if let Some(Instead { offer, .. }) = &card.instead {
+        let (kind, plan_hash, shown) = (offer.kind, offer.plan_hash, offer.shown);
+        tx.record(&AuditEvent::CardOffered { card: card.id.clone(), kind, plan_hash, shown, intent })?;
+    }
     Ok(())
 }
 
 fn is_asked(card: &Card) -> bool {
-    matches!(card.face.kind, CardKind::Rehearsed | CardKind::UnknownEffect)
+    matches!(card.face.kind, CardKind::Rehearsed | CardKind::UnknownEffect | CardKind::Conflict)
 }
 
 /// What the checks said, as a sentence begins.

@@ -3,6 +3,7 @@
 use super::ending::{Ending, kept_words};
 use super::planning_again::Again;
 use super::reach::Recorder;
+use super::record::LAID;
 use super::{Stop, WorkRecord};
 use crate::consumer::Hold;
 use crate::view::{StepState, Update};
@@ -20,7 +21,7 @@ use silas_core::outside::Reach;
 use silas_core::taint::Origin;
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
-use silas_sandbox::{Changes, Recovered, Workshop};
+use silas_sandbox::{Changes, Collision, Recovered, Workshop};
 use silas_store::{Commit, executions};
 use std::sync::{Arc, Mutex};
 
@@ -43,12 +44,23 @@ pub(super) struct Job {
     pub(super) is_stuck: bool,
     /// What came of planning it again.
     pub(super) again: Again,
+    /// Both versions of what the owner changed too, once that was met.
+    pub(super) collision: Collision,
 }
 
 impl Job {
     pub(super) fn new(stream: Arc<Stream>, record: WorkRecord, hold: Hold) -> Self {
         let reach = Arc::new(Mutex::new(record.reach.clone()));
-        Job { stream, record, hold, order: None, reach, is_stuck: false, again: Again::NotAsked }
+        Job {
+            stream,
+            record,
+            hold,
+            order: None,
+            reach,
+            is_stuck: false,
+            again: Again::NotAsked,
+            collision: Collision::default(),
+        }
     }
 
     /// The second half of a rehearsal, by a decision of its own.
@@ -184,7 +196,9 @@ impl Job {
         }
         self.copy(&mut shop)?;
         self.record.before = self.check(&mut shop, Phase::Before)?;
-        if !self.record.before.is_empty() && self.record.before.iter().all(|result| result.passed) {
+        // Two edits are brought together whether or not one of them was enough.
+        let is_merge = approved.item().definition().merges.is_some();
+        if !is_merge && !self.record.before.is_empty() && self.record.before.iter().all(|result| result.passed) {
             shop.discard();
             return Ok(Ending::Untouched {
                 intent: "Already passes, nothing to do".to_owned(),
@@ -216,7 +230,7 @@ impl Job {
             Phase::After => (self.record.step_of_last_checks(), "Ran the checks again"),
         };
         self.enter(step)?;
-        let results = shop.checks(phase)?;
+        let results = shop.checks(phase).map_err(|error| self.look_at_conflict(shop, error))?;
         let n_failed = results.iter().filter(|result| !result.passed).count();
         let took = results.iter().map(|result| result.took_ms).sum();
         let (label, state) = match (n_failed, phase) {
@@ -248,8 +262,11 @@ impl Job {
         for (n, step) in item.definition().steps.iter().enumerate() {
             self.enter(2 + n)?;
             self.note_intent(n, item)?;
-            let result = shop.step(n)?;
-            let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
+            let result = shop.step(n).map_err(|error| self.look_at_conflict(shop, error))?;
+            let words = match &item.definition().merges {
+                Some(_) => LAID.to_owned(),
+                None => format!("`{}`", scrub::visible_line(&step.run.words(), 60)),
+            };
             let (label, state, exit_code) = match result.metadata.ended {
                 Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
                 Ended::Exited(code) => (format!("Ran {words}: exit code {code}"), StepState::Failed, Some(code)),
@@ -373,7 +390,7 @@ impl Job {
                 error @ (silas_sandbox::Error::Conflict { .. }
                 | silas_sandbox::Error::ReadOnly { .. }
                 | silas_sandbox::Error::NotVerified),
-            ) => return Err(error.into()),
+            ) => return Err(self.look_at_conflict(&mut shop, error).into()),
             Err(error) => return Err(Failure::Applying(error)),
         };
         let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -8,7 +8,7 @@ use crate::secret_commands;
 use crate::session_commands;
 use anyhow::Result;
 use serde_json::{Value, json};
-use silas_core::card::{Card, CardKind, CardState, Press};
+use silas_core::card::{Card, CardKind, CardState, Press, Versions};
 use silas_core::changeset::{DiffLine, FileDiff};
 use silas_core::input::Input;
 use silas_core::session::SessionType;
@@ -44,6 +44,7 @@ pub(crate) fn print_card(card: &Card) {
     let offers = card.face.ctas.iter().filter_map(|cta| match cta.press {
         Press::Approve => Some(("approve", cta)),
         Press::Rehearse => Some(("rehearse", cta)),
+        Press::Redo => Some(("redo", cta)),
         Press::Change => Some(("change", cta)),
         Press::Decline => Some(("decline", cta)),
         Press::Proof | Press::Look | Press::Dismiss | Press::Store | Press::Choose => None,
@@ -80,6 +81,9 @@ pub(super) fn print_face(card: &Card) {
             println!("  {}: {} → {after}", before.name, mark(before.passed));
         }
     }
+    if let Some(versions) = &card.face.versions {
+        print_versions(versions, &paint);
+    }
     let label = |text: &str| paint.quiet(&format!("{text:<11}"));
     for fact in &card.face.facts {
         println!("  {} {}", label(&fact.label), fact.text);
@@ -91,6 +95,24 @@ pub(super) fn print_face(card: &Card) {
     }
     if card.face.kind == CardKind::Rehearsed {
         print_diffs(&card.face.diffs);
+    }
+}
+
+/// Both versions of the same lines; times are in UTC, as everywhere here.
+fn print_versions(versions: &Versions, paint: &Paint) {
+    println!("  {}", versions.says);
+    for version in &versions.shown {
+        let at = version.at.map(|at| at.to_string()).unwrap_or_default();
+        let at = at.get(..16).map_or_else(String::new, |at| format!(", {}", at.replace('T', " ")));
+        println!("  {}", paint.quiet(&format!("{}{at}", version.whose)));
+        for line in &version.lines {
+            println!("  {}", paint.good(&format!("+ {}", scrub::visible(line))));
+        }
+        match (version.lines.len(), version.more) {
+            (0, 0) => println!("    (these lines are gone)"),
+            (_, 0) => {}
+            (_, n) => println!("    … {n} more"),
+        }
     }
 }
 
