@@ -9,6 +9,7 @@ import { Details, checkCount, hasDetails } from './details.js';
 import { FileList } from './diff.js';
 import { Evidence } from './evidence.js';
 import { Badge, CardWhen, RISKS } from './risk.js';
+import { Versions, isFoldable } from './versions.js';
 
 /** @typedef {import('../protocol.js').Card} Card */
 
@@ -37,7 +38,7 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
   const shown = parked ? [] : facts.slice(0, facts.length - n_moved);
   const moved = parked ? facts : facts.slice(facts.length - n_moved);
   const owners = ownersWords(face.rationale, asked);
-  const isResult = face.evidence !== null || face.kind === 'done' || face.kind === 'report';
+  const isResult = face.evidence !== null || face.versions !== undefined || face.kind === 'done' || face.kind === 'report';
   // A result is about evidence, so there the owner's words are one line among the facts; all of them are in the details.
   const inFacts = !parked && owners !== null && isResult && !moves.includes('rationale');
   // A report without evidence and not about the owner's words has nothing else to say than this.
@@ -56,6 +57,7 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
         ${face.risk && html`<span class="hidden">${RISKS[face.risk].word}.</span>`}
         ${parked && html`<p class="parked">Nobody answered in time, and that counts as no. Nothing was done. One tap asks again, with everything checked afresh.</p>`}
         ${!parked && face.evidence && html`<${Evidence} evidence=${face.evidence} folded=${checksMoved} />`}
+        ${!parked && face.versions && html`<${Versions} versions=${face.versions} folded=${moves.includes('lines')} />`}
         ${shown.length > 0 && html`<dl class="facts">
           ${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${owners} />”</dd></div>`}
           ${shown.map(({ label, text }, at) => html`<div key=${at}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
@@ -90,9 +92,9 @@ const hasFiles = ({ kind, diffs }) => kind === 'done' && diffs.length > 0;
 /**
  * What gives way when the body is too high, in this order: the list of files, whose changes are in the details anyway;
  * the rationale, to one line and then into the details; the last facts, all but one; at last the lines of several checks,
- * whose claim stays.
+ * whose claim stays, or all but the first line of two versions.
  * @param {import('../protocol.js').Face} face @param {import('../protocol.js').Fact[]} facts
- * @returns {('files' | 'line' | 'rationale' | 'fact' | 'checks')[]}
+ * @returns {('files' | 'line' | 'rationale' | 'fact' | 'checks' | 'lines')[]}
  */
 function movesOf(face, facts) {
   return [
@@ -100,6 +102,7 @@ function movesOf(face, facts) {
     ...(face.rationale ? /** @type {const} */ (['line', 'rationale']) : []),
     ...facts.slice(1).map(() => /** @type {const} */ ('fact')),
     ...(checkCount(face) > 1 ? /** @type {const} */ (['checks']) : []),
+    ...(isFoldable(face.versions) ? /** @type {const} */ (['lines']) : []),
   ];
 }
 

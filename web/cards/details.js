@@ -10,6 +10,7 @@ import { Diffs } from './diff.js';
 import { CheckLines, LINES_MAX } from './evidence.js';
 import { SavePatch } from './patch.js';
 import { signedDetails } from './payload.js';
+import { Compare } from './versions.js';
 
 /** @typedef {import('../protocol.js').Detail} Detail */
 
@@ -45,6 +46,7 @@ export function Details({ card, startsOpen, moved, checksMoved, children }) {
     <summary><span>${strict(title)}</span><${Icon} name=${open ? 'up' : 'down'} size=${20} /></summary>
     <div class="details-body">
       ${children}
+      <${Compare} compare=${face.versions?.compare} />
       <${DetailLists} details=${moved.map(({ label, text }) => ({ title: label, lines: [text] }))} />
       <${DetailLists} details=${face.details} />
       ${face.evidence && (checksMoved || checkCount(face) > LINES_MAX) && html`<section class="detail"><h3>All checks</h3><${CheckLines} before=${face.evidence.before} after=${face.evidence.after} /></section>`}

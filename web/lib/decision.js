@@ -10,10 +10,10 @@ import { sign } from './keys.js';
 /** @typedef {import('../protocol.js').Offer} Offer */
 /** @typedef {import('../protocol.js').Token} Token */
 /** @typedef {import('../protocol.js').Verdict} Verdict */
-/** @typedef {{ face: Face, offer: Offer | null, show_first?: Offer, payload: string | null }} Question */
+/** @typedef {{ face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, instead?: import('../protocol.js').Instead }} Question */
 
-/** Which kind of approval each card may carry; a report or a conflict carries none. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
-const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', unknown_effect: 'plan', rehearsed: 'apply', done: 'undo' };
+/** Which kind of approval each card may carry; a report carries none. A conflict asks for a plan, or to be shown one first. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
+const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', unknown_effect: 'plan', conflict: 'plan', rehearsed: 'apply', done: 'undo' };
 
 /**
  * Whether a card's offers are about exactly what the card shows. "Show me first" has an offer of its own, about the same
@@ -21,14 +21,15 @@ const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root'
  * @param {Question} question
  * @param {string} installation
  */
-export async function matches({ face, offer, show_first, payload }, installation) {
+export async function matches({ face, offer, show_first, payload, instead }, installation) {
   if (!offer || payload === null) return false;
   try {
+    if (instead && !(await isConflict({ face, payload, instead }, installation))) return false;
     const parsed = JSON.parse(payload);
     // A payload in another spelling could say a key twice; then what is read here is not what was hashed.
     const sameText = canonical(parsed) === payload;
     // What was to be shown first is asked about again in the same way.
-    const again = face.kind === 'unknown_effect' && offer.kind === 'rehearsal';
+    const again = (face.kind === 'unknown_effect' || face.kind === 'conflict') && offer.kind === 'rehearsal';
     const sameAuthority = (KINDS[face.kind] === offer.kind || again) && (!show_first || (face.kind === 'plan' && show_first.kind === 'rehearsal'));
     const sameKind = offer.kind === 'plan' || again ? parsed.type === 'task' : parsed.kind === offer.kind;
     const sameFindings = offer.kind !== 'apply' || parsed.findings === await findings(face);
@@ -39,6 +40,19 @@ export async function matches({ face, offer, show_first, payload }, installation
     // Whatever cannot be read cannot be what was shown.
     return false;
   }
+}
+
+/**
+ * A conflict that can be merged asks about two plans: one that brings both edits together, and the old one again.
+ * @param {{ face: Face, payload: string, instead: import('../protocol.js').Instead }} question
+ * @param {string} installation
+ */
+async function isConflict({ face, payload, instead }, installation) {
+  const redo = JSON.parse(instead.payload);
+  const mergesFirst = Boolean(JSON.parse(payload).sandbox?.merges) && !redo.sandbox?.merges;
+  const isPlan = canonical(redo) === instead.payload && redo.type === 'task' && (instead.offer.kind === 'plan' || instead.offer.kind === 'rehearsal');
+  return face.kind === 'conflict' && mergesFirst && isPlan && instead.offer.installation === installation
+    && instead.offer.plan_hash === await sha256(instead.payload) && instead.offer.shown === await sha256(canonical(face));
 }
 
 /** What the checks and the changes on a card come to; the launcher compares it with what it found itself. @param {Face} face */
@@ -55,19 +69,20 @@ async function findings({ evidence, diffs }) {
  * @param {import('./keys.js').Device} device
  * @param {Question} question
  * @param {Verdict} verdict
- * @param {boolean} [showFirst] Whether the other offer is meant: do it, and show me before anything is applied.
+ * @param {'approve' | 'rehearse' | 'redo'} [press] Which offer is meant: the card's own, the one that shows it first, or the one that does it afresh.
  * @param {{ key: string, sign: (body: object) => Promise<import('../protocol.js').Signature> }} [signer] Another key than this browser's.
  * @returns {Promise<Token | null>} `null` when the card and the request differ.
  */
-export async function answer(device, question, verdict, showFirst = false, signer = { key: device.key, sign: (body) => sign(device, body) }) {
-  const offer = showFirst ? question.show_first : question.offer;
+export async function answer(device, question, verdict, press = 'approve', signer = { key: device.key, sign: (body) => sign(device, body) }) {
+  const offer = { approve: question.offer, rehearse: question.show_first, redo: question.instead?.offer }[press];
   if (!(await matches(question, device.installation)) || !offer) return null;
   const body = { offer, key: signer.key, verdict };
   return { body, signature: await signer.sign(body) };
 }
 
 /** The execution that a card is about, if its payload names one. @param {Question} question */
-export function executionOf({ offer, payload }) {
+export function executionOf({ face, offer, payload }) {
+  if (face.versions) return face.versions.execution;
   try {
     const execution = payload === null ? undefined : JSON.parse(payload).execution;
     if (typeof execution === 'string') return execution;

@@ -206,9 +206,10 @@ const REAL = JSON.parse(readFileSync(new URL('real-cards.json', import.meta.url)
 export const REAL_CARDS = Object.keys(REAL);
 
 export function realCard(name, options) {
-  const { kind, face, payload } = REAL[name];
+  const { kind, face, payload, instead } = REAL[name];
   const made = card(kind, face, payload, options);
-  return kind === 'plan' ? { ...made, show_first: { ...made.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } } : made;
+  if (instead) return { ...made, instead: { offer: offer(instead.kind, face, instead.payload, options), payload: instead.payload } };
+  return face.kind === 'plan' ? { ...made, show_first: { ...made.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } } : made;
 }
 
 /** @param {{ name?: string, public: string, site: { rp_id: string, credential: string } }} passkey */
@@ -247,6 +248,7 @@ export function reportCard(options) {
   return card(null, face, null, options);
 }
 
+/** As an earlier version kept it: nothing to decide but to put it away. */
 export function conflictCard(options) {
   const face = { ...blank, kind: 'conflict', state: 'Nothing applied', intent: 'You changed 1 file meanwhile',
     facts: [{ label: 'Checks', text: '1 red turned green' }, { label: 'Stays', text: 'Your version, untouched' }], evidence: EVIDENCE, rationale: ASKED,

@@ -3,7 +3,7 @@
 //! What is on a card is hashed ([`Face::hash`]) and the hash is signed, so a decision is about what was seen. Quoted
 //! words appear only in [`Face::rationale`], as text, with control and direction characters made visible.
 
-use crate::changeset::FileDiff;
+use crate::changeset::{DiffLine, FileDiff};
 use crate::check::{CheckResult, Outcome};
 use crate::input::Input;
 use crate::token::{Offer, Verdict};
@@ -142,6 +142,18 @@ pub struct Versions {
     /// At most [`VERSIONS_MAX`]; none where there are no lines to show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<Version>,
+    /// Whole files, for the details.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compare: Vec<Compared>,
+}
+
+/// The owner's version of a file compared with the other: what only the owner's has counts as removed, what only the other
+/// has as added.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compared {
+    pub path: String,
+    pub lines: Vec<DiffLine>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]

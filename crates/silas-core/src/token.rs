@@ -97,7 +97,7 @@ impl Kind {
             Kind::Plan => Terms {
                 hashed: "the canonical projection of the work item",
                 scope: Scope::FullPlan,
-                asked_by: "a turn",
+                asked_by: "a turn, or a conflict",
                 risk: "medium; high if it reaches into a private network or uses a secret; irreversible if it uses a secret at a host",
                 usually: "once, within the plan timeout",
                 uses_max: 1,
@@ -115,7 +115,7 @@ impl Kind {
             Kind::Rehearsal => Terms {
                 hashed: "the canonical projection of the work item",
                 scope: Scope::FullPlan,
-                asked_by: "the other answer to a plan's card",
+                asked_by: "the other answer to a plan's card, or a conflict's",
                 risk: "as the plan's; nothing that it changes is applied",
                 usually: "once, within the plan timeout",
                 uses_max: 1,

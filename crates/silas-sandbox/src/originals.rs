@@ -21,7 +21,7 @@ use std::path::Path;
 
 /// Larger files are not text that two people edit line by line.
 pub(crate) const TEXT_BYTES_MAX: u64 = 256 << 10;
-/// Of one directory's texts; the sources of most projects fit, and writing it takes less time than hashing them did.
+/// Of everything that is looked at for it; the sources of most projects fit, and writing takes less time than hashing did.
 const BYTES_MAX: u64 = 64 << 20;
 
 const PACK: &str = "originals";
@@ -53,17 +53,19 @@ impl Originals {
     /// Reads what the copies were made of once more. A file that is already another is left out: its hash says so.
     pub(crate) fn note(home: &Path, copies: &[PrivateCopy], roots: &[Root]) -> io::Result<Self> {
         let mut pack = create(&home.join(PACK))?;
-        let (mut places, mut from) = (BTreeMap::new(), 0);
+        let (mut places, mut from, mut looked_at) = (BTreeMap::new(), 0, 0);
         for (copy, root) in copies.iter().zip(roots) {
             for (path, state) in &copy.original.files {
                 let FileState::File { hash, .. } = state else { continue };
+                let Some(size) = copy.original.size_of(path).filter(|size| *size <= TEXT_BYTES_MAX) else { continue };
+                looked_at += size;
+                if looked_at > BYTES_MAX {
+                    return Ok(Originals { pack: Some(pack), places });
+                }
                 let Some(bytes) = read_text(&root.granted.dir, path).filter(|bytes| Digest::of(bytes) == *hash) else {
                     continue;
                 };
                 let span = Span { from, bytes: bytes.len() as u64 };
-                if from + span.bytes > BYTES_MAX {
-                    break;
-                }
                 pack.write_all(&bytes)?;
                 from += span.bytes;
                 places.insert((copy.nth, path.clone()), span);

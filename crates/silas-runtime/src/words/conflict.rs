@@ -5,7 +5,9 @@
 
 use super::{ResultFacts, Words, approve, count, decline, duration, turned};
 use silas_core::ExecutionId;
-use silas_core::card::{Card, CardKind, Cta, Detail, Face, Press, Risk, VERSION_LINES_MAX, Version, Versions};
+use silas_core::card::{
+    Card, CardKind, Compared, Cta, Detail, Face, Press, Risk, VERSION_LINES_MAX, Version, Versions,
+};
 use silas_core::changeset::DiffLine;
 use silas_core::rehearsal::KEPT_FOR;
 use silas_core::risk;
@@ -61,14 +63,8 @@ impl Words {
             1 => "Compare the whole file".to_owned(),
             _ => "Compare the whole files".to_owned(),
         };
-        let mut details: Vec<Detail> = collision
-            .files
-            .iter()
-            .filter(|file| !file.compare.is_empty())
-            .take(COMPARED_FILES_MAX)
-            .map(compared)
-            .collect();
-        if n != 1 || details.is_empty() {
+        let mut details = Vec::new();
+        if n != 1 || face.versions.as_ref().is_none_or(|versions| versions.compare.is_empty()) {
             let lines = paths.iter().map(|path| scrub::visible(path)).collect();
             details.push(Detail { title: "Changed by you while Silas worked".to_owned(), lines });
         }
@@ -159,7 +155,7 @@ fn versions(execution: &ExecutionId, collision: &Collision) -> Versions {
         let says = "What you saved did not hold still long enough to be checked together with the work. Yours is in \
                     place and safe."
             .to_owned();
-        return Versions { says, execution: execution.clone(), shown: Vec::new() };
+        return Versions { says, execution: execution.clone(), shown: Vec::new(), compare: Vec::new() };
     };
     let shown = if file.line == 0 {
         Vec::new()
@@ -169,7 +165,9 @@ fn versions(execution: &ExecutionId, collision: &Collision) -> Versions {
             version("Silas, in the copy", None, &file.silas, file.n_silas),
         ]
     };
-    Versions { says: sentence(file), execution: execution.clone(), shown }
+    let compare = collision.files.iter().filter(|file| !file.compare.is_empty()).take(COMPARED_FILES_MAX);
+    let compare = compare.map(compared).collect();
+    Versions { says: sentence(file), execution: execution.clone(), shown, compare }
 }
 
 fn sentence(file: &Collided) -> String {
@@ -210,19 +208,20 @@ fn shortened(path: &str) -> String {
     }
 }
 
-/// Both versions of a file, whose lines are whose.
-fn compared(file: &Collided) -> Detail {
+/// Both versions of a file. What does not fit is counted.
+fn compared(file: &Collided) -> Compared {
     let lines = file.compare.iter().take(COMPARED_LINES_MAX).map(|line| match line {
-        DiffLine::Same(text) => format!("Both: {}", scrub::visible(text)),
-        DiffLine::Removed(text) => format!("You: {}", scrub::visible(text)),
-        DiffLine::Added(text) => format!("Silas: {}", scrub::visible(text)),
-        DiffLine::Gap(n) => format!("… {} the same", count(*n as usize, "line")),
+        DiffLine::Same(text) => DiffLine::Same(scrub::visible(text)),
+        DiffLine::Removed(text) => DiffLine::Removed(scrub::visible(text)),
+        DiffLine::Added(text) => DiffLine::Added(scrub::visible(text)),
+        DiffLine::Gap(n) => DiffLine::Gap(*n),
     });
-    let mut lines: Vec<String> = lines.collect();
-    if file.compare.len() > COMPARED_LINES_MAX {
-        lines.push(format!("… {} more", count(file.compare.len() - COMPARED_LINES_MAX, "line")));
+    let mut lines: Vec<DiffLine> = lines.collect();
+    let n_left_out = file.compare.len().saturating_sub(COMPARED_LINES_MAX);
+    if n_left_out > 0 {
+        lines.push(DiffLine::Gap(u32::try_from(n_left_out).unwrap_or(u32::MAX)));
     }
-    Detail { title: scrub::visible(&file.path), lines }
+    Compared { path: scrub::visible(&file.path), lines }
 }
 
 #[cfg(test)]

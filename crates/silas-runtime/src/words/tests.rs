@@ -11,7 +11,9 @@ use silas_core::plan;
 use silas_core::rehearsal::{ApplyOrder, Findings};
 use silas_core::relpath::RelPath;
 use silas_core::token::Kind;
-use silas_core::{Digest, ExecutionId, TokenId};
+use silas_core::work::{Definition, Merging};
+use silas_core::{Digest, ExecutionId, Timestamp, TokenId};
+use silas_sandbox::{Case, Collided, Collision, Merged};
 use std::path::Path;
 
 fn words() -> Words {
@@ -109,6 +111,69 @@ fn rehearsed(directory: &str, names: &[&str], is_protected: bool, paths: &[Strin
     real("apply", &face, &canonical::text(&order).unwrap())
 }
 
+/// Both faces of a conflict: edits that go together, and edits that do not.
+fn conflict(plan_text: &str, files: Vec<Collided>, is_merged: bool) -> Value {
+    let item = plan::parse(format!("---\n{plan_text}---\n\nMake the tide times right again.\n").as_bytes()).unwrap();
+    let (before, after) = ([check("Clock-change tests", false, true)], [check("Clock-change tests", true, true)]);
+    let diffs = [changed("tides/report.py")];
+    let directory = changed_name(&item.definition().directories);
+    let result = ResultFacts {
+        asked: "Tide times are an hour off since the clocks changed. Fix it in tidepool.",
+        directory: &directory,
+        outcome: Outcome::of(&before, &after),
+        before: &before,
+        after: &after,
+        diffs: &diffs,
+        flags: &[],
+        unseen: &[],
+        outputs: &[],
+        taint: Taint::External,
+        orders_found: 0,
+        last_moment: &[],
+        is_in_two_steps: false,
+        moved_on: &[],
+        undeclared: &[],
+        took_ms: 130_000,
+    };
+    let changeset = Digest::of(b"both");
+    let merged = is_merged.then(|| Merged { changeset, until: Timestamp::EPOCH });
+    let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+    let collision = Collision { n_files: u32::try_from(files.len()).unwrap(), files, merged };
+    let merge = is_merged.then(|| {
+        let merges = Some(Merging { execution: execution(), changeset });
+        let (executor, hosts) = (None, Vec::new());
+        WorkItem::new(Definition { merges, executor, hosts, ..item.definition().clone() }).unwrap()
+    });
+    let ways = Ways { merge: merge.as_ref(), redo: (&item, Kind::Plan) };
+    let face = words().conflict(&result, &execution(), &paths, &collision, Some(ways));
+    let redo = item.canonical().unwrap();
+    match merge {
+        Some(merge) => json!({ "kind": "rehearsal", "face": face, "payload": merge.canonical().unwrap(),
+            "instead": { "kind": "plan", "payload": redo } }),
+        None => real("plan", &face, &redo),
+    }
+}
+
+fn collided(path: &str, case: Case, yours: &[&str], silas: &[&str]) -> Collided {
+    let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+    let n = |lines: &[&str]| u32::try_from(lines.len()).unwrap();
+    let mut compare = vec![DiffLine::Gap(17)];
+    compare.extend(owned(yours).into_iter().map(DiffLine::Removed));
+    compare.extend(owned(silas).into_iter().map(DiffLine::Added));
+    compare.push(DiffLine::Same("print(start)".to_owned()));
+    Collided {
+        path: path.to_owned(),
+        case,
+        at: Some(Timestamp::parse("2026-11-16T07:16:00.000000Z").unwrap()),
+        line: 18,
+        n_lines: n(yours),
+        yours: owned(yours),
+        n_silas: n(silas),
+        silas: owned(silas),
+        compare,
+    }
+}
+
 fn all() -> Value {
     let long_words = "tide tables of every harbour between the two capes ".repeat(8);
     let long_source = "what `curl --silent --location https://tides.example/a/very/long/path/to/a/page.html` printed";
@@ -135,6 +200,12 @@ fn all() -> Value {
         "step_always": step("web_search", &json!({ "query": "tide tables" }), Vec::new()),
         "model_plan": left_to_a_model(MODEL_PLAN, "Make the tide times right again."),
         "model_plan_longest": left_to_a_model(MODEL_PLAN_LONGEST, &"Every morning the tide table is an hour off. ".repeat(9)),
+        "conflict_merge": conflict(MODEL_PLAN, vec![collided("tides/report.py", Case::Apart,
+            &["start = when.strftime(\"%H:%M h\")"], &["end = local(when, zone, HM)"])], true),
+        "conflict_redo": conflict(MODEL_PLAN, vec![collided("tides/report.py", Case::Overlap,
+            &["start = when.strftime(\"%H:%M h\")"], &["start = local(when, zone, HM)"])], false),
+        "conflict_longest": conflict(MODEL_PLAN_LONGEST, many.iter().take(10).map(|path| collided(path, Case::Overlap,
+            &[long_words.as_str(); 40], &[long_words.as_str(); 40])).collect(), false),
         "undeclared": rehearsed("tidepool", &["Clock-change tests"], true, &named, &[ci]),
         "undeclared_longest": rehearsed("some-very-long-named-project-here", &["Clock-change tests of the northern coast", "Everything else",
             "Types", "Spelling of the harbours"], false, &many, &unnamed),

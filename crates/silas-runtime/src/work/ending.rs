@@ -8,7 +8,7 @@ use crate::consumer::WORK;
 use crate::view::Update;
 use crate::words::{count, name_of};
 use silas_approval::Rehearsal;
-use silas_core::card::{Card, CardKind, CardState, Instead};
+use silas_core::card::{Card, CardKind, CardState};
 use silas_core::changeset::{ChangeOrder, Changeset};
 use silas_core::check::Outcome;
 use silas_core::event::AuditEvent;
@@ -287,11 +287,7 @@ fn note_offer(tx: &mut Tx<'_>, card: &Card) -> Result<(), silas_store::Error> {
     let Some(offer) = card.offer.as_ref().filter(|_| is_asked(card)) else { return Ok(()) };
     let intent = tx.text(&card.face.intent)?;
     let (kind, plan_hash, shown) = (offer.kind, offer.plan_hash, offer.shown);
-    tx.record(&AuditEvent::CardOffered { card: card.id.clone(), kind, plan_hash, shown, intent: intent.clone() })?;
-    if let Some(Instead { offer, .. }) = &card.instead {
-        let (kind, plan_hash, shown) = (offer.kind, offer.plan_hash, offer.shown);
-        tx.record(&AuditEvent::CardOffered { card: card.id.clone(), kind, plan_hash, shown, intent })?;
-    }
+    tx.record(&AuditEvent::CardOffered { card: card.id.clone(), kind, plan_hash, shown, intent })?;
     Ok(())
 }
 

@@ -16,6 +16,8 @@ use silas_gates::scrub;
 
 /// Lines of all changes together; whoever needs more reads them in the page.
 const DIFF_LINES_MAX: usize = 400;
+/// Of both versions of one file.
+const COMPARED_LINES_MAX: usize = 40;
 
 /// What a program reads.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
@@ -112,6 +114,20 @@ fn print_versions(versions: &Versions, paint: &Paint) {
             (0, 0) => println!("    (these lines are gone)"),
             (_, 0) => {}
             (_, n) => println!("    … {n} more"),
+        }
+    }
+    for file in &versions.compare {
+        println!("  {}", paint.quiet(&format!("{}: yours, and Silas's", file.path)));
+        for line in file.lines.iter().take(COMPARED_LINES_MAX) {
+            match line {
+                DiffLine::Same(text) => println!("           {}", scrub::visible(text)),
+                DiffLine::Removed(text) => println!("    You    {}", scrub::visible(text)),
+                DiffLine::Added(text) => println!("    Silas  {}", scrub::visible(text)),
+                DiffLine::Gap(n) => println!("           … {n} lines"),
+            }
+        }
+        if file.lines.len() > COMPARED_LINES_MAX {
+            println!("           … more, which the page shows");
         }
     }
 }

@@ -4,6 +4,7 @@
 use crate::harness::{Gone, Line, Silas};
 use crate::traces::Traces;
 use silas_core::card::{Card, CardKind, CardState, Press, Risk};
+use silas_core::changeset::DiffLine;
 use silas_core::check::Outcome;
 use silas_core::fail::FailPoint;
 use silas_core::token::{Kind, Verdict};
@@ -59,6 +60,7 @@ fn says(card: &Card) -> &str {
 fn approve(line: &mut Line, card: &Card) {
     let (recorded, message) = line.decide(card, Verdict::Approved).unwrap();
     assert!(recorded, "{message}");
+    line.wait(|line| !line.cards.iter().any(|open| open.id == card.id)).unwrap();
 }
 
 const MERGE: (Press, &str) = (Press::Approve, "Merge both, check again");
@@ -68,9 +70,17 @@ const DROP: (Press, &str) = (Press::Decline, "Drop Silas's change");
 
 #[test]
 fn edits_apart_are_merged_checked_applied_and_undone() {
-    let silas = Silas::start();
+    merged_applied_and_undone(&Silas::start());
+}
+
+#[test]
+fn edits_apart_are_merged_in_whole_copies_too() {
+    merged_applied_and_undone(&Silas::start_with(&[("SILAS__SANDBOX__LAYERED_COPIES", "false")]));
+}
+
+fn merged_applied_and_undone(silas: &Silas) {
     let mine = LINES.replace("line 2", "line 2, mine");
-    let (mut line, card) = met(&silas, MARK_LINE_8, |repo| fs::write(repo.join("notes.txt"), &mine).unwrap());
+    let (mut line, card) = met(silas, MARK_LINE_8, |repo| fs::write(repo.join("notes.txt"), &mine).unwrap());
     assert_eq!((card.face.intent.as_str(), card.face.risk), ("You edited the same file", Some(Risk::Medium)));
     assert_eq!(says(&card), "Your lines and Silas's in `notes.txt` do not touch. Yours is in place and safe.");
     let shown = &card.face.versions.as_ref().unwrap().shown;
@@ -79,18 +89,18 @@ fn edits_apart_are_merged_checked_applied_and_undone() {
     assert!(shown[0].at.is_some() && card.face.diffs.len() == 1);
     assert_eq!(presses(&card), [MERGE, REDO, DROP]);
     assert_eq!(card.offer.as_ref().unwrap().kind, Kind::Rehearsal);
-    assert_eq!(kept(&silas, "merges"), 1);
+    assert_eq!(kept(silas, "merges"), 1);
 
     let edited = silas.tree();
     approve(&mut line, &card);
     let result = line.card(CardKind::Rehearsed).unwrap();
-    assert_eq!((silas.tree(), kept(&silas, "merges")), (edited.clone(), 0), "merging applies nothing");
+    assert_eq!((silas.tree(), kept(silas, "merges")), (edited.clone(), 0), "merging applies nothing");
     assert_eq!(result.face.intent, "Apply 1 changed file to repo");
     assert_eq!(result.face.evidence.as_ref().unwrap().outcome, Outcome::Proved);
     assert_eq!(result.offer.as_ref().unwrap().kind, Kind::Apply);
     approve(&mut line, &result);
     let done = line.card(CardKind::Done).unwrap();
-    assert_eq!(notes(&silas), mine.replace("line 8", "line 8 DONE"));
+    assert_eq!(notes(silas), mine.replace("line 8", "line 8 DONE"));
     let file = silas.outside().join("proof.json").to_str().unwrap().to_owned();
     for command in [&["work", "proof", "--out", &file][..], &["verify", &file]] {
         let (code, text) = silas.command(command);
@@ -107,9 +117,10 @@ fn edits_of_the_same_line_are_done_again_on_the_owners_version() {
     let mine = LINES.replace("line 3", "my third line");
     let (mut line, card) = met(&silas, MARK_LINE_3, |repo| fs::write(repo.join("notes.txt"), &mine).unwrap());
     assert_eq!(says(&card), "Line 3 of `notes.txt` has two new versions. Yours is in place and safe.");
-    let compared = card.face.details.iter().find(|detail| detail.title == "notes.txt").unwrap();
-    let lines = ["You: my third line", "Silas: line 3 DONE"];
-    assert!(lines.iter().all(|line| compared.lines.iter().any(|l| l == line)), "{compared:?}");
+    let compared = &card.face.versions.as_ref().unwrap().compare[0];
+    for line in [DiffLine::Removed("my third line".to_owned()), DiffLine::Added("line 3 DONE".to_owned())] {
+        assert!(compared.lines.contains(&line), "{compared:?}");
+    }
     assert_eq!(presses(&card), [REDO_FIRST, DROP]);
     assert_eq!(kept(&silas, "merges"), 0, "nothing is kept that cannot be merged");
     approve(&mut line, &card);
@@ -132,8 +143,10 @@ fn a_plan_is_done_again_as_it_was_approved() {
     let run = format!("{MARK_LINE_8}; while ! test -e {}/go; do sleep 0.02; done", gate.display());
     let wish = wish(&silas, &run).replace(" and check", &format!(" reading `{}` and check", gate.display()));
     line.say(&wish).unwrap();
-    line.approve(CardKind::Root).unwrap();
-    line.approve(CardKind::Root).unwrap();
+    for _ in ["the repository", "the gate"] {
+        let root = line.card(CardKind::Root).unwrap();
+        approve(&mut line, &root);
+    }
     line.approve(CardKind::Plan).unwrap();
     line.wait(|line| line.work.values().any(|work| work["steps"][2]["state"] == "running")).unwrap();
     let mine = LINES.replace("line 1\n", "line 1, mine\n");
@@ -231,7 +244,8 @@ fn a_conflict_is_answered_once() {
         assert!(!recorded && message.contains("answered already"), "{message}");
     }
     other.send(&serde_json::json!({ "type": "dismiss", "request_id": card.id })).unwrap();
-    other.wait_for("error").unwrap();
+    let dropped = other.wait_for("decided").unwrap();
+    assert_eq!(dropped["recorded"], false, "{dropped}");
     line.card(CardKind::Rehearsed).unwrap();
     silas.assert_ledger_holds();
 }
