@@ -1,3 +1,5 @@
+//! The merge by example, and the rules that hold for every three texts.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -57,7 +57,10 @@ fn what_both_come_to_is_laid_exactly() {
     let launcher = world.launcher();
     let (merging, collision) = meet(&world, &launcher, &STEPS, || world.save("it's text", &mine()));
     assert_eq!((collision.n_files, collision.files[0].case, collision.files[0].line), (1, How::Apart, 1));
-    assert_eq!((&collision.files[0].yours, &collision.files[0].silas), (&vec!["ONE, mine".to_owned()], &vec!["FIVE".to_owned()]));
+    assert_eq!(
+        (&collision.files[0].yours, &collision.files[0].silas),
+        (&vec!["ONE, mine".to_owned()], &vec!["FIVE".to_owned()])
+    );
     let plan = merge(&world, &merging, LAY);
     let mut workshop = launcher.open(&approve(&plan)).unwrap();
     let (before, after) = work(&mut workshop, &plan).unwrap();
@@ -68,7 +71,7 @@ fn what_both_come_to_is_laid_exactly() {
     assert_eq!((world.read("app.txt").as_str(), world.read("made/deep/file.txt").as_str()), ("new\n", "made\n"));
     assert!(!world.project.join("gone.txt").exists());
     let tree = world.tree();
-    assert!(tree[b"run.sh".as_slice()].0.ends_with("755"), "{:?}", tree[b"run.sh".as_slice()].0);
+    assert!(tree[b"run.sh".as_slice()].0.starts_with("100755 "), "{:?}", tree[b"run.sh".as_slice()].0);
     assert_eq!(std::fs::read_link(world.project.join("link")).unwrap().to_str(), Some("src/lib.txt"));
     assert_eq!(std::fs::read_link(world.project.join("fresh")).unwrap().to_str(), Some("app.txt"));
 }

@@ -1,3 +1,5 @@
+//! The buttons of a conflict against what they would sign.
+
 use super::*;
 use silas_core::token::Offer;
 use silas_core::work::{Definition, Merging};
