@@ -244,6 +244,7 @@ impl Bench {
                 real: &roots[n].granted.dir,
                 changed: workspace.source_of(n, &change.path).ok()?,
                 directory: if roots.len() > 1 { roots[n].granted.place.path.clone() } else { String::new() },
+                original: self.originals.text(change),
             })
         };
         let diffs = diff::of(&changeset, sides)?;

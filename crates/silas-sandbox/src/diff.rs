@@ -90,6 +90,8 @@ pub(crate) struct Sides<'d> {
     pub(crate) changed: Dir,
     /// The directory's path where there are several, otherwise nothing.
     pub(crate) directory: String,
+    /// What the file was, where that is kept; it may be another by now.
+    pub(crate) original: Option<String>,
 }
 
 /// `from` is the file that this one was before it moved.
@@ -106,7 +108,10 @@ fn one(change: &Change, from: Option<&Change>, sides: &Sides<'_>) -> Result<File
         lines: None,
         is_verbatim: false,
     };
-    let before = text(sides.real, &origin.path, origin.before.as_ref())?;
+    let before = match text(sides.real, &origin.path, origin.before.as_ref())? {
+        None if from.is_none() => sides.original.clone(),
+        found => found,
+    };
     let after = text(&sides.changed, &change.path, change.after.as_ref())?;
     let (Some(before), Some(after)) = (before, after) else { return Ok(shown) };
     let compared = compare(&before, &after);

@@ -11,7 +11,7 @@ use crate::private_copy::PrivateCopy;
 use crate::{Error, durable, memory};
 use serde::{Deserialize, Serialize};
 use silas_core::Digest;
-use silas_core::changeset::{Changeset, FileState};
+use silas_core::changeset::{Change, Changeset, FileState};
 use silas_core::relpath::RelPath;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -110,6 +110,15 @@ impl Originals {
         // What cannot be read is as if it had not been kept; whoever merges compares the hash.
         self.pack.as_ref()?.read_exact_at(&mut bytes, span.from).ok()?;
         Some(bytes)
+    }
+}
+
+impl Originals {
+    /// What a changed file was, if that is kept and is what the change says.
+    pub(crate) fn text(&self, change: &Change) -> Option<String> {
+        let Some(FileState::File { hash, .. }) = &change.before else { return None };
+        let bytes = self.get(change.directory, &change.path).filter(|bytes| Digest::of(bytes) == *hash)?;
+        String::from_utf8(bytes).ok()
     }
 }
 

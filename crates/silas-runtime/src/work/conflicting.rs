@@ -49,6 +49,12 @@ impl Job {
                 Ok(collision) => self.collision = collision,
                 Err(why) => tracing::warn!(code = why.code(), %why, "both versions could not be looked at"),
             }
+            // The change can be read and saved, also where nobody has asked for it before this.
+            if self.record.diffs.is_empty()
+                && let Ok(changes) = shop.changes()
+            {
+                self.record.diffs = changes.diffs;
+            }
         }
         error
     }
