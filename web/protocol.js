@@ -10,7 +10,7 @@
  * @typedef {{ type: 'ack', seq: number }} Ack
  * @typedef {{ type: 'message', message: SignedMessage }} Message
  * @typedef {{ type: 'approval_response', request_id: string, token: Token }} ApprovalResponse
- * @typedef {{ type: 'renew', request_id: string }} Renew
+ * @typedef {{ type: 'renew', request_id: string, rehearse: boolean }} Renew
  * @typedef {{ type: 'dismiss', request_id: string }} Dismiss
  * @typedef {{ type: 'withdraw', withdrawal: Withdrawal }} Withdraw
  * @typedef {{ type: 'house_rules' }} HouseRulesQuestion
@@ -100,9 +100,10 @@
  * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
  * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
  * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState
- * @typedef {{ summary: string, away: PeriodView | null, rows: Row[], n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
- * @typedef {{ from: string, to: string, text: string }} PeriodView
- * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string }} Row
+ * @typedef {{ summary: string, away: PeriodView | null, spent: Spent, rows: Row[], n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
+ * @typedef {{ from: string, to: string, text: string, microusd: number }} PeriodView
+ * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string, topics: Topic[] }} Row
+ * @typedef {'change' | 'decision' | 'refusal' | 'spending'} Topic
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
  * @typedef {{ token: string, title: string, text: string, uses: Uses | null, since: string, until: string | null, signed_on: string }} GrantView
  * @typedef {{ left: number, of: number }} Uses
@@ -135,7 +136,7 @@
  * @typedef {{ whose: string, at?: string, lines: string[], more?: number }} Version
  * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, versions?: Versions, rationale: string, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
  * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
- * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, instead?: Instead, input?: Input, test_call?: boolean }} Card
+ * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, instead?: Instead, input?: Input, test_call?: boolean, execution?: string }} Card
  * @typedef {{ offer: Offer, payload: string }} Instead
  * @typedef {({ type: 'secret' } & SecureInput) | ({ type: 'model' } & ModelChoice)} Input
  * @typedef {{ ref_id: string, label: string, input_hint: string | null, guidance: Guidance, wanted_by: WantedBy, expires_at: string }} SecureInput

@@ -12,6 +12,9 @@ import { sign } from './keys.js';
 /** @typedef {import('../protocol.js').Verdict} Verdict */
 /** @typedef {{ face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, instead?: import('../protocol.js').Instead }} Question */
 
+/** What stands at the top of a card that asks for a rehearsal and for nothing else. */
+const REHEARSAL = 'Rehearsal';
+
 /** Which kind of approval each card may carry; a report carries none. A conflict asks for a plan, or to be shown one first. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
 const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', unknown_effect: 'plan', conflict: 'plan', rehearsed: 'apply', done: 'undo' };
 
@@ -28,8 +31,11 @@ export async function matches({ face, offer, show_first, payload, instead }, ins
     const parsed = JSON.parse(payload);
     // A payload in another spelling could say a key twice; then what is read here is not what was hashed.
     const sameText = canonical(parsed) === payload;
-    // What was to be shown first is asked about again in the same way.
-    const again = (face.kind === 'unknown_effect' || face.kind === 'conflict') && offer.kind === 'rehearsal';
+    // What was to be shown first is asked about again in the same way, and a parked plan may ask for a rehearsal instead:
+    // then its card says so, and no other may.
+    const asksAgain = face.kind === 'unknown_effect' || face.kind === 'conflict';
+    const again = offer.kind === 'rehearsal' && (asksAgain || (face.kind === 'plan' && face.state === REHEARSAL && !show_first));
+    if (face.kind === 'plan' && (face.state === REHEARSAL) !== again) return false;
     const sameAuthority = (KINDS[face.kind] === offer.kind || again) && (!show_first || (face.kind === 'plan' && show_first.kind === 'rehearsal'));
     const sameKind = offer.kind === 'plan' || again ? parsed.type === 'task' : parsed.kind === offer.kind;
     const sameFindings = offer.kind !== 'apply' || parsed.findings === await findings(face);
@@ -80,9 +86,9 @@ export async function answer(device, question, verdict, press = 'approve', signe
   return { body, signature: await signer.sign(body) };
 }
 
-/** The execution that a card is about, if its payload names one. @param {Question} question */
-export function executionOf({ face, offer, payload }) {
-  if (face.versions) return face.versions.execution;
+/** The execution that a card is about, if it tells a result or its payload names one. @param {Question & { execution?: string }} question */
+export function executionOf({ execution: told, face, offer, payload }) {
+  if (told || face.versions) return told ?? face.versions?.execution ?? null;
   try {
     const execution = payload === null ? undefined : JSON.parse(payload).execution;
     if (typeof execution === 'string') return execution;

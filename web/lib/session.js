@@ -211,10 +211,16 @@ export async function decide(card, press, passkey = null) {
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
 
-/** What needs no signature: asking again, putting away. @param {Card} card @param {'renew' | 'dismiss'} type */
-export function handle(card, type) {
-  const sent = socket?.send({ type, request_id: card.id });
-  mark(card, type, sent ? 'sent' : 'failed', sent ? '' : LOST);
+/** What needs no signature: putting away. @param {Card} card */
+export function dismiss(card) {
+  const sent = socket?.send({ type: 'dismiss', request_id: card.id });
+  mark(card, 'dismiss', sent ? 'sent' : 'failed', sent ? '' : LOST);
+}
+
+/** Has a parked card asked again, as it was or as a rehearsal; needs no signature, since it only asks. @param {Card} card @param {boolean} rehearse */
+export function renew(card, rehearse) {
+  const sent = socket?.send({ type: 'renew', request_id: card.id, rehearse });
+  mark(card, rehearse ? 'renew_rehearsal' : 'renew', sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
 
 /** Says which model; the next card asks for its key or for the agreement. @param {Card} card @param {string} model @param {import('../protocol.js').KeyWanted} key */

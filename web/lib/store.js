@@ -57,7 +57,7 @@ export let state = {
   cards: [],
   n_more_cards: 0,
   work: [],
-  activity: { summary: '', away: null, rows: [], n_entries: 0, head: null, epoch: 0, verified: null },
+  activity: { summary: '', away: null, spent: { period: '', microusd: 0, cap_microusd: 0 }, rows: [], n_entries: 0, head: null, epoch: 0, verified: null },
   epoch: 0,
   grants: [],
   devices: [],

@@ -259,6 +259,9 @@ pub struct Card {
     /// Whether an approval is followed by one small question that shows if the model answers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub test_call: bool,
+    /// The work whose result this tells, so that its change can be had as a patch; decides nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ExecutionId>,
 }
 
 /// Another question that the same card asks, about something else than its own payload.

@@ -287,6 +287,7 @@ impl Stream {
             instead: None,
             input: None,
             test_call: false,
+            execution: None,
             payload: Some(payload),
         };
         let asking = self.store.write(move |tx| {

@@ -26,6 +26,8 @@ use silas_store::queue::{self, Lease, Leased, Name};
 use silas_store::{Abort, Commit, Tx, cards, model_calls, undo_records, work_items};
 use std::sync::Arc;
 
+mod renewing;
+
 /// What a turn may ask the owner.
 pub(crate) enum Proposal {
     Root(RootGrant),
@@ -205,8 +207,8 @@ impl Stream {
         };
         let id = CardId::new(self.random.as_ref());
         let (created_at, state) = (self.clock.now(), CardState::Open);
-        let (show_first, instead, input, test_call) = (None, None, None, false);
-        Ok(Card { id, state, created_at, face, offer, show_first, instead, payload, input, test_call })
+        let (show_first, instead, input, test_call, execution) = (None, None, None, false, None);
+        Ok(Card { id, state, created_at, face, offer, show_first, instead, payload, input, test_call, execution })
     }
 
     /// Takes a signed decision. What it allows begins at once; the answer is a sentence for the one who decided.
@@ -271,16 +273,9 @@ impl Stream {
             return None;
         }
         match token.body.offer.kind {
-            Kind::Plan => {}
+            Kind::Plan | Kind::Rehearsal => {}
             Kind::Step => return (!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits),
-            Kind::HouseRules
-            | Kind::Rehearsal
-            | Kind::Apply
-            | Kind::Undo
-            | Kind::Root
-            | Kind::Device
-            | Kind::Model
-            | Kind::Budget => {
+            Kind::HouseRules | Kind::Apply | Kind::Undo | Kind::Root | Kind::Device | Kind::Model | Kind::Budget => {
                 return None;
             }
         }
@@ -416,6 +411,13 @@ impl Stream {
                 }
                 Ok("Declined. Nothing ran.".to_owned())
             }
+            Granted::ChangeWanted if card.face.kind == CardKind::Model => {
+                let question = self.model_choice_question()?;
+                let asking = self.store.write(move |tx| Ok(Commit(question.ask(tx)?)));
+                asking.await?;
+                self.publish_cards().await;
+                Ok("Nothing was sent. Choose another in Review.".to_owned())
+            }
             Granted::ChangeWanted => {
                 self.tell("Noted: not like that. Nothing ran. Say it again with what should be different.").await?;
                 Ok("Nothing ran. Say it again with what should be different.".to_owned())
@@ -454,47 +456,10 @@ impl Stream {
         }
     }
 
-    /// A parked card asks again: same question, fresh offer.
-    pub async fn renew(&self, card_id: &CardId) -> Result<String, Trouble> {
-        let id = card_id.clone();
-        let engine = self.engine.clone();
-        let lasts = self.options.plan_timeout;
-        let known = self.store.read({
-            let id = id.clone();
-            move |tx| cards::get(tx, &id)
-        });
-        let input = known.await?.map(|card| self.renewed_input(&card)).transpose()?.flatten();
-        let renewing = self.store.write(move |tx| {
-            let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
-            if let Some((face, input)) = input.clone().filter(|_| card.state == CardState::Parked) {
-                (card.face, card.input, card.state) = (face, Some(input), CardState::Open);
-                cards::update(tx, &card)?;
-                tx.record(&AuditEvent::CardRenewed { card: id.clone() })?;
-                return Ok(Commit(true));
-            }
-            let Some(offer) = card.offer.as_ref().filter(|_| card.state == CardState::Parked) else {
-                return Ok(Commit(false));
-            };
-            card.show_first = card.show_first.as_ref().map(|offer| engine.renewed(offer, lasts));
-            if let Some(instead) = &mut card.instead {
-                instead.offer = engine.renewed(&instead.offer, lasts);
-            }
-            card.offer = Some(engine.renewed(offer, lasts));
-            card.state = CardState::Open;
-            cards::update(tx, &card)?;
-            tx.record(&AuditEvent::CardRenewed { card: id.clone() })?;
-            Ok(Commit(true))
-        });
-        if !renewing.await? {
-            return Err(Trouble::new("E_APPROVAL_CARD", "This card is not parked.", "Decide it as it is."));
-        }
-        self.publish_cards().await;
-        Ok("Asked again.".to_owned())
-    }
-
     /// Puts away a card that waits for nothing: a result, or one that is parked.
     pub async fn dismiss(self: &Arc<Self>, card_id: &CardId) -> Result<String, Trouble> {
         let id = card_id.clone();
+        let stream = self.clone();
         let closing = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             let may_go = match card.face.kind {
@@ -514,23 +479,31 @@ impl Stream {
                 | CardKind::HouseRules
                 | CardKind::Pairing => card.state == CardState::Parked,
             };
+            let mut posted = None;
             if may_go {
                 card.state = CardState::Closed;
                 cards::update(tx, &card)?;
+                if card.face.kind == CardKind::Done {
+                    let subject = cards::subject(tx, &id)?.unwrap_or_default();
+                    posted = stream.offer_next(tx, &subject)?;
+                }
                 if holds_up_wishes(card.face.kind) {
                     // Every card was kept with a subject; one without waits for nothing.
                     let subject = cards::subject(tx, &id)?.unwrap_or_default();
                     queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                 }
             }
-            Ok(Commit(may_go.then_some(card)))
+            Ok(Commit(may_go.then_some((card, posted))))
         });
-        let Some(card) = closing.await? else {
+        let Some((card, posted)) = closing.await? else {
             let what = "This card waits for a decision, or was answered already.";
             return Err(Trouble::new("E_APPROVAL_CARD", what, "Approve or decline it."));
         };
         self.drop_versions(&card).await;
         self.publish_cards().await;
+        if let Some(posted) = posted {
+            self.deliver(posted);
+        }
         let skipped = "Skipped. Nothing was stored, and what waited for it is dropped.";
         Ok(if card.face.kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())
     }
@@ -557,9 +530,13 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else {
                 return Ok(Commit(None));
             };
-            let mut dropped = None;
+            let (mut dropped, mut posted) = (None, None);
             let was = card.clone();
-            if matches!(card.face.kind, CardKind::Done | CardKind::Step) {
+            if card.face.kind == CardKind::Done {
+                card.state = CardState::Closed;
+                let subject = cards::subject(tx, &id)?.unwrap_or_default();
+                posted = stream.offer_next(tx, &subject)?;
+            } else if card.face.kind == CardKind::Step {
                 card.state = CardState::Closed;
             } else if card.face.kind == CardKind::Rehearsed {
                 card.state = CardState::Closed;
@@ -572,13 +549,15 @@ impl Stream {
                 tx.record(&AuditEvent::CardParked { card: id.clone() })?;
             }
             cards::update(tx, &card)?;
-            Ok(Commit(Some((was, dropped))))
+            Ok(Commit(Some((was, dropped, posted))))
         });
-        if let Some((was, dropped)) = putting_by.await? {
-            if let Some(view) = dropped {
-                self.throw_away(view).await;
-            }
-            self.drop_versions(&was).await;
+        let Some((was, dropped, posted)) = putting_by.await? else { return Ok(()) };
+        self.drop_versions(&was).await;
+        if let Some(view) = dropped {
+            self.throw_away(view).await;
+        }
+        if let Some(posted) = posted {
+            self.deliver(posted);
         }
         // Silence is no yes; whoever waited goes on without.
         self.waiting.answer(&late, None);

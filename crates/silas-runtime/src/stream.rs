@@ -6,7 +6,7 @@ use crate::consumer::Holds;
 use crate::gauges::Counted;
 use crate::grants;
 use crate::letters;
-use crate::models::{KeyRing, ModelOptions};
+use crate::models::{self, KeyRing, ModelOptions};
 use crate::period;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, Entry, GrantView, Published, Sender, Snapshot, UndoView, Update, WorkView,
@@ -16,12 +16,12 @@ use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
 use silas_agents::search::Search;
 use silas_approval::{Engine, ServerKey, Vault};
-use silas_core::card::{Card, CardKind};
+use silas_core::card::{Card, CardKind, CardState};
 use silas_core::checkpoint::{Head, ServerCertificate};
 use silas_core::device::Certificate;
 use silas_core::event::Text;
 use silas_core::handover::Handovers;
-use silas_core::model::Role;
+use silas_core::model::{Period, Role};
 use silas_core::revocation::Revocations;
 use silas_core::roots::Place;
 use silas_core::server_keys::ServerKeys;
@@ -259,6 +259,7 @@ impl Stream {
 
     pub(crate) async fn activity(&self) -> Result<Told, Trouble> {
         let (now, verified) = (self.clock.now(), *lock(&self.verified));
+        let cap = self.options.models.caps.day;
         let words = self.words.clone();
         let engine = self.engine.clone();
         let told = self.store.read(move |tx| {
@@ -266,7 +267,8 @@ impl Stream {
             let head = ledger::head(tx)?.map(|(seq, hash)| Head { seq, hash });
             let rows = activity::narrate(&entries, &Lookup(tx), &words);
             let away = period::away(&entries, now);
-            let activity = activity::view(rows, head, engine.anchor().epoch, verified, away);
+            let spent = models::spent(tx, &Period::day(now), cap)?;
+            let activity = activity::view(rows, head, engine.anchor().epoch, verified, away, spent);
             let grants = grants::allowed(tx, &engine, &words)?;
             let devices = grants::devices(tx, &engine, &grants)?;
             let grants = grants.into_iter().map(|(_, view)| view).collect();
@@ -412,10 +414,22 @@ fn page(cards: Vec<Card>, from: usize) -> CardsPage {
     CardsPage { cards: cards.into_iter().skip(from).take(CARDS_SHOWN).collect(), n_more_cards }
 }
 
-/// What waits for an answer comes first; results, which ask nothing, never stand in its way.
+/// What waits for an answer comes first, the oldest before the others. Results, which ask nothing, never stand in its way,
+/// nor does what nobody answered in time; of those the newest comes first.
 fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
-    let mut open = cards::list_open(tx)?;
-    open.sort_by_key(|card| match card.face.kind {
+    let (mut open, mut rest): (Vec<Card>, Vec<Card>) =
+        cards::list_open(tx)?.into_iter().partition(|card| rank(card) == 0);
+    rest.reverse();
+    rest.sort_by_key(rank);
+    open.append(&mut rest);
+    Ok(open)
+}
+
+fn rank(card: &Card) -> u8 {
+    if card.state == CardState::Parked {
+        return 2;
+    }
+    match card.face.kind {
         CardKind::Root
         | CardKind::Passkey
         | CardKind::UnknownEffect
@@ -430,8 +444,7 @@ fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
         | CardKind::HouseRules
         | CardKind::Pairing => 0,
         CardKind::Done | CardKind::Report => 1,
-    });
-    Ok(open)
+    }
 }
 
 /// What the ledger's entries name beside them.

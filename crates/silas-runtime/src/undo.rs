@@ -1,6 +1,7 @@
 //! Taking back what was applied: a decision of its own, and never over a later edit.
 
 use crate::consumer::{Hold, WORK};
+use crate::turn::sample;
 use crate::view::Update;
 use crate::words::{count, name_of};
 use crate::work::WorkRecord;
@@ -117,19 +118,21 @@ impl Stream {
                     record.view.place = "Undone".to_owned();
                     record.view.footer = format!("{} put back", count(files as usize, "file"));
                     executions::set_result(tx, &execution, &record.to_json()?, Some(&changeset), None)?;
-                    Some((record.view.clone(), name_of(&record.directory)))
+                    Some((record.view.clone(), name_of(&record.directory), sample::next_after(&record.asked)))
                 }
                 None => None,
             };
-            let place = view.as_ref().map_or_else(String::new, |(_, name)| format!(" in {name}"));
+            let place = view.as_ref().map_or_else(String::new, |(_, name, _)| format!(" in {name}"));
             let sentence = format!("Put {} back{place}, exactly as before.", count(files as usize, "file"));
+            let next =
+                view.as_ref().and_then(|(_, _, next)| *next).map_or_else(String::new, |next| format!("\n\n{next}"));
             // The directory's name is in what the owner signed.
-            let posted = stream.tell_in(tx, &Tainted::new(sentence.clone(), Source::Own.taint()))?;
+            let posted = stream.tell_in(tx, &Tainted::new(format!("{sentence}{next}"), Source::Own.taint()))?;
             Ok(Commit(Some((posted, sentence, view))))
         });
         let (posted, sentence, view) = noting.await?.ok_or_else(interrupted)?;
         fail::point(FailPoint::UndoRecorded);
-        if let Some((view, _)) = view {
+        if let Some((view, ..)) = view {
             self.publish(Update::Work { work: view });
         }
         self.deliver(posted);

@@ -249,6 +249,8 @@ pub struct ActivityView {
     pub summary: String,
     /// The owner's last long pause, and what happened in it.
     pub away: Option<PeriodView>,
+    /// What was spent on models today, and what may be.
+    pub spent: Spent,
     pub rows: Vec<Row>,
     pub n_entries: u64,
     /// The last entry. A device keeps it, and refuses one that does not extend what it has kept.
@@ -265,6 +267,8 @@ pub struct PeriodView {
     pub from: Timestamp,
     pub to: Timestamp,
     pub text: String,
+    /// What models cost in it.
+    pub microusd: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
@@ -274,6 +278,21 @@ pub struct Row {
     pub icon: Icon,
     pub text: String,
     pub note: String,
+    /// What it is about; a row may be about nothing that one would look for.
+    pub topics: Vec<Topic>,
+}
+
+/// What somebody looks for in Activity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// Files or records became other ones, were put back, or could be by one tap.
+    Change,
+    /// What the owner signed, gave or took back.
+    Decision,
+    Refusal,
+    /// Money: what models cost, caps that were reached, sums that were added.
+    Spending,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]

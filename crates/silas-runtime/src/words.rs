@@ -10,11 +10,12 @@ use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::exits::Undeclared;
 use silas_core::input::{Input, ModelChoice, SecureInput};
-use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
+use silas_core::model::{BudgetGrant, ModelGrant, ModelName, dollars};
 use silas_core::passkey::PasskeyGrant;
 use silas_core::risk;
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
+use silas_core::token::Kind;
 use silas_core::work::{Directory, Replacing, WorkItem};
 use silas_gates::scrub;
 
@@ -27,6 +28,7 @@ mod inputs;
 mod models;
 mod outside;
 mod passkey;
+mod rehearsal;
 mod rehearsed;
 mod step;
 mod unknown;
@@ -35,6 +37,8 @@ pub(crate) use conflict::Ways;
 pub(crate) use inputs::{for_model, for_plan, leaving};
 pub(crate) use models::{key, price};
 
+/// Lines of output on a card; the ledger keeps more.
+const OUTPUT_LINES_MAX: usize = 200;
 /// Longest name of a directory in an intent.
 const NAME_CHARS_MAX: usize = 28;
 
@@ -63,8 +67,12 @@ impl Words {
     pub fn shows_what_it_asks(&self, card: &Card) -> bool {
         let payload = card.payload.as_deref().unwrap_or_default();
         match card.face.kind {
-            CardKind::Plan => WorkItem::from_canonical(payload)
-                .is_ok_and(|item| self.plan(&item, &item.definition().body) == card.face),
+            CardKind::Plan => WorkItem::from_canonical(payload).is_ok_and(|item| {
+                let asked = &item.definition().body;
+                let is_rehearsal = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Rehearsal);
+                let face = if is_rehearsal { self.rehearsal(&item, asked) } else { self.plan(&item, asked) };
+                face == card.face
+            }),
             CardKind::Root => {
                 canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
             }
@@ -268,8 +276,12 @@ impl Words {
         let mut face =
             result.face(CardKind::Done, "Applied", format!("{} changed in {}", count(n, "file"), result.name()));
         face.risk = Some(Risk::Low);
-        face.facts.push(fact("Kept", &format!("Old versions, {}", duration(undo_secs))));
-        face.facts.push(fact("Took", &took(result.took_ms)));
+        face.facts.push(fact("Kept", &format!("The old versions, {}", duration(undo_secs))));
+        let cost = match result.cost_microusd {
+            0 => String::new(),
+            microusd => format!(" and {}", dollars(microusd)),
+        };
+        face.facts.push(fact("Took", &format!("{}{cost}", took(result.took_ms))));
         face.ctas = vec![
             approve(&format!("Undo, put {} back", count(n, "file")), "Puts the old versions back."),
             Cta { press: Press::Proof, label: "See the proof".to_owned(), consequence: String::new() },
@@ -310,6 +322,8 @@ pub struct ResultFacts<'a> {
     pub asked: &'a str,
     /// What was changed, in few words.
     pub directory: &'a str,
+    /// The commands that the plan has.
+    pub commands: &'a [String],
     pub outcome: Outcome,
     pub before: &'a [CheckResult],
     pub after: &'a [CheckResult],
@@ -329,6 +343,8 @@ pub struct ResultFacts<'a> {
     /// What would leave the copy and was not declared.
     pub undeclared: &'a [Undeclared],
     pub took_ms: u64,
+    /// What models were paid for it.
+    pub cost_microusd: u64,
 }
 
 impl ResultFacts<'_> {
@@ -337,8 +353,15 @@ impl ResultFacts<'_> {
     }
 
     fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {
-        let has_checks = !self.before.is_empty();
+        // What was ended before its checks ran again has shown nothing, neither way.
+        let has_checks = !self.before.is_empty() && !self.after.is_empty();
         let mut details = Vec::new();
+        if !self.before.is_empty() && !has_checks {
+            let word = |check: &CheckResult| if check.passed { "green" } else { "red" };
+            let lines =
+                self.before.iter().map(|check| format!("{}: {}", scrub::visible(&check.name), word(check))).collect();
+            details.push(Detail { title: "The checks before it began".to_owned(), lines });
+        }
         if !self.last_moment.is_empty() {
             let lines = self.last_moment.iter().map(|line| scrub::visible(line)).collect();
             details.push(Detail { title: "You changed this in the last moment".to_owned(), lines });
@@ -367,14 +390,18 @@ impl ResultFacts<'_> {
             let title = "You changed this meanwhile, and the checks ran again with it".to_owned();
             details.push(Detail { title, lines });
         }
-        if !self.outputs.is_empty() {
-            let lines = self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(200).collect();
+        if !self.commands.is_empty() {
+            details.push(Detail { title: "What was run".to_owned(), lines: self.commands.to_vec() });
+        }
+        let printed: Vec<String> =
+            self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(OUTPUT_LINES_MAX).collect();
+        if !printed.is_empty() {
             // A person must see whose words these are before reading them.
             let title = match self.taint {
                 Taint::Owner | Taint::Auth => "What the commands printed",
                 Taint::External => "What the commands printed, not Silas's words",
             };
-            details.push(Detail { title: title.to_owned(), lines });
+            details.push(Detail { title: title.to_owned(), lines: printed });
         }
         let mut face = Face {
             kind,
@@ -400,7 +427,7 @@ impl ResultFacts<'_> {
             diffs: self.diffs.to_vec(),
             ctas: Vec::new(),
         };
-        if has_checks && !self.after.is_empty() {
+        if has_checks {
             face.facts.push(fact("Checks", &turned(self.before, self.after)));
         }
         face

@@ -5,7 +5,7 @@ use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, Passphrase};
 use crate::serve::Serve;
 use crate::workshop::Workshop;
-use crate::{Error, Hand, Look, Looked, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
+use crate::{Error, Hand, LaidOut, Look, Looked, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
 use serde::de::DeserializeOwned;
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody};
@@ -97,6 +97,11 @@ impl Launcher {
     /// A look at a file or at names, below a directory that the owner allowed.
     pub fn look(&self, allowance: &Allowance, path: &str, look: Look) -> Result<Looked, Error> {
         self.ask(&LauncherAsk::Look { allowance: Box::new(allowance.clone()), path: path.to_owned(), look })
+    }
+
+    /// Has the built-in sample project laid out in the owner's home, or says where it lies already.
+    pub fn lay_out_sample(&self) -> Result<LaidOut, Error> {
+        self.ask(&LauncherAsk::LayOutSample)
     }
 
     /// Starts or resumes an approved execution, or opens again what a decision to apply names.

@@ -63,6 +63,7 @@ mod removal;
 mod renames;
 pub mod restored;
 mod revoke;
+mod sample;
 mod secret_client;
 mod serve;
 mod stage;
@@ -89,8 +90,8 @@ pub use launcher::Launcher;
 pub use look::{Look, Looked};
 pub use plug::{end_when_nobody_reads, pull_the_plug};
 pub use protocol::{
-    Applied, Case, ChangedDirectory, Changes, Collided, Collision, Copied, Finished, KeptText, Merged, Recovered,
-    Undone, Waits,
+    Applied, Case, ChangedDirectory, Changes, Collided, Collision, Copied, Finished, KeptText, LaidOut, Merged,
+    Recovered, Undone, Waits,
 };
 pub use secret_client::secret_client;
 pub use terminal::{terminal_arm, terminal_pairing_code, terminal_sign};

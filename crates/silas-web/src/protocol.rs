@@ -49,9 +49,11 @@ pub enum ClientMessage {
         request_id: CardId,
         token: Token,
     },
-    /// A parked card asks again.
+    /// A parked card asks again; with `rehearse`, whether to rehearse what it asked for.
     Renew {
         request_id: CardId,
+        #[serde(default)]
+        rehearse: bool,
     },
     /// A card that asks nothing is put away.
     Dismiss {

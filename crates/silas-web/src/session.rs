@@ -209,8 +209,11 @@ impl Session {
                 let outcome = self.stream.decide(&request_id, token).await;
                 Some(decided(request_id, outcome))
             }
-            ClientMessage::Renew { request_id } => {
-                let outcome = self.stream.renew(&request_id).await;
+            ClientMessage::Renew { request_id, rehearse } => {
+                let outcome = match rehearse {
+                    true => self.stream.renew_as_rehearsal(&request_id).await,
+                    false => self.stream.renew(&request_id).await,
+                };
                 Some(decided(request_id, outcome))
             }
             ClientMessage::Dismiss { request_id } => {

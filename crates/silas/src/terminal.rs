@@ -63,8 +63,10 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
             let card = pick(&mut line, number, asks)?;
             if output.json { print_json(&card)? } else { print_card(&card) }
         }
-        Command::Renew(card) => return put(&mut line, card, "renew"),
-        Command::Dismiss(card) => return put(&mut line, card, "dismiss"),
+        Command::Renew { card, rehearse } => {
+            return put(&mut line, card, json!({ "type": "renew", "rehearse": rehearse }));
+        }
+        Command::Dismiss(card) => return put(&mut line, card, json!({ "type": "dismiss" })),
         Command::Undo { output } => return undo(&mut line, output),
         Command::Activity { measures: true, output, .. } => print_measures(&mut line, output.json)?,
         Command::Activity { away, output, .. } => {
@@ -280,9 +282,10 @@ pub(crate) fn answer(line: &mut Line<'_>, card: &Card, press: Press, output: Out
 }
 
 /// Asks a parked card again, or puts one away that asks nothing.
-fn put(line: &mut Line<'_>, which: CardArgs, verb: &str) -> Result<ExitCode> {
+fn put(line: &mut Line<'_>, which: CardArgs, mut message: Value) -> Result<ExitCode> {
     let card = pick(line, which.number, |card| !asks(card))?;
-    line.send(&json!({ "type": verb, "request_id": card.id }))?;
+    message["request_id"] = json!(card.id);
+    line.send(&message)?;
     let id = json!(card.id);
     let answer = line.wait_for(|m| m["type"] == "decided" && m["request_id"] == id)?;
     let message = answer["message"].as_str().unwrap_or_default().to_owned();

@@ -37,7 +37,7 @@ export function Frame({ state }) {
         <div class="wide-stream"><${Notice} state=${state} /><${Stream} state=${state} /></div>
         <div class="wide-review"><${Review} state=${state} wide=${true} /></div>
       </main>
-      ${route.surface === 'activity' && html`<${Sheet} side label="Activity" onClose=${() => go('stream')}><${Activity} state=${state} onClose=${() => go('stream')} /><//>`}
+      ${route.surface === 'activity' && html`<${Sheet} side label="Activity" onClose=${() => go('stream')}><${Activity} state=${state} filter=${route.filter} onClose=${() => go('stream')} /><//>`}
       ${route.surface === 'proof' && html`<${Sheet} side label="Proof" onClose=${leave}>${proof}<//>`}
       <${Sheets} state=${state} />
     </div>`;
@@ -49,7 +49,7 @@ export function Frame({ state }) {
       <${Notice} state=${state} />
       ${route.surface === 'stream' && html`<${Stream} state=${state} />`}
       ${route.surface === 'review' && html`<${Review} state=${state} wide=${false} />`}
-      ${route.surface === 'activity' && html`<${Activity} state=${state} />`}
+      ${route.surface === 'activity' && html`<${Activity} state=${state} filter=${route.filter} />`}
       ${route.surface === 'proof' && proof}
     </main>
     <nav class="tabs" aria-label="Surfaces">

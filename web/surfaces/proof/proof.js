@@ -9,7 +9,7 @@ import { askBundle, askProof } from '../../lib/session.js';
 import { Words, strict, visible } from '../../lib/text.js';
 import { Diffs } from '../../cards/diff.js';
 import { SavePatch } from '../../cards/patch.js';
-import { Caveats, CheckLines } from '../../cards/evidence.js';
+import { Caveats, CheckLines, isUnprotected } from '../../cards/evidence.js';
 import { OUTCOMES } from '../../cards/risk.js';
 
 /** @typedef {import('../../protocol.js').ProofView} ProofView */
@@ -36,11 +36,11 @@ function Story({ proof, linked }) {
       <${Icon} name=${icon} size=${40} />
       <div><h2>${word}</h2><p><bdi>${visible(proof.title)}</bdi></p></div>
     </div>
-    ${proof.claim && html`<p class="proof-claim">${strict(proof.claim)}</p>`}
-    <${Caveats} caveats=${proof.caveats} />
+    ${(proof.outcome !== 'proved' || isUnprotected(proof.claim)) && proof.claim && html`<p class="proof-claim">${strict(proof.claim)}</p>`}
     <ol class="proof-steps">${proof.steps.map((step, at) => html`<li key=${at}><${Icon} name="tick" size=${18} /><div><h3><${Words} text=${step.title} /></h3><p><${Words} text=${step.note} /></p></div></li>`)}</ol>
     ${proof.after.length > 0 && html`<section class="proof-part"><h2>Checks, before and after</h2><div class="proof-checks"><${CheckLines} before=${proof.before} after=${proof.after} /></div>
-      <ul class="proof-reasons">${proof.after.map((result) => html`<li key=${result.name}><bdi>${strict(result.name)}</bdi>: ${strict(result.reason)}</li>`)}</ul></section>`}
+      <ul class="proof-reasons">${proof.after.map((result) => html`<li key=${result.name}><bdi>${strict(result.name)}</bdi>: ${strict(result.reason)}</li>`)}</ul>
+      <${Caveats} caveats=${proof.caveats} /></section>`}
     ${proof.diffs.length > 0 && html`<section class="proof-part"><h2>What changed</h2><${Diffs} diffs=${proof.diffs} /><${SavePatch} execution=${proof.execution} disabled=${!linked} /></section>`}
     <${Elsewhere} proof=${proof} />`;
 }

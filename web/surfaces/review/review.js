@@ -4,12 +4,13 @@
 import { useEffect, useRef, useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { go } from '../../lib/router.js';
 import { activeCard, needingReview } from '../../lib/store.js';
 import { strict } from '../../lib/text.js';
 import { CardView } from '../../cards/card.js';
 import { Dock } from '../../cards/dock.js';
 import { ModelChoiceCard } from '../../cards/model-choice.js';
-import { RISKS } from '../../cards/risk.js';
+import { LADDER, RISKS } from '../../cards/risk.js';
 import { SecureField } from '../../cards/secure-input.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
@@ -30,7 +31,7 @@ export function Review({ state, wide }) {
       <${Active} key=${active.id} card=${active} asked=${asked} focus=${focus} linked=${state.link.status === 'open'} />
       <${Dock} card=${active} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} devices=${state.devices} device=${state.device} />
       <${UpNext} cards=${rest} beyond=${state.n_more_cards} />`}
-    ${!active && (state.loaded ? html`<${Nothing} />` : html`<${Loading} />`)}
+    ${!active && (state.loaded ? html`<${Nothing} said=${!wide && state.entries.at(-1)?.sender === 'silas'} />` : html`<${Loading} />`)}
   </section>`;
 }
 
@@ -65,11 +66,13 @@ function UpNext({ cards, beyond }) {
   const [all, setAll] = useState(false);
   if (cards.length === 0) return null;
   const shown = all || cards.length <= QUEUE_CALM ? cards : cards.slice(0, 1);
+  const hidden = cards.slice(shown.length);
+  const worst = [...LADDER].reverse().find((risk) => hidden.some(({ state, face }) => state === 'open' && face.kind !== 'done' && face.risk === risk));
   return html`<div class="up-next">
     <h2 class="up-next-title">Up next</h2>
     <ol>
       ${shown.map((card, at) => html`<li key=${card.id}><span class="number">${at + 2}</span><bdi class="next-intent">${strict(card.face.intent)}</bdi><${Next} card=${card} /></li>`)}
-      ${shown.length < cards.length && html`<li><span class="number">${shown.length + 2}</span><button type="button" class="link-button" onClick=${() => setAll(true)}>Show ${cards.length - shown.length} more</button></li>`}
+      ${hidden.length > 0 && html`<li><span class="number">${shown.length + 2}</span><button type="button" class="link-button next-more" onClick=${() => setAll(true)}>Show ${hidden.length} more</button>${worst && html`<${NextRisk} risk=${worst} />`}</li>`}
     </ol>
     ${beyond > 0 && html`<p class="next-beyond">And ${beyond} more behind these. They move up as you decide.</p>`}
   </div>`;
@@ -80,11 +83,18 @@ function Next({ card: { state, face } }) {
   if (state === 'parked') return html`<span class="next-risk risk-low">Parked</span>`;
   if (face.kind === 'secure_input' || face.kind === 'model_choice') return html`<span class="next-risk risk-low">To enter</span>`;
   if (face.kind === 'done' || !face.risk) return html`<span class="next-risk risk-low">${face.kind === 'done' ? 'Done' : 'To read'}</span>`;
-  return html`<span class=${`next-risk risk-${face.risk}`}><${Icon} name=${face.risk} size=${14} />${RISKS[face.risk].short}</span>`;
+  return html`<${NextRisk} risk=${face.risk} />`;
 }
 
-function Nothing() {
-  return html`<div class="nothing"><${Icon} name="tick" size=${28} /><p><b>Nothing to decide</b></p><p>Whatever needs you will wait here.</p></div>`;
+/** @param {{ risk: import('../../protocol.js').Risk }} props */
+function NextRisk({ risk }) {
+  return html`<span class=${`next-risk risk-${risk}`}><${Icon} name=${risk} size=${14} />${RISKS[risk].short}</span>`;
+}
+
+/** @param {{ said: boolean }} props Whether the last word in the Stream, which is not in sight, is Silas's. */
+function Nothing({ said }) {
+  return html`<div class="nothing"><${Icon} name="tick" size=${28} /><p><b>Nothing to decide</b></p><p>Whatever needs you will wait here.</p>
+    ${said && html`<button type="button" class="link-button" onClick=${() => go('stream')}>Read what Silas said</button>`}</div>`;
 }
 
 /** Grey bars in a card's shape; the style sheet shows them only after a moment. */

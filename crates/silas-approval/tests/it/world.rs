@@ -141,6 +141,7 @@ impl World {
             instead: None,
             input: None,
             test_call: false,
+            execution: None,
         };
         let (kept, subject) = (card.clone(), subject.to_owned());
         self.store.write(move |tx| Ok(Commit(cards::insert(tx, &kept, &subject)?))).wait().unwrap();

@@ -5,11 +5,13 @@
 
 use super::*;
 use serde_json::{Value, json};
-use silas_core::changeset::DiffLine;
+use silas_core::changeset::{ChangeOrder, DiffLine};
 use silas_core::exits::{Exit, Lack};
+use silas_core::model::{KeySource, Role};
 use silas_core::plan;
 use silas_core::rehearsal::{ApplyOrder, Findings};
 use silas_core::relpath::RelPath;
+use silas_core::secret::SecretRef;
 use silas_core::token::Kind;
 use silas_core::work::{Definition, Merging};
 use silas_core::{Digest, ExecutionId, Timestamp, TokenId};
@@ -42,6 +44,12 @@ fn left_to_a_model(front: &str, body: &str) -> Value {
     let item = plan::parse(format!("---\n{front}---\n\n{body}\n").as_bytes()).unwrap();
     let face = words().plan(&item, &item.definition().body);
     real("plan", &face, &item.canonical().unwrap())
+}
+
+fn rehearsal(front: &str, body: &str) -> Value {
+    let item = plan::parse(format!("---\n{front}---\n\n{body}\n").as_bytes()).unwrap();
+    let face = words().rehearsal(&item, &item.definition().body);
+    real("rehearsal", &face, &item.canonical().unwrap())
 }
 
 fn check(name: &str, passed: bool, protected: bool) -> CheckResult {
@@ -79,12 +87,52 @@ fn changed(path: &str) -> FileDiff {
 }
 
 fn rehearsed(directory: &str, names: &[&str], is_protected: bool, paths: &[String], unnamed: &[Undeclared]) -> Value {
+    result(directory, names, is_protected, paths, unnamed, |result| {
+        let face = words().rehearsed(result, u32::try_from(paths.len()).unwrap(), 300);
+        let order = ApplyOrder {
+            kind: Kind::Apply,
+            execution: execution(),
+            plan_hash: Digest::of(b"plan"),
+            changeset: Digest::of(b"changes"),
+            findings: Findings { before: result.before, after: result.after, diffs: result.diffs }.hash().unwrap(),
+        };
+        real("apply", &face, &canonical::text(&order).unwrap())
+    })
+}
+
+fn done(directory: &str, names: &[&str], is_protected: bool, paths: &[String]) -> Value {
+    result(directory, names, is_protected, paths, &[], |result| {
+        let face = words().done(result, u32::try_from(paths.len()).unwrap(), 300);
+        let order = ChangeOrder { kind: Kind::Undo, execution: execution(), changeset: Digest::of(b"changes") };
+        real("undo", &face, &canonical::text(&order).unwrap())
+    })
+}
+
+fn model(name: &str, roles: Vec<Role>, face: fn(&Words, &ModelGrant) -> Face) -> Value {
+    let grant = ModelGrant::new(
+        ModelName::parse(name).unwrap(),
+        roles,
+        KeySource::Vault(SecretRef::parse("openrouter").unwrap()),
+        None,
+    );
+    real("model", &face(&words(), &grant), &canonical::text(&grant).unwrap())
+}
+
+fn result(
+    directory: &str,
+    names: &[&str],
+    is_protected: bool,
+    paths: &[String],
+    unnamed: &[Undeclared],
+    card: impl FnOnce(&ResultFacts<'_>) -> Value,
+) -> Value {
     let results = |passed| names.iter().map(|name| check(name, passed, is_protected)).collect::<Vec<_>>();
     let (before, after) = (results(false), results(true));
     let diffs: Vec<FileDiff> = paths.iter().map(|path| changed(path)).collect();
     let result = ResultFacts {
         asked: "Tide times are an hour off since the clocks changed. Fix it in tidepool.",
         directory,
+        commands: &[],
         outcome: Outcome::of(&before, &after),
         before: &before,
         after: &after,
@@ -99,16 +147,9 @@ fn rehearsed(directory: &str, names: &[&str], is_protected: bool, paths: &[Strin
         moved_on: &[],
         undeclared: unnamed,
         took_ms: 130_000,
+        cost_microusd: 50_000,
     };
-    let face = words().rehearsed(&result, u32::try_from(paths.len()).unwrap(), 300);
-    let order = ApplyOrder {
-        kind: Kind::Apply,
-        execution: execution(),
-        plan_hash: Digest::of(b"plan"),
-        changeset: Digest::of(b"changes"),
-        findings: Findings { before: &before, after: &after, diffs: &diffs }.hash().unwrap(),
-    };
-    real("apply", &face, &canonical::text(&order).unwrap())
+    card(&result)
 }
 
 /// Both faces of a conflict: edits that go together, and edits that do not.
@@ -120,6 +161,7 @@ fn conflict(plan_text: &str, files: Vec<Collided>, is_merged: bool) -> Value {
     let result = ResultFacts {
         asked: "Tide times are an hour off since the clocks changed. Fix it in tidepool.",
         directory: &directory,
+        commands: &[],
         outcome: Outcome::of(&before, &after),
         before: &before,
         after: &after,
@@ -134,6 +176,7 @@ fn conflict(plan_text: &str, files: Vec<Collided>, is_merged: bool) -> Value {
         moved_on: &[],
         undeclared: &[],
         took_ms: 130_000,
+        cost_microusd: 0,
     };
     let changeset = Digest::of(b"both");
     let merged = is_merged.then(|| Merged { changeset, until: Timestamp::EPOCH });
@@ -191,6 +234,7 @@ fn all() -> Value {
     let many: Vec<String> = (0..60).map(long_path).collect();
     let unnamed: Vec<Undeclared> =
         many.iter().map(|path| undeclared(Exit::Apply, path, Lack::FlowFromWeb, &[long_source, "README.md"])).collect();
+    let files = ["tides/parse.py".to_owned(), "tides/report.py".to_owned()];
     let named = ["tides/parse.py".to_owned(), ".github/ci.yml".to_owned()];
     let ci = undeclared(Exit::Apply, ".github/ci.yml", Lack::Value, &["what `cat README.md` printed"]);
     json!({
@@ -206,6 +250,13 @@ fn all() -> Value {
             &["start = when.strftime(\"%H:%M h\")"], &["start = local(when, zone, HM)"])], false),
         "conflict_longest": conflict(MODEL_PLAN_LONGEST, many.iter().take(10).map(|path| collided(path, Case::Overlap,
             &[long_words.as_str(); 40], &[long_words.as_str(); 40])).collect(), false),
+        "rehearsal": rehearsal(MODEL_PLAN, "Make the tide times right again."),
+        "rehearsal_longest": rehearsal(MODEL_PLAN_LONGEST, &"Every morning the tide table is an hour off. ".repeat(9)),
+        "proved": rehearsed("tidepool", &["Clock-change tests", "All other tests"], true, &files, &[]),
+        "done": done("tidepool", &["Clock-change tests", "All other tests"], true, &files),
+        "done_open": done("tidepool", &["Clock-change tests"], false, &files),
+        "model": model("openrouter:anthropic/claude-haiku-4-5", vec![Role::Proxy], Words::model),
+        "model_to_test": model("openrouter:anthropic/claude-haiku-4-5", vec![Role::Proxy, Role::Planner, Role::Executor], Words::model_to_test),
         "undeclared": rehearsed("tidepool", &["Clock-change tests"], true, &named, &[ci]),
         "undeclared_longest": rehearsed("some-very-long-named-project-here", &["Clock-change tests of the northern coast", "Everything else",
             "Types", "Spelling of the harbours"], false, &many, &unnamed),

@@ -58,6 +58,7 @@ fn card(merge: Option<&WorkItem>, redo: (&WorkItem, Kind)) -> Card {
         payload: Some(payload),
         input: None,
         test_call: false,
+        execution: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The choices of a card, in the order of its buttons, and what has to be typed before a risky one counts.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use silas_core::card::{Card, CardState, Press, Risk};
 use silas_core::input::{Input, KeyState, KeyWanted, ModelOption, SecureInput};
 use silas_core::token::Verdict;
@@ -8,7 +8,7 @@ use silas_core::token::Verdict;
 pub(super) enum Choice {
     Decide(Press),
     /// A message about the card that signs nothing.
-    Send(&'static str),
+    Send(Value),
     Proof(Value),
     /// What was recorded; decides nothing.
     Look,
@@ -20,12 +20,18 @@ pub(super) enum Choice {
 
 pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
     if card.state == CardState::Parked {
-        return vec![("Ask me again".to_owned(), Choice::Send("renew"))];
+        let again = ("Ask me again".to_owned(), Choice::Send(json!({ "type": "renew" })));
+        let rehearse = card.show_first.as_ref().map(|_| {
+            let message = json!({ "type": "renew", "rehearse": true });
+            ("Rehearse it instead".to_owned(), Choice::Send(message))
+        });
+        let drop = ("Drop it".to_owned(), Choice::Send(json!({ "type": "dismiss" })));
+        return [again].into_iter().chain(rehearse).chain([drop]).collect();
     }
     let choices = card.face.ctas.iter().filter(|cta| cta.press != Press::Choose).filter_map(|cta| {
         let choice = match cta.press {
             Press::Store => Choice::Secret(Box::new(card.input.as_ref().and_then(Input::secret)?.clone())),
-            Press::Dismiss => Choice::Send("dismiss"),
+            Press::Dismiss => Choice::Send(json!({ "type": "dismiss" })),
             Press::Proof => Choice::Proof(proof_of(card)?),
             Press::Look => Choice::Look,
             press => Choice::Decide(card.asked_by(press).map(|_| press)?),
