@@ -30,7 +30,8 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
   const parked = card.state === 'parked';
 
   useEffect(() => {
-    if (focus) title.current?.focus({ preventScroll: true });
+    // Never away from somebody who is typing.
+    if (focus && !document.activeElement?.matches('textarea, input')) title.current?.focus({ preventScroll: true });
   }, [card.id]);
 
   const moves = parked ? [] : movesOf(face, facts).slice(0, level);

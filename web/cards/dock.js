@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
 import { executionOf, matches } from '../lib/decision.js';
+import { cameUp } from '../lib/pace.js';
 import { go } from '../lib/router.js';
 import { DIFFERS, decide, dismiss, renew } from '../lib/session.js';
 import { set } from '../lib/store.js';
@@ -25,8 +26,8 @@ const DOUBLE_TAP_MS = 350;
 /** What is only looked at or saved needs no check of what would be signed. */
 const READS = ['proof', 'look', 'patch'];
 
-/** @param {{ card: Card, decision: import('../lib/store.js').Decision | undefined, linked: boolean, installation: string, devices: import('../protocol.js').DeviceView[], device: string }} props */
-export function Dock({ card, decision, linked, installation, devices, device }) {
+/** @param {{ card: Card, edits?: import('../protocol.js').FileDiff[], isOver?: boolean, decision: import('../lib/store.js').Decision | undefined, linked: boolean, installation: string, devices: import('../protocol.js').DeviceView[], device: string }} props */
+export function Dock({ card, edits = [], isOver = false, decision, linked, installation, devices, device }) {
   const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide' | 'passkey'} */ ('ask'));
   /** Which of the buttons is being confirmed. */
   const [asked, setAsked] = useState(0);
@@ -42,6 +43,7 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
   };
   useEffect(() => {
     since.current = performance.now();
+    cameUp(card.id, since.current);
     setStage('ask');
   }, [card.id, card.offer?.nonce]);
   useEffect(() => {
@@ -53,7 +55,7 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
   const busy = decision !== undefined && decision.phase !== 'failed';
   const off = !linked || busy || (card.offer !== null && verified === null);
   const tooSoon = () => performance.now() - since.current < DOUBLE_TAP_MS;
-  const buttons = card.state === 'parked' ? parkedButtons(card) : withPatch(card, card.face.ctas.map((cta) => ({ ...cta, act: (/** @type {import('../protocol.js').DeviceView | null} */ passkey = null) => press(card, cta, passkey) })));
+  const buttons = card.state === 'parked' ? parkedButtons(card) : withPatch(card, card.face.ctas.map((cta) => ({ ...cta, act: (/** @type {import('../protocol.js').DeviceView | null} */ passkey = null) => (isOver && cta.press === 'dismiss' ? set({ over: null }) : press(card, cta, passkey)) })));
   const [first, ...rest] = buttons;
   const steps = first?.press === 'approve' ? ladder(card) : 'tap';
   const meant = buttons[asked] ?? first;
@@ -106,7 +108,7 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
     ${first && stage === 'slide' && rungs && html`<${Rungs} at=${2} />`}
     ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
     ${first && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
-      ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} disabled=${off} onClick=${onFirst} />`
+      ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} edits=${edits} linked=${linked} disabled=${off} onClick=${onFirst} />`
       : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || first.press === 'approve' || first.press === 'renew' ? 'filled' : 'outlined'}`} disabled=${off} onClick=${form ? onForm : onFirst}>
           ${steps === 'slide' && html`<${Icon} name=${card.face.risk === 'irreversible' ? 'irreversible' : 'high'} size=${16} />`}${label(first)}
         </button>`)}

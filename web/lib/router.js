@@ -3,7 +3,7 @@
 
 import { useEffect, useState } from '../vendor/hooks.js';
 
-/** @typedef {{ surface: 'stream' | 'review' | 'activity' | 'proof', execution: string, filter: string }} Route `filter`: what is looked for in Activity, if the address says so. */
+/** @typedef {{ surface: 'stream' | 'review' | 'activity' | 'proof', execution: string, filter: string, card: string }} Route `filter`: what is looked for in Activity, if the address says so; `card`: the one that a notification leads to. */
 
 /** What an address may look for in Activity. */
 const FILTERS = ['away', 'changes', 'decisions', 'refused', 'spending', 'everything'];
@@ -11,9 +11,10 @@ const FILTERS = ['away', 'changes', 'decisions', 'refused', 'spending', 'everyth
 /** @returns {Route} */
 function read() {
   const [surface, part = ''] = location.hash.slice(1).split('/');
-  if (surface === 'proof' && /^exec-[\w-]+$/.test(part)) return { surface, execution: part, filter: '' };
-  if (surface === 'activity') return { surface, execution: '', filter: FILTERS.includes(part) ? part : '' };
-  return { surface: surface === 'review' ? surface : 'stream', execution: '', filter: '' };
+  if (surface === 'proof' && /^exec-[\w-]+$/.test(part)) return { surface, execution: part, filter: '', card: '' };
+  if (surface === 'activity') return { surface, execution: '', filter: FILTERS.includes(part) ? part : '', card: '' };
+  const card = surface === 'review' && /^card-[\w-]+$/.test(part) ? part : '';
+  return { surface: surface === 'review' ? surface : 'stream', execution: '', filter: '', card };
 }
 
 /** @returns {Route} */

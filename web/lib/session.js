@@ -7,11 +7,15 @@ import { bundleName, download, savePatch } from './download.js';
 import { devices, sign } from './keys.js';
 import * as outbox from './outbox.js';
 import { NoPasskey, create, signerOf } from './passkeys.js';
+import { answeredElsewhere, leftBehind } from './leaving.js';
+import * as notify from './notify.js';
+import { decided as paced } from './pace.js';
 import { go } from './router.js';
 import { openSocket } from './socket.js';
 import { announce, set, state, upsert } from './store.js';
 import { count } from './text.js';
 import { learnServerTime } from './time.js';
+import * as pages from './pages.js';
 import * as withdrawals from './withdrawals.js';
 import * as witness from './witness.js';
 
@@ -31,6 +35,8 @@ let wantedPatch = null;
 
 export async function start() {
   set({ outbox: await outbox.load() });
+  await notify.load();
+  notify.listen();
   socket = openSocket({
     message: (message) => void receive(message),
     connecting: () => set({ link: { ...state.link, status: 'connecting' } }),
@@ -60,21 +66,30 @@ async function receive(message) {
       return has(message.seq);
     }
     case 'cards': return receiveCards(message);
+    case 'answered': return answeredElsewhere(message.answered);
     case 'draft': return set({ answering: message.draft });
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
     case 'activity': {
-      set({ activity: message.activity, grants: message.grants, devices: message.devices, no_model: message.no_model });
+      set({ older: pages.pushedOut(message.activity), activity: message.activity, grants: message.grants, n_more_grants: message.n_more_grants, devices: message.devices, no_model: message.no_model });
       return witness.see(message.activity, askLedger);
     }
     case 'ledger': return witness.read(message.part, askLedger);
     case 'measures': return set({ measures: message.measures });
+    case 'cards_page': return pages.cardsCame(message);
+    case 'activity_page': return pages.activityCame(message);
+    case 'work_list': return pages.workCame(message);
+    case 'grants_page': {
+      pages.grantsCame(message);
+      return withdrawals.collected(way());
+    }
     case 'beat': return socket?.beat();
     case 'stopped': return set({ said: stopping(message.n_works) });
-    case 'withdrawn': return withdrawals.answered(way(), message);
+    case 'withdrawn': return withdrawals.answered(message);
     case 'asked': return asked(message.card);
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? proved(message.proof) : undefined;
     case 'bundle': return 'bundle' in message ? download(bundleName(message.execution), message.bundle) : undefined;
+    case 'later_edits': return 'edits' in message ? set({ edits: { ...state.edits, [message.execution]: message.edits } }) : undefined;
     case 'error': return refused(message);
     default: return undefined;
   }
@@ -118,12 +133,15 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
   learnServerTime(now);
   socket?.settled();
   const waiting = entries.reduce(outbox.arrived, state.outbox);
+  notify.follow(snapshot.cards);
   resume = { session, seen: seq };
   upToDate = head;
   set({
     ...shown,
     entries: resumed ? state.entries : entries,
     since: since ?? state.since,
+    older: null,
+    works: null,
     device: name,
     key: device?.key ?? '',
     revoking: null,
@@ -153,7 +171,8 @@ function receiveCards({ cards, n_more_cards }) {
   const fresh = cards.filter(({ id, state: s }) => s === 'open' && !known.has(id));
   const kept = Object.entries(state.decisions).filter(([id]) => cards.some((card) => card.id === id && !isNew(card)));
   const holding = cards.some(({ id }) => id === state.holding) ? state.holding : null;
-  set({ cards, n_more_cards, holding, decisions: Object.fromEntries(kept) });
+  notify.follow(cards);
+  set({ cards, n_more_cards, holding, over: leftBehind(state, cards), decisions: Object.fromEntries(kept) });
   if (fresh.length > 0) announce(`New in Review: ${fresh.map(({ face }) => face.intent).join('; ')}`);
 }
 
@@ -209,6 +228,7 @@ export async function decide(card, press, passkey = null) {
   if (!token) return mark(card, press, 'failed', DIFFERS);
   const sent = socket?.send({ type: 'approval_response', request_id: card.id, token });
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
+  if (sent) set({ quick: paced(card, performance.now()) });
 }
 
 /** What needs no signature: putting away. @param {Card} card */
@@ -247,7 +267,7 @@ export async function addPasskey() {
 
 /** A card that was asked for from here is what one wants to see next. @param {Card} card */
 function asked(card) {
-  if (state.cards.some(({ id }) => id === card.id)) set({ holding: card.id });
+  set({ holding: card.id, over: null });
   go('review');
 }
 
@@ -262,6 +282,9 @@ export function stopAndRevokeAll() {
   if (stop(null)) void withdrawals.withdrawAll(way());
 }
 
+/** The next page of something. @param {(send: import('./pages.js').Send) => boolean} page */
+export const more = (page) => page((message) => socket?.send(message) ?? false);
+
 /** How deciding goes. */
 export const askMeasures = () => socket?.send({ type: 'measures' });
 
@@ -270,6 +293,14 @@ export const askHouseRules = () => socket?.send({ type: 'house_rules' });
 
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });
+
+/** Asks whether somebody has changed what an undo would put back. @param {string} execution */
+export const askLaterEdits = (execution) => socket?.send({ type: 'later_edits', execution });
+
+/** Asks for a plan that puts back what this work changed; it comes as a card. @param {string} execution */
+export function planWayBack(execution) {
+  if (!socket?.send({ type: 'way_back', execution })) set({ problem: { code: '', message: LOST, todo: 'Try again when Silas answers.' } });
+}
 
 /** Asks for the change as a patch; it is saved when it comes. @param {string} execution */
 export function askPatch(execution) {

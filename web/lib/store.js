@@ -23,8 +23,11 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {number} n_more_cards How many wait beyond these.
  * @property {import('../protocol.js').WorkView[]} work
  * @property {import('../protocol.js').ActivityView} activity
+ * @property {{ rows: import('../protocol.js').Row[], earlier: number | null } | null} older What happened before that, as far as somebody asked.
+ * @property {{ list: import('../protocol.js').WorkItemView[], n_more: number } | null} works All work, as far as somebody asked.
  * @property {number} epoch
  * @property {import('../protocol.js').GrantView[]} grants
+ * @property {number} n_more_grants How many there are beyond these.
  * @property {import('../protocol.js').DeviceView[]} devices
  * @property {import('../protocol.js').MeasureView[] | null} measures How deciding goes, once it was asked for.
  * @property {string} key The key of this browser.
@@ -38,6 +41,11 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {string} draft
  * @property {{ code: string, message: string, todo: string } | null} problem
  * @property {import('./witness.js').Doubt | null} doubt That the ledger does not continue what this browser has seen.
+ * @property {{ card: Card, words: string } | null} elsewhere A card that was decided on another device, for a moment longer.
+ * @property {Card | null} over A done card whose time for undoing ended while it was shown; it makes room for any other.
+ * @property {Record<string, import('../protocol.js').FileDiff[]>} edits What was changed since, by execution, where an undo would overwrite it.
+ * @property {boolean} quick Whether the last decisions were so quick that it is said.
+ * @property {import('./notify.js').Choice} notify
  * @property {'stop' | 'more' | null} sheet
  * @property {string | null} stopping The execution that the question before Stop is about; null is all of them.
  * @property {string} said What the polite live region says.
@@ -57,9 +65,12 @@ export let state = {
   cards: [],
   n_more_cards: 0,
   work: [],
-  activity: { summary: '', away: null, spent: { period: '', microusd: 0, cap_microusd: 0 }, rows: [], n_entries: 0, head: null, epoch: 0, verified: null },
+  activity: { summary: '', away: null, spent: { period: '', microusd: 0, cap_microusd: 0 }, rows: [], earlier: null, n_entries: 0, head: null, epoch: 0, verified: null },
+  older: null,
+  works: null,
   epoch: 0,
   grants: [],
+  n_more_grants: 0,
   devices: [],
   measures: null,
   key: '',
@@ -73,6 +84,11 @@ export let state = {
   draft: '',
   problem: null,
   doubt: null,
+  elsewhere: null,
+  over: null,
+  edits: {},
+  quick: false,
+  notify: { name: 'notifications', wanted: null, missed: false },
   sheet: null,
   stopping: null,
   said: '',
@@ -111,6 +127,6 @@ export function upsert(items, item, key) {
 export const needingReview = (cards) => cards.filter(({ face }) => face.kind !== 'done' && face.kind !== 'report');
 
 /** @param {State} s */
-export function activeCard({ cards, holding }) {
-  return cards.find(({ id }) => id === holding) ?? cards[0] ?? null;
+export function activeCard({ cards, holding, elsewhere, over }) {
+  return elsewhere?.card ?? cards.find(({ id }) => id === holding) ?? cards[0] ?? over;
 }

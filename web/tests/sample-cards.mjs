@@ -177,17 +177,16 @@ export function irreversibleCard(options) {
   const face = { ...blank, kind: 'plan', risk: 'irreversible', state: 'Plan', intent: 'Run 1 command in tidepool',
     facts: [{ label: 'May change', text: '~/code/tidepool, not .git' }, { label: 'May reach', text: 'github.com:443' }, { label: 'May use', text: '1 secret, listed below' }, { label: 'Done when', text: '1 check passes' }, { label: 'Undo', text: 'None for what it sends' }],
     rationale: ASKED, details_title: 'Steps, checks and limits', details: [{ title: 'Steps', lines: ['`sh release.sh`'] }, { title: 'May use the secret', lines: ['github'] }],
-    ctas: [{ press: 'approve', label: 'Do it, apply when green', consequence: 'Changes files in tidepool when the checks turn green.' }, { press: 'rehearse', label: 'Do it, show me first', consequence: 'Runs it in a private copy.' }, { press: 'decline', label: 'Decline', consequence: '' }] };
-  const plan = card('plan', face, planPayload(), options);
-  return { ...plan, show_first: { ...plan.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } };
+    ctas: [{ press: 'approve', label: 'Do it, apply when green', consequence: 'Changes files in tidepool when the checks turn green.' }, { press: 'change', label: 'Ask for a change', consequence: '' }, { press: 'decline', label: 'Send nothing', consequence: '' }] };
+  return card('plan', face, planPayload(), options);
 }
 
 /** Silas was interrupted while a command may have acted outside. */
 export function unknownCard(options) {
-  const face = { ...blank, kind: 'unknown_effect', risk: 'high', state: 'Interrupted', intent: 'Silas was interrupted. Did it happen?',
+  const face = { ...blank, kind: 'unknown_effect', risk: 'high', state: 'Interrupted', intent: 'It was cut short. Did it happen?',
     facts: [{ label: 'Wanted', text: 'sh release.sh' }, { label: 'May reach', text: 'releases.example.org:443' }, { label: 'Stays', text: 'Your files are untouched' }],
     rationale: ASKED, details_title: 'Where to look',
-    details: [{ title: 'What is known', lines: ['A command had begun that may reach the hosts named here, and Silas ended with it.', 'Nobody saw its result. Look there, or in Activity, which lists every connection.', 'Nothing was applied, and it is not begun again by itself.'] }, { title: 'Steps', lines: ['sh release.sh'] }],
+    details: [{ title: 'What is known', lines: ['Something had begun that may reach the hosts named here, and ended before its result was seen: Silas was interrupted, or you stopped it.', 'Nobody knows what it did there. Look there, or in Activity, which lists every connection.', 'Nothing was applied, and it is not begun again by itself.'] }, { title: 'Steps', lines: ['sh release.sh'] }],
     ctas: [{ press: 'approve', label: 'No, do it again', consequence: 'Runs the whole plan again. If it did happen, it happens twice.' }, { press: 'look', label: 'Look in Activity', consequence: '' }, { press: 'decline', label: 'Yes, leave it', consequence: '' }] };
   return card('plan', face, planPayload(), options);
 }
@@ -195,8 +194,8 @@ export function unknownCard(options) {
 export function budgetCard(options) {
   const face = { ...blank, kind: 'budget', risk: 'medium', state: 'Spending cap', intent: 'Allow $1.00 more for models today',
     facts: [{ label: 'Cap', text: '$2.00 a day, $2.00 spent' }, { label: 'Stays', text: 'Nothing is lost meanwhile' }],
-    rationale: 'The next question would exceed the cap.', details_title: 'What it counts for', details: [{ title: 'Counts for', lines: ['2026-11-16'] }],
-    ctas: [{ press: 'approve', label: 'Allow $1.00 more', consequence: 'Adds $1.00 for 2026-11-16.' }, { press: 'decline', label: 'Not now', consequence: '' }] };
+    rationale: 'The cap of this day is used up, as far as the next question could cost. It was not sent. What needs a model is paused, nothing is lost.', details_title: 'What it counts for', details: [{ title: 'Counts for', lines: ['2026-11-16'] }],
+    ctas: [{ press: 'approve', label: 'Allow $1.00 more', consequence: 'Adds $1.00 for 2026-11-16.' }, { press: 'decline', label: 'Go on without a model', consequence: '' }] };
   return card('budget', face, canonical({ kind: 'budget', period: '2026-11-16', microusd: 1_000_000 }), options);
 }
 
@@ -292,7 +291,7 @@ const ROWS = [
 ];
 
 export const ACTIVITY = {
-  summary: '8 things so far, 1 proved, 1 refused, 1 undone.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun.', microusd: 310_000 },
+  earlier: null, summary: '8 things so far, 1 proved, 1 refused, 1 undone.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun.', microusd: 310_000 },
   spent: { period: '2026-11-16', microusd: 420_000, cap_microusd: 2_000_000 }, n_entries: 1284, head: null, epoch: 1, verified: true,
   rows: ROWS.map(([icon, text, note, ...topics], n) => ({ seq: 1284 - n, at: at(Date.now() - n * 900_000), icon, text, note, topics })),
 };
@@ -325,7 +324,7 @@ const UNDERSTOOD = [...readFileSync(new URL('../../crates/silas-core/src/reflex.
 
 export function snapshot(change = {}) {
   return {
-    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, devices: DEVICES, epoch: 3,
+    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, n_more_grants: 0, devices: DEVICES, epoch: 3,
     understood: UNDERSTOOD, no_model: NO_MODEL, ...change,
   };
 }

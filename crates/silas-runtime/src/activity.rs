@@ -1,7 +1,9 @@
 //! The ledger, told in sentences. Every row carries the number of the entry that it tells.
 
-use crate::view::{ActivityView, Icon, PeriodView, Row, Spent};
+use crate::stream::Lookup;
+use crate::view::{ActivityPage, ActivityView, Icon, PeriodView, Row, Spent};
 use crate::words::{Words, count};
+use crate::{Stream, Trouble};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Phase, Text};
@@ -11,13 +13,16 @@ use silas_core::taint::{Origin, Source};
 use silas_core::token::{Kind, Verdict};
 use silas_core::{CallId, KeyId, Taint};
 use silas_gates::scrub;
-use silas_store::ledger::Entry;
+use silas_store::ledger::{self, Entry};
 use std::collections::BTreeMap;
 
 mod topics;
 
-/// Rows that Activity shows.
+/// Rows that Activity shows at first.
 pub(crate) const ROWS_MAX: usize = 100;
+/// Rows of each page before those, and the entries that one is told from. A page is a message, and those are counted.
+const PAGE_ROWS_MAX: usize = 500;
+const PAGE_ENTRIES_MAX: u32 = 1_000;
 
 /// What a narrator may look up beside the chain.
 pub(crate) trait Beside {
@@ -40,9 +45,30 @@ pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> 
     };
     let mut rows: Vec<(Told, bool)> = entries.iter().filter_map(told).collect();
     rows.sort_by_key(|(told, _)| std::cmp::Reverse(told.row.seq));
-    let mut rows = told_once(rows);
-    rows.truncate(ROWS_MAX);
-    rows
+    told_once(rows)
+}
+
+/// The newest of these rows, and before which entry there is more to tell.
+pub(crate) fn newest(mut rows: Vec<Told>, entries: &[Entry], rows_max: usize) -> (Vec<Told>, Option<u64>) {
+    let earlier = match rows.get(rows_max) {
+        Some(first_left_out) => Some(first_left_out.row.seq + 1),
+        None => entries.first().map(|oldest| oldest.seq).filter(|seq| *seq > 1),
+    };
+    rows.truncate(rows_max);
+    (rows, earlier)
+}
+
+impl Stream {
+    /// What happened before an entry of the ledger.
+    pub async fn activity_before(&self, seq: u64) -> Result<ActivityPage, Trouble> {
+        let words = self.words.clone();
+        let telling = self.store.read(move |tx| {
+            let entries = ledger::before(tx, seq, PAGE_ENTRIES_MAX)?;
+            let (rows, earlier) = newest(narrate(&entries, &Lookup(tx), &words), &entries, PAGE_ROWS_MAX);
+            Ok(ActivityPage { rows: rows.into_iter().map(|told| told.row).collect(), earlier })
+        });
+        Ok(telling.await?)
+    }
 }
 
 /// Which model each call went to.
@@ -101,7 +127,7 @@ fn told_once(rows: Vec<(Told, bool)>) -> Vec<Told> {
 }
 
 pub(crate) fn view(
-    told: Vec<Told>,
+    (told, earlier): (Vec<Told>, Option<u64>),
     head: Option<Head>,
     epoch: u64,
     verified: Option<bool>,
@@ -111,7 +137,7 @@ pub(crate) fn view(
     let n_entries = head.map_or(0, |head| head.seq);
     let summary = summary(&told);
     let rows = told.into_iter().map(|told| told.row).collect();
-    ActivityView { summary, away, spent, rows, n_entries, head, epoch, verified }
+    ActivityView { summary, away, spent, rows, earlier, n_entries, head, epoch, verified }
 }
 
 pub(crate) fn summary(rows: &[Told]) -> String {
@@ -357,6 +383,7 @@ fn row(entry: &Entry, called: &BTreeMap<&CallId, &str>, beside: &dyn Beside, wor
         | AuditEvent::TurnRouted { .. }
         | AuditEvent::TokenSpent { .. }
         | AuditEvent::StepBegun { .. }
+        | AuditEvent::ChecksBegun { .. }
         | AuditEvent::StepRun { .. }
         | AuditEvent::ToolReturned { .. }
         | AuditEvent::InstructionTaken { .. }

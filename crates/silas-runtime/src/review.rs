@@ -1,8 +1,11 @@
 //! The review queue: every question is a persisted card, answered once, by a signed decision or not at all.
 
+use crate::activity::Beside;
 use crate::consumer::{TURN, post};
 use crate::rehearsal::Discarded;
+use crate::stream::Lookup;
 use crate::turn::Turn;
+use crate::view::{AnsweredView, Update};
 use crate::words::changed_name;
 use crate::work::{Beginning, WorkRecord};
 use crate::{Stream, Trouble};
@@ -21,7 +24,7 @@ use silas_core::roots::RootGrant;
 use silas_core::secret::SecretRef;
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::{WorkItem, WorkState};
-use silas_core::{CardId, MessageId, Timestamp, canonical};
+use silas_core::{CardId, KeyId, MessageId, Timestamp, canonical};
 use silas_store::queue::{self, Lease, Leased, Name};
 use silas_store::{Abort, Commit, Tx, cards, model_calls, undo_records, work_items};
 use std::sync::Arc;
@@ -215,6 +218,7 @@ impl Stream {
     pub async fn decide(self: &Arc<Self>, card_id: &CardId, token: Token) -> Result<String, Trouble> {
         let id = card_id.clone();
         let stream = self.clone();
+        let (signer, verdict) = (token.body.key.clone(), token.body.verdict);
         let deciding = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             // Every card was kept with a subject; one without waits for nothing.
@@ -261,10 +265,28 @@ impl Stream {
         });
         let (card, granted) = deciding.await?.ok_or_else(unknown_card)?;
         fail::point(FailPoint::DecisionRecorded);
+        if granted.is_ok() {
+            self.publish_answer(&card, &signer, verdict).await;
+        }
         self.publish_cards().await;
         self.publish_activity().await;
         let granted = granted.map_err(|refusal| refused(&refusal))?;
         self.begin(&card, granted).await
+    }
+
+    /// Other pages that show the card say who decided it, before they go on to the next.
+    async fn publish_answer(&self, card: &Card, signer: &KeyId, verdict: Verdict) {
+        let (key, at) = (signer.clone(), self.clock.now());
+        let named = self.store.read(move |tx| Ok(Lookup(tx).device(&key)));
+        match named.await {
+            Ok(device) => {
+                let device = device.unwrap_or_else(|| "another device".to_owned());
+                self.publish(Update::Answered {
+                    answered: AnsweredView { card: card.id.clone(), verdict, device, at },
+                });
+            }
+            Err(cause) => tracing::warn!(%cause, "who decided cannot be told"),
+        }
     }
 
     /// An approval of what cannot begin now is not taken: the card stays as it is, and the approval is not used up.

@@ -8,7 +8,7 @@ use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use silas_approval::Approved;
 use silas_core::card::Card;
-use silas_core::changeset::ChangeOrder;
+use silas_core::changeset::{ChangeOrder, FileDiff};
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -179,6 +179,21 @@ impl Stream {
         let face = self.words.done(&record.facts(), record.files, left.as_secs().div_ceil(60) * 60);
         let card = self.card(face, record.view.work_item.as_str(), Some(order), left)?;
         self.show_card(card, &order.execution).await
+    }
+
+    /// What somebody has changed since in what an undo would put back, against what it would put there.
+    pub async fn later_edits(&self, execution: &ExecutionId) -> Vec<FileDiff> {
+        let (launcher, id) = (self.launcher.clone(), execution.clone());
+        match tokio::task::spawn_blocking(move || launcher.later_edits(&id)).await {
+            Ok(Ok(edits)) => edits,
+            // It is a hint beside a button. What cannot be looked at now is looked at when the button is pressed, and
+            // refused by name.
+            Ok(Err(error)) => {
+                tracing::debug!(code = error.code(), %error, "later edits are not known");
+                Vec::new()
+            }
+            Err(_) => Vec::new(),
+        }
     }
 
     async fn record_of(&self, execution: &ExecutionId) -> Result<Option<(WorkRecord, Option<Timestamp>)>, Trouble> {

@@ -16,7 +16,7 @@ use silas_core::risk;
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
 use silas_core::token::Kind;
-use silas_core::work::{Directory, Replacing, WorkItem};
+use silas_core::work::{Definition, Directory, Replacing, WorkItem};
 use silas_gates::scrub;
 
 mod checks;
@@ -218,8 +218,8 @@ impl Words {
             diffs: Vec::new(),
             ctas: vec![
                 approve("Do it, apply when green", &format!("Changes files in {name} when the checks turn green.")),
-                if d.commits { ask_for_a_change() } else { show_me_first() },
-                decline("Decline"),
+                if d.commits || risk::of_plan(d) == Risk::Irreversible { ask_for_a_change() } else { show_me_first(d) },
+                decline(outside::declined(d)),
             ],
         };
         if let Some(mandate) = &d.executor {
@@ -512,9 +512,10 @@ fn ask_for_a_change() -> Cta {
     Cta { press: Press::Change, label: "Ask for a change".to_owned(), consequence: String::new() }
 }
 
-/// Not for commits: what they were made of cannot wait.
-fn show_me_first() -> Cta {
-    let consequence = "Runs it in a private copy. Nothing is applied before you have seen it.".to_owned();
+/// Not for commits: what they were made of cannot wait. Nor for what cannot be undone: running it is what sends it.
+fn show_me_first(d: &Definition) -> Cta {
+    let sends = if d.hosts.is_empty() { "" } else { ", and what it sends is sent" };
+    let consequence = format!("Runs it in a private copy{sends}. Nothing is applied before you have seen it.");
     Cta { press: Press::Rehearse, label: "Do it, show me first".to_owned(), consequence }
 }
 

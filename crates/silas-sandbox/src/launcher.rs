@@ -7,6 +7,7 @@ use crate::serve::Serve;
 use crate::workshop::Workshop;
 use crate::{Error, Hand, LaidOut, Look, Looked, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
 use serde::de::DeserializeOwned;
+use silas_core::changeset::FileDiff;
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::evidence::{Allowance, Evidence};
@@ -146,6 +147,12 @@ impl Launcher {
     /// Takes back what an execution applied.
     pub fn undo(&self, evidence: &Evidence) -> Result<Undone, Error> {
         self.ask(&LauncherAsk::Undo(Box::new(evidence.clone())))
+    }
+
+    /// What somebody has changed since an execution was applied, against what its undo would put there. Only a hint: the
+    /// undo looks again.
+    pub fn later_edits(&self, execution: &ExecutionId) -> Result<Vec<FileDiff>, Error> {
+        self.ask(&LauncherAsk::LaterEdits(execution.clone()))
     }
 
     /// Finishes what was committed before a crash, removes what was not, and tells what is now true of each execution.

@@ -40,6 +40,7 @@ pub mod handed_over;
 mod journal;
 mod kept;
 mod key_use;
+mod later_edits;
 mod launcher;
 mod layers;
 mod lifeline;

@@ -73,6 +73,8 @@ pub(crate) enum LauncherAsk {
     /// One signed command. Answered by a socket, over which its streams go and its end is told.
     Begin(Box<Evidence>),
     Undo(Box<Evidence>),
+    /// Whether somebody has changed what that undo would put back. Looks, and can do nothing else.
+    LaterEdits(ExecutionId),
     Recover,
     Forget(ExecutionId),
     /// Throws away a result that waits.
@@ -113,9 +115,16 @@ pub(crate) enum WorkshopAsk {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum WorkshopSays<T> {
     Answer(Result<T, Error>),
+    /// Answered with [`Noted`].
     Connected(Connection),
-    /// The only thing that the front must answer: with one [`crate::broker::Answer`].
+    /// Answered with one [`crate::broker::Answer`].
     Wanted(SecretRef),
+}
+
+/// The front's word about a connection: it is on disk, and may be used.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Noted {
+    Written,
 }
 
 /// From a terminal of the owner to the launcher.

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use silas_core::card::{Card, Face};
+use silas_core::changeset::FileDiff;
 use silas_core::device::Certificate;
 use silas_core::input::KeyWanted;
 use silas_core::message::{HeardMessage, SignedMessage};
@@ -17,8 +18,8 @@ use silas_core::token::{Offer, Token};
 use silas_core::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, Timestamp};
 use silas_runtime::Resume;
 use silas_runtime::view::{
-    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, MeasureView, ModelsView,
-    ProofView, SessionView, SinceView, Snapshot, TaskView, Update, WorkItemView, WorkView,
+    ActivityPage, CardsPage, DeadLetterView, DeliveryView, GrantsPage, LedgerPart, LedgerReport, LedgerTextView,
+    MeasureView, ModelsView, ProofView, SessionView, SinceView, Snapshot, TaskView, Update, WorkListPage, WorkView,
 };
 use std::borrow::Cow;
 
@@ -72,8 +73,20 @@ pub enum ClientMessage {
     Bundle {
         execution: ExecutionId,
     },
-    /// Asks for the work that was approved.
-    WorkList {},
+    /// Asks whether somebody has changed since what an undo would put back.
+    LaterEdits {
+        execution: ExecutionId,
+    },
+    /// Asks for a plan that puts back what work changed whose time for undoing is over. It runs nothing before its card is
+    /// approved.
+    WayBack {
+        execution: ExecutionId,
+    },
+    /// Asks for the work that was approved, from this one on, counted from 0 with the newest.
+    WorkList {
+        #[serde(default)]
+        from: u32,
+    },
     /// Ends all running work, or one piece of it. Needs no signature: it can only take away.
     Stop {
         #[serde(default)]
@@ -111,6 +124,14 @@ pub enum ClientMessage {
     /// Asks for the cards from this one on, counted from 0.
     Cards {
         from: usize,
+    },
+    /// Asks for the grants from this one on, counted from 0.
+    Grants {
+        from: usize,
+    },
+    /// Asks for what happened before this entry of the ledger.
+    Activity {
+        before: u64,
     },
     /// Asks who follows the Stream.
     Sessions {},
@@ -189,9 +210,16 @@ pub enum ServerMessage {
         execution: ExecutionId,
         bundle: String,
     },
+    /// What is there now against what the undo would put there; empty if nothing was changed.
+    LaterEdits {
+        execution: ExecutionId,
+        edits: Vec<FileDiff>,
+    },
     /// Newest first.
     WorkList {
-        work_list: Vec<WorkItemView>,
+        from: u32,
+        #[serde(flatten)]
+        page: WorkListPage,
     },
     Verified {
         report: LedgerReport,
@@ -203,6 +231,16 @@ pub enum ServerMessage {
         from: usize,
         #[serde(flatten)]
         page: CardsPage,
+    },
+    GrantsPage {
+        from: usize,
+        #[serde(flatten)]
+        page: GrantsPage,
+    },
+    ActivityPage {
+        before: u64,
+        #[serde(flatten)]
+        page: ActivityPage,
     },
     Sessions {
         sessions: Vec<SessionView>,
@@ -219,7 +257,7 @@ pub enum ServerMessage {
     Models {
         models: ModelsView,
     },
-    /// The card that `model_add` asked for.
+    /// The card that `model_add`, `passkey_add` or `way_back` asked for.
     Asked {
         card: Box<Card>,
     },

@@ -1,6 +1,7 @@
 //! The terminal as a channel: the same messages and cards as the page, answered by commands or in `silas chat`.
 
 mod chat;
+mod earlier;
 mod line;
 mod paint;
 mod print;
@@ -69,9 +70,14 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         Command::Dismiss(card) => return put(&mut line, card, json!({ "type": "dismiss" })),
         Command::Undo { output } => return undo(&mut line, output),
         Command::Activity { measures: true, output, .. } => print_measures(&mut line, output.json)?,
-        Command::Activity { away, output, .. } => {
+        Command::Activity { away, all, before, output, .. } => {
             known_head::follow(home)?;
-            let activity = if away { print::while_away(&line.snapshot) } else { line.snapshot["activity"].clone() };
+            let activity = match (away, all, before) {
+                (true, ..) => print::while_away(&line.snapshot),
+                (_, true, _) => earlier::everything(&mut line)?,
+                (_, _, Some(seq)) => earlier::before(&mut line, seq)?,
+                (false, false, None) => line.snapshot["activity"].clone(),
+            };
             if output.json { print_json(&activity)? } else { print_activity(&activity) }
         }
         Command::Status { output } => {
@@ -184,6 +190,9 @@ fn pick(line: &mut Line<'_>, number: Option<usize>, fits: impl Fn(&Card) -> bool
         }
     }
 }
+
+/// Pages that one command asks for; a door takes 60 messages in a minute.
+pub(crate) const PAGES_MAX: usize = 50;
 
 /// A question that can be approved or declined.
 fn asks(card: &Card) -> bool {

@@ -5,6 +5,7 @@
 import { useEffect } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { show } from '../../lib/notify.js';
 import { go, leave, useRoute, useWide } from '../../lib/router.js';
 import { needingReview, set } from '../../lib/store.js';
 import { Activity } from '../activity/activity.js';
@@ -24,6 +25,8 @@ export function Frame({ state }) {
   const wide = useWide();
   const waiting = needingReview(state.cards).length;
   useKeys();
+  // Opened by a notification: the card is known as soon as the cards are.
+  useEffect(() => void (route.card && state.loaded && show(route.card)), [route.card, state.loaded]);
   useEffect(() => {
     document.title = waiting > 0 ? `(${waiting}) Silas` : 'Silas';
     void navigator.setAppBadge?.(waiting).catch(() => {}); // Not installed: there is no badge, and nothing is missing.

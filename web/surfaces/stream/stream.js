@@ -8,6 +8,7 @@ import { edit, interrupt } from '../../lib/session.js';
 import { needingReview } from '../../lib/store.js';
 import { Words } from '../../lib/text.js';
 import { clock } from '../../lib/time.js';
+import { Loading } from '../../cards/loading.js';
 import { Composer } from './composer.js';
 import { AddModel, BLANK, Welcome, fill } from './welcome.js';
 import { WorkView } from './work.js';
@@ -37,7 +38,7 @@ export function Stream({ state }) {
   return html`<section class="stream" aria-label="Stream">
     <div class="stream-scroll" ref=${scroller}>
       <div class="stream-column">
-        ${isEmpty && (state.loaded ? html`<${Welcome} understood=${state.understood} hasModel=${state.no_model === null} />` : html`<h1 class="hidden">Stream</h1>`)}
+        ${isEmpty && (state.loaded ? html`<${Welcome} understood=${state.understood} hasModel=${state.no_model === null} />` : html`<h1 class="hidden">Stream</h1><${Loading} />`)}
         ${!isEmpty && html`<h1 class="hidden">Stream</h1>
           ${turns.map(({ key, view }) => html`<div class="turn-box" key=${key}>${view}</div>`)}
           ${needsModel && html`<div class="turn-box" key="add-model"><${AddModel} /></div>`}

@@ -152,14 +152,20 @@ pub(super) fn budget(grant: &BudgetGrant) -> Face {
         facts: vec![fact("Adds", &sum), fact("For", grant.period.as_str()), fact("After that", "The cap is as before")],
         evidence: None,
         versions: None,
-        rationale: format!("The next question could exceed the cap of this {when}, so it was not sent."),
+        rationale: format!(
+            "The cap of this {when} is used up, as far as the next question could cost. It was not sent. What needs a \
+             model is paused, nothing is lost."
+        ),
         details_title: "Exactly what is allowed".to_owned(),
         details: vec![Detail {
             title: "Limits".to_owned(),
             lines: vec![format!("{sum} on top of the cap of {} (UTC)", grant.period)],
         }],
         diffs: Vec::new(),
-        ctas: vec![approve(&format!("Add {sum}"), "The question that waits is asked at once."), decline("Not now")],
+        ctas: vec![
+            approve(&format!("Allow {sum} more"), "The question that waits is asked at once."),
+            decline("Go on without a model"),
+        ],
     }
 }
 

@@ -313,3 +313,23 @@ fn the_browser_is_tested_with_the_cards_of_today() {
         "web/tests/real-cards.json is not what the words say. Write it with SILAS_WRITE_DOCS=1, and look at the difference."
     );
 }
+
+/// Where a yes could do harm, the way between runs nothing and the no says what stays.
+#[test]
+fn what_could_do_harm_has_a_safe_way_between_and_a_no_that_says_what_stays() {
+    let labels = |outside: &str| {
+        let front = format!(
+            "id: task-x\ntitle: Send\ntype: task\nsteps:\n  - run: sh send.sh\nverify:\n  - name: ok\n    run: sh ok.sh\n    expect: \
+             {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: /home/mira/code/tidepool, access: write }}\n{outside}"
+        );
+        let item = plan::parse(format!("---\n{front}---\n\nSend it.\n").as_bytes()).unwrap();
+        let face = words().plan(&item, "Send it.");
+        let ctas: Vec<(Press, String)> = face.ctas.into_iter().map(|cta| (cta.press, cta.label)).collect();
+        (face.risk.unwrap(), ctas[1].0, ctas[2].1.clone())
+    };
+    let both = "  hosts: [\"tides.example:443\"]\n  secrets: [tides]\n";
+    assert_eq!(labels(both), (Risk::Irreversible, Press::Change, "Send nothing".to_owned()));
+    assert_eq!(labels("  secrets: [tides]\n"), (Risk::High, Press::Rehearse, "Leave it as it is".to_owned()));
+    assert_eq!(labels("  hosts: [\"192.168.1.9:80\"]\n"), (Risk::High, Press::Rehearse, "Send nothing".to_owned()));
+    assert_eq!(labels(""), (Risk::Medium, Press::Rehearse, "Decline".to_owned()));
+}

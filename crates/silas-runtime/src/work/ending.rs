@@ -2,6 +2,7 @@
 
 use super::conflicting::Conflict;
 use super::job::{Job, u32_of};
+use super::record::Begun;
 use super::{WorkRecord, lost, state};
 use crate::Trouble;
 use crate::consumer::WORK;
@@ -42,12 +43,21 @@ pub(super) enum Ending {
     Conflict {
         paths: Vec<String>,
     },
-    /// It was interrupted after this step had begun, which may have acted outside: nobody knows, and the owner is asked.
+    /// It was cut short after this had begun, which may have acted outside: nobody knows, and the owner is asked.
     Unknown {
-        step: u32,
+        begun: Begun,
         plan: Box<WorkItem>,
         is_rehearsal: bool,
+        by: CutBy,
     },
+}
+
+/// What cut it short.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CutBy {
+    Interruption,
+    /// The owner stopped it, or took back what it needed.
+    Owner,
 }
 
 impl Job {
@@ -146,8 +156,12 @@ impl Job {
                 );
                 (ExecutionState::Ended, card, sentence, None, Event::Conflicted { paths })
             }
-            Ending::Unknown { step, plan, is_rehearsal } => {
-                self.record.view.place = "Interrupted".to_owned();
+            Ending::Unknown { begun, plan, is_rehearsal, by } => {
+                let cut = match by {
+                    CutBy::Interruption => "Interrupted",
+                    CutBy::Owner => "Stopped",
+                };
+                self.record.view.place = cut.to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
                 let face = stream.words.unknown_effect(&plan, &plan.definition().body);
                 let (about, lasts) = (plan.id().to_string(), stream.options.plan_timeout);
@@ -157,10 +171,10 @@ impl Job {
                     false => stream.card(face, &about, Some(plan.as_ref()), lasts)?,
                 };
                 let sentence = format!(
-                    "Interrupted while it may have acted outside. Your files in {name} are untouched. What is true is \
+                    "{cut} while it may have acted outside. Your files in {name} are untouched. What is true is \
                      asked in Review."
                 );
-                (ExecutionState::Ended, card, sentence, None, Event::Unknown { step })
+                (ExecutionState::Ended, card, sentence, None, Event::Unknown { begun })
             }
         };
         let instead = self.question_instead()?;
@@ -244,7 +258,7 @@ enum Event {
         paths: Vec<String>,
     },
     Unknown {
-        step: u32,
+        begun: Begun,
     },
 }
 
@@ -269,7 +283,13 @@ impl Event {
                 let paths = tx.text(&paths.join("\n"))?;
                 tx.record(&AuditEvent::ApplyConflicted { execution, files, paths })
             }
-            Event::Unknown { step } => tx.record(&AuditEvent::EffectUnknown { execution, step: *step }),
+            Event::Unknown { begun } => {
+                let step = match begun {
+                    Begun::Step(step) => Some(*step),
+                    Begun::Checks(_) => None,
+                };
+                tx.record(&AuditEvent::EffectUnknown { execution, step })
+            }
         }
     }
 }

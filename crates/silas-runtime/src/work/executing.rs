@@ -131,6 +131,7 @@ impl Job {
             self.note_outside(Origin::StepOutput, outputs.iter().map(String::as_str))?;
             let (label, state) = self.take_down(attempted, &mut progress, &assigned);
             self.leave(step, label, state, 0);
+            self.note_checks_begin(Phase::After, item)?;
             self.record.after = self.check(shop, Phase::After)?;
             progress.is_green = Outcome::of(&self.record.before, &self.record.after) != Outcome::Failed;
             progress.may_consult = self.may_consult(item, planner_calls)?;

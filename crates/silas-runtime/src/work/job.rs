@@ -3,7 +3,7 @@
 use super::ending::{Ending, kept_words};
 use super::planning_again::Again;
 use super::reach::Recorder;
-use super::record::LAID;
+use super::record::{Begun, LAID};
 use super::{Stop, WorkRecord};
 use crate::consumer::Hold;
 use crate::view::{StepState, Update};
@@ -16,7 +16,6 @@ use silas_core::check::{CheckResult, Ended, Outcome};
 use silas_core::event::{AuditEvent, Phase};
 use silas_core::execution::ExecutionState;
 use silas_core::exits;
-use silas_core::fail::{self, FailPoint};
 use silas_core::outside::Reach;
 use silas_core::taint::Origin;
 use silas_core::work::WorkItem;
@@ -40,6 +39,8 @@ pub(super) struct Job {
     pub(super) order: Option<ExecutionId>,
     /// What the commands have reached; written while they run.
     pub(super) reach: Arc<Mutex<Reach>>,
+    /// What has begun, may reach something outside, and has no result; with how many connections there had been before.
+    pub(super) in_flight: Option<(Begun, u64)>,
     /// Whether a model has used up its attempts without turning the checks green.
     pub(super) is_stuck: bool,
     /// What came of planning it again.
@@ -57,6 +58,7 @@ impl Job {
             hold,
             order: None,
             reach,
+            in_flight: None,
             is_stuck: false,
             again: Again::NotAsked,
             collision: Collision::default(),
@@ -71,17 +73,7 @@ impl Job {
     /// The whole story. Whatever fails before the apply leaves the owner's files alone; what the apply itself came to
     /// is known to the launcher only. `None` means that the end is still open.
     pub(super) fn carry_out(&mut self, admitted: &Admitted) -> Option<Ending> {
-        self.try_carry_out(admitted).map_or_else(
-            |failure| match (&failure, self.in_flight()) {
-                // The workshop went while a command was under way that may have acted outside.
-                (Failure::Hands(silas_sandbox::Error::Lost), Some(step)) if self.stop_wanted() == Stop::No => {
-                    let is_rehearsal = matches!(admitted, Admitted::Rehearsal(_));
-                    Some(Ending::Unknown { step, plan: Box::new(admitted.item().clone()), is_rehearsal })
-                }
-                _ => self.failed(failure),
-            },
-            Some,
-        )
+        self.try_carry_out(admitted).map_or_else(|failure| self.cut_short(failure, admitted), Some)
     }
 
     pub(super) fn failed(&mut self, failure: Failure) -> Option<Ending> {
@@ -93,7 +85,7 @@ impl Job {
                 Stop::Leaving => None,
                 Stop::Owner | Stop::No => Some(Ending::Untouched {
                     intent: "Stopped before it was done".to_owned(),
-                    reason: "You stopped it.".to_owned(),
+                    reason: format!("You stopped it.{}", self.sent_words()),
                 }),
             },
             Failure::Hands(error) => {
@@ -102,30 +94,6 @@ impl Job {
             }
             Failure::Trouble(trouble) => Some(could_not(trouble.to_string())),
         }
-    }
-
-    /// The step that has begun, may reach something outside, and has no result.
-    fn in_flight(&self) -> Option<u32> {
-        self.record.begun_outside.filter(|step| u32_of(self.record.results.len()) <= *step)
-    }
-
-    /// On disk before the command begins: after a crash it is known that something may have happened outside.
-    fn note_intent(&mut self, n: usize, item: &WorkItem) -> Result<(), Failure> {
-        if item.definition().hosts.is_empty() {
-            return Ok(());
-        }
-        let step = u32_of(n);
-        self.record.begun_outside = Some(step);
-        let execution = self.record.view.execution.clone();
-        let (json, changeset) = (self.record.to_json()?, self.record.changeset);
-        let noted = self.stream.store.write_and_wait(move |tx| {
-            tx.record(&AuditEvent::StepBegun { execution: execution.clone(), step })?;
-            executions::set_result(tx, &execution, &json, changeset.as_ref(), None)?;
-            Ok(Commit(()))
-        });
-        noted?;
-        fail::point(FailPoint::StepBegun);
-        Ok(())
     }
 
     /// The apply was asked for and did not answer as it should. The launcher finishes what was committed and says what
@@ -195,6 +163,7 @@ impl Job {
             return Err(Failure::Stopped);
         }
         self.copy(&mut shop)?;
+        self.note_checks_begin(Phase::Before, approved.item())?;
         self.record.before = self.check(&mut shop, Phase::Before)?;
         // Two edits are brought together whether or not one of them was enough.
         let is_merge = approved.item().definition().merges.is_some();
@@ -208,7 +177,10 @@ impl Job {
         }
         self.steps(&mut shop, approved.item())?;
         match approved.item().definition().executor.clone() {
-            None => self.record.after = self.check(&mut shop, Phase::After)?,
+            None => {
+                self.note_checks_begin(Phase::After, approved.item())?;
+                self.record.after = self.check(&mut shop, Phase::After)?;
+            }
             Some(mandate) => self.leave_to_model(&mut shop, approved.item(), &mandate)?,
         }
         let changes = shop.changes()?;
@@ -231,6 +203,7 @@ impl Job {
         };
         self.enter(step)?;
         let results = shop.checks(phase).map_err(|error| self.look_at_conflict(shop, error))?;
+        self.in_flight = None;
         let n_failed = results.iter().filter(|result| !result.passed).count();
         let took = results.iter().map(|result| result.took_ms).sum();
         let (label, state) = match (n_failed, phase) {
@@ -261,8 +234,9 @@ impl Job {
     fn steps(&mut self, shop: &mut Workshop, item: &WorkItem) -> Result<(), Failure> {
         for (n, step) in item.definition().steps.iter().enumerate() {
             self.enter(2 + n)?;
-            self.note_intent(n, item)?;
+            self.note_step_begins(n, item)?;
             let result = shop.step(n).map_err(|error| self.look_at_conflict(shop, error))?;
+            self.in_flight = None;
             let words = match &item.definition().merges {
                 Some(_) => LAID.to_owned(),
                 None => format!("`{}`", scrub::visible_line(&step.run.words(), 60)),
@@ -327,6 +301,7 @@ impl Job {
                 Conclusion::MovedOn(opened) => shop = opened,
             }
             self.let_be_stopped(&shop);
+            self.note_checks_begin(Phase::After, admitted.item())?;
             self.record.after = self.check(&mut shop, Phase::After)?;
         }
     }

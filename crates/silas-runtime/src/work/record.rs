@@ -8,6 +8,7 @@ use silas_core::bundle::Landed;
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::envelope::ExecutionResult;
+use silas_core::event::Phase;
 use silas_core::exits::Undeclared;
 use silas_core::model::dollars;
 use silas_core::outside::Reach;
@@ -17,6 +18,14 @@ use silas_core::work::{Budget, BudgetUsed};
 use silas_core::{Digest, ExecutionId, Timestamp, TokenId, canonical};
 use silas_gates::scrub;
 use silas_store::ledger::TEXT_BYTES_MAX;
+
+/// Something that may reach a host of the plan's. A number alone is a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Begun {
+    Step(u32),
+    Checks(Phase),
+}
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WorkRecord {
@@ -75,9 +84,9 @@ pub(crate) struct WorkRecord {
     pub(crate) undeclared: Vec<Undeclared>,
     #[serde(default)]
     pub(crate) reach: Reach,
-    /// The last step that began and may reach something outside; on disk before it did.
+    /// What began last and may reach something outside; on disk before it did.
     #[serde(default)]
-    pub(crate) begun_outside: Option<u32>,
+    pub(crate) begun_outside: Option<Begun>,
     pub(crate) changeset: Option<Digest>,
     /// Every changed file, until the end is written down; from then on the ledger's text has it.
     #[serde(default)]

@@ -179,6 +179,9 @@ pub(super) fn print_activity(activity: &Value) {
         let (text, note) = (row["text"].as_str().unwrap_or_default(), row["note"].as_str().unwrap_or_default());
         println!("{}  {text}. {note}", at.get(..19).unwrap_or(at).replace('T', " "));
     }
+    if let Some(seq) = activity["earlier"].as_u64() {
+        println!("There is more before that: `silas activity --before {seq}`, or all of it with `--all`.");
+    }
 }
 
 pub(super) fn print_measures(line: &mut Line<'_>, as_json: bool) -> Result<()> {
@@ -222,6 +225,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     let n_cards = line.all_cards()?.len();
     let running = n_running(&line.snapshot);
     let count = |name: &str| line.snapshot[name].as_array().map_or(0, Vec::len);
+    let n_grants = count("grants") as u64 + line.snapshot["n_more_grants"].as_u64().unwrap_or(0);
     if as_json {
         return print_json(&json!({
             "data_dir": home.path,
@@ -234,7 +238,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
             "sessions": sessions,
             "keys": key_commands::protection(home)?,
             "vault": secret_commands::state(home)?,
-            "grants": count("grants"),
+            "grants": n_grants,
             "devices": count("devices"),
         }));
     }
@@ -255,7 +259,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     for session in sessions.iter().filter(|session| session.session_type == SessionType::Stream) {
         println!("{}", session_commands::describe(session));
     }
-    println!("{} grants, {} devices: `silas grant list` and `silas device list`.", count("grants"), count("devices"));
+    println!("{n_grants} grants, {} devices: `silas grant list` and `silas device list`.", count("devices"));
     Ok(())
 }
 
