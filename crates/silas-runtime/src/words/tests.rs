@@ -179,7 +179,7 @@ fn conflict(plan_text: &str, files: Vec<Collided>, is_merged: bool) -> Value {
         cost_microusd: 0,
     };
     let changeset = Digest::of(b"both");
-    let merged = is_merged.then(|| Merged { changeset, until: Timestamp::EPOCH });
+    let merged = is_merged.then_some(Merged { changeset, until: Timestamp::EPOCH });
     let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
     let collision = Collision { n_files: u32::try_from(files.len()).unwrap(), files, merged };
     let merge = is_merged.then(|| {
