@@ -16,7 +16,7 @@ import { sign } from './keys.js';
 const REHEARSAL = 'Rehearsal';
 
 /** Which kind of approval each card may carry; a report carries none. A conflict asks for a plan, or to be shown one first. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
-const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', unknown_effect: 'plan', conflict: 'plan', rehearsed: 'apply', done: 'undo' };
+const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', refusal: 'plan', unknown_effect: 'plan', conflict: 'plan', rehearsed: 'apply', done: 'undo' };
 
 /**
  * Whether a card's offers are about exactly what the card shows. "Show me first" has an offer of its own, about the same
@@ -33,7 +33,7 @@ export async function matches({ face, offer, show_first, payload, instead }, ins
     const sameText = canonical(parsed) === payload;
     // What was to be shown first is asked about again in the same way, and a parked plan may ask for a rehearsal instead:
     // then its card says so, and no other may.
-    const asksAgain = face.kind === 'unknown_effect' || face.kind === 'conflict';
+    const asksAgain = ['unknown_effect', 'refusal', 'conflict'].includes(face.kind);
     const again = offer.kind === 'rehearsal' && (asksAgain || (face.kind === 'plan' && face.state === REHEARSAL && !show_first));
     if (face.kind === 'plan' && (face.state === REHEARSAL) !== again) return false;
     const sameAuthority = (KINDS[face.kind] === offer.kind || again) && (!show_first || (face.kind === 'plan' && show_first.kind === 'rehearsal'));

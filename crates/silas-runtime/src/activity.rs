@@ -3,6 +3,7 @@
 use crate::stream::Lookup;
 use crate::view::{ActivityPage, ActivityView, Icon, PeriodView, Row, Spent};
 use crate::words::{Words, count};
+use crate::work::NOT_GRANTED;
 use crate::{Stream, Trouble};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
@@ -88,6 +89,8 @@ fn lineage(event: &AuditEvent) -> Taint {
         AuditEvent::DevicePaired { .. } | AuditEvent::PasskeyRegistered { .. } | AuditEvent::WorkEnded { .. } => {
             Source::Elsewhere.taint()
         }
+        // The name is whatever a command asked for.
+        AuditEvent::ConnectionRefused { reason, .. } if reason == NOT_GRANTED => Source::Elsewhere.taint(),
         _ => Source::Own.taint(),
     }
 }
@@ -282,6 +285,10 @@ fn row(entry: &Entry, called: &BTreeMap<&CallId, &str>, beside: &dyn Beside, wor
         }
         AuditEvent::ConnectionMade { to, .. } => {
             (Icon::Tick, format!("Reached {}", line(to)), "The plan names this host".to_owned())
+        }
+        AuditEvent::ConnectionRefused { to, reason, .. } if reason == NOT_GRANTED => {
+            let note = "The plan does not name it. Nothing was sent.".to_owned();
+            (Icon::Refused, format!("Refused to reach {}", line(to)), note)
         }
         AuditEvent::ConnectionRefused { to, reason, .. } => {
             (Icon::Refused, format!("Did not reach {}", line(to)), unreached(reason).to_owned())

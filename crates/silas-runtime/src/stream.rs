@@ -435,6 +435,7 @@ fn rank(card: &Card) -> u8 {
         CardKind::Root
         | CardKind::Passkey
         | CardKind::UnknownEffect
+        | CardKind::Refusal
         | CardKind::Model
         | CardKind::Budget
         | CardKind::SecureInput

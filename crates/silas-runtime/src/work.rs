@@ -35,6 +35,7 @@ mod outside;
 mod planning_again;
 mod reach;
 mod record;
+mod refusing;
 mod run;
 mod state;
 mod stopped;
@@ -42,6 +43,7 @@ use ending::{CutBy, Ending, kept_words};
 pub(crate) use hands::{list_files, read_file};
 use job::Job;
 pub(crate) use record::WorkRecord;
+pub(crate) use refusing::NOT_GRANTED;
 
 /// Work that was admitted, with its story so far and its message of the queue.
 pub(crate) struct Beginning {

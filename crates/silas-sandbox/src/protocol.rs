@@ -173,6 +173,9 @@ pub struct Finished {
     pub is_disk_nearly_full: bool,
     /// What memory and processes were limited by.
     pub limits: LimitsInForce,
+    /// Names of hosts that it asked for and that were not granted.
+    #[serde(default)]
+    pub asked: Vec<String>,
     /// Every connection that it made or tried to make.
     pub connections: Vec<Connection>,
     /// One for each directory that was granted for writing.

@@ -206,7 +206,8 @@ fn is_redo(card: &Card) -> bool {
 
 /// Whether this answer has something carried out that can be followed.
 fn starts_work(card: &Card, press: Press) -> bool {
-    let is_about_work = matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed | CardKind::Conflict);
+    let is_about_work =
+        matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed | CardKind::Refusal | CardKind::Conflict);
     is_about_work && press.verdict() == Some(Verdict::Approved)
 }
 

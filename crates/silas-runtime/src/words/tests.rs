@@ -62,6 +62,7 @@ fn check(name: &str, passed: bool, protected: bool) -> CheckResult {
         took_ms: 210,
         protected,
         tests: None,
+        asked: Vec::new(),
     }
 }
 
@@ -146,6 +147,7 @@ fn result(
         is_in_two_steps: false,
         moved_on: &[],
         undeclared: unnamed,
+        wanted: &[],
         took_ms: 130_000,
         cost_microusd: 50_000,
     };
@@ -184,8 +186,8 @@ fn conflict(plan_text: &str, files: Vec<Collided>, is_merged: bool) -> Value {
     let collision = Collision { n_files: u32::try_from(files.len()).unwrap(), files, merged };
     let merge = is_merged.then(|| {
         let merges = Some(Merging { execution: execution(), changeset });
-        let (executor, hosts) = (None, Vec::new());
-        WorkItem::new(Definition { merges, executor, hosts, ..item.definition().clone() }).unwrap()
+        let (executor, hosts, hosts_for) = (None, Vec::new(), Vec::new());
+        WorkItem::new(Definition { merges, executor, hosts, hosts_for, ..item.definition().clone() }).unwrap()
     });
     let ways = Ways { merge: merge.as_ref(), redo: (&item, Kind::Plan) };
     let face = words().conflict(&result, &execution(), &paths, &collision, Some(ways));
@@ -215,6 +217,10 @@ fn collided(path: &str, case: Case, yours: &[&str], silas: &[&str]) -> Collided 
         silas: owned(silas),
         compare,
     }
+}
+
+fn refused(kind: &str, (face, payload): (Face, String)) -> Value {
+    real(kind, &face, &payload)
 }
 
 fn all() -> Value {
@@ -250,6 +256,8 @@ fn all() -> Value {
             &["start = when.strftime(\"%H:%M h\")"], &["start = local(when, zone, HM)"])], false),
         "conflict_longest": conflict(MODEL_PLAN_LONGEST, many.iter().take(10).map(|path| collided(path, Case::Overlap,
             &[long_words.as_str(); 40], &[long_words.as_str(); 40])).collect(), false),
+        "refusal": refused("rehearsal", refusal::tests::sample()),
+        "refusal_longest": refused("plan", refusal::tests::longest()),
         "rehearsal": rehearsal(MODEL_PLAN, "Make the tide times right again."),
         "rehearsal_longest": rehearsal(MODEL_PLAN_LONGEST, &"Every morning the tide table is an hour off. ".repeat(9)),
         "proved": rehearsed("tidepool", &["Clock-change tests", "All other tests"], true, &files, &[]),

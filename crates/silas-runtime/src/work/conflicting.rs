@@ -13,6 +13,7 @@ use silas_core::changeset::ChangeOrder;
 use silas_core::check::Command;
 use silas_core::rehearsal::KEPT_FOR;
 use silas_core::token::Kind;
+use silas_core::wanted::{By, HostFor};
 use silas_core::work::{Definition, KEPT_INSIDE, Merging, Step, WorkItem};
 use silas_core::{ExecutionId, MessageId, WorkItemId};
 use silas_gates::scrub;
@@ -96,7 +97,10 @@ impl Job {
     fn merge_plan(&self, item: &WorkItem, execution: &ExecutionId, collision: &Collision) -> Option<WorkItem> {
         let changeset = collision.merged.as_ref()?.changeset;
         let d = item.definition();
-        let needs_network = d.verify.iter().any(|check| check.network);
+        // What only the old commands reached is not reached again.
+        let hosts_for: Vec<HostFor> =
+            d.hosts_for.iter().filter(|one| matches!(one.by, By::Check(_))).cloned().collect();
+        let needs_network = !hosts_for.is_empty() || d.verify.iter().any(|check| check.network);
         let lay = Command::Argv(vec!["sh".to_owned(), format!("{KEPT_INSIDE}/lay")]);
         let definition = Definition {
             id: WorkItemId::new(self.stream.random.as_ref()),
@@ -107,6 +111,7 @@ impl Job {
             steps: vec![Step { run: lay, cwd: None }],
             executor: None,
             hosts: if needs_network { d.hosts.clone() } else { Vec::new() },
+            hosts_for,
             secrets: Vec::new(),
             callback_port: None,
             commits: false,

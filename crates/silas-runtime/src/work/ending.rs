@@ -7,6 +7,7 @@ use super::{WorkRecord, lost, state};
 use crate::Trouble;
 use crate::consumer::WORK;
 use crate::view::Update;
+use crate::words::refusal::{Refused, Rule};
 use crate::words::{count, name_of};
 use silas_approval::Rehearsal;
 use silas_core::card::{Card, CardKind, CardState};
@@ -19,9 +20,13 @@ use silas_core::rehearsal::ApplyOrder;
 use silas_core::taint::Source;
 use silas_core::token::Kind;
 use silas_core::work::{WorkItem, WorkState};
-use silas_core::{Digest, ExecutionId, Tainted, Timestamp};
+use silas_core::{Digest, ExecutionId, MessageId, Tainted, Timestamp};
+use silas_gates::scrub;
 use silas_sandbox::{KeptText, Waits};
 use silas_store::{Commit, Tx, answers, cards, executions, queue, work_items};
+
+/// Of the names in the sentence about a refusal; the card has all of them.
+const NAMES_CHARS_MAX: usize = 120;
 
 /// How a piece of work ended, before it is written down.
 pub(super) enum Ending {
@@ -37,6 +42,16 @@ pub(super) enum Ending {
     },
     /// Nothing was touched: the card's intent and, in the details, why.
     Untouched {
+        intent: String,
+        reason: String,
+    },
+    /// Nothing was touched, and hosts were refused; the plan that would have been enough.
+    Refused {
+        plan: Box<WorkItem>,
+        /// The message with which it all began.
+        trace: MessageId,
+        kind: Kind,
+        rule: Rule,
         intent: String,
         reason: String,
     },
@@ -72,7 +87,8 @@ impl Job {
         }
         let name = name_of(&self.record.directory);
         let mut said_by = Source::Own;
-        let mut merging = None;
+        // A plan that the card asks about and nobody has seen before.
+        let mut offered = None;
         let (reached, card, sentence, undo_until, event) = match ending {
             Ending::Applied { files, undo_until } => {
                 self.record.view.place = "Applied".to_owned();
@@ -140,6 +156,29 @@ impl Job {
                 let sentence = format!("{intent}. Your files in {name} are untouched.{}", self.again.words());
                 (ExecutionState::Ended, card, sentence, None, Event::Ended { reason: format!("{intent}. {reason}") })
             }
+            Ending::Refused { plan, trace, kind, rule, intent, reason } => {
+                self.record.view.place = "Nothing applied".to_owned();
+                self.record.view.footer = "Your files are untouched".to_owned();
+                let said = self.record.said.as_deref();
+                let (intent, reason) = (intent.as_str(), reason.as_str());
+                let refused = Refused { plan: &plan, rule, kind, intent, reason, said };
+                let face = stream.words.refusal(&self.record.facts(), &refused);
+                let (about, lasts) = (plan.id().to_string(), stream.options.plan_timeout);
+                let card = match kind {
+                    Kind::Rehearsal => stream.card(face, &about, Some(&Rehearsal(plan.as_ref().clone())), lasts)?,
+                    _ => stream.card(face, &about, Some(plan.as_ref()), lasts)?,
+                };
+                let names = scrub::visible_line(&self.wanted_names().join(", "), NAMES_CHARS_MAX);
+                let sentence = format!(
+                    "{intent}. Your files in {name} are untouched. It asked for {names}, which it may not reach: nothing \
+                     was sent. What now is asked in Review."
+                );
+                // Which name that is was for the command to say.
+                said_by = Source::Elsewhere;
+                offered = Some((*plan, trace));
+                let event = Event::Ended { reason: format!("{intent}. {reason}") };
+                (ExecutionState::Ended, card, sentence, None, event)
+            }
             Ending::Conflict { paths } => {
                 self.record.view.place = "Nothing applied".to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
@@ -149,7 +188,7 @@ impl Job {
                     (None, true) => " It can be done again on your version, in Review.",
                     (None, false) => "",
                 };
-                merging = merge;
+                offered = merge;
                 let sentence = format!(
                     "Nothing was applied: you changed {} in {name} meanwhile.{ways}",
                     count(paths.len(), "file")
@@ -207,8 +246,8 @@ impl Job {
             answers::forget(tx, &execution)?;
             record.last_entry = event.record(tx, &execution, outcome)?.max(record.last_entry);
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
-            if let Some((item, trace)) = &merging {
-                work_items::insert(tx, item, &WorkState::new(now), trace, now)?;
+            if let Some((plan, trace)) = &offered {
+                work_items::insert(tx, plan, &WorkState::new(now), trace, now)?;
             }
             cards::insert(tx, &card, execution.as_str())?;
             note_offer(tx, &card)?;
@@ -313,7 +352,7 @@ fn note_offer(tx: &mut Tx<'_>, card: &Card) -> Result<(), silas_store::Error> {
 }
 
 fn is_asked(card: &Card) -> bool {
-    matches!(card.face.kind, CardKind::Rehearsed | CardKind::UnknownEffect | CardKind::Conflict)
+    matches!(card.face.kind, CardKind::Rehearsed | CardKind::UnknownEffect | CardKind::Refusal | CardKind::Conflict)
 }
 
 /// What the checks said, as a sentence begins.

@@ -18,6 +18,7 @@ use silas_core::execution::ExecutionState;
 use silas_core::exits;
 use silas_core::outside::Reach;
 use silas_core::taint::Origin;
+use silas_core::wanted::By;
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
 use silas_sandbox::{Changes, Collision, Recovered, Workshop};
@@ -73,7 +74,19 @@ impl Job {
     /// The whole story. Whatever fails before the apply leaves the owner's files alone; what the apply itself came to
     /// is known to the launcher only. `None` means that the end is still open.
     pub(super) fn carry_out(&mut self, admitted: &Admitted) -> Option<Ending> {
-        self.try_carry_out(admitted).map_or_else(|failure| self.cut_short(failure, admitted), Some)
+        let failure = match self.try_carry_out(admitted) {
+            Ok(ending) => return Some(ending),
+            Err(failure) => failure,
+        };
+        let is_time_up = matches!(failure, Failure::Hands(silas_sandbox::Error::TimeUp));
+        let ending = self.cut_short(failure, admitted)?;
+        match ending {
+            // A command that waits for a name to appear uses up its time.
+            Ending::Untouched { .. } if is_time_up => {
+                self.offer_what_was_refused(admitted, ending).map_or_else(|failure| self.failed(failure), Some)
+            }
+            ending => Some(ending),
+        }
     }
 
     pub(super) fn failed(&mut self, failure: Failure) -> Option<Ending> {
@@ -163,8 +176,7 @@ impl Job {
             return Err(Failure::Stopped);
         }
         self.copy(&mut shop)?;
-        self.note_checks_begin(Phase::Before, approved.item())?;
-        self.record.before = self.check(&mut shop, Phase::Before)?;
+        self.record.before = self.check(&mut shop, Phase::Before, approved.item())?;
         // Two edits are brought together whether or not one of them was enough.
         let is_merge = approved.item().definition().merges.is_some();
         if !is_merge && !self.record.before.is_empty() && self.record.before.iter().all(|result| result.passed) {
@@ -177,15 +189,16 @@ impl Job {
         }
         self.steps(&mut shop, approved.item())?;
         match approved.item().definition().executor.clone() {
-            None => {
-                self.note_checks_begin(Phase::After, approved.item())?;
-                self.record.after = self.check(&mut shop, Phase::After)?;
-            }
+            None => self.record.after = self.check(&mut shop, Phase::After, approved.item())?,
             Some(mandate) => self.leave_to_model(&mut shop, approved.item(), &mandate)?,
         }
         let changes = shop.changes()?;
         let ending = self.judge(shop, changes, approved)?;
-        self.plan_again(approved.item(), ending)
+        match self.offer_what_was_refused(approved, ending)? {
+            // The owner has the word first.
+            refused @ Ending::Refused { .. } => Ok(refused),
+            ending => self.plan_again(approved.item(), ending),
+        }
     }
 
     fn copy(&mut self, shop: &mut Workshop) -> Result<(), Failure> {
@@ -196,12 +209,18 @@ impl Job {
         Ok(())
     }
 
-    pub(super) fn check(&mut self, shop: &mut Workshop, phase: Phase) -> Result<Vec<CheckResult>, Failure> {
+    pub(super) fn check(
+        &mut self,
+        shop: &mut Workshop,
+        phase: Phase,
+        item: &WorkItem,
+    ) -> Result<Vec<CheckResult>, Failure> {
         let (step, words) = match phase {
             Phase::Before => (1, "Ran the checks first"),
             Phase::After => (self.record.step_of_last_checks(), "Ran the checks again"),
         };
         self.enter(step)?;
+        self.note_checks_begin(phase, item)?;
         let results = shop.checks(phase).map_err(|error| self.look_at_conflict(shop, error))?;
         self.in_flight = None;
         let n_failed = results.iter().filter(|result| !result.passed).count();
@@ -214,6 +233,7 @@ impl Job {
         self.leave(step, label, state, took);
         self.note_outside(Origin::CheckOutput, results.iter().map(|result| result.output.as_str()))?;
         self.note_checks(phase, &results)?;
+        self.note_asked_by_checks(item, &results)?;
         Ok(results)
     }
 
@@ -234,9 +254,11 @@ impl Job {
     fn steps(&mut self, shop: &mut Workshop, item: &WorkItem) -> Result<(), Failure> {
         for (n, step) in item.definition().steps.iter().enumerate() {
             self.enter(2 + n)?;
-            self.note_step_begins(n, item)?;
+            let by = By::Step(u32_of(n));
+            self.note_step_begins(n, &by, item)?;
             let result = shop.step(n).map_err(|error| self.look_at_conflict(shop, error))?;
             self.in_flight = None;
+            self.note_asked(&by, &step.run, &result.metadata.asked)?;
             let words = match &item.definition().merges {
                 Some(_) => LAID.to_owned(),
                 None => format!("`{}`", scrub::visible_line(&step.run.words(), 60)),
@@ -301,8 +323,7 @@ impl Job {
                 Conclusion::MovedOn(opened) => shop = opened,
             }
             self.let_be_stopped(&shop);
-            self.note_checks_begin(Phase::After, admitted.item())?;
-            self.record.after = self.check(&mut shop, Phase::After)?;
+            self.record.after = self.check(&mut shop, Phase::After, admitted.item())?;
         }
     }
 

@@ -14,6 +14,7 @@ use silas_core::model::dollars;
 use silas_core::outside::Reach;
 use silas_core::seen::Seen;
 use silas_core::taint::{Lineage, Source, Taint};
+use silas_core::wanted::Wanted;
 use silas_core::work::{Budget, BudgetUsed};
 use silas_core::{Digest, ExecutionId, Timestamp, TokenId, canonical};
 use silas_gates::scrub;
@@ -82,6 +83,9 @@ pub(crate) struct WorkRecord {
     /// What would leave the copy and was not declared; then it waits.
     #[serde(default)]
     pub(crate) undeclared: Vec<Undeclared>,
+    /// Hosts that commands asked for and were refused.
+    #[serde(default)]
+    pub(crate) wanted: Vec<Wanted>,
     #[serde(default)]
     pub(crate) reach: Reach,
     /// What began last and may reach something outside; on disk before it did.
@@ -179,6 +183,7 @@ impl WorkRecord {
             lays: None,
             met: Seen::default(),
             undeclared: Vec::new(),
+            wanted: Vec::new(),
             reach: Reach::default(),
             begun_outside: None,
             changeset: None,
@@ -214,6 +219,7 @@ impl WorkRecord {
             moved_on: Vec::new(),
             seen: self.met.clone(),
             undeclared: Vec::new(),
+            wanted: Vec::new(),
             changeset: None,
             changes: Changeset::default(),
             said: None,
@@ -241,6 +247,7 @@ impl WorkRecord {
             is_in_two_steps: self.is_in_two_steps,
             moved_on: &self.moved_on,
             undeclared: &self.undeclared,
+            wanted: &self.wanted,
             took_ms: self.took_ms,
             cost_microusd: self.used.cost_microusd,
         }

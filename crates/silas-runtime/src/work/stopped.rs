@@ -11,14 +11,15 @@ use crate::words::count;
 use silas_approval::Admitted;
 use silas_core::event::{AuditEvent, Phase};
 use silas_core::fail::{self, FailPoint};
+use silas_core::wanted::By;
 use silas_core::work::WorkItem;
 use silas_store::{Commit, executions};
 
 impl Job {
     /// On disk before the command begins: after a crash it is known that something may have happened outside.
-    pub(super) fn note_step_begins(&mut self, n: usize, item: &WorkItem) -> Result<(), Failure> {
+    pub(super) fn note_step_begins(&mut self, n: usize, by: &By, item: &WorkItem) -> Result<(), Failure> {
         let d = item.definition();
-        if d.hosts.is_empty() && d.callback_port.is_none() {
+        if d.hosts_of(by).is_empty() && d.callback_port.is_none() {
             return Ok(());
         }
         self.note_begins(Begun::Step(u32_of(n)))?;

@@ -14,7 +14,7 @@ const CLOCK: &str = "from datetime import datetime, timezone\n\n\ndef stamp(seco
 const TEST: &str = "import os, time, unittest\nfrom clock import stamp\n\n\nclass Stamp(unittest.TestCase):\n    def test_everywhere(self):\n        for zone in ('UTC', 'Asia/Tokyo'):\n            os.environ['TZ'] = zone\n            time.tzset()\n            self.assertEqual(stamp(0), '1970-01-01T00:00:00+00:00')\n";
 const CHECK: &str = "/usr/bin/python3 -m unittest -q test_clock";
 const WRONG: &str = "sed -i 's/fromtimestamp(seconds)/fromtimestamp(seconds - 1)/' clock.py";
-const RIGHT: &str = "sed -i 's/fromtimestamp(.*)\\.iso/fromtimestamp(seconds, timezone.utc).iso/' clock.py";
+pub(crate) const RIGHT: &str = "sed -i 's/fromtimestamp(.*)\\.iso/fromtimestamp(seconds, timezone.utc).iso/' clock.py";
 
 pub(crate) fn to_planner() -> Act {
     Act::Says(
@@ -46,7 +46,7 @@ pub(crate) fn call(name: &str, arguments: Value) -> (String, String) {
     (name.to_owned(), arguments.to_string())
 }
 
-fn shell(script: &str) -> Act {
+pub(crate) fn shell(script: &str) -> Act {
     Act::Calls(vec![call("shell_exec", json!({ "script": script, "timeout_seconds": null }))])
 }
 
@@ -110,7 +110,7 @@ impl World {
     }
 
     /// Requests of the executor, in order: those after two times proxy and planner.
-    fn work_asked(&self) -> Vec<Value> {
+    pub(crate) fn work_asked(&self) -> Vec<Value> {
         self.server.asked().into_iter().skip(4).map(|asked| asked.body).collect()
     }
 

@@ -50,6 +50,7 @@ mod queue;
 mod reach;
 mod reads;
 mod real_model;
+mod refusals;
 mod rehearsing;
 mod resting;
 mod revocation;
