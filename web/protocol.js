@@ -135,15 +135,19 @@
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
  * @typedef {'pairing' | 'house_rules' | 'root' | 'passkey' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'refusal' | 'conflict' | 'unknown_effect'} CardKind
- * @typedef {'approve' | 'rehearse' | 'decline' | 'change' | 'proof' | 'look' | 'dismiss' | 'store' | 'choose'} Press
+ * @typedef {'approve' | 'rehearse' | 'redo' | 'decline' | 'change' | 'proof' | 'look' | 'dismiss' | 'store' | 'choose'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
  * @typedef {{ title: string, lines: string[] }} Detail
  * @typedef {{ outcome: Outcome, claim: string, caveats: string[], before: CheckResult[], after: CheckResult[] }} EvidenceBlock
  * @typedef {{ who: string, text: string }} Quote
- * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, rationale: string, asked?: string, quote?: Quote, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
+ * @typedef {{ says: string, execution: string, shown?: Version[], compare?: Compared[] }} Versions
+ * @typedef {{ path: string, lines: DiffLine[] }} Compared
+ * @typedef {{ whose: string, at?: string, lines: string[], more?: number }} Version
+ * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, versions?: Versions, rationale: string, asked?: string, quote?: Quote, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
  * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
- * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, input?: Input, test_call?: boolean, execution?: string }} Card
+ * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, instead?: Instead, input?: Input, test_call?: boolean, execution?: string }} Card
+ * @typedef {{ offer: Offer, payload: string }} Instead
  * @typedef {({ type: 'secret' } & SecureInput) | ({ type: 'model' } & ModelChoice)} Input
  * @typedef {{ ref_id: string, label: string, input_hint: string | null, guidance: Guidance, wanted_by: WantedBy, expires_at: string }} SecureInput
  * @typedef {{ instructions: string, help_url: string | null }} Guidance

@@ -29,6 +29,7 @@ const SHELL = [
   '/cards/secure-input.js',
   '/cards/slide.js',
   '/cards/undo.js',
+  '/cards/versions.js',
   '/icons/silas-maskable.svg',
   '/icons/silas.svg',
   '/lib/bytes.js',

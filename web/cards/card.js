@@ -11,6 +11,7 @@ import { FILES_MAX, FileList } from './diff.js';
 import { Evidence, LINES_MAX, isUnprotected } from './evidence.js';
 import { Whole, Why, clamped, saysMore } from './quote.js';
 import { Badge, CardWhen, RISKS } from './risk.js';
+import { Versions, isFoldable } from './versions.js';
 
 /** @typedef {import('../protocol.js').Card} Card */
 
@@ -38,7 +39,7 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
   const checksMoved = moves.includes('checks');
   const shown = parked ? [] : facts.slice(0, facts.length - n_moved);
   const moved = parked ? facts : facts.slice(facts.length - n_moved);
-  const isResult = face.evidence !== null || face.kind === 'done' || face.kind === 'report';
+  const isResult = face.evidence !== null || face.versions !== undefined || face.kind === 'done' || face.kind === 'report';
   // A result is about evidence, and a model's plan about what the model says: there the owner's words are one line among
   // the facts, and all of them are in the details.
   const inFacts = !parked && face.asked && (isResult || face.quote) && !moves.includes('rationale');
@@ -61,6 +62,7 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
         ${face.risk && html`<span class="hidden">${RISKS[face.risk].word}.</span>`}
         ${parked && html`<p class="parked">No answer in ${waited(card)} counts as no, so nothing was done. One tap asks again, with everything checked afresh.</p>`}
         ${evidenced && html`<${Evidence} evidence=${face.evidence} lines=${isDone ? 'left out' : checksMoved ? 'counted' : 'shown'} />`}
+        ${!parked && face.versions && html`<${Versions} versions=${face.versions} folded=${moves.includes('lines')} />`}
         ${shown.length > 0 && html`<${Facts} facts=${shown}>${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}<//>`}
       </div>
       ${!inDetails && html`<${Why} face=${face} oneLine=${moves.includes('line')} />`}
@@ -92,9 +94,9 @@ const hasFiles = ({ kind, diffs }) => kind === 'done' && diffs.length > 0;
 /**
  * What gives way when the body is too high, in this order: the list of files, whose changes are in the details anyway;
  * the rationale, to one line and then into the details; the last facts, all but one; at last the lines of several checks,
- * whose claim stays.
+ * whose claim stays, or all but the first line of two versions.
  * @param {import('../protocol.js').Face} face @param {import('../protocol.js').Fact[]} facts
- * @returns {('files' | 'line' | 'rationale' | 'fact' | 'checks')[]}
+ * @returns {('files' | 'line' | 'rationale' | 'fact' | 'checks' | 'lines')[]}
  */
 function movesOf(face, facts) {
   return [
@@ -102,6 +104,7 @@ function movesOf(face, facts) {
     ...(face.rationale || face.asked || face.quote ? /** @type {const} */ (['line', 'rationale']) : []),
     ...facts.slice(1).map(() => /** @type {const} */ ('fact')),
     ...(checkCount(face) > 1 && face.kind !== 'done' ? /** @type {const} */ (['checks']) : []),
+    ...(isFoldable(face.versions) ? /** @type {const} */ (['lines']) : []),
   ];
 }
 

@@ -10,6 +10,7 @@ import { Counts, Diffs } from './diff.js';
 import { CheckLines, LINES_MAX } from './evidence.js';
 import { SavePatch, fitsDock } from './patch.js';
 import { signedDetails } from './payload.js';
+import { Compare } from './versions.js';
 
 /** @typedef {import('../protocol.js').Detail} Detail */
 
@@ -78,6 +79,7 @@ export function Details({ card, startsOpen, moved, checksMoved, children }) {
     <summary><span>${strict(title)}</span><${Icon} name=${open ? 'up' : 'down'} size=${20} /></summary>
     <div class="details-body">
       ${children}
+      <${Compare} compare=${face.versions?.compare} />
       ${moved.length > 0 && html`<${Facts} facts=${moved} />`}
       <${RowsAndLists} details=${face.details} />
       ${face.evidence && (checksMoved || checkCount(face) > LINES_MAX) && html`<section class="detail"><h3>All checks</h3><${CheckLines} before=${face.evidence.before} after=${face.evidence.after} /></section>`}

@@ -69,7 +69,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
     if (tooSoon()) return;
     if (buttons[n].press === 'change' && card.face.kind !== 'model') return void (off || enter('change'));
     // What runs something takes the same steps, whichever of the two ways it is.
-    const runs = buttons[n].press === 'approve' || buttons[n].press === 'rehearse';
+    const runs = ['approve', 'rehearse', 'redo'].includes(buttons[n].press);
     if (!runs || steps === 'tap') return void buttons[n].act();
     if (off) return;
     setAsked(n);
@@ -106,7 +106,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
       <button type="button" class="button filled confirm" ref=${main} disabled=${off} aria-describedby="consequence" onClick=${onConfirm}><${Icon} name="tick" size=${18} />Confirm</button>
     </div>`}
     ${first && stage === 'passkey' && html`<${PasskeySheet} card=${card} cta=${meant} devices=${devices} device=${device} off=${off} onSign=${onSign} onClose=${() => enter('ask')}
-      alternatives=${rest.filter((cta) => cta.press !== 'rehearse' && cta.press !== 'look').map((cta) => ({ label: cta.label, act: () => cta.act() }))} />`}
+      alternatives=${rest.filter((cta) => !['rehearse', 'redo', 'look'].includes(cta.press)).map((cta) => ({ label: cta.label, act: () => cta.act() }))} />`}
     ${first && stage === 'change' && html`<${ChangeChips} card=${card} off=${off} />`}
     ${first && stage === 'slide' && rungs && html`<${Rungs} at=${2} />`}
     ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
@@ -127,7 +127,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
 
 /** @param {Card} card @param {Cta} cta @param {import('../protocol.js').DeviceView | null} passkey */
 function press(card, cta, passkey) {
-  if (cta.press === 'approve' || cta.press === 'rehearse') return void decide(card, cta.press, passkey);
+  if (cta.press === 'approve' || cta.press === 'rehearse' || cta.press === 'redo') return void decide(card, cta.press, passkey);
   if (cta.press === 'decline') return void decide(card, cta.press);
   if (cta.press === 'look') return go('activity');
   // Another model is chosen in the next card, not said; other changes have chips.
@@ -175,6 +175,7 @@ function doing({ press: pressed, label }) {
   if (pressed === 'change') return 'Asking for a change';
   if (pressed === 'renew_rehearsal') return 'Asking for it';
   if (pressed === 'rehearse') return 'Doing it, to show you';
+  if (pressed === 'redo') return 'Doing it again';
   if (pressed === 'dismiss') return 'Putting away';
   if (pressed === 'store') return 'Saving to vault';
   if (pressed === 'choose') return 'Going on';

@@ -67,6 +67,7 @@ function planDetails(plan) {
     { title: 'Opens a port', lines: plan.sandbox.callback_port ? [`Port ${plan.sandbox.callback_port} of this machine, for a login`] : [] },
     { title: 'Commits', lines: plan.sandbox.commits ? ['In a private clone; branches and tags that moved are brought over with the files'] : [] },
     { title: 'Puts back', lines: plan.sandbox.restores ? ['The files that an earlier plan replaced, unless they were changed since'] : [] },
+    { title: 'Brings together', lines: plan.sandbox.merges ? ['Your version of these files, and Silas’s change of them; exactly what was kept of both', `Changes ${plan.sandbox.merges.changeset}`] : [] },
     { title: 'What may leave the copy', lines: leaving(plan) },
     { title: 'Limits', lines: [`${span(budget.max_wall_time_seconds * 1000)} and $${dollars} at most`, `${budget.max_attempts} attempts, ${budget.max_tokens.toLocaleString('en')} tokens at most`] },
     { title: 'You asked', lines: plan.planned ? [plan.planned.asked] : [] },

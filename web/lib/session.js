@@ -211,16 +211,16 @@ export function mark(card, press, phase, message = '') {
 const LOST = 'The connection broke. Nothing was sent.';
 export const DIFFERS = 'This card and the request differ. Nothing was signed. Reload, or decide in the terminal.';
 
-/** @type {Record<'approve' | 'rehearse' | 'decline' | 'change', import('../protocol.js').Verdict>} */
-const VERDICTS = { approve: 'approved', rehearse: 'approved', decline: 'declined', change: 'edit_requested' };
+/** @type {Record<'approve' | 'rehearse' | 'redo' | 'decline' | 'change', import('../protocol.js').Verdict>} */
+const VERDICTS = { approve: 'approved', rehearse: 'approved', redo: 'approved', decline: 'declined', change: 'edit_requested' };
 
-/** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'rehearse' | 'decline' | 'change'} press @param {import('../protocol.js').DeviceView | null} [passkey] What signs instead of this browser. */
+/** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'rehearse' | 'redo' | 'decline' | 'change'} press @param {import('../protocol.js').DeviceView | null} [passkey] What signs instead of this browser. */
 export async function decide(card, press, passkey = null) {
   if (!device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
   mark(card, press, 'signing');
   let token;
   try {
-    token = await answer(device, card, VERDICTS[press], press === 'rehearse', passkey ? signerOf(passkey) : undefined);
+    token = await answer(device, card, VERDICTS[press], press === 'rehearse' || press === 'redo' ? press : 'approve', passkey ? signerOf(passkey) : undefined);
   } catch (cause) {
     if (!(cause instanceof NoPasskey)) throw cause;
     return mark(card, press, 'failed', cause.message);

@@ -35,9 +35,10 @@ export const REAL_CARDS = Object.keys(REAL).filter((name) => name !== 'pairing')
 
 /** @param {string} name @param {{ state?: string, issued?: number, minutes?: number }} [options] */
 export function realCard(name, options = {}) {
-  const { kind, face, payload, input, test_call } = REAL[name];
+  const { kind, face, payload, input, test_call, instead } = REAL[name];
   const workItem = kind === 'undo' ? JSON.parse(payload).execution : undefined;
   const made = card(kind, structuredClone(face), payload, { ...options, ...(workItem && { workItem }) });
+  if (instead) return { ...made, instead: { offer: offer(instead.kind, face, instead.payload, options), payload: instead.payload } };
   const showFirst = face.ctas.some(({ press }) => press === 'rehearse') && { show_first: { ...made.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } };
   const expires = input && { input: { ...structuredClone(input), expires_at: at(Date.parse(made.created_at) + 300_000) } };
   return { ...made, ...showFirst, ...expires, ...(test_call && { test_call }) };

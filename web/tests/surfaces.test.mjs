@@ -1167,6 +1167,40 @@ test('“show me first” takes the same steps as doing it, and signs its own of
   assert.deepEqual([token.body.offer, token.body.verdict], [card.show_first, 'approved']);
 });
 
+test('a conflict signs the merge, or the plan again, each with its own offer, and drops only by a no', async (t) => {
+  let n_pressed = 0;
+  const press = async (name, label) => {
+    // Each on a page of its own; the first has its server already.
+    if (n_pressed++ > 0) fake = await startFake();
+    const card = sample.realCard(name);
+    const page = await open(t, { entries: ENTRIES, cards: [card] });
+    await settle(page);
+    await page.getByRole('button', { name: label }).click();
+    if (label !== 'Drop Silas\'s change') {
+      await settle(page);
+      assert.equal(sent('approval_response').length, 0);
+      await page.getByRole('button', { name: 'Confirm' }).click();
+    }
+    const [{ token }] = await received('approval_response');
+    return [card, token.body];
+  };
+  const [merge, merging] = await press('conflict_merge', 'Merge both, check again');
+  assert.deepEqual([merging.offer, merging.verdict, merging.offer.kind], [merge.offer, 'approved', 'rehearsal']);
+  const [redo, redoing] = await press('conflict_merge', 'Redo on my version');
+  assert.deepEqual([redoing.offer, redoing.verdict, redoing.offer.kind], [redo.instead.offer, 'approved', 'plan']);
+  const [only, again] = await press('conflict', 'Redo on my version');
+  assert.deepEqual([again.offer, again.verdict], [only.offer, 'approved']);
+  const [drop, dropped] = await press('conflict_merge', 'Drop Silas\'s change');
+  assert.deepEqual([dropped.offer, dropped.verdict], [drop.offer, 'declined']);
+});
+
+test('a conflict whose other plan is not what was hashed cannot be signed', async (t) => {
+  const card = sample.realCard('conflict_merge');
+  const swapped = { ...card, instead: { ...card.instead, payload: card.payload } };
+  const page = await open(t, { entries: ENTRIES, cards: [swapped] });
+  await page.getByText('This card and the request differ.').waitFor();
+});
+
 test('a result is applied with one tap if it is proved, and with two if it is not', async (t) => {
   const [proved, unproven] = [sample.rehearsedCard(), sample.unprovenCard()];
   const page = await open(t, { entries: ENTRIES, cards: [proved, unproven] });

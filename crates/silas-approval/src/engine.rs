@@ -152,12 +152,14 @@ impl Engine {
             CardState::Parked => return Ok(Err(evidence::Refusal::Expired.into())),
             CardState::Answered | CardState::Closed => return Ok(Err(Refusal::Answered)),
         }
-        let (Some(offer), Some(payload)) = (&card.offer, &card.payload) else { return Ok(Err(Refusal::NothingAsked)) };
-        let is_other = card.show_first.as_ref() == Some(&token.body.offer);
-        if token.body.offer != *offer && !is_other || card.face.hash()? != token.body.offer.shown {
+        if card.offer.is_none() || card.payload.is_none() {
+            return Ok(Err(Refusal::NothingAsked));
+        }
+        let Some(pressed) = card.pressed(&token.body.offer) else { return Ok(Err(Refusal::OtherOffer)) };
+        let Some((offer, payload)) = card.asked_by(pressed) else { return Ok(Err(Refusal::OtherOffer)) };
+        if card.face.hash()? != offer.shown {
             return Ok(Err(Refusal::OtherOffer));
         }
-        let offer = &token.body.offer;
         // Only the owner's own devices are here, so a card may be answered by each: a paired browser, the terminal or a
         // passkey, and by that alone where it must be. A channel that cannot sign has no certificate and answers nothing.
         let certificate = match self.device(tx, &token.body.key)? {
@@ -173,11 +175,11 @@ impl Engine {
             return Ok(Err(refusal.into()));
         }
         // An undo can be asked for or left alone; a narrower plan is a plan of its own. No card offers `conditional`.
-        // "Show me first" has an offer of its own, and only its one button answers that.
+        // "Show me first" and "Redo" have offers of their own, and only their one button answers those.
+        let is_apart = |press: Press| matches!(press, Press::Rehearse | Press::Redo);
+        let answers = |press: Press| if is_apart(pressed) { press == pressed } else { !is_apart(press) };
         let mut presses = card.face.ctas.iter().map(|cta| cta.press);
-        let offered =
-            presses.any(|press| (press == Press::Rehearse) == is_other && press.verdict() == Some(token.body.verdict));
-        if !offered {
+        if !presses.any(|press| answers(press) && press.verdict() == Some(token.body.verdict)) {
             return Ok(Err(Refusal::NotOffered));
         }
         let now = self.now(tx)?;

@@ -4,7 +4,7 @@
 //! words appear only in [`Face::asked`] and a model's only in [`Face::quote`], as text, with control and direction
 //! characters made visible.
 
-use crate::changeset::FileDiff;
+use crate::changeset::{DiffLine, FileDiff};
 use crate::check::{CheckResult, Outcome};
 use crate::input::Input;
 use crate::token::{Offer, Verdict};
@@ -68,6 +68,8 @@ pub enum Press {
     Approve,
     /// Sign the card's other offer as approved: carry it out, and show me before anything is applied.
     Rehearse,
+    /// Sign what the card offers instead as approved: do it afresh, on the files as they are now.
+    Redo,
     /// Sign the card's offer as declined.
     Decline,
     /// Sign the card's offer as "not like this"; allows nothing.
@@ -87,7 +89,7 @@ pub enum Press {
 impl Press {
     pub fn verdict(self) -> Option<Verdict> {
         match self {
-            Press::Approve | Press::Rehearse => Some(Verdict::Approved),
+            Press::Approve | Press::Rehearse | Press::Redo => Some(Verdict::Approved),
             Press::Decline => Some(Verdict::Declined),
             Press::Change => Some(Verdict::EditRequested),
             Press::Proof | Press::Look | Press::Dismiss | Press::Store | Press::Choose => None,
@@ -143,6 +145,50 @@ pub struct Quote {
     pub text: String,
 }
 
+/// Two versions of the same lines, for a card about files that two have changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Versions {
+    /// What is the matter, and that nothing is lost.
+    pub says: String,
+    /// The run that made the other version; its change can be saved.
+    pub execution: ExecutionId,
+    /// At most [`VERSIONS_MAX`]; none where there are no lines to show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<Version>,
+    /// Whole files, for the details.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compare: Vec<Compared>,
+}
+
+/// The owner's version of a file compared with the other: what only the owner's has counts as removed, what only the other
+/// has as added.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compared {
+    pub path: String,
+    pub lines: Vec<DiffLine>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Version {
+    /// Whose it is, and where: "You", "Silas, in the copy".
+    pub whose: String,
+    /// When it was written, where that is known; shown by the reader's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// The first lines of it, at most [`VERSION_LINES_MAX`].
+    pub lines: Vec<String>,
+    /// How many lines there are besides; the details have them.
+    #[serde(default, skip_serializing_if = "is_none_more")]
+    pub more: u32,
+}
+
+fn is_none_more(more: &u32) -> bool {
+    *more == 0
+}
+
 /// Everything that a card shows. All of it is hashed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -155,6 +201,9 @@ pub struct Face {
     pub intent: String,
     pub facts: Vec<Fact>,
     pub evidence: Option<EvidenceBlock>,
+    /// On a card about files that two have changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<Versions>,
     /// Why this is proposed, in one or two sentences, computed. Empty where the owner's request is why.
     pub rationale: String,
     /// The owner's own request. Nothing else ever stands here, so that it may be drafted as the owner's words again.
@@ -174,6 +223,9 @@ pub const INTENT_CHARS_MAX: usize = 60;
 pub const FACT_CHARS_MAX: usize = 30;
 pub const LABEL_CHARS_MAX: usize = 10;
 pub const FACTS_MAX: usize = 5;
+pub const VERSIONS_MAX: usize = 2;
+/// Two of them, a sentence and an intent are as high as a card may be.
+pub const VERSION_LINES_MAX: usize = 2;
 
 impl Face {
     pub fn hash(&self) -> Result<Digest, canonical::Error> {
@@ -218,6 +270,9 @@ pub struct Card {
     pub show_first: Option<Offer>,
     /// The canonical text whose hash is `offer.plan_hash`, so that the device can compute it itself.
     pub payload: Option<String>,
+    /// What [`Press::Redo`] would sign, on cards that have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead: Option<Instead>,
     /// What the card wants entered, if it wants that instead of a decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Input>,
@@ -229,7 +284,32 @@ pub struct Card {
     pub execution: Option<ExecutionId>,
 }
 
+/// Another question that the same card asks, about something else than its own payload.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Instead {
+    pub offer: Offer,
+    /// The canonical text whose hash is `offer.plan_hash`.
+    pub payload: String,
+}
+
 impl Card {
+    /// What a button of this card signs, and about which text.
+    pub fn asked_by(&self, press: Press) -> Option<(&Offer, &str)> {
+        match press {
+            Press::Rehearse => Some((self.show_first.as_ref()?, self.payload.as_deref()?)),
+            Press::Redo => self.instead.as_ref().map(|instead| (&instead.offer, instead.payload.as_str())),
+            Press::Approve | Press::Decline | Press::Change => Some((self.offer.as_ref()?, self.payload.as_deref()?)),
+            Press::Proof | Press::Look | Press::Dismiss | Press::Store | Press::Choose => None,
+        }
+    }
+
+    /// Which button signed this offer: one of the three that allow something stands for all that sign the same.
+    pub fn pressed(&self, offer: &Offer) -> Option<Press> {
+        let presses = [Press::Approve, Press::Rehearse, Press::Redo];
+        presses.into_iter().find(|press| self.asked_by(*press).is_some_and(|(asked, _)| asked == offer))
+    }
+
     /// After this nothing is taken any more: neither a decision nor an entry.
     pub fn expires_at(&self) -> Option<Timestamp> {
         let offered = self.offer.as_ref().map(|offer| offer.expires_at);

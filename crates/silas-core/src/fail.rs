@@ -33,6 +33,7 @@ pub enum FailPoint {
     OutboxDrained,
     ModelReserved,
     StepBegun,
+    MergeKept,
     TerminalKeyMade,
     TerminalDecided,
     ServerKeyMade,
@@ -50,7 +51,7 @@ pub enum FailPoint {
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 40] = [
+    pub const ALL: [FailPoint; 41] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
         FailPoint::RehearsalBegun,
@@ -77,6 +78,7 @@ impl FailPoint {
         FailPoint::OutboxDrained,
         FailPoint::ModelReserved,
         FailPoint::StepBegun,
+        FailPoint::MergeKept,
         FailPoint::TerminalKeyMade,
         FailPoint::TerminalDecided,
         FailPoint::ServerKeyMade,

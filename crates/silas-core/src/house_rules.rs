@@ -87,6 +87,7 @@ impl HouseRules {
             intent: "Pair this browser with Silas".to_owned(),
             facts: Vec::new(),
             evidence: None,
+            versions: None,
             rationale: "Nothing reaches your files before you said yes to it. By itself Silas may only do this:"
                 .to_owned(),
             asked: None,

@@ -37,6 +37,7 @@ pub mod interaction;
 pub mod judges;
 pub mod key_service;
 pub mod mandate;
+pub mod merge;
 pub mod message;
 pub mod model;
 pub mod outside;

@@ -97,8 +97,8 @@ impl Kind {
             Kind::Plan => Terms {
                 hashed: "the canonical projection of the work item",
                 scope: Scope::FullPlan,
-                asked_by: "a turn",
-                risk: "medium; high if it reaches into a private network or uses a secret; irreversible if it uses a secret at a host",
+                asked_by: "a turn; work that was refused a host; or a conflict",
+                risk: "medium; high if it reaches into a private network, uses a secret, or lets what a model runs or has changed reach a host; irreversible if it uses a secret at a host",
                 usually: "once, within the plan timeout",
                 uses_max: 1,
                 lasts_max: DAY,
@@ -115,7 +115,7 @@ impl Kind {
             Kind::Rehearsal => Terms {
                 hashed: "the canonical projection of the work item",
                 scope: Scope::FullPlan,
-                asked_by: "the other answer to a plan's card",
+                asked_by: "the other answer to a plan's card; a rehearsal that was refused a host; or a conflict",
                 risk: "as the plan's; nothing that it changes is applied",
                 usually: "once, within the plan timeout",
                 uses_max: 1,

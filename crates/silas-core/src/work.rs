@@ -186,6 +186,9 @@ pub struct Definition {
     /// The earlier execution whose replaced files this plan puts back; the steps find them at [`KEPT_INSIDE`].
     #[serde(default)]
     pub restores: Option<ExecutionId>,
+    /// The earlier execution whose changes this plan lays over what the owner made of the same files meanwhile.
+    #[serde(default)]
+    pub merges: Option<Merging>,
     /// Tools outside `/usr` that were found when the card was made; to read only.
     #[serde(default)]
     pub toolchains: Vec<Toolchain>,
@@ -212,7 +215,34 @@ pub struct RuleBroken {
     pub expected: String,
 }
 
-/// Where a plan that puts files back finds them, with a script `restore` and a script `check`.
+/// Two edits of the same files, brought together. The hash binds what each file must be before, which is the owner's version,
+/// and every byte that it is after.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Merging {
+    pub execution: ExecutionId,
+    /// Of a [`crate::changeset::Changeset`].
+    pub changeset: Digest,
+}
+
+impl Merging {
+    /// As a plan's text has it: the execution, a space, the hash.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (execution, changeset) = text.split_once(' ').ok_or("an execution and a hash")?;
+        let execution = ExecutionId::parse(execution).map_err(|e| e.to_string())?;
+        let changeset = Digest::try_from(changeset.to_owned()).map_err(|e| e.to_string())?;
+        Ok(Merging { execution, changeset })
+    }
+}
+
+impl std::fmt::Display for Merging {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.execution, self.changeset)
+    }
+}
+
+/// Where a plan that puts files back finds them, with a script `restore` and a script `check`; one that merges finds a
+/// script `lay`.
 pub const KEPT_INSIDE: &str = "/tmp/kept";
 
 pub const TITLE_CHARS_MAX: usize = 200;
@@ -301,6 +331,8 @@ impl WorkItem {
         }
         d.exits.check(&d.flows)?;
         d.planned.as_ref().map_or(Ok(()), Planned::check)?;
+        let does_one_thing = d.merges.is_none() || (d.restores.is_none() && !d.commits && d.executor.is_none());
+        rule(does_one_thing, "sandbox.merges", "nothing else that brings changes: no restores, commits or executor")?;
         rule(
             (d.steps.is_empty() && d.executor.is_none()) || d.directories.iter().any(|d| d.access == Access::Write),
             "sandbox.directories",
@@ -345,6 +377,9 @@ impl WorkItem {
         }
         if let Some(execution) = &d.restores {
             sandbox["restores"] = json!(execution);
+        }
+        if let Some(merging) = &d.merges {
+            sandbox["merges"] = json!(merging);
         }
         let mut plan = json!({
             "id": d.id,
@@ -404,6 +439,7 @@ impl WorkItem {
             "callback_port": sandbox("callback_port").unwrap_or(Value::Null),
             "commits": sandbox("commits").unwrap_or(Value::Bool(false)),
             "restores": sandbox("restores").unwrap_or(Value::Null),
+            "merges": sandbox("merges").unwrap_or(Value::Null),
             "toolchains": sandbox("toolchains").unwrap_or(Value::Null),
             "flows": field("flows"), "exits": value.get("exits").cloned().unwrap_or_else(|| json!({})),
             "on_failure": field("on_failure"), "on_stuck": field("on_stuck"),

@@ -67,6 +67,7 @@ fn void_offers(tx: &mut Tx<'_>, epoch: u64) -> Result<(), silas_store::Error> {
             | CardKind::SecureInput
             | CardKind::ModelChoice
             | CardKind::Plan
+            | CardKind::Conflict
             | CardKind::HouseRules
             | CardKind::Pairing => {
                 if card.state == CardState::Open {
@@ -75,9 +76,7 @@ fn void_offers(tx: &mut Tx<'_>, epoch: u64) -> Result<(), silas_store::Error> {
                 }
             }
             // What waits does so under decisions of that time; the start throws it away.
-            CardKind::Step | CardKind::Rehearsed | CardKind::Done | CardKind::Report | CardKind::Conflict => {
-                card.state = CardState::Closed
-            }
+            CardKind::Step | CardKind::Rehearsed | CardKind::Done | CardKind::Report => card.state = CardState::Closed,
         }
         cards::update(tx, &card)?;
     }

@@ -313,6 +313,7 @@ impl Stream {
             face,
             offer: Some(offer.clone()),
             show_first: None,
+            instead: None,
             input: None,
             test_call: false,
             execution: None,

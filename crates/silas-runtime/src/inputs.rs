@@ -77,6 +77,7 @@ impl Stream {
             face,
             offer: None,
             show_first: None,
+            instead: None,
             payload: None,
             input: Some(input),
             test_call: false,

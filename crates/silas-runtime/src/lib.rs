@@ -11,6 +11,7 @@
 mod activity;
 mod call_log;
 mod calls;
+mod conflicts;
 mod consumer;
 mod epoch;
 mod forget;

@@ -58,6 +58,7 @@ impl Stream {
     pub(crate) fn note_beginning(&self, tx: &mut Tx<'_>, admitted: Admitted) -> Result<Beginning, Abort> {
         let now = self.clock.now();
         let record = WorkRecord::begin(&admitted, now)?;
+        let record = record.laying(tx, admitted.item())?;
         let record = self.note_start(tx, &admitted, record)?;
         let lease = post::execution(tx, admitted.execution(), now)?;
         Ok(Beginning { admitted, record, hold: self.holds.take(lease) })

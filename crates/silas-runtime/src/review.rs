@@ -221,8 +221,8 @@ impl Stream {
         }
         let id = CardId::new(self.random.as_ref());
         let (created_at, state) = (self.clock.now(), CardState::Open);
-        let (show_first, input, test_call, execution) = (None, None, false, None);
-        Ok(Card { id, state, created_at, face, offer, show_first, payload, input, test_call, execution })
+        let (show_first, instead, input, test_call, execution) = (None, None, None, false, None);
+        Ok(Card { id, state, created_at, face, offer, show_first, instead, payload, input, test_call, execution })
     }
 
     /// Takes a signed decision. What it allows begins at once; the answer is a sentence for the one who decided.
@@ -240,7 +240,7 @@ impl Stream {
                 let reason = refusal.to_string();
                 tx.record(&AuditEvent::DecisionRefused { card: card.id.clone(), reason })?;
                 // Instead of only saying what is missing, it is asked for.
-                if let Some(question) = stream.question_about(&card, &refusal) {
+                if let Some(question) = stream.question_about(payload_of(&card, &token), &refusal) {
                     question.ask(tx)?;
                 }
                 return Ok(Commit(Some((card, Err(refusal)))));
@@ -250,7 +250,10 @@ impl Stream {
                     card.state = CardState::Answered;
                     cards::update(tx, &card)?;
                     match recorded.verdict {
-                        Verdict::Approved => stream.grant(tx, &card, &subject, &recorded)?,
+                        Verdict::Approved => {
+                            let payload = payload_of(&card, &token).to_owned();
+                            stream.grant(tx, &payload, &subject, &recorded)?
+                        }
                         // What is wanted instead is a new plan with a card of its own, so nothing is granted here.
                         verdict @ (Verdict::Declined | Verdict::EditRequested | Verdict::Conditional) => {
                             if holds_up_wishes(card.face.kind) {
@@ -306,7 +309,7 @@ impl Stream {
         if token.body.verdict != Verdict::Approved {
             return None;
         }
-        match card.offer.as_ref()?.kind {
+        match token.body.offer.kind {
             Kind::Plan | Kind::Rehearsal => {}
             Kind::Step => return (!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits),
             Kind::HouseRules | Kind::Apply | Kind::Undo | Kind::Root | Kind::Device | Kind::Model | Kind::Budget => {
@@ -314,14 +317,14 @@ impl Stream {
             }
         }
         // One that cannot be read is refused where it is read.
-        let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;
+        let item = WorkItem::from_canonical(payload_of(card, token)).ok()?;
         self.lacks_vault(&item)
     }
 
     /// What would have to be entered first.
-    fn question_about(&self, card: &Card, refusal: &Refusal) -> Option<Question> {
+    fn question_about(&self, payload: &str, refusal: &Refusal) -> Option<Question> {
         let Refusal::SecretMissing(name) = refusal else { return None };
-        let item = WorkItem::from_canonical(card.payload.as_deref()?).ok()?;
+        let item = WorkItem::from_canonical(payload).ok()?;
         let wanted_by = WantedBy::Plan { name: changed_name(&item.definition().directories) };
         Some(self.secret_question(SecretRef::parse(name).ok()?, wanted_by))
     }
@@ -330,12 +333,11 @@ impl Stream {
     fn grant(
         &self,
         tx: &mut Tx<'_>,
-        card: &Card,
+        payload: &str,
         subject: &str,
         recorded: &Recorded,
     ) -> Result<Result<Granted, Refusal>, Abort> {
         let token = &recorded.token;
-        let payload = card.payload.as_deref().unwrap_or_default();
         let unreadable = || Refusal::Evidence(silas_core::evidence::Refusal::Content);
         match recorded.kind {
             Kind::Root => {
@@ -424,8 +426,15 @@ impl Stream {
     }
 
     async fn begin(self: &Arc<Self>, card: &Card, granted: Granted) -> Result<String, Trouble> {
+        let merges = matches!(&granted, Granted::Work(begun) if begun.admitted.item().definition().merges.is_some());
+        if !merges {
+            self.drop_versions(card).await;
+        }
         match granted {
             Granted::Declined => {
+                if card.face.kind == CardKind::Conflict {
+                    return Ok("Dropped. Your version stays as it is.".to_owned());
+                }
                 if card.face.kind == CardKind::Plan {
                     self.tell("Declined. Nothing ran.").await?;
                 }
@@ -504,8 +513,9 @@ impl Stream {
         let closing = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             let may_go = match card.face.kind {
-                CardKind::Done | CardKind::Report | CardKind::Conflict => true,
-                CardKind::SecureInput | CardKind::ModelChoice => {
+                CardKind::Done | CardKind::Report => true,
+                // One that was answered is about to be merged or done again.
+                CardKind::Conflict | CardKind::SecureInput | CardKind::ModelChoice => {
                     matches!(card.state, CardState::Open | CardState::Parked)
                 }
                 CardKind::Root
@@ -534,18 +544,19 @@ impl Stream {
                     queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                 }
             }
-            Ok(Commit(may_go.then_some((card.face.kind, posted))))
+            Ok(Commit(may_go.then_some((card, posted))))
         });
-        let Some((kind, posted)) = closing.await? else {
+        let Some((card, posted)) = closing.await? else {
             let what = "This card waits for a decision, or was answered already.";
             return Err(Trouble::new("E_APPROVAL_CARD", what, "Approve or decline it."));
         };
+        self.drop_versions(&card).await;
         self.publish_cards().await;
         if let Some(posted) = posted {
             self.deliver(posted);
         }
         let skipped = "Skipped. Nothing was stored, and what waited for it is dropped.";
-        Ok(if kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())
+        Ok(if card.face.kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())
     }
 
     /// Time passes: cards that nobody answered are parked, undo windows close. Called about once a second.
@@ -568,9 +579,10 @@ impl Stream {
         let stream = self.clone();
         let putting_by = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else {
-                return Ok(Commit((None, None)));
+                return Ok(Commit(None));
             };
             let (mut dropped, mut posted) = (None, None);
+            let was = card.clone();
             if card.face.kind == CardKind::Done {
                 card.state = CardState::Closed;
                 let subject = cards::subject(tx, &id)?.unwrap_or_default();
@@ -582,13 +594,16 @@ impl Stream {
                 let subject = cards::subject(tx, &id)?.unwrap_or_default();
                 dropped = stream.drop_result(tx, &subject, "Nobody decided about it in time.")?;
             } else {
+                // What was kept for a card goes with its time; the question that is left does not need it.
+                card = stream.without_merge(&card).unwrap_or(card);
                 card.state = CardState::Parked;
                 tx.record(&AuditEvent::CardParked { card: id.clone() })?;
             }
             cards::update(tx, &card)?;
-            Ok(Commit((dropped, posted)))
+            Ok(Commit(Some((was, dropped, posted))))
         });
-        let (dropped, posted) = putting_by.await?;
+        let Some((was, dropped, posted)) = putting_by.await? else { return Ok(()) };
+        self.drop_versions(&was).await;
         if let Some(view) = dropped {
             self.throw_away(view).await;
         }
@@ -614,6 +629,12 @@ impl Stream {
         }
         Ok(())
     }
+}
+
+/// What a decision is about: cards may ask about more than one thing.
+fn payload_of<'c>(card: &'c Card, token: &Token) -> &'c str {
+    let pressed = card.pressed(&token.body.offer);
+    pressed.and_then(|press| card.asked_by(press)).map_or("", |(_, payload)| payload)
 }
 
 fn is_late(card: &Card, now: Timestamp) -> bool {

@@ -453,9 +453,10 @@ fn rank(card: &Card) -> u8 {
         | CardKind::Plan
         | CardKind::Step
         | CardKind::Rehearsed
+        | CardKind::Conflict
         | CardKind::HouseRules
         | CardKind::Pairing => 0,
-        CardKind::Done | CardKind::Report | CardKind::Conflict => 1,
+        CardKind::Done | CardKind::Report => 1,
     }
 }
 

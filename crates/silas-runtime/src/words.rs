@@ -23,6 +23,7 @@ use silas_gates::scrub;
 mod budget;
 mod checks;
 mod claim;
+mod conflict;
 mod executor;
 pub(crate) mod exits;
 mod inputs;
@@ -36,6 +37,7 @@ mod step;
 mod unknown;
 mod uses;
 pub(crate) use claim::{caveats, claim};
+pub(crate) use conflict::Ways;
 pub(crate) use inputs::{for_model, for_plan, model_option};
 pub(crate) use models::{key, price};
 
@@ -105,7 +107,8 @@ impl Words {
             CardKind::Rehearsed => rehearsed::shows_what_it_asks(&card.face, payload),
             // Nothing on it is decided; what it leads to is a card of its own.
             CardKind::ModelChoice => true,
-            CardKind::Pairing | CardKind::Done | CardKind::Report | CardKind::Conflict => true,
+            CardKind::Conflict => conflict::shows_what_it_asks(card),
+            CardKind::Pairing | CardKind::Done | CardKind::Report => true,
         }
     }
 
@@ -159,6 +162,7 @@ impl Words {
             intent: format!("Let plans work in {name}"),
             facts: Vec::new(),
             evidence: None,
+            versions: None,
             rationale: "You name the directories once. Every plan still asks you before it changes anything."
                 .to_owned(),
             asked: None,
@@ -197,6 +201,7 @@ impl Words {
             },
             facts: Vec::new(),
             evidence: None,
+            versions: None,
             rationale: without_words(d),
             asked: d.owners_words().map(scrub::visible),
             quote: quote(d),
@@ -300,21 +305,6 @@ impl Words {
             face.details.insert(0, Detail { title: "What happened".to_owned(), lines });
         }
         face.ctas = vec![Cta { press: Press::Dismiss, label: "Done".to_owned(), consequence: String::new() }];
-        face
-    }
-
-    /// The owner changed something meanwhile; nothing was applied and the owner's version stands.
-    pub fn conflict(&self, result: &ResultFacts<'_>, paths: &[String]) -> Face {
-        let mut face = result.face(
-            CardKind::Conflict,
-            "Nothing applied",
-            format!("You changed {} meanwhile", count(paths.len(), "file")),
-        );
-        face.facts.push(fact("Stays", "Your version, untouched"));
-        let lines = paths.iter().map(|path| scrub::visible(path)).collect();
-        face.details.insert(0, Detail { title: "Changed by you while Silas worked".to_owned(), lines });
-        face.ctas =
-            vec![Cta { press: Press::Dismiss, label: "Drop Silas's change".to_owned(), consequence: String::new() }];
         face
     }
 }
@@ -440,6 +430,7 @@ impl ResultFacts<'_> {
                 before: self.before.to_vec(),
                 after: self.after.to_vec(),
             }),
+            versions: None,
             rationale: if self.asked.is_none() { UNSAID.to_owned() } else { String::new() },
             asked: self.asked.map(scrub::visible),
             quote: None,

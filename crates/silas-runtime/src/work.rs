@@ -23,6 +23,7 @@ use tokio::sync::watch;
 
 mod applying;
 mod asking;
+mod conflicting;
 mod consulting;
 mod ending;
 mod executing;

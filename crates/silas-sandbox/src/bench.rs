@@ -11,6 +11,7 @@ use crate::diff::{self, Sides};
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::lifeline::Lifeline;
+use crate::originals::Originals;
 use crate::permit::{self, Permit, Task};
 use crate::protocol::{WorkshopAsk, WorkshopSays};
 use crate::relay::Relay;
@@ -21,12 +22,14 @@ use serde::Serialize;
 use silas_core::changeset::{Change, Changeset, FileDiff};
 use silas_core::check::CheckResult;
 use silas_core::envelope::{ExecutionResult, Executor, Metadata};
+use silas_core::evidence::Refusal;
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
 use silas_core::testlog::TestLog;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+mod collision;
 mod keep;
 mod side_by_side;
 mod verify;
@@ -39,6 +42,8 @@ pub(crate) struct Bench {
     /// When the plan's wall-clock budget ends.
     deadline: Instant,
     workspace: Option<Workspace>,
+    /// What the texts were that the copies were made of.
+    originals: Originals,
     before: Vec<CheckResult>,
     /// Which tests ran before, for those checks that say so.
     tests_before: Vec<Option<TestLog>>,
@@ -78,6 +83,7 @@ impl Bench {
             socket,
             deadline: Instant::now() + left,
             workspace: None,
+            originals: Originals::default(),
             before: Vec::new(),
             tests_before: Vec::new(),
             n_steps_run: 0,
@@ -103,6 +109,7 @@ impl Bench {
                 }
                 WorkshopAsk::Again => self.again().and_then(|done| reply(&done)),
                 WorkshopAsk::Changes => self.changes().and_then(|done| reply(&done)),
+                WorkshopAsk::Collide => self.collide().and_then(|done| reply(&done)),
                 WorkshopAsk::Keep => self.keep().and_then(|done| reply(&done)),
                 WorkshopAsk::Reopen => self.reopen().and_then(|done| reply(&done)),
                 WorkshopAsk::Apply => self.apply().and_then(|done| reply(&done)),
@@ -147,6 +154,8 @@ impl Bench {
             layered: workspace.n_layered(),
             took_ms: millis(started.elapsed()),
         };
+        // Without them nothing can be merged, and nothing else is missing.
+        self.originals = Originals::note(&home, &workspace.copies, &self.permit.roots).unwrap_or_default();
         self.workspace = Some(workspace);
         fail::point(FailPoint::CopyMade);
         Ok(copied)
@@ -166,6 +175,7 @@ impl Bench {
         self.must(self.before.len() == plan.verify.len(), "every check runs before the first step")?;
         self.must(self.finished.is_none(), "the steps are over")?;
         self.must(n == self.n_steps_run && n < n_steps, "steps run once each, in their order")?;
+        self.must_be_as_met()?;
         let envelope = step::of_plan(&self.permit.plan, n, &self.ground.limits);
         let (config, cwd) = (&envelope.sandbox_config, plan.steps[n].cwd.as_deref());
         let mut relay = Relay::new(&self.socket);
@@ -183,6 +193,22 @@ impl Bench {
             fail::point(FailPoint::StepsRun);
         }
         Ok(result)
+    }
+
+    /// What is to be brought together was met in a version of the owner's; laid over any other it would overwrite an edit.
+    fn must_be_as_met(&self) -> Result<(), Error> {
+        let Some(laid) = &self.permit.laid else { return Ok(()) };
+        let (copies, roots) = (&self.workspace()?.copies, &self.permit.roots);
+        let mut paths = Vec::new();
+        for change in &laid.changeset.changes {
+            let Some(n) = copies.iter().position(|copy| copy.nth == change.directory) else { continue };
+            let original = &copies[n].original;
+            let is_taken = change.before.is_none() && original.dirs.contains_key(&change.path);
+            if is_taken || original.files.get(&change.path) != change.before.as_ref() {
+                paths.push(permit::shown(roots, n, &change.path));
+            }
+        }
+        if paths.is_empty() { Ok(()) } else { Err(Error::Conflict { paths: tree::shortened(paths) }) }
     }
 
     /// What came of a command, without the values of secrets that it was given.
@@ -219,6 +245,7 @@ impl Bench {
                 real: &roots[n].granted.dir,
                 changed: workspace.source_of(n, &change.path).ok()?,
                 directory: if roots.len() > 1 { roots[n].granted.place.path.clone() } else { String::new() },
+                original: self.originals.text(change),
             })
         };
         let diffs = diff::of(&changeset, sides)?;
@@ -298,6 +325,11 @@ impl Bench {
         self.must(self.before.len() == plan.verify.len(), "every check runs before the steps first")?;
         self.must(self.n_steps_run == plan.steps.len(), "all steps run first")?;
         let (trees, changeset) = self.look_at_copy()?;
+        if let Some(merging) = &self.permit.plan.definition().merges
+            && apply::hash(&changeset)? != merging.changeset
+        {
+            return Err(Refusal::Content.into());
+        }
         let base = self.workspace()?.seen(&self.permit.roots, Lifeline::of(&self.socket))?;
         self.finished = Some(Finished { trees, changeset, base, n_moved_on: 0 });
         Ok(())

@@ -90,13 +90,16 @@ pub(crate) struct Sides<'d> {
     pub(crate) changed: Dir,
     /// The directory's path where there are several, otherwise nothing.
     pub(crate) directory: String,
+    /// What the file was, where that is kept; it may be another by now.
+    pub(crate) original: Option<String>,
 }
 
 /// `from` is the file that this one was before it moved.
 fn one(change: &Change, from: Option<&Change>, sides: &Sides<'_>) -> Result<FileDiff, Error> {
     let origin = from.unwrap_or(change);
-    let before = Side { root: sides.real, path: &origin.path, state: origin.before.as_ref() };
-    let after = Side { root: &sides.changed, path: &change.path, state: change.after.as_ref() };
+    let kept = sides.original.as_deref().filter(|_| from.is_none());
+    let before = Side { root: sides.real, path: &origin.path, state: origin.before.as_ref(), kept };
+    let after = Side { root: &sides.changed, path: &change.path, state: change.after.as_ref(), kept: None };
     let diff = between(sides.directory.clone(), &change.path, &before, &after)?;
     Ok(FileDiff { renamed_from: from.map(|from| from.path.clone()), ..diff })
 }
@@ -106,6 +109,8 @@ pub(crate) struct Side<'d> {
     pub(crate) root: &'d Dir,
     pub(crate) path: &'d RelPath,
     pub(crate) state: Option<&'d FileState>,
+    /// What it was, where that is kept apart and it may be another by now.
+    pub(crate) kept: Option<&'d str>,
 }
 
 /// Two versions of one file, wherever each of them lies.
@@ -128,8 +133,8 @@ pub(crate) fn between(
     };
     let is_link = |state: Option<&FileState>| matches!(state, Some(FileState::Link { .. }));
     let is_linked = is_link(before.state) || is_link(after.state);
-    let before = text(before.root, before.path, before.state)?;
-    let after = text(after.root, after.path, after.state)?;
+    let before = text(before.root, before.path, before.state)?.or_else(|| before.kept.map(str::to_owned));
+    let after = text(after.root, after.path, after.state)?.or_else(|| after.kept.map(str::to_owned));
     let (Some(before), Some(after)) = (before, after) else { return Ok(shown) };
     let compared = compare(&before, &after);
     Ok(FileDiff {
@@ -209,6 +214,16 @@ fn compare(before: &str, after: &str) -> Compared {
     let rest = if added + removed == 0 { 0 } else { diff.old_len().saturating_sub(old_shown) };
     push_gap(&mut lines, rest + usize::try_from(n_left_out).unwrap_or(usize::MAX));
     Compared { added, removed, lines, is_verbatim: is_verbatim && n_left_out == 0 }
+}
+
+/// Two versions of a text, line by line, as a person reads them.
+pub(crate) fn compared_lines(one: &str, other: &str) -> Vec<DiffLine> {
+    compare(one, other).lines
+}
+
+/// One line of a text, with everything in it that can be seen.
+pub(crate) fn visible_line(line: &str) -> String {
+    visible(line, false)
 }
 
 fn push_gap(lines: &mut Vec<DiffLine>, n: usize) {

@@ -185,12 +185,15 @@ fn kept_name(n: usize) -> String {
 /// A path as `sh` reads it back, whatever bytes are in it.
 fn quoted_path(places: &[Place], op: &Op) -> Vec<u8> {
     let root = places.get(op.root).map_or("", |place| place.path.as_str());
-    let path = [root.as_bytes(), b"/", op.path.as_bytes()].concat();
+    quoted(&[root.as_bytes(), b"/", op.path.as_bytes()].concat())
+}
+
+pub(crate) fn quoted(path: &[u8]) -> Vec<u8> {
     let mut quoted = b"'".to_vec();
     for byte in path {
         match byte {
             b'\'' => quoted.extend(b"'\\''"),
-            byte => quoted.push(byte),
+            byte => quoted.push(*byte),
         }
     }
     quoted.push(b'\'');

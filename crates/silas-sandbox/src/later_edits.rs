@@ -79,8 +79,8 @@ fn edit_of(site: &Site<'_>, op: &Op, directory: String) -> Result<Option<FileDif
     let kept = RelPath::from_bytes(op.stage.as_bytes()).map_err(odd)?;
     let is_readable = now != Seen::Other;
     let now = now.state();
-    let now = Side { root: site.root, path: &op.path, state: now.as_ref() };
-    let then = Side { root: &site.stage.dir, path: &kept, state: op.there.as_ref() };
+    let now = Side { root: site.root, path: &op.path, state: now.as_ref(), kept: None };
+    let then = Side { root: &site.stage.dir, path: &kept, state: op.there.as_ref(), kept: None };
     let shown = diff::between(directory, &op.path, &now, &then)?;
     Ok(Some(if is_readable { shown } else { FileDiff { lines: None, added: 0, removed: 0, ..shown } }))
 }

@@ -170,6 +170,11 @@ impl Launcher {
         self.ask(&LauncherAsk::Discard(execution.clone()))
     }
 
+    /// Throws away both versions of files that were kept to be brought together.
+    pub fn drop_merge(&self, execution: &ExecutionId) -> Result<(), Error> {
+        self.ask(&LauncherAsk::DropMerge(execution.clone()))
+    }
+
     /// Whether the launcher has ended. Without it nothing can be done any more, and the front should go too.
     pub fn is_gone(&self) -> bool {
         // Whoever holds the socket is talking to it, and will notice by itself.

@@ -46,7 +46,9 @@ mod layers;
 mod lifeline;
 mod look;
 mod memory;
+mod merges;
 mod observe;
+mod originals;
 mod overlay;
 mod pairing;
 mod passkeys;
@@ -88,7 +90,10 @@ pub use hand::Hand;
 pub use launcher::Launcher;
 pub use look::{Look, Looked};
 pub use plug::{end_when_nobody_reads, pull_the_plug};
-pub use protocol::{Applied, ChangedDirectory, Changes, Copied, Finished, KeptText, LaidOut, Recovered, Undone, Waits};
+pub use protocol::{
+    Applied, Case, ChangedDirectory, Changes, Collided, Collision, Copied, Finished, KeptText, LaidOut, Merged,
+    Recovered, Undone, Waits,
+};
 pub use secret_client::secret_client;
 pub use terminal::{terminal_arm, terminal_pairing_code, terminal_sign};
 pub use toolchains::ToolPlaces;

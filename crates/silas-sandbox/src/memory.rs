@@ -81,7 +81,7 @@ impl Record {
 
 impl Memory {
     pub(crate) fn open(dir: &Path) -> Result<Self, Error> {
-        for part in ["spent", "steps", "state", "journals", "locks", "work", "waiting", "kept"] {
+        for part in ["spent", "steps", "state", "journals", "locks", "work", "waiting", "kept", "merges"] {
             durable::private_dir(&dir.join(part)).doing(|| format!("Making launcher/{part}"))?;
         }
         Ok(Memory { dir: dir.to_owned() })
@@ -263,6 +263,15 @@ impl Memory {
 
     pub(crate) fn all_kept(&self) -> PathBuf {
         self.dir.join("kept")
+    }
+
+    /// Both versions of files that an execution met a change of the owner's in.
+    pub(crate) fn merge(&self, execution: &ExecutionId) -> PathBuf {
+        self.all_merges().join(execution.as_str())
+    }
+
+    pub(crate) fn all_merges(&self) -> PathBuf {
+        self.dir.join("merges")
     }
 
     /// Where the private copy of an execution lies: here, because the front must not be able to touch it.

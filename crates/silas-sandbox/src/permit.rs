@@ -7,6 +7,7 @@ use crate::dir::Dir;
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::memory::Record;
+use crate::merges::{self, Laid};
 use crate::waiting::{self, Waiting};
 use crate::{Error, kept, passkeys, toolchains, tree};
 use silas_core::evidence::{self, Evidence, Refusal, When};
@@ -32,6 +33,8 @@ pub(crate) struct Permit {
     pub(crate) reads: Vec<Granted>,
     /// What the plan puts back, if it does.
     pub(crate) kept: Option<PathBuf>,
+    /// What the plan brings together, if it does.
+    pub(crate) laid: Option<Laid>,
     /// When the time ends that this may take.
     pub(crate) deadline: Timestamp,
     /// Held by the workshop until it ends, so that nobody else works on this execution.
@@ -74,7 +77,10 @@ impl Permit {
         // Expiry bounds the spending; what is spent stays valid until its wall-clock budget ends.
         let when = if known.is_some() { When::AlreadyCommitted } else { When::At(now) };
         let Allowed { token, kind, plan, text, task } = Allowed::by(ground, &evidence, when)?;
-        let grounds = Grounds::of(ground, &evidence, &plan)?;
+        let mut grounds = Grounds::of(ground, &evidence, &plan)?;
+        let merging = plan.definition().merges.as_ref();
+        let laid = merging.map(|merging| merges::find(memory, merging, &grounds.roots)).transpose()?;
+        grounds.kept = laid.as_ref().map(|laid| laid.dir.clone()).or(grounds.kept);
         let lock = memory.lock(&evidence.execution)?;
         let plan_hash = Digest::of(text.as_bytes());
         let record = match known {
@@ -106,7 +112,7 @@ impl Permit {
         fail::point(FailPoint::ExecutionAdmitted);
         let (execution, deadline) = (evidence.execution.clone(), record.deadline());
         let Grounds { roots, reads, kept } = grounds;
-        Ok(Permit { evidence, plan, execution, task, roots, reads, kept, deadline, lock })
+        Ok(Permit { evidence, plan, execution, task, roots, reads, kept, laid, deadline, lock })
     }
 
     /// A decision to apply what waits. Everything that it names is compared with what this launcher noted itself.
@@ -155,7 +161,9 @@ impl Permit {
         }
         let (execution, deadline) = (order.execution, spending.deadline());
         let task = Task::Apply(Box::new(waiting));
-        Ok(Permit { evidence, plan, execution, task, roots, reads, kept, deadline, lock })
+        // What was laid is in the copy; what it was made of may be gone.
+        let laid = None;
+        Ok(Permit { evidence, plan, execution, task, roots, reads, kept, laid, deadline, lock })
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::cell::LimitsInForce;
 use crate::{Error, Look, Seal};
 use serde::{Deserialize, Serialize};
-use silas_core::changeset::{Changeset, FileDiff};
+use silas_core::changeset::{Changeset, DiffLine, FileDiff};
 use silas_core::check::{Command, Ended};
 use silas_core::checkpoint::ServerCertificateBody;
 use silas_core::device::{Certificate, CertificateBody};
@@ -79,6 +79,8 @@ pub(crate) enum LauncherAsk {
     Forget(ExecutionId),
     /// Throws away a result that waits.
     Discard(ExecutionId),
+    /// Throws away both versions of files that an execution met a change of the owner's in.
+    DropMerge(ExecutionId),
 }
 
 /// From the front to a workshop. Each is answered by one [`WorkshopSays::Answer`].
@@ -99,6 +101,8 @@ pub(crate) enum WorkshopAsk {
     /// The checks were red: the model goes on in the same copy.
     Again,
     Changes,
+    /// After a conflict: what the owner and the work made of the same files.
+    Collide,
     /// Ends the run with its result kept for a decision.
     Keep,
     /// For an apply: opens the copy that was kept.
@@ -195,6 +199,58 @@ pub struct Changes {
     pub flags: Vec<Flag>,
     /// Changed files that at least one check saw as they were approved.
     pub unseen: Vec<String>,
+}
+
+/// What the owner and the work made of the same files.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Collision {
+    /// The files that both changed, at most the first ten.
+    pub files: Vec<Collided>,
+    pub n_files: u32,
+    /// Set where both go together in every file; then it is kept for a plan that names it.
+    pub merged: Option<Merged>,
+}
+
+/// Both versions go together, and are kept that long.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Merged {
+    /// Of what that changes in the owner's files.
+    pub changeset: Digest,
+    pub until: Timestamp,
+}
+
+/// One file that both changed.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Collided {
+    /// As a message names it.
+    pub path: String,
+    pub case: Case,
+    /// When the owner saved it.
+    pub at: Option<Timestamp>,
+    /// The first place at which to look, in the owner's version, counted from 1; 0 where there is none.
+    pub line: u32,
+    /// How many lines each has there, and the first of them.
+    pub n_lines: u32,
+    pub yours: Vec<String>,
+    pub n_silas: u32,
+    pub silas: Vec<String>,
+    /// The owner's version compared with the other.
+    pub compare: Vec<DiffLine>,
+}
+
+/// How two versions of a file stand to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Case {
+    /// Their edits do not touch.
+    Apart,
+    /// Both changed the same lines, or nobody can tell.
+    #[default]
+    Overlap,
+    /// They are the same.
+    Alike,
+    NotText,
+    YouDeleted,
+    SilasDeleted,
 }
 
 /// The result waits in its private copy.

@@ -9,7 +9,7 @@ use crate::journal::Journal;
 use crate::memory::Record;
 use crate::permit::Granted;
 use crate::waiting::{self, Waiting};
-use crate::{Error, KeptText, Recovered, Waits, apply, removal, stage, undo};
+use crate::{Error, KeptText, Recovered, Waits, apply, merges, removal, stage, undo};
 use silas_core::ExecutionId;
 use silas_core::execution::ExecutionState;
 use std::time::Duration;
@@ -37,6 +37,7 @@ pub(crate) fn recover(ground: &Ground) -> Result<Vec<Recovered>, Error> {
         told.push(tell(ground, execution, &record, result)?);
     }
     remove_orphans(ground)?;
+    merges::prune(&ground.memory)?;
     ground.memory.forget_settled(ground::now())?;
     ground.memory.forget_steps(ground::now());
     Ok(told)

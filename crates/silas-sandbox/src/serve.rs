@@ -15,8 +15,8 @@ use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, TerminalAsk};
 use crate::step::{Solo, StepPermit};
 use crate::{
-    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, later_edits, look, passkeys, recover, revoke,
-    sample, syscall, toolchains, undo, waiting,
+    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, later_edits, look, merges, passkeys, recover,
+    revoke, sample, syscall, toolchains, undo, waiting,
 };
 use serde::Serialize;
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
@@ -160,6 +160,7 @@ impl Serve {
             LauncherAsk::LaterEdits(execution) => self.later(move |ground| later_edits::find(ground, &execution)),
             LauncherAsk::Recover => self.later(recover::recover),
             LauncherAsk::Forget(execution) => self.later(move |ground| forget::forget(ground, &execution)),
+            LauncherAsk::DropMerge(execution) => self.later(move |ground| merges::drop_one(&ground.memory, &execution)),
             LauncherAsk::Discard(execution) => self.later(move |ground| waiting::discard(ground, &execution)),
         };
         match answer {

@@ -200,7 +200,7 @@ impl Solo {
             let changeset = changes::together(vec![changes::between(copy.nth, &copy.original, finished, &links)?])?;
             let diffs = diff::of(&changeset, |change| {
                 let changed = copies.source_of(n, &change.path).ok()?;
-                Some(Sides { real: &granted.dir, changed, directory: String::new() })
+                Some(Sides { real: &granted.dir, changed, directory: String::new(), original: None })
             })?;
             changed.push(ChangedDirectory {
                 path: granted.place.path.clone(),

@@ -257,6 +257,10 @@ impl Manifest {
         }
     }
 
+    pub(crate) fn size_of(&self, path: &RelPath) -> Option<u64> {
+        self.stamps.get(path).map(|stamp| stamp.size)
+    }
+
     /// What a file was known to be, if it cannot have been written to since.
     fn unless_touched(&self, path: &RelPath, now: &Stamp, mode: u32) -> Option<FileState> {
         let stamp = self.stamps.get(path)?;

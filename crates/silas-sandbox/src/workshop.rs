@@ -3,7 +3,7 @@
 use crate::broker::Answer;
 use crate::launcher::send;
 use crate::protocol::{Noted, WorkshopAsk, WorkshopSays};
-use crate::{Applied, Changes, Copied, Error, Waits, frame};
+use crate::{Applied, Changes, Collision, Copied, Error, Waits, frame};
 use serde::de::DeserializeOwned;
 use silas_core::check::{CheckResult, Command};
 use silas_core::envelope::ExecutionResult;
@@ -75,6 +75,11 @@ impl Workshop {
     /// What the steps changed.
     pub fn changes(&mut self) -> Result<Changes, Error> {
         self.ask(&WorkshopAsk::Changes)
+    }
+
+    /// After a conflict: both versions of what the owner changed too, and whether they go together.
+    pub fn collide(&mut self) -> Result<Collision, Error> {
+        self.ask(&WorkshopAsk::Collide)
     }
 
     /// Ends the run with its result kept in the copy, for the owner to decide.

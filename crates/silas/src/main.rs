@@ -83,6 +83,8 @@ enum Command {
     Approve(terminal::CardArgs),
     /// Have a plan of `silas review` carried out in a private copy and shown to you, before anything is applied.
     Rehearse(terminal::CardArgs),
+    /// Have a plan that met an edit of yours done again, on your files as they are now.
+    Redo(terminal::CardArgs),
     /// Answer a card of `silas review` with "not like this"; nothing runs, and you say it again.
     Change(terminal::CardArgs),
     /// Decline a card of `silas review`.

@@ -57,6 +57,7 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         Command::Review { .. } => print_cards(&line.all_cards()?),
         Command::Approve(card) => return decide(&mut line, card, Press::Approve),
         Command::Rehearse(card) => return decide(&mut line, card, Press::Rehearse),
+        Command::Redo(card) => return decide(&mut line, card, Press::Redo),
         Command::Change(card) => return decide(&mut line, card, Press::Change),
         Command::Decline(card) => return decide(&mut line, card, Press::Decline),
         Command::Show(CardArgs { number, output }) => {
@@ -198,9 +199,15 @@ fn asks(card: &Card) -> bool {
     card.state == CardState::Open && card.offer.is_some() && card.face.kind != CardKind::Done
 }
 
+/// Whether a conflict asks for nothing else than to be done again.
+fn is_redo(card: &Card) -> bool {
+    card.face.kind == CardKind::Conflict && card.instead.is_none()
+}
+
 /// Whether this answer has something carried out that can be followed.
 fn starts_work(card: &Card, press: Press) -> bool {
-    let is_about_work = matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed | CardKind::Refusal);
+    let is_about_work =
+        matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed | CardKind::Refusal | CardKind::Conflict);
     is_about_work && press.verdict() == Some(Verdict::Approved)
 }
 
@@ -252,6 +259,8 @@ fn decide(line: &mut Line<'_>, which: CardArgs, press: Press) -> Result<ExitCode
         _ if card.offer.is_none() => bail!("This card asks nothing. `silas dismiss` puts it away."),
         _ => {}
     }
+    // Where nothing can be merged, doing it again is what the card recommends.
+    let press = if press == Press::Redo && is_redo(&card) { Press::Approve } else { press };
     let is_offered = card.face.ctas.iter().any(|cta| cta.press == press);
     if !is_offered {
         bail!("This card does not offer that. `silas show` shows what it offers.");
@@ -272,7 +281,7 @@ pub(crate) fn answer(line: &mut Line<'_>, card: &Card, press: Press, output: Out
     if !output.json {
         println!("{}", answered.message);
     }
-    let item = card.offer.as_ref().map_or("", |offer| offer.work_item_id.as_str());
+    let item = card.asked_by(press).map_or("", |(offer, _)| offer.work_item_id.as_str());
     let mut progress = Progress::new(!output.json);
     answered.work = Some(line.follow(item, |step| progress.step(step))?);
     progress.end();

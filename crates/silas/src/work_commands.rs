@@ -122,6 +122,11 @@ fn show(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
             text(&after["reason"])
         );
     }
+    let meets = |card: &Card| card.face.versions.as_ref().is_some_and(|versions| versions.execution == one.execution);
+    if let Some(card) = line.all_cards()?.into_iter().find(meets) {
+        println!();
+        terminal::print_card(&card);
+    }
     if let Some(until) = one.undo_until {
         println!("\nCan be undone until {}: silas work undo {}", minute(until), n + 1);
     }

@@ -15,7 +15,7 @@ use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::toolchain::{Family, TOOLCHAINS_MAX, Toolchain};
 use crate::wanted::{By, HOSTS_FOR_MAX, HostFor};
 use crate::work::{
-    Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, Replacing, STEPS_MAX, Step,
+    Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, Merging, Replacing, STEPS_MAX, Step,
 };
 use crate::{ExecutionId, WorkItemId};
 use serde_json::json;
@@ -124,6 +124,7 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
         callback_port: sandbox.as_ref().map_or(Ok(None), |s| s.integer("callback_port"))?,
         commits: sandbox.as_ref().map_or(Ok(None), |s| s.yes_no("commits"))?.unwrap_or(false),
         restores: sandbox.as_ref().map_or(Ok(None), |s| s.parsed("restores", ExecutionId::parse))?,
+        merges: sandbox.as_ref().map_or(Ok(None), |s| s.parsed("merges", Merging::parse))?,
         toolchains: sandbox.as_ref().map_or(Ok(Vec::new()), toolchains)?,
         on_failure: top.text("on_failure")?.unwrap_or_else(|| "report".to_owned()),
         on_stuck: top.text("on_stuck")?.unwrap_or_else(|| "consult_planner".to_owned()),
@@ -268,7 +269,7 @@ fn short_regex_error(error: PlanError) -> PlanError {
 }
 
 const SANDBOX_KEYS: &[&str] =
-    &["directories", "hosts", "hosts_for", "secrets", "callback_port", "commits", "restores", "toolchains"];
+    &["directories", "hosts", "hosts_for", "secrets", "callback_port", "commits", "restores", "merges", "toolchains"];
 
 fn exits(top: &Fields<'_>) -> Result<Exits, PlanError> {
     let Some(node) = top.get("exits") else { return Ok(Exits::default()) };

@@ -55,7 +55,7 @@ pub fn render(item: &WorkItem) -> String {
         }
     }
     let n_listed = d.directories.len() + d.hosts.len() + d.secrets.len() + d.toolchains.len();
-    if n_listed > 0 || d.callback_port.is_some() || d.commits || d.restores.is_some() {
+    if n_listed > 0 || d.callback_port.is_some() || d.commits || d.restores.is_some() || d.merges.is_some() {
         out.push_str("sandbox:\n");
     }
     if !d.hosts.is_empty() {
@@ -82,6 +82,7 @@ pub fn render(item: &WorkItem) -> String {
         line(&mut out, 1, "commits", "true");
     }
     optional(&mut out, 1, "restores", d.restores.as_ref().map(ExecutionId::as_str));
+    optional(&mut out, 1, "merges", d.merges.as_ref().map(ToString::to_string).as_deref());
     if !d.directories.is_empty() {
         out.push_str("  directories:\n");
     }

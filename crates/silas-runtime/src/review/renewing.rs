@@ -20,6 +20,9 @@ impl Stream {
             let lasts = self.options.plan_timeout;
             card.show_first = card.show_first.as_ref().map(|offer| self.engine.renewed(offer, lasts));
             card.offer = Some(self.engine.renewed(offer, lasts));
+            if let Some(instead) = &mut card.instead {
+                instead.offer = self.engine.renewed(&instead.offer, lasts);
+            }
         }
         self.ask_again(card).await
     }

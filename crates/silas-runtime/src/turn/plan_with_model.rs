@@ -161,6 +161,7 @@ impl Stream {
             directories,
             toolchains,
             restores: None,
+            merges: None,
             // What stands in the owner's own words needs no declaring; a plan that a model wrote cannot claim any.
             exits: Exits { typed: Exits::of_words(&turn.message.text).typed, ..d.exits.clone() },
             ..d.clone()

@@ -107,6 +107,7 @@ impl Stream {
             exits: Exits::default(),
             executor: None,
             restores: Some(applied.id.clone()),
+            merges: None,
             ..earlier.clone()
         };
         WorkItem::new(definition)

@@ -296,6 +296,7 @@ impl Stream {
             commits: false,
             executor: None,
             restores: None,
+            merges: None,
             on_failure: "report".to_owned(),
             on_stuck: "consult_planner".to_owned(),
             failure_context: None,

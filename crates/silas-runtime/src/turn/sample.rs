@@ -92,6 +92,7 @@ impl Stream {
             commits: false,
             executor: None,
             restores: None,
+            merges: None,
             on_failure: "report".to_owned(),
             on_stuck: "report".to_owned(),
             failure_context: None,

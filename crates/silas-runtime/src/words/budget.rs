@@ -28,6 +28,7 @@ pub(super) fn budget(grant: &BudgetGrant) -> Face {
         },
         facts: Vec::new(),
         evidence: None,
+        versions: None,
         rationale: "Work is paused, nothing is lost. The next question was not sent.".to_owned(),
         asked: None,
         quote: None,

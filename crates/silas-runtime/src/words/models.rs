@@ -110,6 +110,7 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
         },
         facts,
         evidence: None,
+        versions: None,
         rationale: "Open questions need a model. It only proposes: plans still ask you.".to_owned(),
         asked: None,
         quote: None,

@@ -13,6 +13,7 @@ pub(super) fn passkey(grant: &PasskeyGrant) -> Face {
         intent: "Sign what cannot be undone with a passkey".to_owned(),
         facts: vec![fact("Needs only", "Your finger, face or PIN")],
         evidence: None,
+        versions: None,
         rationale: "From then on no other key is enough for that, this browser's and the terminal's included. The \
                     terminal can take the passkey back."
             .to_owned(),

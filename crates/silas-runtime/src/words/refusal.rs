@@ -129,6 +129,7 @@ impl Words {
             intent: intent.unwrap_or_else(|| format!("Let this task reach {n_hosts}")),
             facts,
             evidence: None,
+            versions: None,
             rationale: plan.rationale,
             asked: plan.asked,
             quote: plan.quote,

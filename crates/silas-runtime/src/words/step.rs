@@ -22,6 +22,7 @@ pub(super) fn step(order: &CallOrder) -> Face {
         intent: intent.to_owned(),
         facts: Vec::new(),
         evidence: None,
+        versions: None,
         rationale: "The model has read text that is not yours, and this is not in what you approved.".to_owned(),
         asked: None,
         quote: None,

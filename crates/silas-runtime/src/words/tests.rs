@@ -10,6 +10,7 @@ use silas_core::model::Role;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+mod conflicts;
 mod plans;
 mod results;
 mod samples;
@@ -67,14 +68,15 @@ fn every_kind_is_looked_at_ordinary_and_longest() {
 fn a_door_that_computes_a_card_again_comes_to_the_same() {
     use silas_core::card::CardState;
     use silas_core::{CardId, Timestamp};
-    for Sample { name, kind, face, payload, input, test_call } in samples() {
+    for Sample { name, kind, face, payload, input, test_call, .. } in samples() {
         // What it asks for is told by its offer, which only an engine makes.
-        if kind == Some("rehearsal") || face.kind == CardKind::Refusal {
+        if kind == Some("rehearsal") || matches!(face.kind, CardKind::Refusal | CardKind::Conflict) {
             continue;
         }
         let (id, state, created_at) = (CardId::parse("card-1").unwrap(), CardState::Open, Timestamp::EPOCH);
-        let (offer, show_first, execution) = (None, None, None);
-        let card = Card { id, state, created_at, face, offer, show_first, payload, input, test_call, execution };
+        let (offer, show_first, instead, execution) = (None, None, None, None);
+        let card =
+            Card { id, state, created_at, face, offer, show_first, instead, payload, input, test_call, execution };
         assert!(samples::words().shows_what_it_asks(&card), "{name}");
     }
 }
@@ -107,13 +109,16 @@ fn both_cards_of_a_model_say_what_goes_there() {
 
 fn all() -> Value {
     let mut all = Map::new();
-    for Sample { name, kind, face, payload, input, test_call } in samples() {
+    for Sample { name, kind, face, payload, input, test_call, instead } in samples() {
         let mut card = json!({ "kind": kind, "face": face, "payload": payload });
         if let Some(input) = input {
             card["input"] = json!(input);
         }
         if test_call {
             card["test_call"] = json!(true);
+        }
+        if let Some((kind, payload)) = instead {
+            card["instead"] = json!({ "kind": kind, "payload": payload });
         }
         assert!(all.insert(name.to_owned(), card).is_none(), "{name} is there twice");
     }

@@ -21,6 +21,7 @@ impl Words {
             intent: "It was cut short. Did it happen?".to_owned(),
             facts: Vec::new(),
             evidence: None,
+            versions: None,
             rationale: super::without_words(d),
             asked: d.owners_words().map(scrub::visible),
             quote: super::quote(d),

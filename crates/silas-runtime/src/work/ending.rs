@@ -1,5 +1,6 @@
 //! How a piece of work ends, and the one transaction that writes it down.
 
+use super::conflicting::Conflict;
 use super::job::{Job, u32_of};
 use super::record::Begun;
 use super::{WorkRecord, lost, state};
@@ -181,10 +182,17 @@ impl Job {
             Ending::Conflict { paths } => {
                 self.record.view.place = "Nothing applied".to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
-                let face = stream.words.conflict(&self.record.facts(), &paths);
-                let card = stream.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
-                let sentence =
-                    format!("Nothing was applied: you changed {} in {name} meanwhile.", count(paths.len(), "file"));
+                let Conflict { card, merge } = self.conflict(&paths)?;
+                let ways = match (&merge, card.offer.is_some()) {
+                    (Some(_), _) => " Both edits go together; merge them or have it done again, in Review.",
+                    (None, true) => " It can be done again on your version, in Review.",
+                    (None, false) => "",
+                };
+                offered = merge;
+                let sentence = format!(
+                    "Nothing was applied: you changed {} in {name} meanwhile.{ways}",
+                    count(paths.len(), "file")
+                );
                 (ExecutionState::Ended, card, sentence, None, Event::Conflicted { paths })
             }
             Ending::Unknown { begun, plan, is_rehearsal, by } => {
@@ -256,6 +264,9 @@ impl Job {
         fail::point(FailPoint::ResultRecorded);
         if is_over && let Err(error) = stream.launcher.discard(&view.execution) {
             tracing::warn!(code = error.code(), %error, "a copy is left for later");
+        }
+        if self.order.is_none() {
+            self.drop_laid();
         }
         stream.running().remove(&view.execution);
         stream.publish(Update::Work { work: view });
@@ -341,7 +352,7 @@ fn note_offer(tx: &mut Tx<'_>, card: &Card) -> Result<(), silas_store::Error> {
 }
 
 fn is_asked(card: &Card) -> bool {
-    matches!(card.face.kind, CardKind::Rehearsed | CardKind::UnknownEffect | CardKind::Refusal)
+    matches!(card.face.kind, CardKind::Rehearsed | CardKind::UnknownEffect | CardKind::Refusal | CardKind::Conflict)
 }
 
 /// What the checks said, as a sentence begins.

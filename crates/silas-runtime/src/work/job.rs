@@ -3,7 +3,7 @@
 use super::ending::{Ending, kept_words};
 use super::planning_again::Again;
 use super::reach::Recorder;
-use super::record::Begun;
+use super::record::{Begun, LAID};
 use super::{Stop, WorkRecord};
 use crate::consumer::Hold;
 use crate::view::{StepState, Update};
@@ -21,7 +21,7 @@ use silas_core::taint::Origin;
 use silas_core::wanted::By;
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
-use silas_sandbox::{Changes, Recovered, Workshop};
+use silas_sandbox::{Changes, Collision, Recovered, Workshop};
 use silas_store::{Commit, executions};
 use std::sync::{Arc, Mutex};
 
@@ -46,12 +46,24 @@ pub(super) struct Job {
     pub(super) is_stuck: bool,
     /// What came of planning it again.
     pub(super) again: Again,
+    /// Both versions of what the owner changed too, once that was met.
+    pub(super) collision: Collision,
 }
 
 impl Job {
     pub(super) fn new(stream: Arc<Stream>, record: WorkRecord, hold: Hold) -> Self {
         let reach = Arc::new(Mutex::new(record.reach.clone()));
-        Job { stream, record, hold, order: None, reach, in_flight: None, is_stuck: false, again: Again::NotAsked }
+        Job {
+            stream,
+            record,
+            hold,
+            order: None,
+            reach,
+            in_flight: None,
+            is_stuck: false,
+            again: Again::NotAsked,
+            collision: Collision::default(),
+        }
     }
 
     /// The second half of a rehearsal, by a decision of its own.
@@ -165,7 +177,9 @@ impl Job {
         }
         self.copy(&mut shop)?;
         self.record.before = self.check(&mut shop, Phase::Before, approved.item())?;
-        if !self.record.before.is_empty() && self.record.before.iter().all(|result| result.passed) {
+        // Two edits are brought together whether or not one of them was enough.
+        let is_merge = approved.item().definition().merges.is_some();
+        if !is_merge && !self.record.before.is_empty() && self.record.before.iter().all(|result| result.passed) {
             shop.discard();
             return Ok(Ending::Untouched {
                 intent: "Already passes, nothing to do".to_owned(),
@@ -207,7 +221,7 @@ impl Job {
         };
         self.enter(step)?;
         self.note_checks_begin(phase, item)?;
-        let results = shop.checks(phase)?;
+        let results = shop.checks(phase).map_err(|error| self.look_at_conflict(shop, error))?;
         self.in_flight = None;
         let n_failed = results.iter().filter(|result| !result.passed).count();
         let took = results.iter().map(|result| result.took_ms).sum();
@@ -242,10 +256,13 @@ impl Job {
             self.enter(2 + n)?;
             let by = By::Step(u32_of(n));
             self.note_step_begins(n, &by, item)?;
-            let result = shop.step(n)?;
+            let result = shop.step(n).map_err(|error| self.look_at_conflict(shop, error))?;
             self.in_flight = None;
             self.note_asked(&by, &step.run, &result.metadata.asked)?;
-            let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
+            let words = match &item.definition().merges {
+                Some(_) => LAID.to_owned(),
+                None => format!("`{}`", scrub::visible_line(&step.run.words(), 60)),
+            };
             let (label, state, exit_code) = match result.metadata.ended {
                 Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
                 Ended::Exited(code) => (format!("Ran {words}: exit code {code}"), StepState::Failed, Some(code)),
@@ -369,7 +386,7 @@ impl Job {
                 error @ (silas_sandbox::Error::Conflict { .. }
                 | silas_sandbox::Error::ReadOnly { .. }
                 | silas_sandbox::Error::NotVerified),
-            ) => return Err(error.into()),
+            ) => return Err(self.look_at_conflict(&mut shop, error).into()),
             Err(error) => return Err(Failure::Applying(error)),
         };
         let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -17,7 +17,7 @@ use silas_core::seen::Seen;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::wanted::Wanted;
 use silas_core::work::{Budget, BudgetUsed};
-use silas_core::{Digest, Timestamp, TokenId, canonical};
+use silas_core::{Digest, ExecutionId, Timestamp, TokenId, canonical};
 use silas_gates::scrub;
 use silas_store::ledger::TEXT_BYTES_MAX;
 
@@ -77,6 +77,11 @@ pub(crate) struct WorkRecord {
     /// What the mind that did the work has read. Empty where commands were fixed by the plan: nothing could steer them.
     #[serde(default)]
     pub(crate) seen: Seen,
+    /// The earlier run whose change this lays over the owner's edit, and what the mind behind that had read.
+    #[serde(default)]
+    pub(crate) lays: Option<ExecutionId>,
+    #[serde(default)]
+    pub(crate) met: Seen,
     /// What would leave the copy and was not declared; then it waits.
     #[serde(default)]
     pub(crate) undeclared: Vec<Undeclared>,
@@ -116,6 +121,8 @@ pub(crate) struct WorkRecord {
     pub(crate) last_entry: u64,
 }
 
+/// What the one step of a merge does, after "Ran".
+pub(super) const LAID: &str = "both edits together";
 const WORKING: &str = "Working in a private copy";
 const REHEARSING: &str = "Rehearsing in a private copy";
 const KEEP: &str = "Keep the result for you";
@@ -131,7 +138,10 @@ impl WorkRecord {
         let d = approved.item().definition();
         let directory = changed_name(&d.directories);
         let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
-        labels.extend(d.steps.iter().map(|step| format!("Run `{}`", scrub::visible_line(&step.run.words(), 60))));
+        labels.extend(d.steps.iter().map(|step| match &d.merges {
+            Some(_) => format!("Run {LAID}"),
+            None => format!("Run `{}`", scrub::visible_line(&step.run.words(), 60)),
+        }));
         if let Some(model) = d.executor.as_ref().and_then(|mandate| mandate.model.as_ref()) {
             labels.push(format!("Work on it with {}", model.model()));
         }
@@ -171,6 +181,8 @@ impl WorkRecord {
             is_in_two_steps: false,
             moved_on: Vec::new(),
             seen: Seen::default(),
+            lays: None,
+            met: Seen::default(),
             undeclared: Vec::new(),
             wanted: Vec::new(),
             reach: Reach::default(),
@@ -206,7 +218,7 @@ impl WorkRecord {
             flags: Vec::new(),
             unseen: Vec::new(),
             moved_on: Vec::new(),
-            seen: Seen::default(),
+            seen: self.met.clone(),
             undeclared: Vec::new(),
             wanted: Vec::new(),
             changeset: None,

@@ -6,6 +6,7 @@
 use super::{Bench, Finished};
 use crate::error::Doing;
 use crate::ground;
+use crate::originals::Originals;
 use crate::permit::Task;
 use crate::tree::Manifest;
 use crate::waiting::{self, Waiting};
@@ -34,6 +35,9 @@ impl Bench {
             Outcome::Proved | Outcome::Guarded | Outcome::Unproven => {}
             Outcome::Failed => return Err(Error::NotVerified),
         }
+        let changeset = self.finished()?.changeset.clone();
+        let home = self.ground.memory.work(&self.permit.execution);
+        let originals_bytes = self.originals.narrow(&home, &changeset)?;
         let (finished, workspace) = (self.finished()?, self.workspace()?);
         self.must(finished.changeset != Changeset::default(), "there is something to keep")?;
         let not_looked_at = || Error::Order("the changes are looked at first".to_owned());
@@ -47,7 +51,7 @@ impl Bench {
             after: self.after.clone(),
             tests_before: self.tests_before.clone(),
             base: workspace.copies.iter().zip(&finished.base).map(|(copy, base)| apart(&copy.original, base)).collect(),
-            bytes: pairs.map(|(copy, now)| copy.bytes_of(now)).sum(),
+            bytes: pairs.map(|(copy, now)| copy.bytes_of(now)).sum::<u64>() + originals_bytes,
             copies: workspace.notes(),
             until: ground::now().plus(KEPT_FOR),
         };
@@ -79,6 +83,7 @@ impl Bench {
         let home = self.ground.memory.work(&self.permit.execution);
         let originals = waiting.copies.clone();
         let workspace = Workspace::reopen(&home, originals)?;
+        self.originals = Originals::open(&home)?;
         let base: Vec<Manifest> = workspace
             .copies
             .iter()

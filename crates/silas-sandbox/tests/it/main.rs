@@ -17,6 +17,7 @@ mod kept;
 mod limits;
 mod look;
 mod mandate;
+mod merging;
 mod no_exchange;
 mod order;
 mod pairing;
@@ -54,6 +55,7 @@ fn main() {
         ("limits", limits::CASES),
         ("look", look::CASES),
         ("mandate", mandate::CASES),
+        ("merging", merging::CASES),
         ("no_exchange", no_exchange::CASES),
         ("power", power::CASES),
         ("pairing", pairing::CASES),

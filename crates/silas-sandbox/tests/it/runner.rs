@@ -22,10 +22,11 @@ pub(crate) fn skip(why: &str) {
 pub(crate) type Case = (&'static str, fn());
 
 /// Everything about files, and about what judges them, holds for both ways to make a copy.
-const BOTH_WAYS: [&str; 10] = [
+const BOTH_WAYS: [&str; 11] = [
     "whole_path",
     "files",
     "conflicts",
+    "merging",
     "editors",
     "crashes",
     "directories",

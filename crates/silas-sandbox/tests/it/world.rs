@@ -280,6 +280,7 @@ impl World {
             commits: false,
             executor: None,
             restores: None,
+            merges: None,
             toolchains: Vec::new(),
             flows: Vec::new(),
             exits: Default::default(),

@@ -206,11 +206,9 @@ impl<'h> Line<'h> {
 
     /// Signs what this button of the card offers and hands it in, without waiting for the answer.
     pub(crate) fn hand_in(&mut self, card: &Card, press: Press) -> Result<()> {
-        let offer = if press == Press::Rehearse { &card.show_first } else { &card.offer };
-        let offer = offer.as_ref().context("This card asks nothing.")?;
+        let (offer, payload) = card.asked_by(press).context("This card asks nothing.")?;
         let verdict = press.verdict().context("That decides nothing.")?;
         let shown = card.face.hash()?;
-        let payload = card.payload.as_deref().unwrap_or_default();
         let words = Words::new(std::env::var("HOME").ok());
         let is_honest = shown == offer.shown
             && silas_core::Digest::of(payload.as_bytes()) == offer.plan_hash

@@ -8,7 +8,7 @@ use crate::secret_commands;
 use crate::session_commands;
 use anyhow::Result;
 use serde_json::{Value, json};
-use silas_core::card::{Card, CardKind, CardState, Press};
+use silas_core::card::{Card, CardKind, CardState, Press, Versions};
 use silas_core::changeset::{DiffLine, FileDiff};
 use silas_core::input::Input;
 use silas_core::session::SessionType;
@@ -16,6 +16,8 @@ use silas_gates::scrub;
 
 /// Lines of all changes together; whoever needs more reads them in the page.
 const DIFF_LINES_MAX: usize = 400;
+/// Of both versions of one file.
+const COMPARED_LINES_MAX: usize = 40;
 
 /// What a program reads.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
@@ -44,6 +46,7 @@ pub(crate) fn print_card(card: &Card) {
     let offers = card.face.ctas.iter().filter_map(|cta| match cta.press {
         Press::Approve => Some(("approve", cta)),
         Press::Rehearse => Some(("rehearse", cta)),
+        Press::Redo => Some(("redo", cta)),
         Press::Change => Some(("change", cta)),
         Press::Decline => Some(("decline", cta)),
         Press::Proof | Press::Look | Press::Dismiss | Press::Store | Press::Choose => None,
@@ -80,6 +83,9 @@ pub(super) fn print_face(card: &Card) {
             println!("  {}: {} → {after}", before.name, mark(before.passed));
         }
     }
+    if let Some(versions) = &card.face.versions {
+        print_versions(versions, &paint);
+    }
     let label = |text: &str| paint.quiet(&format!("{text:<11}"));
     for fact in &card.face.facts {
         println!("  {} {}", label(&fact.label), fact.text);
@@ -99,6 +105,38 @@ pub(super) fn print_face(card: &Card) {
     }
     if card.face.kind == CardKind::Rehearsed {
         print_diffs(&card.face.diffs);
+    }
+}
+
+/// Both versions of the same lines; times are in UTC, as everywhere here.
+fn print_versions(versions: &Versions, paint: &Paint) {
+    println!("  {}", versions.says);
+    for version in &versions.shown {
+        let at = version.at.map(|at| at.to_string()).unwrap_or_default();
+        let at = at.get(..16).map_or_else(String::new, |at| format!(", {}", at.replace('T', " ")));
+        println!("  {}", paint.quiet(&format!("{}{at}", version.whose)));
+        for line in &version.lines {
+            println!("  {}", paint.good(&format!("+ {}", scrub::visible(line))));
+        }
+        match (version.lines.len(), version.more) {
+            (0, 0) => println!("    (these lines are gone)"),
+            (_, 0) => {}
+            (_, n) => println!("    … {n} more"),
+        }
+    }
+    for file in &versions.compare {
+        println!("  {}", paint.quiet(&format!("{}: yours, and Silas's", file.path)));
+        for line in file.lines.iter().take(COMPARED_LINES_MAX) {
+            match line {
+                DiffLine::Same(text) => println!("           {}", scrub::visible(text)),
+                DiffLine::Removed(text) => println!("    You    {}", scrub::visible(text)),
+                DiffLine::Added(text) => println!("    Silas  {}", scrub::visible(text)),
+                DiffLine::Gap(n) => println!("           … {n} lines"),
+            }
+        }
+        if file.lines.len() > COMPARED_LINES_MAX {
+            println!("           … more, which the page shows");
+        }
     }
 }
 

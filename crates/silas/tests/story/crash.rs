@@ -1,6 +1,7 @@
 //! The plug is pulled at every named instant. After a restart the directory is old or new, the ledger verifies, and the
 //! story goes on to its end.
 
+use crate::conflicts::{crash_meeting, crash_merging};
 use crate::harness::{Gone, Line, Silas};
 use crate::kills;
 use crate::models::crash_while_asking;
@@ -144,7 +145,7 @@ macro_rules! at {
                 assert!(tested.contains(&point), "{point:?}");
             }
             let ways =
-                [rehearsing::POINTS, adding::POINTS, thinking::POINTS, reaching::POINTS, rotating::POINTS].concat();
+                [rehearsing::POINTS, adding::POINTS, thinking::POINTS, reaching::POINTS, meeting::POINTS, rotating::POINTS].concat();
             assert_eq!(ways, FailPoint::ALL.to_vec(), "a rehearsal comes by all of them");
         }
     };
@@ -198,6 +199,21 @@ at! {
     }
     reaching: crash_outside {
         step_begun: StepBegun,
+    }
+    meeting: crash_meeting {
+        merge_kept: MergeKept,
+    }
+    merging: crash_merging {
+        decision_recorded: DecisionRecorded,
+        execution_admitted: ExecutionAdmitted,
+        copy_made: CopyMade,
+        checked_before: CheckedBefore,
+        steps_run: StepsRun,
+        checked_after: CheckedAfter,
+        rehearsal_noted: RehearsalNoted,
+        rehearsal_kept: RehearsalKept,
+        result_recorded: ResultRecorded,
+        apply_halfway: ApplyHalfway,
     }
     rotating: crash_rotating {
         terminal_key_made: TerminalKeyMade,

@@ -560,6 +560,13 @@ impl Line {
         self.submit(card, &token)
     }
 
+    /// "Redo on my version": what the card offers instead.
+    pub(crate) fn redo(&mut self, card: &Card) -> Result<(bool, String), Gone> {
+        let other = Card { offer: card.instead.as_ref().map(|instead| instead.offer.clone()), ..card.clone() };
+        let token = self.token(&other, Verdict::Approved)?;
+        self.submit(card, &token)
+    }
+
     /// Hands in a decision; true if it was recorded, and what was said about it.
     pub(crate) fn submit(&mut self, card: &Card, token: &Token) -> Result<(bool, String), Gone> {
         self.send(&json!({ "type": "approval_response", "request_id": card.id, "token": token }))?;

@@ -6,6 +6,7 @@ mod backup;
 mod bad_input;
 mod bundle;
 mod chat;
+mod conflicts;
 mod crash;
 mod demo;
 mod doctor;

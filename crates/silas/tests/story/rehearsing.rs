@@ -241,7 +241,7 @@ fn an_edit_while_it_waits_is_never_overwritten() {
     let edited = silas.tree();
     assert!(line.decide(&card, Verdict::Approved).unwrap().0);
     let conflict = line.card(CardKind::Conflict).unwrap();
-    assert_eq!(conflict.face.intent, "You changed 1 file meanwhile");
+    assert_eq!(conflict.face.intent, "You edited the same file");
     assert_eq!((silas.tree(), copies(&silas)), (edited, 0));
     silas.assert_ledger_holds();
 }

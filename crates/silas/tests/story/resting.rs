@@ -143,7 +143,11 @@ fn the_owners_own_edit_meanwhile_is_a_conflict_and_stays() {
     let edited = silas.tree();
     line.ended().unwrap();
     let card = line.card(CardKind::Conflict).unwrap();
-    assert!(format!("{:?}", card.face.details).contains("src/a.txt"), "{:?}", card.face);
+    let versions = card.face.versions.as_ref().unwrap();
+    assert_eq!(versions.says, "Line 1 of `src/a.txt` has two new versions. Yours is in place and safe.");
+    // The change is there to be read and saved, though its original is not in its place any more.
+    let diff = card.face.diffs.iter().find(|diff| diff.path.to_string() == "src/a.txt").unwrap();
+    assert!(diff.is_verbatim && (diff.added, diff.removed) == (1, 1), "{diff:?}");
     assert_eq!(silas.tree(), edited);
 }
 

@@ -131,7 +131,7 @@ fn what_does_not_hold_together_is_not_applied() {
 fn what_both_changed_is_a_conflict() {
     let (silas, _line, card) = saved_during_the_checks("src/b.txt");
     let card = card.unwrap();
-    assert_eq!((card.face.kind, card.face.intent.as_str()), (CardKind::Conflict, "You changed 1 file meanwhile"));
+    assert_eq!((card.face.kind, card.face.intent.as_str()), (CardKind::Conflict, "You edited the same file"));
     assert_eq!(fs::read_to_string(silas.repo().join("src/a.txt")).unwrap(), "old a\n");
     assert_eq!(fs::read_to_string(silas.repo().join("src/b.txt")).unwrap(), "mine\n");
 }

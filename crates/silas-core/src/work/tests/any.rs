@@ -11,8 +11,8 @@ use crate::roots::Access;
 use crate::secret::SecretRef;
 use crate::toolchain::{Family, Toolchain};
 use crate::wanted::{By, HostFor};
-use crate::work::{Budget, Definition, Directory, InteractionMode, Replacing, Step, WorkItem};
-use crate::{ExecutionId, WorkItemId};
+use crate::work::{Budget, Definition, Directory, InteractionMode, Merging, Replacing, Step, WorkItem};
+use crate::{Digest, ExecutionId, WorkItemId};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -217,6 +217,7 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             directories.push(Directory::unpinned("/work", Access::Write));
         }
         let executor = (!steps.is_empty() && n_words % 4 == 0).then(Mandate::default);
+        let has_executor = executor.is_some();
         let one = |host: &HostGrant| HostFor { host: host.clone(), by: By::Step(0) };
         let mut hosts_for: Vec<HostFor> = hosts.iter().take(steps.len()).map(one).collect();
         let by_check = hosts.first().zip(verify.first());
@@ -245,6 +246,10 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             commits: n_words % 2 == 0,
             executor,
             restores: (n_words % 3 == 0).then(|| ExecutionId::parse("exec-earlier").unwrap()),
+            merges: (n_words % 6 == 5 && !has_executor).then(|| Merging {
+                execution: ExecutionId::parse("exec-earlier").unwrap(),
+                changeset: Digest::of(b"both"),
+            }),
             toolchains,
             flows,
             exits,

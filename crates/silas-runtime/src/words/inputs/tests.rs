@@ -70,6 +70,7 @@ fn a_card_that_asks_for_another_secret_than_it_says_is_noticed() {
         face,
         offer: None,
         show_first: None,
+        instead: None,
         payload: None,
         input: Some(Input::Secret(Box::new(asked.clone()))),
         test_call: false,

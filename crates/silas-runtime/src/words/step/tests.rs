@@ -52,6 +52,7 @@ fn a_card_of_another_call_is_noticed() {
         face,
         offer: None,
         show_first: None,
+        instead: None,
         payload: Some(canonical::text(order).unwrap()),
         input: None,
         test_call: false,

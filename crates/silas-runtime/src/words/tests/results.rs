@@ -56,7 +56,7 @@ fn changed(path: &str, added: u32) -> FileDiff {
 }
 
 /// Everything that a result is computed from, owned.
-struct Found {
+pub(super) struct Found {
     asked: String,
     directory: &'static str,
     before: Vec<CheckResult>,
@@ -68,7 +68,7 @@ struct Found {
 }
 
 impl Found {
-    fn ordinary() -> Self {
+    pub(super) fn ordinary() -> Self {
         let results = |first| vec![check("Clock-change tests", first, true), check("All other tests", true, true)];
         Found {
             asked: ASKED.to_owned(),
@@ -82,7 +82,7 @@ impl Found {
         }
     }
 
-    fn longest(n_files: usize) -> Self {
+    pub(super) fn longest(n_files: usize) -> Self {
         let names = [
             "Clock-change tests of the northern coast",
             "Everything else",
@@ -108,7 +108,11 @@ impl Found {
         }
     }
 
-    fn facts(&self) -> ResultFacts<'_> {
+    pub(super) fn paths(&self) -> Vec<String> {
+        self.diffs.iter().map(|diff| diff.path.to_string()).collect()
+    }
+
+    pub(super) fn facts(&self) -> ResultFacts<'_> {
         let outcome = Outcome::of(&self.before, &self.after);
         ResultFacts {
             asked: Some(&self.asked),
@@ -173,7 +177,6 @@ pub(super) fn samples() -> Vec<Sample> {
     // Nothing to show but that it failed; and everything at once.
     let red = Found { after: Found::ordinary().before, diffs: Vec::new(), ..Found::ordinary() };
     let all_red = Found { after: Found::longest(12).before, ..Found::longest(12) };
-    let paths = |found: &Found| found.diffs.iter().map(|diff| diff.path.to_string()).collect::<Vec<_>>();
     let why = "The command ended with 1.\nLook at what it printed, and say it again.";
     vec![
         ordinary.rehearsed("rehearsed"),
@@ -188,8 +191,6 @@ pub(super) fn samples() -> Vec<Sample> {
             "report_longest",
             words().report(&all_red.facts(), "50 checks are still red after 5 attempts", &why.repeat(40)),
         ),
-        tells("conflict", words().conflict(&ordinary.facts(), &paths(&ordinary)[1..])),
-        tells("conflict_longest", words().conflict(&longer.facts(), &paths(&longer))),
-        tells("later_edit", words().later_edit(&ordinary.facts(), &paths(&ordinary)[1..])),
+        tells("later_edit", words().later_edit(&ordinary.facts(), &ordinary.paths()[1..])),
     ]
 }

@@ -1,5 +1,6 @@
 //! One card for each kind, as the runtime makes it, and one with its texts as long as they can get.
 
+use super::conflicts;
 use super::plans::{self, plan};
 use super::results;
 use crate::words::refusal;
@@ -27,6 +28,8 @@ pub(super) struct Sample {
     pub(super) payload: Option<String>,
     pub(super) input: Option<Input>,
     pub(super) test_call: bool,
+    /// Kind and payload of another plan that the card offers.
+    pub(super) instead: Option<(&'static str, String)>,
 }
 
 pub(super) fn words() -> Words {
@@ -34,15 +37,15 @@ pub(super) fn words() -> Words {
 }
 
 pub(super) fn asks(name: &'static str, kind: &'static str, face: Face, payload: String) -> Sample {
-    Sample { name, kind: Some(kind), face, payload: Some(payload), input: None, test_call: false }
+    Sample { name, kind: Some(kind), face, payload: Some(payload), input: None, test_call: false, instead: None }
 }
 
 pub(super) fn tells(name: &'static str, face: Face) -> Sample {
-    Sample { name, kind: None, face, payload: None, input: None, test_call: false }
+    Sample { name, kind: None, face, payload: None, input: None, test_call: false, instead: None }
 }
 
 fn wants(name: &'static str, face: Face, input: Input) -> Sample {
-    Sample { name, kind: None, face, payload: None, input: Some(input), test_call: false }
+    Sample { name, kind: None, face, payload: None, input: Some(input), test_call: false, instead: None }
 }
 
 pub(super) fn execution() -> ExecutionId {
@@ -196,5 +199,6 @@ pub(super) fn samples() -> Vec<Sample> {
     samples.push(refused("refusal", "rehearsal", refusal::tests::sample()));
     samples.push(refused("refusal_longest", "plan", refusal::tests::longest()));
     samples.extend(results::samples());
+    samples.extend(conflicts::samples());
     samples
 }

@@ -34,8 +34,7 @@ pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
             Press::Dismiss => Choice::Send(json!({ "type": "dismiss" })),
             Press::Proof => Choice::Proof(proof_of(card)?),
             Press::Look => Choice::Look,
-            Press::Rehearse => Choice::Decide(card.show_first.as_ref().map(|_| Press::Rehearse)?),
-            press => Choice::Decide(card.offer.as_ref().map(|_| press)?),
+            press => Choice::Decide(card.asked_by(press).map(|_| press)?),
         };
         Some((cta.label.clone(), choice))
     });

@@ -1,0 +1,228 @@
+//! The card of a conflict: the owner edited what the work changed too. Nothing was applied, the owner's version stands, and
+//! both can be looked at. Three answers at most: bring both together, do it again on the owner's version, or drop it.
+//!
+//! Whatever is pressed, nothing is applied by it but through the checks of the plan.
+
+use super::{ResultFacts, Words, approve, count, decline, duration, turned};
+use silas_core::ExecutionId;
+use silas_core::card::{
+    Card, CardKind, Compared, Cta, Detail, Face, Press, Risk, VERSION_LINES_MAX, Version, Versions,
+};
+use silas_core::changeset::DiffLine;
+use silas_core::rehearsal::KEPT_FOR;
+use silas_core::risk;
+use silas_core::token::Kind;
+use silas_core::work::WorkItem;
+use silas_gates::scrub;
+use silas_sandbox::{Case, Collided, Collision};
+
+/// Of a line on the card itself; the details have all of it.
+const LINE_CHARS_MAX: usize = 80;
+/// Of a path in the sentence.
+const PATH_CHARS_MAX: usize = 32;
+/// Of both versions of one file, and files of which both are shown.
+const COMPARED_LINES_MAX: usize = 200;
+const COMPARED_FILES_MAX: usize = 5;
+
+const MERGE: &str = "Merge both, check again";
+const REDO: &str = "Redo on my version";
+const DROP: &str = "Drop Silas's change";
+const IF_YOU_MERGE: &str = "If you merge";
+
+/// What can be done about a conflict, and under which kind of approval.
+#[derive(Clone, Copy)]
+pub(crate) struct Ways<'a> {
+    /// The plan that brings both together, where they go together.
+    pub(crate) merge: Option<&'a WorkItem>,
+    /// The plan that was carried out, and whether it applies what is green or shows it first.
+    pub(crate) redo: (&'a WorkItem, Kind),
+}
+
+impl Words {
+    /// The owner changed something meanwhile; nothing was applied and the owner's version stands. `None` for the ways where
+    /// the plan is no longer known.
+    pub(crate) fn conflict(
+        &self,
+        result: &ResultFacts<'_>,
+        execution: &ExecutionId,
+        paths: &[String],
+        collision: &Collision,
+        ways: Option<Ways<'_>>,
+    ) -> Face {
+        let n = collision.n_files as usize;
+        let intent = match n {
+            0 => format!("You changed {} meanwhile", count(paths.len(), "file")),
+            1 => "You edited the same file".to_owned(),
+            n => format!("You edited {n} of the same files"),
+        };
+        let mut face = result.face(CardKind::Conflict, "Nothing applied", intent);
+        (face.evidence, face.facts) = (None, Vec::new());
+        face.versions = Some(versions(execution, collision));
+        face.details_title = match n {
+            0 => face.details_title,
+            1 => "Compare the whole file".to_owned(),
+            _ => "Compare the whole files".to_owned(),
+        };
+        let mut details = Vec::new();
+        if n != 1 || face.versions.as_ref().is_none_or(|versions| versions.compare.is_empty()) {
+            let lines = paths.iter().map(|path| scrub::visible(path)).collect();
+            details.push(Detail { title: "Changed by you while Silas worked".to_owned(), lines });
+        }
+        if !result.after.is_empty() {
+            let title = "What the checks said of Silas's version".to_owned();
+            details.push(Detail { title, lines: vec![turned(result.before, result.after)] });
+        }
+        if let Some(ways) = ways {
+            if ways.merge.is_some() {
+                let kept = duration(KEPT_FOR.as_secs());
+                let lines = vec![
+                    "Both are laid together in a fresh private copy of your files as they are then, and every check runs before and after.".to_owned(),
+                    format!("The result waits for you. Both versions are kept for {kept}."),
+                ];
+                details.push(Detail { title: IF_YOU_MERGE.to_owned(), lines });
+            }
+            face.risk = Some(risk_of(ways));
+            face.ctas = ctas(ways, &result.name());
+        } else {
+            face.ctas = vec![Cta { press: Press::Dismiss, label: DROP.to_owned(), consequence: String::new() }];
+        }
+        details.append(&mut face.details);
+        face.details = details;
+        face
+    }
+
+    /// The same card once both versions are no longer kept: what is left is to do it again, or to drop it.
+    pub(crate) fn conflict_without_merge(&self, face: &Face) -> Face {
+        let mut face = face.clone();
+        face.ctas.retain(|cta| cta.press != Press::Approve);
+        for cta in face.ctas.iter_mut().filter(|cta| cta.press == Press::Redo) {
+            cta.press = Press::Approve;
+        }
+        face.details.retain(|detail| detail.title != IF_YOU_MERGE);
+        face
+    }
+}
+
+/// Whether the buttons of a conflict are about what the card asks for. What it shows of two versions decides nothing: what
+/// comes of it is shown, checked and asked about again, or is a plan whose checks decide.
+pub(super) fn shows_what_it_asks(card: &Card) -> bool {
+    let Some((offer, payload)) = card.asked_by(Press::Approve) else { return card.instead.is_none() };
+    let Ok(first) = WorkItem::from_canonical(payload) else { return false };
+    let other = card.instead.as_ref().map(|instead| (WorkItem::from_canonical(&instead.payload), instead.offer.kind));
+    let ways = match (&first.definition().merges, &other) {
+        (None, None) => Ways { merge: None, redo: (&first, offer.kind) },
+        (Some(_), Some((Ok(redo), kind))) if offer.kind == Kind::Rehearsal => {
+            Ways { merge: Some(&first), redo: (redo, *kind) }
+        }
+        _ => return false,
+    };
+    let (redo, kind) = ways.redo;
+    let name = super::changed_name(&redo.definition().directories);
+    matches!(kind, Kind::Plan | Kind::Rehearsal)
+        && redo.definition().merges.is_none()
+        && card.face.risk == Some(risk_of(ways))
+        && card.face.ctas == ctas(ways, &name)
+}
+
+fn risk_of(ways: Ways<'_>) -> Risk {
+    let redo = risk::of_plan(ways.redo.0.definition());
+    ways.merge.map_or(redo, |merge| redo.max(risk::of_plan(merge.definition())))
+}
+
+fn ctas(ways: Ways<'_>, name: &str) -> Vec<Cta> {
+    let (item, kind) = ways.redo;
+    let outside = if item.definition().hosts.is_empty() { "" } else { " What it sends, it sends again." };
+    let then = match kind {
+        Kind::Plan => format!("Changes files in {name} when the checks turn green."),
+        _ => "Nothing is applied before you have seen it.".to_owned(),
+    };
+    let redo = approve(REDO, &format!("Runs the plan again on your version.{outside} {then}"));
+    match ways.merge {
+        Some(_) => vec![
+            approve(MERGE, "Lays both together in a private copy and runs the checks. Nothing is applied yet."),
+            Cta { press: Press::Redo, ..redo },
+            decline(DROP),
+        ],
+        None => vec![redo, decline(DROP)],
+    }
+}
+
+fn versions(execution: &ExecutionId, collision: &Collision) -> Versions {
+    let is_apart = |file: &&Collided| matches!(file.case, Case::Apart | Case::Alike);
+    // What stands in the way comes first.
+    let told = collision.files.iter().find(|file| !is_apart(file)).or(collision.files.first());
+    let Some(file) = told else {
+        let says = "What you saved did not hold still long enough to be checked together with the work. Yours is in \
+                    place and safe."
+            .to_owned();
+        return Versions { says, execution: execution.clone(), shown: Vec::new(), compare: Vec::new() };
+    };
+    let shown = if file.line == 0 {
+        Vec::new()
+    } else {
+        vec![
+            version("You", file.at, &file.yours, file.n_lines),
+            version("Silas, in the copy", None, &file.silas, file.n_silas),
+        ]
+    };
+    let compare = collision.files.iter().filter(|file| !file.compare.is_empty()).take(COMPARED_FILES_MAX);
+    let compare = compare.map(compared).collect();
+    Versions { says: sentence(file), execution: execution.clone(), shown, compare }
+}
+
+fn sentence(file: &Collided) -> String {
+    let path = format!("`{}`", shortened(&file.path));
+    let safe = "Yours is in place and safe.";
+    match file.case {
+        Case::Apart => format!("Your lines and Silas's in {path} do not touch. {safe}"),
+        Case::Alike => format!("Your {path} is what Silas made of it, too. {safe}"),
+        Case::Overlap if file.line == 0 => format!("{path} has two new versions. {safe}"),
+        Case::Overlap => match file.n_lines {
+            0 | 1 => format!("Line {} of {path} has two new versions. {safe}", file.line),
+            n => format!("Lines {} to {} of {path} have two new versions. {safe}", file.line, file.line + n - 1),
+        },
+        Case::NotText => format!("Both versions of {path} are new, and not text to compare. {safe}"),
+        Case::YouDeleted => format!("You deleted {path}, and Silas changed it. It stays deleted."),
+        Case::SilasDeleted => format!("Silas would delete {path}, which you edited. {safe}"),
+    }
+}
+
+fn version(whose: &str, at: Option<silas_core::Timestamp>, lines: &[String], n_lines: u32) -> Version {
+    let shown: Vec<String> =
+        lines.iter().take(VERSION_LINES_MAX).map(|line| scrub::visible_line(line, LINE_CHARS_MAX)).collect();
+    let more = n_lines.saturating_sub(u32::try_from(shown.len()).unwrap_or(u32::MAX));
+    Version { whose: whose.to_owned(), at, lines: shown, more }
+}
+
+/// A path that fits into a sentence: its end, from the name of a directory on.
+fn shortened(path: &str) -> String {
+    let path = scrub::visible(path);
+    if path.chars().count() <= PATH_CHARS_MAX {
+        return path;
+    }
+    let fits = |at: usize| path[at..].chars().count() < PATH_CHARS_MAX;
+    let end = path.match_indices('/').map(|(at, _)| at).find(|at| fits(*at));
+    match end {
+        Some(at) => format!("…{}", &path[at..]),
+        None => scrub::visible_line(path.rsplit('/').next().unwrap_or(&path), PATH_CHARS_MAX),
+    }
+}
+
+/// Both versions of a file. What does not fit is counted.
+fn compared(file: &Collided) -> Compared {
+    let lines = file.compare.iter().take(COMPARED_LINES_MAX).map(|line| match line {
+        DiffLine::Same(text) => DiffLine::Same(scrub::visible(text)),
+        DiffLine::Removed(text) => DiffLine::Removed(scrub::visible(text)),
+        DiffLine::Added(text) => DiffLine::Added(scrub::visible(text)),
+        DiffLine::Gap(n) => DiffLine::Gap(*n),
+    });
+    let mut lines: Vec<DiffLine> = lines.collect();
+    let n_left_out = file.compare.len().saturating_sub(COMPARED_LINES_MAX);
+    if n_left_out > 0 {
+        lines.push(DiffLine::Gap(u32::try_from(n_left_out).unwrap_or(u32::MAX)));
+    }
+    Compared { path: scrub::visible(&file.path), lines }
+}
+
+#[cfg(test)]
+mod tests;
