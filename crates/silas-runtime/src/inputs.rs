@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const TYPED_BYTES_MAX: usize = 400;
 
 /// What is suggested where the owner names no model: small, current and on the price list.
-fn suggested(provider: Provider) -> &'static str {
+pub fn suggested(provider: Provider) -> &'static str {
     match provider {
         Provider::Openrouter => "anthropic/claude-haiku-4-5",
         Provider::Openai => "gpt-5-mini",
@@ -34,7 +34,7 @@ fn suggested(provider: Provider) -> &'static str {
     }
 }
 
-fn title(provider: Provider) -> &'static str {
+pub fn title(provider: Provider) -> &'static str {
     match provider {
         Provider::Openrouter => "OpenRouter",
         Provider::Openai => "OpenAI",

@@ -50,6 +50,7 @@ mod work_list;
 
 pub use forget::words as forget_words;
 pub use gauges::{Gauges, Tally};
+pub use inputs::{suggested as suggested_model, title as provider_title};
 pub use listeners::{Attached, Listener, Resume};
 pub use models::{KeyRing, ModelOptions};
 pub use pairing::Newcomer;

@@ -177,6 +177,8 @@ pub(crate) enum Origin {
     Default,
     File { path: PathBuf, line: u64 },
     Variable(String),
+    /// As in `--host`.
+    Option(&'static str),
 }
 
 impl fmt::Display for Origin {
@@ -185,6 +187,7 @@ impl fmt::Display for Origin {
             Origin::Default => f.write_str("the default"),
             Origin::File { path, line } => write!(f, "{}, line {line}", path.display()),
             Origin::Variable(name) => write!(f, "the variable {name}"),
+            Origin::Option(name) => write!(f, "the option {name}"),
         }
     }
 }
@@ -203,6 +206,15 @@ impl Config {
         file: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,
     ) -> Result<Loaded, ConfigError> {
+        Config::load_with(file, env, &[])
+    }
+
+    /// The same with options of the command line, as `("--port", "channels.web.port", "0")`.
+    pub(crate) fn load_with(
+        file: Option<&Path>,
+        env: impl Iterator<Item = (String, String)>,
+        options: &[(&'static str, &'static str, String)],
+    ) -> Result<Loaded, ConfigError> {
         let variables: Variables = env.collect();
         let mut problems = Vec::new();
         let mut given: BTreeMap<&'static str, Given> = BTreeMap::new();
@@ -210,6 +222,7 @@ impl Config {
             sources::file(path, &variables, &mut given, &mut problems);
         }
         sources::environment(&variables, &mut given, &mut problems);
+        sources::options(options, &mut given, &mut problems);
 
         let mut values = BTreeMap::new();
         let mut origin = Vec::new();

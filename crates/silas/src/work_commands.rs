@@ -6,10 +6,10 @@
 
 use crate::home::Home;
 use crate::terminal::{self, Line, Output, print_json};
+use crate::wall_clock::minute;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use silas_core::Timestamp;
 use silas_core::canonical;
 use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::changeset::{ChangeOrder, FileDiff};
@@ -54,6 +54,9 @@ pub(crate) struct Which {
     /// Its number in `silas work list`, or its id; by default the newest that fits.
     #[arg(value_name = "N")]
     number: Option<String>,
+    /// Sign without asking again, where something is signed.
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     output: Output,
 }
@@ -85,7 +88,9 @@ fn list(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
     }
     for (n, one) in work.iter().enumerate() {
         let title = scrub::visible_line(&one.title, LINE_CHARS_MAX);
-        println!("{:>3}  {}  {:<8}  {title}{}", n + 1, minute(one.started_at), state(one.state), worth(one));
+        let place = scrub::visible_line(&one.place, LINE_CHARS_MAX);
+        let place = if place.is_empty() { place } else { format!("  in {place}") };
+        println!("{:>3}  {}  {:<9}  {title}{place}{}", n + 1, minute(one.started_at), state(one.state), worth(one));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -167,7 +172,8 @@ fn apply(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     if card.state == CardState::Parked {
         bail!("Its card is parked. `silas renew` asks it again.");
     }
-    terminal::answer(line, &card, Press::Approve, which.output)
+    let args = terminal::CardArgs::found(which.yes, which.output);
+    terminal::answer_found(line, card, Press::Approve, &args)
 }
 
 fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
@@ -294,9 +300,4 @@ fn worth(one: &WorkItemView) -> String {
     };
     let undo = one.undo_until.map_or_else(String::new, |until| format!(", can be undone until {}", minute(until)));
     format!("  ({outcome}{undo})")
-}
-
-fn minute(at: Timestamp) -> String {
-    let text = at.to_string();
-    text.get(..16).unwrap_or(&text).replace('T', " ")
 }
