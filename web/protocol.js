@@ -17,7 +17,7 @@
  * @typedef {{ type: 'proof', execution: string }} Proof
  * @typedef {{ type: 'bundle', execution: string }} BundleQuestion
  * @typedef {{ type: 'work_list' }} WorkListQuestion
- * @typedef {{ type: 'stop' }} Stop
+ * @typedef {{ type: 'stop', execution: string | null }} Stop
  * @typedef {{ type: 'interrupt' }} Interrupt
  * @typedef {{ type: 'passkey_add', name: string, public: string, site: Site }} PasskeyAdd
  * @typedef {{ type: 'models' }} ModelsQuestion
@@ -43,6 +43,8 @@
  * @typedef {{ type: 'welcome', device: string, session: string, seq: number, head: number, resumed: boolean, since: SinceView | null, snapshot: Snapshot }} Welcome
  * @typedef {{ type: 'message', seq: number, entry: Entry }} Delivered
  * @typedef {{ type: 'decided', request_id: string, recorded: boolean, message: string }} Decided
+ * @typedef {{ type: 'stopped', n_works: number }} Stopped
+ * @typedef {{ type: 'beat' }} Beat
  * @typedef {{ type: 'withdrawn', done: boolean, message: string }} WithdrawnAnswer
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
  * @typedef {{ type: 'bundle', execution: string, bundle: string }} BundleAnswer
@@ -59,7 +61,7 @@
  * @typedef {{ type: 'done', message: string }} Done
  * @typedef {{ type: 'ledger', part: LedgerPart }} LedgerAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Delivered | Decided | WithdrawnAnswer | ProofAnswer | BundleAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | Stopped | Beat | WithdrawnAnswer | ProofAnswer | BundleAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**

@@ -10,6 +10,7 @@ import { NoPasskey, create, signerOf } from './passkeys.js';
 import { go } from './router.js';
 import { openSocket } from './socket.js';
 import { announce, set, state, upsert } from './store.js';
+import { count } from './text.js';
 import { learnServerTime } from './time.js';
 import * as withdrawals from './withdrawals.js';
 import * as witness from './witness.js';
@@ -67,6 +68,8 @@ async function receive(message) {
     }
     case 'ledger': return witness.read(message.part, askLedger);
     case 'measures': return set({ measures: message.measures });
+    case 'beat': return socket?.beat();
+    case 'stopped': return set({ said: stopping(message.n_works) });
     case 'withdrawn': return withdrawals.answered(way(), message);
     case 'asked': return asked(message.card);
     case 'decided': return decided(message);
@@ -250,7 +253,7 @@ export const withdraw = (what) => withdrawals.withdraw(way(), what);
 
 /** Ends all running work, then takes every grant back. */
 export function stopAndRevokeAll() {
-  if (stopEverything()) void withdrawals.withdrawAll(way());
+  if (stop(null)) void withdrawals.withdrawAll(way());
 }
 
 /** How deciding goes. */
@@ -273,12 +276,15 @@ export const askBundle = (execution) => socket?.send({ type: 'bundle', execution
 /** Ends what a model is saying; what was said stays. */
 export const interrupt = () => socket?.send({ type: 'interrupt' });
 
-/** Ends all running work; it can only take away and so needs no signature. */
-export function stopEverything() {
-  const sent = socket?.send({ type: 'stop' }) ?? false;
+/** Ends running work, all of it or one; it can only take away and so needs no signature. @param {string | null} execution */
+export function stop(execution) {
+  const sent = socket?.send({ type: 'stop', execution }) ?? false;
   if (sent) set({ sheet: null, said: 'Stop was sent.' });
   return sent;
 }
+
+/** @param {number} n_works */
+const stopping = (n_works) => (n_works === 0 ? 'Nothing was running.' : `${count(n_works, 'task')} ${n_works === 1 ? 'is' : 'are'} stopping.`);
 
 /** @param {string} text */
 export async function say(text) {

@@ -5,6 +5,8 @@ const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 15_000;
 /** A connection that says nothing for this long at the start is given up. */
 const OPENING_MS = 10_000;
+/** A server that has said once that the line is alive says so every 20 seconds; after this long the line is not. */
+const SILENCE_MS = 65_000;
 /** The server does not know this device. */
 export const NOT_KNOWN = 4001;
 
@@ -21,6 +23,8 @@ export function openSocket(on) {
   let socket = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let silence;
   let ended = false;
   /** Whether this connection has said anything. A page that was asleep and said nothing is late, not unknown. */
   let answered = false;
@@ -36,7 +40,9 @@ export function openSocket(on) {
     timer = setTimeout(() => current.close(), OPENING_MS);
     current.onmessage = ({ data }) => on.message(JSON.parse(data));
     current.onclose = ({ code }) => {
+      if (socket !== current) return;
       clearTimeout(timer);
+      clearTimeout(silence);
       socket = null;
       if (ended) return;
       if (code === NOT_KNOWN && answered) {
@@ -44,10 +50,22 @@ export function openSocket(on) {
         on.notKnown();
         return;
       }
-      timer = setTimeout(connect, wait);
-      on.lost(Date.now() + wait);
-      wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+      later();
     };
+  }
+
+  function later() {
+    timer = setTimeout(connect, wait);
+    on.lost(Date.now() + wait);
+    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+  }
+
+  /** Nobody is there any more, and nobody would answer a goodbye. */
+  function giveUp() {
+    const gone = socket;
+    socket = null;
+    gone?.close();
+    later();
   }
 
   const onVisible = () => void (document.visibilityState === 'visible' && connect());
@@ -64,6 +82,11 @@ export function openSocket(on) {
       return true;
     },
     retry: connect,
+    /** The line is alive, and will be heard from again soon. */
+    beat() {
+      clearTimeout(silence);
+      silence = setTimeout(giveUp, SILENCE_MS);
+    },
     /** The session is open: the next loss starts with a short wait again. */
     settled() {
       clearTimeout(timer);
@@ -72,6 +95,7 @@ export function openSocket(on) {
     end() {
       ended = true;
       clearTimeout(timer);
+      clearTimeout(silence);
       removeEventListener('online', connect);
       document.removeEventListener('visibilitychange', onVisible);
       socket?.close();

@@ -39,6 +39,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {{ code: string, message: string, todo: string } | null} problem
  * @property {import('./witness.js').Doubt | null} doubt That the ledger does not continue what this browser has seen.
  * @property {'stop' | 'more' | null} sheet
+ * @property {string | null} stopping The execution that the question before Stop is about; null is all of them.
  * @property {string} said What the polite live region says.
  */
 
@@ -73,6 +74,7 @@ export let state = {
   problem: null,
   doubt: null,
   sheet: null,
+  stopping: null,
   said: '',
 };
 

@@ -108,6 +108,7 @@ export async function startFake({ port = 0 } = {}) {
       if (message.type === 'ledger') return send({ type: 'ledger', part: { after: message.after, links: fake.links.filter(({ seq }) => seq > message.after), head: fake.shown.activity.head } });
       if (message.type === 'passkey_add') return undefined;
       if (message.type === 'measures') return send({ type: 'measures', measures: fake.measures });
+      if (message.type === 'stop') return send({ type: 'stopped', n_works: fake.shown.work.filter(({ running }) => running).length });
       if (message.type === 'withdraw') return withdrawn(message.withdrawal, device, send);
       if (message.type === 'bundle') return send({ type: 'bundle', execution: message.execution, bundle: '{"format":"silas-proof"}\n' });
       if (message.type === 'proof') return send({ type: 'proof', proof: { ...PROOF, ...fake.proof, execution: message.execution } });

@@ -740,6 +740,31 @@ test('Stop asks once and is sent unsigned; it says what to do when Silas cannot 
   await page.getByText('silas stop --all').waitFor();
 });
 
+test('a task has a Stop of its own, and what was stopped is said', async (t) => {
+  const page = await open(t, { work: [sample.runningWork()] }, { at: 'stream' });
+  await page.locator('.work-foot').getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('heading', { name: 'Stop this task?' }).waitFor();
+  await shot(page, 'stop-one-375-light');
+  await page.getByRole('button', { name: 'Stop this task' }).click();
+  assert.deepEqual(await received('stop'), [{ type: 'stop', execution: sample.runningWork().execution }]);
+  await page.waitForFunction(() => document.querySelector('[role=status]')?.textContent === '1 task is stopping.');
+  // The button on top is about everything again.
+  await page.keyboard.press('.');
+  await page.getByRole('heading', { name: 'Stop everything?' }).waitFor();
+});
+
+test('a line that fell silent is noticed', async (t) => {
+  const page = await open(t, { cards: [sample.planCard()] });
+  await page.clock.install();
+  fake.tell({ type: 'beat' });
+  fake.tell({ type: 'message', seq: 1, entry: sample.entry('silas', 'Still here.', 0) });
+  await until(() => fake.acks.includes(1));
+  assert.equal(await page.getByText('Silas is not answering.').count(), 0);
+  fake.refuse = true;
+  await page.clock.runFor(70_000);
+  await page.getByText('Silas is not answering.').waitFor();
+});
+
 test('Stop and revoke all: stops, then takes back each grant with a signature of its own, also over a lost connection', async (t) => {
   const page = await open(t, { work: [sample.runningWork()] }, { at: 'stream' });
   const ask = async () => {

@@ -1,5 +1,5 @@
 //! What the door costs on this machine: the binary, a start until it answers, memory at rest and with a page open, and a
-//! turn over the WebSocket without a model.
+//! turn over the WebSocket, without a model and with one that answers at once.
 //!
 //! Prints numbers and judges none; machines differ, and the same one differs from hour to hour.
 
@@ -7,6 +7,8 @@ mod page;
 
 use anyhow::{Context, Result, ensure};
 use page::Page;
+use scripted_model::{Act, Dialect, Script};
+use serde_json::json;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -45,6 +47,33 @@ fn main() -> Result<()> {
     let open = server.resident_bytes()?;
     println!("… with a page open, after {TURNS} turns: front {:.1} MB, launcher {:.1} MB", mb(open.0), mb(open.1));
     report("a turn over the WebSocket, no model", turns);
+
+    let model = instant_model()?;
+    add(&binary, &data, &model)?;
+    let turns: Vec<Duration> = (0..TURNS).map(|_| page.turn("what is a tide?")).collect::<Result<_>>()?;
+    ensure!(model.asked().len() > TURNS, "not every turn asked the model: {} did", model.asked().len());
+    report("a turn over the WebSocket, instant model", turns);
+    Ok(())
+}
+
+/// It passes the test that every model is given when it is added, and then says the same to everything.
+fn instant_model() -> Result<scripted_model::Server> {
+    let answer = json!({
+        "route": "direct", "reason": "words", "interaction_register": "status", "interaction_mode": "default_and_offer",
+        "context_profile": "conversation", "continuation_of": null, "response": { "message": "The sea, twice a day." },
+    });
+    let acts = [json!({ "word": "ready" }), answer].map(|said| Act::Says(said.to_string()));
+    Ok(scripted_model::Server::start(Script::new(Dialect::OpenAi, acts))?)
+}
+
+/// As its owner would, in the terminal.
+fn add(binary: &Path, data: &Path, model: &scripted_model::Server) -> Result<()> {
+    let added = Command::new(binary)
+        .args(["model", "add", &format!("compatible:instant@{}", model.url()), "--no-key", "--price", "0/0", "--yes"])
+        .arg("--data-dir")
+        .arg(data)
+        .output()?;
+    ensure!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
     Ok(())
 }
 
@@ -75,9 +104,11 @@ impl Server {
             .args(["start", "--port", "0", "--quiet", "--data-dir"])
             .arg(data)
             .env("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "1000000")
+            .env("SILAS__LIMITS__WS_BEAT_SECONDS", "300")
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .spawn()?;
         let mut server = Server { child, port: 0, answered_after: Duration::ZERO };
         while started.elapsed() < PATIENCE {

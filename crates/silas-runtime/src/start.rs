@@ -131,7 +131,7 @@ impl Stream {
     pub async fn stop(&self) -> Result<(), Trouble> {
         self.stop_consumer().await;
         self.stop_thinking().await;
-        self.stop_work(Stop::Leaving);
+        self.stop_work(None, Stop::Leaving);
         let noting = self.store.write(|tx| {
             tx.record(&AuditEvent::StreamStopped {})?;
             Ok(Commit(()))

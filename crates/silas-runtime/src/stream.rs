@@ -353,17 +353,23 @@ impl Stream {
         lock(&self.calls)
     }
 
-    /// Ends all running work. Copies are thrown away; only what is being put in place already is finished.
-    pub fn stop_all(&self) {
-        self.interrupt();
-        self.stop_work(Stop::Owner);
+    /// Ends all running work, or one piece of it; how many there were. Copies are thrown away; only what is being put in
+    /// place already is finished.
+    pub fn end_work(&self, one: Option<&ExecutionId>) -> usize {
+        if one.is_none() {
+            self.interrupt();
+        }
+        self.stop_work(one, Stop::Owner)
     }
 
-    pub(crate) fn stop_work(&self, why: Stop) {
-        for (execution, running) in self.running().iter_mut() {
+    pub(crate) fn stop_work(&self, one: Option<&ExecutionId>, why: Stop) -> usize {
+        let mut running = self.running();
+        let ends = running.iter_mut().filter(|(execution, _)| one.is_none_or(|one| one == *execution));
+        ends.map(|(execution, running)| {
             running.stop(why);
             self.waiting.leave(execution);
-        }
+        })
+        .count()
     }
 
     pub(crate) fn running(&self) -> MutexGuard<'_, BTreeMap<ExecutionId, Running>> {

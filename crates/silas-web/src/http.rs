@@ -33,6 +33,8 @@ pub struct Options {
     pub connections_max: usize,
     /// How old a signed request may be.
     pub freshness: Duration,
+    /// How often a page is told that the line is alive.
+    pub beat: Duration,
     /// What devices show at the network door, and whoever reads `/metrics`.
     pub access: Option<AccessToken>,
 }
@@ -56,7 +58,9 @@ pub struct Door {
 }
 
 /// Largest request body.
-const BODY_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
+/// A body that is not here by then is not coming.
+pub(crate) const BODY_PATIENCE: Duration = Duration::from_secs(10);
 /// A request's head must be here by then, and before it the agreement on how to encrypt.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long open connections may take when the server leaves.

@@ -1,10 +1,10 @@
 //! Pairing over HTTP: what the screen shows, and the one request that makes a browser one of the owner's devices.
 
 use crate::guard::{Gate, Side};
-use crate::http::{Door, refusal};
+use crate::http::{BODY_BYTES_MAX, BODY_PATIENCE, Door, refusal};
 use crate::protocol::{HouseRules, PairRequest, Paired, PairingScreen};
 use axum::Json;
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -27,11 +27,13 @@ pub(crate) async fn pairing_screen(State(door): State<Arc<Door>>, RawQuery(query
     }
 }
 
-pub(crate) async fn pair(
-    State(door): State<Arc<Door>>,
-    Extension(gate): Extension<Arc<Gate>>,
-    body: Bytes,
-) -> Response {
+pub(crate) async fn pair(State(door): State<Arc<Door>>, Extension(gate): Extension<Arc<Gate>>, body: Body) -> Response {
+    // Anybody may ask, so nobody may take for ever to say what.
+    let body = match tokio::time::timeout(BODY_PATIENCE, axum::body::to_bytes(body, BODY_BYTES_MAX)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => return StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        Err(_) => return StatusCode::REQUEST_TIMEOUT.into_response(),
+    };
     let request: PairRequest = match serde_json::from_slice(&body) {
         Ok(request) => request,
         Err(cause) => {

@@ -72,8 +72,11 @@ pub enum ClientMessage {
     },
     /// Asks for the work that was approved.
     WorkList {},
-    /// Ends all running work. Needs no signature: it can only take away.
-    Stop {},
+    /// Ends all running work, or one piece of it. Needs no signature: it can only take away.
+    Stop {
+        #[serde(default)]
+        execution: Option<ExecutionId>,
+    },
     /// Ends what a model is saying. Needs no signature either.
     Interrupt {},
     /// Asks for a card about a passkey that was made in the page. It decides nothing before that card is approved.
@@ -165,6 +168,12 @@ pub enum ServerMessage {
         recorded: bool,
         message: String,
     },
+    /// The answer to `stop`: so many were running, and each was told to end.
+    Stopped {
+        n_works: usize,
+    },
+    /// The line is alive. A page that hears nothing for longer than three of these has lost it.
+    Beat {},
     /// The answer to `withdraw` and `house_rules`.
     Withdrawn {
         done: bool,

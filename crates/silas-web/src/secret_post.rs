@@ -6,7 +6,7 @@
 
 use crate::caller::Signed;
 use crate::guard::Gate;
-use crate::http::{Door, refusal};
+use crate::http::{BODY_PATIENCE, Door, refusal};
 use crate::protocol::{SecretGiven, SecretValue};
 use axum::Json;
 use axum::body::Body;
@@ -18,13 +18,10 @@ use silas_core::Digest;
 use silas_core::secret::{SECRET_BYTES_MAX, Secret, SecretRef};
 use silas_runtime::Trouble;
 use std::sync::Arc;
-use std::time::Duration;
 use zeroize::Zeroizing;
 
 /// A value with every byte escaped twice over, and its frame.
 const BODY_BYTES_MAX: usize = 2 * SECRET_BYTES_MAX + 64;
-/// A body that is not here by then is not coming.
-const BODY_PATIENCE: Duration = Duration::from_secs(10);
 /// A person pastes a few keys in a minute; more is a loop or a guess.
 pub(crate) const SECRETS_PER_MINUTE: u32 = 20;
 

@@ -169,18 +169,18 @@ impl Session {
     }
 
     async fn answer(&mut self, text: &str) -> Option<()> {
-        let message = serde_json::from_str(text);
+        let message = serde_json::from_str::<ClientMessage>(text);
         if let Ok(ClientMessage::Ack { seq }) = message {
             self.acknowledge(seq).await;
             return Some(());
         }
-        if !self.limiter.allows(self.clock.now()) {
+        if !message.as_ref().is_ok_and(only_takes_away) && !self.limiter.allows(self.clock.now()) {
             self.door.tallies.count(Turned::Rate);
             let trouble =
                 Trouble::new("E_CHANNEL_BUSY", "Too many messages in a minute.", "Wait a moment, then try again.");
             return self.send(&error(trouble)).await;
         }
-        let message: ClientMessage = match message {
+        let message = match message {
             Ok(message) => message,
             Err(cause) => {
                 self.door.tallies.count(Turned::Unreadable);
@@ -231,9 +231,8 @@ impl Session {
                 Ok(work_list) => ServerMessage::WorkList { work_list },
                 Err(trouble) => error(trouble),
             }),
-            ClientMessage::Stop {} => {
-                self.stream.stop_all();
-                None
+            ClientMessage::Stop { execution } => {
+                Some(ServerMessage::Stopped { n_works: self.stream.end_work(execution.as_ref()) })
             }
             ClientMessage::Interrupt {} => {
                 self.stream.interrupt();
@@ -298,6 +297,11 @@ impl Session {
             }),
         }
     }
+}
+
+/// Whoever wants something ended is never told to wait.
+fn only_takes_away(message: &ClientMessage) -> bool {
+    matches!(message, ClientMessage::Stop { .. } | ClientMessage::Interrupt {} | ClientMessage::Withdraw { .. })
 }
 
 fn done(outcome: Result<String, Trouble>) -> ServerMessage {

@@ -5,6 +5,7 @@ use crate::http::{Door, left};
 use crate::protocol::{ClientMessage, ServerMessage, SessionProof};
 use crate::session::{OUTGOING_MAX, Session};
 use crate::tallies::Turned;
+use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -22,8 +23,12 @@ use tracing::Instrument;
 
 /// A device has this long to answer the challenge.
 const AUTH_SECS: u64 = 5;
-/// Largest WebSocket message.
+/// Largest WebSocket message, and the most that a frame may announce.
 const MESSAGE_BYTES_MAX: usize = 128 * 1024;
+/// Says that the line is alive.
+const BEAT: &str = r#"{"type":"beat"}"#;
+/// Whoever is silent for so many beats is gone.
+const BEATS_MISSED_MAX: u32 = 3;
 /// Close codes: authentication failed, and the standard "going away".
 const CLOSE_AUTH: u16 = 4001;
 const CLOSE_LEAVING: u16 = 1001;
@@ -43,7 +48,7 @@ pub(crate) async fn upgrade(
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
     let shown = shown_token(&headers);
-    let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(MESSAGE_BYTES_MAX);
+    let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(MESSAGE_BYTES_MAX).max_frame_size(MESSAGE_BYTES_MAX);
     upgrade.on_upgrade(move |socket| async move {
         door.greet(socket, gate.origin.side, shown).await;
         drop(place);
@@ -121,8 +126,10 @@ impl Door {
         let (out, mut outgoing) = mpsc::channel(OUTGOING_MAX);
         let (texts, incoming) = mpsc::channel(1);
         let session = Session::new(self.clone(), Channel::Web, device, attached, out);
+        let beat = self.options.beat;
+        // A page that went out of reach without a word does not keep its place: at least its pongs would come.
         let read = async move {
-            while let Some(Ok(message)) = source.next().await {
+            while let Ok(Some(Ok(message))) = tokio::time::timeout(beat * BEATS_MISSED_MAX, source.next()).await {
                 if let Message::Text(text) = message
                     && texts.send(text.to_string()).await.is_err()
                 {
@@ -134,9 +141,18 @@ impl Door {
         let write = async move {
             let leaving = left(leaving);
             tokio::pin!(leaving, revoked);
+            let mut beats = tokio::time::interval_at(tokio::time::Instant::now() + beat, beat);
+            beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
                 let message = tokio::select! {
                     message = outgoing.recv() => message,
+                    // The ping is answered by the browser itself; the page sees only the other.
+                    _ = beats.tick() => {
+                        if sink.feed(Message::Ping(Bytes::new())).await.is_err() {
+                            return;
+                        }
+                        Some(BEAT.into())
+                    }
                     () = &mut revoked => {
                         let frame = CloseFrame { code: CLOSE_AUTH, reason: "this device was revoked".into() };
                         let _peer_may_be_gone = sink.send(Message::Close(Some(frame))).await;

@@ -138,11 +138,14 @@ fn pair(home: &Home) -> Result<ExitCode> {
 
 fn stop(line: &mut Line<'_>) -> Result<()> {
     line.send(&json!({ "type": "stop" }))?;
-    // The answer to a check of the ledger shows that the stop before it was taken.
-    line.send(&json!({ "type": "verify" }))?;
-    line.wait_for(|message| message["type"] == "verified")?;
+    let stopped = line.wait_for(|message| message["type"] == "stopped")?;
     println!(
-        "Everything is stopped. What was being put in place already is finished; nothing else reaches your files."
+        "{}",
+        match stopped["n_works"].as_u64() {
+            Some(0) => "Everything is stopped. Nothing was running.",
+            _ =>
+                "Everything is stopped. What was being put in place already is finished; nothing else reaches your files.",
+        }
     );
     println!("Silas itself runs on, so that you can go on talking; `silas stop --server` ends it.");
     Ok(())

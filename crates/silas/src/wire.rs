@@ -193,6 +193,7 @@ fn door_options(config: &Config) -> silas_web::Options {
         messages_per_minute: config.limits.ws_messages_per_minute_per_scope,
         connections_max: config.limits.connections_max,
         freshness: Duration::from_secs(config.nonce_store.freshness_seconds),
+        beat: Duration::from_secs(config.limits.ws_beat_seconds),
         access: config.web.auth_token.clone().map(|token| AccessToken::new(token.0)),
     }
 }

@@ -80,7 +80,7 @@ function useKeys() {
           requestAnimationFrame(() => document.querySelector(/** @type {'h2'} */ ('.card .intent'))?.focus());
         },
         a: () => go('activity'),
-        '.': () => set({ sheet: 'stop' }),
+        '.': () => set({ sheet: 'stop', stopping: null }),
         '?': () => set({ sheet: 'more' }),
       };
       const act = keys[event.key.toLowerCase()];

@@ -11,7 +11,7 @@ import { clock } from '../../lib/time.js';
 /** @param {{ state: State, wide: boolean }} props */
 export function Header({ state, wide }) {
   const running = state.work.some((work) => work.running);
-  const stop = () => set({ sheet: 'stop' });
+  const stop = () => set({ sheet: 'stop', stopping: null });
   return html`<header class="top">
     <div class="top-name">
       <p class="name">Silas</p>

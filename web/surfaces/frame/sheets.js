@@ -5,9 +5,9 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { passkeys, unavailable } from '../../lib/passkeys.js';
 import { go } from '../../lib/router.js';
-import { addPasskey, say, stopAndRevokeAll, stopEverything } from '../../lib/session.js';
+import { addPasskey, say, stop, stopAndRevokeAll } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
-import { count } from '../../lib/text.js';
+import { count, visible } from '../../lib/text.js';
 import { Sheet } from './sheet.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
@@ -29,6 +29,7 @@ export function Sheets({ state }) {
 
 /** @param {{ state: State }} props */
 function StopSheet({ state }) {
+  const one = state.work.find(({ execution, running }) => running && execution === state.stopping);
   const n_running = state.work.filter((work) => work.running).length;
   const { grants, cards } = state;
   const kept = [grants.length > 0 && count(grants.length, 'grant'), cards.length > 0 && `${count(cards.length, 'card')} in Review`, 'the log'].filter(Boolean);
@@ -39,6 +40,18 @@ function StopSheet({ state }) {
       <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Close</button></div>
     <//>`;
   }
+  if (one) {
+    return html`<${Sheet} label="Stop this task" onClose=${close}>
+      <h2 class="sheet-title" tabindex="-1">Stop this task?</h2>
+      <p class="sheet-text"><bdi>${visible(one.title)}</bdi></p>
+      <ul class="sheet-list">
+        <li class="ends"><${Icon} name="cross" size=${18} /><p><b>It ends now.</b> What is only in its private copy is thrown away.</p></li>
+        ${n_running > 1 && html`<li class="kept"><${Icon} name="tick" size=${18} /><p><b>Goes on:</b> ${count(n_running - 1, 'other task')}.</p></li>`}
+      </ul>
+      <button type="button" class="button stop" onClick=${() => stop(one.execution)}><${Icon} name="stop" size=${22} />Stop this task</button>
+      <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Keep going</button></div>
+    <//>`;
+  }
   return html`<${Sheet} label="Stop everything" onClose=${close}>
     <h2 class="sheet-title" tabindex="-1">Stop everything?</h2>
     <ul class="sheet-list">
@@ -47,7 +60,7 @@ function StopSheet({ state }) {
         : html`<li><${Icon} name="activity" size=${18} /><p><b>Nothing is running</b> as far as this page knows.</p></li>`}
       <li class="kept"><${Icon} name="tick" size=${18} /><p><b>Kept:</b> ${kept.join(', ')}.</p></li>
     </ul>
-    <button type="button" class="button stop" onClick=${stopEverything}><${Icon} name="stop" size=${22} />Stop everything</button>
+    <button type="button" class="button stop" onClick=${() => stop(null)}><${Icon} name="stop" size=${22} />Stop everything</button>
     <div class="dock-row">
       ${grants.length > 0 && html`<button type="button" class="button plain" disabled=${state.revoking !== null} onClick=${stopAndRevokeAll}>Stop and revoke all</button>`}
       <button type="button" class="button plain last" onClick=${close}>Keep going</button>

@@ -34,7 +34,7 @@ function Running({ work, linked }) {
       <div class="segments" aria-hidden="true">${steps.map((step, n) => html`<span key=${n} class=${`segment segment-${step.state}`}></span>`)}</div>
       <ol class="steps">${steps.map((step, n) => html`<${Step} key=${n} step=${step} elapsed=${running} />`)}</ol>
     </div>
-    <div class="work-foot"><p>${work.footer}</p><button type="button" class="link-button" aria-haspopup="dialog" onClick=${() => set({ sheet: 'stop' })}>Stop</button></div>
+    <div class="work-foot"><p>${work.footer}</p><button type="button" class="link-button" aria-haspopup="dialog" onClick=${() => set({ sheet: 'stop', stopping: work.execution })}>Stop</button></div>
   </section>`;
 }
 

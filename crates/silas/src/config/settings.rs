@@ -277,6 +277,12 @@ pub(super) const SETTINGS: &[Setting] = &[
         about: "WebSockets that may be open at once; whoever comes when all places are taken is sent away.",
     },
     Setting {
+        key: "limits.ws_beat_seconds",
+        default: Default::Number(20),
+        rule: range(1, 300),
+        about: "How often a page is told that the line is alive; who is silent for three of these has lost its place.",
+    },
+    Setting {
         key: "log.format",
         default: Default::Text("text"),
         rule: Rule::OneOf(&["text", "json"]),

@@ -71,6 +71,7 @@ fn everything_has_its_default() {
                 llm_calls_per_minute_per_scope: 30,
                 ws_messages_per_minute_per_scope: 60,
                 connections_max: 256,
+                ws_beat_seconds: 20,
             },
             backpressure: Backpressure { shutdown_grace_seconds: 30 },
             nonce_store: NonceStore { freshness_seconds: 300, ttl_minutes: 40 },

@@ -278,7 +278,7 @@ impl<'h> Chat<'h> {
             },
             "stop" => {
                 self.line.send(&json!({ "type": "stop" }))?;
-                self.print("Everything is being stopped. Your files stay as they are.");
+                self.print("Everything is being stopped. Only what is being put in place already is finished.");
             }
             "quit" | "exit" => self.is_over = true,
             other => self.print(&format!("There is no /{other}. /help lists what there is.")),

@@ -4,9 +4,10 @@ use crate::harness::{ASKING, Device, OsRandom, Silas};
 use crate::http;
 use crate::page::Page;
 use serde_json::{Value, json};
-use silas_core::message::HeardMessage;
+use silas_core::card::CardKind;
 use silas_core::{InstallationId, Nonce, Random};
-use std::collections::BTreeMap;
+use silas_web::protocol::ClientMessage;
+use std::collections::{BTreeMap, BTreeSet};
 
 const N_FRAMES: usize = 100_000;
 /// Pages that send them.
@@ -46,7 +47,11 @@ fn no_frame_changes_anything() {
     line.ask("add task Water the plants");
     line.run(&silas.wish()).unwrap();
     let installation = line.installation();
-    let templates = templates(&installation);
+    let card = line.card(CardKind::Done).unwrap();
+    let execution = line.work.keys().next().unwrap().clone();
+    let templates = templates(&installation, card.id.as_str(), &execution);
+    let said: BTreeSet<&str> = templates.iter().filter_map(|template| template["type"].as_str()).collect();
+    assert_eq!(said, types(&silas).iter().map(String::as_str).collect(), "there is one of each");
     let before = state(&silas);
 
     std::thread::scope(|scope| {
@@ -78,9 +83,19 @@ fn pour(silas: &Silas, device: &Device, templates: &[Value], mut dice: Dice, see
         if sent % BREAK_EVERY < BATCH {
             page.send_raw(&broken(&mut dice));
             assert!(page.is_closed(), "seed {seed}, frame {sent}");
+            assert_eq!(stranger(silas.port(), &mutated(&mut dice, templates)), Some(4001), "seed {seed}, frame {sent}");
             page = Page::open(silas, device, None);
         }
     }
+}
+
+/// How somebody who has not answered the challenge is sent away.
+fn stranger(port: u16, says: &str) -> Option<u16> {
+    let mut socket = http::upgrade(port, &format!("localhost:{port}"), &format!("http://localhost:{port}")).1;
+    let (1, _challenge) = http::read_frame(&mut socket)? else { return None };
+    http::write_text(&mut socket, says);
+    let (8, reason) = http::read_frame(&mut socket)? else { return None };
+    Some(u16::from_be_bytes([*reason.first()?, *reason.get(1)?]))
 }
 
 /// Every row of both files but the list of who is connected. The ledger, and so its head, is among them.
@@ -109,8 +124,16 @@ fn shown(value: rusqlite::types::ValueRef<'_>) -> String {
     value.as_str().map_or_else(|_| format!("{value:?}"), str::to_owned)
 }
 
+/// Every type of message that there is, as the server itself publishes them.
+fn types(silas: &Silas) -> BTreeSet<String> {
+    let (_, text) = http::get(silas.port(), "/openapi.json");
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let kinds = document["components"]["schemas"]["ClientMessage"]["oneOf"].as_array().expect("the types of messages");
+    kinds.iter().map(|kind| kind["properties"]["type"]["const"].as_str().unwrap().to_owned()).collect()
+}
+
 /// One of each message, well formed: what is signed was signed by nobody, and what has a time is long over.
-fn templates(installation: &InstallationId) -> Vec<Value> {
+fn templates(installation: &InstallationId, card: &str, execution: &str) -> Vec<Value> {
     let nonce = Nonce::new(&OsRandom);
     let stranger = Device::new();
     let at = "2020-01-01T00:00:00.000000Z";
@@ -128,11 +151,24 @@ fn templates(installation: &InstallationId) -> Vec<Value> {
         json!({ "type": "auth", "key": stranger.id(), "signature": signature, "resume": { "session": "sess-1", "seen": 3 }, "token": null }),
         json!({ "type": "ack", "seq": 0 }),
         json!({ "type": "message", "message": message }),
-        json!({ "type": "approval_response", "request_id": "card-1", "token": token }),
+        json!({ "type": "approval_response", "request_id": card, "token": token }),
         json!({ "type": "renew", "request_id": "card-1" }),
         json!({ "type": "dismiss", "request_id": "card-1" }),
         json!({ "type": "withdraw", "withdrawal": withdrawal }),
-        json!({ "type": "proof", "execution": "exec-1" }),
+        json!({ "type": "house_rules" }),
+        json!({ "type": "proof", "execution": execution }),
+        json!({ "type": "bundle", "execution": execution }),
+        json!({ "type": "work_list" }),
+        json!({ "type": "stop", "execution": execution }),
+        json!({ "type": "interrupt" }),
+        json!({ "type": "passkey_add", "name": "a key", "public": stranger.public(), "site": { "rp_id": "localhost", "origin": "http://localhost:1" } }),
+        json!({ "type": "models" }),
+        json!({ "type": "model_add", "grant": { "kind": "model", "model": "ollama:x@http://127.0.0.1:1", "roles": ["proxy"], "key": null, "price": null, "policy_version": 1 } }),
+        json!({ "type": "model_check", "role": "proxy" }),
+        json!({ "type": "model_choose", "request_id": "card-1", "model": "ollama:x", "key": "none" }),
+        json!({ "type": "verify" }),
+        json!({ "type": "sessions" }),
+        json!({ "type": "measures" }),
         json!({ "type": "tasks" }),
         json!({ "type": "cards", "from": 5 }),
         json!({ "type": "dead_letters" }),
@@ -146,11 +182,19 @@ fn templates(installation: &InstallationId) -> Vec<Value> {
 fn mutated(dice: &mut Dice, templates: &[Value]) -> String {
     loop {
         let text = mutation(dice, templates);
-        // A whole message is heard and written down, whoever signed it, and trusted as little as that deserves.
-        let is_whole = serde_json::from_str::<Value>(&text).is_ok_and(|value| {
-            value["type"] == "message" && serde_json::from_value::<HeardMessage>(value["message"].clone()).is_ok()
+        // A whole message is heard and written down, whoever signed it, and trusted as little as that deserves. A check of
+        // the ledger is signed by the server; the others put a card into Review, which decides nothing.
+        let writes = serde_json::from_str(&text).is_ok_and(|message| {
+            matches!(
+                message,
+                ClientMessage::Message { .. }
+                    | ClientMessage::Verify {}
+                    | ClientMessage::HouseRules {}
+                    | ClientMessage::PasskeyAdd { .. }
+                    | ClientMessage::ModelAdd { .. }
+            )
         });
-        if !is_whole {
+        if !writes {
             return text;
         }
     }

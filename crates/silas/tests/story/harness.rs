@@ -26,6 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) fn binary() -> Command {
     let mut silas = Command::new(env!("CARGO_BIN_EXE_silas"));
     silas.env("SILAS__KEYS__KEYRING", "false");
+    // A page of a test says nothing while something else is looked at, and a loaded machine takes its time.
+    silas.env("SILAS__LIMITS__WS_BEAT_SECONDS", "300");
     silas
 }
 

@@ -211,9 +211,15 @@ fn lower_limits_hold() {
         ["tasks", "tasks", "tasks", "tasks", "tasks", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY"]
     );
     assert_eq!(pages[1].ask(&json!({ "type": "tasks" })), "tasks");
+    // What can only take away is never told to wait.
+    pages[0].send_raw(&http::text_frame(&json!({ "type": "stop" }).to_string()));
+    assert_eq!(pages[0].next_of(&["stopped", "error"])["n_works"], 0);
     // What is larger than a message can be ends that connection and no other.
     pages[2].send_raw(&http::text_frame(&"x".repeat(200 * 1024)));
     assert!(pages[2].is_closed());
+    // A frame that only announces more than there can be is not waited for, nor is memory set aside for it.
+    pages[3].send_raw(&[0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
+    assert!(pages[3].is_closed());
     let until = std::time::Instant::now() + PATIENCE;
     while try_one_more() != 101 {
         assert!(std::time::Instant::now() < until, "the place was not given back");
@@ -221,4 +227,19 @@ fn lower_limits_hold() {
     }
     assert_eq!(pages[1].ask(&json!({ "type": "tasks" })), "tasks");
     assert!(silas.line().ask("what did you do?").contains("so far"));
+}
+
+#[test]
+fn a_page_hears_that_the_line_is_alive_and_one_that_is_gone_loses_its_place() {
+    let silas = Silas::start_with(&[("SILAS__LIMITS__WS_BEAT_SECONDS", "1")]);
+    let device = silas.pair();
+    let mut page = Page::open(&silas, &device, None);
+    assert_eq!(page.next_of(&["beat"])["type"], "beat");
+    // It answers no ping, as a phone that has left the house.
+    assert!(page.is_closed());
+    let until = std::time::Instant::now() + PATIENCE;
+    while http::get(silas.port(), "/health").1 != r#"{"status":"ok","connections":0}"# {
+        assert!(std::time::Instant::now() < until, "the place was not given back");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+/// A page of these tests answers none.
+const PING: u8 = 9;
+
 pub(crate) struct Page {
     socket: TcpStream,
     pub welcome: Value,
@@ -57,6 +60,16 @@ impl Page {
         }
     }
 
+    /// The next message of one of these types.
+    pub(crate) fn next_of(&mut self, types: &[&str]) -> Value {
+        loop {
+            let message = next(&mut self.socket);
+            if message["type"].as_str().is_some_and(|kind| types.contains(&kind)) {
+                return message;
+            }
+        }
+    }
+
     /// Bytes as they are. The server may have hung up already.
     pub(crate) fn send_raw(&mut self, bytes: &[u8]) {
         let _hung_up = self.socket.write_all(bytes);
@@ -79,6 +92,11 @@ impl Page {
 }
 
 fn next(socket: &mut TcpStream) -> Value {
-    let (1, text) = http::read_frame(socket).expect("Silas has gone away") else { panic!("that was no text") };
-    serde_json::from_slice(&text).unwrap()
+    loop {
+        match http::read_frame(socket).expect("Silas has gone away") {
+            (1, text) => return serde_json::from_slice(&text).unwrap(),
+            (PING, _) => {}
+            other => panic!("that was no text: {other:?}"),
+        }
+    }
 }
