@@ -176,7 +176,10 @@ pub(crate) struct Retention {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Origin {
     Default,
-    File { path: PathBuf, line: u64 },
+    File {
+        path: PathBuf,
+        line: u64,
+    },
     Variable(String),
     /// As in `--host`.
     Option(&'static str),
@@ -202,16 +205,9 @@ pub(crate) struct Loaded {
 }
 
 impl Config {
-    /// Reads the file, then the variables, then checks everything. All problems are found at once.
+    /// Reads the file, then the variables, then options of the command line, as `("--port", "channels.web.port", "0")`; then
+    /// checks everything. All problems are found at once.
     pub(crate) fn load(
-        file: Option<&Path>,
-        env: impl Iterator<Item = (String, String)>,
-    ) -> Result<Loaded, ConfigError> {
-        Config::load_with(file, env, &[])
-    }
-
-    /// The same with options of the command line, as `("--port", "channels.web.port", "0")`.
-    pub(crate) fn load_with(
         file: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,
         options: &[(&'static str, &'static str, String)],

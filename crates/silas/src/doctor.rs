@@ -5,10 +5,10 @@ mod isolation;
 mod mend;
 
 use crate::certificates::Place;
+use crate::exit::sentences;
 use crate::home::Home;
 use crate::wall_clock::minute;
 use crate::world::SystemClock;
-use crate::exit::sentences;
 use crate::{known_head, room, server_key, start};
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -45,7 +45,11 @@ pub(crate) fn run(args: &DoctorArgs, data_dir: Option<PathBuf>, config: Option<&
     let mut found = Vec::new();
     // First of all, while this process has one thread.
     found.extend(isolation::probes(&path).unwrap_or_else(|cause| {
-        vec![Probe::bad("Sandbox", format!("It could not be tried: {}", sentences(&cause)), "Make room, or check permissions.")]
+        vec![Probe::bad(
+            "Sandbox",
+            format!("It could not be tried: {}", sentences(&cause)),
+            "Make room, or check permissions.",
+        )]
     }));
     match path.canonicalize() {
         Ok(path) if (Home { path: path.clone() }).is_unused() => found.push(Probe::warning(
@@ -113,10 +117,14 @@ fn certificate(home: &Home) -> Option<Probe> {
         return None;
     }
     Some(match place.ends() {
-        Ok((_, ends)) if ends < SystemClock.now() => {
-            Probe::bad(NAME, format!("It was good until {}.", minute(ends)), "Start Silas again, or run `silas tls renew`.")
+        Ok((_, ends)) if ends < SystemClock.now() => Probe::bad(
+            NAME,
+            format!("It was good until {}.", minute(ends)),
+            "Start Silas again, or run `silas tls renew`.",
+        ),
+        Ok((_, ends)) => {
+            Probe::good(NAME, format!("Good until {}; the first start in its last month renews it.", minute(ends)))
         }
-        Ok((_, ends)) => Probe::good(NAME, format!("Good until {}; the first start in its last month renews it.", minute(ends))),
         Err(cause) => Probe::bad(NAME, sentences(&cause), "Make a new one with `silas tls make NAME --replace`."),
     })
 }
@@ -187,9 +195,11 @@ fn server(home: &Home) -> Probe {
     match front_of(home).and_then(confinement) {
         Ok(true) => Probe::good(NAME, "It runs, and may neither start programs nor touch your files."),
         Ok(false) => Probe::bad(NAME, "It runs without its confinement.", "Stop it, and start it again with `silas`."),
-        Err(cause) => {
-            Probe::bad(NAME, format!("It runs but does not answer. {}", sentences(&cause)), "Stop it and start it again.")
-        }
+        Err(cause) => Probe::bad(
+            NAME,
+            format!("It runs but does not answer. {}", sentences(&cause)),
+            "Stop it and start it again.",
+        ),
     }
 }
 

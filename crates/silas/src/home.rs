@@ -1,8 +1,8 @@
 //! The data directory: where it is, what lies where, and that only one server uses it.
 
 use crate::config::Config;
-use crate::root_handover;
 use crate::exit::{NeverRun, STOP_FIRST};
+use crate::root_handover;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use silas_core::InstallationId;

@@ -98,7 +98,9 @@ pub(crate) fn accept(args: &AcceptArgs, home: &Home) -> Result<ExitCode> {
     }
     known_head::accept(home)?;
     println!("\nAccepted: from here on the ledger must continue its entry {}.", found.chain.entries);
-    println!("Approvals that were used after what is there was written may count again; `silas grant list` shows what holds.");
+    println!(
+        "Approvals that were used after what is there was written may count again; `silas grant list` shows what holds."
+    );
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,9 +1,9 @@
 //! `silas plan check|show|submit`: reads a plan as the runtime would, and runs nothing. Submitting one is saying it: a message
 //! like any other, signed with the terminal's key, and Silas asks before anything runs.
 
+use crate::exit::BadInput;
 use crate::home::Home;
 use crate::{Command, terminal};
-use crate::exit::BadInput;
 use anyhow::Result;
 use silas_core::message::MESSAGE_BYTES_MAX;
 use silas_core::plan;

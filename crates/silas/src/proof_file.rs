@@ -55,11 +55,14 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<ExitCode> {
 fn read(args: &VerifyArgs) -> Result<(String, Option<PublicKey>), String> {
     let root = args.key.clone().map(PublicKey::try_from).transpose();
     let root = root.map_err(|why| {
-        format!("The key after --key is not a public root key: {why}.\nGive what `silas key root` prints on that machine")
+        format!(
+            "The key after --key is not a public root key: {why}.\nGive what `silas key root` prints on that machine"
+        )
     })?;
     let give = "Give a file that `silas work proof` wrote";
-    let unreadable =
-        |why: std::io::Error| format!("{} cannot be read: {}.\n{give}", args.file.display(), crate::exit::in_words(&why));
+    let unreadable = |why: std::io::Error| {
+        format!("{} cannot be read: {}.\n{give}", args.file.display(), crate::exit::in_words(&why))
+    };
     let file = File::open(&args.file).map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;

@@ -39,7 +39,9 @@ fn is_database(home: &Home, name: &str) -> Result<()> {
     }
     let mut begin = Vec::new();
     let file = File::open(&path).with_context(|| format!("{} cannot be opened.", path.display()))?;
-    file.take(MAGIC.len() as u64).read_to_end(&mut begin).with_context(|| format!("{} cannot be read.", path.display()))?;
+    file.take(MAGIC.len() as u64)
+        .read_to_end(&mut begin)
+        .with_context(|| format!("{} cannot be read.", path.display()))?;
     // An empty file is one that SQLite has not written to yet: the start after a cut-off first one finds it so.
     if !begin.is_empty() && begin != MAGIC {
         bail!("{}", damaged(home, name));
@@ -56,9 +58,12 @@ fn nothing_is_missing(home: &Home) -> Result<()> {
         return Ok(());
     }
     let seen = known_head::known_of(home)?;
-    let has_worked = is_used(&home.path.join(silas_sandbox::restored::SPENT)) || missing.len() < DATABASES.len();
+    // The ledger's file is made first, so the other one alone is what somebody left.
+    let has_worked = is_used(&home.path.join(silas_sandbox::restored::SPENT)) || missing == DATABASES[..1];
     let told = match &seen {
-        Some(known) => format!("its ledger had {} entries when it was last looked at, {}", known.head.seq, minute(known.seen_at)),
+        Some(known) => {
+            format!("its ledger had {} entries when it was last looked at, {}", known.head.seq, minute(known.seen_at))
+        }
         None if has_worked => "it has been used".to_owned(),
         None => return Ok(()),
     };

@@ -289,7 +289,7 @@ fn load_config_besides(file: Option<&Path>, options: &[(&'static str, &'static s
         .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")))
         .map(|base| base.join("silas/silas.yaml"))
         .filter(|own| own.exists());
-    Ok(Config::load_with(file.or(own.as_deref()), variables(), options)?)
+    Ok(Config::load(file.or(own.as_deref()), variables(), options)?)
 }
 
 /// Those that are text; one of another program that is not is none of ours.

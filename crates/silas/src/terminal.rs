@@ -207,7 +207,11 @@ fn show(line: &mut Line<'_>, card: Option<String>, output: Output) -> Result<Exi
     let asked = line.all_cards()?.iter().any(asks);
     let args = CardArgs { card, yes: false, output };
     let card = answering::meant(line, &args, |card| asks(card) || !asked)?.card;
-    if output.json { print_json(&card)? } else { print_card(&card, Extent::Whole) }
+    if output.json {
+        print_json(&card)?
+    } else {
+        print_card(&card, Extent::Whole)
+    }
     Ok(ExitCode::SUCCESS)
 }
 

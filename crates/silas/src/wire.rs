@@ -2,8 +2,8 @@
 
 use crate::config::{Config, Searching};
 use crate::home::Home;
-use crate::{room, server_key, soundness};
 use crate::world::{OsRandom, SystemClock};
+use crate::{room, server_key, soundness};
 use anyhow::{Result, anyhow};
 use silas_agents::search::{Search, SearchOptions};
 use silas_agents::{Minds, Timeouts};

@@ -187,11 +187,14 @@ fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     };
     let card = line.all_cards()?.into_iter().find(is_of_it);
     let card = card.context("Its card was put away, so there is nothing to sign. Say \"put back the last change\".")?;
+    if !which.output.json {
+        terminal::print_card(&card, terminal::Extent::Glance);
+    }
     let (is_undone, message) = line.decide(&card, Press::Approve)?;
     if which.output.json {
         tell(&json!({ "work": numbered(n, &one), "undone": is_undone, "message": message }))?;
     } else {
-        println!("{}\n{message}", scrub::visible_line(&card.face.intent, LINE_CHARS_MAX));
+        println!("{message}");
     }
     Ok(if is_undone { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

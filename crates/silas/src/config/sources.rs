@@ -41,7 +41,8 @@ pub(super) fn file(
         }
     };
     let is_setting = |key: &str| {
-        let is_below = |setting: &&str| setting.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let is_below =
+            |setting: &&str| setting.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         SETTINGS.iter().map(|setting| setting.key).any(|setting| is_below(&setting))
     };
     let has_top = entries.iter().any(|(key, _)| key.text == "silas");
@@ -175,7 +176,9 @@ pub(super) fn options(
         let origin = Origin::Option(option);
         match yaml::read(value).map(|node| node.value) {
             Ok(Value::Scalar(scalar)) => drop(given.insert(key, Given { scalar, origin })),
-            _ => problems.push(Problem::together(key, format!("(from {origin}) must be one value"), "Write one value.")),
+            _ => {
+                problems.push(Problem::together(key, format!("(from {origin}) must be one value"), "Write one value."))
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ fn load(text: &str, env: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
     let name = format!("silas-config-{}-{:?}.yaml", std::process::id(), std::thread::current().id());
     let path = std::env::temp_dir().join(name.replace(['(', ')'], ""));
     std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
-    let loaded = Config::load(Some(&path), variables(env));
+    let loaded = Config::load(Some(&path), variables(env), &[]);
     std::fs::remove_file(&path).unwrap();
     loaded
 }
@@ -31,7 +31,7 @@ fn problem(text: &str, env: &[(&str, &str)]) -> String {
 }
 
 fn defaults() -> Config {
-    Config::load(None, std::iter::empty()).unwrap().config
+    Config::load(None, std::iter::empty(), &[]).unwrap().config
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn everything_has_its_default() {
 fn the_file_in_the_repository_is_the_reference() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/silas.yaml");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), reference(), "write the reference to config/silas.yaml");
-    let loaded = Config::load(Some(&path), std::iter::empty()).unwrap();
+    let loaded = Config::load(Some(&path), std::iter::empty(), &[]).unwrap();
     assert_eq!(loaded.config, defaults(), "it says what is so without it");
     for (key, origin) in loaded.origin {
         let written = matches!(origin, Origin::File { .. });
@@ -207,13 +207,13 @@ fn a_file_without_its_top() {
 fn an_option_is_blamed_by_its_own_name() {
     let variable = [("SILAS__CHANNELS__WEB__HOST".to_owned(), "127.0.0.1".to_owned())];
     let options = [("--host", "channels.web.host", "no host".to_owned())];
-    let said = Config::load_with(None, variable.into_iter(), &options).unwrap_err().to_string();
+    let said = Config::load(None, variable.into_iter(), &options).unwrap_err().to_string();
     assert!(said.contains("`no host` (from the option --host)") && !said.contains("SILAS__"), "{said}");
 }
 
 #[test]
 fn files_that_cannot_be_read() {
-    let missing = Config::load(Some(Path::new("/nonexistent/silas.yaml")), std::iter::empty()).unwrap_err();
+    let missing = Config::load(Some(Path::new("/nonexistent/silas.yaml")), std::iter::empty(), &[]).unwrap_err();
     assert!(missing.to_string().starts_with("`/nonexistent/silas.yaml` cannot be read: "), "{missing}");
     for text in ["silas: [", "silas:\n\towner_id: a\n", "- silas:\n", "silas: a\nsilas: b\n", "\"silas: x\""] {
         assert_eq!(load(text, &[]).unwrap_err().problems[0].code, "E_CFG_FILE", "{text}");
@@ -324,7 +324,7 @@ fn a_door_for_other_machines_needs_all_of_it_and_shows_no_secret() {
         ("SILAS__CHANNELS__WEB__AUTH_TOKEN", token),
         ("SILAS__CHANNELS__WEB__TLS__NAME", "silas.lan"),
     ];
-    let loaded = Config::load(None, env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))).unwrap();
+    let loaded = Config::load(None, env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())), &[]).unwrap();
     assert_eq!(loaded.config.web.auth_token, Some(Secret(token.to_owned())));
     assert!(loaded.render().contains("channels.web.auth_token = [secret]  (from the variable"));
     for shown in [loaded.render(), format!("{:?}", loaded.config), serde_json::to_string(&loaded.config).unwrap()] {

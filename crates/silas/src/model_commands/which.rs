@@ -25,11 +25,15 @@ pub(super) fn ask() -> Result<ModelName> {
         bail!("Nothing was chosen. Nothing was changed.");
     };
     let usual = suggested_model(provider);
-    let model = match read(&format!("Which model?{} ", if usual.is_empty() { String::new() } else { format!(" [{usual}]") }))? {
+    let model = match read(&format!(
+        "Which model?{} ",
+        if usual.is_empty() { String::new() } else { format!(" [{usual}]") }
+    ))? {
         said if said.is_empty() => usual.to_owned(),
         said => said,
     };
-    let url = if provider == Provider::Compatible { format!("@{}", read("At which address? ")?) } else { String::new() };
+    let url =
+        if provider == Provider::Compatible { format!("@{}", read("At which address? ")?) } else { String::new() };
     Ok(ModelName::parse(&format!("{}:{model}{url}", provider.name()))?)
 }
 

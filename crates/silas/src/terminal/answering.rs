@@ -38,7 +38,9 @@ pub(super) fn meant(line: &mut Line<'_>, args: &CardArgs, fits: impl Fn(&Card) -
     match which {
         Which::Named(said) => match called(&cards, &said).as_slice() {
             [card] => Ok(Meant { card: (*card).clone(), certainty: Certainty::Named }),
-            [] => bail!("There is no card {said}. It may have been answered meanwhile; `silas review` lists what waits."),
+            [] => {
+                bail!("There is no card {said}. It may have been answered meanwhile; `silas review` lists what waits.")
+            }
             _ => bail!("Two cards are called {said} by chance. `silas review --json` has their whole ids; name one."),
         },
         Which::Place(place) => {

@@ -230,7 +230,9 @@ impl<'h> Chat<'h> {
             Typed::Nothing => {}
             Typed::Number(n) if self.deck.shown().is_some() => {
                 if self.is_watched && self.deck.is_from_before(keyed.at) {
-                    self.print("That number was typed before this card was here, so it answers nothing. Nothing was signed.");
+                    self.print(
+                        "That number was typed before this card was here, so it answers nothing. Nothing was signed.",
+                    );
                     self.deck.seen_now();
                     self.numbers();
                 } else {

@@ -119,7 +119,7 @@ fn print_diffs(card: &Card, diffs: &[FileDiff], extent: Extent, paint: Paint) {
                 DiffLine::Same(text) => println!("    {}", visible(text)),
                 DiffLine::Added(text) => println!("  {}", paint.good(&format!("+ {}", visible(text)))),
                 DiffLine::Removed(text) => println!("  {}", paint.bad(&format!("− {}", visible(text)))),
-                DiffLine::Gap(n) => println!("    … {n} unchanged lines"),
+                DiffLine::Gap(n) => println!("    … {n} lines"),
             }
         }
         n_left = n_left.saturating_sub(lines.len());

@@ -93,7 +93,11 @@ impl<'h> Line<'h> {
     pub(super) fn trouble(&self, message: &Value) -> String {
         let part = |name: &str| message[name].as_str().unwrap_or_default();
         let (what, todo, code) = (part("message"), part("todo"), part("code"));
-        let what = if code == "E_DB_FULL" { format!("{} Nothing was changed.", room::full(&self.home.path)) } else { what.to_owned() };
+        let what = if code == "E_DB_FULL" {
+            format!("{} Nothing was changed.", room::full(&self.home.path))
+        } else {
+            what.to_owned()
+        };
         let code = if code.is_empty() { String::new() } else { format!(" ({code})") };
         format!("{}{code}", format!("{what} {todo}").trim())
     }
