@@ -34,6 +34,9 @@ use std::rc::Rc;
 const ABOUT_BYTES_MAX: u64 = 64 << 10;
 
 pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>, replace: bool) -> Result<ExitCode> {
+    const UNCHANGED: &str = "Nothing was restored, and nothing was changed.";
+    // Before anything is made for it.
+    File::open(file).map_err(|cause| BadInput::file(file, &cause)).context(UNCHANGED)?;
     let target = target(data_dir, config)?;
     let old = Old::at(&target, replace)?;
     let draft = beside(&target, "restoring")?;
@@ -46,7 +49,7 @@ pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>,
         Ok(restored) => restored,
         Err(cause) => {
             let _ = fs::remove_dir_all(&draft);
-            return Err(cause.context("Nothing was restored, and nothing was changed."));
+            return Err(cause.context(UNCHANGED));
         }
     };
     let aside = old.map(|old| old.move_aside(&target)).transpose()?;

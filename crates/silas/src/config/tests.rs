@@ -132,7 +132,7 @@ fn a_file_overrides_defaults_and_a_variable_overrides_a_file() {
 #[test]
 fn shown_with_where_it_came_from() {
     let env = [("SILAS__CHANNELS__WEB__PORT", "0"), ("SILAS__DATA_DIR", "/srv/silas")];
-    let shown = Config::load(None, variables(&env)).unwrap().render();
+    let shown = Config::load(None, variables(&env), &[]).unwrap().render();
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(lines.len(), SETTINGS.len());
     assert_eq!(lines[0], "owner_id = \"owner\"  (from the default)");
@@ -355,14 +355,14 @@ fn settings_are_handed_on_as_variables() {
         ("SILAS__CHANNELS__WEB__PORT", "9000"),
     ];
     let given = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let loaded = Config::load(None, given.clone().into_iter()).unwrap();
+    let loaded = Config::load(None, given.clone().into_iter(), &[]).unwrap();
     let mut handed = loaded.as_variables(&["models", "limits"]);
     handed.sort();
     let mut expected = given[..2].to_vec();
     expected.push(("SILAS__MODELS__PROXY".to_owned(), loaded.config.models.proxy.clone().unwrap().to_string()));
     assert_eq!(handed, expected);
     // And is read as the same there.
-    let again = Config::load(None, handed.into_iter()).unwrap();
+    let again = Config::load(None, handed.into_iter(), &[]).unwrap();
     assert_eq!(again.config.models, loaded.config.models);
 }
 
@@ -370,7 +370,7 @@ fn settings_are_handed_on_as_variables() {
 fn a_search_server_is_asked_encrypted_or_on_this_machine() {
     let load = |url: &str, domains: &str| {
         let env = [("SILAS__SEARCH__URL", url), ("SILAS__SEARCH__DOMAINS", domains)];
-        Config::load(None, env.into_iter().map(|(name, value)| (name.into(), value.into())))
+        Config::load(None, env.into_iter().map(|(name, value)| (name.into(), value.into())), &[])
     };
     assert!(load("https://search.example/search", "docs.rs,python.org").is_ok());
     assert!(load("http://127.0.0.1:8888/search", "docs.rs").is_ok());

@@ -13,7 +13,7 @@ use super::face::{Extent, print_face};
 use super::line::{Line, finished_steps, read};
 use super::names;
 use super::paint::Paint;
-use super::print::{ambient, n_running, needing_review, print_activity, print_cards, took};
+use super::print::{ambient, n_running, needing_review, needs_review, print_activity, print_cards, took};
 use super::{starts_work, undoable};
 use anyhow::{Result, bail};
 use choices::{Choice, Confirm};
@@ -499,8 +499,8 @@ impl<'h> Chat<'h> {
     /// What a number means now.
     fn numbers(&self) {
         let Some(card) = self.line.cards.iter().find(|card| Some(&card.id) == self.deck.shown()) else { return };
-        let is_open = |card: &&Card| card.state == CardState::Open && !self.answered.contains_key(&card.id);
-        let more = match self.line.cards.iter().filter(is_open).filter(|other| other.id != card.id).count() {
+        let is_left = |other: &&Card| other.id != card.id && !self.answered.contains_key(&other.id);
+        let more = match self.line.cards.iter().filter(is_left).filter(|other| needs_review(other)).count() {
             0 => String::new(),
             n => format!(" {n} more in review."),
         };

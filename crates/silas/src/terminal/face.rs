@@ -98,6 +98,9 @@ fn print_labelled(facts: &[Fact], details: &[Detail], title: &str, rationale: &s
         println!("  {}", paint.quiet(&visible(title)));
     }
     for Detail { title, lines } in details {
+        if lines.is_empty() {
+            row(title, "");
+        }
         for (n, line) in lines.iter().enumerate() {
             row(if n == 0 { title } else { "" }, line);
         }

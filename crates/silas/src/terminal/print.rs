@@ -119,7 +119,11 @@ pub(super) fn print_measures(line: &mut Line<'_>, as_json: bool) -> Result<()> {
 
 /// How many ask something, as the page counts them: results and reports only tell.
 pub(super) fn needing_review(cards: &[Card]) -> usize {
-    cards.iter().filter(|card| !matches!(card.face.kind, CardKind::Done | CardKind::Report)).count()
+    cards.iter().filter(|card| needs_review(card)).count()
+}
+
+pub(super) fn needs_review(card: &Card) -> bool {
+    !matches!(card.face.kind, CardKind::Done | CardKind::Report)
 }
 
 /// "1 active · 2 need review", "All quiet".

@@ -146,7 +146,8 @@ fn times_are_those_of_the_owners_clock() {
 fn the_server_is_ended_by_a_command_and_the_others_say_so() {
     let mut silas = Silas::start();
     let backup = silas.outside().join("b");
-    assert_eq!(silas.command(&["backup", backup.to_str().unwrap()]).0, 0);
+    let (code, text) = silas.command(&["backup", backup.to_str().unwrap()]);
+    assert_eq!(code, 0, "{text}");
     for args in [&["key", "rotate", "vault"][..], &["restore", backup.to_str().unwrap(), "--replace"]] {
         let (code, text) = silas.command(args);
         assert!(code == 1 && text.contains("`silas stop --server`") && text.contains("systemctl"), "{args:?}: {text}");
