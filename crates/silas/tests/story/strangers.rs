@@ -145,6 +145,7 @@ fn times_are_those_of_the_owners_clock() {
 #[test]
 fn the_server_is_ended_by_a_command_and_the_others_say_so() {
     let mut silas = Silas::start();
+    drop(silas.line());
     let backup = silas.outside().join("b");
     let (code, text) = silas.command(&["backup", backup.to_str().unwrap()]);
     assert_eq!(code, 0, "{text}");
