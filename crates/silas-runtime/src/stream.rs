@@ -16,7 +16,7 @@ use crate::{Places, Trouble, Words};
 use silas_agents::Minds;
 use silas_agents::search::Search;
 use silas_approval::{Engine, ServerKey, Vault};
-use silas_core::card::{Card, CardKind};
+use silas_core::card::{Card, CardKind, CardState};
 use silas_core::checkpoint::{Head, ServerCertificate};
 use silas_core::device::Certificate;
 use silas_core::event::Text;
@@ -412,10 +412,22 @@ fn page(cards: Vec<Card>, from: usize) -> CardsPage {
     CardsPage { cards: cards.into_iter().skip(from).take(CARDS_SHOWN).collect(), n_more_cards }
 }
 
-/// What waits for an answer comes first; results, which ask nothing, never stand in its way.
+/// What waits for an answer comes first, the oldest before the others. Results, which ask nothing, never stand in its way,
+/// nor does what nobody answered in time; of those the newest comes first.
 fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
-    let mut open = cards::list_open(tx)?;
-    open.sort_by_key(|card| match card.face.kind {
+    let (mut open, mut rest): (Vec<Card>, Vec<Card>) =
+        cards::list_open(tx)?.into_iter().partition(|card| rank(card) == 0);
+    rest.reverse();
+    rest.sort_by_key(rank);
+    open.append(&mut rest);
+    Ok(open)
+}
+
+fn rank(card: &Card) -> u8 {
+    if card.state == CardState::Parked {
+        return 2;
+    }
+    match card.face.kind {
         CardKind::Root
         | CardKind::Passkey
         | CardKind::UnknownEffect
@@ -429,8 +441,7 @@ fn open_cards(tx: &ReadTx<'_>) -> Result<Vec<Card>, silas_store::Error> {
         | CardKind::HouseRules
         | CardKind::Pairing => 0,
         CardKind::Done | CardKind::Report | CardKind::Conflict => 1,
-    });
-    Ok(open)
+    }
 }
 
 /// What the ledger's entries name beside them.

@@ -347,8 +347,15 @@ impl ResultFacts<'_> {
     }
 
     fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {
-        let has_checks = !self.before.is_empty();
+        // What was ended before its checks ran again has shown nothing, neither way.
+        let has_checks = !self.before.is_empty() && !self.after.is_empty();
         let mut details = Vec::new();
+        if !self.before.is_empty() && !has_checks {
+            let word = |check: &CheckResult| if check.passed { "green" } else { "red" };
+            let lines =
+                self.before.iter().map(|check| format!("{}: {}", scrub::visible(&check.name), word(check))).collect();
+            details.push(Detail { title: "The checks before it began".to_owned(), lines });
+        }
         if !self.last_moment.is_empty() {
             let lines = self.last_moment.iter().map(|line| scrub::visible(line)).collect();
             details.push(Detail { title: "You changed this in the last moment".to_owned(), lines });
@@ -377,8 +384,9 @@ impl ResultFacts<'_> {
             let title = "You changed this meanwhile, and the checks ran again with it".to_owned();
             details.push(Detail { title, lines });
         }
-        if !self.outputs.is_empty() {
-            let lines = self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(200).collect();
+        let lines: Vec<String> =
+            self.outputs.iter().flat_map(|output| output.lines()).map(scrub::visible).take(200).collect();
+        if !lines.is_empty() {
             // A person must see whose words these are before reading them.
             let title = match self.taint {
                 Taint::Owner | Taint::Auth => "What the commands printed",
@@ -409,7 +417,7 @@ impl ResultFacts<'_> {
             diffs: self.diffs.to_vec(),
             ctas: Vec::new(),
         };
-        if has_checks && !self.after.is_empty() {
+        if has_checks {
             face.facts.push(fact("Checks", &turned(self.before, self.after)));
         }
         face

@@ -11,11 +11,17 @@ use crate::outside::Reach;
 use crate::rehearsal::{ApplyOrder, Findings};
 use crate::work::WorkItem;
 use crate::{ExecutionId, Timestamp, canonical};
+use std::time::Duration;
 
 /// What the entries tell, read in order.
 #[derive(Default)]
 pub(super) struct Tale {
     pub(super) started_at: Option<Timestamp>,
+    /// When the copy that counts was begun, and when its result was laid aside for the owner to look at.
+    begun_at: Option<Timestamp>,
+    laid_aside_at: Option<Timestamp>,
+    /// How long the owner looked at it.
+    looked: Duration,
     pub(super) before: Option<Vec<CheckResult>>,
     /// The plan's commands that have run, each once and in order.
     n_steps: u32,
@@ -43,11 +49,12 @@ impl Tale {
             let text = || entry.text.ok_or(Refusal::TextMissing(entry.seq));
             match &entry.event {
                 Some(AuditEvent::WorkStarted { execution: of, .. }) if of == execution => {
-                    tale.started_at = Some(entry.at);
+                    (tale.started_at, tale.begun_at) = (Some(entry.at), Some(entry.at));
                 }
                 // A fresh copy, a fresh story.
                 Some(AuditEvent::ExecutionResumed { execution: of }) if of == execution => {
                     (tale.before, tale.n_steps, tale.after, tale.rehearsed) = (None, 0, None, None);
+                    (tale.begun_at, tale.laid_aside_at, tale.looked) = (Some(entry.at), None, Duration::ZERO);
                     tale.n_resumed += 1;
                 }
                 Some(AuditEvent::ChecksRun { execution: of, when, passed, failed, .. }) if of == execution => {
@@ -74,6 +81,7 @@ impl Tale {
                         return Err(Refusal::Changeset(entry.seq));
                     }
                     tale.rehearsed = tale.before.clone().zip(tale.after.clone());
+                    tale.laid_aside_at = Some(entry.at);
                 }
                 Some(AuditEvent::DecisionRecorded { token, .. })
                     if order.is_some_and(|order| order.token == *token) =>
@@ -83,6 +91,7 @@ impl Tale {
                         return Err(Refusal::Order(entry.seq));
                     }
                     tale.ordered = Some(entry.seq);
+                    tale.looked += tale.laid_aside_at.map_or(Duration::ZERO, |laid_aside| entry.at.since(laid_aside));
                 }
                 Some(AuditEvent::WorkApplied { execution: of, changeset, files, outcome, .. }) if of == execution => {
                     let landed: Landed = canonical::read(text()?).map_err(|_| Refusal::Content(entry.seq))?;
@@ -109,6 +118,12 @@ impl Tale {
             Some(last) if last.seq > ends_at && tale.applied.is_some() => Err(Refusal::Beyond(ends_at + 1)),
             _ => Ok(tale),
         }
+    }
+
+    /// The time of the work itself: neither what an interruption took nor what the owner's looking took.
+    pub(super) fn worked_until(&self, applied_at: Timestamp) -> Duration {
+        let whole = self.begun_at.map_or(Duration::ZERO, |begun| applied_at.since(begun));
+        whole.saturating_sub(self.looked)
     }
 
     fn checked(&mut self, seq: u64, when: Phase, results: Vec<CheckResult>) -> Result<(), Refusal> {

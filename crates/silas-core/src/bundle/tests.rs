@@ -32,6 +32,8 @@ fn an_honest_proof_says_what_happened() {
     assert_eq!((proven.reach.refused, proven.n_resumed, proven.n_unknown), (1, 1, 1));
     assert_eq!(proven.landed.changeset.changes.len(), 1);
     assert_eq!(proven.undone_at, None);
+    // Nor is what came before the copy that counts.
+    assert!(proven.worked < proven.applied_at.since(proven.started_at));
     assert!(!proven.before[0].passed && proven.after[0].passed);
 }
 

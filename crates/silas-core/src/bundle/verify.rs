@@ -21,6 +21,7 @@ use crate::token::Kind;
 use crate::work::WorkItem;
 use crate::{ExecutionId, InstallationId, Timestamp, TokenId, canonical};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// What a proof shows. Only [`verify`] and [`account`] make one.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,6 +39,8 @@ pub struct Proven {
     pub decided_at: Timestamp,
     pub started_at: Timestamp,
     pub applied_at: Timestamp,
+    /// How long the work itself took, without the time that it lay interrupted or waited for the owner.
+    pub worked: Duration,
     pub before: Vec<CheckResult>,
     pub after: Vec<CheckResult>,
     pub outcome: Outcome,
@@ -118,10 +121,11 @@ pub fn account(
     let mut tokens = tokens_of(&read, &token, execution);
     tokens.extend(order.iter().map(|order| order.token.clone()));
     add_up(&read, &tokens, execution, &anchor)?;
-    let tale = Tale::of(&read, execution, &plan, order.as_ref())?;
-    let (Some(started_at), Some((applied_at, outcome, files, landed))) = (tale.started_at, tale.applied) else {
+    let mut tale = Tale::of(&read, execution, &plan, order.as_ref())?;
+    let (Some(started_at), Some((applied_at, outcome, files, landed))) = (tale.started_at, tale.applied.take()) else {
         return Err(Refusal::NotApplied);
     };
+    let worked = tale.worked_until(applied_at);
     Ok(Proven {
         plan,
         token,
@@ -132,6 +136,7 @@ pub fn account(
         decided_at,
         started_at,
         applied_at,
+        worked,
         before: tale.before.unwrap_or_default(),
         after: tale.after.unwrap_or_default(),
         outcome,

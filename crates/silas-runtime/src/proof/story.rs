@@ -113,7 +113,6 @@ impl Story {
 impl<'a> Facts<'a> {
     pub(crate) fn of(proven: &'a Proven, device: &'a str, applied_on: Option<&'a str>, reader: Reader) -> Self {
         let definition = proven.plan.definition();
-        let used = proven.applied_at.since(proven.started_at).as_millis();
         Facts {
             reader,
             asked: &definition.body,
@@ -128,7 +127,7 @@ impl<'a> Facts<'a> {
             flags: &proven.landed.flags,
             unseen: &proven.landed.unseen,
             reach: &proven.reach,
-            used_ms: u64::try_from(used).unwrap_or(u64::MAX),
+            used_ms: u64::try_from(proven.worked.as_millis()).unwrap_or(u64::MAX),
             limit_secs: definition.budget.max_wall_time_seconds,
             has_network: !definition.hosts.is_empty(),
             is_applied: true,
@@ -156,19 +155,28 @@ fn steps(facts: &Facts<'_>) -> Vec<ProofStep> {
         let times = count(facts.n_resumed as usize, "time");
         steps.push(step("It was interrupted and begun again", format!("{times}, in a fresh private copy")));
     }
-    steps.push(step("Checks ran on the untouched copy", red_and_green(facts.before)));
-    steps.push(step(
-        &format!("Silas changed {}", count(facts.files, "file")),
-        format!("+{added} −{removed} lines, in the private copy only"),
-    ));
-    let again = format!("{}{}", turned(facts.before, facts.after), guarded(facts));
-    steps.push(step("The same checks ran again", again));
+    // Work that was ended early is told as far as it got.
+    if !facts.before.is_empty() {
+        steps.push(step("Checks ran on the untouched copy", red_and_green(facts.before)));
+    }
+    if facts.files > 0 || !facts.after.is_empty() {
+        steps.push(step(
+            &format!("Silas changed {}", count(facts.files, "file")),
+            format!("+{added} −{removed} lines, in the private copy only"),
+        ));
+    }
+    if !facts.after.is_empty() {
+        let again = format!("{}{}", turned(facts.before, facts.after), guarded(facts));
+        steps.push(step("The same checks ran again", again));
+    }
     if !facts.flags.is_empty() {
         steps.push(step("Look at this twice", facts.flags.join("; ")));
     }
     let network = if facts.has_network { "" } else { ", no network" };
     let kept_to = format!("{} of {}{network}", took(facts.used_ms), duration(facts.limit_secs));
-    steps.push(step("It kept to its limits", kept_to));
+    if facts.used_ms <= facts.limit_secs.saturating_mul(1000) {
+        steps.push(step("It kept to its limits", kept_to));
+    }
     steps.extend(reached(facts.reach, facts.reader));
     if let Some(device) = facts.applied_on {
         steps.push(step(&format!("{who} approved exactly these changes"), format!("Signed on {device}")));

@@ -5,14 +5,15 @@ use super::route::{Route, cannot_plan};
 use crate::review::Proposal;
 use crate::words::changed_name;
 use crate::{Stream, Trouble};
-use silas_core::WorkItemId;
+use silas_core::card::{CardKind, CardState};
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::execution::ExecutionState;
 use silas_core::exits::Exits;
 use silas_core::message::Message;
 use silas_core::work::{Budget, Definition, KEPT_INSIDE, Step, WorkItem};
+use silas_core::{ExecutionId, WorkItemId};
 use silas_gates::scrub;
-use silas_store::{executions, work_items};
+use silas_store::{Commit, cards, executions, work_items};
 
 /// Far enough back for "the last change" to mean something.
 const LOOKED_AT_MAX: u32 = 50;
@@ -32,6 +33,7 @@ impl Stream {
             return Ok(Route::say("Nothing of what I did is in place, so there is nothing to put back."));
         };
         if last.undo_until.is_some_and(|until| self.clock.now() < until) {
+            self.show_again(&last.id).await?;
             return Ok(Route::say("The last change can still be undone with one tap. Its card is in Review."));
         }
         let earlier = item.definition();
@@ -69,5 +71,23 @@ impl Stream {
             "A plan that puts back the last change in {name} is in Review. Nothing runs before you approve it."
         );
         Ok(Route::propose(say, Proposal::Plan(Box::new(item))))
+    }
+
+    /// The card with the undo, if it was put away.
+    async fn show_again(&self, execution: &ExecutionId) -> Result<(), Trouble> {
+        let subject = execution.as_str().to_owned();
+        let showing = self.store.write(move |tx| {
+            let about = cards::find_by_subject(tx, &subject)?;
+            let done =
+                about.into_iter().rfind(|card| card.face.kind == CardKind::Done && card.state == CardState::Closed);
+            if let Some(mut card) = done {
+                card.state = CardState::Open;
+                cards::update(tx, &card)?;
+            }
+            Ok(Commit(()))
+        });
+        showing.await?;
+        self.publish_cards().await;
+        Ok(())
     }
 }

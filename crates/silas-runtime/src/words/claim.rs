@@ -17,6 +17,7 @@ pub(crate) fn claim(outcome: Outcome, before: &[CheckResult], after: &[CheckResu
             format!("Proved: red before, green after, {stands_on}")
         }
         Outcome::Guarded => "Guarded, unproven: green before and after".to_owned(),
+        Outcome::Failed if after.is_empty() => "Not done: it ended before its checks ran again".to_owned(),
         Outcome::Failed => "Not done: a check is red".to_owned(),
         Outcome::Unproven => "Unproven: there was no check".to_owned(),
     }

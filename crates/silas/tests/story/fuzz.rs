@@ -4,7 +4,6 @@ use crate::harness::{ASKING, Device, OsRandom, Silas};
 use crate::http;
 use crate::page::Page;
 use serde_json::{Value, json};
-use silas_core::card::CardKind;
 use silas_core::{InstallationId, Nonce, Random};
 use silas_web::protocol::ClientMessage;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,9 +46,8 @@ fn no_frame_changes_anything() {
     line.ask("add task Water the plants");
     line.run(&silas.wish()).unwrap();
     let installation = line.installation();
-    let card = line.card(CardKind::Done).unwrap();
     let execution = line.work.keys().next().unwrap().clone();
-    let templates = templates(&installation, card.id.as_str(), &execution);
+    let templates = templates(&installation, &execution);
     let said: BTreeSet<&str> = templates.iter().filter_map(|template| template["type"].as_str()).collect();
     assert_eq!(said, types(&silas).iter().map(String::as_str).collect(), "there is one of each");
     let before = state(&silas);
@@ -133,7 +131,7 @@ fn types(silas: &Silas) -> BTreeSet<String> {
 }
 
 /// One of each message, well formed: what is signed was signed by nobody, and what has a time is long over.
-fn templates(installation: &InstallationId, card: &str, execution: &str) -> Vec<Value> {
+fn templates(installation: &InstallationId, execution: &str) -> Vec<Value> {
     let nonce = Nonce::new(&OsRandom);
     let stranger = Device::new();
     let at = "2020-01-01T00:00:00.000000Z";
@@ -151,7 +149,7 @@ fn templates(installation: &InstallationId, card: &str, execution: &str) -> Vec<
         json!({ "type": "auth", "key": stranger.id(), "signature": signature, "resume": { "session": "sess-1", "seen": 3 }, "token": null }),
         json!({ "type": "ack", "seq": 0 }),
         json!({ "type": "message", "message": message }),
-        json!({ "type": "approval_response", "request_id": card, "token": token }),
+        json!({ "type": "approval_response", "request_id": "card-1", "token": token }),
         json!({ "type": "renew", "request_id": "card-1" }),
         json!({ "type": "dismiss", "request_id": "card-1" }),
         json!({ "type": "withdraw", "withdrawal": withdrawal }),
@@ -183,12 +181,13 @@ fn mutated(dice: &mut Dice, templates: &[Value]) -> String {
     loop {
         let text = mutation(dice, templates);
         // A whole message is heard and written down, whoever signed it, and trusted as little as that deserves. A check of
-        // the ledger is signed by the server; the others put a card into Review, which decides nothing.
+        // the ledger and a proof are signed by the server; the others put a card into Review, which decides nothing.
         let writes = serde_json::from_str(&text).is_ok_and(|message| {
             matches!(
                 message,
                 ClientMessage::Message { .. }
                     | ClientMessage::Verify {}
+                    | ClientMessage::Bundle { .. }
                     | ClientMessage::HouseRules {}
                     | ClientMessage::PasskeyAdd { .. }
                     | ClientMessage::ModelAdd { .. }

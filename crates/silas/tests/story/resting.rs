@@ -98,7 +98,14 @@ fn stop_ends_everything_at_once() {
     let (code, text) = silas.command(&["stop", "--all"]);
     assert_eq!(code, 0, "{text}");
     line.ended().unwrap();
-    assert_eq!(line.card(CardKind::Report).unwrap().face.intent, "Stopped before it was done");
+    let report = line.card(CardKind::Report).unwrap();
+    assert_eq!(report.face.intent, "Stopped before it was done");
+    // The check was red before, as it should be; that is no verdict about work that the owner ended.
+    assert!(
+        report.face.evidence.is_none() && report.face.details.iter().any(|d| d.title == "The checks before it began")
+    );
+    let (_, told) = silas.command(&["work", "show"]);
+    assert!(told.contains("ended before its checks ran again") && !told.contains("ran again:"), "{told}");
     assert_eq!(silas.tree(), original);
 }
 
@@ -191,6 +198,43 @@ fn an_undo_is_not_thrown_away_by_declining_it() {
     assert!(line.decide(&done, Verdict::Approved).unwrap().0);
 }
 
+#[test]
+fn a_result_that_was_put_away_can_still_be_undone_while_its_window_is_open() {
+    let silas = Silas::start();
+    let original = silas.tree();
+    let mut line = silas.line();
+    line.run(&silas.wish()).unwrap();
+    let done = line.card(CardKind::Done).unwrap();
+    line.send(&json!({ "type": "dismiss", "request_id": done.id })).unwrap();
+    line.wait(|line| line.cards.iter().all(|card| card.id != done.id)).unwrap();
+    let reply = line.ask("put back the last change");
+    assert!(reply.contains("Its card is in Review"), "{reply}");
+    let again = line.card(CardKind::Done).unwrap();
+    assert_eq!(again.id, done.id);
+    assert!(line.decide(&again, Verdict::Approved).unwrap().0);
+    assert_eq!(silas.tree(), original);
+    silas.assert_ledger_holds();
+}
+
+/// What is asked now comes before what was not answered in time, and the newest result before older ones.
+#[test]
+fn what_nobody_answered_stands_in_nobodys_way() {
+    let mut silas = Silas::start_with(&[ASKING, ("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "1")]);
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.wait(|line| line.cards.iter().any(|card| card.state == CardState::Parked)).unwrap();
+    let parked = line.cards[0].id.clone();
+    silas.terminate();
+    silas.up(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "300")]);
+    let mut line = silas.line();
+    let other = silas.outside().join("other");
+    fs::create_dir(&other).unwrap();
+    line.say(&format!("run `true` in `{}` and check with `true`", other.display())).unwrap();
+    line.wait(|line| line.cards.len() == 2).unwrap();
+    assert!(line.cards[0].id != parked && line.cards[0].state == CardState::Open, "{:?}", line.cards);
+    assert_eq!(line.cards[1].id, parked);
+}
+
 /// However many cards wait, none is out of reach: a door is given a page of them, and asks for the rest.
 #[test]
 fn every_one_of_very_many_cards_can_be_seen_and_answered() {
@@ -226,8 +270,8 @@ fn every_one_of_very_many_cards_can_be_seen_and_answered() {
     assert_eq!(line.cards[0].face.kind, CardKind::Root, "what asks comes first");
     let (_, text) = silas.command(&["review"]);
     assert_eq!(text.lines().count(), N + 1, "{text}");
-    assert!(text.contains(&format!("{}  Report {}", N + 1, N - 1)), "{text}");
-    let (code, text) = silas.command(&["dismiss", &format!("card-{}", N - 1)]);
+    assert!(text.contains(&format!("{}  Report 0", N + 1)), "{text}");
+    let (code, text) = silas.command(&["dismiss", "card-0"]);
     assert!(code == 0 && text.contains("Put away."), "{text}");
     let (_, text) = silas.command(&["status"]);
     assert!(text.contains("1 needs review.") && text.contains(&format!("{} results to look at", N - 1)), "{text}");

@@ -19,6 +19,8 @@ fn a_result_that_waited_says_who_allowed_what() {
     let (_, proven) = verify(&world.text(), Some(&world.root())).unwrap();
     assert_eq!(proven.allowed, Kind::Rehearsal);
     assert!(proven.applied_on.is_some());
+    // The owner's looking at it is no part of the work.
+    assert!(proven.worked < proven.applied_at.since(proven.started_at));
 
     let (_, proven) = verify(&World::honest().text(), None).unwrap();
     assert_eq!((proven.allowed, proven.applied_on), (Kind::Plan, None));
