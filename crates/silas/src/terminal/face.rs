@@ -94,7 +94,7 @@ fn print_labelled(facts: &[Fact], details: &[Detail], title: &str, rationale: &s
     for line in rationale.lines() {
         row("Why", &format!("“{line}”"));
     }
-    if !details.is_empty() && !title.is_empty() {
+    if !title.is_empty() {
         println!("  {}", paint.quiet(&visible(title)));
     }
     for Detail { title, lines } in details {
