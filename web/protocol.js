@@ -10,12 +10,14 @@
  * @typedef {{ type: 'ack', seq: number }} Ack
  * @typedef {{ type: 'message', message: SignedMessage }} Message
  * @typedef {{ type: 'approval_response', request_id: string, token: Token }} ApprovalResponse
- * @typedef {{ type: 'renew', request_id: string }} Renew
+ * @typedef {{ type: 'renew', request_id: string, rehearse: boolean }} Renew
  * @typedef {{ type: 'dismiss', request_id: string }} Dismiss
  * @typedef {{ type: 'withdraw', withdrawal: Withdrawal }} Withdraw
  * @typedef {{ type: 'house_rules' }} HouseRulesQuestion
  * @typedef {{ type: 'proof', execution: string }} Proof
  * @typedef {{ type: 'bundle', execution: string }} BundleQuestion
+ * @typedef {{ type: 'later_edits', execution: string }} LaterEditsQuestion
+ * @typedef {{ type: 'way_back', execution: string }} WayBack
  * @typedef {{ type: 'work_list' }} WorkListQuestion
  * @typedef {{ type: 'stop', execution: string | null }} Stop
  * @typedef {{ type: 'interrupt' }} Interrupt
@@ -34,7 +36,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -48,6 +50,7 @@
  * @typedef {{ type: 'withdrawn', done: boolean, message: string }} WithdrawnAnswer
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
  * @typedef {{ type: 'bundle', execution: string, bundle: string }} BundleAnswer
+ * @typedef {{ type: 'later_edits', execution: string, edits: FileDiff[] }} LaterEditsAnswer
  * @typedef {{ type: 'work_list', work_list: WorkItemView[] }} WorkListAnswer
  * @typedef {{ type: 'verified', report: LedgerReport }} Verified
  * @typedef {{ type: 'tasks', tasks: TaskView[] }} TasksAnswer
@@ -61,7 +64,7 @@
  * @typedef {{ type: 'done', message: string }} Done
  * @typedef {{ type: 'ledger', part: LedgerPart }} LedgerAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Delivered | Decided | Stopped | Beat | WithdrawnAnswer | ProofAnswer | BundleAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | Stopped | Beat | WithdrawnAnswer | ProofAnswer | BundleAnswer | LaterEditsAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -82,8 +85,10 @@
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
  * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], devices: DeviceView[], no_model: string | null }} ActivityUpdate
+ * @typedef {{ type: 'answered', answered: AnsweredView }} AnsweredUpdate
  * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
- * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | DraftUpdate} Update
+ * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate} Update
+ * @typedef {{ card: string, verdict: Verdict, device: string, at: string }} AnsweredView
  * @typedef {{ reply: string, text: string }} DraftView
  * @typedef {{ role: Role, model: string, host: string, is_local: boolean, key: string, has_key: boolean, price: string, is_configured: boolean, is_agreed: boolean }} ModelView
  * @typedef {{ models: ModelView[], local_only: boolean, day: Spent, month: Spent }} ModelsView
@@ -100,9 +105,10 @@
  * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
  * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
  * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState
- * @typedef {{ summary: string, away: PeriodView | null, rows: Row[], n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
- * @typedef {{ from: string, to: string, text: string }} PeriodView
- * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string }} Row
+ * @typedef {{ summary: string, away: PeriodView | null, spent: Spent, rows: Row[], n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
+ * @typedef {{ from: string, to: string, text: string, microusd: number }} PeriodView
+ * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string, topics: Topic[] }} Row
+ * @typedef {'change' | 'decision' | 'refusal' | 'spending'} Topic
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
  * @typedef {{ token: string, title: string, text: string, uses: Uses | null, since: string, until: string | null, signed_on: string }} GrantView
  * @typedef {{ left: number, of: number }} Uses
@@ -132,7 +138,7 @@
  * @typedef {{ outcome: Outcome, claim: string, caveats: string[], before: CheckResult[], after: CheckResult[] }} EvidenceBlock
  * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, rationale: string, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
  * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
- * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, input?: Input, test_call?: boolean }} Card
+ * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, input?: Input, test_call?: boolean, execution?: string }} Card
  * @typedef {({ type: 'secret' } & SecureInput) | ({ type: 'model' } & ModelChoice)} Input
  * @typedef {{ ref_id: string, label: string, input_hint: string | null, guidance: Guidance, wanted_by: WantedBy, expires_at: string }} SecureInput
  * @typedef {{ instructions: string, help_url: string | null }} Guidance

@@ -1,7 +1,8 @@
 // @ts-check
 // Keeps the shell, so that the page opens and says that Silas is not answering instead of not opening at all. Only the
 // files listed here are kept; nothing that Silas says is ever cached. The network comes first: the server is near, and
-// a page older than its server would be worse than a slow one.
+// a page older than its server would be worse than a slow one. It also leads from a notification to its card; it shows
+// none by itself, and decides nothing.
 
 const VERSION = '1';
 const CACHE = `silas-shell-${VERSION}`;
@@ -16,6 +17,7 @@ const SHELL = [
   '/cards/dock.js',
   '/cards/evidence.js',
   '/cards/input.css',
+  '/cards/loading.js',
   '/cards/model-choice.js',
   '/cards/passkey.js',
   '/cards/patch.js',
@@ -34,7 +36,10 @@ const SHELL = [
   '/lib/html.js',
   '/lib/icons.js',
   '/lib/keys.js',
+  '/lib/leaving.js',
+  '/lib/notify.js',
   '/lib/outbox.js',
+  '/lib/pace.js',
   '/lib/pairing.js',
   '/lib/passkeys.js',
   '/lib/router.js',
@@ -53,7 +58,10 @@ const SHELL = [
   '/surfaces/activity/activity.css',
   '/surfaces/activity/activity.js',
   '/surfaces/activity/allowed.js',
+  '/surfaces/activity/filters.js',
+  '/surfaces/activity/happened.js',
   '/surfaces/activity/measures.js',
+  '/surfaces/activity/sum.js',
   '/surfaces/api/api.css',
   '/surfaces/api/api.js',
   '/surfaces/frame/frame.css',
@@ -66,6 +74,7 @@ const SHELL = [
   '/surfaces/pair/pair.js',
   '/surfaces/proof/proof.css',
   '/surfaces/proof/proof.js',
+  '/surfaces/review/lines.js',
   '/surfaces/review/review.css',
   '/surfaces/review/review.js',
   '/surfaces/stream/composer.js',
@@ -107,4 +116,19 @@ async function fresh(request, pathname) {
     if (kept) return kept;
     throw offline;
   }
+}
+
+worker.addEventListener('notificationclick', (/** @type {any} */ event) => {
+  event.notification.close();
+  event.waitUntil(lead(String(event.notification.data?.card ?? '')));
+});
+
+/** To the page that is open, or to a new one. @param {string} card */
+async function lead(card) {
+  const pages = await worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  const page = pages.find((/** @type {any} */ open) => new URL(open.url).pathname === '/');
+  if (!page) return worker.clients.openWindow(`/#review/${card}`);
+  page.postMessage({ show: card });
+  // Without a tap there is no right to it; the card is shown all the same.
+  return page.focus().catch(() => {});
 }

@@ -4,10 +4,11 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
-import { FactText, Words, strict, visible } from '../lib/text.js';
-import { Details, checkCount, hasDetails } from './details.js';
+import { Words, strict, visible } from '../lib/text.js';
+import { limit } from '../lib/time.js';
+import { Details, Facts, checkCount, hasDetails } from './details.js';
 import { FileList } from './diff.js';
-import { Evidence } from './evidence.js';
+import { Evidence, isUnprotected } from './evidence.js';
 import { Badge, CardWhen, RISKS } from './risk.js';
 
 /** @typedef {import('../protocol.js').Card} Card */
@@ -28,7 +29,8 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
   const parked = card.state === 'parked';
 
   useEffect(() => {
-    if (focus) title.current?.focus({ preventScroll: true });
+    // Never away from somebody who is typing.
+    if (focus && !document.activeElement?.matches('textarea, input')) title.current?.focus({ preventScroll: true });
   }, [card.id]);
 
   const moves = parked ? [] : movesOf(face, facts).slice(0, level);
@@ -44,6 +46,9 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
   const isAllThereIs = face.kind === 'report' && face.evidence === null && owners === null;
   const inDetails = parked || (isResult && !isAllThereIs) || moves.includes('rationale');
   const rationale = face.rationale && html`<${Rationale} text=${face.rationale} owners=${owners} oneLine=${moves.includes('line') && !inDetails} />`;
+  // What is done has its badge and one line about its checks; only that the checks were open is said again.
+  const isDone = face.kind === 'done';
+  const evidenced = !parked && face.evidence !== null && (!isDone || isUnprotected(face.evidence.claim));
   const risky = face.risk === 'high' || face.risk === 'irreversible';
   const listedBelow = facts.some(({ text }) => /listed below/i.test(text));
   const ids = { title: `${card.id}-intent`, about: `${card.id}-about` };
@@ -54,18 +59,31 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
       <h2 class="intent" id=${ids.title} ref=${title} tabindex="-1"><bdi>${strict(face.intent)}</bdi></h2>
       <div class="about" id=${ids.about}>
         ${face.risk && html`<span class="hidden">${RISKS[face.risk].word}.</span>`}
-        ${parked && html`<p class="parked">Nobody answered in time, and that counts as no. Nothing was done. One tap asks again, with everything checked afresh.</p>`}
-        ${!parked && face.evidence && html`<${Evidence} evidence=${face.evidence} folded=${checksMoved} />`}
-        ${shown.length > 0 && html`<dl class="facts">
-          ${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${owners} />”</dd></div>`}
-          ${shown.map(({ label, text }, at) => html`<div key=${at}><dt>${strict(label)}</dt><dd><${FactText} text=${text} /></dd></div>`)}</dl>`}
+        ${parked && html`<p class="parked">No answer in ${waited(card)} counts as no, so nothing was done. One tap asks again, with everything checked afresh.</p>`}
+        ${evidenced && html`<${Evidence} evidence=${face.evidence} lines=${isDone ? 'left out' : checksMoved ? 'counted' : 'shown'} />`}
+        ${shown.length > 0 && html`<${Facts} facts=${shown}>${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${atWord(owners, ASKED_CHARS_MAX)} />”</dd></div>`}<//>`}
       </div>
       ${!inDetails && rationale}
       ${!parked && children}
       ${hasFiles(face) && !moves.includes('files') && html`<${FileList} diffs=${face.diffs} />`}
     </div>
-    ${(hasDetails(card, moved) || checksMoved || (inDetails && rationale)) && html`<${Details} card=${card} moved=${moved} checksMoved=${checksMoved} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${inDetails && rationale}<//>`}
+    ${(hasDetails(card, moved) || checksMoved || (inDetails && rationale)) && html`<${Details} card=${card} moved=${moved} checksMoved=${checksMoved || isDone} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${inDetails && rationale}<//>`}
   </article>`;
+}
+
+/** As much of what was asked as one line has room for; all of it is in the details. */
+const ASKED_CHARS_MAX = 26;
+
+/** The beginning of a text, cut after a word. @param {string} text @param {number} max */
+function atWord(text, max) {
+  if (text.length <= max) return text;
+  const start = text.slice(0, max + 1);
+  return `${start.slice(0, Math.max(start.lastIndexOf(' '), 1))} …`;
+}
+
+/** How long the card asked, as far as it says. @param {Card} card */
+function waited({ offer }) {
+  return offer ? limit(Date.parse(offer.expires_at) - Date.parse(offer.issued_at)) : 'time';
 }
 
 /** The words that the owner really said, if the rationale is that. @param {string} text @param {string[]} asked */
@@ -99,7 +117,7 @@ function movesOf(face, facts) {
     ...(hasFiles(face) ? /** @type {const} */ (['files']) : []),
     ...(face.rationale ? /** @type {const} */ (['line', 'rationale']) : []),
     ...facts.slice(1).map(() => /** @type {const} */ ('fact')),
-    ...(checkCount(face) > 1 ? /** @type {const} */ (['checks']) : []),
+    ...(checkCount(face) > 1 && face.kind !== 'done' ? /** @type {const} */ (['checks']) : []),
   ];
 }
 

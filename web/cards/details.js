@@ -6,12 +6,45 @@ import { executionOf } from '../lib/decision.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
 import { FactText, strict } from '../lib/text.js';
-import { Diffs } from './diff.js';
+import { Counts, Diffs } from './diff.js';
 import { CheckLines, LINES_MAX } from './evidence.js';
-import { SavePatch } from './patch.js';
+import { SavePatch, fitsDock } from './patch.js';
 import { signedDetails } from './payload.js';
 
 /** @typedef {import('../protocol.js').Detail} Detail */
+
+/** Label and text, line by line; what came to how many lines, in the colours of a change. @param {{ facts: import('../protocol.js').Fact[], children?: unknown }} props `children`: a line before them. */
+export function Facts({ facts, children }) {
+  return html`<dl class="facts">${children}${facts.map(({ label, text }, at) => html`<div key=${at}><dt>${strict(label)}</dt><dd><${Fact} text=${text} /></dd></div>`)}</dl>`;
+}
+
+/** @param {{ text: string }} props */
+function Fact({ text }) {
+  const lines = /^(.*) \+(\d+) −(\d+)$/s.exec(text);
+  if (!lines) return html`<${FactText} text=${text} />`;
+  return html`<${FactText} text=${lines[1]} />${' '}<${Counts} diff=${{ added: Number(lines[2]), removed: Number(lines[3]) }} />`;
+}
+
+/** What fits the two columns of facts is read fastest there. */
+const ROW_TITLE_CHARS_MAX = 11;
+const ROW_LINE_CHARS_MAX = 30;
+
+/** @param {Detail} detail */
+const isRow = ({ title, lines }) => lines.length === 1 && title.length <= ROW_TITLE_CHARS_MAX && lines[0].replaceAll('`', '').length <= ROW_LINE_CHARS_MAX;
+
+/** Short ones that follow each other as rows, the others as lists, in their order. @param {{ details: Detail[] }} props */
+function RowsAndLists({ details }) {
+  /** @type {Detail[][]} */
+  const runs = [];
+  for (const detail of details) {
+    const last = runs.at(-1);
+    if (last && isRow(last[0]) && isRow(detail)) last.push(detail);
+    else runs.push([detail]);
+  }
+  return runs.map((run, at) => (isRow(run[0])
+    ? html`<${Facts} key=${at} facts=${run.map(({ title, lines }) => ({ label: title, text: lines[0] }))} />`
+    : html`<${DetailLists} key=${at} details=${run} />`));
+}
 
 /** @param {{ details: Detail[] }} props */
 export function DetailLists({ details }) {
@@ -24,7 +57,7 @@ export function DetailLists({ details }) {
 /** @param {import('../protocol.js').Card} card @param {import('../protocol.js').Fact[]} moved */
 export function hasDetails({ face, offer, payload, state }, moved) {
   return face.details.length + face.diffs.length + moved.length > 0 || state === 'parked'
-    || signedDetails(/** @type {any} */ ({ offer, payload })).length > 0 || checkCount(face) > LINES_MAX;
+    || signedDetails(/** @type {any} */ ({ offer, payload })).length > 0 || checkCount(face) > LINES_MAX || (face.evidence?.caveats ?? []).length > 0;
 }
 
 /** @param {import('../protocol.js').Face} face */
@@ -40,16 +73,16 @@ export function Details({ card, startsOpen, moved, checksMoved, children }) {
   useEffect(() => setOpen(startsOpen), [startsOpen, card.id]);
   const signed = signedDetails(card);
   const execution = executionOf(card);
-  const title = card.state === 'parked' ? 'As it was' : face.details_title || 'Details';
+  const title = card.state === 'parked' ? (face.kind === 'plan' ? 'The plan as it was' : 'As it was') : face.details_title || 'Details';
   return html`<details class="details" open=${open} onToggle=${(/** @type {any} */ event) => setOpen(event.currentTarget.open)}>
     <summary><span>${strict(title)}</span><${Icon} name=${open ? 'up' : 'down'} size=${20} /></summary>
     <div class="details-body">
       ${children}
-      <${DetailLists} details=${moved.map(({ label, text }) => ({ title: label, lines: [text] }))} />
-      <${DetailLists} details=${face.details} />
+      ${moved.length > 0 && html`<${Facts} facts=${moved} />`}
+      <${RowsAndLists} details=${face.details} />
       ${face.evidence && (checksMoved || checkCount(face) > LINES_MAX) && html`<section class="detail"><h3>All checks</h3><${CheckLines} before=${face.evidence.before} after=${face.evidence.after} /></section>`}
       <${Diffs} diffs=${face.diffs} />
-      ${face.diffs.length > 0 && execution && html`<${SavePatch} execution=${execution} />`}
+      ${face.diffs.length > 0 && execution && !fitsDock(card) && html`<${SavePatch} execution=${execution} />`}
       ${signed.length > 0 && html`<div class="signed"><h3>Exactly what you sign</h3><${DetailLists} details=${signed} /></div>`}
     </div>
   </details>`;

@@ -9,7 +9,7 @@ import { count, strict } from '../lib/text.js';
 /** @param {{ diff: { added: number, removed: number } }} props */
 export function Counts({ diff }) {
   return html`<span class="counts">
-    <span class="plus" aria-label=${`${count(diff.added, 'line')} added`}>+${diff.added}</span>
+    <span class="plus" aria-label=${`${count(diff.added, 'line')} added`}>+${diff.added}</span>${' '}
     <span class="minus" aria-label=${`${count(diff.removed, 'line')} removed`}>−${diff.removed}</span>
   </span>`;
 }

@@ -6,11 +6,13 @@ import { useEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
 import { executionOf, matches } from '../lib/decision.js';
+import { cameUp } from '../lib/pace.js';
 import { go } from '../lib/router.js';
-import { DIFFERS, decide, handle } from '../lib/session.js';
+import { DIFFERS, decide, dismiss, renew } from '../lib/session.js';
 import { set } from '../lib/store.js';
 import { strict } from '../lib/text.js';
 import { PasskeySheet, Rungs, asksPasskey } from './passkey.js';
+import { withPatch } from './patch.js';
 import { formOf } from './secure-input.js';
 import { Slide } from './slide.js';
 import { Undo, useUndoLeft } from './undo.js';
@@ -21,8 +23,11 @@ import { Undo, useUndoLeft } from './undo.js';
 /** The second tap of a double tap decides nothing: neither the chip nor a card that has just come up under the thumb. */
 const DOUBLE_TAP_MS = 350;
 
-/** @param {{ card: Card, decision: import('../lib/store.js').Decision | undefined, linked: boolean, installation: string, devices: import('../protocol.js').DeviceView[], device: string }} props */
-export function Dock({ card, decision, linked, installation, devices, device }) {
+/** What is only looked at or saved needs no check of what would be signed. */
+const READS = ['proof', 'look', 'patch'];
+
+/** @param {{ card: Card, edits?: import('../protocol.js').FileDiff[], isOver?: boolean, decision: import('../lib/store.js').Decision | undefined, linked: boolean, installation: string, devices: import('../protocol.js').DeviceView[], device: string }} props */
+export function Dock({ card, edits = [], isOver = false, decision, linked, installation, devices, device }) {
   const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide' | 'passkey'} */ ('ask'));
   /** Which of the buttons is being confirmed. */
   const [asked, setAsked] = useState(0);
@@ -38,6 +43,7 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
   };
   useEffect(() => {
     since.current = performance.now();
+    cameUp(card.id, since.current);
     setStage('ask');
   }, [card.id, card.offer?.nonce]);
   useEffect(() => {
@@ -49,11 +55,14 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
   const busy = decision !== undefined && decision.phase !== 'failed';
   const off = !linked || busy || (card.offer !== null && verified === null);
   const tooSoon = () => performance.now() - since.current < DOUBLE_TAP_MS;
-  const buttons = card.state === 'parked' ? parkedButtons(card) : card.face.ctas.map((cta) => ({ ...cta, act: (/** @type {import('../protocol.js').DeviceView | null} */ passkey = null) => press(card, cta, passkey) }));
+  const buttons = card.state === 'parked' ? parkedButtons(card) : withPatch(card, card.face.ctas.map((cta) => ({ ...cta, act: (/** @type {import('../protocol.js').DeviceView | null} */ passkey = null) => (isOver && cta.press === 'dismiss' ? set({ over: null }) : press(card, cta, passkey)) })));
   const [first, ...rest] = buttons;
   const steps = first?.press === 'approve' ? ladder(card) : 'tap';
   const meant = buttons[asked] ?? first;
   const rungs = asksPasskey(card, devices);
+
+  // Beside the slide the way out of it stays; where there is none that needs no slide itself, Back stands there.
+  const staysBeside = stage === 'slide' && rest.length > 1 && rest[0].press !== 'rehearse';
 
   const onPress = (/** @type {number} */ n) => {
     if (tooSoon()) return;
@@ -99,15 +108,15 @@ export function Dock({ card, decision, linked, installation, devices, device }) 
     ${first && stage === 'slide' && rungs && html`<${Rungs} at=${2} />`}
     ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
     ${first && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
-      ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} disabled=${off} onClick=${onFirst} />`
+      ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} edits=${edits} linked=${linked} disabled=${off} onClick=${onFirst} />`
       : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || first.press === 'approve' || first.press === 'renew' ? 'filled' : 'outlined'}`} disabled=${off} onClick=${form ? onForm : onFirst}>
           ${steps === 'slide' && html`<${Icon} name=${card.face.risk === 'irreversible' ? 'irreversible' : 'high'} size=${16} />`}${label(first)}
         </button>`)}
     ${!linked && html`<p class="dock-note">You can decide as soon as Silas answers</p>`}
     ${linked && html`<div class="dock-row">
-      ${(stage === 'confirm' || stage === 'slide') && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
-      ${(stage === 'ask' || stage === 'passkey' ? rest : rest.slice(-1)).map((cta, at, all) => html`<button type="button" key=${cta.label}
-        class=${`button plain ${at === all.length - 1 ? 'last' : ''}`} disabled=${cta.press === 'proof' || cta.press === 'look' ? busy : off}
+      ${(stage === 'confirm' || stage === 'slide') && !staysBeside && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
+      ${(stage === 'ask' || stage === 'passkey' || staysBeside ? rest : rest.slice(-1)).map((cta, at, all) => html`<button type="button" key=${cta.label}
+        class=${`button plain ${at === all.length - 1 ? 'last' : ''}`} disabled=${READS.includes(cta.press) ? busy : off}
         onClick=${() => onPress(buttons.indexOf(cta))}>${label(cta)}</button>`)}
     </div>`}
   </footer>`;
@@ -119,7 +128,7 @@ function press(card, cta, passkey) {
   if (cta.press === 'decline') return void decide(card, cta.press);
   if (cta.press === 'look') return go('activity');
   if (cta.press === 'change') return change(card);
-  if (cta.press === 'dismiss') return handle(card, 'dismiss');
+  if (cta.press === 'dismiss') return dismiss(card);
   const execution = executionOf(card);
   return execution ? go(`proof/${execution}`) : set({ problem: NO_PROOF });
 }
@@ -127,18 +136,20 @@ function press(card, cta, passkey) {
 /** Answers "not like this" and takes the owner's words back into the composer, to be said differently. @param {Card} card */
 function change(card) {
   void decide(card, 'change');
+  // Another model is chosen in the next card, not said.
+  if (card.face.kind === 'model') return;
   set({ draft: card.face.rationale });
   go('stream');
 }
 
 const NO_PROOF = { code: 'no_proof', message: 'The proof of this card was not found.', todo: 'Look in Activity.' };
 
-/** Asking again makes a fresh offer; dropping leaves everything as it is. @param {Card} card */
+/** Asking again makes a fresh offer, of the same or of its rehearsal; dropping leaves everything as it is. @param {Card} card */
 function parkedButtons(card) {
-  const decline = card.face.ctas.find((cta) => cta.press === 'decline' || (card.input && cta.press === 'dismiss'));
   return [
-    { press: 'renew', label: 'Ask me again', consequence: '', act: () => handle(card, 'renew') },
-    { press: 'dismiss', label: decline?.label ?? 'Drop it', consequence: '', act: () => handle(card, 'dismiss') },
+    { press: 'renew', label: 'Ask me again', consequence: '', act: () => renew(card, false) },
+    ...(card.show_first ? [{ press: 'renew_rehearsal', label: 'Rehearse it instead', consequence: '', act: () => renew(card, true) }] : []),
+    { press: 'dismiss', label: 'Drop it', consequence: '', act: () => dismiss(card) },
   ];
 }
 
@@ -167,6 +178,7 @@ function useVerified(card, installation) {
 function doing({ press: pressed, label }) {
   if (pressed === 'decline') return 'Recording your no';
   if (pressed === 'change') return 'Asking for a change';
+  if (pressed === 'renew_rehearsal') return 'Asking for it';
   if (pressed === 'rehearse') return 'Doing it, to show you';
   if (pressed === 'dismiss') return 'Putting away';
   if (pressed === 'store') return 'Saving to vault';

@@ -28,6 +28,7 @@ export const asksPasskey = (card, devices) => card.face.risk === 'irreversible' 
 export function PasskeySheet({ card, cta, alternatives, devices, device, off, onSign, onClose }) {
   const { known, here } = passkeys(devices);
   const problem = unavailable();
+  const canAdd = known.length === 0 && !problem;
   const elsewhere = known.length > 0 && here.length === 0;
   const why = elsewhere
     ? `Your passkey counts on pages of ${[...new Set(known.map(({ site }) => site?.rp_id))].join(', ')}. Open Silas there; nothing can be signed for it here.`
@@ -40,8 +41,8 @@ export function PasskeySheet({ card, cta, alternatives, devices, device, off, on
     ${here.map((passkey) => html`<button type="button" class="button filled" key=${passkey.key} disabled=${off} onClick=${() => onSign(passkey)}><${Icon} name="finger" size=${22} />${here.length > 1 ? html`<bdi>Sign with ${passkey.name}</bdi>` : 'Sign with the passkey'}</button>`)}
     ${known.length === 0 && html`<button type="button" class="button filled" disabled=${off} onClick=${() => onSign(null)}>Sign with this browser</button>`}
     <div class="dock-row">
-      ${known.length === 0 && !problem && html`<button type="button" class="button plain" disabled=${off} onClick=${() => { onClose(); void addPasskey(); }}>Add a passkey</button>`}
-      ${alternatives.map(({ label, act }, at) => html`<button type="button" key=${label} class=${`button plain ${at === alternatives.length - 1 ? 'last' : ''}`} disabled=${off} onClick=${() => { onClose(); act(); }}>${strict(label)}</button>`)}
+      ${canAdd && html`<button type="button" class="button plain" disabled=${off} onClick=${() => { onClose(); void addPasskey(); }}>Add a passkey</button>`}
+      ${(canAdd ? alternatives.slice(-1) : alternatives).map(({ label, act }, at) => html`<button type="button" key=${label} class=${`button plain ${label === alternatives.at(-1)?.label ? 'last' : ''}`} disabled=${off} onClick=${() => { onClose(); act(); }}>${strict(label)}</button>`)}
     </div>
   <//>`;
 }

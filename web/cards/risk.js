@@ -16,6 +16,9 @@ export const RISKS = {
   irreversible: { word: 'Cannot be undone', short: 'For good' },
 };
 
+/** From the least to the worst. @type {Risk[]} */
+export const LADDER = ['low', 'medium', 'high', 'irreversible'];
+
 /** @type {Record<Outcome, { word: string, icon: string }>} */
 export const OUTCOMES = {
   proved: { word: 'Proved', icon: 'seal' },
@@ -43,6 +46,8 @@ export function OutcomeBadge({ outcome }) {
 
 /** The words at the top right of a card. @param {{ card: import('../protocol.js').Card }} props */
 export function CardWhen({ card }) {
-  const text = card.state === 'parked' ? `Since ${clock(card.offer?.expires_at ?? card.input?.expires_at ?? card.created_at)}` : card.face.state;
+  const { face, created_at } = card;
+  const since = card.offer?.expires_at ?? card.input?.expires_at ?? created_at;
+  const text = card.state === 'parked' ? `Since ${clock(since)}` : face.kind === 'done' ? `${face.state} · ${clock(created_at)}` : face.state;
   return html`<span class="card-state">${text}</span>`;
 }

@@ -1,13 +1,13 @@
 // @ts-check
-// IndexedDB, as far as this page needs it: the device key of each installation, messages not yet sent, and the last head
-// of each ledger that was seen here.
+// IndexedDB, as far as this page needs it: the device key of each installation, messages not yet sent, the last head of
+// each ledger that was seen here, and what the owner chose for this browser.
 
 /** @returns {Promise<IDBDatabase>} */
 function open() {
   return new Promise((resolve, reject) => {
-    const request = indexedDB.open('silas', 2);
+    const request = indexedDB.open('silas', 3);
     request.onupgradeneeded = () => {
-      for (const [name, keyPath] of [['devices', 'installation'], ['outbox', 'id'], ['heads', 'installation']]) {
+      for (const [name, keyPath] of [['devices', 'installation'], ['outbox', 'id'], ['heads', 'installation'], ['choices', 'name']]) {
         if (!request.result.objectStoreNames.contains(name)) request.result.createObjectStore(name, { keyPath });
       }
     };
@@ -18,7 +18,7 @@ function open() {
 
 /**
  * @template T
- * @param {'devices' | 'outbox' | 'heads'} name
+ * @param {'devices' | 'outbox' | 'heads' | 'choices'} name
  * @param {IDBTransactionMode} mode
  * @param {(store: IDBObjectStore) => IDBRequest<T>} act
  * @returns {Promise<T>}
@@ -38,9 +38,9 @@ async function run(name, mode, act) {
   }
 }
 
-/** @param {'devices' | 'outbox' | 'heads'} store */
+/** @param {'devices' | 'outbox' | 'heads' | 'choices'} store */
 export const all = (store) => run(store, 'readonly', (s) => s.getAll());
-/** @param {'devices' | 'outbox' | 'heads'} store @param {object} value */
+/** @param {'devices' | 'outbox' | 'heads' | 'choices'} store @param {object} value */
 export const put = (store, value) => run(store, 'readwrite', (s) => s.put(value));
-/** @param {'devices' | 'outbox' | 'heads'} store @param {string} key */
+/** @param {'devices' | 'outbox' | 'heads' | 'choices'} store @param {string} key */
 export const remove = (store, key) => run(store, 'readwrite', (s) => s.delete(key));

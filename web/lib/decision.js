@@ -12,6 +12,9 @@ import { sign } from './keys.js';
 /** @typedef {import('../protocol.js').Verdict} Verdict */
 /** @typedef {{ face: Face, offer: Offer | null, show_first?: Offer, payload: string | null }} Question */
 
+/** What stands at the top of a card that asks for a rehearsal and for nothing else. */
+const REHEARSAL = 'Rehearsal';
+
 /** Which kind of approval each card may carry; a report or a conflict carries none. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
 const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', unknown_effect: 'plan', rehearsed: 'apply', done: 'undo' };
 
@@ -27,8 +30,10 @@ export async function matches({ face, offer, show_first, payload }, installation
     const parsed = JSON.parse(payload);
     // A payload in another spelling could say a key twice; then what is read here is not what was hashed.
     const sameText = canonical(parsed) === payload;
-    // What was to be shown first is asked about again in the same way.
-    const again = face.kind === 'unknown_effect' && offer.kind === 'rehearsal';
+    // What was to be shown first is asked about again in the same way, and a parked plan may ask for a rehearsal instead:
+    // then its card says so, and no other may.
+    const again = offer.kind === 'rehearsal' && (face.kind === 'unknown_effect' || (face.kind === 'plan' && face.state === REHEARSAL && !show_first));
+    if (face.kind === 'plan' && (face.state === REHEARSAL) !== again) return false;
     const sameAuthority = (KINDS[face.kind] === offer.kind || again) && (!show_first || (face.kind === 'plan' && show_first.kind === 'rehearsal'));
     const sameKind = offer.kind === 'plan' || again ? parsed.type === 'task' : parsed.kind === offer.kind;
     const sameFindings = offer.kind !== 'apply' || parsed.findings === await findings(face);
@@ -66,8 +71,9 @@ export async function answer(device, question, verdict, showFirst = false, signe
   return { body, signature: await signer.sign(body) };
 }
 
-/** The execution that a card is about, if its payload names one. @param {Question} question */
-export function executionOf({ offer, payload }) {
+/** The execution that a card is about, if it tells a result or its payload names one. @param {Question & { execution?: string }} question */
+export function executionOf({ execution: told, offer, payload }) {
+  if (told) return told;
   try {
     const execution = payload === null ? undefined : JSON.parse(payload).execution;
     if (typeof execution === 'string') return execution;

@@ -3,13 +3,18 @@
 
 import { useEffect, useState } from '../vendor/hooks.js';
 
-/** @typedef {{ surface: 'stream' | 'review' | 'activity' | 'proof', execution: string }} Route */
+/** @typedef {{ surface: 'stream' | 'review' | 'activity' | 'proof', execution: string, filter: string, card: string }} Route `filter`: what is looked for in Activity, if the address says so; `card`: the one that a notification leads to. */
+
+/** What an address may look for in Activity. */
+const FILTERS = ['away', 'changes', 'decisions', 'refused', 'spending', 'everything'];
 
 /** @returns {Route} */
 function read() {
-  const [surface, execution = ''] = location.hash.slice(1).split('/');
-  if (surface === 'proof' && /^exec-[\w-]+$/.test(execution)) return { surface, execution };
-  return { surface: surface === 'review' || surface === 'activity' ? surface : 'stream', execution: '' };
+  const [surface, part = ''] = location.hash.slice(1).split('/');
+  if (surface === 'proof' && /^exec-[\w-]+$/.test(part)) return { surface, execution: part, filter: '', card: '' };
+  if (surface === 'activity') return { surface, execution: '', filter: FILTERS.includes(part) ? part : '', card: '' };
+  const card = surface === 'review' && /^card-[\w-]+$/.test(part) ? part : '';
+  return { surface: surface === 'review' ? surface : 'stream', execution: '', filter: '', card };
 }
 
 /** @returns {Route} */
@@ -27,6 +32,9 @@ export function useRoute() {
 export function go(surface) {
   if (location.hash !== `#${surface}`) location.hash = surface;
 }
+
+/** The same surface in another way: takes the place of what Back would have led to. @param {string} surface */
+export const swap = (surface) => location.replace(`#${surface}`);
 
 /** Back to where the panel was opened from; a panel that was opened by its address leads to the Stream. */
 export function leave() {

@@ -7,6 +7,9 @@ import { bundleName, download, savePatch } from './download.js';
 import { devices, sign } from './keys.js';
 import * as outbox from './outbox.js';
 import { NoPasskey, create, signerOf } from './passkeys.js';
+import { answeredElsewhere, leftBehind } from './leaving.js';
+import * as notify from './notify.js';
+import { decided as paced } from './pace.js';
 import { go } from './router.js';
 import { openSocket } from './socket.js';
 import { announce, set, state, upsert } from './store.js';
@@ -31,6 +34,8 @@ let wantedPatch = null;
 
 export async function start() {
   set({ outbox: await outbox.load() });
+  await notify.load();
+  notify.listen();
   socket = openSocket({
     message: (message) => void receive(message),
     connecting: () => set({ link: { ...state.link, status: 'connecting' } }),
@@ -60,6 +65,7 @@ async function receive(message) {
       return has(message.seq);
     }
     case 'cards': return receiveCards(message);
+    case 'answered': return answeredElsewhere(message.answered);
     case 'draft': return set({ answering: message.draft });
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
     case 'activity': {
@@ -75,6 +81,7 @@ async function receive(message) {
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? proved(message.proof) : undefined;
     case 'bundle': return 'bundle' in message ? download(bundleName(message.execution), message.bundle) : undefined;
+    case 'later_edits': return 'edits' in message ? set({ edits: { ...state.edits, [message.execution]: message.edits } }) : undefined;
     case 'error': return refused(message);
     default: return undefined;
   }
@@ -118,6 +125,7 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
   learnServerTime(now);
   socket?.settled();
   const waiting = entries.reduce(outbox.arrived, state.outbox);
+  notify.follow(snapshot.cards);
   resume = { session, seen: seq };
   upToDate = head;
   set({
@@ -153,7 +161,8 @@ function receiveCards({ cards, n_more_cards }) {
   const fresh = cards.filter(({ id, state: s }) => s === 'open' && !known.has(id));
   const kept = Object.entries(state.decisions).filter(([id]) => cards.some((card) => card.id === id && !isNew(card)));
   const holding = cards.some(({ id }) => id === state.holding) ? state.holding : null;
-  set({ cards, n_more_cards, holding, decisions: Object.fromEntries(kept) });
+  notify.follow(cards);
+  set({ cards, n_more_cards, holding, over: leftBehind(state, cards), decisions: Object.fromEntries(kept) });
   if (fresh.length > 0) announce(`New in Review: ${fresh.map(({ face }) => face.intent).join('; ')}`);
 }
 
@@ -209,12 +218,19 @@ export async function decide(card, press, passkey = null) {
   if (!token) return mark(card, press, 'failed', DIFFERS);
   const sent = socket?.send({ type: 'approval_response', request_id: card.id, token });
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
+  if (sent) set({ quick: paced(card, performance.now()) });
 }
 
-/** What needs no signature: asking again, putting away. @param {Card} card @param {'renew' | 'dismiss'} type */
-export function handle(card, type) {
-  const sent = socket?.send({ type, request_id: card.id });
-  mark(card, type, sent ? 'sent' : 'failed', sent ? '' : LOST);
+/** What needs no signature: putting away. @param {Card} card */
+export function dismiss(card) {
+  const sent = socket?.send({ type: 'dismiss', request_id: card.id });
+  mark(card, 'dismiss', sent ? 'sent' : 'failed', sent ? '' : LOST);
+}
+
+/** Has a parked card asked again, as it was or as a rehearsal; needs no signature, since it only asks. @param {Card} card @param {boolean} rehearse */
+export function renew(card, rehearse) {
+  const sent = socket?.send({ type: 'renew', request_id: card.id, rehearse });
+  mark(card, rehearse ? 'renew_rehearsal' : 'renew', sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
 
 /** Says which model; the next card asks for its key or for the agreement. @param {Card} card @param {string} model @param {import('../protocol.js').KeyWanted} key */
@@ -241,7 +257,7 @@ export async function addPasskey() {
 
 /** A card that was asked for from here is what one wants to see next. @param {Card} card */
 function asked(card) {
-  if (state.cards.some(({ id }) => id === card.id)) set({ holding: card.id });
+  set({ holding: card.id, over: null });
   go('review');
 }
 
@@ -264,6 +280,14 @@ export const askHouseRules = () => socket?.send({ type: 'house_rules' });
 
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });
+
+/** Asks whether somebody has changed what an undo would put back. @param {string} execution */
+export const askLaterEdits = (execution) => socket?.send({ type: 'later_edits', execution });
+
+/** Asks for a plan that puts back what this work changed; it comes as a card. @param {string} execution */
+export function planWayBack(execution) {
+  if (!socket?.send({ type: 'way_back', execution })) set({ problem: { code: '', message: LOST, todo: 'Try again when Silas answers.' } });
+}
 
 /** Asks for the change as a patch; it is saved when it comes. @param {string} execution */
 export function askPatch(execution) {

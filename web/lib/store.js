@@ -38,6 +38,11 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {string} draft
  * @property {{ code: string, message: string, todo: string } | null} problem
  * @property {import('./witness.js').Doubt | null} doubt That the ledger does not continue what this browser has seen.
+ * @property {{ card: Card, words: string } | null} elsewhere A card that was decided on another device, for a moment longer.
+ * @property {Card | null} over A done card whose time for undoing ended while it was shown; it makes room for any other.
+ * @property {Record<string, import('../protocol.js').FileDiff[]>} edits What was changed since, by execution, where an undo would overwrite it.
+ * @property {boolean} quick Whether the last decisions were so quick that it is said.
+ * @property {import('./notify.js').Choice} notify
  * @property {'stop' | 'more' | null} sheet
  * @property {string | null} stopping The execution that the question before Stop is about; null is all of them.
  * @property {string} said What the polite live region says.
@@ -57,7 +62,7 @@ export let state = {
   cards: [],
   n_more_cards: 0,
   work: [],
-  activity: { summary: '', away: null, rows: [], n_entries: 0, head: null, epoch: 0, verified: null },
+  activity: { summary: '', away: null, spent: { period: '', microusd: 0, cap_microusd: 0 }, rows: [], n_entries: 0, head: null, epoch: 0, verified: null },
   epoch: 0,
   grants: [],
   devices: [],
@@ -73,6 +78,11 @@ export let state = {
   draft: '',
   problem: null,
   doubt: null,
+  elsewhere: null,
+  over: null,
+  edits: {},
+  quick: false,
+  notify: { name: 'notifications', wanted: null, missed: false },
   sheet: null,
   stopping: null,
   said: '',
@@ -111,6 +121,6 @@ export function upsert(items, item, key) {
 export const needingReview = (cards) => cards.filter(({ face }) => face.kind !== 'done' && face.kind !== 'report');
 
 /** @param {State} s */
-export function activeCard({ cards, holding }) {
-  return cards.find(({ id }) => id === holding) ?? cards[0] ?? null;
+export function activeCard({ cards, holding, elsewhere, over }) {
+  return elsewhere?.card ?? cards.find(({ id }) => id === holding) ?? cards[0] ?? over;
 }

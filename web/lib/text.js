@@ -31,5 +31,8 @@ export function FactText({ text }) {
   return html`<bdi>${parts.map((part) => (isCode(part) ? html`<code dir="ltr">${part.replace(/^`|`$/g, '')}</code>` : part))}</bdi>`;
 }
 
+/** "$0.31", in the words of the server. @param {number} microusd */
+export const dollars = (microusd) => (microusd > 0 && microusd < 10_000 ? 'less than 1 cent' : `$${(Math.floor(microusd / 10_000) / 100).toFixed(2)}`);
+
 /** "1 file", "3 files". @param {number} n @param {string} one @param {string} [many] */
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;

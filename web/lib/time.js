@@ -83,6 +83,13 @@ export function span(ms) {
   return rest === 0 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 60)} min ${rest} s`;
 }
 
+/** "5 minutes", "1 hour", "90 seconds": a limit, in whole words. @param {number} ms */
+export function limit(ms) {
+  const seconds = Math.round(ms / 1000);
+  const [n, unit] = seconds % 3600 === 0 ? [seconds / 3600, 'hour'] : seconds % 60 === 0 ? [seconds / 60, 'minute'] : [seconds, 'second'];
+  return `${n} ${unit}${n === 1 ? '' : 's'}`;
+}
+
 /** "4:32". @param {number} ms */
 export function countdown(ms) {
   const seconds = Math.max(0, Math.ceil(ms / 1000));

@@ -27,7 +27,7 @@ function holds(key, body, signature) {
 export async function startFake({ port = 0 } = {}) {
   const devices = new Map();
   const received = [];
-  const fake = { given: [], refuseSecret: null, hold: null, frames: [], shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null, links: [], proof: {}, measures: [{ name: 'Time to decide', value: '5 s', target: '2 to 15 s', note: '' }, { name: 'Declined', value: '0 of 21, 0 %', target: '5 to 15 %', note: 'So few that they may not be read.' }] };
+  const fake = { given: [], refuseSecret: null, hold: null, frames: [], shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null, edits: [], wayBack: null, holdWelcome: null, links: [], proof: {}, measures: [{ name: 'Time to decide', value: '5 s', target: '2 to 15 s', note: '' }, { name: 'Declined', value: '0 of 21, 0 %', target: '5 to 15 %', note: 'So few that they may not be read.' }] };
 
   const http = createServer(async (request, response) => {
     response.setHeader('content-security-policy', POLICY);
@@ -89,13 +89,14 @@ export async function startFake({ port = 0 } = {}) {
     let device = null;
     send({ type: 'challenge', challenge, installation: INSTALLATION });
     ws.on('close', () => fake.sockets.delete(ws));
-    ws.on('message', (data) => {
+    ws.on('message', async (data) => {
       fake.frames.push(String(data));
       const message = JSON.parse(data);
       if (!device) {
         const known = devices.get(message.key);
         if (!known || !holds(known.public, { kind: 'session', challenge, installation: INSTALLATION, key: message.key }, message.signature)) return ws.close(4001);
         device = known;
+        if (fake.holdWelcome) await fake.holdWelcome;
         fake.sockets.add(ws);
         return send({ type: 'welcome', device: known.name, session: 'sess-1', seq: fake.seq, head: fake.seq, resumed: false, since: fake.since, snapshot: { ...fake.shown, now: at(Date.now()) } });
       }
@@ -108,6 +109,11 @@ export async function startFake({ port = 0 } = {}) {
       if (message.type === 'ledger') return send({ type: 'ledger', part: { after: message.after, links: fake.links.filter(({ seq }) => seq > message.after), head: fake.shown.activity.head } });
       if (message.type === 'passkey_add') return undefined;
       if (message.type === 'measures') return send({ type: 'measures', measures: fake.measures });
+      if (message.type === 'later_edits') return send({ type: 'later_edits', execution: message.execution, edits: fake.edits });
+      if (message.type === 'way_back') {
+        fake.cards([...fake.shown.cards, fake.wayBack]);
+        return send({ type: 'asked', card: fake.wayBack });
+      }
       if (message.type === 'stop') return send({ type: 'stopped', n_works: fake.shown.work.filter(({ running }) => running).length });
       if (message.type === 'withdraw') return withdrawn(message.withdrawal, device, send);
       if (message.type === 'bundle') return send({ type: 'bundle', execution: message.execution, bundle: '{"format":"silas-proof"}\n' });

@@ -116,7 +116,7 @@ test('an expired card takes its field away and asks again with one tap', async (
   const page = await open(t, [card]);
   await field(page).fill(CANARY);
   fake.cards([{ ...card, state: 'parked' }]);
-  await page.getByText('Nobody answered in time').waitFor();
+  await page.getByText('No answer in time counts as no, so nothing was done.').waitFor();
   assert.equal(await field(page).count(), 0);
   await settle(page);
   await page.getByRole('button', { name: 'Ask me again' }).click();

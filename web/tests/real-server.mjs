@@ -15,6 +15,9 @@ const PATIENCE_MS = 60_000;
 export async function startSilas(settings = {}) {
   const place = mkdtempSync(join(tmpdir(), 'silas-story-'));
   const repo = join(place, 'tidepool');
+  // A home of its own, which is empty: whose it is that runs the tests is not Silas's to write.
+  const home = join(place, 'home');
+  mkdirSync(home);
   mkdirSync(join(repo, 'tides'), { recursive: true });
   writeFileSync(join(repo, 'tides', 'zone.txt'), 'UTC\n');
   writeFileSync(join(repo, 'check.sh'), 'grep -q Vienna tides/zone.txt\n');
@@ -22,7 +25,7 @@ export async function startSilas(settings = {}) {
   const server = spawn(BINARY, ['start', '--port', '0', '--data-dir', join(place, 'data')], {
     cwd: '/',
     // The keyring of whoever runs the tests is not theirs.
-    env: { ...process.env, SILAS__KEYS__KEYRING: 'false', ...settings },
+    env: { ...process.env, HOME: home, SILAS__KEYS__KEYRING: 'false', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   /** Everything that it printed. */
@@ -59,5 +62,5 @@ export async function startSilas(settings = {}) {
     const { input = '' } = typeof args.at(-1) === 'object' ? args.pop() : {};
     return execFileSync(BINARY, ['--data-dir', join(place, 'data'), ...args], { cwd: place, encoding: 'utf8', input });
   };
-  return { url, repo, stop, verify, place, log, command, pid: server.pid };
+  return { url, repo, home, stop, verify, place, log, command, pid: server.pid };
 }

@@ -29,10 +29,10 @@ function card(kind, face, payload, options = {}) {
 export const ASKED = 'Tide times are an hour off since the clocks changed. Fix it in tidepool.';
 
 const blank = { risk: null, facts: [], evidence: null, rationale: '', details_title: '', details: [], diffs: [], ctas: [] };
-const check = (name, passed, reason) => ({ name, passed, reason, output: '', exit_code: passed ? 0 : 1, took_ms: 210, protected: true, tests: { runner: 'pytest', passed: 12, failed: passed ? 0 : 1, skipped: 0 } });
+const check = (name, passed, reason) => ({ name, passed, reason, output: '', exit_code: passed ? 0 : 1, took_ms: 210, protected: true, tests: { runner: 'pytest', passed: 5, failed: passed ? 0 : 2, skipped: 0 } });
 
 export const EVIDENCE = {
-  outcome: 'proved', claim: 'Proved: red before, green after, 12 tests ran', caveats: ['Not ruled out: code that forges its test runner inside its own process.'],
+  outcome: 'proved', claim: 'Proved: red before, green after', caveats: ['Not ruled out: a forged test runner.'],
   before: [check('Clock-change tests', false, 'Exit code 1, expected 0'), check('All other tests', true, 'Exit code 0, expected 0')],
   after: [check('Clock-change tests', true, 'Exit code 0, expected 0'), check('All other tests', true, 'Exit code 0, expected 0')],
 };
@@ -83,11 +83,11 @@ export function rootCard(options) {
 }
 
 export function modelCard(options) {
-  const face = { ...blank, kind: 'model', risk: 'medium', state: 'Model', intent: 'Send what you say to a model',
-    facts: [{ label: 'Model', text: 'anthropic/claude-haiku-4-5' }, { label: 'Goes to', text: 'openrouter.ai' }, { label: 'For', text: 'Answering, Planning' }, { label: 'Key', text: 'env:OPENROUTER_API_KEY' }, { label: 'Spends', text: 'Up to your caps, never above' }],
-    rationale: 'A model only proposes. Plans still ask you, and nothing is sent before you agree.', details_title: 'What is sent, and to whom',
-    details: [{ title: 'Sent', lines: ['What you write, and the last things said in the Stream'] }],
-    ctas: [{ press: 'approve', label: 'Agree and use it', consequence: 'What you say goes to openrouter.ai from now on.' }, { press: 'decline', label: 'Not now', consequence: '' }] };
+  const face = { ...blank, kind: 'model', risk: 'medium', state: 'Step 2 of 3', intent: 'Send your requests to openrouter.ai',
+    facts: [{ label: 'Leaves', text: 'What you say, files in plans' }, { label: 'Stays', text: 'Other files, keys, the log' }, { label: 'Goes to', text: 'openrouter.ai' }, { label: 'Uses', text: 'anthropic/claude-haiku-4-5' }, { label: 'Cap', text: 'Your caps, checked each call' }],
+    rationale: 'Open questions need a model. It only proposes: plans still ask you.', details_title: 'An example of what is sent',
+    details: [{ title: 'For example', lines: ['You write: Tide times are an hour off. Fix it in tidepool.'] }, { title: 'Sent', lines: ['What you write, and the last things said in the Stream'] }],
+    ctas: [{ press: 'approve', label: 'Agree, make 1 test call', consequence: 'What you say goes to openrouter.ai from now on.' }, { press: 'change', label: 'Choose another', consequence: '' }, { press: 'decline', label: 'Stay without', consequence: '' }] };
   const payload = canonical({ kind: 'model', model: 'openrouter:anthropic/claude-haiku-4-5', roles: ['proxy', 'planner'], key: 'env:OPENROUTER_API_KEY', price: null, policy_version: 1 });
   return card('model', face, payload, options);
 }
@@ -100,7 +100,7 @@ function inputCard(face, input, options = {}) {
 
 export function secretCard(options = {}) {
   const face = { ...blank, kind: 'secure_input', state: 'No decision', intent: 'Paste the key for openrouter.ai',
-    rationale: 'Straight into this machine\'s vault. No model sees it, no log keeps it.', details_title: 'How to make one',
+    rationale: 'Straight into this machine\'s vault. No model sees it, no log keeps it.', details_title: 'How to make one, 3 steps',
     details: [{ title: 'Where it comes from', lines: ['Sign in at the address below', 'Make a new key', 'Copy it and paste it here'] }, { title: 'Where it goes', lines: ['Sealed, into the vault of this machine, under the name openrouter'] }],
     ctas: [{ press: 'store', label: 'Save to vault', consequence: '' }, { press: 'dismiss', label: 'Skip for now', consequence: '' }], ...options.face };
   return inputCard(face, { type: 'secret', ref_id: 'openrouter', label: 'Key', input_hint: 'sk-or-', guidance: { instructions: '', help_url: null }, wanted_by: { type: 'plan', name: 'tidepool' }, ...options.input }, options);
@@ -146,8 +146,8 @@ export const UNPROVEN = { outcome: 'unproven', claim: 'Unproven: there was no ch
 
 export function doneCard(options = {}) {
   const execution = 'exec-00aa11bb22cc33dd44ee55ff66007788';
-  const face = { ...blank, kind: 'done', risk: 'low', state: 'Applied · 07:19', intent: '2 files changed in tidepool',
-    facts: [{ label: 'Checks', text: '1 red turned green, 1 stayed green' }, { label: 'Kept', text: 'The old versions, until 07:24' }, { label: 'Took', text: '2 min 10 s' }],
+  const face = { ...blank, kind: 'done', risk: 'low', state: 'Applied', intent: '2 files changed in tidepool',
+    facts: [{ label: 'Checks', text: '1 red turned green, 1 stayed' }, { label: 'Kept', text: 'The old versions, until 07:24' }, { label: 'Took', text: '2 min 10 s' }],
     evidence: { ...EVIDENCE, claim: 'Proved: red before, green after, checks not protected', caveats: ['The commands could change their own checks.'] }, rationale: ASKED, details_title: 'Read the 2 changes', details: [], diffs: DIFFS,
     ctas: [
       { press: 'approve', label: 'Undo, put 2 files back', consequence: 'Puts 2 files back as they were.' },
@@ -168,7 +168,7 @@ export function lowCard(options) {
 export function highCard(options) {
   const face = { ...blank, kind: 'plan', risk: 'high', state: 'Outside this machine', intent: 'Push 1 commit to main on github.com',
     facts: [{ label: 'May reach', text: 'github.com, nothing else' }, { label: 'Uses', text: 'First use of your deploy key' }, { label: 'Undo', text: 'Only by a second commit' }],
-    rationale: 'The nightly build still uses the old reader.', details_title: 'What will be pushed', details: [{ title: 'Commit', lines: ['Keep the zone when reading'] }],
+    rationale: 'The nightly build still uses the old reader.', details_title: 'What will be pushed', details: [{ title: 'Commit', lines: ['Keep the zone when reading'] }, { title: 'Files', lines: ['2 changed, +5 −2, proved'] }, { title: 'From', lines: ['`main` on this machine, 1 ahead'] }, { title: 'To', lines: ['`github.com/mira-h/tidepool`'] }],
     ctas: [{ press: 'approve', label: 'Push 1 commit', consequence: 'Pushes 1 commit to main.' }, { press: 'decline', label: 'Decline', consequence: '' }] };
   return card('plan', face, planPayload(), options);
 }
@@ -177,9 +177,8 @@ export function irreversibleCard(options) {
   const face = { ...blank, kind: 'plan', risk: 'irreversible', state: 'Plan', intent: 'Run 1 command in tidepool',
     facts: [{ label: 'May change', text: '~/code/tidepool, not .git' }, { label: 'May reach', text: 'github.com:443' }, { label: 'May use', text: '1 secret, listed below' }, { label: 'Done when', text: '1 check passes' }, { label: 'Undo', text: 'None for what it sends' }],
     rationale: ASKED, details_title: 'Steps, checks and limits', details: [{ title: 'Steps', lines: ['`sh release.sh`'] }, { title: 'May use the secret', lines: ['github'] }],
-    ctas: [{ press: 'approve', label: 'Do it, apply when green', consequence: 'Changes files in tidepool when the checks turn green.' }, { press: 'rehearse', label: 'Do it, show me first', consequence: 'Runs it in a private copy.' }, { press: 'decline', label: 'Decline', consequence: '' }] };
-  const plan = card('plan', face, planPayload(), options);
-  return { ...plan, show_first: { ...plan.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } };
+    ctas: [{ press: 'approve', label: 'Do it, apply when green', consequence: 'Changes files in tidepool when the checks turn green.' }, { press: 'change', label: 'Ask for a change', consequence: '' }, { press: 'decline', label: 'Send nothing', consequence: '' }] };
+  return card('plan', face, planPayload(), options);
 }
 
 /** Silas was interrupted while a command may have acted outside. */
@@ -195,8 +194,8 @@ export function unknownCard(options) {
 export function budgetCard(options) {
   const face = { ...blank, kind: 'budget', risk: 'medium', state: 'Spending cap', intent: 'Allow $1.00 more for models today',
     facts: [{ label: 'Cap', text: '$2.00 a day, $2.00 spent' }, { label: 'Stays', text: 'Nothing is lost meanwhile' }],
-    rationale: 'The next question would exceed the cap.', details_title: 'What it counts for', details: [{ title: 'Counts for', lines: ['2026-11-16'] }],
-    ctas: [{ press: 'approve', label: 'Allow $1.00 more', consequence: 'Adds $1.00 for 2026-11-16.' }, { press: 'decline', label: 'Not now', consequence: '' }] };
+    rationale: 'The cap of this day is used up, as far as the next question could cost. It was not sent. What needs a model is paused, nothing is lost.', details_title: 'What it counts for', details: [{ title: 'Counts for', lines: ['2026-11-16'] }],
+    ctas: [{ press: 'approve', label: 'Allow $1.00 more', consequence: 'Adds $1.00 for 2026-11-16.' }, { press: 'decline', label: 'Go on without a model', consequence: '' }] };
   return card('budget', face, canonical({ kind: 'budget', period: '2026-11-16', microusd: 1_000_000 }), options);
 }
 
@@ -247,6 +246,13 @@ export function reportCard(options) {
   return card(null, face, null, options);
 }
 
+/** Work that ended with a red check; its change was not applied and can still be had. */
+export const failedCard = (options) => {
+  const made = reportCard(options);
+  const face = { ...made.face, rationale: ASKED, details_title: 'Read the 2 changes', diffs: DIFFS };
+  return { ...made, face, execution: 'exec-00aa11bb22cc33dd44ee55ff66007788' };
+};
+
 export function conflictCard(options) {
   const face = { ...blank, kind: 'conflict', state: 'Nothing applied', intent: 'You changed 1 file meanwhile',
     facts: [{ label: 'Checks', text: '1 red turned green' }, { label: 'Stays', text: 'Your version, untouched' }], evidence: EVIDENCE, rationale: ASKED,
@@ -266,8 +272,8 @@ export function houseRules() {
 
 export function runningWork(started = Date.now() - 60_000) {
   const step = (label, state, took_ms = null) => ({ label, state, took_ms });
-  return { execution: 'exec-running', work_item: 'task-1', title: 'Fix the one-hour shift in tidepool', place: 'Working in a private copy', running: true, started_at: at(started),
-    footer: 'Your files are untouched', outcome: null, has_proof: false,
+  return { execution: 'exec-running', work_item: 'task-1', title: 'Fix the one-hour shift in tidepool', place: 'Rehearsing in a private copy', running: true, started_at: at(started),
+    footer: 'Your files are untouched · $0.03 of $0.20', outcome: null, has_proof: false,
     steps: [step('Copied 38 files', 'done', 400), step('Ran the checks first: 1 fails', 'done', 6000), step('Ran `sh fix.sh`', 'done', 41_000), step('Running the checks again', 'running'), step('Apply what is proved', 'waiting'), step('Show you the result', 'waiting')] };
 }
 
@@ -275,13 +281,17 @@ export function finishedWork(started = Date.now() - 600_000) {
   return { ...runningWork(started), execution: 'exec-00aa11bb22cc33dd44ee55ff66007788', place: 'Applied', running: false, outcome: 'proved', has_proof: true, steps: [] };
 }
 
+const ROWS = [
+  ['undo', 'Put 2 files back', 'Exactly as before', 'change'], ['refused', 'Refused to work in `/etc`', 'A system directory cannot be granted. Nothing happened.', 'refusal'],
+  ['seal', 'Proved 2 changed files', 'In a private copy, not applied', 'change'], ['tick', 'Asked anthropic/claude-haiku-4-5', 'It cost $0.31', 'spending'],
+  ['shield', 'Plans may work in ~/code/tidepool', 'Each plan still asks', 'decision'],
+  ['cross', '1 check red', 'On the untouched copy: Clock-change tests'], ['pen', 'You approved a plan', 'Signed on Chromium on Linux', 'decision'], ['tick', 'Started: Fix the one-hour shift', 'In a private copy'],
+];
+
 export const ACTIVITY = {
-  summary: '6 things today. 1 waits for you, 1 was refused.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun, 1 applied in 2 files, 1 proved, 1 tried out and kept for you, 4 questions to models for $0.31, 1 refusal.' }, n_entries: 1284, head: null, epoch: 1, verified: true,
-  rows: [
-    ['undo', 'You took back 2 files in tidepool', 'Signed on Chromium on Linux'], ['refused', 'Refused to work in `/etc`', 'A system directory cannot be granted. Nothing happened.'],
-    ['seal', 'Proved a fix for the hour shift', '2 files, applied'], ['shield', 'Used “Work in tidepool”', 'Signed on Chromium on Linux'],
-    ['cross', '1 check was red', 'Exit code 1, expected 0'], ['pen', 'You approved a plan', 'Signed on Chromium on Linux'], ['tick', 'Started', 'The log is whole'],
-  ].map(([icon, text, note], n) => ({ seq: 1284 - n, at: at(Date.now() - n * 900_000), icon, text, note })),
+  summary: '8 things so far, 1 proved, 1 refused, 1 undone.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun.', microusd: 310_000 },
+  spent: { period: '2026-11-16', microusd: 420_000, cap_microusd: 2_000_000 }, n_entries: 1284, head: null, epoch: 1, verified: true,
+  rows: ROWS.map(([icon, text, note, ...topics], n) => ({ seq: 1284 - n, at: at(Date.now() - n * 900_000), icon, text, note, topics })),
 };
 
 export const GRANTS = [

@@ -52,6 +52,8 @@ async function open(t, change = {}, { width = 375, height = 812, scheme = 'light
   return page;
 }
 
+/** Retry, unless the page has just tried by itself. */
+const retry = (page) => page.evaluate(() => [...document.querySelectorAll('.notice-act')].find(({ textContent }) => textContent === 'Retry')?.click());
 const focused = (page, id) => page.waitForFunction((wanted) => document.activeElement?.id === wanted, id);
 const sent = (type) => fake.received.filter((message) => message.type === type);
 const received = async (type) => {
@@ -83,10 +85,13 @@ const SCENES = {
   done: ['review', { entries: ENTRIES, cards: [sample.doneCard(), sample.planCard()] }],
   report: ['review', { cards: [sample.reportCard()] }],
   conflict: ['review', { entries: ENTRIES, cards: [sample.conflictCard(), sample.planCard()] }],
-  parked: ['review', { cards: [sample.planCard({ state: 'parked' })] }],
-  many: ['review', { cards: Array.from({ length: 7 }, () => sample.planCard()) }],
+  parked: ['review', { cards: [sample.planCard({ state: 'parked', issued: Date.now() - 600_000 }), sample.rootCard(), sample.highCard()] }],
+  many: ['review', { entries: ENTRIES, cards: [sample.rehearsedCard(), ...Array.from({ length: 5 }, () => sample.planCard()), sample.highCard()] }],
   nothing: ['review', {}],
   activity: ['activity', {}],
+  'activity-spending': ['activity/spending', {}],
+  'activity-none': ['activity/refused', { activity: { ...sample.ACTIVITY, rows: sample.ACTIVITY.rows.filter(({ topics }) => !topics.includes('refusal')) } }],
+  failed: ['review', { entries: ENTRIES, cards: [sample.failedCard()] }],
   broken: ['activity', { activity: { ...sample.ACTIVITY, verified: false } }],
   proof: [`proof/${sample.PROOF.execution}`, {}],
   ...Object.fromEntries(sample.REAL_CARDS.map((name) => [`real-${name}`, ['review', { entries: ENTRIES, cards: [sample.realCard(name)] }]])),
@@ -182,7 +187,7 @@ for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 },
         document.documentElement.style.fontSize = size;
         if (rtl) document.documentElement.dir = 'rtl';
       }, [textSize, what === 'right to left']);
-      await page.locator('.card, .turn, .welcome, .nothing, .timeline, .proof-head').first().waitFor();
+      await page.locator('.card, .turn, .welcome, .nothing, .timeline, .activity-none, .proof-head').first().waitFor();
       assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
       await shot(page, `${name}-${what.replaceAll(/\W+/g, '-')}`);
     }
@@ -206,7 +211,8 @@ for (const name of sample.REAL_CARDS) {
   test(`${name}: what the runtime put on the card can be signed here, and nothing that it points to is hidden`, async (t) => {
     const card = sample.realCard(name);
     const page = await open(t, { entries: ENTRIES, cards: [card] });
-    await page.locator('.dock .filled').waitFor();
+    const first = page.locator('.dock .filled, .dock .undo');
+    await first.waitFor();
     const pointsBelow = card.face.facts.some(({ text }) => /listed below/i.test(text));
     if (pointsBelow) assert.equal(await page.locator('.details').getAttribute('open'), '', 'what is listed below is seen');
     else await page.locator('.details summary').click();
@@ -217,10 +223,10 @@ for (const name of sample.REAL_CARDS) {
     const { executor } = JSON.parse(card.payload);
     if (executor) await page.locator('.signed').getByText(executor.model).waitFor();
     await settle(page);
-    await page.locator('.dock .filled').click();
-    await settle(page);
+    await first.click();
+    if (card.face.risk !== 'low') await settle(page);
     if (card.face.risk === 'medium') await page.getByRole('button', { name: 'Confirm' }).click();
-    else await slideToTheEnd(page);
+    if (card.face.risk === 'high') await slideToTheEnd(page);
     const [{ token }] = await received('approval_response');
     assert.equal(token.body.offer.plan_hash, sha256(card.payload));
     assert.equal(token.body.offer.kind, card.offer.kind);
@@ -431,7 +437,8 @@ test('what cannot be undone takes a tap, the slide and a last question; without 
 test('a no to what cannot be undone is one tap', async (t) => {
   const page = await open(t, { cards: [sample.irreversibleCard()] });
   await settle(page);
-  await page.getByRole('button', { name: 'Decline' }).click();
+  assert.deepEqual(await page.locator('.dock-row button').allInnerTexts(), ['Ask for a change', 'Send nothing'], 'the way between runs nothing, and the no says what stays');
+  await page.getByRole('button', { name: 'Send nothing' }).click();
   assert.equal((await received('approval_response'))[0].token.body.verdict, 'declined');
 });
 
@@ -558,7 +565,7 @@ for (const [hour, filter, title] of [[8, 'Last night', 'While you slept'], [20, 
     const page = await open(t, {}, { at: 'activity', timezoneId: zoneOfHour(hour) });
     await page.getByRole('heading', { name: title }).waitFor();
     assert.equal(await page.getByRole('button', { name: filter }).getAttribute('aria-pressed'), 'true');
-    await page.getByText(/^\d\d:\d\d to \d\d:\d\d: 2 pieces of work begun, 1 applied in 2 files/).waitFor();
+    await page.getByText(/^7 things since \d\d:\d\d\. 1 was refused\. \$0\.31 of \$2\.00 spent\.$/).waitFor();
     const some = await page.locator('.timeline .row').count();
     await shot(page, `away-${hour}-375-light`);
     assert.deepEqual(await serious(page), []);
@@ -566,11 +573,50 @@ for (const [hour, filter, title] of [[8, 'Last night', 'While you slept'], [20, 
     await page.getByRole('heading', { name: 'What Silas did' }).waitFor();
     const all = await page.locator('.timeline .row').count();
     assert.ok(some > 0 && some < all, `${some} of ${all}`);
-    fake.tell({ type: 'activity', activity: { ...sample.ACTIVITY, summary: '7 things today.' }, grants: [], devices: sample.DEVICES, no_model: null });
-    await page.getByText('7 things today.').waitFor();
+    await page.getByText('8 things so far. 1 was refused. $0.42 of $2.00 spent today.').waitFor();
+    fake.tell({ type: 'activity', activity: { ...sample.ACTIVITY, spent: { ...sample.ACTIVITY.spent, microusd: 0 } }, grants: [], devices: sample.DEVICES, no_model: null });
+    await page.getByText(/^8 things so far\. 1 was refused\.$/).waitFor();
     assert.equal(await page.locator('.timeline .row').count(), all, 'what was chosen stays chosen');
   });
 }
+
+test('each filter keeps the rows that are about it, by tap, by keys and by address, and says what it would list', async (t) => {
+  const page = await open(t, {}, { at: 'activity/changes' });
+  const rows = () => page.locator('.timeline .row .row-words > p:first-child').allTextContents();
+  await page.getByRole('heading', { name: 'What changed' }).waitFor();
+  assert.deepEqual(await rows(), ['Put 2 files back', 'Proved 2 changed files']);
+  await page.getByText('2 changes, newest first.').waitFor();
+  assert.deepEqual(await page.locator('.row-words b').allTextContents(), ['Proved']);
+  await page.getByRole('button', { name: 'Decisions' }).click();
+  await page.getByRole('heading', { name: 'What you decided' }).waitFor();
+  assert.deepEqual(await rows(), ['Plans may work in ~/code/tidepool', 'You approved a plan']);
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'What was refused' }).waitFor();
+  assert.deepEqual([await rows(), await page.locator('.row-words b').allTextContents()], [['Refused to work in /etc'], ['Refused']]);
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await page.getByText('$0.42 of $2.00 spent today.').waitFor();
+  assert.deepEqual([await rows(), await page.locator('.row-note').allTextContents()], [['Asked anthropic/claude-haiku-4-5'], ['It cost $0.31']]);
+  assert.equal(new URL(page.url()).hash, '#activity/spending');
+  const pressed = page.locator('.filter[aria-pressed=true]');
+  const strip = await page.locator('.filters').boundingBox();
+  const chip = await pressed.boundingBox();
+  assert.ok(chip.x >= strip.x - 1 && chip.x + chip.width <= strip.x + strip.width + 1, 'what is chosen is in sight');
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'What Silas did' }).waitFor();
+  assert.equal((await rows()).length, 8);
+  assert.ok((await page.locator('.row-words b').allTextContents()).includes('red'));
+  for (const [filter, title, words] of [['changes', 'What changed', 'applies, rehearses for you or puts back'], ['decisions', 'What you decided', 'approve, decline, allow or take back'], ['refused', 'What was refused', 'does not do, and why'], ['spending', 'What was spent', 'Each question to a model with its cost']]) {
+    fake.tell({ type: 'activity', activity: { ...sample.ACTIVITY, spent: { ...sample.ACTIVITY.spent, microusd: 0 }, rows: sample.ACTIVITY.rows.filter(({ topics }) => topics.length === 0) }, grants: [], devices: sample.DEVICES, no_model: null });
+    await page.evaluate((name) => { location.hash = `activity/${name}`; }, filter);
+    await page.getByRole('heading', { name: title }).waitFor();
+    await page.getByText(words).waitFor();
+    assert.equal(await page.locator('.timeline .row').count(), 0, filter);
+  }
+  await page.getByText('Nothing was spent today.').waitFor();
+});
 
 test('a pause that is long over is a filter and no longer the first thing told', async (t) => {
   const away = { ...sample.ACTIVITY.away, to: sample.at(Date.now() - 3 * 3_600_000) };
@@ -580,7 +626,7 @@ test('a pause that is long over is a filter and no longer the first thing told',
   await page.getByRole('heading', { name: /While you/ }).waitFor();
 });
 
-test('the empty Stream offers three ways to begin; each fills the composer with what is to be changed selected', async (t) => {
+test('the empty Stream offers three ways to begin: one is said with the tap, the others fill the composer with what is to be changed selected', async (t) => {
   const page = await open(t, {}, { at: 'stream' });
   assert.equal(await page.locator('.welcome-row').count(), 3);
   const chosen = async (name) => {
@@ -596,6 +642,9 @@ test('the empty Stream offers three ways to begin; each fills the composer with 
   await shot(page, 'welcome-more-375-light');
   assert.deepEqual(await sideways(page), { by: 0, elements: [] });
   assert.deepEqual([...await weakTexts(page), ...await smallTargets(page), ...await serious(page)], []);
+  await page.getByRole('button', { name: 'Try it on a sample project' }).click();
+  const [said] = await received('message');
+  assert.equal(said.message.body.text, 'Try it on a sample project');
 });
 
 test('a dragged slide that reaches its end decides', async (t) => {
@@ -617,6 +666,7 @@ for (const [what, spoil] of [
   ['the payload’s spelling', (card) => { const payload = card.payload.replace('{', '{ '); return { ...card, payload, offer: { ...card.offer, plan_hash: sample.sha256(payload) } }; }],
   ['the installation', (card) => ({ ...card, offer: { ...card.offer, installation: 'inst-other' } })],
   ['the kind', (card) => ({ ...card, offer: { ...card.offer, kind: 'root' } })],
+  ['what a rehearsal allows', (card) => ({ ...shown(card, { state: 'Rehearsal' }), show_first: undefined })],
 ]) {
   test(`if ${what} is not what would be signed, the dock is replaced`, async (t) => {
     const page = await open(t, { cards: [spoil(sample.planCard())] });
@@ -640,8 +690,11 @@ test('a parked card asks again or is dropped, and signs nothing', async (t) => {
   const page = await open(t, { cards: [card] });
   await settle(page);
   await page.getByText('Parked', { exact: true }).waitFor();
+  await page.getByText('No answer in 5 minutes counts as no, so nothing was done.').waitFor();
+  await page.getByText('The plan as it was').waitFor();
+  assert.deepEqual(await page.locator('.dock button').allTextContents(), ['Ask me again', 'Rehearse it instead', 'Drop it']);
   await page.getByRole('button', { name: 'Ask me again' }).click();
-  assert.equal((await received('renew'))[0].request_id, card.id);
+  assert.deepEqual((await received('renew'))[0], { type: 'renew', request_id: card.id, rehearse: false });
   const fresh = { ...sample.planCard(), id: card.id };
   fake.cards([fresh]);
   await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
@@ -649,13 +702,82 @@ test('a parked card asks again or is dropped, and signs nothing', async (t) => {
   assert.equal(sent('approval_response').length, 0);
 });
 
-test('a done card counts down, and its button greys when the window is over', async (t) => {
+test('a parked plan asks for its rehearsal instead, and what is signed then is that', async (t) => {
+  const card = sample.planCard({ state: 'parked', issued: Date.now() - 600_000 });
+  const page = await open(t, { cards: [card] });
+  await settle(page);
+  await page.getByRole('button', { name: 'Rehearse it instead' }).click();
+  assert.deepEqual((await received('renew'))[0], { type: 'renew', request_id: card.id, rehearse: true });
+  const asked = { ...sample.realCard('rehearsal'), id: card.id };
+  fake.cards([asked]);
+  await page.getByRole('heading', { name: 'Have a model rehearse in tidepool' }).waitFor();
+  await settle(page);
+  await page.getByRole('button', { name: 'Rehearse it, show me' }).click();
+  await settle(page);
+  await page.getByText('Nothing is applied before you have seen it.').waitFor();
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  const [{ token }] = await received('approval_response');
+  assert.deepEqual([token.body.offer, token.body.verdict], [asked.offer, 'approved']);
+  assert.equal(token.body.offer.kind, 'rehearsal');
+});
+
+test('a parked card that is no plan has nothing to rehearse', async (t) => {
+  const page = await open(t, { cards: [sample.rootCard({ state: 'parked', issued: Date.now() - 600_000 })] });
+  await settle(page);
+  assert.deepEqual(await page.locator('.dock button').allTextContents(), ['Ask me again', 'Drop it']);
+});
+
+test('a long queue is one line more, with the highest risk in it', async (t) => {
+  const parked = sample.irreversibleCard({ state: 'parked' });
+  const page = await open(t, { cards: [...Array.from({ length: 5 }, () => sample.planCard()), sample.highCard(), parked] });
+  const more = page.locator('.up-next li').last();
+  assert.equal(await more.textContent(), '3Show 5 moreHigh');
+  await more.getByRole('button').click();
+  assert.equal(await page.locator('.up-next li').count(), 6);
+});
+
+test('a proof is one line on the card, with the facts beside it and what it leaves open', async (t) => {
+  const page = await open(t, { entries: ENTRIES, cards: [sample.rehearsedCard()] });
+  assert.equal(await page.locator('.claim').evaluate((claim) => claim.offsetHeight), 20, 'one line');
+  assert.deepEqual(await page.locator('.card-body dt').allTextContents(), ['You asked', 'Changes', 'Undo']);
+  assert.equal(await page.locator('.details').getAttribute('open'), null);
+  assert.deepEqual(await page.locator('.card-body .counts').allTextContents(), ['+5 −2']);
+  await page.locator('.card-body').getByText('Not ruled out: a forged test runner.').waitFor();
+  fake.cards([sample.realCard('done')]);
+  await page.getByRole('heading', { name: '2 files changed in tidepool' }).waitFor();
+  assert.equal(await page.locator('.card-body .evidence').count(), 0, 'the badge and one fact say it');
+  assert.deepEqual(await page.locator('.card-body dt').allTextContents(), ['You asked', 'Checks', 'Kept', 'Took']);
+  assert.equal(await page.locator('.card-body .files li').count(), 2);
+  fake.cards([sample.realCard('done_open')]);
+  await page.locator('.card-body .claim').getByText('checks not protected').waitFor();
+});
+
+test('what was not applied can be saved as a patch from the dock', async (t) => {
+  const card = sample.failedCard();
+  const page = await open(t, { entries: ENTRIES, cards: [card] });
+  await settle(page);
+  assert.deepEqual(await page.locator('.dock button').allTextContents(), ['Save as a patch', 'Done']);
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save as a patch' }).click();
+  await downloading;
+  assert.equal(sent('proof').at(-1).execution, card.execution);
+  assert.equal(sent('approval_response').length, 0);
+});
+
+test('choosing another model is said with a signature and leaves the composer alone', async (t) => {
+  const page = await open(t, { cards: [sample.realCard('model_to_test')] });
+  await settle(page);
+  await page.getByRole('button', { name: 'Choose another' }).click();
+  assert.equal((await received('approval_response'))[0].token.body.verdict, 'edit_requested');
+  assert.equal(new URL(page.url()).hash, '#review');
+});
+
+test('a done card counts down, and its button offers a plan when the window is over', async (t) => {
   const page = await open(t, { entries: ENTRIES, cards: [sample.doneCard({ issued: Date.now() - 60_000 })] });
   assert.match(await page.locator('.undo-time').textContent(), /^, time left (4:00|3:\d\d)$/);
   fake.cards([sample.doneCard({ issued: Date.now() - 300_000 })]);
-  const over = page.getByRole('button', { name: 'The undo window is over' });
-  await over.waitFor();
-  assert.ok(await over.isDisabled());
+  await page.getByRole('button', { name: 'Plan a way back' }).waitFor();
+  assert.equal(await page.locator('.undo').count(), 0);
 });
 
 test('undo is one tap and signs the undo offer', async (t) => {
@@ -688,7 +810,7 @@ test('after a loss: notice with seconds and Retry, cards readable, dock off; the
   await page.getByText('Check 2 files in tidepool').waitFor();
   await shot(page, 'reconnecting-375-light');
   fake.refuse = false;
-  await page.getByRole('button', { name: 'Retry' }).click();
+  await retry(page);
   await page.getByText('Silas is not answering.').waitFor({ state: 'detached' });
   // The card came anew with the connection, so its hash is computed anew before it can be decided.
   await page.locator('.dock .filled:enabled').waitFor();
@@ -706,7 +828,7 @@ test('what is typed without a connection is kept over a reload, marked, and sign
   await page.reload();
   await page.getByText('You · will be sent').waitFor();
   fake.refuse = false;
-  await page.getByRole('button', { name: 'Retry' }).click();
+  await retry(page);
   await page.getByText('You · will be sent').waitFor({ state: 'detached' });
   await page.getByText(/You · \d\d:\d\d/).waitFor();
   assert.equal(sent('message').length, 1);
@@ -810,7 +932,7 @@ test('an answer grows sentence by sentence, can be stopped, and its entry takes 
 test('agreeing to a model signs exactly what its card says', async (t) => {
   const page = await open(t, { cards: [sample.modelCard()] });
   await settle(page);
-  await page.getByRole('button', { name: 'Agree and use it' }).click();
+  await page.getByRole('button', { name: 'Agree, make 1 test call' }).click();
   await settle(page);
   await page.getByRole('button', { name: 'Confirm' }).click();
   const [{ token }] = await received('approval_response');

@@ -326,6 +326,9 @@ impl Books {
             AuditEvent::TaskAdded { task, operation, .. } => self.task(operation, "add_task", task),
             AuditEvent::TaskCompleted { task, operation, .. } => self.task(operation, "complete_task", task),
             AuditEvent::TaskReopened { task, operation, .. } => self.task(operation, "reopen_task", task),
+            // The same texts in a directory of their own, whoever asks: it needs no decision and uses none up. Working
+            // there does.
+            AuditEvent::SampleLaidOut { .. } => Ok(()),
             // These say what was heard, shown or refused; none of them is an effect.
             AuditEvent::StreamStarted { .. }
             | AuditEvent::StreamStopped {}

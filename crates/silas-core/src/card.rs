@@ -7,7 +7,7 @@ use crate::changeset::FileDiff;
 use crate::check::{CheckResult, Outcome};
 use crate::input::Input;
 use crate::token::{Offer, Verdict};
-use crate::{CardId, Digest, Timestamp, canonical};
+use crate::{CardId, Digest, ExecutionId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 
 /// Assigned by the runtime from scope and reversibility, never by an agent.
@@ -204,6 +204,9 @@ pub struct Card {
     /// Whether an approval is followed by one small question that shows if the model answers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub test_call: bool,
+    /// The work whose result this tells, so that its change can be had as a patch; decides nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ExecutionId>,
 }
 
 impl Card {

@@ -118,6 +118,12 @@ pub enum AuditEvent {
         token: TokenId,
         place: Text,
     },
+    /// The launcher laid out the sample project, or found it as laid out, because this message asked for it. `number` is
+    /// that of its directory.
+    SampleLaidOut {
+        message: MessageId,
+        number: u32,
+    },
     /// The owner has agreed that what is said goes to this model.
     ModelAllowed {
         token: TokenId,
@@ -444,6 +450,7 @@ impl AuditEvent {
             | AuditEvent::CardRenewed { .. }
             | AuditEvent::DecisionRecorded { .. }
             | AuditEvent::DecisionRefused { .. }
+            | AuditEvent::SampleLaidOut { .. }
             | AuditEvent::ModelAllowed { .. }
             | AuditEvent::BudgetExtended { .. }
             | AuditEvent::ModelCalled { .. }
@@ -499,6 +506,7 @@ impl AuditEvent {
             AuditEvent::DecisionRecorded { .. } => "decision_recorded",
             AuditEvent::DecisionRefused { .. } => "decision_refused",
             AuditEvent::RootGranted { .. } => "root_granted",
+            AuditEvent::SampleLaidOut { .. } => "sample_laid_out",
             AuditEvent::ModelAllowed { .. } => "model_allowed",
             AuditEvent::BudgetExtended { .. } => "budget_extended",
             AuditEvent::ModelCalled { .. } => "model_called",

@@ -50,6 +50,7 @@ pub mod revocation;
 pub mod risk;
 pub mod roots;
 pub mod runner;
+pub mod sample;
 pub mod secret;
 pub mod seen;
 pub mod server_keys;

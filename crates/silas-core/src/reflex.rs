@@ -46,6 +46,8 @@ pub enum Decision {
     },
     /// "add a model"
     AddModel,
+    /// "try it on a sample project"
+    TrySample,
     NotUnderstood,
 }
 
@@ -74,13 +76,15 @@ impl Decision {
             | Decision::WhatHappened { .. }
             | Decision::ListTasks
             | Decision::AddModel
+            | Decision::TrySample
             | Decision::NotUnderstood => false,
         }
     }
 }
 
 /// The sentences that are understood, in the words that are shown to people.
-pub const UNDERSTOOD: [&str; 9] = [
+pub const UNDERSTOOD: [&str; 10] = [
+    "try it on a sample project",
     "run `COMMAND` in `DIRECTORY` and check with `COMMAND`",
     "put back the last change",
     "run `COMMAND` in `DIRECTORY` reaching `HOST:PORT` and check with `COMMAND`",
@@ -111,6 +115,10 @@ pub fn decide(text: &str) -> Decision {
         ["add" | "choose" | "connect" | "use", "model"]
         | ["add" | "choose" | "connect" | "use", "a", "model"]
         | ["set", "up", "a", "model"] => Decision::AddModel,
+        ["try", "it" | "silas", "on", "a" | "the", "sample"]
+        | ["try", "it" | "silas", "on", "a" | "the", "sample", "project"]
+        | ["try", "a" | "the", "sample"]
+        | ["try", "a" | "the", "sample", "project"] => Decision::TrySample,
         ["tasks"]
         | ["my", "tasks"]
         | ["list" | "show", "tasks"]

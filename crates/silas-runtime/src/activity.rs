@@ -1,16 +1,20 @@
 //! The ledger, told in sentences. Every row carries the number of the entry that it tells.
 
-use crate::view::{ActivityView, Icon, PeriodView, Row};
+use crate::view::{ActivityView, Icon, PeriodView, Row, Spent};
 use crate::words::{Words, count};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Phase, Text};
 use silas_core::model::dollars;
+use silas_core::sample;
 use silas_core::taint::{Origin, Source};
 use silas_core::token::{Kind, Verdict};
-use silas_core::{KeyId, Taint};
+use silas_core::{CallId, KeyId, Taint};
 use silas_gates::scrub;
 use silas_store::ledger::Entry;
+use std::collections::BTreeMap;
+
+mod topics;
 
 /// Rows that Activity shows.
 pub(crate) const ROWS_MAX: usize = 100;
@@ -29,8 +33,9 @@ pub(crate) struct Told {
 
 /// Newest first. Entries that are only of use to a machine have no row.
 pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> Vec<Told> {
+    let called = called(entries);
     let told = |entry: &Entry| {
-        let told = Told { row: row(entry, beside, words)?, taint: lineage(entry.event.as_ref()?) };
+        let told = Told { row: row(entry, &called, beside, words)?, taint: lineage(entry.event.as_ref()?) };
         Some((told, may_repeat(entry)))
     };
     let mut rows: Vec<(Told, bool)> = entries.iter().filter_map(told).collect();
@@ -38,6 +43,15 @@ pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> 
     let mut rows = told_once(rows);
     rows.truncate(ROWS_MAX);
     rows
+}
+
+/// Which model each call went to.
+fn called(entries: &[Entry]) -> BTreeMap<&CallId, &str> {
+    let calls = entries.iter().filter_map(|entry| match entry.event.as_ref()? {
+        AuditEvent::ModelCalled { call, model, .. } => Some((call, model.as_str())),
+        _ => None,
+    });
+    calls.collect()
 }
 
 /// What a row about this event is made of. Names that browsers give themselves, what commands print and what strangers
@@ -92,11 +106,12 @@ pub(crate) fn view(
     epoch: u64,
     verified: Option<bool>,
     away: Option<PeriodView>,
+    spent: Spent,
 ) -> ActivityView {
     let n_entries = head.map_or(0, |head| head.seq);
     let summary = summary(&told);
     let rows = told.into_iter().map(|told| told.row).collect();
-    ActivityView { summary, away, rows, n_entries, head, epoch, verified }
+    ActivityView { summary, away, spent, rows, n_entries, head, epoch, verified }
 }
 
 pub(crate) fn summary(rows: &[Told]) -> String {
@@ -113,12 +128,13 @@ pub(crate) fn summary(rows: &[Told]) -> String {
     format!("{}.", parts.join(", "))
 }
 
-fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
+fn row(entry: &Entry, called: &BTreeMap<&CallId, &str>, beside: &dyn Beside, words: &Words) -> Option<Row> {
     let text = |text: &Text| beside.text(text).unwrap_or_else(|| "(forgotten)".to_owned());
     let line = |t: &Text| scrub::visible_line(&text(t), 80);
     let on =
         |key: &KeyId| format!("Signed on {}", beside.device(key).unwrap_or_else(|| "an unknown device".to_owned()));
-    let (icon, what, note) = match entry.event.as_ref()? {
+    let event = entry.event.as_ref()?;
+    let (icon, what, note) = match event {
         AuditEvent::InstallationCreated { .. } => (
             Icon::Shield,
             "Made the keys of this installation".to_owned(),
@@ -182,15 +198,22 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         AuditEvent::RootGranted { place, .. } => {
             (Icon::Shield, format!("Plans may work in {}", words.path(&text(place))), "Each plan still asks".to_owned())
         }
+        AuditEvent::SampleLaidOut { number, .. } => (
+            Icon::Tick,
+            "Laid out the sample project".to_owned(),
+            format!("In ~/{}, because you asked", sample::directory_name(*number)),
+        ),
         AuditEvent::ModelAllowed { model, .. } => {
             (Icon::Shield, format!("May ask {}", scrub::visible_line(model, 60)), "What you say goes there".to_owned())
         }
         AuditEvent::BudgetExtended { period, microusd, .. } => {
             (Icon::Pen, format!("You added {} for models", dollars(*microusd)), format!("For {period}"))
         }
-        AuditEvent::ModelAnswered { outcome, microusd, .. } => {
-            let what = if outcome == "answered" { "Asked a model" } else { "Asked a model in vain" };
-            (Icon::Tick, what.to_owned(), format!("It cost {}", dollars(*microusd)))
+        AuditEvent::ModelAnswered { call, outcome, microusd, .. } => {
+            // One that was called long ago is nameless here; its price is not.
+            let model = called.get(call).map_or_else(|| "a model".to_owned(), |name| scrub::visible_line(name, 60));
+            let vain = if outcome == "answered" { "" } else { " in vain" };
+            (Icon::Tick, format!("Asked {model}{vain}"), format!("It cost {}", dollars(*microusd)))
         }
         AuditEvent::ModelRefused { code, .. } => {
             (Icon::Refused, "Did not ask a model".to_owned(), unasked(code).to_owned())
@@ -241,9 +264,12 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
             (Icon::Tick, format!("Used the secret {}", line(reference)), "The plan names it".to_owned())
         }
         AuditEvent::WorkRehearsed { files, outcome, .. } => {
-            let what = if *outcome == Outcome::Proved { "Rehearsed and proved" } else { "Rehearsed" };
             let n = count(*files as usize, "changed file");
-            (Icon::Tick, format!("{what}: {n}"), "In a private copy, not applied".to_owned())
+            let (icon, what) = match outcome {
+                Outcome::Proved => (Icon::Seal, "Proved"),
+                Outcome::Guarded | Outcome::Failed | Outcome::Unproven => (Icon::Tick, "Rehearsed"),
+            };
+            (icon, format!("{what} {n}"), "In a private copy, not applied".to_owned())
         }
         AuditEvent::CredentialRefused { reference, reason, .. } => {
             let why = crate::secrets::refusal_words(reason);
@@ -336,7 +362,7 @@ fn row(entry: &Entry, beside: &dyn Beside, words: &Words) -> Option<Row> {
         | AuditEvent::InstructionTaken { .. }
         | AuditEvent::RecordsExpired { .. } => return None,
     };
-    Some(Row { seq: entry.seq, at: entry.at, icon, text: what, note })
+    Some(Row { seq: entry.seq, at: entry.at, icon, text: what, note, topics: topics::topics(event, icon) })
 }
 
 fn not_called(code: &str) -> &'static str {
@@ -398,3 +424,6 @@ fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
+
+#[cfg(test)]
+mod tests;

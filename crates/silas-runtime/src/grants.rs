@@ -286,6 +286,7 @@ impl Stream {
             show_first: None,
             input: None,
             test_call: false,
+            execution: None,
             payload: Some(payload),
         };
         let asking = self.store.write(move |tx| {

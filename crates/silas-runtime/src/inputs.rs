@@ -101,6 +101,7 @@ impl Stream {
             payload: None,
             input: Some(input),
             test_call: false,
+            execution: None,
         }
     }
 

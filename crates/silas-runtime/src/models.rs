@@ -256,7 +256,7 @@ impl Stream {
     }
 }
 
-fn spent(tx: &ReadTx<'_>, period: &Period, cap: u64) -> Result<Spent, silas_store::Error> {
+pub(crate) fn spent(tx: &ReadTx<'_>, period: &Period, cap: u64) -> Result<Spent, silas_store::Error> {
     let cap = cap.saturating_add(model_calls::extended(tx, period)?);
     Ok(Spent { period: period.to_string(), microusd: model_calls::spent(tx, period)?, cap_microusd: cap })
 }

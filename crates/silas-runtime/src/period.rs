@@ -79,7 +79,8 @@ impl Stream {
 pub(crate) fn away(entries: &[Entry], now: Timestamp) -> Option<PeriodView> {
     // Whoever opens Activity in the morning has not done anything yet; their pause goes on until now.
     let (from, to) = pause(acts(entries).chain([now]), now)?;
-    Some(PeriodView { from, to, text: sentence("While you were away", from, to, entries) })
+    let microusd = tally(from, to, entries).microusd;
+    Some(PeriodView { from, to, text: sentence("While you were away", from, to, entries), microusd })
 }
 
 fn before(now: Timestamp, span: Duration) -> Timestamp {
@@ -133,10 +134,13 @@ fn pause(acts: impl Iterator<Item = Timestamp>, now: Timestamp) -> Option<(Times
 }
 
 fn sentence(when: &str, from: Timestamp, to: Timestamp, entries: &[Entry]) -> String {
-    let within = entries.iter().filter(|entry| (from..=to).contains(&entry.at));
-    let tally = within.filter_map(|entry| entry.event.as_ref()).fold(Tally::default(), counted);
     let took = duration(to.since(from).as_secs() / 60 * 60);
-    format!("{when}, {} to {} UTC ({took}): {}.", clock(from), clock(to), tally.words())
+    format!("{when}, {} to {} UTC ({took}): {}.", clock(from), clock(to), tally(from, to, entries).words())
+}
+
+fn tally(from: Timestamp, to: Timestamp, entries: &[Entry]) -> Tally {
+    let within = entries.iter().filter(|entry| (from..=to).contains(&entry.at));
+    within.filter_map(|entry| entry.event.as_ref()).fold(Tally::default(), counted)
 }
 
 /// Hours and minutes; the page shows the owner's own clock beside it.

@@ -1,8 +1,11 @@
 //! The review queue: every question is a persisted card, answered once, by a signed decision or not at all.
 
+use crate::activity::Beside;
 use crate::consumer::{TURN, post};
 use crate::rehearsal::Discarded;
+use crate::stream::Lookup;
 use crate::turn::Turn;
+use crate::view::{AnsweredView, Update};
 use crate::words::changed_name;
 use crate::work::{Beginning, WorkRecord};
 use crate::{Stream, Trouble};
@@ -21,10 +24,12 @@ use silas_core::roots::RootGrant;
 use silas_core::secret::SecretRef;
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::{WorkItem, WorkState};
-use silas_core::{CardId, MessageId, Timestamp, canonical};
+use silas_core::{CardId, KeyId, MessageId, Timestamp, canonical};
 use silas_store::queue::{self, Lease, Leased, Name};
 use silas_store::{Abort, Commit, Tx, cards, model_calls, undo_records, work_items};
 use std::sync::Arc;
+
+mod renewing;
 
 /// What a turn may ask the owner.
 pub(crate) enum Proposal {
@@ -205,14 +210,15 @@ impl Stream {
         };
         let id = CardId::new(self.random.as_ref());
         let (created_at, state) = (self.clock.now(), CardState::Open);
-        let (show_first, input, test_call) = (None, None, false);
-        Ok(Card { id, state, created_at, face, offer, show_first, payload, input, test_call })
+        let (show_first, input, test_call, execution) = (None, None, false, None);
+        Ok(Card { id, state, created_at, face, offer, show_first, payload, input, test_call, execution })
     }
 
     /// Takes a signed decision. What it allows begins at once; the answer is a sentence for the one who decided.
     pub async fn decide(self: &Arc<Self>, card_id: &CardId, token: Token) -> Result<String, Trouble> {
         let id = card_id.clone();
         let stream = self.clone();
+        let (signer, verdict) = (token.body.key.clone(), token.body.verdict);
         let deciding = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             // Every card was kept with a subject; one without waits for nothing.
@@ -256,10 +262,28 @@ impl Stream {
         });
         let (card, granted) = deciding.await?.ok_or_else(unknown_card)?;
         fail::point(FailPoint::DecisionRecorded);
+        if granted.is_ok() {
+            self.publish_answer(&card, &signer, verdict).await;
+        }
         self.publish_cards().await;
         self.publish_activity().await;
         let granted = granted.map_err(|refusal| refused(&refusal))?;
         self.begin(&card, granted).await
+    }
+
+    /// Other pages that show the card say who decided it, before they go on to the next.
+    async fn publish_answer(&self, card: &Card, signer: &KeyId, verdict: Verdict) {
+        let (key, at) = (signer.clone(), self.clock.now());
+        let named = self.store.read(move |tx| Ok(Lookup(tx).device(&key)));
+        match named.await {
+            Ok(device) => {
+                let device = device.unwrap_or_else(|| "another device".to_owned());
+                self.publish(Update::Answered {
+                    answered: AnsweredView { card: card.id.clone(), verdict, device, at },
+                });
+            }
+            Err(cause) => tracing::warn!(%cause, "who decided cannot be told"),
+        }
     }
 
     /// An approval of what cannot begin now is not taken: the card stays as it is, and the approval is not used up.
@@ -268,16 +292,9 @@ impl Stream {
             return None;
         }
         match card.offer.as_ref()?.kind {
-            Kind::Plan => {}
+            Kind::Plan | Kind::Rehearsal => {}
             Kind::Step => return (!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits),
-            Kind::HouseRules
-            | Kind::Rehearsal
-            | Kind::Apply
-            | Kind::Undo
-            | Kind::Root
-            | Kind::Device
-            | Kind::Model
-            | Kind::Budget => {
+            Kind::HouseRules | Kind::Apply | Kind::Undo | Kind::Root | Kind::Device | Kind::Model | Kind::Budget => {
                 return None;
             }
         }
@@ -407,6 +424,13 @@ impl Stream {
                 }
                 Ok("Declined. Nothing ran.".to_owned())
             }
+            Granted::ChangeWanted if card.face.kind == CardKind::Model => {
+                let question = self.model_choice_question()?;
+                let asking = self.store.write(move |tx| Ok(Commit(question.ask(tx)?)));
+                asking.await?;
+                self.publish_cards().await;
+                Ok("Nothing was sent. Choose another in Review.".to_owned())
+            }
             Granted::ChangeWanted => {
                 self.tell("Noted: not like that. Nothing ran. Say it again with what should be different.").await?;
                 Ok("Nothing ran. Say it again with what should be different.".to_owned())
@@ -445,44 +469,10 @@ impl Stream {
         }
     }
 
-    /// A parked card asks again: same question, fresh offer.
-    pub async fn renew(&self, card_id: &CardId) -> Result<String, Trouble> {
-        let id = card_id.clone();
-        let engine = self.engine.clone();
-        let lasts = self.options.plan_timeout;
-        let known = self.store.read({
-            let id = id.clone();
-            move |tx| cards::get(tx, &id)
-        });
-        let input = known.await?.map(|card| self.renewed_input(&card)).transpose()?.flatten();
-        let renewing = self.store.write(move |tx| {
-            let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(false)) };
-            if let Some((face, input)) = input.clone().filter(|_| card.state == CardState::Parked) {
-                (card.face, card.input, card.state) = (face, Some(input), CardState::Open);
-                cards::update(tx, &card)?;
-                tx.record(&AuditEvent::CardRenewed { card: id.clone() })?;
-                return Ok(Commit(true));
-            }
-            let Some(offer) = card.offer.as_ref().filter(|_| card.state == CardState::Parked) else {
-                return Ok(Commit(false));
-            };
-            card.show_first = card.show_first.as_ref().map(|offer| engine.renewed(offer, lasts));
-            card.offer = Some(engine.renewed(offer, lasts));
-            card.state = CardState::Open;
-            cards::update(tx, &card)?;
-            tx.record(&AuditEvent::CardRenewed { card: id.clone() })?;
-            Ok(Commit(true))
-        });
-        if !renewing.await? {
-            return Err(Trouble::new("E_APPROVAL_CARD", "This card is not parked.", "Decide it as it is."));
-        }
-        self.publish_cards().await;
-        Ok("Asked again.".to_owned())
-    }
-
     /// Puts away a card that waits for nothing: a result, or one that is parked.
-    pub async fn dismiss(&self, card_id: &CardId) -> Result<String, Trouble> {
+    pub async fn dismiss(self: &Arc<Self>, card_id: &CardId) -> Result<String, Trouble> {
         let id = card_id.clone();
+        let stream = self.clone();
         let closing = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             let may_go = match card.face.kind {
@@ -501,22 +491,30 @@ impl Stream {
                 | CardKind::HouseRules
                 | CardKind::Pairing => card.state == CardState::Parked,
             };
+            let mut posted = None;
             if may_go {
                 card.state = CardState::Closed;
                 cards::update(tx, &card)?;
+                if card.face.kind == CardKind::Done {
+                    let subject = cards::subject(tx, &id)?.unwrap_or_default();
+                    posted = stream.offer_next(tx, &subject)?;
+                }
                 if holds_up_wishes(card.face.kind) {
                     // Every card was kept with a subject; one without waits for nothing.
                     let subject = cards::subject(tx, &id)?.unwrap_or_default();
                     queue::take_key(tx, Name::Waiting, &subject, TURN)?;
                 }
             }
-            Ok(Commit(may_go.then_some(card.face.kind)))
+            Ok(Commit(may_go.then_some((card.face.kind, posted))))
         });
-        let Some(kind) = closing.await? else {
+        let Some((kind, posted)) = closing.await? else {
             let what = "This card waits for a decision, or was answered already.";
             return Err(Trouble::new("E_APPROVAL_CARD", what, "Approve or decline it."));
         };
         self.publish_cards().await;
+        if let Some(posted) = posted {
+            self.deliver(posted);
+        }
         let skipped = "Skipped. Nothing was stored, and what waited for it is dropped.";
         Ok(if kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())
     }
@@ -541,10 +539,14 @@ impl Stream {
         let stream = self.clone();
         let putting_by = self.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)?.filter(|card| is_late(card, now)) else {
-                return Ok(Commit(None));
+                return Ok(Commit((None, None)));
             };
-            let mut dropped = None;
-            if matches!(card.face.kind, CardKind::Done | CardKind::Step) {
+            let (mut dropped, mut posted) = (None, None);
+            if card.face.kind == CardKind::Done {
+                card.state = CardState::Closed;
+                let subject = cards::subject(tx, &id)?.unwrap_or_default();
+                posted = stream.offer_next(tx, &subject)?;
+            } else if card.face.kind == CardKind::Step {
                 card.state = CardState::Closed;
             } else if card.face.kind == CardKind::Rehearsed {
                 card.state = CardState::Closed;
@@ -555,10 +557,14 @@ impl Stream {
                 tx.record(&AuditEvent::CardParked { card: id.clone() })?;
             }
             cards::update(tx, &card)?;
-            Ok(Commit(dropped))
+            Ok(Commit((dropped, posted)))
         });
-        if let Some(view) = putting_by.await? {
+        let (dropped, posted) = putting_by.await?;
+        if let Some(view) = dropped {
             self.throw_away(view).await;
+        }
+        if let Some(posted) = posted {
+            self.deliver(posted);
         }
         // Silence is no yes; whoever waited goes on without.
         self.waiting.answer(&late, None);

@@ -6,7 +6,7 @@ use crate::consumer::Holds;
 use crate::gauges::Counted;
 use crate::grants;
 use crate::letters;
-use crate::models::{KeyRing, ModelOptions};
+use crate::models::{self, KeyRing, ModelOptions};
 use crate::period;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, Entry, GrantView, Published, Sender, Snapshot, UndoView, Update, WorkView,
@@ -21,7 +21,7 @@ use silas_core::checkpoint::{Head, ServerCertificate};
 use silas_core::device::Certificate;
 use silas_core::event::Text;
 use silas_core::handover::Handovers;
-use silas_core::model::Role;
+use silas_core::model::{Period, Role};
 use silas_core::revocation::Revocations;
 use silas_core::roots::Place;
 use silas_core::server_keys::ServerKeys;
@@ -259,6 +259,7 @@ impl Stream {
 
     pub(crate) async fn activity(&self) -> Result<Told, Trouble> {
         let (now, verified) = (self.clock.now(), *lock(&self.verified));
+        let cap = self.options.models.caps.day;
         let words = self.words.clone();
         let engine = self.engine.clone();
         let told = self.store.read(move |tx| {
@@ -266,7 +267,8 @@ impl Stream {
             let head = ledger::head(tx)?.map(|(seq, hash)| Head { seq, hash });
             let rows = activity::narrate(&entries, &Lookup(tx), &words);
             let away = period::away(&entries, now);
-            let activity = activity::view(rows, head, engine.anchor().epoch, verified, away);
+            let spent = models::spent(tx, &Period::day(now), cap)?;
+            let activity = activity::view(rows, head, engine.anchor().epoch, verified, away, spent);
             let grants = grants::allowed(tx, &engine, &words)?;
             let devices = grants::devices(tx, &engine, &grants)?;
             let grants = grants.into_iter().map(|(_, view)| view).collect();

@@ -73,6 +73,7 @@ impl Stream {
             | Decision::WhatHappened { .. }
             | Decision::ListTasks
             | Decision::AddModel
+            | Decision::TrySample
             | Decision::NotUnderstood => {
                 return Ok(Err("That is not about a task.".to_owned()));
             }

@@ -20,6 +20,7 @@ mod look_up;
 mod plan_with_model;
 mod put_back;
 mod route;
+pub(crate) mod sample;
 mod screen;
 pub(crate) use ask::date;
 

@@ -1,13 +1,14 @@
 //! Taking back what was applied: a decision of its own, and never over a later edit.
 
 use crate::consumer::{Hold, WORK};
+use crate::turn::sample;
 use crate::view::Update;
 use crate::words::{count, name_of};
 use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use silas_approval::Approved;
 use silas_core::card::Card;
-use silas_core::changeset::ChangeOrder;
+use silas_core::changeset::{ChangeOrder, FileDiff};
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
@@ -117,19 +118,21 @@ impl Stream {
                     record.view.place = "Undone".to_owned();
                     record.view.footer = format!("{} put back", count(files as usize, "file"));
                     executions::set_result(tx, &execution, &record.to_json()?, Some(&changeset), None)?;
-                    Some((record.view.clone(), name_of(&record.directory)))
+                    Some((record.view.clone(), name_of(&record.directory), sample::next_after(&record.asked)))
                 }
                 None => None,
             };
-            let place = view.as_ref().map_or_else(String::new, |(_, name)| format!(" in {name}"));
+            let place = view.as_ref().map_or_else(String::new, |(_, name, _)| format!(" in {name}"));
             let sentence = format!("Put {} back{place}, exactly as before.", count(files as usize, "file"));
+            let next =
+                view.as_ref().and_then(|(_, _, next)| *next).map_or_else(String::new, |next| format!("\n\n{next}"));
             // The directory's name is in what the owner signed.
-            let posted = stream.tell_in(tx, &Tainted::new(sentence.clone(), Source::Own.taint()))?;
+            let posted = stream.tell_in(tx, &Tainted::new(format!("{sentence}{next}"), Source::Own.taint()))?;
             Ok(Commit(Some((posted, sentence, view))))
         });
         let (posted, sentence, view) = noting.await?.ok_or_else(interrupted)?;
         fail::point(FailPoint::UndoRecorded);
-        if let Some((view, _)) = view {
+        if let Some((view, ..)) = view {
             self.publish(Update::Work { work: view });
         }
         self.deliver(posted);
@@ -176,6 +179,21 @@ impl Stream {
         let face = self.words.done(&record.facts(), record.files, left.as_secs().div_ceil(60) * 60);
         let card = self.card(face, record.view.work_item.as_str(), Some(order), left)?;
         self.show_card(card, &order.execution).await
+    }
+
+    /// What somebody has changed since in what an undo would put back, against what it would put there.
+    pub async fn later_edits(&self, execution: &ExecutionId) -> Vec<FileDiff> {
+        let (launcher, id) = (self.launcher.clone(), execution.clone());
+        match tokio::task::spawn_blocking(move || launcher.later_edits(&id)).await {
+            Ok(Ok(edits)) => edits,
+            // It is a hint beside a button. What cannot be looked at now is looked at when the button is pressed, and
+            // refused by name.
+            Ok(Err(error)) => {
+                tracing::debug!(code = error.code(), %error, "later edits are not known");
+                Vec::new()
+            }
+            Err(_) => Vec::new(),
+        }
     }
 
     async fn record_of(&self, execution: &ExecutionId) -> Result<Option<(WorkRecord, Option<Timestamp>)>, Trouble> {

@@ -12,7 +12,8 @@ use silas_core::model::Role;
 use silas_core::passkey::Site;
 use silas_core::session::SessionType;
 use silas_core::task::{TaskId, TaskState};
-use silas_core::{ExecutionId, InstallationId, KeyId, MessageId, SessionId, Timestamp, TokenId, WorkItemId};
+use silas_core::token::Verdict;
+use silas_core::{CardId, ExecutionId, InstallationId, KeyId, MessageId, SessionId, Timestamp, TokenId, WorkItemId};
 use std::sync::{Arc, OnceLock};
 
 /// Everything a door needs to draw itself after connecting; later changes come as [`Update`]s.
@@ -59,10 +60,24 @@ pub enum Update {
         devices: Vec<DeviceView>,
         no_model: Option<String>,
     },
+    /// A card was decided, by whatever device; the cards without it follow.
+    Answered {
+        answered: AnsweredView,
+    },
     /// An answer as far as it is made; the entry with the same id takes its place.
     Draft {
         draft: DraftView,
     },
+}
+
+/// Who decided a card, so that another page that shows it can say so before it goes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct AnsweredView {
+    pub card: CardId,
+    pub verdict: Verdict,
+    /// The name of the device that signed.
+    pub device: String,
+    pub at: Timestamp,
 }
 
 /// What a model has said so far.
@@ -131,7 +146,14 @@ impl Published {
             (Update::Cards(_), Update::Cards(_)) | (Update::Activity { .. }, Update::Activity { .. }) => true,
             (Update::Work { work }, Update::Work { work: later }) => work.execution == later.execution,
             (Update::Draft { draft }, Update::Draft { draft: later }) => draft.reply == later.reply,
-            (Update::Cards(_) | Update::Activity { .. } | Update::Work { .. } | Update::Draft { .. }, _) => false,
+            (
+                Update::Cards(_)
+                | Update::Activity { .. }
+                | Update::Work { .. }
+                | Update::Answered { .. }
+                | Update::Draft { .. },
+                _,
+            ) => false,
         }
     }
 }
@@ -249,6 +271,8 @@ pub struct ActivityView {
     pub summary: String,
     /// The owner's last long pause, and what happened in it.
     pub away: Option<PeriodView>,
+    /// What was spent on models today, and what may be.
+    pub spent: Spent,
     pub rows: Vec<Row>,
     pub n_entries: u64,
     /// The last entry. A device keeps it, and refuses one that does not extend what it has kept.
@@ -265,6 +289,8 @@ pub struct PeriodView {
     pub from: Timestamp,
     pub to: Timestamp,
     pub text: String,
+    /// What models cost in it.
+    pub microusd: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
@@ -274,6 +300,21 @@ pub struct Row {
     pub icon: Icon,
     pub text: String,
     pub note: String,
+    /// What it is about; a row may be about nothing that one would look for.
+    pub topics: Vec<Topic>,
+}
+
+/// What somebody looks for in Activity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// Files or records became other ones, were put back, or could be by one tap.
+    Change,
+    /// What the owner signed, gave or took back.
+    Decision,
+    Refusal,
+    /// Money: what models cost, caps that were reached, sums that were added.
+    Spending,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]

@@ -10,12 +10,13 @@ use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::exits::Undeclared;
 use silas_core::input::{Input, ModelChoice, SecureInput};
-use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
+use silas_core::model::{BudgetGrant, ModelGrant, ModelName, dollars};
 use silas_core::passkey::PasskeyGrant;
 use silas_core::risk;
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
-use silas_core::work::{Directory, Replacing, WorkItem};
+use silas_core::token::Kind;
+use silas_core::work::{Definition, Directory, Replacing, WorkItem};
 use silas_gates::scrub;
 
 mod checks;
@@ -26,6 +27,7 @@ mod inputs;
 mod models;
 mod outside;
 mod passkey;
+mod rehearsal;
 mod rehearsed;
 mod step;
 mod unknown;
@@ -33,6 +35,8 @@ pub(crate) use claim::{caveats, claim};
 pub(crate) use inputs::{for_model, for_plan, leaving};
 pub(crate) use models::{key, price};
 
+/// Lines of output on a card; the ledger keeps more.
+const OUTPUT_LINES_MAX: usize = 200;
 /// Longest name of a directory in an intent.
 const NAME_CHARS_MAX: usize = 28;
 
@@ -61,8 +65,12 @@ impl Words {
     pub fn shows_what_it_asks(&self, card: &Card) -> bool {
         let payload = card.payload.as_deref().unwrap_or_default();
         match card.face.kind {
-            CardKind::Plan => WorkItem::from_canonical(payload)
-                .is_ok_and(|item| self.plan(&item, &item.definition().body) == card.face),
+            CardKind::Plan => WorkItem::from_canonical(payload).is_ok_and(|item| {
+                let asked = &item.definition().body;
+                let is_rehearsal = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Rehearsal);
+                let face = if is_rehearsal { self.rehearsal(&item, asked) } else { self.plan(&item, asked) };
+                face == card.face
+            }),
             CardKind::Root => {
                 canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
             }
@@ -205,8 +213,8 @@ impl Words {
             diffs: Vec::new(),
             ctas: vec![
                 approve("Do it, apply when green", &format!("Changes files in {name} when the checks turn green.")),
-                if d.commits { ask_for_a_change() } else { show_me_first() },
-                decline("Decline"),
+                if d.commits || risk::of_plan(d) == Risk::Irreversible { ask_for_a_change() } else { show_me_first(d) },
+                decline(outside::declined(d)),
             ],
         };
         if let Some(mandate) = &d.executor {
@@ -263,8 +271,12 @@ impl Words {
         let mut face =
             result.face(CardKind::Done, "Applied", format!("{} changed in {}", count(n, "file"), result.name()));
         face.risk = Some(Risk::Low);
-        face.facts.push(fact("Kept", &format!("Old versions, {}", duration(undo_secs))));
-        face.facts.push(fact("Took", &took(result.took_ms)));
+        face.facts.push(fact("Kept", &format!("The old versions, {}", duration(undo_secs))));
+        let cost = match result.cost_microusd {
+            0 => String::new(),
+            microusd => format!(" and {}", dollars(microusd)),
+        };
+        face.facts.push(fact("Took", &format!("{}{cost}", took(result.took_ms))));
         face.ctas = vec![
             approve(&format!("Undo, put {} back", count(n, "file")), "Puts the old versions back."),
             Cta { press: Press::Proof, label: "See the proof".to_owned(), consequence: String::new() },
@@ -320,6 +332,8 @@ pub struct ResultFacts<'a> {
     pub asked: &'a str,
     /// What was changed, in few words.
     pub directory: &'a str,
+    /// The commands that the plan has.
+    pub commands: &'a [String],
     pub outcome: Outcome,
     pub before: &'a [CheckResult],
     pub after: &'a [CheckResult],
@@ -339,6 +353,8 @@ pub struct ResultFacts<'a> {
     /// What would leave the copy and was not declared.
     pub undeclared: &'a [Undeclared],
     pub took_ms: u64,
+    /// What models were paid for it.
+    pub cost_microusd: u64,
 }
 
 impl ResultFacts<'_> {
@@ -384,15 +400,18 @@ impl ResultFacts<'_> {
             let title = "You changed this meanwhile, and the checks ran again with it".to_owned();
             details.push(Detail { title, lines });
         }
-        let lines: Vec<String> =
-            self.outputs.iter().flat_map(|output| output.lines()).map(scrub::visible).take(200).collect();
-        if !lines.is_empty() {
+        if !self.commands.is_empty() {
+            details.push(Detail { title: "What was run".to_owned(), lines: self.commands.to_vec() });
+        }
+        let printed: Vec<String> =
+            self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(OUTPUT_LINES_MAX).collect();
+        if !printed.is_empty() {
             // A person must see whose words these are before reading them.
             let title = match self.taint {
                 Taint::Owner | Taint::Auth => "What the commands printed",
                 Taint::External => "What the commands printed, not Silas's words",
             };
-            details.push(Detail { title: title.to_owned(), lines });
+            details.push(Detail { title: title.to_owned(), lines: printed });
         }
         let mut face = Face {
             kind,
@@ -502,9 +521,10 @@ fn ask_for_a_change() -> Cta {
     Cta { press: Press::Change, label: "Ask for a change".to_owned(), consequence: String::new() }
 }
 
-/// Not for commits: what they were made of cannot wait.
-fn show_me_first() -> Cta {
-    let consequence = "Runs it in a private copy. Nothing is applied before you have seen it.".to_owned();
+/// Not for commits: what they were made of cannot wait. Nor for what cannot be undone: running it is what sends it.
+fn show_me_first(d: &Definition) -> Cta {
+    let sends = if d.hosts.is_empty() { "" } else { ", and what it sends is sent" };
+    let consequence = format!("Runs it in a private copy{sends}. Nothing is applied before you have seen it.");
     Cta { press: Press::Rehearse, label: "Do it, show me first".to_owned(), consequence }
 }
 

@@ -95,23 +95,43 @@ pub(crate) struct Sides<'d> {
 /// `from` is the file that this one was before it moved.
 fn one(change: &Change, from: Option<&Change>, sides: &Sides<'_>) -> Result<FileDiff, Error> {
     let origin = from.unwrap_or(change);
+    let before = Side { root: sides.real, path: &origin.path, state: origin.before.as_ref() };
+    let after = Side { root: &sides.changed, path: &change.path, state: change.after.as_ref() };
+    let diff = between(sides.directory.clone(), &change.path, &before, &after)?;
+    Ok(FileDiff { renamed_from: from.map(|from| from.path.clone()), ..diff })
+}
+
+/// A file as it lies somewhere.
+pub(crate) struct Side<'d> {
+    pub(crate) root: &'d Dir,
+    pub(crate) path: &'d RelPath,
+    pub(crate) state: Option<&'d FileState>,
+}
+
+/// Two versions of one file, wherever each of them lies.
+pub(crate) fn between(
+    directory: String,
+    path: &RelPath,
+    before: &Side<'_>,
+    after: &Side<'_>,
+) -> Result<FileDiff, Error> {
     let shown = FileDiff {
-        directory: sides.directory.clone(),
-        path: change.path.clone(),
-        renamed_from: from.map(|from| from.path.clone()),
-        mode_before: origin.before.as_ref().map(FileState::mode),
-        mode_after: change.after.as_ref().map(FileState::mode),
+        directory,
+        path: path.clone(),
+        renamed_from: None,
+        mode_before: before.state.map(FileState::mode),
+        mode_after: after.state.map(FileState::mode),
         added: 0,
         removed: 0,
         lines: None,
         is_verbatim: false,
     };
-    let before = text(sides.real, &origin.path, origin.before.as_ref())?;
-    let after = text(&sides.changed, &change.path, change.after.as_ref())?;
+    let is_link = |state: Option<&FileState>| matches!(state, Some(FileState::Link { .. }));
+    let is_linked = is_link(before.state) || is_link(after.state);
+    let before = text(before.root, before.path, before.state)?;
+    let after = text(after.root, after.path, after.state)?;
     let (Some(before), Some(after)) = (before, after) else { return Ok(shown) };
     let compared = compare(&before, &after);
-    let is_link = |state: Option<&FileState>| matches!(state, Some(FileState::Link { .. }));
-    let is_linked = is_link(origin.before.as_ref()) || is_link(change.after.as_ref());
     Ok(FileDiff {
         added: compared.added,
         removed: compared.removed,

@@ -65,6 +65,8 @@ pub enum Error {
     TooLarge(String),
     #[error("The disk is full. Make room and try again.")]
     Full,
+    #[error("The sample project was not laid out: {0} Nothing of it was left behind.")]
+    Sample(String),
     #[error("Changed since the work was applied, so it was not undone: {}.", paths.join(", "))]
     LaterEdit { paths: Vec<String> },
     #[error("This can no longer be undone: {0}.")]
@@ -113,6 +115,7 @@ impl Error {
             Error::Unsupported { .. } => "E_SANDBOX_UNSUPPORTED",
             Error::TooLarge(_) => "E_SANDBOX_LIMIT",
             Error::Full => "E_SANDBOX_FULL",
+            Error::Sample(_) => "E_SANDBOX_SAMPLE",
             Error::LaterEdit { .. } => "E_SANDBOX_LATER_EDIT",
             Error::UndoClosed(_) => "E_SANDBOX_UNDO_CLOSED",
             Error::UndoOpen => "E_SANDBOX_UNDO_OPEN",

@@ -5,8 +5,9 @@ use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, Passphrase};
 use crate::serve::Serve;
 use crate::workshop::Workshop;
-use crate::{Error, Hand, Look, Looked, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
+use crate::{Error, Hand, LaidOut, Look, Looked, Recovered, Seal, Sealed, Undone, fd_passing, frame, syscall};
 use serde::de::DeserializeOwned;
+use silas_core::changeset::FileDiff;
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody};
 use silas_core::evidence::{Allowance, Evidence};
@@ -99,6 +100,11 @@ impl Launcher {
         self.ask(&LauncherAsk::Look { allowance: Box::new(allowance.clone()), path: path.to_owned(), look })
     }
 
+    /// Has the built-in sample project laid out in the owner's home, or says where it lies already.
+    pub fn lay_out_sample(&self) -> Result<LaidOut, Error> {
+        self.ask(&LauncherAsk::LayOutSample)
+    }
+
     /// Starts or resumes an approved execution, or opens again what a decision to apply names.
     pub fn open(&self, evidence: &Evidence) -> Result<Workshop, Error> {
         let mut socket = self.socket()?;
@@ -141,6 +147,12 @@ impl Launcher {
     /// Takes back what an execution applied.
     pub fn undo(&self, evidence: &Evidence) -> Result<Undone, Error> {
         self.ask(&LauncherAsk::Undo(Box::new(evidence.clone())))
+    }
+
+    /// What somebody has changed since an execution was applied, against what its undo would put there. Only a hint: the
+    /// undo looks again.
+    pub fn later_edits(&self, execution: &ExecutionId) -> Result<Vec<FileDiff>, Error> {
+        self.ask(&LauncherAsk::LaterEdits(execution.clone()))
     }
 
     /// Finishes what was committed before a crash, removes what was not, and tells what is now true of each execution.

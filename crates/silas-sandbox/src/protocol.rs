@@ -66,10 +66,15 @@ pub(crate) enum LauncherAsk {
         path: String,
         look: Look,
     },
+    /// Lays out the built-in sample project in the owner's home. It has no field: neither what is written nor where can be
+    /// said, so it needs no approval. Working there does.
+    LayOutSample,
     Open(Box<Evidence>),
     /// One signed command. Answered by a socket, over which its streams go and its end is told.
     Begin(Box<Evidence>),
     Undo(Box<Evidence>),
+    /// Whether somebody has changed what that undo would put back. Looks, and can do nothing else.
+    LaterEdits(ExecutionId),
     Recover,
     Forget(ExecutionId),
     /// Throws away a result that waits.
@@ -123,6 +128,17 @@ pub(crate) enum TerminalAsk {
 /// What a terminal sends when it hears [`Error::PassphraseWanted`]; `None` from one that cannot ask anybody.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Passphrase(pub(crate) Option<String>);
+
+/// Where the sample project lies, exactly as built in.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LaidOut {
+    /// A real path.
+    pub path: String,
+    /// That of its directory: see [`silas_core::sample::directory_name`].
+    pub number: u32,
+    /// False if it lay there already.
+    pub is_new: bool,
+}
 
 /// The private copy was made.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -224,3 +240,6 @@ pub struct Recovered {
     /// Why recovery could not finish this one now. It stays as it is and is tried again at the next start.
     pub problem: Option<Error>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,8 +15,8 @@ use crate::process::{self, Child};
 use crate::protocol::{LauncherAsk, TerminalAsk};
 use crate::step::{Solo, StepPermit};
 use crate::{
-    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, look, passkeys, recover, revoke, syscall,
-    toolchains, undo, waiting,
+    Error, Seal, Sealed, door, durable, fd_passing, forget, frame, later_edits, look, passkeys, recover, revoke,
+    sample, syscall, toolchains, undo, waiting,
 };
 use serde::Serialize;
 use silas_core::checkpoint::{ServerCertificate, ServerCertificateBody};
@@ -153,9 +153,11 @@ impl Serve {
             LauncherAsk::Look { allowance, path, look } => {
                 self.later(move |ground| look::look(ground, &allowance, &path, look))
             }
+            LauncherAsk::LayOutSample => self.later(sample::lay_out),
             LauncherAsk::Open(evidence) => self.open(*evidence),
             LauncherAsk::Begin(evidence) => self.begin(&evidence),
             LauncherAsk::Undo(evidence) => self.later(move |ground| undo::undo(ground, &evidence)),
+            LauncherAsk::LaterEdits(execution) => self.later(move |ground| later_edits::find(ground, &execution)),
             LauncherAsk::Recover => self.later(recover::recover),
             LauncherAsk::Forget(execution) => self.later(move |ground| forget::forget(ground, &execution)),
             LauncherAsk::Discard(execution) => self.later(move |ground| waiting::discard(ground, &execution)),

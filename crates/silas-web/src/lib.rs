@@ -34,7 +34,10 @@ pub use tls::{Tls, validity};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("Port {port} is taken on {address}. Stop what uses it, or start with `--port`.")]
+    #[error(
+        "Port {port} is taken on {address}, perhaps by another Silas. Stop what uses it, or take another port: `silas start \
+         --port {}`.", port.checked_add(1).unwrap_or(8421)
+    )]
     Taken { address: String, port: u16 },
     #[error("{address} cannot be listened on: {cause}")]
     Listen { address: String, cause: std::io::Error },

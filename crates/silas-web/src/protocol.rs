@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use silas_core::card::{Card, Face};
+use silas_core::changeset::FileDiff;
 use silas_core::device::Certificate;
 use silas_core::input::KeyWanted;
 use silas_core::message::{HeardMessage, SignedMessage};
@@ -49,9 +50,11 @@ pub enum ClientMessage {
         request_id: CardId,
         token: Token,
     },
-    /// A parked card asks again.
+    /// A parked card asks again; with `rehearse`, whether to rehearse what it asked for.
     Renew {
         request_id: CardId,
+        #[serde(default)]
+        rehearse: bool,
     },
     /// A card that asks nothing is put away.
     Dismiss {
@@ -68,6 +71,15 @@ pub enum ClientMessage {
     },
     /// Asks for the proof as a file that can be checked elsewhere.
     Bundle {
+        execution: ExecutionId,
+    },
+    /// Asks whether somebody has changed since what an undo would put back.
+    LaterEdits {
+        execution: ExecutionId,
+    },
+    /// Asks for a plan that puts back what work changed whose time for undoing is over. It runs nothing before its card is
+    /// approved.
+    WayBack {
         execution: ExecutionId,
     },
     /// Asks for the work that was approved.
@@ -187,6 +199,11 @@ pub enum ServerMessage {
         execution: ExecutionId,
         bundle: String,
     },
+    /// What is there now against what the undo would put there; empty if nothing was changed.
+    LaterEdits {
+        execution: ExecutionId,
+        edits: Vec<FileDiff>,
+    },
     /// Newest first.
     WorkList {
         work_list: Vec<WorkItemView>,
@@ -217,7 +234,7 @@ pub enum ServerMessage {
     Models {
         models: ModelsView,
     },
-    /// The card that `model_add` asked for.
+    /// The card that `model_add`, `passkey_add` or `way_back` asked for.
     Asked {
         card: Box<Card>,
     },

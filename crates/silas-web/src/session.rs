@@ -209,8 +209,11 @@ impl Session {
                 let outcome = self.stream.decide(&request_id, token).await;
                 Some(decided(request_id, outcome))
             }
-            ClientMessage::Renew { request_id } => {
-                let outcome = self.stream.renew(&request_id).await;
+            ClientMessage::Renew { request_id, rehearse } => {
+                let outcome = match rehearse {
+                    true => self.stream.renew_as_rehearsal(&request_id).await,
+                    false => self.stream.renew(&request_id).await,
+                };
                 Some(decided(request_id, outcome))
             }
             ClientMessage::Dismiss { request_id } => {
@@ -225,6 +228,14 @@ impl Session {
             }),
             ClientMessage::Bundle { execution } => Some(match self.stream.bundle(&execution).await {
                 Ok(bundle) => ServerMessage::Bundle { execution, bundle },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::LaterEdits { execution } => {
+                let edits = self.stream.later_edits(&execution).await;
+                Some(ServerMessage::LaterEdits { execution, edits })
+            }
+            ClientMessage::WayBack { execution } => Some(match self.stream.plan_way_back(&execution).await {
+                Ok(card) => ServerMessage::Asked { card: Box::new(card) },
                 Err(trouble) => error(trouble),
             }),
             ClientMessage::WorkList {} => Some(match self.stream.work_list().await {

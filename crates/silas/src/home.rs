@@ -11,6 +11,7 @@ use silas_core::evidence::Anchor;
 use silas_core::handover::Handover;
 use silas_core::signature::PublicKey;
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,9 @@ pub(crate) struct Home {
 /// Parts that the front may write. `keys/` and `launcher/` belong to the launcher alone.
 const FRONT_PARTS: [&str; 2] = ["store", "run"];
 const LAUNCHER_PARTS: [&str; 2] = ["keys", "launcher"];
+
+/// What a start needs at once, for databases and their logs, and some more.
+const ROOM_BYTES: usize = 4 << 20;
 
 /// What `keys/installation.json` says, as far as commands need it.
 #[derive(Deserialize)]
@@ -112,6 +116,22 @@ impl Home {
         matches!(held, Ok(Err(fs::TryLockError::WouldBlock)))
     }
 
+    /// Whether a server can work here for a while. Found out before anybody is told where the page is.
+    pub(crate) fn has_room(&self) -> Result<()> {
+        let path = self.run().join("room");
+        let written = fs::write(&path, vec![0; ROOM_BYTES]).and_then(|()| File::open(&path)?.sync_all());
+        let removed = fs::remove_file(&path);
+        match written.and(removed) {
+            Ok(()) => Ok(()),
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => bail!(
+                "The disk of {} is nearly full, so Silas does not start there. Make room, or name another place with \
+                 `--data-dir DIR`. Nothing was lost.",
+                self.path.display()
+            ),
+            Err(cause) => Err(cannot_be_made(&self.run(), &cause)),
+        }
+    }
+
     /// Held for the life of the server. A second one on the same directory is refused.
     pub(crate) fn lock(&self) -> Result<File> {
         let file = File::options().create(true).truncate(false).write(true).open(self.path.join("lock"))?;
@@ -138,19 +158,34 @@ pub(crate) fn choose(given: Option<PathBuf>, config: &Config) -> Result<PathBuf>
     Ok(base.join("silas"))
 }
 
+/// What stands in the way of the data directory, in words.
+fn cannot_be_made(path: &Path, cause: &io::Error) -> anyhow::Error {
+    let why = match cause.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => "the disk is read-only".to_owned(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full".to_owned(),
+        io::ErrorKind::PermissionDenied => "you may not write there".to_owned(),
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "a file is in the way".to_owned(),
+        _ => cause.to_string(),
+    };
+    let path = path.display();
+    anyhow!(
+        "{path} cannot be made ready for Silas's data: {why}. Mend that, or name another place with `--data-dir DIR`."
+    )
+}
+
 /// Makes what is missing, readable by the owner only.
 pub(crate) fn prepare(path: &Path) -> Result<Home> {
-    let make = |path: &Path| -> Result<()> {
+    let make = |path: &Path| -> io::Result<()> {
         if !path.exists() {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         }
         fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
         Ok(())
     };
-    make(path).with_context(|| format!("The data directory {} cannot be made.", path.display()))?;
+    make(path).map_err(|cause| cannot_be_made(path, &cause))?;
     let real = path.canonicalize()?;
     for part in FRONT_PARTS.into_iter().chain(LAUNCHER_PARTS) {
-        make(&real.join(part)).with_context(|| format!("{part} in the data directory cannot be made."))?;
+        make(&real.join(part)).map_err(|cause| cannot_be_made(&real.join(part), &cause))?;
     }
     Ok(Home { path: real })
 }

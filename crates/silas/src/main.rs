@@ -95,7 +95,13 @@ enum Command {
     /// Decline a card of `silas review`.
     Decline(terminal::CardArgs),
     /// Ask a parked card again.
-    Renew(terminal::CardArgs),
+    Renew {
+        #[command(flatten)]
+        card: terminal::CardArgs,
+        /// Ask whether to rehearse it instead: in a private copy, with nothing applied.
+        #[arg(long)]
+        rehearse: bool,
+    },
     /// Put a card away that asks nothing.
     Dismiss(terminal::CardArgs),
     /// Take back the last applied work, while its undo window is open.

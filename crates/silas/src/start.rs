@@ -14,8 +14,10 @@ use silas_core::device::Certificate;
 use silas_core::evidence::Anchor;
 use silas_core::handover::{Handover, Handovers};
 use silas_core::key_service::{KeyReply, Protection};
+use silas_core::probe::State;
 use silas_core::secret::Secret;
 use silas_sandbox::confine::{FrontRules, confine_front};
+use silas_sandbox::probes;
 use silas_sandbox::{CellLimits, Copies, Launcher, Seal, Sealed, ToolPlaces};
 use silas_web::Listeners;
 use std::io::IsTerminal;
@@ -61,6 +63,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
     // Keeps a second server away for as long as this process lives.
     let _lock = home.lock()?;
+    home.has_room()?;
     soundness::check(&home)?;
     root_handover::finish_apart(&home)?;
     let ready = first_run(&launcher, home, &loaded.config)?;
@@ -240,10 +243,34 @@ fn greet(ready: &Ready, listeners: &Listeners, sealed: &Sealed, first_time: bool
     if let Some(network) = listeners.network_address() {
         println!("  Other devices:  {network}/#pair={}\n", sealed.pairing_code);
     }
+    match missing_isolation(&ready.home) {
+        Some(missing) => println!("  {missing}\n"),
+        None if first_time => println!(
+            "  There, “Try it on a sample project” shows the whole road in a minute. Without a browser: `silas chat`.\n"
+        ),
+        None => {}
+    }
     println!("  Data: {}. Root key: {}.", ready.home.path.display(), ready.protection);
-    println!("  For the commands that you approve, {}.", sealed.limits);
+    if !first_time {
+        println!("  For the commands that you approve, {}.", sealed.limits);
+    }
     println!("  Stop with Ctrl-C. Anything running stops with it; nothing half done reaches your files.");
     open_browser(if is_locked { &page } else { &pairing });
+}
+
+/// Said before anybody wonders: where nothing can be isolated nothing is run, and everything else works. Must be asked while
+/// this process has one thread.
+fn missing_isolation(home: &Home) -> Option<String> {
+    let dir = home.run().join(format!("probe-{}", std::process::id()));
+    std::fs::create_dir(&dir).ok()?;
+    let found = probes::probes(&dir);
+    // What is left there is an empty directory of ours.
+    let _leftover = std::fs::remove_dir(&dir);
+    let bad = found.into_iter().find(|probe| probe.state == State::Bad)?;
+    let what = bad.sentence.trim_start_matches("It cannot be used: ");
+    Some(format!(
+        "No command will be run here until this is mended: {what}\n  `silas doctor` says more, and `silas doctor --fix` mends what it can."
+    ))
 }
 
 /// Opens the page where there is a desktop; the browser waits until the server, a moment later, answers.

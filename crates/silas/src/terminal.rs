@@ -88,8 +88,10 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         Command::Change(card) => return decide(&mut line, &card, Press::Change, "change"),
         Command::Decline(card) => return decide(&mut line, &card, Press::Decline, "decline"),
         Command::Show(ShowArgs { card, output }) => return show(&mut line, card, output),
-        Command::Renew(card) => return put(&mut line, &card, "renew"),
-        Command::Dismiss(card) => return put(&mut line, &card, "dismiss"),
+        Command::Renew { card, rehearse } => {
+            return put(&mut line, &card, "renew", json!({ "type": "renew", "rehearse": rehearse }));
+        }
+        Command::Dismiss(card) => return put(&mut line, &card, "dismiss", json!({ "type": "dismiss" })),
         Command::Undo { output } => return undo(&mut line, output),
         Command::Activity { measures: true, output, .. } => print_measures(&mut line, output.json)?,
         Command::Activity { away, output, .. } => {
@@ -318,13 +320,14 @@ fn answer(line: &mut Line<'_>, card: &Card, press: Press, output: Output) -> Res
 }
 
 /// Asks a parked card again, or puts one away that asks nothing.
-fn put(line: &mut Line<'_>, args: &CardArgs, verb: &str) -> Result<ExitCode> {
+fn put(line: &mut Line<'_>, args: &CardArgs, verb: &str, mut message: Value) -> Result<ExitCode> {
     let meant = answering::meant(line, args, |card| !asks(card))?;
     let Some(card) = meant.confirmed(None, verb, args)? else {
         println!("Not confirmed. Nothing was changed.");
         return Ok(ExitCode::FAILURE);
     };
-    line.send(&json!({ "type": verb, "request_id": card.id }))?;
+    message["request_id"] = json!(card.id);
+    line.send(&message)?;
     let id = json!(card.id);
     let answer = line.wait_for(|m| m["type"] == "decided" && m["request_id"] == id)?;
     let message = answer["message"].as_str().unwrap_or_default().to_owned();

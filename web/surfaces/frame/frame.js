@@ -5,6 +5,7 @@
 import { useEffect } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { show } from '../../lib/notify.js';
 import { go, leave, useRoute, useWide } from '../../lib/router.js';
 import { needingReview, set } from '../../lib/store.js';
 import { Activity } from '../activity/activity.js';
@@ -24,6 +25,8 @@ export function Frame({ state }) {
   const wide = useWide();
   const waiting = needingReview(state.cards).length;
   useKeys();
+  // Opened by a notification: the card is known as soon as the cards are.
+  useEffect(() => void (route.card && state.loaded && show(route.card)), [route.card, state.loaded]);
   useEffect(() => {
     document.title = waiting > 0 ? `(${waiting}) Silas` : 'Silas';
     void navigator.setAppBadge?.(waiting).catch(() => {}); // Not installed: there is no badge, and nothing is missing.
@@ -37,7 +40,7 @@ export function Frame({ state }) {
         <div class="wide-stream"><${Notice} state=${state} /><${Stream} state=${state} /></div>
         <div class="wide-review"><${Review} state=${state} wide=${true} /></div>
       </main>
-      ${route.surface === 'activity' && html`<${Sheet} side label="Activity" onClose=${() => go('stream')}><${Activity} state=${state} onClose=${() => go('stream')} /><//>`}
+      ${route.surface === 'activity' && html`<${Sheet} side label="Activity" onClose=${() => go('stream')}><${Activity} state=${state} filter=${route.filter} onClose=${() => go('stream')} /><//>`}
       ${route.surface === 'proof' && html`<${Sheet} side label="Proof" onClose=${leave}>${proof}<//>`}
       <${Sheets} state=${state} />
     </div>`;
@@ -49,7 +52,7 @@ export function Frame({ state }) {
       <${Notice} state=${state} />
       ${route.surface === 'stream' && html`<${Stream} state=${state} />`}
       ${route.surface === 'review' && html`<${Review} state=${state} wide=${false} />`}
-      ${route.surface === 'activity' && html`<${Activity} state=${state} />`}
+      ${route.surface === 'activity' && html`<${Activity} state=${state} filter=${route.filter} />`}
       ${route.surface === 'proof' && proof}
     </main>
     <nav class="tabs" aria-label="Surfaces">

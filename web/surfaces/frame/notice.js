@@ -16,10 +16,10 @@ export function Notice({ state }) {
   if (state.doubt) return html`<${Doubted} doubt=${state.doubt} />`;
   if (state.link.status !== 'open') return html`<${Reconnecting} link=${state.link} />`;
   if (!state.problem) return null;
-  const { message, todo } = state.problem;
+  const { message, todo, code } = state.problem;
   return html`<div class="notice" role="alert">
     <${Icon} name="refused" size=${20} />
-    <p><b>${message}</b> ${todo}</p>
+    <p><b>${message}</b> ${todo}${/^E_/.test(code) && html`<span class="notice-code">${code}</span>`}</p>
     <button type="button" class="notice-act" onClick=${() => set({ problem: null })}>Close</button>
   </div>`;
 }

@@ -3,6 +3,7 @@
 
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { canTell, tells, want } from '../../lib/notify.js';
 import { passkeys, unavailable } from '../../lib/passkeys.js';
 import { go } from '../../lib/router.js';
 import { addPasskey, say, stop, stopAndRevokeAll } from '../../lib/session.js';
@@ -85,6 +86,9 @@ function MoreSheet({ state }) {
     <h3 class="sheet-label">Passkey</h3>
     <p class="sheet-text">${passkeyWords(state)}</p>
     ${!unavailable() && html`<button type="button" class="button outlined" disabled=${state.link.status !== 'open'} onClick=${addPasskey}><${Icon} name="finger" size=${20} />${passkeys(state.devices).known.length > 0 ? 'Add another passkey' : 'Add a passkey'}</button>`}
+    <h3 class="sheet-label">Notifications</h3>
+    <p class="sheet-text">${tells() ? 'While this page is open and nobody looks at it, each decision is told: what it is and how risky.' : canTell() ? 'Nothing is told while nobody looks at this page.' : 'This browser does not let this page tell anything.'}</p>
+    ${canTell() && html`<button type="button" class="link-button" onClick=${() => void want(!tells())}>${tells() ? 'Tell nothing here' : 'Tell me when a card waits'}</button>`}
     <h3 class="sheet-label">Another device</h3>
     <p class="sheet-text">On the machine where Silas runs: <code dir="ltr">silas pair</code></p>
     <h3 class="sheet-label">Models</h3>

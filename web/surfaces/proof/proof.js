@@ -4,12 +4,14 @@
 import { useEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { executionOf } from '../../lib/decision.js';
 import { bundleName } from '../../lib/download.js';
 import { askBundle, askProof } from '../../lib/session.js';
 import { Words, strict, visible } from '../../lib/text.js';
 import { Diffs } from '../../cards/diff.js';
 import { SavePatch } from '../../cards/patch.js';
-import { Caveats, CheckLines } from '../../cards/evidence.js';
+import { Caveats, CheckLines, isUnprotected } from '../../cards/evidence.js';
+import { WayBack } from '../../cards/undo.js';
 import { OUTCOMES } from '../../cards/risk.js';
 
 /** @typedef {import('../../protocol.js').ProofView} ProofView */
@@ -25,23 +27,24 @@ export function Proof({ state, execution, onBack }) {
   return html`<section class="proof" aria-label="Proof">
     <div class="proof-top"><button type="button" class="proof-back" aria-label="Back" onClick=${onBack}><${Icon} name="back" size=${22} /></button><h1 ref=${title} tabindex="-1">Proof</h1>
       ${proof && !proof.no_bundle && html`<button type="button" class="proof-save" disabled=${!linked} onClick=${() => askBundle(execution)}><${Icon} name="save" size=${20} />Save file</button>`}</div>
-    ${proof ? html`<${Story} proof=${proof} linked=${linked} />` : html`<p class="proof-wait">${linked ? 'Reading the log …' : 'The proof can be read as soon as Silas answers.'}</p>`}
+    ${proof ? html`<${Story} proof=${proof} linked=${linked} canUndo=${state.cards.some((card) => card.face.kind === 'done' && executionOf(card) === execution)} />` : html`<p class="proof-wait">${linked ? 'Reading the log …' : 'The proof can be read as soon as Silas answers.'}</p>`}
   </section>`;
 }
 
-/** @param {{ proof: ProofView, linked: boolean }} props */
-function Story({ proof, linked }) {
+/** @param {{ proof: ProofView, linked: boolean, canUndo: boolean }} props */
+function Story({ proof, linked, canUndo }) {
   const { word, icon } = OUTCOMES[proof.outcome];
   return html`<div class=${`proof-head proof-${proof.outcome}`}>
       <${Icon} name=${icon} size=${40} />
       <div><h2>${word}</h2><p><bdi>${visible(proof.title)}</bdi></p></div>
     </div>
-    ${proof.claim && html`<p class="proof-claim">${strict(proof.claim)}</p>`}
-    <${Caveats} caveats=${proof.caveats} />
+    ${(proof.outcome !== 'proved' || isUnprotected(proof.claim)) && proof.claim && html`<p class="proof-claim">${strict(proof.claim)}</p>`}
     <ol class="proof-steps">${proof.steps.map((step, at) => html`<li key=${at}><${Icon} name="tick" size=${18} /><div><h3><${Words} text=${step.title} /></h3><p><${Words} text=${step.note} /></p></div></li>`)}</ol>
     ${proof.after.length > 0 && html`<section class="proof-part"><h2>Checks, before and after</h2><div class="proof-checks"><${CheckLines} before=${proof.before} after=${proof.after} /></div>
-      <ul class="proof-reasons">${proof.after.map((result) => html`<li key=${result.name}><bdi>${strict(result.name)}</bdi>: ${strict(result.reason)}</li>`)}</ul></section>`}
+      <ul class="proof-reasons">${proof.after.map((result) => html`<li key=${result.name}><bdi>${strict(result.name)}</bdi>: ${strict(result.reason)}</li>`)}</ul>
+      <${Caveats} caveats=${proof.caveats} /></section>`}
     ${proof.diffs.length > 0 && html`<section class="proof-part"><h2>What changed</h2><${Diffs} diffs=${proof.diffs} /><${SavePatch} execution=${proof.execution} disabled=${!linked} /></section>`}
+    ${proof.state === 'applied' && !canUndo && html`<section class="proof-part proof-back-plan"><h2>Put it back</h2><p>What was replaced is kept for a month. A plan puts it back, unless you changed it since.</p><${WayBack} execution=${proof.execution} disabled=${!linked} /></section>`}
     <${Elsewhere} proof=${proof} />`;
 }
 

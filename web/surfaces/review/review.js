@@ -2,15 +2,19 @@
 // Review: one active card, what decides it in the dock, and the rest as lines.
 
 import { useEffect, useRef, useState } from '../../vendor/hooks.js';
+import { executionOf } from '../../lib/decision.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
-import { activeCard, needingReview } from '../../lib/store.js';
+import { go } from '../../lib/router.js';
+import { activeCard, needingReview, set } from '../../lib/store.js';
 import { strict } from '../../lib/text.js';
 import { CardView } from '../../cards/card.js';
 import { Dock } from '../../cards/dock.js';
 import { ModelChoiceCard } from '../../cards/model-choice.js';
-import { RISKS } from '../../cards/risk.js';
+import { Loading } from '../../cards/loading.js';
+import { LADDER, RISKS } from '../../cards/risk.js';
 import { SecureField } from '../../cards/secure-input.js';
+import { Lines, QUEUE_CALM } from './lines.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 /** @typedef {import('../../protocol.js').Card} Card */
@@ -18,19 +22,23 @@ import { SecureField } from '../../cards/secure-input.js';
 /** @param {{ state: State, wide: boolean }} props */
 export function Review({ state, wide }) {
   const active = activeCard(state);
+  const { elsewhere } = state;
   const waiting = needingReview(state.cards);
-  const rest = state.cards.filter((card) => card !== active);
+  const rest = state.cards.filter(({ id }) => id !== active?.id);
   const place = active ? waiting.indexOf(active) + 1 : 0;
   const focus = useWasDecided(state);
+  // What is over was shown to whoever was looking; nobody finds it again here.
+  useEffect(() => () => set({ over: null }), []);
   const asked = state.entries.filter(({ sender }) => sender === 'owner').map(({ text }) => text);
   return html`<section class="review" aria-label="Review">
     <h1 class=${wide ? 'review-title' : 'hidden'}>Review</h1>
     ${wide && place > 0 && html`<p class="review-place">${place} of ${waiting.length}</p>`}
-    ${active && html`<${Many} cards=${waiting} />
-      <${Active} key=${active.id} card=${active} asked=${asked} focus=${focus} linked=${state.link.status === 'open'} />
-      <${Dock} card=${active} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} devices=${state.devices} device=${state.device} />
+    <${Lines} state=${state} card=${active} />
+    ${active && html`<${Active} key=${active.id} card=${active} asked=${asked} focus=${focus} linked=${state.link.status === 'open'} />
+      ${elsewhere && html`<footer class="dock" aria-label="Decision"><p class="dock-elsewhere"><${Icon} name="tick" size=${18} /><span>${elsewhere.words}</span></p></footer>`}
+      ${!elsewhere && html`<${Dock} card=${active} edits=${state.edits[executionOf(active) ?? '']} isOver=${active === state.over} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} devices=${state.devices} device=${state.device} />`}
       <${UpNext} cards=${rest} beyond=${state.n_more_cards} />`}
-    ${!active && (state.loaded ? html`<${Nothing} />` : html`<${Loading} />`)}
+    ${!active && (state.loaded ? html`<${Nothing} said=${!wide && state.entries.at(-1)?.sender === 'silas'} />` : html`<${Loading} />`)}
   </section>`;
 }
 
@@ -49,27 +57,18 @@ function useWasDecided({ decisions }) {
   return was;
 }
 
-/** More cards than this, and a person should know that none of them hurries. */
-const QUEUE_CALM = 5;
-
-/** @param {{ cards: Card[] }} props */
-function Many({ cards }) {
-  if (cards.length <= QUEUE_CALM) return null;
-  const careful = cards.filter(({ face }) => face.risk !== 'low' && face.risk !== null).length;
-  return html`<div class="notice notice-inside" role="note"><${Icon} name="review" size=${20} />
-    <p><b>${careful > 0 ? `${careful} of these need care.` : `${cards.length} cards wait.`}</b> They keep until you are ready. Nothing runs meanwhile.</p></div>`;
-}
-
 /** @param {{ cards: Card[], beyond: number }} props */
 function UpNext({ cards, beyond }) {
   const [all, setAll] = useState(false);
   if (cards.length === 0) return null;
   const shown = all || cards.length <= QUEUE_CALM ? cards : cards.slice(0, 1);
+  const hidden = cards.slice(shown.length);
+  const worst = [...LADDER].reverse().find((risk) => hidden.some(({ state, face }) => state === 'open' && face.kind !== 'done' && face.risk === risk));
   return html`<div class="up-next">
     <h2 class="up-next-title">Up next</h2>
     <ol>
       ${shown.map((card, at) => html`<li key=${card.id}><span class="number">${at + 2}</span><bdi class="next-intent">${strict(card.face.intent)}</bdi><${Next} card=${card} /></li>`)}
-      ${shown.length < cards.length && html`<li><span class="number">${shown.length + 2}</span><button type="button" class="link-button" onClick=${() => setAll(true)}>Show ${cards.length - shown.length} more</button></li>`}
+      ${hidden.length > 0 && html`<li><span class="number">${shown.length + 2}</span><button type="button" class="link-button next-more" onClick=${() => setAll(true)}>Show ${hidden.length} more</button>${worst && html`<${NextRisk} risk=${worst} />`}</li>`}
     </ol>
     ${beyond > 0 && html`<p class="next-beyond">And ${beyond} more behind these. They move up as you decide.</p>`}
   </div>`;
@@ -80,14 +79,16 @@ function Next({ card: { state, face } }) {
   if (state === 'parked') return html`<span class="next-risk risk-low">Parked</span>`;
   if (face.kind === 'secure_input' || face.kind === 'model_choice') return html`<span class="next-risk risk-low">To enter</span>`;
   if (face.kind === 'done' || !face.risk) return html`<span class="next-risk risk-low">${face.kind === 'done' ? 'Done' : 'To read'}</span>`;
-  return html`<span class=${`next-risk risk-${face.risk}`}><${Icon} name=${face.risk} size=${14} />${RISKS[face.risk].short}</span>`;
+  return html`<${NextRisk} risk=${face.risk} />`;
 }
 
-function Nothing() {
-  return html`<div class="nothing"><${Icon} name="tick" size=${28} /><p><b>Nothing to decide</b></p><p>Whatever needs you will wait here.</p></div>`;
+/** @param {{ risk: import('../../protocol.js').Risk }} props */
+function NextRisk({ risk }) {
+  return html`<span class=${`next-risk risk-${risk}`}><${Icon} name=${risk} size=${14} />${RISKS[risk].short}</span>`;
 }
 
-/** Grey bars in a card's shape; the style sheet shows them only after a moment. */
-function Loading() {
-  return html`<div class="card loading" aria-hidden="true"><div class="card-body"><span class="bar short"></span><span class="bar tall"></span><span class="bar"></span><span class="bar"></span><span class="bar"></span></div></div>`;
+/** @param {{ said: boolean }} props Whether the last word in the Stream, which is not in sight, is Silas's. */
+function Nothing({ said }) {
+  return html`<div class="nothing"><${Icon} name="tick" size=${28} /><p><b>Nothing to decide</b></p><p>Whatever needs you will wait here.</p>
+    ${said && html`<button type="button" class="link-button" onClick=${() => go('stream')}>Read what Silas said</button>`}</div>`;
 }

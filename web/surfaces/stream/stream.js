@@ -3,11 +3,14 @@
 
 import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
+import { go } from '../../lib/router.js';
 import { edit, interrupt } from '../../lib/session.js';
+import { needingReview } from '../../lib/store.js';
 import { Words } from '../../lib/text.js';
 import { clock } from '../../lib/time.js';
+import { Loading } from '../../cards/loading.js';
 import { Composer } from './composer.js';
-import { AddModel, Welcome } from './welcome.js';
+import { AddModel, BLANK, Welcome, fill } from './welcome.js';
 import { WorkView } from './work.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
@@ -22,6 +25,11 @@ export function Stream({ state }) {
   // The last thing said was that a model is missing, and it still is.
   const needsModel = state.no_model !== null && outbox.length === 0 && entries.at(-1)?.text === state.no_model;
 
+  // What Silas said last may ask for something: a look at Review, or a sentence with a blank that the owner fills in.
+  const last = outbox.length === 0 && entries.at(-1)?.sender === 'silas' ? entries.at(-1) : undefined;
+  const waits = last !== undefined && needingReview(state.cards).length > 0;
+  const offered = last && state.understood.find((sentence) => BLANK.test(sentence) && last.text.endsWith(sentence));
+
   const turns = [
     ...entries.map((entry) => ({ at: entry.at, key: entry.id, view: html`<${Turn} sender=${entry.sender} text=${entry.text} note=${clock(entry.at)} />` })),
     ...work.map((item) => ({ at: item.started_at, key: item.execution, view: html`<${WorkView} work=${item} linked=${state.link.status === 'open'} />` })),
@@ -30,10 +38,12 @@ export function Stream({ state }) {
   return html`<section class="stream" aria-label="Stream">
     <div class="stream-scroll" ref=${scroller}>
       <div class="stream-column">
-        ${isEmpty && (state.loaded ? html`<${Welcome} understood=${state.understood} hasModel=${state.no_model === null} />` : html`<h1 class="hidden">Stream</h1>`)}
+        ${isEmpty && (state.loaded ? html`<${Welcome} understood=${state.understood} hasModel=${state.no_model === null} />` : html`<h1 class="hidden">Stream</h1><${Loading} />`)}
         ${!isEmpty && html`<h1 class="hidden">Stream</h1>
           ${turns.map(({ key, view }) => html`<div class="turn-box" key=${key}>${view}</div>`)}
           ${needsModel && html`<div class="turn-box" key="add-model"><${AddModel} /></div>`}
+          ${waits && html`<div class="turn-box to-review" key="to-review"><button type="button" class="link-button" onClick=${() => go('review')}>Open Review</button></div>`}
+          ${offered && html`<div class="turn-box" key="fill"><button type="button" class="link-button" onClick=${() => fill(offered)}>Fill it in</button></div>`}
           ${outbox.map((message) => html`<div class="turn-box" key=${message.id}><${Outgoing} message=${message} /></div>`)}
           ${answering && html`<div class="turn-box" key=${answering.reply}><${Answering} text=${answering.text} /></div>`}`}
       </div>
@@ -42,17 +52,17 @@ export function Stream({ state }) {
   </section>`;
 }
 
-/** @param {{ sender: 'owner' | 'silas', text: string, note: string }} props */
-function Turn({ sender, text, note }) {
+/** @param {{ sender: 'owner' | 'silas', text: string, note: string, isGrowing?: boolean }} props */
+function Turn({ sender, text, note, isGrowing = false }) {
   return html`<div class=${`turn turn-${sender}`}>
     <p class="turn-label">${sender === 'owner' ? 'You' : 'Silas'} · ${note}</p>
-    <p class="turn-text"><${Words} text=${text} /></p>
+    <p class="turn-text"><${Words} text=${text} />${isGrowing && html`<span class="cursor" aria-hidden="true"></span>`}</p>
   </div>`;
 }
 
 /** @param {{ text: string }} props */
 function Answering({ text }) {
-  return html`<${Turn} sender="silas" text=${text} note="answering" />
+  return html`<${Turn} sender="silas" text=${text} note="answering" isGrowing />
     <button type="button" class="link-button" onClick=${interrupt}>Stop</button>`;
 }
 

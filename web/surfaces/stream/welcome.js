@@ -8,18 +8,18 @@ import { say } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
 import { Words } from '../../lib/text.js';
 
-/** What to begin with: a sentence that is understood, in better words than itself. `example` takes the place of its blank. @type {{ pattern: RegExp, icon: string, title: string, note: string, example?: string }[]} */
+/** What to begin with: a sentence that is understood, in better words than itself. `example` takes the place of its blank; what `says` is said with the tap, in the words of its title. @type {{ pattern: RegExp, icon: string, title: string, note: string, example?: string, says?: boolean }[]} */
 const STARTERS = [
-  { pattern: /^run /, icon: 'prompt', title: 'Run a command and check it', note: 'In a private copy first' },
+  { pattern: /^try it on a sample/, icon: 'prompt', title: 'Try it on a sample project', note: 'Fix a bug, apply it, undo it. 1 minute.', says: true },
+  { pattern: /^run /, icon: 'tick', title: 'Run a command and check it', note: 'In a private copy first' },
   { pattern: /^add task /, icon: 'task', title: 'Add “call the dentist” to tasks', note: 'Done at once, without a model', example: 'call the dentist' },
-  { pattern: /^what did/, icon: 'activity', title: 'What did you do while I slept?', note: 'Everything is written down' },
 ];
 
 /** Where somebody has to put something of their own. */
-const BLANK = /[A-Z]{3,}/;
+export const BLANK = /[A-Z]{3,}/;
 
 /** Puts a sentence into the composer, with its first blank selected or what was put there. @param {string} sentence @param {string} [example] */
-function fill(sentence, example) {
+export function fill(sentence, example) {
   const blank = BLANK.exec(sentence);
   set({ draft: example ? sentence.replace(BLANK, example) : sentence });
   requestAnimationFrame(() => {
@@ -35,7 +35,7 @@ export function AddModel() {
     void say('add a model');
     go('review');
   };
-  return html`<button type="button" class="link-button" onClick=${add}>Add a model</button>`;
+  return html`<button type="button" class="link-button add-model" onClick=${add}>Add a model<${Icon} name="chevron" size=${18} /></button>`;
 }
 
 /** Said by its own button below. */
@@ -51,7 +51,7 @@ export function Welcome({ understood, hasModel }) {
   return html`<div class="welcome">
     <h1 class="greeting">Nothing happens without you.</h1>
     <p class="welcome-text">Silas works in a private copy, shows you what changed and whether it works, and waits for your tap.</p>
-    <ul class="welcome-rows">${starters.map(({ sentence, icon, title, note, example }) => html`<li key=${sentence}><button type="button" class="welcome-row" onClick=${() => fill(sentence, example)}>
+    <ul class="welcome-rows">${starters.map(({ sentence, icon, title, note, example, says }) => html`<li key=${sentence}><button type="button" class="welcome-row" onClick=${() => (says ? void say(title) : fill(sentence, example))}>
       <span class="welcome-icon"><${Icon} name=${icon} size=${20} /></span>
       <span class="welcome-words"><b>${title}</b><span>${note}</span></span>
       <${Icon} name="chevron" size=${18} />

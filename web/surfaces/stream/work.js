@@ -1,7 +1,7 @@
 // @ts-check
 // A task in the Stream: one block with its steps while it runs, one line with its badge when it is finished.
 
-import { useEffect, useRef } from '../../vendor/hooks.js';
+import { useEffect } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { go } from '../../lib/router.js';
@@ -72,15 +72,23 @@ function Finished({ work }) {
 /** Progress is told to listeners at most this often. */
 const SAID_EVERY_MS = 10_000;
 
+/** When any work was last told of; several run side by side. */
+let saidAt = 0;
+
 /** @param {string} progress */
 function useProgress(progress) {
-  const last = useRef(0);
   useEffect(() => {
     if (!progress) return undefined;
-    const timer = setTimeout(() => {
-      last.current = Date.now();
+    const say = () => {
+      const early = saidAt + SAID_EVERY_MS - Date.now();
+      if (early > 0) {
+        timer = setTimeout(say, early);
+        return;
+      }
+      saidAt = Date.now();
       announce(progress);
-    }, Math.max(0, last.current + SAID_EVERY_MS - Date.now()));
+    };
+    let timer = setTimeout(say, 0);
     return () => clearTimeout(timer);
   }, [progress]);
 }

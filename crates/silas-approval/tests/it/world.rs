@@ -140,6 +140,7 @@ impl World {
             show_first: None,
             input: None,
             test_call: false,
+            execution: None,
         };
         let (kept, subject) = (card.clone(), subject.to_owned());
         self.store.write(move |tx| Ok(Commit(cards::insert(tx, &kept, &subject)?))).wait().unwrap();

@@ -240,6 +240,27 @@ fn a_model_is_asked_for_in_few_ways_and_a_task_about_one_is_a_task() {
 }
 
 #[test]
+fn the_sample_is_tried_in_few_words_and_nothing_else_is_it() {
+    for said in [
+        "try it on a sample project",
+        "Try it on a sample project",
+        "Try it on the sample project.",
+        "try a sample",
+        "try silas on a sample",
+    ] {
+        assert_eq!(decide(said), Decision::TrySample, "{said}");
+    }
+    for said in
+        ["try it", "sample project", "try it on my project", "try it on a sample project in /etc", "try a sample size"]
+    {
+        assert_eq!(decide(said), Decision::NotUnderstood, "{said}");
+    }
+    let title = "try it on a sample project".to_owned();
+    assert_eq!(decide("add task try it on a sample project"), Decision::AddTask { title });
+    assert!(!Decision::TrySample.is_instruction());
+}
+
+#[test]
 fn hostile_input_is_read_once_and_not_understood() {
     let n = 100_000;
     let texts = [

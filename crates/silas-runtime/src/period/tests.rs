@@ -52,7 +52,7 @@ fn night() -> Vec<Entry> {
 #[test]
 fn the_longest_pause_of_the_owner_is_the_night() {
     let view = away(&night(), at(540)).unwrap();
-    assert_eq!((view.from, view.to), (at(10), at(490)));
+    assert_eq!((view.from, view.to, view.microusd), (at(10), at(490), 0));
     assert_eq!(
         view.text,
         "While you were away, 20:10 to 04:10 UTC (8 hours): 1 applied in 2 files, 1 proved, 1 ended without touching \

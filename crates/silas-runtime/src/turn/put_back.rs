@@ -5,14 +5,15 @@ use super::route::{Route, cannot_plan};
 use crate::review::Proposal;
 use crate::words::changed_name;
 use crate::{Stream, Trouble};
-use silas_core::card::{CardKind, CardState};
+use silas_core::card::{Card, CardKind, CardState};
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::execution::ExecutionState;
 use silas_core::exits::Exits;
 use silas_core::message::Message;
-use silas_core::work::{Budget, Definition, KEPT_INSIDE, Step, WorkItem};
+use silas_core::work::{Budget, Definition, KEPT_INSIDE, RuleBroken, Step, WorkItem};
 use silas_core::{ExecutionId, WorkItemId};
 use silas_gates::scrub;
+use silas_store::executions::Execution;
 use silas_store::{Commit, cards, executions, work_items};
 
 /// Far enough back for "the last change" to mean something.
@@ -36,6 +37,47 @@ impl Stream {
             self.show_again(&last.id).await?;
             return Ok(Route::say("The last change can still be undone with one tap. Its card is in Review."));
         }
+        let item = self.restoring(&last, &item, &message.text).map_err(|broken| cannot_plan(&broken))?;
+        let name = changed_name(&item.definition().directories);
+        let say = format!(
+            "A plan that puts back the last change in {name} is in Review. Nothing runs before you approve it."
+        );
+        Ok(Route::propose(say, Proposal::Plan(Box::new(item))))
+    }
+
+    /// The same for one piece of work, asked for from its card or its proof. Gives the card that asks; nothing runs before
+    /// it is approved.
+    pub async fn plan_way_back(&self, execution: &ExecutionId) -> Result<Card, Trouble> {
+        let id = execution.clone();
+        let found = self.store.read(move |tx| {
+            let Some(applied) = executions::get(tx, &id)? else { return Ok(None) };
+            let asked = cards::list_open(tx)?.into_iter().find(|card| puts_back(card, &id));
+            Ok(work_items::get(tx, &applied.work_item)?.map(|stored| (applied, stored, asked)))
+        });
+        let applied = found.await?.filter(|(applied, ..)| applied.state == ExecutionState::Applied);
+        let Some((applied, stored, asked)) = applied else {
+            let what = "Nothing of this work is in place, so there is nothing to put back.";
+            return Err(Trouble::new("E_SANDBOX_UNDO_CLOSED", what, "Its proof says what became of it."));
+        };
+        if applied.undo_until.is_some_and(|until| self.clock.now() < until) {
+            self.show_again(execution).await?;
+            let what = "This can still be undone with one tap.";
+            return Err(Trouble::new("E_SANDBOX_UNDO_OPEN", what, "Its card is in Review."));
+        }
+        if let Some(asked) = asked {
+            return Ok(asked);
+        }
+        let wish = format!("Put back what was changed by: {}", stored.item.definition().title);
+        let item = self.restoring(&applied, &stored.item, &wish).map_err(|broken| cannot_be_planned(&broken))?;
+        let question = self.plan_question(item, &stored.trace)?;
+        let asking = self.store.write(move |tx| Ok(Commit(question.ask(tx)?)));
+        let card = asking.await?;
+        self.publish_cards().await;
+        self.publish_activity().await;
+        Ok(card)
+    }
+
+    fn restoring(&self, applied: &Execution, item: &WorkItem, wish: &str) -> Result<WorkItem, RuleBroken> {
         let earlier = item.definition();
         let script = |name: &str| Command::Argv(vec!["sh".to_owned(), format!("{KEPT_INSIDE}/{name}")]);
         let definition = Definition {
@@ -43,7 +85,7 @@ impl Stream {
             title: scrub::visible_line(&format!("Put back: {}", earlier.title), TITLE_CHARS_MAX),
             follow_up_of: Some(item.id().clone()),
             budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() },
-            body: message.text.clone(),
+            body: wish.to_owned(),
             steps: vec![Step { run: script("restore"), cwd: None }],
             verify: vec![Check {
                 name: "everything is as it was before".to_owned(),
@@ -62,15 +104,10 @@ impl Stream {
             flows: Vec::new(),
             exits: Exits::default(),
             executor: None,
-            restores: Some(last.id.clone()),
+            restores: Some(applied.id.clone()),
             ..earlier.clone()
         };
-        let name = changed_name(&definition.directories);
-        let item = WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))?;
-        let say = format!(
-            "A plan that puts back the last change in {name} is in Review. Nothing runs before you approve it."
-        );
-        Ok(Route::propose(say, Proposal::Plan(Box::new(item))))
+        WorkItem::new(definition)
     }
 
     /// The card with the undo, if it was put away.
@@ -90,4 +127,15 @@ impl Stream {
         self.publish_cards().await;
         Ok(())
     }
+}
+
+/// Whether a card asks to put back what this execution changed.
+fn puts_back(card: &Card, execution: &ExecutionId) -> bool {
+    let plan = card.payload.as_deref().filter(|_| card.face.kind == CardKind::Plan);
+    let item = plan.and_then(|plan| WorkItem::from_canonical(plan).ok());
+    item.is_some_and(|item| item.definition().restores.as_ref() == Some(execution))
+}
+
+fn cannot_be_planned(broken: &RuleBroken) -> Trouble {
+    Trouble::new("E_WORK_PLAN", &format!("No plan can be made of this: {broken}."), "Nothing was changed.")
 }

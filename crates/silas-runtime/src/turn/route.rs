@@ -78,7 +78,7 @@ const NAME_CHARS_MAX: usize = 60;
 /// Rows of Activity that are told in one reply.
 const TOLD_MAX: usize = 12;
 
-fn in_review(item: WorkItem) -> Route {
+pub(super) fn in_review(item: WorkItem) -> Route {
     let name = changed_name(&item.definition().directories);
     let say = format!("A plan for {name} is in Review. Nothing runs before you approve it.");
     Route::propose(say, Proposal::Plan(Box::new(item)))
@@ -139,6 +139,7 @@ impl Stream {
                 "Choose one in Review. Nothing is sent anywhere before you agree.",
                 Proposal::ModelChoice,
             )),
+            Decision::TrySample => self.try_sample(message).await,
             Decision::NotUnderstood => self.ask_model(turn).await,
         }
     }

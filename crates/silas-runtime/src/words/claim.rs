@@ -2,20 +2,14 @@
 
 use silas_core::check::{CheckResult, Outcome, Standing};
 
-/// One line. A proof says what it stands on.
+/// One line. How many tests ran is in the lines of the checks, what a proof leaves open in its caveats; that the work could
+/// change its own checks is in the claim itself.
 pub(crate) fn claim(outcome: Outcome, before: &[CheckResult], after: &[CheckResult]) -> String {
     match outcome {
-        Outcome::Proved => {
-            let stands_on = match Standing::of(before, after) {
-                Standing::Tests(tests) => match tests.iter().map(|tests| tests.passed).sum::<u32>() {
-                    1 => "1 test ran".to_owned(),
-                    n => format!("{n} tests ran"),
-                },
-                Standing::Shown => "by exit code".to_owned(),
-                Standing::Open => "checks not protected".to_owned(),
-            };
-            format!("Proved: red before, green after, {stands_on}")
-        }
+        Outcome::Proved => match Standing::of(before, after) {
+            Standing::Tests(_) | Standing::Shown => "Proved: red before, green after".to_owned(),
+            Standing::Open => "Proved: red before, green after, checks not protected".to_owned(),
+        },
         Outcome::Guarded => "Guarded, unproven: green before and after".to_owned(),
         Outcome::Failed if after.is_empty() => "Not done: it ended before its checks ran again".to_owned(),
         Outcome::Failed => "Not done: a check is red".to_owned(),
@@ -32,12 +26,12 @@ pub(crate) fn caveats(outcome: Outcome, before: &[CheckResult], after: &[CheckRe
     match Standing::of(before, after) {
         Standing::Tests(tests) => {
             // Every runner has its tests in one process with the code that they test.
-            found.push("Not ruled out: code that forges its test runner inside its own process.");
+            found.push("Not ruled out: a forged test runner.");
             if tests.iter().any(|tests| tests.runner.tests_live_in_sources()) {
-                found.push("Not ruled out: unit tests inside changed source files.");
+                found.push("Not ruled out: tests in changed sources.");
             }
         }
-        Standing::Shown => found.push("Not ruled out: code that ends early with success. No tests were counted."),
+        Standing::Shown => found.push("By exit code: an early success is not ruled out."),
         Standing::Open => found.push("The commands could change their own checks."),
     }
     found.into_iter().map(str::to_owned).collect()

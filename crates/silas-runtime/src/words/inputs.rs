@@ -22,12 +22,15 @@ pub(super) fn secure_input(wanted: &SecureInput) -> Face {
         WantedBy::Plan { name: place } => (
             format!("Paste the secret {}", scrub::visible_line(name, NAME_CHARS_MAX)),
             format!("A plan for {place} uses it. It goes straight into this machine's vault."),
-            "What happens with it",
+            "What happens with it".to_owned(),
         ),
         WantedBy::Model { model, .. } => (
             format!("Paste the key for {}", scrub::visible_line(model.host(), NAME_CHARS_MAX)),
             "Straight into this machine's vault. No model sees it, no log keeps it.".to_owned(),
-            "How to make one",
+            match wanted.guidance.instructions.lines().count() {
+                0 | 1 => "How to make one".to_owned(),
+                n => format!("How to make one, {n} steps"),
+            },
         ),
     };
     let mut how: Vec<String> = wanted.guidance.instructions.lines().map(str::to_owned).collect();
@@ -45,7 +48,7 @@ pub(super) fn secure_input(wanted: &SecureInput) -> Face {
         facts: Vec::new(),
         evidence: None,
         rationale: why,
-        details_title: details_title.to_owned(),
+        details_title,
         details: vec![
             Detail { title: "Where it comes from".to_owned(), lines: how },
             Detail {

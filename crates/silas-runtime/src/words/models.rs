@@ -1,8 +1,12 @@
 //! The words on cards about models and money.
 
 use super::{approve, decline, fact};
-use silas_core::card::{CardKind, Detail, FACT_CHARS_MAX, Face, Fact, Risk};
+use silas_core::card::{CardKind, Cta, Detail, FACT_CHARS_MAX, Face, Press, Risk};
 use silas_core::model::{BudgetGrant, KeySource, ModelGrant, Price, Role, dollars, list_price};
+use silas_gates::scrub;
+
+/// Longest host in an intent; the details have it in full.
+const HOST_CHARS_MAX: usize = 36;
 
 /// Names of models may be longer than a card is wide; the details have them in full.
 pub(super) fn short(text: &str) -> String {
@@ -68,36 +72,44 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
         true => "Never: files elsewhere, your keys, the ledger",
         false => "Never: your files, your keys, the ledger, what commands printed unless it was said in the Stream",
     });
+    let costs = grant.price.unwrap_or_else(|| list_price(&grant.model));
+    let sees_files = has(Role::Executor) || has(Role::Planner);
+    let (leaves, stays) = match (is_local, sees_files) {
+        (true, _) => ("Nothing", "Everything"),
+        (false, true) => ("What you say, files in plans", "Other files, keys, the log"),
+        (false, false) => ("What you say in the Stream", "Your files, keys, the log"),
+    };
+    let mut example = vec![
+        "You write: Tide times are an hour off. Fix it in tidepool.",
+        "It gets: that sentence, the date, and what was said just before",
+    ];
+    if sees_files {
+        example.push("Once you asked for work there: the files of tidepool that it reads, and what commands print");
+    }
     Face {
         kind: CardKind::Model,
         risk: Some(if is_local { Risk::Low } else { Risk::Medium }),
         state: "Model".to_owned(),
-        intent: if is_local {
-            "Ask a model on this machine".to_owned()
-        } else {
-            match has(Role::Executor) {
-                true => "Send what you say, and files it works on, to a model",
-                false => "Send what you say to a model",
-            }
-            .to_owned()
+        intent: match is_local {
+            true => "Ask a model on this machine".to_owned(),
+            false => format!("Send your requests to {}", scrub::visible_line(host, HOST_CHARS_MAX)),
         },
         facts: vec![
-            fact("Model", &short(grant.model.model())),
+            fact("Leaves", leaves),
+            fact("Stays", stays),
             fact("Goes to", &goes_to),
-            fact("For", &roles.join(", ")),
-            fact("Key", &short(&grant.key.to_string())),
-            Fact { label: "Spends".to_owned(), text: "Up to your caps, never above".to_owned() },
+            fact("Uses", &short(grant.model.model())),
+            fact("Cap", if costs == Price::FREE { "Costs nothing" } else { "Your caps, checked each call" }),
         ],
         evidence: None,
-        rationale: "A model only proposes. Plans still ask you, and nothing is sent before you agree.".to_owned(),
-        details_title: "What is sent, and to whom".to_owned(),
+        rationale: "Open questions need a model. It only proposes: plans still ask you.".to_owned(),
+        details_title: "An example of what is sent".to_owned(),
         details: vec![
+            Detail { title: "For example".to_owned(), lines: example.iter().map(|line| (*line).to_owned()).collect() },
             Detail { title: "To".to_owned(), lines: vec![grant.model.url().to_owned(), grant.model.to_string()] },
+            Detail { title: "For".to_owned(), lines: vec![roles.join(", ")] },
             Detail { title: "Sent".to_owned(), lines: sent.iter().map(|line| (*line).to_owned()).collect() },
-            Detail {
-                title: "Costs".to_owned(),
-                lines: vec![capitalised(&price(grant.price.unwrap_or_else(|| list_price(&grant.model))))],
-            },
+            Detail { title: "Costs".to_owned(), lines: vec![capitalised(&price(costs))] },
             Detail { title: "Key".to_owned(), lines: vec![capitalised(&key(&grant.key))] },
             Detail {
                 title: "Agreement".to_owned(),
@@ -124,7 +136,8 @@ pub(super) fn model_to_test(grant: &ModelGrant) -> Face {
     let consequence =
         format!("What you say goes to {host} from now on. One test question, with nothing of yours in it.");
     let agree = approve("Agree, make 1 test call", &consequence);
-    Face { state: "Step 2 of 3".to_owned(), ctas: vec![agree, decline("Stay without")], ..model(grant) }
+    let another = Cta { press: Press::Change, label: "Choose another".to_owned(), consequence: String::new() };
+    Face { state: "Step 2 of 3".to_owned(), ctas: vec![agree, another, decline("Stay without")], ..model(grant) }
 }
 
 /// May more be spent?
@@ -137,14 +150,20 @@ pub(super) fn budget(grant: &BudgetGrant) -> Face {
         intent: format!("Spend up to {sum} more on models this {when}"),
         facts: vec![fact("Adds", &sum), fact("For", grant.period.as_str()), fact("After that", "The cap is as before")],
         evidence: None,
-        rationale: format!("The next question could exceed the cap of this {when}, so it was not sent."),
+        rationale: format!(
+            "The cap of this {when} is used up, as far as the next question could cost. It was not sent. What needs a \
+             model is paused, nothing is lost."
+        ),
         details_title: "Exactly what is allowed".to_owned(),
         details: vec![Detail {
             title: "Limits".to_owned(),
             lines: vec![format!("{sum} on top of the cap of {} (UTC)", grant.period)],
         }],
         diffs: Vec::new(),
-        ctas: vec![approve(&format!("Add {sum}"), "The question that waits is asked at once."), decline("Not now")],
+        ctas: vec![
+            approve(&format!("Allow {sum} more"), "The question that waits is asked at once."),
+            decline("Go on without a model"),
+        ],
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a plan may reach beyond its directories, on its card: hosts, secrets, tools of the home, the port for a login.
 
 use super::{count, fact};
-use silas_core::card::{Detail, Face};
+use silas_core::card::{Detail, Face, Risk};
 use silas_core::host::HostGrant;
+use silas_core::risk;
 use silas_core::toolchain::Toolchain;
 use silas_core::work::Definition;
 use silas_gates::scrub;
@@ -34,6 +35,15 @@ pub(super) fn add_to(face: &mut Face, d: &Definition) {
     if let Some(port) = d.callback_port {
         let line = format!("While a command runs, programs of this machine reach it at port {port}, for a login");
         detail(face, "Opens a port", vec![line]);
+    }
+}
+
+/// What a no is called: where a yes could do harm, by what stays.
+pub(super) fn declined(d: &Definition) -> &'static str {
+    match (risk::of_plan(d), d.hosts.is_empty()) {
+        (Risk::High | Risk::Irreversible, false) => "Send nothing",
+        (Risk::High | Risk::Irreversible, true) => "Leave it as it is",
+        (Risk::Low | Risk::Medium, _) => "Decline",
     }
 }
 

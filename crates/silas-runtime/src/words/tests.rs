@@ -5,11 +5,13 @@
 
 use super::*;
 use serde_json::{Value, json};
-use silas_core::changeset::DiffLine;
+use silas_core::changeset::{ChangeOrder, DiffLine};
 use silas_core::exits::{Exit, Lack};
+use silas_core::model::{KeySource, Role};
 use silas_core::plan;
 use silas_core::rehearsal::{ApplyOrder, Findings};
 use silas_core::relpath::RelPath;
+use silas_core::secret::SecretRef;
 use silas_core::token::Kind;
 use silas_core::{Digest, ExecutionId, TokenId};
 use std::path::Path;
@@ -40,6 +42,12 @@ fn left_to_a_model(front: &str, body: &str) -> Value {
     let item = plan::parse(format!("---\n{front}---\n\n{body}\n").as_bytes()).unwrap();
     let face = words().plan(&item, &item.definition().body);
     real("plan", &face, &item.canonical().unwrap())
+}
+
+fn rehearsal(front: &str, body: &str) -> Value {
+    let item = plan::parse(format!("---\n{front}---\n\n{body}\n").as_bytes()).unwrap();
+    let face = words().rehearsal(&item, &item.definition().body);
+    real("rehearsal", &face, &item.canonical().unwrap())
 }
 
 fn check(name: &str, passed: bool, protected: bool) -> CheckResult {
@@ -77,12 +85,52 @@ fn changed(path: &str) -> FileDiff {
 }
 
 fn rehearsed(directory: &str, names: &[&str], is_protected: bool, paths: &[String], unnamed: &[Undeclared]) -> Value {
+    result(directory, names, is_protected, paths, unnamed, |result| {
+        let face = words().rehearsed(result, u32::try_from(paths.len()).unwrap(), 300);
+        let order = ApplyOrder {
+            kind: Kind::Apply,
+            execution: execution(),
+            plan_hash: Digest::of(b"plan"),
+            changeset: Digest::of(b"changes"),
+            findings: Findings { before: result.before, after: result.after, diffs: result.diffs }.hash().unwrap(),
+        };
+        real("apply", &face, &canonical::text(&order).unwrap())
+    })
+}
+
+fn done(directory: &str, names: &[&str], is_protected: bool, paths: &[String]) -> Value {
+    result(directory, names, is_protected, paths, &[], |result| {
+        let face = words().done(result, u32::try_from(paths.len()).unwrap(), 300);
+        let order = ChangeOrder { kind: Kind::Undo, execution: execution(), changeset: Digest::of(b"changes") };
+        real("undo", &face, &canonical::text(&order).unwrap())
+    })
+}
+
+fn model(name: &str, roles: Vec<Role>, face: fn(&Words, &ModelGrant) -> Face) -> Value {
+    let grant = ModelGrant::new(
+        ModelName::parse(name).unwrap(),
+        roles,
+        KeySource::Vault(SecretRef::parse("openrouter").unwrap()),
+        None,
+    );
+    real("model", &face(&words(), &grant), &canonical::text(&grant).unwrap())
+}
+
+fn result(
+    directory: &str,
+    names: &[&str],
+    is_protected: bool,
+    paths: &[String],
+    unnamed: &[Undeclared],
+    card: impl FnOnce(&ResultFacts<'_>) -> Value,
+) -> Value {
     let results = |passed| names.iter().map(|name| check(name, passed, is_protected)).collect::<Vec<_>>();
     let (before, after) = (results(false), results(true));
     let diffs: Vec<FileDiff> = paths.iter().map(|path| changed(path)).collect();
     let result = ResultFacts {
         asked: "Tide times are an hour off since the clocks changed. Fix it in tidepool.",
         directory,
+        commands: &[],
         outcome: Outcome::of(&before, &after),
         before: &before,
         after: &after,
@@ -97,16 +145,9 @@ fn rehearsed(directory: &str, names: &[&str], is_protected: bool, paths: &[Strin
         moved_on: &[],
         undeclared: unnamed,
         took_ms: 130_000,
+        cost_microusd: 50_000,
     };
-    let face = words().rehearsed(&result, u32::try_from(paths.len()).unwrap(), 300);
-    let order = ApplyOrder {
-        kind: Kind::Apply,
-        execution: execution(),
-        plan_hash: Digest::of(b"plan"),
-        changeset: Digest::of(b"changes"),
-        findings: Findings { before: &before, after: &after, diffs: &diffs }.hash().unwrap(),
-    };
-    real("apply", &face, &canonical::text(&order).unwrap())
+    card(&result)
 }
 
 fn all() -> Value {
@@ -126,6 +167,7 @@ fn all() -> Value {
     let many: Vec<String> = (0..60).map(long_path).collect();
     let unnamed: Vec<Undeclared> =
         many.iter().map(|path| undeclared(Exit::Apply, path, Lack::FlowFromWeb, &[long_source, "README.md"])).collect();
+    let files = ["tides/parse.py".to_owned(), "tides/report.py".to_owned()];
     let named = ["tides/parse.py".to_owned(), ".github/ci.yml".to_owned()];
     let ci = undeclared(Exit::Apply, ".github/ci.yml", Lack::Value, &["what `cat README.md` printed"]);
     json!({
@@ -135,6 +177,13 @@ fn all() -> Value {
         "step_always": step("web_search", &json!({ "query": "tide tables" }), Vec::new()),
         "model_plan": left_to_a_model(MODEL_PLAN, "Make the tide times right again."),
         "model_plan_longest": left_to_a_model(MODEL_PLAN_LONGEST, &"Every morning the tide table is an hour off. ".repeat(9)),
+        "rehearsal": rehearsal(MODEL_PLAN, "Make the tide times right again."),
+        "rehearsal_longest": rehearsal(MODEL_PLAN_LONGEST, &"Every morning the tide table is an hour off. ".repeat(9)),
+        "proved": rehearsed("tidepool", &["Clock-change tests", "All other tests"], true, &files, &[]),
+        "done": done("tidepool", &["Clock-change tests", "All other tests"], true, &files),
+        "done_open": done("tidepool", &["Clock-change tests"], false, &files),
+        "model": model("openrouter:anthropic/claude-haiku-4-5", vec![Role::Proxy], Words::model),
+        "model_to_test": model("openrouter:anthropic/claude-haiku-4-5", vec![Role::Proxy, Role::Planner, Role::Executor], Words::model_to_test),
         "undeclared": rehearsed("tidepool", &["Clock-change tests"], true, &named, &[ci]),
         "undeclared_longest": rehearsed("some-very-long-named-project-here", &["Clock-change tests of the northern coast", "Everything else",
             "Types", "Spelling of the harbours"], false, &many, &unnamed),
@@ -190,4 +239,24 @@ fn the_browser_is_tested_with_the_cards_of_today() {
         std::fs::read_to_string(&path).unwrap_or_default() == made,
         "web/tests/real-cards.json is not what the words say. Write it with SILAS_WRITE_DOCS=1, and look at the difference."
     );
+}
+
+/// Where a yes could do harm, the way between runs nothing and the no says what stays.
+#[test]
+fn what_could_do_harm_has_a_safe_way_between_and_a_no_that_says_what_stays() {
+    let labels = |outside: &str| {
+        let front = format!(
+            "id: task-x\ntitle: Send\ntype: task\nsteps:\n  - run: sh send.sh\nverify:\n  - name: ok\n    run: sh ok.sh\n    expect: \
+             {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: /home/mira/code/tidepool, access: write }}\n{outside}"
+        );
+        let item = plan::parse(format!("---\n{front}---\n\nSend it.\n").as_bytes()).unwrap();
+        let face = words().plan(&item, "Send it.");
+        let ctas: Vec<(Press, String)> = face.ctas.into_iter().map(|cta| (cta.press, cta.label)).collect();
+        (face.risk.unwrap(), ctas[1].0, ctas[2].1.clone())
+    };
+    let both = "  hosts: [\"tides.example:443\"]\n  secrets: [tides]\n";
+    assert_eq!(labels(both), (Risk::Irreversible, Press::Change, "Send nothing".to_owned()));
+    assert_eq!(labels("  secrets: [tides]\n"), (Risk::High, Press::Rehearse, "Leave it as it is".to_owned()));
+    assert_eq!(labels("  hosts: [\"192.168.1.9:80\"]\n"), (Risk::High, Press::Rehearse, "Send nothing".to_owned()));
+    assert_eq!(labels(""), (Risk::Medium, Press::Rehearse, "Decline".to_owned()));
 }

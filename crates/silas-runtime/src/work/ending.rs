@@ -163,6 +163,7 @@ impl Job {
         // Counts, and a name that is in what the owner signed; what was printed stays on the card.
         let sentence = Tainted::new(sentence, said_by.taint());
         let execution = self.record.view.execution.clone();
+        let card = Card { execution: Some(execution.clone()), ..card };
         let changeset = self.record.changeset;
         let outcome = self.record.view.outcome.unwrap_or(Outcome::Failed);
         let mut record = self.record.clone();

@@ -9,6 +9,7 @@ use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::envelope::ExecutionResult;
 use silas_core::exits::Undeclared;
+use silas_core::model::dollars;
 use silas_core::outside::Reach;
 use silas_core::seen::Seen;
 use silas_core::taint::{Lineage, Source, Taint};
@@ -26,6 +27,9 @@ pub(crate) struct WorkRecord {
     pub(crate) asked: String,
     /// What is changed, in few words.
     pub(crate) directory: String,
+    /// The commands that the plan has, made visible.
+    #[serde(default)]
+    commands: Vec<String>,
     /// What the whole of it may use up; looked at before every step.
     #[serde(default)]
     budget: Budget,
@@ -98,7 +102,14 @@ pub(crate) struct WorkRecord {
 }
 
 const WORKING: &str = "Working in a private copy";
+const REHEARSING: &str = "Rehearsing in a private copy";
+const KEEP: &str = "Keep the result for you";
 const UNTOUCHED: &str = "Your files are untouched";
+
+/// Where it works, by its last step.
+fn place(last: &str) -> &'static str {
+    if last == KEEP { REHEARSING } else { WORKING }
+}
 
 impl WorkRecord {
     pub(crate) fn begin(approved: &Admitted, now: Timestamp) -> Result<Self, canonical::Error> {
@@ -112,7 +123,7 @@ impl WorkRecord {
         }
         let last = match approved {
             Admitted::Plan(_) => "Apply the result",
-            Admitted::Rehearsal(_) => "Keep the result for you",
+            Admitted::Rehearsal(_) => KEEP,
         };
         labels.extend(["Run the checks again".to_owned(), last.to_owned()]);
         Ok(WorkRecord {
@@ -120,7 +131,7 @@ impl WorkRecord {
                 execution: approved.execution().clone(),
                 work_item: approved.item().id().clone(),
                 title: d.title.clone(),
-                place: WORKING.to_owned(),
+                place: place(last).to_owned(),
                 steps: labels.iter().cloned().map(waiting).collect(),
                 running: true,
                 started_at: now,
@@ -131,6 +142,7 @@ impl WorkRecord {
             labels,
             asked: asked.to_owned(),
             directory,
+            commands: d.steps.iter().map(|step| scrub::visible(&step.run.words())).collect(),
             budget: d.budget.clone(),
             before: Vec::new(),
             after: Vec::new(),
@@ -165,7 +177,8 @@ impl WorkRecord {
     /// A fresh copy, a fresh story; only what was asked and when it began stays.
     pub(crate) fn begun_again(self) -> Self {
         let steps = self.labels.iter().cloned().map(waiting).collect();
-        let (place, footer) = (WORKING.to_owned(), UNTOUCHED.to_owned());
+        let last = self.labels.last().map_or("", String::as_str);
+        let (place, footer) = (place(last).to_owned(), UNTOUCHED.to_owned());
         let view = WorkView { steps, place, footer, running: true, outcome: None, ..self.view };
         WorkRecord {
             view,
@@ -193,6 +206,7 @@ impl WorkRecord {
         ResultFacts {
             asked: &self.asked,
             directory: &self.directory,
+            commands: &self.commands,
             outcome: self.view.outcome.unwrap_or(Outcome::Failed),
             before: &self.before,
             after: &self.after,
@@ -207,6 +221,7 @@ impl WorkRecord {
             moved_on: &self.moved_on,
             undeclared: &self.undeclared,
             took_ms: self.took_ms,
+            cost_microusd: self.used.cost_microusd,
         }
     }
 
@@ -235,8 +250,12 @@ impl WorkRecord {
         !BudgetUsed { wall_time_micros: elapsed, ..BudgetUsed::default() }.exceeds(&self.budget)
     }
 
-    /// What a model used up, and how often it began.
+    /// What a model used up, and how often it began. What it cost is told while it works.
     pub(crate) fn note_use(&mut self, used: BudgetUsed) {
+        if used.cost_microusd > 0 {
+            let (spent, cap) = (dollars(used.cost_microusd), dollars(self.budget.max_cost_microusd));
+            self.view.footer = format!("{UNTOUCHED} · {spent} of {cap}");
+        }
         self.used = used;
     }
 

@@ -18,6 +18,10 @@ pub(crate) const CASES: &[Case] = &[
     ("an_edit_that_was_taken_back_counts_where_it_was_seen", an_edit_that_was_taken_back_counts_where_it_was_seen),
     ("a_directory_swapped_meanwhile_stops_the_apply", a_directory_swapped_meanwhile_stops_the_apply),
     ("a_later_edit_stops_the_undo", a_later_edit_stops_the_undo),
+    (
+        "a_later_edit_is_shown_against_what_the_undo_would_put_there",
+        a_later_edit_is_shown_against_what_the_undo_would_put_there,
+    ),
     ("an_edit_in_the_last_moment_is_kept", an_edit_in_the_last_moment_is_kept),
     ("a_symlink_in_the_last_moment_leads_nowhere", a_symlink_in_the_last_moment_leads_nowhere),
     ("an_edit_in_the_last_moment_of_an_undo_is_kept", an_edit_in_the_last_moment_of_an_undo_is_kept),
@@ -198,12 +202,38 @@ fn a_later_edit_stops_the_undo() {
         let mut workshop = launcher.open(&evidence).unwrap();
         work(&mut workshop, &plan).unwrap();
         let applied = workshop.apply().unwrap();
+        assert_eq!(launcher.later_edits(&evidence.execution), Ok(Vec::new()), "nobody has changed anything yet");
         edit(&world);
         let edited = world.tree();
+        let found = launcher.later_edits(&evidence.execution).unwrap();
+        assert_eq!(found.iter().map(|diff| diff.path.to_string()).collect::<Vec<_>>(), [named]);
         let undo = approve_undo(&evidence.execution, applied.changeset);
         assert_eq!(launcher.undo(&undo), Err(Error::LaterEdit { paths: vec![named.to_owned()] }));
         assert_eq!(world.tree(), edited);
     }
+}
+
+/// What is there now is what an undo would take away, what was there before is what it would bring.
+fn a_later_edit_is_shown_against_what_the_undo_would_put_there() {
+    let world = World::new();
+    let launcher = world.launcher();
+    let plan = world.every_kind();
+    let evidence = approve(&plan);
+    let mut workshop = launcher.open(&evidence).unwrap();
+    work(&mut workshop, &plan).unwrap();
+    let closed = launcher.later_edits(&evidence.execution).unwrap_err();
+    assert!(matches!(closed, Error::UndoClosed(_)), "it is not applied yet: {closed:?}");
+    let applied = workshop.apply().unwrap();
+    let was = world.read("app.txt");
+    world.save("app.txt", "later\n");
+    let found = launcher.later_edits(&evidence.execution).unwrap();
+    let lines = found[0].lines.clone().unwrap();
+    assert!(lines.contains(&DiffLine::Removed("later".to_owned())), "{lines:?}");
+    assert!(lines.contains(&DiffLine::Added("old".to_owned())), "{lines:?}");
+    world.save("app.txt", &was);
+    let undo = approve_undo(&evidence.execution, applied.changeset);
+    launcher.undo(&undo).unwrap();
+    assert!(matches!(launcher.later_edits(&evidence.execution), Err(Error::UndoClosed(_))), "it is undone");
 }
 
 /// Stops right after the commit, edits, and lets recovery go on: the edit is where no comparison saw it.

@@ -105,26 +105,35 @@ fn read_only_directories_are_refused() {
 }
 
 /// Mounts a file system of this size over a directory, for this process and its children. False if that is not allowed.
-fn mount_small(dir: &Path, mb: u32) -> bool {
+pub(crate) fn mount_small(dir: &Path, mb: u32) -> bool {
+    mount(dir, 0, &format!("size={mb}m,mode=755"))
+}
+
+/// The same with one in which nothing can be written.
+pub(crate) fn mount_read_only(dir: &Path) -> bool {
+    mount(dir, libc::MS_RDONLY, "mode=755")
+}
+
+fn mount(dir: &Path, flags: libc::c_ulong, options: &str) -> bool {
     // SAFETY: has no arguments and cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         println!("skipped: an ordinary user cannot mount a small file system here");
         return false;
     }
     let dir = CString::new(dir.as_os_str().as_bytes()).unwrap();
-    let options = CString::new(format!("size={mb}m,mode=755")).unwrap();
+    let options = CString::new(options).unwrap();
     let null = std::ptr::null();
     // SAFETY: all strings outlive the calls; only this process and its children see the mount.
     unsafe {
         assert_eq!(libc::unshare(libc::CLONE_NEWNS), 0);
         assert_eq!(libc::mount(null, c"/".as_ptr(), null, libc::MS_REC | libc::MS_PRIVATE, null.cast()), 0);
-        assert_eq!(libc::mount(c"small".as_ptr(), dir.as_ptr(), c"tmpfs".as_ptr(), 0, options.as_ptr().cast()), 0);
+        assert_eq!(libc::mount(c"small".as_ptr(), dir.as_ptr(), c"tmpfs".as_ptr(), flags, options.as_ptr().cast()), 0);
     }
     true
 }
 
 /// Leaves nothing.
-fn fill(path: &Path) {
+pub(crate) fn fill(path: &Path) {
     let mut file = fs::File::create(path).unwrap();
     let chunk = [1u8; 4096];
     while std::io::Write::write_all(&mut file, &chunk).is_ok() {}

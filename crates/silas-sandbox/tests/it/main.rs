@@ -27,6 +27,7 @@ mod reach;
 mod rehearsals;
 mod revocation;
 mod runner;
+mod sample;
 mod step;
 mod whole_path;
 mod world;
@@ -61,6 +62,7 @@ fn main() {
         ("revocation", revocation::CASES),
         ("reach", reach::CASES),
         ("rehearsals", rehearsals::CASES),
+        ("sample", sample::CASES),
         ("step", step::CASES),
     ];
     groups.extend(cheats::GROUPS);

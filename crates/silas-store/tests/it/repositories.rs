@@ -185,6 +185,7 @@ pub(crate) fn card(n: u32, state: CardState) -> Card {
         payload: Some("{}".to_owned()),
         input: None,
         test_call: false,
+        execution: None,
     }
 }
 

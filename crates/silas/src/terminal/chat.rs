@@ -151,6 +151,9 @@ impl<'h> Chat<'h> {
         }
         let state = ambient(n_running(&self.line.snapshot), needing_review(&self.line.cards));
         self.print(&self.paint.quiet(&format!("{state}. Say what you want, or /help.")));
+        if entries.is_empty() {
+            self.print(&self.paint.quiet("New here? Say: try it on a sample project"));
+        }
         self.next_card();
     }
 
@@ -320,9 +323,11 @@ impl<'h> Chat<'h> {
                 }
                 None => self.decide(&card, *press)?,
             },
-            Choice::Send(verb) => {
+            Choice::Send(message) => {
                 self.answering(&card);
-                self.line.send(&json!({ "type": verb, "request_id": card.id }))?;
+                let mut message = message.clone();
+                message["request_id"] = json!(card.id);
+                self.line.send(&message)?;
             }
             Choice::Look => print_activity(&self.line.snapshot["activity"]),
             Choice::Secret(wanted) => self.ask_for(&card, wanted.as_ref().clone()),

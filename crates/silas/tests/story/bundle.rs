@@ -86,13 +86,13 @@ fn the_golden_bug_fix_is_proved_on_another_machine_and_then_undone() {
     let (code, text) = elsewhere.verify(&written, &["--key", root]);
     assert_eq!(code, 0, "{text}");
     for said in [
-        "VERIFIED. Proved: red before, green after, 1 test ran",
+        "VERIFIED. Proved: red before, green after",
         "The owner approved exactly this plan: Signed on",
         "Checks ran on the untouched copy: 1 red",
         "pytest: 1 test passed. They saw what judges as it was approved.",
         "✗ fail → ✓ pass",
         "calc.py (+1 −1)",
-        "Not ruled out: code that forges its test runner inside its own process.",
+        "Not ruled out: a forged test runner.",
         "the work may have been undone since",
     ] {
         assert!(text.contains(said), "{said}\n{text}");

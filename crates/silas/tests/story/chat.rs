@@ -141,10 +141,13 @@ fn odd_lines_are_named_and_the_talk_goes_on() {
 #[test]
 fn a_model_can_be_chosen_in_a_talk() {
     let silas = Silas::start();
-    let (code, text) = chat(&silas, &["add a model", "4", "2"]);
+    let (code, text) = chat(&silas, &["add a model", "4", "2", "4", "3"]);
     assert_eq!(code, 0, "{text}");
-    for said in ["4  Ollama, llama3.2 (nothing leaves)", "Ask a model on this machine", "Declined. Nothing ran."] {
+    for said in ["Nothing was sent. Choose another in Review.", "Declined. Nothing ran."] {
         assert!(text.contains(said), "{said}: {text}");
+    }
+    for asked in ["4  Ollama, llama3.2 (nothing leaves)", "Ask a model on this machine"] {
+        assert_eq!(text.matches(asked).count(), 2, "{asked}: {text}");
     }
     assert!(silas.command(&["model", "list"]).1.contains("No model is set up"), "choosing allows nothing");
 }

@@ -52,6 +52,7 @@ mod rehearsing;
 mod resting;
 mod revocation;
 mod rotation;
+mod sample;
 mod sandbox;
 mod search_engine;
 mod secrets;

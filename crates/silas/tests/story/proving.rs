@@ -49,8 +49,8 @@ fn the_golden_bug_fix() {
     assert_eq!(work["outcome"], "proved", "is pytest installed for /usr/bin/python3? {work}");
     let done = line.card(CardKind::Done).unwrap();
     let evidence = done.face.evidence.as_ref().unwrap();
-    assert_eq!(evidence.claim, "Proved: red before, green after, 2 tests ran");
-    assert_eq!(evidence.caveats, ["Not ruled out: code that forges its test runner inside its own process."]);
+    assert_eq!(evidence.claim, "Proved: red before, green after");
+    assert_eq!(evidence.caveats, ["Not ruled out: a forged test runner."]);
     assert_eq!(evidence.before[0].reason, "Exit code 1, expected 0; 1 test passed, 1 failed");
     assert_eq!(evidence.after[0].reason, "Exit code 0, expected 0; 2 tests passed");
     assert!(fs::read_to_string(silas.repo().join("calc.py")).unwrap().contains("a + b"));

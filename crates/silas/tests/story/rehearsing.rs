@@ -76,7 +76,7 @@ fn a_wish_is_tried_out_shown_and_applied_by_one_tap() {
     assert_eq!(silas.tree(), original);
     travels(&silas, "undone.json", &["It was undone"]);
     let told = line.ask("what did you do?");
-    for row in ["Rehearsed and proved: 4 changed files", "You approved a result", "Proved and applied 4 files"] {
+    for row in ["Proved 4 changed files", "You approved a result", "Proved and applied 4 files"] {
         assert!(told.contains(row), "{row}: {told}");
     }
     silas.assert_ledger_holds();

@@ -1,9 +1,9 @@
 //! Time passes: cards are parked, undo windows close, work is stopped, servers come and go.
 
-use crate::harness::{ASKING, Silas};
+use crate::harness::{ASKING, Line, Silas};
 use serde_json::json;
-use silas_core::card::{CardKind, CardState};
-use silas_core::token::Verdict;
+use silas_core::card::{Card, CardKind, CardState};
+use silas_core::token::{Kind, Verdict};
 use std::fs;
 
 #[test]
@@ -23,6 +23,68 @@ fn a_card_that_nobody_answers_is_parked_and_asks_again() {
     let (recorded, message) = line.submit(&card, &late).unwrap();
     assert!(!recorded, "the old decision does not fit the new offer: {message}");
     line.approve(CardKind::Root).unwrap();
+}
+
+#[test]
+fn a_parked_plan_can_ask_for_a_rehearsal_instead() {
+    let silas = Silas::start_with(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "4"), ASKING]);
+    let original = silas.tree();
+    let mut line = silas.line();
+    // The directory may park first on a busy machine; it is asked about until somebody is fast enough.
+    line.say(&silas.wish()).unwrap();
+    let root = line.card(CardKind::Root).unwrap();
+    if !line.decide(&root, Verdict::Approved).unwrap().0 {
+        renew(&mut line, &root, false);
+        line.approve(CardKind::Root).unwrap();
+    }
+    let plan = line.card(CardKind::Plan).unwrap();
+    parked(&mut line, &plan);
+    let rehearsal = renew(&mut line, &plan, true);
+    assert_eq!(
+        (rehearsal.face.state.as_str(), rehearsal.face.intent.as_str()),
+        ("Rehearsal", "Rehearse 1 command in repo")
+    );
+    assert_eq!(rehearsal.offer.as_ref().unwrap().kind, Kind::Rehearsal);
+    assert!(rehearsal.show_first.is_none() && rehearsal.payload == plan.payload);
+    assert_eq!(rehearsal.face.facts, plan.face.facts, "it reaches what the plan would reach");
+    // Nothing that was offered before counts for it, and neither does an approval of the plan itself.
+    let late = line.token(&plan, Verdict::Approved).unwrap();
+    assert!(!line.submit(&plan, &late).unwrap().0);
+    let mut as_plan = rehearsal.clone();
+    as_plan.offer.as_mut().unwrap().kind = Kind::Plan;
+    let forged = line.token(&as_plan, Verdict::Approved).unwrap();
+    assert!(!line.submit(&rehearsal, &forged).unwrap().0);
+    parked(&mut line, &rehearsal);
+    line.send(&json!({ "type": "renew", "request_id": plan.id, "rehearse": true })).unwrap();
+    let refused = line.wait_for("decided").unwrap();
+    assert!(refused["message"].as_str().unwrap().contains("nothing that can be rehearsed"), "{refused}");
+    let (recorded, message) = loop {
+        let again = renew(&mut line, &rehearsal, false);
+        assert_eq!(again.face, rehearsal.face);
+        let (recorded, message) = line.decide(&again, Verdict::Approved).unwrap();
+        if recorded || !message.contains("expired") {
+            break (recorded, message);
+        }
+        parked(&mut line, &rehearsal);
+    };
+    assert!(recorded && message.contains("shown the result first"), "{message}");
+    let card = line.card(CardKind::Rehearsed).unwrap();
+    assert_eq!((card.offer.unwrap().kind, silas.tree()), (Kind::Apply, original));
+    line.send(&json!({ "type": "renew", "request_id": plan.id, "rehearse": true })).unwrap();
+    assert_eq!(line.wait_for("decided").unwrap()["recorded"], false, "what was answered is not asked again");
+    silas.assert_ledger_holds();
+}
+
+fn parked(line: &mut Line, card: &Card) {
+    line.wait(|line| line.cards.iter().any(|one| one.id == card.id && one.state == CardState::Parked)).unwrap();
+}
+
+/// Has a parked card asked again and gives it back as it is then.
+fn renew(line: &mut Line, card: &Card, rehearse: bool) -> Card {
+    line.send(&json!({ "type": "renew", "request_id": card.id, "rehearse": rehearse })).unwrap();
+    let is_open = |one: &Card| one.id == card.id && one.state == CardState::Open;
+    line.wait(|line| line.cards.iter().any(is_open)).unwrap();
+    line.cards.iter().find(|one| is_open(one)).unwrap().clone()
 }
 
 #[test]

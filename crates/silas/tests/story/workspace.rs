@@ -1,6 +1,7 @@
 //! Plans over several directories, and owners who go on working while a plan runs.
 
 use crate::harness::{Line, Silas};
+use serde_json::json;
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::token::Verdict;
 use std::fs;
@@ -193,6 +194,81 @@ fn the_last_change_can_be_put_back_when_its_undo_is_over() {
     assert!(plan.face.details.iter().any(|detail| detail.title == "Puts back"), "{:?}", plan.face.details);
     line.wait(|line| line.work.len() == 2 && line.work.values().all(|work| work["running"] == false)).unwrap();
     assert_eq!(silas.tree(), original);
+    silas.assert_ledger_holds();
+}
+
+/// As the page does it: from the card or the proof of exactly this work, with other work applied after it.
+#[test]
+fn a_way_back_is_planned_for_exactly_the_work_that_it_was_asked_for() {
+    let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "3600")]);
+    let mut line = silas.line();
+    let original = silas.tree();
+    let work = line.run(&silas.wish()).unwrap();
+    let asked = json!({ "type": "way_back", "execution": work["execution"] });
+    line.send(&asked).unwrap();
+    assert_eq!(line.wait_for("error").unwrap()["code"], "E_SANDBOX_UNDO_OPEN");
+
+    let look = json!({ "type": "later_edits", "execution": work["execution"] });
+    line.send(&look).unwrap();
+    assert_eq!(line.wait_for("later_edits").unwrap()["edits"], json!([]));
+    let (path, text) = silas.tree().into_iter().find(|(path, text)| original.get(path) != Some(text)).unwrap();
+    fs::write(silas.repo().join(&path), "mine\n").unwrap();
+    line.send(&look).unwrap();
+    let edits = line.wait_for("later_edits").unwrap()["edits"].clone();
+    assert_eq!(edits[0]["path"], path.to_str().unwrap());
+    assert!(edits[0]["lines"].as_array().unwrap().contains(&json!({ "removed": "mine" })), "{edits}");
+    fs::write(silas.repo().join(&path), text).unwrap();
+    line.send(&look).unwrap();
+    assert_eq!(line.wait_for("later_edits").unwrap()["edits"], json!([]), "as Silas left it, undo takes nothing away");
+
+    let done = line.card(CardKind::Done).unwrap();
+    let token = line.token(&done, Verdict::Approved).unwrap();
+    line.send(&json!({ "type": "approval_response", "request_id": done.id, "token": token })).unwrap();
+    let answered = line.wait_for("answered").unwrap()["answered"].clone();
+    assert_eq!((&answered["card"], &answered["verdict"]), (&json!(done.id), &json!("approved")));
+    assert!(answered["device"].as_str().unwrap().contains("terminal"), "{answered}");
+    line.wait(|line| line.work.values().all(|work| work["place"] == "Undone")).unwrap();
+    line.send(&asked).unwrap();
+    assert_eq!(line.wait_for("error").unwrap()["code"], "E_SANDBOX_UNDO_CLOSED");
+}
+
+#[test]
+fn the_way_back_of_one_work_is_a_card_that_is_asked_once() {
+    let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "1")]);
+    let original = silas.tree();
+    let mut line = silas.line();
+    let first = line.run(&silas.wish()).unwrap();
+    fs::create_dir(silas.repo().join("other")).unwrap();
+    let repo = silas.repo();
+    line.say(&format!("run `echo new > other/new.txt` in `{}` and check with `test -s other/new.txt`", repo.display()))
+        .unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.wait(|line| line.work.len() == 2 && line.work.values().all(|work| work["running"] == false)).unwrap();
+    let ask = |line: &mut Line| {
+        line.send(&json!({ "type": "way_back", "execution": first["execution"] })).unwrap();
+        loop {
+            let answer = line.next().unwrap();
+            match answer["type"].as_str() {
+                Some("asked") => return Some(answer["card"].clone()),
+                Some("error") => return None,
+                _ => {}
+            }
+        }
+    };
+    // The offers to undo go when their time is over; until then the answer is that one tap undoes it.
+    line.wait(|line| !line.cards.iter().any(|card| card.face.kind == CardKind::Done)).unwrap();
+    let card = loop {
+        if let Some(card) = ask(&mut line) {
+            break card;
+        }
+    };
+    assert_eq!(ask(&mut line).unwrap()["id"], card["id"], "asked for twice it is the same card");
+    let plan = line.approve(CardKind::Plan).unwrap();
+    assert_eq!(json!(plan.id), card["id"]);
+    line.wait(|line| line.work.len() == 3 && line.work.values().all(|work| work["running"] == false)).unwrap();
+    let mut expected = original;
+    expected.insert("other/new.txt".into(), b"new\n".to_vec());
+    assert_eq!(silas.tree(), expected, "the first change is back, and the later one stays");
     silas.assert_ledger_holds();
 }
 

@@ -73,6 +73,7 @@ fn a_card_that_asks_for_another_secret_than_it_says_is_noticed() {
         payload: None,
         input: Some(Input::Secret(Box::new(asked.clone()))),
         test_call: false,
+        execution: None,
     };
     let words = Words::new(None);
     assert!(words.shows_what_it_asks(&card(secure_input(&asked))));

@@ -36,6 +36,7 @@ fn face_with(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff], 
     let facts = ResultFacts {
         asked: "Tide times are an hour off",
         directory: "tidepool",
+        commands: &[],
         outcome: Outcome::of(before, after),
         before,
         after,
@@ -50,6 +51,7 @@ fn face_with(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff], 
         moved_on: &[],
         undeclared,
         took_ms: 0,
+        cost_microusd: 0,
     };
     Words::new(None).rehearsed(&facts, u32::try_from(diffs.len()).unwrap(), 300)
 }
@@ -143,6 +145,14 @@ fn a_card_that_tells_another_story_is_noticed() {
     lie = face(&[], &[], &diffs);
     lie.evidence.as_mut().unwrap().claim = "Proved: red before, green after".to_owned();
     assert!(!shows_what_it_asks(&lie, &unproven));
+    let open = [CheckResult { protected: false, ..result(true) }];
+    lie = face(&before, &open, &diffs);
+    assert!(shows_what_it_asks(&lie, &order(&before, &open, &diffs)));
+    lie.evidence.as_mut().unwrap().claim = "Proved: red before, green after".to_owned();
+    assert!(
+        !shows_what_it_asks(&lie, &order(&before, &open, &diffs)),
+        "that the checks were open is part of the claim"
+    );
     lie = face(&[], &[], &diffs);
     lie.risk = Some(Risk::Low);
     assert!(!shows_what_it_asks(&lie, &unproven));

@@ -55,6 +55,7 @@ fn a_card_of_another_call_is_noticed() {
         payload: Some(canonical::text(order).unwrap()),
         input: None,
         test_call: false,
+        execution: None,
     };
     let (harmless, wanted) = (order("tide tables", &["a"]), order("beacon 77", &["a"]));
     assert!(words.shows_what_it_asks(&card(step(&wanted), &wanted)));

@@ -2,7 +2,7 @@
 
 use crate::terminal::answering::{first_word, is_word};
 use crate::terminal::{face, names};
-use serde_json::Value;
+use serde_json::{Value, json};
 use silas_core::card::{Card, CardState, Press, Risk};
 use silas_core::input::{Input, KeyState, KeyWanted, ModelOption, SecureInput};
 use silas_core::token::Verdict;
@@ -10,7 +10,7 @@ use silas_core::token::Verdict;
 pub(super) enum Choice {
     Decide(Press),
     /// A message about the card that signs nothing.
-    Send(&'static str),
+    Send(Value),
     Proof(Value),
     /// What was recorded; decides nothing.
     Look,
@@ -22,13 +22,18 @@ pub(super) enum Choice {
 
 pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
     if card.state == CardState::Parked {
-        let again = ("Ask me again".to_owned(), Choice::Send("renew"));
-        return vec![again, ("Drop it".to_owned(), Choice::Send("dismiss"))];
+        let again = ("Ask me again".to_owned(), Choice::Send(json!({ "type": "renew" })));
+        let rehearse = card.show_first.as_ref().map(|_| {
+            let message = json!({ "type": "renew", "rehearse": true });
+            ("Rehearse it instead".to_owned(), Choice::Send(message))
+        });
+        let drop = ("Drop it".to_owned(), Choice::Send(json!({ "type": "dismiss" })));
+        return [again].into_iter().chain(rehearse).chain([drop]).collect();
     }
     let choices = card.face.ctas.iter().filter(|cta| cta.press != Press::Choose).filter_map(|cta| {
         let choice = match cta.press {
             Press::Store => Choice::Secret(Box::new(card.input.as_ref().and_then(Input::secret)?.clone())),
-            Press::Dismiss => Choice::Send("dismiss"),
+            Press::Dismiss => Choice::Send(json!({ "type": "dismiss" })),
             Press::Proof => Choice::Proof(proof_of(card)?),
             Press::Look => Choice::Look,
             Press::Rehearse => Choice::Decide(card.show_first.as_ref().map(|_| Press::Rehearse)?),

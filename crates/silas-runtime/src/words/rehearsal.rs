@@ -1,0 +1,24 @@
+//! The card that asks for a rehearsal instead of the plan itself: what a parked plan becomes if its owner wants to see first.
+
+use super::{Words, approve, changed_name, count, decline};
+use silas_core::card::Face;
+use silas_core::work::WorkItem;
+
+impl Words {
+    /// May this plan be rehearsed? Everything that it may reach and use is as on the plan's own card; only nothing is
+    /// applied.
+    pub fn rehearsal(&self, item: &WorkItem, asked: &str) -> Face {
+        let d = item.definition();
+        let name = changed_name(&d.directories);
+        let consequence = "Runs it in a private copy. Nothing is applied before you have seen it.";
+        Face {
+            state: "Rehearsal".to_owned(),
+            intent: match (&d.executor, d.steps.len()) {
+                (None, n) => format!("Rehearse {} in {name}", count(n, "command")),
+                (Some(_), _) => format!("Have a model rehearse in {name}"),
+            },
+            ctas: vec![approve("Rehearse it, show me", consequence), decline("Decline")],
+            ..self.plan(item, asked)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+// The first minute, as a stranger on a phone has it: from an empty data directory to a bug that is mended, applied, proved and
+// put back, with taps only. The keyboard is never used.
+
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { after, before, test } from 'node:test';
+import { launch, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { startSilas } from './real-server.mjs';
+
+const silas = await startSilas();
+const HOME = realpathSync(silas.home);
+
+/** Every file of the home with its content; what Silas keeps for the undo is not the owner's. */
+function tree(directory = HOME) {
+  return Object.fromEntries(readdirSync(directory).filter((name) => !name.startsWith('.silas-')).sort().flatMap((name) => {
+    const path = join(directory, name);
+    return statSync(path).isDirectory() ? Object.entries(tree(path)) : [[relative(HOME, path), readFileSync(path, 'utf8')]];
+  }));
+}
+
+/** Generous: a loaded machine is slow, a hang is forever. */
+const PATIENCE_MS = 60_000;
+
+let browser;
+let page;
+const trouble = [];
+let taps = 0;
+
+before(async () => {
+  browser = await launch();
+  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, hasTouch: true, deviceScaleFactor: 2 });
+  page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.on('pageerror', (error) => trouble.push(String(error)));
+  page.on('console', (message) => /Content Security Policy|Refused to/.test(message.text()) && trouble.push(message.text()));
+  // Whatever is typed would be noticed.
+  await page.addInitScript(() => addEventListener('keydown', () => { document.documentElement.dataset.typed = 'yes'; }, true));
+});
+after(async () => {
+  await browser?.close();
+  await silas.stop();
+});
+
+const step = (what) => console.log(`- ${what}`);
+const card = (intent) => page.locator('.card', { has: page.getByRole('heading', { name: intent }) });
+
+async function tap(locator) {
+  taps += 1;
+  await locator.tap();
+}
+
+/** Each stop of the road is looked at: by the rules of the page, and by people. */
+async function look(name) {
+  await shot(page, `sample-${name}`);
+  assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
+  assert.deepEqual(await weakTexts(page), [], name);
+  assert.deepEqual(await smallTargets(page), [], name);
+  assert.deepEqual(trouble, [], name);
+}
+
+test('the first minute, with taps only', async () => {
+  const began = Date.now();
+  assert.deepEqual(tree(), {});
+  step('one tap pairs the browser');
+  await page.goto(silas.url);
+  await tap(page.getByRole('button', { name: 'Pair this browser' }));
+  await page.getByText('Nothing happens without you.').waitFor();
+  const first = page.locator('.welcome-row').first();
+  assert.equal(await first.innerText(), 'Try it on a sample project\nFix a bug, apply it, undo it. 1 minute.');
+  await look('1-empty');
+
+  step('the sample appears, and the directory is asked about');
+  await tap(first);
+  await page.locator('.turn-owner', { hasText: 'Try it on a sample project' }).waitFor();
+  await page.locator('.turn-silas', { hasText: '~/silas-sample' }).waitFor();
+  const original = tree();
+  assert.deepEqual(Object.keys(original).filter((path) => !path.includes('/tests/')), ['silas-sample/README.md', 'silas-sample/high-water.txt', 'silas-sample/tides.sh']);
+  await page.getByRole('button', { name: 'Open Review' }).waitFor();
+  await look('2-laid-out');
+  await tap(page.getByRole('button', { name: 'Open Review' }));
+  await card('Let plans work in silas-sample').waitFor();
+  await look('3-directory');
+  await settle(page);
+  await tap(page.locator('.dock .filled'));
+  await settle(page);
+  await tap(page.getByRole('button', { name: 'Confirm' }));
+
+  step('red before, green after, in a private copy');
+  const result = card('Apply 1 changed file to silas-sample');
+  await result.waitFor();
+  await page.getByText('Proved: red before, green after').waitFor();
+  await result.getByText('1 red turned green, 2 stayed green').waitFor();
+  await look('4-result');
+  // More is below than fits, so the details are open already.
+  assert.equal(await result.locator('.details').evaluate((details) => details.open), true);
+  for (const text of ["sed -i '/summer/s/ahead=1/ahead=2/' tides.sh", 'summer times', 'winter times', 'times past midnight', 'ahead=2 ;; # summer']) {
+    await result.locator('.details').getByText(text).first().waitFor();
+  }
+  await result.locator('.details').getByText('ahead=2 ;; # summer').first().scrollIntoViewIfNeeded();
+  await look('5-details');
+  assert.deepEqual(tree(), original);
+
+  step('applied, with the time to undo, and its proof');
+  await settle(page);
+  await tap(page.getByRole('button', { name: 'Apply 1 file' }));
+  await card('1 file changed in silas-sample').waitFor();
+  await page.locator('.undo').waitFor();
+  await look('6-done');
+  assert.match(tree()['silas-sample/tides.sh'], /ahead=2 ;; # summer/);
+  await tap(page.getByRole('button', { name: 'See the proof' }));
+  await page.getByRole('heading', { name: 'Proved', exact: true }).waitFor();
+  await page.locator('.proof-steps li').first().waitFor();
+  await look('7-proof');
+  await tap(page.getByRole('button', { name: 'Back' }));
+
+  step('put back, exactly');
+  await page.locator('.undo').waitFor();
+  await settle(page);
+  await tap(page.locator('.undo'));
+  await page.getByText('Nothing to decide').waitFor();
+  assert.deepEqual(tree(), original);
+  await look('8-undone');
+
+  step('and what to do next');
+  await tap(page.getByRole('button', { name: 'Read what Silas said' }));
+  await page.locator('.turn-silas', { hasText: 'That was the whole road' }).waitFor();
+  await look('9-next');
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.typed), undefined, 'nothing was typed');
+  console.log(`- ${taps} taps, ${Date.now() - began} ms with all that was looked at`);
+  await tap(page.getByRole('button', { name: 'Fill it in' }));
+  await page.waitForFunction(() => document.activeElement?.id === 'composer' && document.activeElement.selectionEnd > document.activeElement.selectionStart);
+  assert.equal(await page.locator('#composer').inputValue(), 'run `COMMAND` in `DIRECTORY` and check with `COMMAND`');
+});
