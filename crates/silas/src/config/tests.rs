@@ -198,7 +198,7 @@ fn unknown_keys() {
 
 #[test]
 fn a_file_without_its_top() {
-    let said = load("# mine\nchannels:\n  web:\n    port: 1\n", &[]).unwrap_err().to_string();
+    let said = load("# no silas: here\nchannels:\n  web:\n    port: 1\n", &[]).unwrap_err().to_string();
     assert!(said.contains("lacks `silas:` at its top, so line 2, `channels`,"), "{said}");
     assert!(said.contains("Make `silas:` the first line") && said.ends_with("(E_CFG_KEY)"), "{said}");
 }
