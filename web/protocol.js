@@ -18,7 +18,7 @@
  * @typedef {{ type: 'bundle', execution: string }} BundleQuestion
  * @typedef {{ type: 'later_edits', execution: string }} LaterEditsQuestion
  * @typedef {{ type: 'way_back', execution: string }} WayBack
- * @typedef {{ type: 'work_list' }} WorkListQuestion
+ * @typedef {{ type: 'work_list', from: number }} WorkListQuestion
  * @typedef {{ type: 'stop', execution: string | null }} Stop
  * @typedef {{ type: 'interrupt' }} Interrupt
  * @typedef {{ type: 'passkey_add', name: string, public: string, site: Site }} PasskeyAdd
@@ -29,6 +29,8 @@
  * @typedef {{ type: 'verify' }} Verify
  * @typedef {{ type: 'tasks' }} TasksQuestion
  * @typedef {{ type: 'cards', from: number }} CardsQuestion
+ * @typedef {{ type: 'grants', from: number }} GrantsQuestion
+ * @typedef {{ type: 'activity', before: number }} ActivityQuestion
  * @typedef {{ type: 'sessions' }} SessionsQuestion
  * @typedef {{ type: 'dead_letters' }} DeadLettersQuestion
  * @typedef {{ type: 'measures' }} MeasuresQuestion
@@ -36,7 +38,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | Verify | TasksQuestion | CardsQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -51,10 +53,12 @@
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
  * @typedef {{ type: 'bundle', execution: string, bundle: string }} BundleAnswer
  * @typedef {{ type: 'later_edits', execution: string, edits: FileDiff[] }} LaterEditsAnswer
- * @typedef {{ type: 'work_list', work_list: WorkItemView[] }} WorkListAnswer
+ * @typedef {{ type: 'work_list', from: number, work_list: WorkItemView[], n_more_work: number }} WorkListAnswer
  * @typedef {{ type: 'verified', report: LedgerReport }} Verified
  * @typedef {{ type: 'tasks', tasks: TaskView[] }} TasksAnswer
  * @typedef {{ type: 'cards_page', from: number, cards: Card[], n_more_cards: number }} CardsAnswer
+ * @typedef {{ type: 'grants_page', from: number, grants: GrantView[], n_more_grants: number }} GrantsAnswer
+ * @typedef {{ type: 'activity_page', before: number, rows: Row[], earlier: number | null }} ActivityAnswer
  * @typedef {{ type: 'sessions', sessions: SessionView[] }} SessionsAnswer
  * @typedef {{ type: 'dead_letters', dead_letters: DeadLetterView[] }} DeadLettersAnswer
  * @typedef {{ type: 'measures', measures: MeasureView[] }} MeasuresAnswer
@@ -64,7 +68,7 @@
  * @typedef {{ type: 'done', message: string }} Done
  * @typedef {{ type: 'ledger', part: LedgerPart }} LedgerAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Delivered | Decided | Stopped | Beat | WithdrawnAnswer | ProofAnswer | BundleAnswer | LaterEditsAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | Stopped | Beat | WithdrawnAnswer | ProofAnswer | BundleAnswer | LaterEditsAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | GrantsAnswer | ActivityAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -81,10 +85,10 @@
 
 /**
  * What the runtime shows.
- * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], activity: ActivityView, grants: GrantView[], devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, n_durable_commits: number }} Snapshot
+ * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, n_durable_commits: number }} Snapshot
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
- * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], devices: DeviceView[], no_model: string | null }} ActivityUpdate
+ * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], no_model: string | null }} ActivityUpdate
  * @typedef {{ type: 'answered', answered: AnsweredView }} AnsweredUpdate
  * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
  * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate} Update
@@ -105,7 +109,7 @@
  * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
  * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
  * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState
- * @typedef {{ summary: string, away: PeriodView | null, spent: Spent, rows: Row[], n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
+ * @typedef {{ summary: string, away: PeriodView | null, spent: Spent, rows: Row[], earlier: number | null, n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
  * @typedef {{ from: string, to: string, text: string, microusd: number }} PeriodView
  * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string, topics: Topic[] }} Row
  * @typedef {'change' | 'decision' | 'refusal' | 'spending'} Topic
@@ -130,7 +134,7 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'house_rules' | 'root' | 'passkey' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'conflict' | 'unknown_effect'} CardKind
+ * @typedef {'pairing' | 'house_rules' | 'root' | 'passkey' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'refusal' | 'conflict' | 'unknown_effect'} CardKind
  * @typedef {'approve' | 'rehearse' | 'decline' | 'change' | 'proof' | 'look' | 'dismiss' | 'store' | 'choose'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
@@ -161,13 +165,13 @@
  * @typedef {{ text: string, timestamp: string, nonce: string, installation: string, scope: string }} MessageBody
  * @typedef {{ body: MessageBody, signature: Signature }} SignedMessage
  * @typedef {{ kind: 'withdrawal', installation: string, epoch: number, key: string, what: Withdrawn, nonce: string, timestamp: string }} WithdrawalBody
- * @typedef {{ device: string } | { grant: string }} Withdrawn
+ * @typedef {{ device: string } | { grant: string } | { grants: string[] }} Withdrawn
  * @typedef {{ body: WithdrawalBody, signature: Signature }} Withdrawal
  */
 
 /**
  * Checks and changes.
- * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null }} CheckResult
+ * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null, asked: string[] }} CheckResult
  * @typedef {{ runner: string, passed: number, failed: number, skipped: number }} Tests
  * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
  * @typedef {'running' | 'rehearsed' | 'applied' | 'ended' | 'undone'} ExecutionState

@@ -45,6 +45,13 @@ function leftToModel({ executor }) {
   ];
 }
 
+/** Who alone may reach a host, if the plan says so. @param {any} plan @param {string} host */
+function onlyFor({ sandbox }, host) {
+  const who = (/** @type {any} */ by) => (by === 'model' ? 'what the model runs' : 'step' in by ? `step ${by.step + 1}` : `the check ${by.check}`);
+  const named = (sandbox.hosts_for ?? []).filter((/** @type {any} */ only) => only.host === host);
+  return named.length === 0 ? '' : `, only for ${named.map((/** @type {any} */ only) => who(only.by)).join(', ')}`;
+}
+
 /** @param {any} plan @returns {Detail[]} */
 function planDetails(plan) {
   const { budget } = plan;
@@ -54,7 +61,7 @@ function planDetails(plan) {
     { title: 'Left to a model', lines: leftToModel(plan) },
     { title: 'Checks', lines: plan.verify.map((/** @type {any} */ check) => `${check.name}: ${typed(check.run)} ${expectation(check.expect)}, within ${span(check.timeout * 1000)}${check.network ? ', with network' : ''}`) },
     { title: 'Directories', lines: plan.sandbox.directories.map((/** @type {any} */ place) => `${place.path}, ${place.access === 'write' ? 'read and change' : 'read only'}`) },
-    { title: 'Network', lines: plan.sandbox.hosts.length === 0 ? ['None'] : plan.sandbox.hosts },
+    { title: 'Network', lines: plan.sandbox.hosts.length === 0 ? ['None'] : plan.sandbox.hosts.map((/** @type {string} */ host) => `${host}${onlyFor(plan, host)}`) },
     { title: 'Secrets', lines: plan.sandbox.secrets ?? [] },
     { title: 'Tools, to read', lines: plan.sandbox.toolchains.map((/** @type {any} */ tool) => `${tool.family}: ${tool.path}`) },
     { title: 'Opens a port', lines: plan.sandbox.callback_port ? [`Port ${plan.sandbox.callback_port} of this machine, for a login`] : [] },

@@ -16,7 +16,7 @@ import { sign } from './keys.js';
 const REHEARSAL = 'Rehearsal';
 
 /** Which kind of approval each card may carry; a report or a conflict carries none. @type {Partial<Record<import('../protocol.js').CardKind, import('../protocol.js').Kind>>} */
-const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', unknown_effect: 'plan', rehearsed: 'apply', done: 'undo' };
+const KINDS = { pairing: 'house_rules', house_rules: 'house_rules', root: 'root', model: 'model', budget: 'budget', passkey: 'device', plan: 'plan', step: 'step', refusal: 'plan', unknown_effect: 'plan', rehearsed: 'apply', done: 'undo' };
 
 /**
  * Whether a card's offers are about exactly what the card shows. "Show me first" has an offer of its own, about the same
@@ -32,7 +32,7 @@ export async function matches({ face, offer, show_first, payload }, installation
     const sameText = canonical(parsed) === payload;
     // What was to be shown first is asked about again in the same way, and a parked plan may ask for a rehearsal instead:
     // then its card says so, and no other may.
-    const again = offer.kind === 'rehearsal' && (face.kind === 'unknown_effect' || (face.kind === 'plan' && face.state === REHEARSAL && !show_first));
+    const again = offer.kind === 'rehearsal' && (face.kind === 'unknown_effect' || face.kind === 'refusal' || (face.kind === 'plan' && face.state === REHEARSAL && !show_first));
     if (face.kind === 'plan' && (face.state === REHEARSAL) !== again) return false;
     const sameAuthority = (KINDS[face.kind] === offer.kind || again) && (!show_first || (face.kind === 'plan' && show_first.kind === 'rehearsal'));
     const sameKind = offer.kind === 'plan' || again ? parsed.type === 'task' : parsed.kind === offer.kind;

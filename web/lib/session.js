@@ -15,6 +15,7 @@ import { openSocket } from './socket.js';
 import { announce, set, state, upsert } from './store.js';
 import { count } from './text.js';
 import { learnServerTime } from './time.js';
+import * as pages from './pages.js';
 import * as withdrawals from './withdrawals.js';
 import * as witness from './witness.js';
 
@@ -69,14 +70,21 @@ async function receive(message) {
     case 'draft': return set({ answering: message.draft });
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
     case 'activity': {
-      set({ activity: message.activity, grants: message.grants, devices: message.devices, no_model: message.no_model });
+      set({ older: pages.pushedOut(message.activity), activity: message.activity, grants: message.grants, n_more_grants: message.n_more_grants, devices: message.devices, no_model: message.no_model });
       return witness.see(message.activity, askLedger);
     }
     case 'ledger': return witness.read(message.part, askLedger);
     case 'measures': return set({ measures: message.measures });
+    case 'cards_page': return pages.cardsCame(message);
+    case 'activity_page': return pages.activityCame(message);
+    case 'work_list': return pages.workCame(message);
+    case 'grants_page': {
+      pages.grantsCame(message);
+      return withdrawals.collected(way());
+    }
     case 'beat': return socket?.beat();
     case 'stopped': return set({ said: stopping(message.n_works) });
-    case 'withdrawn': return withdrawals.answered(way(), message);
+    case 'withdrawn': return withdrawals.answered(message);
     case 'asked': return asked(message.card);
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? proved(message.proof) : undefined;
@@ -132,6 +140,8 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     ...shown,
     entries: resumed ? state.entries : entries,
     since: since ?? state.since,
+    older: null,
+    works: null,
     device: name,
     key: device?.key ?? '',
     revoking: null,
@@ -271,6 +281,9 @@ export const withdraw = (what) => withdrawals.withdraw(way(), what);
 export function stopAndRevokeAll() {
   if (stop(null)) void withdrawals.withdrawAll(way());
 }
+
+/** The next page of something. @param {(send: import('./pages.js').Send) => boolean} page */
+export const more = (page) => page((message) => socket?.send(message) ?? false);
 
 /** How deciding goes. */
 export const askMeasures = () => socket?.send({ type: 'measures' });

@@ -23,8 +23,11 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {number} n_more_cards How many wait beyond these.
  * @property {import('../protocol.js').WorkView[]} work
  * @property {import('../protocol.js').ActivityView} activity
+ * @property {{ rows: import('../protocol.js').Row[], earlier: number | null } | null} older What happened before that, as far as somebody asked.
+ * @property {{ list: import('../protocol.js').WorkItemView[], n_more: number } | null} works All work, as far as somebody asked.
  * @property {number} epoch
  * @property {import('../protocol.js').GrantView[]} grants
+ * @property {number} n_more_grants How many there are beyond these.
  * @property {import('../protocol.js').DeviceView[]} devices
  * @property {import('../protocol.js').MeasureView[] | null} measures How deciding goes, once it was asked for.
  * @property {string} key The key of this browser.
@@ -62,9 +65,12 @@ export let state = {
   cards: [],
   n_more_cards: 0,
   work: [],
-  activity: { summary: '', away: null, spent: { period: '', microusd: 0, cap_microusd: 0 }, rows: [], n_entries: 0, head: null, epoch: 0, verified: null },
+  activity: { summary: '', away: null, spent: { period: '', microusd: 0, cap_microusd: 0 }, rows: [], earlier: null, n_entries: 0, head: null, epoch: 0, verified: null },
+  older: null,
+  works: null,
   epoch: 0,
   grants: [],
+  n_more_grants: 0,
   devices: [],
   measures: null,
   key: '',

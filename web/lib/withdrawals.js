@@ -1,8 +1,9 @@
 // @ts-check
-// Taking back a device, a grant, or every grant. Each is signed by itself and answered by itself; nothing is told as done
-// before the server has said so.
+// Taking back a device, a grant, or every grant at once under one signature. Nothing is told as done before the server has
+// said so.
 
 import { signWithdrawal } from './keys.js';
+import { moreGrants } from './pages.js';
 import { NoPasskey, signerOf } from './passkeys.js';
 import { set, state } from './store.js';
 import { count } from './text.js';
@@ -11,13 +12,13 @@ import { count } from './text.js';
 
 const LOST = 'The connection broke. Nothing was sent.';
 
-/** Grants that are still to be taken back, while all of them are. @type {{ rest: string[], n_all: number } | null} */
+/** Set while every grant is to be taken back: how many there were when that was signed, or 0 before it was. @type {{ n_all: number } | null} */
 let all = null;
 
 /** Signed with this browser's key; a passkey signs its own end. @param {Way} way @param {import('../protocol.js').Withdrawn} what */
 export async function withdraw({ device, send }, what) {
   if (!device || state.revoking) return;
-  set({ revoking: 'device' in what ? what.device : what.grant });
+  set({ revoking: 'device' in what ? what.device : 'grant' in what ? what.grant : 'all' });
   const passkey = 'device' in what ? state.devices.find(({ key, kind }) => kind === 'passkey' && key === what.device) : undefined;
   let withdrawal;
   try {
@@ -30,48 +31,43 @@ export async function withdraw({ device, send }, what) {
   return set({ revoking: null, problem: { code: '', message: LOST, todo: '' } });
 }
 
-/** One after the other: each answer asks for the next. @param {Way} way */
+/** Every grant that there is: those beyond the first page are asked for before it is signed. @param {Way} way */
 export async function withdrawAll(way) {
   if (state.revoking) return;
-  all = { rest: state.grants.map(({ token }) => token), n_all: state.grants.length };
-  await next(way);
+  all = { n_all: 0 };
+  await collected(way);
 }
 
-/** @param {Way} way */
-async function next(way) {
-  const [grant] = all?.rest ?? [];
-  if (grant !== undefined) return withdraw(way, { grant });
-  if (all) set({ said: `Everything is stopped. ${count(all.n_all, 'grant')} revoked.` });
+/** A page of grants came, or was there. @param {Way} way */
+export async function collected(way) {
+  if (!all || state.revoking) return undefined;
+  if (state.n_more_grants > 0) {
+    if (!moreGrants(way.send)) all = null;
+    return undefined;
+  }
+  const grants = state.grants.map(({ token }) => token).sort();
+  if (grants.length > 0) {
+    all = { n_all: grants.length };
+    return withdraw(way, { grants });
+  }
+  set({ said: 'Everything is stopped. Nothing is granted any more.' });
   all = null;
   return undefined;
 }
 
-/** @param {Way} way @param {import('../protocol.js').WithdrawnAnswer} answer */
-export async function answered(way, { done, message }) {
-  if (!all || !done) {
-    set({ revoking: null, said: message, problem: done ? null : { code: '', message: some(message), todo: '' } });
-    all = null;
-    return;
-  }
-  all = { ...all, rest: all.rest.slice(1) };
-  set({ revoking: null });
-  await next(way);
+/** @param {import('../protocol.js').WithdrawnAnswer} answer */
+export function answered({ done, message }) {
+  const said = !all ? message : done ? `Everything is stopped. ${count(all.n_all, 'grant')} revoked.` : `Everything is stopped. ${message}`;
+  all = null;
+  set({ revoking: null, said, problem: done ? null : { code: '', message: said, todo: '' } });
 }
-
-/** What did not go through, with how far it had come. @param {string} message */
-const some = (message) => (all ? `${all.n_all - all.rest.length} of ${count(all.n_all, 'grant')} revoked. ${message}` : message);
 
 /** There is a connection again: whoever wanted all of them gone still does. @param {Way} way */
-export async function resumed(way) {
-  if (!all) return;
-  const { rest, n_all } = all;
-  all = { rest: rest.filter((token) => state.grants.some((grant) => grant.token === token)), n_all };
-  await next(way);
-}
+export const resumed = (way) => collected(way);
 
 /** The server did not take what was sent, so nobody waits for its answer. @param {import('../protocol.js').ErrorMessage} error */
 export function refused(error) {
-  const told = state.revoking ? { ...error, message: some(error.message) } : error;
+  const told = all ? { ...error, message: `Nothing was revoked. ${error.message}` } : error;
   all = null;
   return { revoking: null, problem: told };
 }

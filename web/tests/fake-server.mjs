@@ -27,7 +27,7 @@ function holds(key, body, signature) {
 export async function startFake({ port = 0 } = {}) {
   const devices = new Map();
   const received = [];
-  const fake = { given: [], refuseSecret: null, hold: null, frames: [], shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null, edits: [], wayBack: null, holdWelcome: null, links: [], proof: {}, measures: [{ name: 'Time to decide', value: '5 s', target: '2 to 15 s', note: '' }, { name: 'Declined', value: '0 of 21, 0 %', target: '5 to 15 %', note: 'So few that they may not be read.' }] };
+  const fake = { beyond: [], pages: {}, given: [], refuseSecret: null, hold: null, frames: [], shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null, edits: [], wayBack: null, holdWelcome: null, links: [], proof: {}, measures: [{ name: 'Time to decide', value: '5 s', target: '2 to 15 s', note: '' }, { name: 'Declined', value: '0 of 21, 0 %', target: '5 to 15 %', note: 'So few that they may not be read.' }] };
 
   const http = createServer(async (request, response) => {
     response.setHeader('content-security-policy', POLICY);
@@ -107,6 +107,8 @@ export async function startFake({ port = 0 } = {}) {
       if (message.type === 'approval_response') return decided(message, device, send);
       if (message.type === 'renew' || message.type === 'dismiss' || message.type === 'model_choose') return send({ type: 'decided', request_id: message.request_id, recorded: true, message: 'Recorded.' });
       if (message.type === 'ledger') return send({ type: 'ledger', part: { after: message.after, links: fake.links.filter(({ seq }) => seq > message.after), head: fake.shown.activity.head } });
+      if (message.type === 'grants') return send({ type: 'grants_page', from: message.from, grants: fake.beyond, n_more_grants: 0 });
+      if (message.type === 'cards' || message.type === 'activity' || message.type === 'work_list') return send(fake.pages[message.type](message));
       if (message.type === 'passkey_add') return undefined;
       if (message.type === 'measures') return send({ type: 'measures', measures: fake.measures });
       if (message.type === 'later_edits') return send({ type: 'later_edits', execution: message.execution, edits: fake.edits });
@@ -135,10 +137,12 @@ export async function startFake({ port = 0 } = {}) {
     const good = body.kind === 'withdrawal' && body.epoch === fake.shown.epoch && holds(device.public, body, signature);
     if (!good || fake.keeps) return send({ type: 'withdrawn', done: false, message: 'Nothing was revoked. Try again.' });
     const { what } = body;
-    const grants = fake.shown.grants.filter(({ token }) => token !== what.grant);
+    const all = what.grants ?? [what.grant];
+    const grants = fake.shown.grants.filter(({ token }) => !all.includes(token));
+    fake.beyond = fake.beyond.filter(({ token }) => !all.includes(token));
     const devs = fake.shown.devices.map((known) => (known.key === what.device ? { ...known, is_revoked: true } : known));
     fake.shown = { ...fake.shown, grants, devices: devs };
-    send({ type: 'activity', activity: fake.shown.activity, grants, devices: devs });
+    send({ type: 'activity', activity: fake.shown.activity, grants, n_more_grants: fake.beyond.length, devices: devs });
     return send({ type: 'withdrawn', done: true, message: 'Revoked. It holds from now on.' });
   }
 

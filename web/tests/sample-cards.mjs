@@ -183,10 +183,10 @@ export function irreversibleCard(options) {
 
 /** Silas was interrupted while a command may have acted outside. */
 export function unknownCard(options) {
-  const face = { ...blank, kind: 'unknown_effect', risk: 'high', state: 'Interrupted', intent: 'Silas was interrupted. Did it happen?',
+  const face = { ...blank, kind: 'unknown_effect', risk: 'high', state: 'Interrupted', intent: 'It was cut short. Did it happen?',
     facts: [{ label: 'Wanted', text: 'sh release.sh' }, { label: 'May reach', text: 'releases.example.org:443' }, { label: 'Stays', text: 'Your files are untouched' }],
     rationale: ASKED, details_title: 'Where to look',
-    details: [{ title: 'What is known', lines: ['A command had begun that may reach the hosts named here, and Silas ended with it.', 'Nobody saw its result. Look there, or in Activity, which lists every connection.', 'Nothing was applied, and it is not begun again by itself.'] }, { title: 'Steps', lines: ['sh release.sh'] }],
+    details: [{ title: 'What is known', lines: ['Something had begun that may reach the hosts named here, and ended before its result was seen: Silas was interrupted, or you stopped it.', 'Nobody knows what it did there. Look there, or in Activity, which lists every connection.', 'Nothing was applied, and it is not begun again by itself.'] }, { title: 'Steps', lines: ['sh release.sh'] }],
     ctas: [{ press: 'approve', label: 'No, do it again', consequence: 'Runs the whole plan again. If it did happen, it happens twice.' }, { press: 'look', label: 'Look in Activity', consequence: '' }, { press: 'decline', label: 'Yes, leave it', consequence: '' }] };
   return card('plan', face, planPayload(), options);
 }
@@ -207,7 +207,7 @@ export const REAL_CARDS = Object.keys(REAL);
 export function realCard(name, options) {
   const { kind, face, payload } = REAL[name];
   const made = card(kind, face, payload, options);
-  return kind === 'plan' ? { ...made, show_first: { ...made.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } } : made;
+  return face.kind === 'plan' ? { ...made, show_first: { ...made.offer, kind: 'rehearsal', nonce: `n-${randomUUID()}` } } : made;
 }
 
 /** @param {{ name?: string, public: string, site: { rp_id: string, credential: string } }} passkey */
@@ -289,7 +289,7 @@ const ROWS = [
 ];
 
 export const ACTIVITY = {
-  summary: '8 things so far, 1 proved, 1 refused, 1 undone.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun.', microusd: 310_000 },
+  earlier: null, summary: '8 things so far, 1 proved, 1 refused, 1 undone.', away: { from: at(Date.now() - 9 * 3_600_000), to: at(Date.now() - 600_000), text: 'While you were away, 22:48 to 07:12 UTC (8 h 24 min): 2 pieces of work begun.', microusd: 310_000 },
   spent: { period: '2026-11-16', microusd: 420_000, cap_microusd: 2_000_000 }, n_entries: 1284, head: null, epoch: 1, verified: true,
   rows: ROWS.map(([icon, text, note, ...topics], n) => ({ seq: 1284 - n, at: at(Date.now() - n * 900_000), icon, text, note, topics })),
 };
@@ -322,7 +322,7 @@ const UNDERSTOOD = [...readFileSync(new URL('../../crates/silas-core/src/reflex.
 
 export function snapshot(change = {}) {
   return {
-    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, devices: DEVICES, epoch: 3,
+    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, n_more_grants: 0, devices: DEVICES, epoch: 3,
     understood: UNDERSTOOD, no_model: NO_MODEL, ...change,
   };
 }

@@ -477,7 +477,7 @@ test('a passkey is made here, asked for in a card, and from then on signs what c
   const id = `key-${sample.sha256(Buffer.from(key, 'base64url')).slice(0, 32)}`;
   const passkey = { key: id, name, kind: 'passkey', since: sample.at(Date.now()), is_revoked: false, n_grants: 0, site };
   fake.shown = { ...fake.shown, devices: [...sample.DEVICES, passkey] };
-  fake.tell({ type: 'activity', activity: fake.shown.activity, grants: fake.shown.grants, devices: fake.shown.devices });
+  fake.tell({ type: 'activity', activity: fake.shown.activity, grants: fake.shown.grants, n_more_grants: 0, devices: fake.shown.devices });
   const card = sample.irreversibleCard();
   fake.cards([card]);
   await page.locator(`[id="${card.id}-intent"]`).waitFor();
@@ -574,7 +574,7 @@ for (const [hour, filter, title] of [[8, 'Last night', 'While you slept'], [20, 
     const all = await page.locator('.timeline .row').count();
     assert.ok(some > 0 && some < all, `${some} of ${all}`);
     await page.getByText('8 things so far. 1 was refused. $0.42 of $2.00 spent today.').waitFor();
-    fake.tell({ type: 'activity', activity: { ...sample.ACTIVITY, spent: { ...sample.ACTIVITY.spent, microusd: 0 } }, grants: [], devices: sample.DEVICES, no_model: null });
+    fake.tell({ type: 'activity', activity: { ...sample.ACTIVITY, spent: { ...sample.ACTIVITY.spent, microusd: 0 } }, grants: [], n_more_grants: 0, devices: sample.DEVICES, no_model: null });
     await page.getByText(/^8 things so far\. 1 was refused\.$/).waitFor();
     assert.equal(await page.locator('.timeline .row').count(), all, 'what was chosen stays chosen');
   });
@@ -887,31 +887,67 @@ test('a line that fell silent is noticed', async (t) => {
   await page.getByText('Silas is not answering.').waitFor();
 });
 
-test('Stop and revoke all: stops, then takes back each grant with a signature of its own, also over a lost connection', async (t) => {
-  const page = await open(t, { work: [sample.runningWork()] }, { at: 'stream' });
+test('Stop and revoke all: stops, then takes back every grant under one signature, those beyond the page and over a lost connection too', async (t) => {
+  const page = await open(t, { work: [sample.runningWork()], n_more_grants: 1 }, { at: 'stream' });
+  fake.beyond = [{ ...fake.shown.grants[0], token: 'tok-beyond', title: 'Far down the list' }];
   const ask = async () => {
     await page.getByRole('button', { name: 'Stop everything' }).click();
     await page.getByRole('button', { name: 'Stop and revoke all' }).click();
   };
   fake.keeps = true;
   await ask();
-  await page.getByText('0 of 2 grants revoked. Nothing was revoked. Try again.').waitFor();
+  await page.getByText('Everything is stopped. Nothing was revoked. Try again.').first().waitFor();
   fake.keeps = false;
   fake.received.length = 0;
   fake.silent = true;
   await ask();
   assert.equal((await received('stop')).length, 1);
-  assert.equal((await received('withdraw')).length, 1, 'the next waits for the answer');
+  assert.equal((await received('withdraw')).length, 1);
   fake.silent = false;
   fake.drop();
   await until(() => fake.shown.grants.length === 0);
   assert.equal(sent('stop').length, 1);
-  const taken = sent('withdraw').map(({ withdrawal }) => withdrawal.body.what.grant);
-  assert.deepEqual(taken, ['tok-rules', 'tok-rules', 'tok-root'], 'what was not answered is signed again, nothing else');
-  assert.equal(new Set(sent('withdraw').map(({ withdrawal }) => withdrawal.body.nonce)).size, 3);
-  await page.waitForFunction(() => document.querySelector('[role=status]')?.textContent === 'Everything is stopped. 2 grants revoked.');
+  const every = ['tok-beyond', 'tok-root', 'tok-rules'];
+  assert.deepEqual(sent('withdraw').map(({ withdrawal }) => withdrawal.body.what.grants), [every, every], 'what was not answered is signed again');
+  assert.equal(new Set(sent('withdraw').map(({ withdrawal }) => withdrawal.body.nonce)).size, 2);
+  await page.waitForFunction(() => document.querySelector('[role=status]')?.textContent === 'Everything is stopped. 3 grants revoked.');
   await page.getByRole('button', { name: 'Stop everything' }).click();
   assert.equal(await page.getByRole('button', { name: 'Stop and revoke all' }).count(), 0, 'there is nothing left to revoke');
+});
+
+test('grants, cards, what happened and work beyond the first page can all be reached', async (t) => {
+  const row = (/** @type {number} */ seq) => ({ seq, at: sample.at(Date.now()), icon: 'tick', text: `Row ${seq}`, note: '', topics: [] });
+  const activity = { ...sample.snapshot().activity, rows: [row(9), row(8)], earlier: 8 };
+  const page = await open(t, { activity, n_more_grants: 1, cards: [sample.planCard(), sample.rootCard()], n_more_cards: 1 }, { at: 'activity' });
+  fake.beyond = [{ ...fake.shown.grants[0], token: 'tok-beyond', title: 'Far down the list' }];
+  fake.pages.activity = ({ before }) => ({ type: 'activity_page', before, rows: [row(before - 1)], earlier: before > 7 ? before - 1 : null });
+  await page.getByRole('button', { name: 'Show earlier' }).click();
+  await page.getByText('Row 7').waitFor();
+  // A new first page pushes nothing out that was shown.
+  fake.tell({ type: 'activity', activity: { ...activity, rows: [row(10), row(9)], earlier: 9 }, grants: fake.shown.grants, n_more_grants: 1, devices: fake.shown.devices, no_model: null });
+  await page.getByText('Row 10').waitFor();
+  assert.equal(await page.getByText(/^Row \d+$/).count(), 4);
+  await page.getByRole('button', { name: 'Show earlier' }).click();
+  await page.getByText('Row 6').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Show earlier' }).count(), 0, 'this is the beginning');
+
+  const item = (/** @type {number} */ n) => ({ execution: `exec-${n}`, work_item: 'work-1', title: `Work ${n}`, place: 'repo', state: 'applied', outcome: 'proved', files: 1, started_at: sample.at(Date.now()), ended_at: null, undo_until: null, has_proof: true });
+  fake.pages.work_list = ({ from }) => ({ type: 'work_list', from, work_list: [item(from), item(from + 1)], n_more_work: from === 0 ? 2 : 0 });
+  await page.getByText('All work').click();
+  await page.getByText('Work 1').waitFor();
+  await page.getByRole('button', { name: 'Show more of 2' }).click();
+  await page.getByText('Work 3').waitFor();
+  assert.equal(await page.getByRole('link', { name: 'See the proof' }).count(), 4);
+
+  await page.getByRole('tab', { name: 'What is allowed' }).click();
+  await page.getByText('3 grants. Everything else asks you first.').waitFor();
+  await page.getByRole('button', { name: 'Show 1 more of 1' }).click();
+  await page.getByText('Far down the list').waitFor();
+  fake.pages.cards = ({ from }) => ({ type: 'cards_page', from, cards: [{ ...sample.planCard(), id: 'card-beyond' }], n_more_cards: 0 });
+  await page.goto(page.url().replace(/#.*/, '#review'));
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await page.getByText('Up next').waitFor();
+  await page.waitForFunction(() => document.querySelectorAll('.up-next li').length === 2);
 });
 
 test('an answer grows sentence by sentence, can be stopped, and its entry takes its place', async (t) => {

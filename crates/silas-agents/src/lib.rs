@@ -29,7 +29,7 @@ pub use client::{HttpModel, Timeouts};
 pub use dialogue::{Break, Ended, Script, Why};
 pub use error::Error;
 pub use executor::ExecutorAgentOutput;
-pub use meter::{Meter, Settled, Worth};
+pub use meter::{Answered, Meter, Settled, Worth};
 pub use minds::{Asking, Check, Minds};
 pub use model::{Answering, Finish, Mode, Model, Offer, Reply, Request, Shape, ToolCall, Turn, Usage};
 pub use planner::{AgentResponse, PlanAction, PlanActionType, check_plan};

@@ -1,6 +1,9 @@
 //! Asked before each call and told after it. The runtime keeps the books; this room only promises to ask.
+//!
+//! Whoever pays also remembers: what was answered and paid for need not be asked again.
 
 use crate::{Error, Reply};
+use silas_core::Digest;
 use silas_core::model::{Price, count_tokens};
 use std::future::Future;
 
@@ -28,8 +31,23 @@ pub trait Meter: Send + Sync {
     /// Why nothing may be sent.
     type Refusal: Send;
 
+    /// The answer that exactly this question got before, if it is kept. Then nothing is sent, and nothing is paid.
+    fn recall(&self, question: &Digest) -> impl Future<Output = Option<Reply>> + Send;
     fn reserve(&self, worth: Worth) -> impl Future<Output = Result<Self::Receipt, Self::Refusal>> + Send;
-    fn settle(&self, receipt: Self::Receipt, settled: Settled) -> impl Future<Output = ()> + Send;
+    /// With the answer, if there is one, so that what it cost and what it says are kept in one step.
+    fn settle(
+        &self,
+        receipt: Self::Receipt,
+        settled: Settled,
+        answered: Option<Answered<'_>>,
+    ) -> impl Future<Output = ()> + Send;
+}
+
+/// An answer, and the question that it is the answer to.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered<'a> {
+    pub question: Digest,
+    pub reply: &'a Reply,
 }
 
 /// What an answer cost. A provider that says nothing, or less than our own count of what it sent, is not believed: then

@@ -3,11 +3,12 @@
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use silas_core::Digest;
 use std::future::Future;
 use std::pin::Pin;
 
 /// How a model is made to keep to a schema. Each is less binding than the one before it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub enum Mode {
     /// The provider itself holds the answer to the schema.
     JsonSchema,
@@ -36,7 +37,7 @@ impl Mode {
 }
 
 /// The form of an answer.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Shape {
     pub name: &'static str,
     pub about: &'static str,
@@ -45,7 +46,7 @@ pub struct Shape {
 }
 
 /// A tool as a model is shown it.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Offer {
     pub name: String,
     pub about: String,
@@ -62,7 +63,7 @@ pub struct ToolCall {
 }
 
 /// What a model said, and what it heard.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Turn {
     pub text: String,
     pub calls: Vec<ToolCall>,
@@ -72,7 +73,7 @@ pub struct Turn {
     pub note: Option<String>,
 }
 
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Request {
     pub system: String,
     pub user: String,
@@ -85,6 +86,12 @@ pub struct Request {
 }
 
 impl Request {
+    /// Tells one question from another: everything that is sent, and how the answer is wanted.
+    pub(crate) fn digest(&self) -> Digest {
+        // Structs and maps with names for keys can always be written.
+        Digest::of(&serde_json::to_vec(self).unwrap_or_default())
+    }
+
     /// Everything that is sent, in bytes: no tokeniser makes more tokens of it than that.
     pub fn n_bytes(&self) -> u64 {
         let schema = self.shape.schema.to_string().len() + self.shape.name.len() + self.shape.about.len();

@@ -1,7 +1,7 @@
 //! The one way in which a model is asked for something typed: call, read, repair once, or give up in a way that the caller
 //! has decided before. (RUNTIME §5.1.0)
 
-use crate::meter::{self, Meter, Worth};
+use crate::meter::{self, Answered, Meter, Worth};
 use crate::model::{Finish, Mode, Model, Reply, Request, Shape};
 use crate::{Error, schema};
 use schemars::JsonSchema;
@@ -122,12 +122,17 @@ pub(crate) async fn metered<M: Meter>(
     meter: &M,
     told: &mut (dyn FnMut(Piece<'_>) + Send),
 ) -> Result<Result<Reply, Error>, Stop<M::Refusal>> {
+    let question = request.digest();
+    if let Some(reply) = meter.recall(&question).await {
+        return Ok(Ok(reply));
+    }
     let (input, output) = (request.n_bytes(), u64::from(request.output_tokens_max));
     let worth = Worth { tokens_max: input + output, microusd_max: price.of(input, output) };
     let receipt = meter.reserve(worth).await.map_err(Stop::Refused)?;
     let reply = model.call(request, &mut |text| told(Piece::Text(text))).await;
     let sent = [request.system.as_str(), request.user.as_str(), &request.said()].concat();
-    meter.settle(receipt, meter::settled(&sent, &reply, price, worth)).await;
+    let answered = reply.as_ref().ok().map(|reply| Answered { question, reply });
+    meter.settle(receipt, meter::settled(&sent, &reply, price, worth), answered).await;
     Ok(reply)
 }
 

@@ -293,6 +293,7 @@ impl Books {
             AuditEvent::WorkStarted { work_item, execution, .. } => self.start(work_item, execution),
             AuditEvent::ChecksRun { execution, .. }
             | AuditEvent::StepBegun { execution, .. }
+            | AuditEvent::ChecksBegun { execution, .. }
             | AuditEvent::StepRun { execution, .. }
             | AuditEvent::AttemptBegun { execution, .. }
             | AuditEvent::ToolCalled { execution: Some(execution), .. }

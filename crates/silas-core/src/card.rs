@@ -49,6 +49,8 @@ pub enum CardKind {
     Done,
     /// It ended without touching anything; nothing to decide but to acknowledge.
     Report,
+    /// It ended without touching anything because hosts were refused; may they be reached?
+    Refusal,
     /// The owner's own change stands in the way; both texts are kept.
     Conflict,
     /// It was interrupted while it may have acted outside: what is true?

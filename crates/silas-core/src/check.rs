@@ -276,6 +276,9 @@ pub struct CheckResult {
     /// Which tests ran, if a known runner was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
+    /// Names of hosts that it asked for and may not reach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<String>,
 }
 
 /// What two runs of the checks, on the untouched copy and on the finished one, amount to.

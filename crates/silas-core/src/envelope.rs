@@ -200,6 +200,9 @@ pub struct Metadata {
     /// It was ended before it had filled the disk.
     #[serde(default)]
     pub is_disk_nearly_full: bool,
+    /// Names of hosts that it asked for and may not reach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<String>,
 }
 
 /// Characters of each stream that a result keeps.
@@ -240,6 +243,7 @@ impl ExecutionResult {
             is_truncated: false,
             is_memory_exceeded: false,
             is_disk_nearly_full: false,
+            asked: Vec::new(),
         };
         let result = ExecutionResult::new(execution_id, step_index, metadata, b"", why.as_bytes());
         ExecutionResult { error: Some(why.to_owned()), ..result }

@@ -228,10 +228,18 @@ pub enum AuditEvent {
         execution: ExecutionId,
         step: u32,
     },
-    /// It was interrupted after such a command had begun: it is not begun again, and the owner is asked what is true.
+    /// On disk before checks begin that may reach something outside.
+    ChecksBegun {
+        execution: ExecutionId,
+        when: Phase,
+    },
+    /// It was cut short after such a command or such checks had begun: it is not begun again, and the owner is asked what
+    /// is true.
     EffectUnknown {
         execution: ExecutionId,
-        step: u32,
+        /// The command; `None` where checks had begun last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<u32>,
     },
     /// A command reached a host that its plan names, or was reached at the port for a login.
     ConnectionMade {
@@ -462,6 +470,7 @@ impl AuditEvent {
             | AuditEvent::ExecutionResumed { .. }
             | AuditEvent::AttemptBegun { .. }
             | AuditEvent::StepBegun { .. }
+            | AuditEvent::ChecksBegun { .. }
             | AuditEvent::EffectUnknown { .. }
             | AuditEvent::WorkRehearsed { .. }
             | AuditEvent::WorkUndone { .. }
@@ -491,6 +500,7 @@ impl AuditEvent {
             AuditEvent::DevicePaired { .. } => "device_paired",
             AuditEvent::PasskeyRegistered { .. } => "passkey_registered",
             AuditEvent::StepBegun { .. } => "step_begun",
+            AuditEvent::ChecksBegun { .. } => "checks_begun",
             AuditEvent::EffectUnknown { .. } => "effect_unknown",
             AuditEvent::DeviceRevoked { .. } => "device_revoked",
             AuditEvent::GrantRevoked { .. } => "grant_revoked",

@@ -101,6 +101,12 @@ impl HostGrant {
     }
 }
 
+/// The one spelling of a name that could be granted, if the text is one. Addresses are no names.
+pub fn name(text: &str) -> Option<String> {
+    let name = name_or_address_4(text).ok()?;
+    name.parse::<Ipv4Addr>().is_err().then_some(name)
+}
+
 fn address_6(text: &str) -> Result<String, &'static str> {
     let address: Ipv6Addr =
         text.parse().map_err(|_| "this is not an IPv6 address; names and IPv4 addresses have no brackets")?;

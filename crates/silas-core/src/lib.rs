@@ -65,6 +65,7 @@ pub mod token;
 pub mod tool;
 pub mod toolchain;
 pub mod unified;
+pub mod wanted;
 pub mod work;
 
 pub use canonical::Digest;

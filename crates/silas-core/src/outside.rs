@@ -19,6 +19,13 @@ pub struct Reach {
     pub secrets: BTreeMap<String, u32>,
 }
 
+impl Reach {
+    /// Connections that were made. None means that nothing was sent: bytes go only over what was counted here.
+    pub fn n_connections(&self) -> u64 {
+        self.hosts.values().copied().map(u64::from).sum()
+    }
+}
+
 /// One connection that a program made, or tried to make.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -22,6 +22,8 @@ pub enum Withdrawn {
     Device(KeyId),
     /// One decision: a standing rule, a directory, an approval that is not used up.
     Grant(TokenId),
+    /// Several of those at once, under one signature.
+    Grants(BTreeSet<TokenId>),
 }
 
 /// Keeps a withdrawal apart from everything else that is signed.
@@ -118,8 +120,9 @@ pub struct RevocationList {
     pub signature: Signature,
 }
 
-/// Entries of each sort that a list may have; it is read before every run, and nobody revokes more.
-pub const REVOKED_MAX: usize = 1000;
+/// Entries of each sort that a list may have. It is read before every run, and at this length still in a few milliseconds;
+/// whoever takes everything back, again and again, must not run into it.
+pub const REVOKED_MAX: usize = 10_000;
 
 impl RevocationBody {
     pub const VERSION: u32 = 1;
@@ -184,6 +187,7 @@ impl Revocations {
         match what {
             Withdrawn::Device(key) => self.has_device(key),
             Withdrawn::Grant(token) => self.has_grant(token),
+            Withdrawn::Grants(tokens) => tokens.iter().all(|token| self.has_grant(token)),
         }
     }
 
@@ -208,9 +212,10 @@ impl Revocations {
             issued_at: now,
         };
         match what {
-            Withdrawn::Device(key) => body.devices.insert(key.clone()),
-            Withdrawn::Grant(token) => body.grants.insert(token.clone()),
-        };
+            Withdrawn::Device(key) => body.devices.extend([key.clone()]),
+            Withdrawn::Grant(token) => body.grants.extend([token.clone()]),
+            Withdrawn::Grants(tokens) => body.grants.extend(tokens.iter().cloned()),
+        }
         body
     }
 }

@@ -2,15 +2,23 @@
 //! the same question; nobody who proposes has a say.
 
 use crate::card::Risk;
+use crate::wanted::By;
 use crate::work::Definition;
 
 /// Files can be put back; what left the machine cannot. With a secret of the owner's at a host, a plan acts there in
-/// their name, and no undo reaches it. What is inside a private network, behind a secret or at a port for a login is high.
+/// their name, and no undo reaches it. What is inside a private network, behind a secret or at a port for a login is high;
+/// so is a host for what a model runs or has changed, because whatever the model has read could go there.
 pub fn of_plan(d: &Definition) -> Risk {
+    let is_steered = |by: &By| match by {
+        // Steps run before the model, as the plan has them.
+        By::Step(_) => false,
+        By::Check(_) | By::Model => d.executor.is_some(),
+    };
+    let reaches_steered = d.hosts_for.iter().any(|only| is_steered(&only.by));
     let reaches_inside = d.hosts.iter().any(|host| host.inside().is_some());
     if !d.secrets.is_empty() && !d.hosts.is_empty() {
         Risk::Irreversible
-    } else if reaches_inside || !d.secrets.is_empty() || d.callback_port.is_some() {
+    } else if reaches_inside || reaches_steered || !d.secrets.is_empty() || d.callback_port.is_some() {
         Risk::High
     } else {
         Risk::Medium

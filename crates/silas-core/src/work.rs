@@ -10,6 +10,7 @@ use crate::mandate::Mandate;
 use crate::roots::{Access, Place, contains};
 use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::toolchain::{TOOLCHAINS_MAX, Toolchain};
+use crate::wanted::{self, HostFor};
 use crate::{Digest, ExecutionId, Timestamp, TokenId, WorkItemId, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -164,6 +165,9 @@ pub struct Definition {
     /// What the steps may reach; a check only if it says `network: true`.
     #[serde(default)]
     pub hosts: Vec<HostGrant>,
+    /// Those of the hosts that only single commands may reach, and which.
+    #[serde(default)]
+    pub hosts_for: Vec<HostFor>,
     /// What the steps may ask for by name. Checks never get any.
     #[serde(default)]
     pub secrets: Vec<SecretRef>,
@@ -274,6 +278,7 @@ impl WorkItem {
         for (n, host) in d.hosts.iter().enumerate() {
             rule(!d.hosts[..n].contains(host), &format!("sandbox.hosts[{n}]"), "a host that is not listed twice")?;
         }
+        wanted::check(d)?;
         for (n, secret) in d.secrets.iter().enumerate() {
             rule(
                 !d.secrets[..n].contains(secret),
@@ -320,6 +325,9 @@ impl WorkItem {
         let d = &self.0;
         let mut sandbox = json!({ "directories": d.directories, "hosts": d.hosts, "toolchains": d.toolchains });
         // Younger than the first plans, whose hashes stay what they were.
+        if !d.hosts_for.is_empty() {
+            sandbox["hosts_for"] = json!(d.hosts_for);
+        }
         if !d.secrets.is_empty() {
             sandbox["secrets"] = json!(d.secrets);
         }
@@ -382,6 +390,7 @@ impl WorkItem {
             "steps": field("steps"), "executor": field("executor"), "verify": field("verify"),
             "directories": sandbox("directories").unwrap_or(Value::Null),
             "hosts": sandbox("hosts").unwrap_or(Value::Null),
+            "hosts_for": sandbox("hosts_for").unwrap_or_else(|| json!([])),
             "secrets": sandbox("secrets").unwrap_or_else(|| json!([])),
             "callback_port": sandbox("callback_port").unwrap_or(Value::Null),
             "commits": sandbox("commits").unwrap_or(Value::Bool(false)),

@@ -1,7 +1,10 @@
 //! The ledger, told in sentences. Every row carries the number of the entry that it tells.
 
-use crate::view::{ActivityView, Icon, PeriodView, Row, Spent};
+use crate::stream::Lookup;
+use crate::view::{ActivityPage, ActivityView, Icon, PeriodView, Row, Spent};
 use crate::words::{Words, count};
+use crate::work::NOT_GRANTED;
+use crate::{Stream, Trouble};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Phase, Text};
@@ -11,13 +14,16 @@ use silas_core::taint::{Origin, Source};
 use silas_core::token::{Kind, Verdict};
 use silas_core::{CallId, KeyId, Taint};
 use silas_gates::scrub;
-use silas_store::ledger::Entry;
+use silas_store::ledger::{self, Entry};
 use std::collections::BTreeMap;
 
 mod topics;
 
-/// Rows that Activity shows.
+/// Rows that Activity shows at first.
 pub(crate) const ROWS_MAX: usize = 100;
+/// Rows of each page before those, and the entries that one is told from. A page is a message, and those are counted.
+const PAGE_ROWS_MAX: usize = 500;
+const PAGE_ENTRIES_MAX: u32 = 1_000;
 
 /// What a narrator may look up beside the chain.
 pub(crate) trait Beside {
@@ -40,9 +46,30 @@ pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> 
     };
     let mut rows: Vec<(Told, bool)> = entries.iter().filter_map(told).collect();
     rows.sort_by_key(|(told, _)| std::cmp::Reverse(told.row.seq));
-    let mut rows = told_once(rows);
-    rows.truncate(ROWS_MAX);
-    rows
+    told_once(rows)
+}
+
+/// The newest of these rows, and before which entry there is more to tell.
+pub(crate) fn newest(mut rows: Vec<Told>, entries: &[Entry], rows_max: usize) -> (Vec<Told>, Option<u64>) {
+    let earlier = match rows.get(rows_max) {
+        Some(first_left_out) => Some(first_left_out.row.seq + 1),
+        None => entries.first().map(|oldest| oldest.seq).filter(|seq| *seq > 1),
+    };
+    rows.truncate(rows_max);
+    (rows, earlier)
+}
+
+impl Stream {
+    /// What happened before an entry of the ledger.
+    pub async fn activity_before(&self, seq: u64) -> Result<ActivityPage, Trouble> {
+        let words = self.words.clone();
+        let telling = self.store.read(move |tx| {
+            let entries = ledger::before(tx, seq, PAGE_ENTRIES_MAX)?;
+            let (rows, earlier) = newest(narrate(&entries, &Lookup(tx), &words), &entries, PAGE_ROWS_MAX);
+            Ok(ActivityPage { rows: rows.into_iter().map(|told| told.row).collect(), earlier })
+        });
+        Ok(telling.await?)
+    }
 }
 
 /// Which model each call went to.
@@ -62,6 +89,8 @@ fn lineage(event: &AuditEvent) -> Taint {
         AuditEvent::DevicePaired { .. } | AuditEvent::PasskeyRegistered { .. } | AuditEvent::WorkEnded { .. } => {
             Source::Elsewhere.taint()
         }
+        // The name is whatever a command asked for.
+        AuditEvent::ConnectionRefused { reason, .. } if reason == NOT_GRANTED => Source::Elsewhere.taint(),
         _ => Source::Own.taint(),
     }
 }
@@ -101,7 +130,7 @@ fn told_once(rows: Vec<(Told, bool)>) -> Vec<Told> {
 }
 
 pub(crate) fn view(
-    told: Vec<Told>,
+    (told, earlier): (Vec<Told>, Option<u64>),
     head: Option<Head>,
     epoch: u64,
     verified: Option<bool>,
@@ -111,7 +140,7 @@ pub(crate) fn view(
     let n_entries = head.map_or(0, |head| head.seq);
     let summary = summary(&told);
     let rows = told.into_iter().map(|told| told.row).collect();
-    ActivityView { summary, away, spent, rows, n_entries, head, epoch, verified }
+    ActivityView { summary, away, spent, rows, earlier, n_entries, head, epoch, verified }
 }
 
 pub(crate) fn summary(rows: &[Told]) -> String {
@@ -257,6 +286,10 @@ fn row(entry: &Entry, called: &BTreeMap<&CallId, &str>, beside: &dyn Beside, wor
         AuditEvent::ConnectionMade { to, .. } => {
             (Icon::Tick, format!("Reached {}", line(to)), "The plan names this host".to_owned())
         }
+        AuditEvent::ConnectionRefused { to, reason, .. } if reason == NOT_GRANTED => {
+            let note = "The plan does not name it. Nothing was sent.".to_owned();
+            (Icon::Refused, format!("Refused to reach {}", line(to)), note)
+        }
         AuditEvent::ConnectionRefused { to, reason, .. } => {
             (Icon::Refused, format!("Did not reach {}", line(to)), unreached(reason).to_owned())
         }
@@ -357,6 +390,7 @@ fn row(entry: &Entry, called: &BTreeMap<&CallId, &str>, beside: &dyn Beside, wor
         | AuditEvent::TurnRouted { .. }
         | AuditEvent::TokenSpent { .. }
         | AuditEvent::StepBegun { .. }
+        | AuditEvent::ChecksBegun { .. }
         | AuditEvent::StepRun { .. }
         | AuditEvent::ToolReturned { .. }
         | AuditEvent::InstructionTaken { .. }

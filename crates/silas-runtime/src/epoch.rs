@@ -61,6 +61,7 @@ fn void_offers(tx: &mut Tx<'_>, epoch: u64) -> Result<(), silas_store::Error> {
             CardKind::Root
             | CardKind::Passkey
             | CardKind::UnknownEffect
+            | CardKind::Refusal
             | CardKind::Model
             | CardKind::Budget
             | CardKind::SecureInput

@@ -4,7 +4,7 @@
 //! then the engine knows, then the database. A crash in between loses nothing; the next start asks the launcher.
 
 use crate::review::refused;
-use crate::view::{DeviceView, GrantView, Uses};
+use crate::view::{DeviceView, GrantView, GrantsPage, Uses};
 use crate::words::{Words, duration, name_of};
 use crate::work::Stop;
 use crate::{Stream, Trouble};
@@ -92,6 +92,14 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
     Some(GrantView { token: grant.id, title, text, uses, since: offer.issued_at, until, signed_on })
 }
 
+/// Grants that a door is given at once; the rest is counted and can be asked for.
+const GRANTS_SHOWN: usize = 100;
+
+pub(crate) fn page(grants: Vec<GrantView>, from: usize) -> GrantsPage {
+    let n_more_grants = grants.len().saturating_sub(from.saturating_add(GRANTS_SHOWN));
+    GrantsPage { grants: grants.into_iter().skip(from).take(GRANTS_SHOWN).collect(), n_more_grants }
+}
+
 /// The owner's devices, oldest first. Revoked ones stay on the list, because decisions name them.
 pub(crate) fn devices(
     tx: &ReadTx<'_>,
@@ -131,6 +139,13 @@ fn waits(card: &Card) -> bool {
 }
 
 impl Stream {
+    /// The grants from number `from` on, counted from 0 in the order of [`crate::view::Snapshot::grants`].
+    pub async fn grants(&self, from: usize) -> Result<GrantsPage, Trouble> {
+        let (engine, words) = (self.engine.clone(), self.words.clone());
+        let allowed = self.store.read(move |tx| allowed(tx, &engine, &words)).await?;
+        Ok(page(allowed.into_iter().map(|(_, view)| view).collect(), from))
+    }
+
     /// Takes back a device or a grant that one of the owner's devices withdrew. In force when this returns.
     pub async fn withdraw(self: &Arc<Self>, withdrawal: Withdrawal) -> Result<String, Trouble> {
         let (key, what) = (withdrawal.body.key.clone(), withdrawal.body.what.clone());
@@ -141,6 +156,13 @@ impl Stream {
             let is_known = match &asked {
                 Withdrawn::Device(key) => silas_store::devices::get(tx, key)?.is_some(),
                 Withdrawn::Grant(token) => tokens::get(tx, token)?.is_some(),
+                Withdrawn::Grants(all) => {
+                    let mut is_known = !all.is_empty();
+                    for token in all {
+                        is_known &= tokens::get(tx, token)?.is_some();
+                    }
+                    is_known
+                }
             };
             Ok((engine.device(tx, &signer)?, is_known))
         });
@@ -165,7 +187,14 @@ impl Stream {
             Ok(Ok(list)) => list,
             Ok(Err(error)) => {
                 self.note_refused(key, error.to_string()).await?;
-                return Err(Trouble::new(error.code(), &format!("Nothing was revoked. {error}"), "Try again."));
+                let todo = match (&error, &what) {
+                    (silas_sandbox::Error::Locked, Withdrawn::Grants(_)) => {
+                        "In the terminal, `silas stop --all --revoke` asks for the passphrase and takes back all of them."
+                    }
+                    (silas_sandbox::Error::Locked, _) => "",
+                    _ => "Try again.",
+                };
+                return Err(Trouble::new(error.code(), &format!("Nothing was revoked. {error}"), todo));
             }
             Err(_) => {
                 let todo = "Look at the list, then try again.";

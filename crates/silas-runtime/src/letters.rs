@@ -7,11 +7,12 @@ use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use serde_json::Value;
 use silas_core::event::AuditEvent;
+use silas_core::message::Message;
 use silas_core::taint::Source;
 use silas_core::{MessageId, Tainted};
 use silas_gates::scrub;
 use silas_store::queue::{self, ATTEMPTS_MAX, Kind, Lease, Nacked};
-use silas_store::{Commit, ReadTx, Tx, executions};
+use silas_store::{Commit, ReadTx, Tx, answers, executions};
 use std::sync::Arc;
 
 impl Stream {
@@ -26,6 +27,10 @@ impl Stream {
             let message = lease.message.clone();
             let why = tx.text(&reason)?;
             tx.record(&AuditEvent::MessageDeadLettered { message, attempts: ATTEMPTS_MAX, reason: why })?;
+            // Whoever has it tried again pays for it again; what models said is not kept for that long.
+            if let Ok(message) = serde_json::from_value::<Message>(body.clone()) {
+                answers::forget_turn(tx, &message.id)?;
+            }
             let what = what_it_was(tx, kind, &body)?;
             let todo = match kind {
                 Kind::UserMessage => "Say it again, or have it tried again with `silas queue revive`.",

@@ -15,6 +15,7 @@ mod consumer;
 mod epoch;
 mod forget;
 mod gauges;
+mod going_on;
 mod grants;
 mod inputs;
 mod leaving;

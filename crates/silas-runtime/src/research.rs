@@ -131,7 +131,7 @@ impl<'a> Desk<'a> {
         let roots = stream.store.read(move |tx| Ok(engine.roots(tx)?)).await?;
         let asking = stream.asking(&executor).map_err(|error| spending::failed(&error))?;
         let budget = Budget { max_tokens: stream.options.models.turn_tokens_max, ..Budget::default() };
-        let purse = Purse::of_work(stream, &executor.model, &budget, (0, 0));
+        let purse = Purse::of_research(stream, &executor.model, &budget, &message.id);
         let exits = Exits::of_words(&message.text);
         let mut seen = Seen::default();
         seen.add(said, "");

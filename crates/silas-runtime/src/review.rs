@@ -2,6 +2,7 @@
 
 use crate::activity::Beside;
 use crate::consumer::{TURN, post};
+use crate::going_on::Without;
 use crate::rehearsal::Discarded;
 use crate::stream::Lookup;
 use crate::turn::Turn;
@@ -56,6 +57,8 @@ enum Granted {
     Declined,
     /// Not like this; nothing is allowed.
     ChangeWanted,
+    /// What was refused stays so, and it is tried again.
+    Without(Without),
     HouseRules,
     /// A passkey that is to be registered.
     Passkey(Box<Approved<PasskeyGrant>>),
@@ -137,6 +140,7 @@ fn holds_up_wishes(kind: CardKind) -> bool {
         CardKind::Pairing
         | CardKind::Passkey
         | CardKind::UnknownEffect
+        | CardKind::Refusal
         | CardKind::ModelChoice
         | CardKind::HouseRules
         | CardKind::Plan
@@ -244,6 +248,10 @@ impl Stream {
                         verdict @ (Verdict::Declined | Verdict::EditRequested | Verdict::Conditional) => {
                             if holds_up_wishes(card.face.kind) {
                                 queue::take_key(tx, Name::Waiting, &subject, TURN)?;
+                            }
+                            if card.face.kind == CardKind::Refusal && verdict == Verdict::EditRequested {
+                                let without = stream.go_on_without(tx, &card)?;
+                                return Ok(Commit(Some((card, without.map(Granted::Without)))));
                             }
                             if card.face.kind == CardKind::Rehearsed {
                                 let reason = "You discarded it.";
@@ -422,7 +430,20 @@ impl Stream {
                     self.tell("Noted: it happened. It is not done again.").await?;
                     return Ok("Noted. It is not done again.".to_owned());
                 }
+                if card.face.kind == CardKind::Refusal {
+                    self.tell("Stopped. What was asked for is not reached, and nothing was applied.").await?;
+                    return Ok("Stopped. Nothing was sent, and your files are untouched.".to_owned());
+                }
                 Ok("Declined. Nothing ran.".to_owned())
+            }
+            Granted::Without(Without::Begun(beginning)) => {
+                self.spawn_work(*beginning);
+                self.tell("Trying it again without, in a private copy. The result comes to Review.").await?;
+                Ok("Trying it again without, in a private copy. You will be shown the result first.".to_owned())
+            }
+            Granted::Without(Without::Asked) => {
+                self.publish_cards().await;
+                Ok("The plan without it is in Review. Nothing runs before you approve it.".to_owned())
             }
             Granted::ChangeWanted if card.face.kind == CardKind::Model => {
                 let question = self.model_choice_question()?;
@@ -483,6 +504,7 @@ impl Stream {
                 CardKind::Root
                 | CardKind::Passkey
                 | CardKind::UnknownEffect
+                | CardKind::Refusal
                 | CardKind::Model
                 | CardKind::Budget
                 | CardKind::Plan

@@ -5,14 +5,14 @@
 
 use crate::models::Assigned;
 use crate::{Stream, Trouble};
-use silas_agents::{Meter, Settled, Worth};
+use silas_agents::{Answered, Meter, Reply, Settled, Worth};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::model::{BudgetGrant, BudgetKind, ModelName, Role, dollars};
 use silas_core::work::Budget;
-use silas_core::{CallId, MessageId};
-use silas_store::Commit;
+use silas_core::{CallId, Digest, MessageId};
 use silas_store::model_calls::{self, NewCall, OverCap};
+use silas_store::{Commit, answers};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub(crate) struct Purse<'a> {
     spent: AtomicU64,
     /// What a plan allows, if this pays for one; else what a message may use up.
     plan: Option<Budget>,
+    /// The message until whose answer the answers of models are kept.
+    keeps_for: Option<MessageId>,
 }
 
 /// A call that is under way.
@@ -64,15 +66,20 @@ const STEP_MICROUSD: u64 = 1_000_000;
 
 impl<'a> Purse<'a> {
     pub(crate) fn new(stream: &'a Stream, message: Option<MessageId>, role: Role, model: &ModelName) -> Self {
-        let (tokens, spent) = (AtomicU64::new(0), AtomicU64::new(0));
-        Purse { stream, message, role, model: model.to_string(), tokens, spent, plan: None }
+        let (tokens, spent, keeps_for) = (AtomicU64::new(0), AtomicU64::new(0), message.clone());
+        Purse { stream, message, role, model: model.to_string(), tokens, spent, plan: None, keeps_for }
     }
 
     /// Pays for a piece of work, which has used up something before if it is begun again.
     pub(crate) fn of_work(stream: &'a Stream, model: &ModelName, budget: &Budget, used: (u64, u64)) -> Self {
         let (tokens, spent) = (AtomicU64::new(used.0), AtomicU64::new(used.1));
         let (model, plan) = (model.to_string(), Some(budget.clone()));
-        Purse { stream, message: None, role: Role::Executor, model, tokens, spent, plan }
+        Purse { stream, message: None, role: Role::Executor, model, tokens, spent, plan, keeps_for: None }
+    }
+
+    /// Pays for what is found out for a message.
+    pub(crate) fn of_research(stream: &'a Stream, model: &ModelName, budget: &Budget, message: &MessageId) -> Self {
+        Purse { keeps_for: Some(message.clone()), ..Purse::of_work(stream, model, budget, (0, 0)) }
     }
 
     /// Tokens and micro-dollars so far.
@@ -87,6 +94,11 @@ impl<'a> Purse<'a> {
 
     pub(crate) fn spent(&self) -> u64 {
         self.spent.load(Ordering::Relaxed)
+    }
+
+    /// Another model's answer to the same question is another answer.
+    fn of_this_model(&self, question: &Digest) -> Digest {
+        Digest::of(format!("{}\n{question}", self.model).as_bytes())
     }
 
     async fn write_down(&self, worth: Worth) -> Result<CallId, Refused> {
@@ -130,6 +142,17 @@ impl Meter for Purse<'_> {
     type Receipt = Held;
     type Refusal = Refused;
 
+    async fn recall(&self, question: &Digest) -> Option<Reply> {
+        let (message, question) = (self.keeps_for.clone()?, self.of_this_model(question));
+        match self.stream.store.read(move |tx| answers::of_turn(tx, &message, &question)).await {
+            Ok(kept) => serde_json::from_value(kept?).ok(),
+            Err(cause) => {
+                tracing::error!(%cause, "what a model answered cannot be read, so it is asked again");
+                None
+            }
+        }
+    }
+
     async fn reserve(&self, worth: Worth) -> Result<Held, Refused> {
         let limits = &self.stream.options.models;
         match &self.plan {
@@ -161,13 +184,16 @@ impl Meter for Purse<'_> {
         Ok(Held { call, tokens_max: worth.tokens_max })
     }
 
-    async fn settle(&self, Held { call, tokens_max }: Held, settled: Settled) {
+    async fn settle(&self, Held { call, tokens_max }: Held, settled: Settled, answered: Option<Answered<'_>>) {
         self.spent.fetch_add(settled.microusd, Ordering::Relaxed);
         if self.plan.is_some() {
             let told = settled.input_tokens.saturating_add(settled.output_tokens);
             let is_known = told > 0 || settled.microusd == 0;
             self.tokens.fetch_add(if is_known { told } else { tokens_max }, Ordering::Relaxed);
         }
+        let kept = answered.zip(self.keeps_for.clone()).and_then(|(Answered { question, reply }, message)| {
+            Some((message, self.of_this_model(&question), serde_json::to_value(reply).ok()?))
+        });
         // Lost with the power, the reserve counts, which is never less than it should be.
         let writing = self.stream.store.write_buffered(move |tx| {
             let Settled { outcome, input_tokens, output_tokens, microusd } = settled.clone();
@@ -179,6 +205,9 @@ impl Meter for Purse<'_> {
                     output_tokens: in_a_ledger(output_tokens),
                     microusd: in_a_ledger(microusd),
                 })?;
+            }
+            if let Some((message, question, reply)) = &kept {
+                answers::keep_for_turn(tx, message, question, reply)?;
             }
             Ok(Commit(()))
         });

@@ -9,7 +9,7 @@ use crate::letters;
 use crate::models::{self, KeyRing, ModelOptions};
 use crate::period;
 use crate::view::{
-    ActivityView, CardsPage, DeviceView, Entry, GrantView, Published, Sender, Snapshot, UndoView, Update, WorkView,
+    ActivityView, CardsPage, DeviceView, Entry, GrantsPage, Published, Sender, Snapshot, UndoView, Update, WorkView,
 };
 use crate::work::{Running, Stop, WorkRecord};
 use crate::{Places, Trouble, Words};
@@ -135,7 +135,7 @@ pub struct Stream {
 /// What Activity shows: what happened, what is allowed, and to whom.
 pub(crate) struct Told {
     pub(crate) activity: ActivityView,
-    pub(crate) grants: Vec<GrantView>,
+    pub(crate) grants: GrantsPage,
     pub(crate) devices: Vec<DeviceView>,
     pub(crate) no_model: Option<String>,
 }
@@ -247,7 +247,8 @@ impl Stream {
             cards: cards.into_iter().take(CARDS_SHOWN).collect(),
             work,
             activity,
-            grants,
+            grants: grants.grants,
+            n_more_grants: grants.n_more_grants,
             devices,
             understood: reflex::UNDERSTOOD.iter().map(|&sentence| sentence.to_owned()).collect(),
             dead_letters,
@@ -267,11 +268,12 @@ impl Stream {
             let head = ledger::head(tx)?.map(|(seq, hash)| Head { seq, hash });
             let rows = activity::narrate(&entries, &Lookup(tx), &words);
             let away = period::away(&entries, now);
+            let rows = activity::newest(rows, &entries, activity::ROWS_MAX);
             let spent = models::spent(tx, &Period::day(now), cap)?;
             let activity = activity::view(rows, head, engine.anchor().epoch, verified, away, spent);
             let grants = grants::allowed(tx, &engine, &words)?;
             let devices = grants::devices(tx, &engine, &grants)?;
-            let grants = grants.into_iter().map(|(_, view)| view).collect();
+            let grants = grants::page(grants.into_iter().map(|(_, view)| view).collect(), 0);
             Ok((Told { activity, grants, devices, no_model: None }, engine.models(tx)?))
         });
         let (told, models) = told.await?;
@@ -282,8 +284,8 @@ impl Stream {
     /// Tells the doors that the ledger has grown.
     pub(crate) async fn publish_activity(&self) {
         match self.activity().await {
-            Ok(Told { activity, grants, devices, no_model }) => {
-                self.publish(Update::Activity { activity, grants, devices, no_model })
+            Ok(Told { activity, grants: GrantsPage { grants, n_more_grants }, devices, no_model }) => {
+                self.publish(Update::Activity { activity, grants, n_more_grants, devices, no_model })
             }
             Err(trouble) => tracing::error!(%trouble, "activity cannot be told"),
         }
@@ -433,6 +435,7 @@ fn rank(card: &Card) -> u8 {
         CardKind::Root
         | CardKind::Passkey
         | CardKind::UnknownEffect
+        | CardKind::Refusal
         | CardKind::Model
         | CardKind::Budget
         | CardKind::SecureInput

@@ -33,7 +33,10 @@ pub struct Snapshot {
     /// The work shown in the Stream, oldest first.
     pub work: Vec<WorkView>,
     pub activity: ActivityView,
+    /// Not more than a page of them.
     pub grants: Vec<GrantView>,
+    /// How many more there are.
+    pub n_more_grants: usize,
     pub devices: Vec<DeviceView>,
     /// The sentences that are understood without a model.
     pub understood: Vec<String>,
@@ -57,6 +60,7 @@ pub enum Update {
     Activity {
         activity: ActivityView,
         grants: Vec<GrantView>,
+        n_more_grants: usize,
         devices: Vec<DeviceView>,
         no_model: Option<String>,
     },
@@ -164,6 +168,30 @@ pub struct CardsPage {
     pub cards: Vec<Card>,
     /// How many come after these.
     pub n_more_cards: usize,
+}
+
+/// Grants, in order.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct GrantsPage {
+    pub grants: Vec<GrantView>,
+    /// How many come after these.
+    pub n_more_grants: usize,
+}
+
+/// What happened before an entry of the ledger, newest first.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct ActivityPage {
+    pub rows: Vec<Row>,
+    /// What to ask for next; nothing if this reaches back to the beginning. There may be more even if no row is here.
+    pub earlier: Option<u64>,
+}
+
+/// Approved work, newest first.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct WorkListPage {
+    pub work_list: Vec<WorkItemView>,
+    /// How many come after these.
+    pub n_more_work: usize,
 }
 
 /// An entry of the Stream with its number in the channel outbox, by which it is acknowledged.
@@ -274,6 +302,8 @@ pub struct ActivityView {
     /// What was spent on models today, and what may be.
     pub spent: Spent,
     pub rows: Vec<Row>,
+    /// Before which entry there is more to tell; nothing if these rows are all.
+    pub earlier: Option<u64>,
     pub n_entries: u64,
     /// The last entry. A device keeps it, and refuses one that does not extend what it has kept.
     pub head: Option<Head>,

@@ -16,6 +16,7 @@ use silas_core::risk;
 use silas_core::roots::{Access, Place, RootGrant};
 use silas_core::taint::Taint;
 use silas_core::token::Kind;
+use silas_core::wanted::Wanted;
 use silas_core::work::{Definition, Directory, Replacing, WorkItem};
 use silas_gates::scrub;
 
@@ -27,6 +28,7 @@ mod inputs;
 mod models;
 mod outside;
 mod passkey;
+pub(crate) mod refusal;
 mod rehearsal;
 mod rehearsed;
 mod step;
@@ -94,6 +96,10 @@ impl Words {
                 .as_ref()
                 .and_then(Input::secret)
                 .is_some_and(|wanted| inputs::secure_input(wanted) == card.face),
+            CardKind::Refusal => card
+                .offer
+                .as_ref()
+                .is_some_and(|offer| self.refusal_shows_what_it_asks(&card.face, payload, offer.kind)),
             CardKind::Rehearsed => rehearsed::shows_what_it_asks(&card.face, payload),
             // Nothing on it is decided; what it leads to is a card of its own.
             CardKind::ModelChoice => true,
@@ -219,7 +225,7 @@ impl Words {
         };
         if let Some(mandate) = &d.executor {
             face.details.retain(|detail| !detail.lines.is_empty());
-            face.details.insert(0, executor::detail(mandate, &d.budget));
+            face.details.insert(0, executor::detail(mandate, d));
         }
         if d.restores.is_some() {
             let lines = vec!["The files that an earlier plan replaced, unless they were changed since".to_owned()];
@@ -328,6 +334,7 @@ impl Words {
 }
 
 /// What a result card is computed from.
+#[derive(Clone, Copy)]
 pub struct ResultFacts<'a> {
     pub asked: &'a str,
     /// What was changed, in few words.
@@ -352,6 +359,8 @@ pub struct ResultFacts<'a> {
     pub moved_on: &'a [String],
     /// What would leave the copy and was not declared.
     pub undeclared: &'a [Undeclared],
+    /// Hosts that commands asked for and were refused.
+    pub wanted: &'a [Wanted],
     pub took_ms: u64,
     /// What models were paid for it.
     pub cost_microusd: u64,
@@ -399,6 +408,10 @@ impl ResultFacts<'_> {
             let lines = self.moved_on.iter().map(|line| scrub::visible(line)).collect();
             let title = "You changed this meanwhile, and the checks ran again with it".to_owned();
             details.push(Detail { title, lines });
+        }
+        if !self.wanted.is_empty() {
+            let lines = refusal::wanted(self.wanted);
+            details.push(Detail { title: "Wanted and refused".to_owned(), lines });
         }
         if !self.commands.is_empty() {
             details.push(Detail { title: "What was run".to_owned(), lines: self.commands.to_vec() });

@@ -34,12 +34,15 @@ mod outside;
 mod planning_again;
 mod reach;
 mod record;
+mod refusing;
 mod run;
 mod state;
-use ending::{Ending, kept_words};
+mod stopped;
+use ending::{CutBy, Ending, kept_words};
 pub(crate) use hands::{list_files, read_file};
 use job::Job;
 pub(crate) use record::WorkRecord;
+pub(crate) use refusing::NOT_GRANTED;
 
 /// Work that was admitted, with its story so far and its message of the queue.
 pub(crate) struct Beginning {
@@ -163,11 +166,16 @@ impl Stream {
             }
             _ => match (record.begun_outside, stored) {
                 // What may have happened outside is not simply done again.
-                (Some(step), Some(stored)) => {
+                (Some(begun), Some(stored)) => {
                     let plan = Box::new(WorkItem::from_canonical(&stored.payload).map_err(|_| lost())?);
                     let mut job = Job::new(self.clone(), record, hold);
                     job.record.settle_steps();
-                    let ending = Ending::Unknown { step, plan, is_rehearsal: kind == Some(Kind::Rehearsal) };
+                    let ending = Ending::Unknown {
+                        begun,
+                        plan,
+                        is_rehearsal: kind == Some(Kind::Rehearsal),
+                        by: CutBy::Interruption,
+                    };
                     tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))
                 }
                 _ => self.resume(&known.id, record, hold).await,

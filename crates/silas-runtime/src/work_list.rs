@@ -1,17 +1,22 @@
 //! The work that was approved, newest first, with what became of each.
 
-use crate::view::WorkItemView;
+use crate::view::{WorkItemView, WorkListPage};
 use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use silas_core::execution::ExecutionState;
 use silas_store::executions::{self, Execution};
 
-/// More than anyone counts back; what is older is settled and goes with its time.
-const LISTED_MAX: u32 = 200;
+/// Given out at once: each is read with all that is known about it. The rest is counted and can be asked for.
+const LISTED_MAX: u32 = 100;
 
 impl Stream {
-    pub async fn work_list(&self) -> Result<Vec<WorkItemView>, Trouble> {
-        let recent = self.store.read(|tx| executions::recent(tx, LISTED_MAX)).await?;
+    /// The work from number `from` on, counted from 0 with the newest.
+    pub async fn work_list(&self, from: u32) -> Result<WorkListPage, Trouble> {
+        let looking = self
+            .store
+            .read(move |tx| Ok((executions::recent_from(tx, from, LISTED_MAX)?, executions::n_with_result(tx)?)));
+        let (recent, n_all) = looking.await?;
+        let n_more_work = usize::try_from(n_all).unwrap_or(usize::MAX).saturating_sub(from as usize + recent.len());
         let now = self.clock.now();
         let listed = |execution: Execution| {
             let record: WorkRecord = serde_json::from_value(execution.result?).ok()?;
@@ -30,6 +35,6 @@ impl Stream {
                 has_proof: record.view.has_proof,
             })
         };
-        Ok(recent.into_iter().filter_map(listed).collect())
+        Ok(WorkListPage { work_list: recent.into_iter().filter_map(listed).collect(), n_more_work })
     }
 }

@@ -198,6 +198,7 @@ impl Bench {
                     is_truncated: outcome.is_truncated,
                     is_memory_exceeded: outcome.is_memory_exceeded,
                     is_disk_nearly_full: outcome.is_disk_nearly_full,
+                    asked: outcome.asked,
                     ended: outcome.ended,
                 };
                 let result = ExecutionResult::new(execution, index, metadata, &stdout, &stderr);

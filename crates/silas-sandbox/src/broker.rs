@@ -4,7 +4,8 @@
 //! One process for one run, with one thread and one loop. It resolves a granted name once, checks every address, and
 //! keeps to what it found until the run ends; so a name that changes its mind leads nowhere else. It never looks into
 //! what it carries, holds no secret longer than one answer takes, cannot write a file and cannot start a program.
-//! Whatever it connects or refuses it reports to the process that watches the cell.
+//! Whatever it connects or refuses it reports to the process that watches the cell, and no byte goes over a connection before
+//! that process has said that it is written down: whoever finds nothing in the ledger knows that nothing was sent.
 
 mod carry;
 mod handle;
@@ -70,6 +71,17 @@ enum Says {
     Wanted(SecretRef),
 }
 
+/// From the process that watches the cell to its broker.
+#[derive(Serialize, Deserialize)]
+enum Hears {
+    /// The oldest report that has not been answered yet is written down.
+    Written,
+    /// The answer to the oldest question of the desk.
+    Secret(Answer),
+    /// The program is over: nothing new is begun, and what it sent gets through.
+    Over,
+}
+
 /// What a broker has to work with.
 pub(crate) struct Setup {
     pub(crate) hosts: Vec<(HostGrant, TcpListener)>,
@@ -93,6 +105,11 @@ struct Broker<'a> {
     names: Names<'a>,
     streams: Vec<Stream>,
     n_made: usize,
+    /// Reports so far, and how many of them are written down.
+    n_reported: u64,
+    n_written: u64,
+    /// The watcher is gone; nobody can write anything down any more.
+    is_alone: bool,
     /// Set when the program is over.
     drains_until: Option<Instant>,
 }
@@ -117,6 +134,9 @@ fn live(setup: Setup, watcher: UnixStream, resolver: Resolver<'_>) -> Result<(),
         names: Names::new(resolver),
         streams: Vec::new(),
         n_made: 0,
+        n_reported: 0,
+        n_written: 0,
+        is_alone: false,
         drains_until: None,
     };
     broker.say(&Says::Ready)?;
@@ -150,13 +170,16 @@ impl Broker<'_> {
             }
         }
         self.settle()?;
-        Ok(self.drains_until.is_none_or(|until| !self.streams.is_empty() && Instant::now() < until))
+        let has_time = |until: Instant| self.has_held() || Instant::now() < until;
+        Ok(self.drains_until.is_none_or(|until| !self.streams.is_empty() && has_time(until)))
     }
 
     fn waits(&self) -> Vec<(Source, BorrowedFd<'_>, i16)> {
         let mut waits = Vec::new();
-        if self.drains_until.is_none() {
+        if !self.is_alone {
             waits.push((Source::Watcher, self.watcher.as_fd(), libc::POLLIN));
+        }
+        if self.drains_until.is_none() {
             // Without a free place nobody is let in; they wait where the kernel keeps them.
             if self.streams.len() < STREAMS_MAX {
                 let hosts = self.hosts.iter().enumerate();
@@ -170,7 +193,7 @@ impl Broker<'_> {
         waits.extend(self.names.waits().enumerate().map(|(n, fd)| (Source::Name(n), fd, libc::POLLIN)));
         for (n, stream) in self.streams.iter().enumerate() {
             match &stream.state {
-                State::Naming { .. } | State::Over => {}
+                State::Naming { .. } | State::Held { .. } | State::Over => {}
                 State::Dialling(dial) => waits.push((Source::Stream(n), dial.server.as_fd(), libc::POLLOUT)),
                 State::Open(carried) => {
                     waits.extend(carried.waits().into_iter().map(|(fd, events)| (Source::Stream(n), fd, events)));
@@ -183,7 +206,7 @@ impl Broker<'_> {
     /// Until the next stream has waited long enough.
     fn patience(&self) -> Option<Duration> {
         let ends = self.streams.iter().map(|stream| stream.moved + stream.state.patience());
-        let next = ends.chain(self.drains_until).min()?;
+        let next = ends.chain(self.drains_until.filter(|_| !self.has_held())).min()?;
         // A little more, so that the time is really over when poll returns.
         Some(next.saturating_duration_since(Instant::now()) + Duration::from_millis(1))
     }
@@ -205,29 +228,61 @@ impl Broker<'_> {
         }
     }
 
-    /// The watcher has an answer for the desk, or the program is over.
+    /// Something is written down, the watcher has an answer for the desk, or the program is over.
     fn hear(&mut self) -> io::Result<()> {
-        match frame::receive::<Answer>(&mut self.watcher) {
-            Ok(Some(answer)) => {
+        match frame::receive::<Hears>(&mut self.watcher) {
+            Ok(Some(Hears::Written)) => self.let_go(),
+            Ok(Some(Hears::Secret(answer))) => {
                 if let Some(desk) = &mut self.desk {
                     desk.answer(answer);
                 }
             }
+            Ok(Some(Hears::Over)) => self.drain(),
             Ok(None) | Err(_) => {
-                self.drains_until = Some(Instant::now() + DRAIN_MAX);
-                self.desk = None;
-                let now = Instant::now();
-                for stream in &mut self.streams {
-                    match &mut stream.state {
-                        State::Open(carried) => carried.only_outward(),
-                        // What was not connected yet has nobody left to wait for it.
-                        State::Naming { .. } | State::Dialling(_) | State::Over => stream.state = State::Over,
-                    }
-                    stream.moved = now;
+                self.is_alone = true;
+                self.drain();
+                for stream in self.streams.iter_mut().filter(|stream| matches!(stream.state, State::Held { .. })) {
+                    stream.state = State::Over;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Bytes go over what is written down by now.
+    fn let_go(&mut self) {
+        self.n_written += 1;
+        let now = Instant::now();
+        for stream in &mut self.streams {
+            stream.state = match std::mem::replace(&mut stream.state, State::Over) {
+                State::Held { carried, number } if number < self.n_written => {
+                    stream.moved = now;
+                    State::Open(carried)
+                }
+                other => other,
+            };
+        }
+        if self.drains_until.is_some() {
+            self.drains_until = Some(now + DRAIN_MAX);
+        }
+    }
+
+    fn drain(&mut self) {
+        let now = Instant::now();
+        self.drains_until = Some(now + DRAIN_MAX);
+        self.desk = None;
+        for stream in &mut self.streams {
+            match &mut stream.state {
+                State::Open(carried) | State::Held { carried, .. } => carried.only_outward(),
+                // What was not connected yet has nobody left to wait for it.
+                State::Naming { .. } | State::Dialling(_) | State::Over => stream.state = State::Over,
+            }
+            stream.moved = now;
+        }
+    }
+
+    fn has_held(&self) -> bool {
+        self.streams.iter().any(|stream| matches!(stream.state, State::Held { .. }))
     }
 
     /// Names that are known by now, and streams that have waited too long.
@@ -266,7 +321,9 @@ impl Broker<'_> {
                 State::Dialling(dial) if dial.way == Way::Out => {
                     self.give_up(dial.client, dial.grant, Some(dial.address))?
                 }
-                State::Naming { .. } | State::Dialling(_) | State::Open(_) | State::Over => State::Over,
+                State::Naming { .. } | State::Dialling(_) | State::Held { .. } | State::Open(_) | State::Over => {
+                    State::Over
+                }
             };
             self.streams[n] = Stream { state, moved: now };
         }
@@ -275,6 +332,7 @@ impl Broker<'_> {
     }
 
     fn report(&mut self, to: HostGrant, address: Option<IpAddr>, outcome: Reached) -> io::Result<()> {
+        self.n_reported += 1;
         self.say(&Says::Connected(Connection { to, address, outcome })).map_err(io::Error::other)
     }
 

@@ -23,6 +23,7 @@ mod disk;
 mod error;
 mod idmap;
 mod init;
+mod names;
 mod outlets;
 mod overlay;
 mod prepared;
@@ -137,6 +138,8 @@ pub struct CellOutcome {
     pub is_memory_exceeded: bool,
     /// A disk that the program could write to was nearly full, and so all of it was killed.
     pub is_disk_nearly_full: bool,
+    /// Names that it asked for and that were not granted: each once, as they could be granted, and only the first few.
+    pub asked: Vec<String>,
     pub took: Duration,
 }
 
@@ -186,6 +189,7 @@ pub fn run_with(
         limits: seen.limits,
         is_memory_exceeded: seen.is_memory_exceeded,
         is_disk_nearly_full: seen.is_disk_nearly_full,
+        asked: seen.asked,
         took: started.elapsed(),
     })
 }

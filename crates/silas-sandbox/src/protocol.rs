@@ -111,9 +111,16 @@ pub(crate) enum WorkshopAsk {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum WorkshopSays<T> {
     Answer(Result<T, Error>),
+    /// Answered with [`Noted`].
     Connected(Connection),
-    /// The only thing that the front must answer: with one [`crate::broker::Answer`].
+    /// Answered with one [`crate::broker::Answer`].
     Wanted(SecretRef),
+}
+
+/// The front's word about a connection: it is on disk, and may be used.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Noted {
+    Written,
 }
 
 /// From a terminal of the owner to the launcher.
@@ -162,6 +169,9 @@ pub struct Finished {
     pub is_disk_nearly_full: bool,
     /// What memory and processes were limited by.
     pub limits: LimitsInForce,
+    /// Names of hosts that it asked for and that were not granted.
+    #[serde(default)]
+    pub asked: Vec<String>,
     /// Every connection that it made or tried to make.
     pub connections: Vec<Connection>,
     /// One for each directory that was granted for writing.

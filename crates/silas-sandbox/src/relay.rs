@@ -1,16 +1,17 @@
 //! How a workshop tells the front what a command reached, and asks it for secrets, while that command runs.
 
 use crate::broker::Answer;
-use crate::protocol::WorkshopSays;
+use crate::protocol::{Noted, WorkshopSays};
 use crate::{frame, syscall};
+use serde::de::DeserializeOwned;
 use silas_core::outside::{Connection, NotRecorded, Outside};
 use silas_core::secret::{Secret, SecretRef};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// For the front to find a secret; its owner may have to unlock something first.
-const SECRET_MAX: Duration = Duration::from_secs(60);
+/// For the front to write something down, or to find a secret.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
 
 /// Shorter values would be found in every other word.
 const HIDDEN_BYTES_MIN: usize = 4;
@@ -24,6 +25,15 @@ pub(crate) struct Relay<'a> {
 impl<'a> Relay<'a> {
     pub(crate) fn new(front: &'a UnixStream) -> Self {
         Relay { front, given: Vec::new() }
+    }
+
+    /// What the front says to what it was just told.
+    fn answer<T: DeserializeOwned>(&mut self) -> Result<T, NotRecorded> {
+        let waited = syscall::poll(&[(self.front.as_fd(), libc::POLLIN)], Some(ANSWER_MAX));
+        if !waited.is_ok_and(|events| events[0] != 0) {
+            return Err(NotRecorded);
+        }
+        frame::receive(&mut self.front).ok().flatten().ok_or(NotRecorded)
     }
 
     /// The output of a command without the secrets that it was given. Whoever disguises a value can still print it.
@@ -49,23 +59,15 @@ fn hide(output: &[u8], value: &[u8]) -> Vec<u8> {
 
 impl Outside for Relay<'_> {
     fn connected(&mut self, connection: &Connection) -> Result<(), NotRecorded> {
-        frame::send(&mut self.front, &WorkshopSays::<()>::Connected(connection.clone())).map_err(|_| NotRecorded)
+        frame::send(&mut self.front, &WorkshopSays::<()>::Connected(connection.clone())).map_err(|_| NotRecorded)?;
+        self.answer::<Noted>().map(|Noted::Written| ())
     }
 
     fn secret(&mut self, reference: &SecretRef) -> Result<Option<Secret>, NotRecorded> {
         frame::send(&mut self.front, &WorkshopSays::<()>::Wanted(reference.clone())).map_err(|_| NotRecorded)?;
-        let waited = syscall::poll(&[(self.front.as_fd(), libc::POLLIN)], Some(SECRET_MAX));
-        if !waited.is_ok_and(|events| events[0] != 0) {
-            return Err(NotRecorded);
-        }
-        match frame::receive::<Answer>(&mut self.front) {
-            Ok(Some(answer)) => {
-                let secret = answer.secret();
-                self.given.extend(secret.clone());
-                Ok(secret)
-            }
-            Ok(None) | Err(_) => Err(NotRecorded),
-        }
+        let secret = self.answer::<Answer>()?.secret();
+        self.given.extend(secret.clone());
+        Ok(secret)
     }
 }
 

@@ -23,6 +23,7 @@ use silas_core::roots::{self, Access, Place};
 use silas_core::secret::{Secret, SecretRef};
 use silas_core::token::Kind;
 use silas_core::toolchain;
+use silas_core::wanted::By;
 use silas_core::work::{Directory, WorkItem};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -145,6 +146,7 @@ impl Solo {
             is_memory_exceeded: outcome.is_memory_exceeded,
             is_disk_nearly_full: outcome.is_disk_nearly_full,
             limits: outcome.limits,
+            asked: outcome.asked,
             connections: reached.connections,
             changed: self.changed(&copies)?,
         })
@@ -248,7 +250,7 @@ pub(crate) fn of_plan(plan: &WorkItem, n: usize, limits: &CellLimits) -> Envelop
             work_dir: Some(step.cwd.as_ref().map_or_else(|| root.clone(), |cwd| format!("{root}/{cwd}"))),
             filesystem_read: places(Access::Read),
             filesystem_write: writes,
-            hosts: d.hosts.clone(),
+            hosts: d.hosts_of(&By::Step(u32::try_from(n).unwrap_or(u32::MAX))),
             toolchains: d.toolchains.clone(),
             max_memory_mb: limits.memory_bytes_max >> 20,
             max_cpu_seconds: limits.cpu_secs_max,

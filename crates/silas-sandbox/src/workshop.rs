@@ -2,13 +2,13 @@
 
 use crate::broker::Answer;
 use crate::launcher::send;
-use crate::protocol::{WorkshopAsk, WorkshopSays};
+use crate::protocol::{Noted, WorkshopAsk, WorkshopSays};
 use crate::{Applied, Changes, Copied, Error, Waits, frame};
 use serde::de::DeserializeOwned;
 use silas_core::check::{CheckResult, Command};
 use silas_core::envelope::ExecutionResult;
 use silas_core::event::Phase;
-use silas_core::outside::{Nobody, Outside};
+use silas_core::outside::{Nobody, NotRecorded, Outside};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -117,19 +117,19 @@ impl Workshop {
     fn talk<T: DeserializeOwned>(&mut self, socket: &mut UnixStream, ask: &WorkshopAsk) -> Result<T, Error> {
         send(socket, ask)?;
         loop {
-            let recorded = match frame::receive::<WorkshopSays<T>>(socket)? {
+            let is_recorded = match frame::receive::<WorkshopSays<T>>(socket)? {
                 None => return Err(Error::Lost),
                 Some(WorkshopSays::Answer(answer)) => return answer,
-                Some(WorkshopSays::Connected(connection)) => self.outside.connected(&connection),
+                Some(WorkshopSays::Connected(connection)) => match self.outside.connected(&connection) {
+                    Ok(()) => send(socket, &Noted::Written).map(|()| true)?,
+                    Err(NotRecorded) => false,
+                },
                 Some(WorkshopSays::Wanted(reference)) => match self.outside.secret(&reference) {
-                    Ok(secret) => {
-                        send(socket, &Answer::of(secret.as_ref()))?;
-                        Ok(())
-                    }
-                    Err(unrecorded) => Err(unrecorded),
+                    Ok(secret) => send(socket, &Answer::of(secret.as_ref())).map(|()| true)?,
+                    Err(NotRecorded) => false,
                 },
             };
-            if recorded.is_err() {
+            if !is_recorded {
                 // Ends the command: what is not written down does not go on.
                 let _ = socket.shutdown(Shutdown::Both);
                 return Err(Error::Unrecorded);

@@ -1,9 +1,10 @@
-//! What a model answered in a piece of work that is under way. Kept until the work has its end, and no longer.
+//! What a model answered in a piece of work that is under way, or for a message that is being answered. Kept until the work
+//! has its end or the message its answer, and no longer.
 
 use crate::columns::{json, to_json};
 use crate::{Error, ReadTx, Tx, params};
 use serde_json::Value;
-use silas_core::ExecutionId;
+use silas_core::{Digest, ExecutionId, MessageId};
 
 /// One answer, and what the work had used up when it was there.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,5 +42,27 @@ pub fn of(tx: &ReadTx<'_>, execution: &ExecutionId) -> Result<Vec<Answer>, Error
 
 pub fn forget(tx: &mut Tx<'_>, execution: &ExecutionId) -> Result<(), Error> {
     tx.execute("DELETE FROM executor_answers WHERE execution_id = ?1", params![execution.as_str()])?;
+    Ok(())
+}
+
+/// Keeps the answer to a question that was asked for a message.
+pub fn keep_for_turn(tx: &mut Tx<'_>, message: &MessageId, question: &Digest, reply: &Value) -> Result<(), Error> {
+    tx.execute(
+        "INSERT INTO turn_answers (message_id, question, reply) VALUES (?1, ?2, ?3)
+         ON CONFLICT (message_id, question) DO NOTHING",
+        params![message.as_str(), question.to_string(), to_json(reply)?],
+    )?;
+    Ok(())
+}
+
+/// The answer that this question got before, for the same message.
+pub fn of_turn(tx: &ReadTx<'_>, message: &MessageId, question: &Digest) -> Result<Option<Value>, Error> {
+    let sql = "SELECT reply FROM turn_answers WHERE message_id = ?1 AND question = ?2";
+    tx.query_one(sql, params![message.as_str(), question.to_string()], |row| json(row, "reply"))
+}
+
+/// The message has its answer, or nobody tries any more.
+pub fn forget_turn(tx: &mut Tx<'_>, message: &MessageId) -> Result<(), Error> {
+    tx.execute("DELETE FROM turn_answers WHERE message_id = ?1", params![message.as_str()])?;
     Ok(())
 }

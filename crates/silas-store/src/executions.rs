@@ -147,12 +147,25 @@ pub fn set_result(
 
 /// The last executions that have something to show, newest first.
 pub fn recent(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Execution>, Error> {
+    recent_from(tx, 0, limit)
+}
+
+/// The same, without the newest `from` of them.
+pub fn recent_from(tx: &ReadTx<'_>, from: u32, limit: u32) -> Result<Vec<Execution>, Error> {
     tx.query(
         "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
-             changeset FROM executions WHERE result IS NOT NULL ORDER BY started_at DESC, id DESC LIMIT ?1",
-        params![limit.min(EXECUTIONS_MAX)],
+             changeset FROM executions WHERE result IS NOT NULL ORDER BY started_at DESC, id DESC LIMIT ?1 OFFSET ?2",
+        params![limit.min(EXECUTIONS_MAX), from],
         stored,
     )
+}
+
+/// How many [`recent_from`] can give.
+pub fn n_with_result(tx: &ReadTx<'_>) -> Result<u64, Error> {
+    let n = tx.query_one("SELECT count(*) FROM executions WHERE result IS NOT NULL", params![], |row| {
+        Ok(row.get::<_, i64>(0)?)
+    })?;
+    Ok(n.map_or(0, i64::unsigned_abs))
 }
 
 pub(crate) fn stored(row: &Row<'_>) -> Result<Execution, Error> {

@@ -143,9 +143,14 @@ pub fn entries(tx: &ReadTx<'_>, from_seq: u64, limit: u32) -> Result<Vec<Entry>,
 
 /// The last entries, oldest first.
 pub fn latest(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Entry>, Error> {
+    before(tx, u64::MAX, limit)
+}
+
+/// The last entries before one, oldest first.
+pub fn before(tx: &ReadTx<'_>, seq: u64, limit: u32) -> Result<Vec<Entry>, Error> {
     let mut entries = tx.query(
-        "SELECT seq, at, event, body, prev, hash FROM ledger WHERE seq >= 1 ORDER BY seq DESC LIMIT ?1",
-        params![limit.min(ENTRIES_MAX)],
+        "SELECT seq, at, event, body, prev, hash FROM ledger WHERE seq >= 1 AND seq < ?1 ORDER BY seq DESC LIMIT ?2",
+        params![i64::try_from(seq).unwrap_or(i64::MAX), limit.min(ENTRIES_MAX)],
         entry,
     )?;
     entries.reverse();

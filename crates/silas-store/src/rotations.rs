@@ -2,7 +2,7 @@
 //!
 //! The files decide which key it is; the ledger only tells. So a crash between the two loses nothing.
 
-use crate::{Error, Tx, settings};
+use crate::{Error, ReadTx, Tx, settings};
 use silas_core::KeyId;
 use silas_core::event::AuditEvent;
 
@@ -24,6 +24,11 @@ pub fn note_server_keys(tx: &mut Tx<'_>, keys: &[KeyId]) -> Result<bool, Error> 
         settings::set(tx, SERVER, keys)?;
     }
     Ok(true)
+}
+
+/// The server keys of which the ledger has told, oldest first.
+pub fn server_keys_told(tx: &ReadTx<'_>) -> Result<Vec<KeyId>, Error> {
+    Ok(settings::get(tx, SERVER)?.unwrap_or_default())
 }
 
 /// The vault's keys by their number. A vault of a restored backup may have had fewer.

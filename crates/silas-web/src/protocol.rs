@@ -18,8 +18,8 @@ use silas_core::token::{Offer, Token};
 use silas_core::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, Timestamp};
 use silas_runtime::Resume;
 use silas_runtime::view::{
-    CardsPage, DeadLetterView, DeliveryView, LedgerPart, LedgerReport, LedgerTextView, MeasureView, ModelsView,
-    ProofView, SessionView, SinceView, Snapshot, TaskView, Update, WorkItemView, WorkView,
+    ActivityPage, CardsPage, DeadLetterView, DeliveryView, GrantsPage, LedgerPart, LedgerReport, LedgerTextView,
+    MeasureView, ModelsView, ProofView, SessionView, SinceView, Snapshot, TaskView, Update, WorkListPage, WorkView,
 };
 use std::borrow::Cow;
 
@@ -82,8 +82,11 @@ pub enum ClientMessage {
     WayBack {
         execution: ExecutionId,
     },
-    /// Asks for the work that was approved.
-    WorkList {},
+    /// Asks for the work that was approved, from this one on, counted from 0 with the newest.
+    WorkList {
+        #[serde(default)]
+        from: u32,
+    },
     /// Ends all running work, or one piece of it. Needs no signature: it can only take away.
     Stop {
         #[serde(default)]
@@ -121,6 +124,14 @@ pub enum ClientMessage {
     /// Asks for the cards from this one on, counted from 0.
     Cards {
         from: usize,
+    },
+    /// Asks for the grants from this one on, counted from 0.
+    Grants {
+        from: usize,
+    },
+    /// Asks for what happened before this entry of the ledger.
+    Activity {
+        before: u64,
     },
     /// Asks who follows the Stream.
     Sessions {},
@@ -206,7 +217,9 @@ pub enum ServerMessage {
     },
     /// Newest first.
     WorkList {
-        work_list: Vec<WorkItemView>,
+        from: u32,
+        #[serde(flatten)]
+        page: WorkListPage,
     },
     Verified {
         report: LedgerReport,
@@ -218,6 +231,16 @@ pub enum ServerMessage {
         from: usize,
         #[serde(flatten)]
         page: CardsPage,
+    },
+    GrantsPage {
+        from: usize,
+        #[serde(flatten)]
+        page: GrantsPage,
+    },
+    ActivityPage {
+        before: u64,
+        #[serde(flatten)]
+        page: ActivityPage,
     },
     Sessions {
         sessions: Vec<SessionView>,

@@ -238,8 +238,8 @@ impl Session {
                 Ok(card) => ServerMessage::Asked { card: Box::new(card) },
                 Err(trouble) => error(trouble),
             }),
-            ClientMessage::WorkList {} => Some(match self.stream.work_list().await {
-                Ok(work_list) => ServerMessage::WorkList { work_list },
+            ClientMessage::WorkList { from } => Some(match self.stream.work_list(from).await {
+                Ok(page) => ServerMessage::WorkList { from, page },
                 Err(trouble) => error(trouble),
             }),
             ClientMessage::Stop { execution } => {
@@ -278,6 +278,14 @@ impl Session {
             }),
             ClientMessage::Cards { from } => Some(match self.stream.cards(from).await {
                 Ok(page) => ServerMessage::CardsPage { from, page },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::Grants { from } => Some(match self.stream.grants(from).await {
+                Ok(page) => ServerMessage::GrantsPage { from, page },
+                Err(trouble) => error(trouble),
+            }),
+            ClientMessage::Activity { before } => Some(match self.stream.activity_before(before).await {
+                Ok(page) => ServerMessage::ActivityPage { before, page },
                 Err(trouble) => error(trouble),
             }),
             ClientMessage::Sessions {} => Some(match self.stream.sessions().await {

@@ -1,7 +1,7 @@
 //! `silas grant`: everything that is allowed without asking again, in words, and taking it back.
 
 use crate::home::Home;
-use crate::terminal::Line;
+use crate::terminal::{Line, PAGES_MAX};
 use crate::wall_clock::day;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result};
@@ -38,7 +38,7 @@ pub(crate) enum GrantCommand {
 
 pub(crate) fn run(home: &Home, command: GrantCommand) -> Result<ExitCode> {
     let mut line = Line::open(home)?;
-    let grants: Vec<GrantView> = serde_json::from_value(line.snapshot["grants"].clone())?;
+    let grants = all(&mut line)?;
     match command {
         GrantCommand::List { json: true } => println!("{}", serde_json::to_string_pretty(&grants)?),
         GrantCommand::List { json: false } => {
@@ -89,21 +89,36 @@ fn left(grant: &GrantView) -> String {
     format!("{uses} · {time}")
 }
 
-/// Takes back every grant, each with a signature of its own. Stops at the first that stays, and says so.
+/// Every grant, page by page.
+fn all(line: &mut Line<'_>) -> Result<Vec<GrantView>> {
+    let mut all: Vec<GrantView> = serde_json::from_value(line.snapshot["grants"].clone())?;
+    let mut n_more = line.snapshot["n_more_grants"].as_u64().unwrap_or(0);
+    for _ in 0..PAGES_MAX {
+        if n_more == 0 {
+            break;
+        }
+        let from = json!(all.len());
+        line.send(&json!({ "type": "grants", "from": from }))?;
+        let page = line.wait_for(|message| message["type"] == "grants_page" && message["from"] == from)?;
+        all.extend(serde_json::from_value::<Vec<GrantView>>(page["grants"].clone())?);
+        n_more = page["n_more_grants"].as_u64().unwrap_or(0);
+    }
+    Ok(all)
+}
+
+/// Takes back every grant, under one signature: all of them go, or none.
 pub(crate) fn revoke_all(line: &mut Line<'_>) -> Result<ExitCode> {
-    let grants: Vec<GrantView> = serde_json::from_value(line.snapshot["grants"].clone())?;
+    let grants = all(line)?;
     if grants.is_empty() {
         println!("Nothing is granted. Everything asks you first.");
         return Ok(ExitCode::SUCCESS);
     }
-    for (n, grant) in grants.iter().enumerate() {
+    for grant in &grants {
         println!("Revoking: {}. {}", grant.title, grant.text);
-        if withdraw(line, Withdrawn::Grant(grant.token.clone()))? != ExitCode::SUCCESS {
-            println!("{n} of {} grants are revoked; the others hold. `silas grant list` shows them.", grants.len());
-            return Ok(ExitCode::FAILURE);
-        }
     }
-    Ok(ExitCode::SUCCESS)
+    let tokens = grants.into_iter().map(|grant| grant.token).collect();
+    withdraw(line, Withdrawn::Grants(tokens))
+        .context("Work is stopped, but nothing is revoked: the grants hold. `silas stop --all --revoke` tries again")
 }
 
 /// Signs the withdrawal with the terminal's key and hands it in.

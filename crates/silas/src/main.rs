@@ -119,6 +119,12 @@ enum Command {
         /// Tell only what happened while you were away: in the longest pause between two things that you did.
         #[arg(long, conflicts_with = "measures")]
         away: bool,
+        /// Tell everything, back to the beginning.
+        #[arg(long, conflicts_with_all = ["away", "measures"])]
+        all: bool,
+        /// Tell what happened before this entry of the ledger.
+        #[arg(long, value_name = "ENTRY", conflicts_with_all = ["away", "measures", "all"])]
+        before: Option<u64>,
         /// Tell how deciding goes instead: how quick, how often no, how often undone.
         #[arg(long)]
         measures: bool,

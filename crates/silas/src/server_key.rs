@@ -22,9 +22,14 @@ use silas_core::server_keys::{SERVER_KEYS_MAX, ServerKeys};
 use silas_core::{Clock, KeyId};
 use silas_sandbox::Launcher;
 use silas_store::audit::{self, Extent, Keeper};
+use silas_store::{Store, rotations};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
+
+/// For a large database on a slow disk.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The key and what is known of it and of those before it.
 pub(crate) struct Ready {
@@ -37,6 +42,18 @@ pub(crate) struct Ready {
 /// At the start, by whoever holds the data directory.
 pub(crate) fn ready(launcher: &Launcher, home: &Home, anchor: &Anchor) -> Result<Ready> {
     let kept = read(home)?;
+    if kept.is_empty() && home.store().join("agent.sqlite").exists() {
+        // A start may have no threads yet, and the database has some.
+        let lost = silas_sandbox::apart(PATIENCE, || {
+            // What an upgrade left to do is done first.
+            let looked = wire::open_store(home).and_then(|store| {
+                drop(store);
+                nothing_lost(home)
+            });
+            looked.map_err(|cause| format!("{cause:#}"))
+        });
+        lost.map_err(|e| anyhow!("{e}"))?.map_err(|cause| anyhow!("{cause}"))?;
+    }
     settle(home, &kept)?;
     let key = load(home)?;
     if let Some(ready) = known(&key, &kept, anchor)? {
@@ -60,8 +77,12 @@ pub(crate) fn ready(launcher: &Launcher, home: &Home, anchor: &Anchor) -> Result
 /// In the owner's own command, which may open the root key.
 pub(crate) fn certify(home: &Home, passphrase: Option<&Secret>) -> Result<()> {
     let anchor = home.anchor()?;
+    let kept = read(home)?;
+    if kept.is_empty() && home.store().join("agent.sqlite").exists() {
+        nothing_lost(home)?;
+    }
     let key = load(home)?;
-    if known(&key, &read(home)?, &anchor)?.is_some() {
+    if known(&key, &kept, &anchor)?.is_some() {
         return Ok(());
     }
     let body = key.to_be_certified(&anchor, SystemClock.now(), None);
@@ -75,7 +96,10 @@ pub(crate) fn keeper(home: &Home) -> Result<(Keeper, Vec<ServerCertificate>)> {
     let certificates = read(home)?;
     let servers = match ServerKeys::checked(&certificates, &known.root, &known.installation) {
         Ok(servers) => servers,
-        Err(_) if certificates.is_empty() => ServerKeys::only(load_only(home)?.public()),
+        Err(_) if certificates.is_empty() => {
+            nothing_lost(home)?;
+            ServerKeys::only(load_only(home)?.public())
+        }
         Err(mismatch) => return Err(unfit(&mismatch)),
     };
     let handovers = Handovers::checked(known.handovers, &known.root, &known.installation)
@@ -87,6 +111,9 @@ pub(crate) fn keeper(home: &Home) -> Result<(Keeper, Vec<ServerCertificate>)> {
 pub(crate) fn rotate(home: &Home, ask: Ask<'_>) -> Result<KeyId> {
     let anchor = home.anchor()?;
     let mut kept = read(home)?;
+    if kept.is_empty() {
+        nothing_lost(home)?;
+    }
     settle(home, &kept)?;
     let old = load_only(home)?;
     if known(&old, &kept, &anchor)?.is_none() {
@@ -120,6 +147,21 @@ pub(crate) fn sound_head(home: &Home) -> Result<Head> {
         bail!("{problem}. The root key does not vouch for a ledger that does not hold; restore a backup first.");
     }
     found.sound_head().context("There is no ledger yet. Start Silas once with `silas`.")
+}
+
+/// Without `store/server.cert` a certificate for the key that lies there can be had again, but none for the keys before it.
+/// If the ledger tells of such, nothing is made or signed that would hide that the file is gone.
+fn nothing_lost(home: &Home) -> Result<()> {
+    let told = Store::open_read_only(&home.store())?.read(rotations::server_keys_told).wait()?;
+    let only = ServerKey::load(&home.server_key()).ok().map(|key| key.public().id());
+    let is_lost = !told.is_empty() && told != only.into_iter().collect::<Vec<_>>();
+    ensure!(
+        !is_lost,
+        "store/server.cert is gone, and the ledger tells of server keys whose certificates only that file had: the \
+         key was exchanged for another before. Put the file back from a backup, together with store/server.key. Nothing \
+         was changed."
+    );
+    Ok(())
 }
 
 fn have_certified(home: &Home, body: ServerCertificateBody, ask: Ask<'_>) -> Result<ServerCertificate> {

@@ -2,6 +2,7 @@
 
 mod answering;
 mod chat;
+mod earlier;
 mod face;
 mod line;
 mod names;
@@ -94,9 +95,14 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         Command::Dismiss(card) => return put(&mut line, &card, "dismiss", json!({ "type": "dismiss" })),
         Command::Undo { output } => return undo(&mut line, output),
         Command::Activity { measures: true, output, .. } => print_measures(&mut line, output.json)?,
-        Command::Activity { away, output, .. } => {
+        Command::Activity { away, all, before, output, .. } => {
             known_head::follow(home)?;
-            let activity = if away { print::while_away(&line.snapshot) } else { line.snapshot["activity"].clone() };
+            let activity = match (away, all, before) {
+                (true, ..) => print::while_away(&line.snapshot),
+                (_, true, _) => earlier::everything(&mut line)?,
+                (_, _, Some(seq)) => earlier::before(&mut line, seq)?,
+                (false, false, None) => line.snapshot["activity"].clone(),
+            };
             if output.json { print_json(&activity)? } else { print_activity(&activity) }
         }
         Command::Status { output } => {
@@ -217,6 +223,9 @@ fn show(line: &mut Line<'_>, card: Option<String>, output: Output) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
+/// Pages that one command asks for; a door takes 60 messages in a minute.
+pub(crate) const PAGES_MAX: usize = 50;
+
 /// A question that can be approved or declined.
 fn asks(card: &Card) -> bool {
     card.state == CardState::Open && card.offer.is_some() && card.face.kind != CardKind::Done
@@ -224,7 +233,7 @@ fn asks(card: &Card) -> bool {
 
 /// Whether this answer has something carried out that can be followed.
 fn starts_work(card: &Card, press: Press) -> bool {
-    let is_about_work = matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed);
+    let is_about_work = matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed | CardKind::Refusal);
     is_about_work && press.verdict() == Some(Verdict::Approved)
 }
 

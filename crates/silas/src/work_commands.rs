@@ -5,7 +5,7 @@
 //! fields, which stay as they are.
 
 use crate::home::Home;
-use crate::terminal::{self, Line, Output, print_json};
+use crate::terminal::{self, Line, Output, PAGES_MAX, print_json};
 use crate::wall_clock::minute;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
@@ -223,9 +223,19 @@ fn proof(line: &mut Line<'_>, which: &Which, out: &PathBuf) -> Result<ExitCode> 
 }
 
 fn all(line: &mut Line<'_>) -> Result<Vec<WorkItemView>> {
-    line.send(&json!({ "type": "work_list" }))?;
-    let answer = line.wait_for(|message| message["type"] == "work_list")?;
-    Ok(serde_json::from_value(answer["work_list"].clone())?)
+    let mut all = Vec::new();
+    for _ in 0..PAGES_MAX {
+        let from = json!(all.len());
+        line.send(&json!({ "type": "work_list", "from": from }))?;
+        let page = line.wait_for(|message| message["type"] == "work_list" && message["from"] == from)?;
+        let work: Vec<WorkItemView> = serde_json::from_value(page["work_list"].clone())?;
+        let is_last = work.is_empty() || page["n_more_work"] == 0;
+        all.extend(work);
+        if is_last {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 /// The work that is meant, with its place in the list; without a number the newest that fits.

@@ -4,7 +4,8 @@
 import { useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { unavailable } from '../../lib/passkeys.js';
-import { addPasskey, askHouseRules, withdraw } from '../../lib/session.js';
+import { moreGrants } from '../../lib/pages.js';
+import { addPasskey, askHouseRules, more, withdraw } from '../../lib/session.js';
 import { Words, count } from '../../lib/text.js';
 import { day, until } from '../../lib/time.js';
 
@@ -14,13 +15,15 @@ import { day, until } from '../../lib/time.js';
 
 /** @param {{ state: State, titled: boolean }} props */
 export function Allowed({ state, titled }) {
-  const { grants, devices } = state;
+  const { grants, n_more_grants: beyond, devices } = state;
+  const n = grants.length + beyond;
   const linked = state.link.status === 'open';
   const present = devices.filter((device) => !device.is_revoked);
-  const hasRules = grants.some(({ title }) => title === 'House rules');
+  const hasRules = beyond > 0 || grants.some(({ title }) => title === 'House rules');
   return html`${titled && html`<h1 class="hidden">What is allowed</h1>`}
-    <p class="activity-text">${grants.length === 0 ? 'Nothing is granted. Everything asks you first.' : `${count(grants.length, 'grant')}. Everything else asks you first.`}</p>
+    <p class="activity-text">${n === 0 ? 'Nothing is granted. Everything asks you first.' : `${count(n, 'grant')}. Everything else asks you first.`}</p>
     <ul class="grants">${grants.map((grant) => html`<${GrantBlock} key=${grant.token} grant=${grant} state=${state} linked=${linked} />`)}
+      ${beyond > 0 && html`<li class="show-more"><button type="button" class="button plain" disabled=${!linked} onClick=${() => more(moreGrants)}>Show ${Math.min(beyond, 100)} more of ${beyond}</button></li>`}
       ${!hasRules && linked && html`<li class="grant">
         <h2>No house rules</h2><p>Silas begins nothing again and drops nothing by itself.</p>
         <div class="grant-end"><p class="grant-left">Everything asks you</p><button type="button" class="button plain revoke" onClick=${askHouseRules}>Ask me for them</button></div>

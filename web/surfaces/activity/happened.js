@@ -4,12 +4,15 @@
 
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { earliest, moreActivity } from '../../lib/pages.js';
+import { more } from '../../lib/session.js';
 import { needingReview } from '../../lib/store.js';
 import { Words, count } from '../../lib/text.js';
 import { clock, day, serverNow } from '../../lib/time.js';
 import { Loading } from '../../cards/loading.js';
 import { AWAY, EVERYTHING, Filters, TOPICS, awayWords } from './filters.js';
 import { Measures } from './measures.js';
+import { Works } from './works.js';
 import { sum } from './sum.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
@@ -21,7 +24,9 @@ const BACK_MS = 2 * 3_600_000;
 /** @param {{ state: State, wanted: string, titled: boolean }} props `wanted`: the filter that the address names, if it names one. */
 export function Happened({ state, wanted, titled }) {
   const { activity, since, measures, cards } = state;
-  const { rows, away, spent } = activity;
+  const { away, spent } = activity;
+  const rows = state.older ? [...activity.rows, ...state.older.rows] : activity.rows;
+  const linked = state.link.status === 'open';
   // Times have one spelling, so their order is that of the text.
   const isWithin = (/** @type {string} */ at) => away !== null && at >= away.from && at <= away.to;
   const meanwhile = rows.filter(({ at }) => isWithin(at));
@@ -45,6 +50,8 @@ export function Happened({ state, wanted, titled }) {
     ${shown.length === 0
       ? html`<p class="activity-text activity-none">${looked ? looked.none : 'Nothing happened in this time.'}</p>`
       : html`<ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>`}
+    ${earliest(state) !== null && html`<p class="show-more"><button type="button" class="button plain" disabled=${!linked} onClick=${() => more(moreActivity)}>Show earlier</button></p>`}
+    <${Works} works=${state.works} linked=${linked} />
     <${Measures} measures=${measures} />`;
 }
 

@@ -5,7 +5,9 @@ import { useEffect, useRef, useState } from '../../vendor/hooks.js';
 import { executionOf } from '../../lib/decision.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { moreCards } from '../../lib/pages.js';
 import { go } from '../../lib/router.js';
+import { more } from '../../lib/session.js';
 import { activeCard, needingReview, set } from '../../lib/store.js';
 import { strict } from '../../lib/text.js';
 import { CardView } from '../../cards/card.js';
@@ -70,7 +72,7 @@ function UpNext({ cards, beyond }) {
       ${shown.map((card, at) => html`<li key=${card.id}><span class="number">${at + 2}</span><bdi class="next-intent">${strict(card.face.intent)}</bdi><${Next} card=${card} /></li>`)}
       ${hidden.length > 0 && html`<li><span class="number">${shown.length + 2}</span><button type="button" class="link-button next-more" onClick=${() => setAll(true)}>Show ${hidden.length} more</button>${worst && html`<${NextRisk} risk=${worst} />`}</li>`}
     </ol>
-    ${beyond > 0 && html`<p class="next-beyond">And ${beyond} more behind these. They move up as you decide.</p>`}
+    ${beyond > 0 && html`<p class="next-beyond">And ${beyond} more behind these. They move up as you decide. <button type="button" class="link-button" onClick=${() => more(moreCards)}>Show more</button></p>`}
   </div>`;
 }
 

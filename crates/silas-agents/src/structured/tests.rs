@@ -4,17 +4,19 @@ use super::*;
 use crate::meter::Settled;
 use crate::scripted::{Line, ScriptedModel};
 use crate::{Check, Usage};
+use silas_core::Digest;
 use std::sync::Mutex;
 
 /// Allows a number of calls and writes everything down.
 pub(crate) struct Purse {
     calls_left: Mutex<u32>,
     settled: Mutex<Vec<Settled>>,
+    kept: Mutex<Vec<(Digest, Reply)>>,
 }
 
 impl Purse {
     pub(crate) fn of(calls: u32) -> Self {
-        Purse { calls_left: Mutex::new(calls), settled: Mutex::default() }
+        Purse { calls_left: Mutex::new(calls), settled: Mutex::default(), kept: Mutex::default() }
     }
 
     fn settled(&self) -> Vec<Settled> {
@@ -26,14 +28,20 @@ impl Meter for Purse {
     type Receipt = u64;
     type Refusal = &'static str;
 
+    async fn recall(&self, question: &Digest) -> Option<Reply> {
+        let kept = self.kept.lock().unwrap();
+        kept.iter().find(|(kept, _)| kept == question).map(|(_, reply)| reply.clone())
+    }
+
     async fn reserve(&self, worth: Worth) -> Result<u64, &'static str> {
         let mut left = self.calls_left.lock().unwrap();
         *left = left.checked_sub(1).ok_or("nothing left")?;
         Ok(worth.microusd_max)
     }
 
-    async fn settle(&self, _receipt: u64, settled: Settled) {
+    async fn settle(&self, _receipt: u64, settled: Settled, answered: Option<Answered<'_>>) {
         self.settled.lock().unwrap().push(settled);
+        self.kept.lock().unwrap().extend(answered.map(|answered| (answered.question, answered.reply.clone())));
     }
 }
 
@@ -57,6 +65,19 @@ async fn a_good_answer_is_taken_at_once() {
     let outcome = ask_check(&model, &Purse::of(9)).await.unwrap();
     assert_eq!(outcome, Outcome::Usable(Check { word: "ready".to_owned() }));
     assert_eq!(model.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn the_same_question_is_paid_for_once_and_another_one_is_asked() {
+    let model = ScriptedModel::says(["nonsense", r#"{"word":"ready"}"#, r#"{"word":"Ready"}"#]);
+    let purse = Purse::of(3);
+    let first = ask_check(&model, &purse).await.unwrap();
+    assert_eq!(ask_check(&model, &purse).await.unwrap(), first, "told again, the repair included");
+    assert_eq!((model.asked().len(), purse.settled().len()), (2, 2));
+    let other = Question { user: "V".to_owned(), ..question() };
+    let outcome: Outcome<Check> = ask(&model, &other, &purse, &mut |_| {}).await.unwrap();
+    assert_eq!(outcome, Outcome::Usable(Check { word: "Ready".to_owned() }));
+    assert_eq!(purse.settled().len(), 3);
 }
 
 #[tokio::test]

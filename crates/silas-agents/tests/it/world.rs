@@ -1,7 +1,8 @@
 //! A scripted server, the real client, and a meter that keeps the books in memory.
 
 use scripted_model::{Act, Dialect, Script, Server};
-use silas_agents::{Asking, Check, Error, Meter, Minds, Outcome, Settled, Stop, Timeouts, Worth};
+use silas_agents::{Answered, Asking, Check, Error, Meter, Minds, Outcome, Reply, Settled, Stop, Timeouts, Worth};
+use silas_core::Digest;
 use silas_core::model::{ModelName, Price};
 use silas_core::secret::Secret;
 use std::sync::Mutex;
@@ -20,12 +21,16 @@ impl Meter for Books {
     type Receipt = ();
     type Refusal = std::convert::Infallible;
 
+    async fn recall(&self, _: &Digest) -> Option<Reply> {
+        None
+    }
+
     async fn reserve(&self, worth: Worth) -> Result<(), Self::Refusal> {
         self.reserved.lock().unwrap().push(worth);
         Ok(())
     }
 
-    async fn settle(&self, (): (), settled: Settled) {
+    async fn settle(&self, (): (), settled: Settled, _: Option<Answered<'_>>) {
         self.settled.lock().unwrap().push(settled);
     }
 }

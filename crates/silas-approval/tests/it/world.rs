@@ -252,6 +252,7 @@ pub(crate) fn plan(run: &str) -> WorkItem {
         verify: Vec::new(),
         directories: vec![Directory::pinned(project(), Access::Write)],
         hosts: Vec::new(),
+        hosts_for: Vec::new(),
         toolchains: Vec::new(),
         flows: Vec::new(),
         exits: Default::default(),

@@ -190,6 +190,7 @@ pub fn concerns(event: &AuditEvent, tokens: &BTreeSet<TokenId>, execution: &Exec
         | AuditEvent::ExecutionResumed { execution: of }
         | AuditEvent::ChecksRun { execution: of, .. }
         | AuditEvent::StepBegun { execution: of, .. }
+        | AuditEvent::ChecksBegun { execution: of, .. }
         | AuditEvent::StepRun { execution: of, .. }
         | AuditEvent::AttemptBegun { execution: of, .. }
         | AuditEvent::ToolCalled { execution: Some(of), .. }

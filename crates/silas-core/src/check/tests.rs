@@ -89,6 +89,7 @@ fn results(passed: &[bool]) -> Vec<CheckResult> {
         took_ms: 0,
         protected: true,
         tests: None,
+        asked: Vec::new(),
     };
     passed.iter().enumerate().map(result).collect()
 }

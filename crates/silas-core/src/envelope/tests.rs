@@ -69,6 +69,7 @@ fn a_result_keeps_the_beginning_and_says_so() {
         is_truncated: false,
         is_memory_exceeded: false,
         is_disk_nearly_full: false,
+        asked: Vec::new(),
     };
     let long = vec![b'x'; STREAM_CHARS_MAX + 1];
     let result = ExecutionResult::new(execution.clone(), 2, metadata, &long, b"\xff oh");

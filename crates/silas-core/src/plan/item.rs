@@ -12,6 +12,7 @@ use crate::model::ModelName;
 use crate::roots::Access;
 use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::toolchain::{Family, TOOLCHAINS_MAX, Toolchain};
+use crate::wanted::{By, HOSTS_FOR_MAX, HostFor};
 use crate::work::{
     Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, Replacing, STEPS_MAX, Step,
 };
@@ -115,6 +116,7 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
         verify: each(&top, "verify", CHECKS_MAX, check)?,
         directories: sandbox.as_ref().map_or(Ok(Vec::new()), directories)?,
         hosts: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "hosts", HOSTS_MAX, HostGrant::parse))?,
+        hosts_for: sandbox.as_ref().map_or(Ok(Vec::new()), hosts_for)?,
         secrets: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "secrets", SECRETS_MAX, SecretRef::parse))?,
         callback_port: sandbox.as_ref().map_or(Ok(None), |s| s.integer("callback_port"))?,
         commits: sandbox.as_ref().map_or(Ok(None), |s| s.yes_no("commits"))?.unwrap_or(false),
@@ -263,7 +265,7 @@ fn short_regex_error(error: PlanError) -> PlanError {
 }
 
 const SANDBOX_KEYS: &[&str] =
-    &["directories", "hosts", "secrets", "callback_port", "commits", "restores", "toolchains"];
+    &["directories", "hosts", "hosts_for", "secrets", "callback_port", "commits", "restores", "toolchains"];
 
 fn exits(top: &Fields<'_>) -> Result<Exits, PlanError> {
     let Some(node) = top.get("exits") else { return Ok(Exits::default()) };
@@ -285,6 +287,22 @@ fn texts<T, E: ToString>(
     each(sandbox, key, max, |node, path| {
         let parsed = text_of(node).and_then(|text| parse(&text).map_err(|e| e.to_string()));
         parsed.map_err(|problem| PlanError::new(node.at, Some(path), problem))
+    })
+}
+
+/// Each is for one command.
+fn hosts_for(sandbox: &Fields<'_>) -> Result<Vec<HostFor>, PlanError> {
+    each(sandbox, "hosts_for", HOSTS_FOR_MAX, |node, path| {
+        let fields = Fields::of(node, path, &["host", "step", "check", "model"])?;
+        let step = fields.integer::<u32>("step")?.map(|n| n.checked_sub(1).map(By::Step));
+        let step = step.map(|by| by.ok_or_else(|| fields.error("step", "steps are counted from 1"))).transpose()?;
+        let model = fields.yes_no("model")?.filter(|is_meant| *is_meant).map(|_| By::Model);
+        let named = [step, fields.text("check")?.map(By::Check), model];
+        let mut by = named.into_iter().flatten();
+        let (Some(by), None) = (by.next(), by.next()) else {
+            return Err(fields.error("step", "one of `step: N`, `check: NAME` and `model: true` is needed"));
+        };
+        Ok(HostFor { host: fields.needed("host", fields.parsed("host", HostGrant::parse)?)?, by })
     })
 }
 

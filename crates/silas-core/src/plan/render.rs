@@ -4,6 +4,7 @@
 use super::item::{access_name, mode_name, replacing_name};
 use crate::ExecutionId;
 use crate::check::{Command, Expectation, Script};
+use crate::wanted::By;
 use crate::work::{Budget, WorkItem};
 use std::fmt::Write as _;
 
@@ -59,6 +60,17 @@ pub fn render(item: &WorkItem) -> String {
     }
     if !d.hosts.is_empty() {
         line(&mut out, 1, "hosts", &list(d.hosts.iter().map(ToString::to_string)));
+    }
+    if !d.hosts_for.is_empty() {
+        out.push_str("  hosts_for:\n");
+    }
+    for only in &d.hosts_for {
+        line(&mut out, 2, "- host", &quoted(&only.host.to_string()));
+        match &only.by {
+            By::Step(n) => line(&mut out, 3, "step", &n.saturating_add(1).to_string()),
+            By::Check(name) => line(&mut out, 3, "check", &quoted(name)),
+            By::Model => line(&mut out, 3, "model", "true"),
+        }
     }
     if !d.secrets.is_empty() {
         line(&mut out, 1, "secrets", &list(d.secrets.iter().map(ToString::to_string)));

@@ -35,6 +35,7 @@ fn another_result_or_another_diff_is_another_finding() {
         took_ms: 1,
         protected: true,
         tests: None,
+        asked: Vec::new(),
     };
     let diff = |added: u32| FileDiff {
         directory: String::new(),

@@ -248,3 +248,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn several_grants_go_together_and_none_of_them_alone_stands_for_all() {
+    let token = |name: &str| TokenId::of(&Digest::of(name.as_bytes()));
+    let all = Withdrawn::Grants([token("a"), token("b")].into());
+    let known = Revocations::checked(list(4, &[9]), &anchor()).unwrap();
+    let body = known.next(&all, &anchor().installation, at(2000));
+    assert_eq!((body.number, body.devices.len(), body.grants.len()), (5, 1, 3));
+    assert!(!known.has(&all));
+    let one = known.next(&Withdrawn::Grant(token("a")), &anchor().installation, at(2000));
+    let signed = |body: RevocationBody| RevocationList { signature: sign(&secret(1), &body.message().unwrap()), body };
+    assert!(!Revocations::checked(signed(one), &anchor()).unwrap().has(&all), "one is missing");
+    assert!(Revocations::checked(signed(body), &anchor()).unwrap().has(&all));
+    // The order in which somebody names them is not theirs to choose: one text is signed.
+    let (ab, ba) = (json!({ "grants": [token("a"), token("b")] }), json!({ "grants": [token("b"), token("a")] }));
+    let read = |value: Value| canonical::text(&serde_json::from_value::<Withdrawn>(value).unwrap()).unwrap();
+    assert_eq!(read(ab), read(ba));
+}

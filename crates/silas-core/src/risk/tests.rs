@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::host::HostGrant;
+use crate::mandate::Mandate;
 use crate::plan;
 use crate::secret::SecretRef;
+use crate::wanted::{By, HostFor};
 
 #[test]
 fn only_a_secret_that_meets_a_host_cannot_be_undone() {
@@ -23,4 +25,19 @@ fn only_a_secret_that_meets_a_host_cannot_be_undone() {
     assert_eq!(with(&[], &[], Some(8080)), Risk::High);
     assert_eq!(with(&public, &secrets, None), Risk::Irreversible);
     assert_eq!(with(&inside, &secrets, Some(8080)), Risk::Irreversible);
+}
+
+#[test]
+fn a_host_for_what_a_model_has_had_its_hands_in_is_high() {
+    let text = "---\nid: task-1\ntype: task\ntitle: Tidy\nsteps: [{run: ls}]\nverify: [{name: c, run: ls, expect: {exit_code: 0}}]\n\
+                sandbox: {hosts: [\"example.com:443\"], directories: [{path: /a, access: write}]}\n---\nProse.\n";
+    let plain = plan::parse(text.as_bytes()).unwrap().definition().clone();
+    let led = Definition { executor: Some(Mandate::default()), ..plain.clone() };
+    let with = |d: &Definition, by: By| {
+        of_plan(&Definition { hosts_for: vec![HostFor { host: d.hosts[0].clone(), by }], ..d.clone() })
+    };
+    assert_eq!(with(&led, By::Step(0)), Risk::Medium);
+    assert_eq!(with(&led, By::Check("c".to_owned())), Risk::High);
+    assert_eq!(with(&led, By::Model), Risk::High);
+    assert_eq!(with(&plain, By::Check("c".to_owned())), Risk::Medium);
 }

@@ -40,6 +40,7 @@ pub(crate) fn full() -> Definition {
             replaces: None,
         }],
         hosts: vec![HostGrant::parse("example.org:443").unwrap()],
+        hosts_for: Vec::new(),
         secrets: vec![SecretRef::parse("github").unwrap()],
         callback_port: Some(8765),
         commits: false,
@@ -200,6 +201,7 @@ fn passed(name: &str, passed: bool) -> CheckResult {
         took_ms: 0,
         protected: true,
         tests: None,
+        asked: Vec::new(),
     }
 }
 

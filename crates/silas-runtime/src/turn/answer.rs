@@ -11,7 +11,7 @@ use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::taint::Source;
 use silas_core::work::WorkItem;
-use silas_store::{Commit, chronicle, queue};
+use silas_store::{Commit, answers, chronicle, queue};
 use std::sync::Arc;
 
 impl Stream {
@@ -31,7 +31,7 @@ impl Stream {
             text: say.peek().clone(),
             at: self.clock.now(),
         };
-        let (stream, trace) = (self.clone(), turn.trace.clone());
+        let (stream, trace, answered) = (self.clone(), turn.trace.clone(), turn.message.id.clone());
         let answering = self.store.write(move |tx| {
             let is_ours = match &waiting {
                 Some(waiting) => queue::ack_and_enqueue(tx, &lease, TURN, waiting)?,
@@ -40,6 +40,7 @@ impl Stream {
             if !is_ours {
                 return Ok(Commit(None));
             }
+            answers::forget_turn(tx, &answered)?;
             let begun = match &tried_out {
                 Some((item, _)) => stream.begin_rehearsal(tx, item, &trace)?,
                 None => None,

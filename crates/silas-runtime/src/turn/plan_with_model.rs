@@ -237,6 +237,9 @@ fn within_the_usual(planned: &Budget, work_secs: u64) -> Budget {
 /// Hosts, secrets and ports are for the owner to name: what a model adds may have been put into its head by a text that it
 /// read.
 fn unasked(d: &Definition, wish: &str) -> Option<String> {
+    if !d.hosts_for.is_empty() {
+        return Some("a host for a single command".to_owned());
+    }
     let hosts = d.hosts.iter().map(ToString::to_string).find(|host| !wish.contains(host.as_str()));
     let secrets = || d.secrets.iter().map(ToString::to_string).find(|secret| !wish.contains(secret.as_str()));
     let quoted = |what: &str, name: String| format!("{what} `{}`", scrub::visible_line(&name, 80));

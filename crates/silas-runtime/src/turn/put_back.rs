@@ -98,6 +98,7 @@ impl Stream {
                 protected: false,
             }],
             hosts: Vec::new(),
+            hosts_for: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
             commits: false,

@@ -268,6 +268,7 @@ impl Stream {
             }],
             directories,
             hosts,
+            hosts_for: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
             toolchains,

@@ -82,6 +82,7 @@ impl Stream {
             verify: sample::CHECKS.map(check).to_vec(),
             directories,
             hosts: Vec::new(),
+            hosts_for: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
             toolchains: Vec::new(),

@@ -4,9 +4,11 @@ use super::count;
 use silas_core::card::Detail;
 use silas_core::mandate::Mandate;
 use silas_core::model::dollars;
-use silas_core::work::Budget;
+use silas_core::wanted::By;
+use silas_core::work::Definition;
 
-pub(super) fn detail(mandate: &Mandate, budget: &Budget) -> Detail {
+pub(super) fn detail(mandate: &Mandate, d: &Definition) -> Detail {
+    let budget = &d.budget;
     let model = mandate.model.as_ref().map_or_else(|| "a model".to_owned(), ToString::to_string);
     let at_most = format!(
         "Silas works on it with {model}, at most {}, {}, {} and {}",
@@ -18,7 +20,13 @@ pub(super) fn detail(mandate: &Mandate, budget: &Budget) -> Detail {
     let mut lines = vec![
         at_most.replace("call of a tools", "calls of tools"),
         format!("With {}", mandate.tools.join(", ")),
-        "Its commands have no network and no secret, whatever else the plan may reach".to_owned(),
+        match d.hosts_of(&By::Model).as_slice() {
+            [] => "Its commands have no network and no secret, whatever else the plan may reach".to_owned(),
+            hosts => {
+                let hosts = hosts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                format!("Its commands may reach {hosts}, and have no secret")
+            }
+        },
     ];
     if let Some(model) = &mandate.model {
         let goes =

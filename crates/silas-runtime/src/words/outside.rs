@@ -47,7 +47,7 @@ pub(super) fn declined(d: &Definition) -> &'static str {
     }
 }
 
-fn words(host: &HostGrant) -> String {
+pub(super) fn words(host: &HostGrant) -> String {
     match host.inside() {
         Some(inside) => format!("{host}, {inside}"),
         None => host.to_string(),

@@ -60,6 +60,7 @@ fn check(name: &str, passed: bool, protected: bool) -> CheckResult {
         took_ms: 210,
         protected,
         tests: None,
+        asked: Vec::new(),
     }
 }
 
@@ -144,10 +145,15 @@ fn result(
         is_in_two_steps: false,
         moved_on: &[],
         undeclared: unnamed,
+        wanted: &[],
         took_ms: 130_000,
         cost_microusd: 50_000,
     };
     card(&result)
+}
+
+fn refused(kind: &str, (face, payload): (Face, String)) -> Value {
+    real(kind, &face, &payload)
 }
 
 fn all() -> Value {
@@ -177,6 +183,8 @@ fn all() -> Value {
         "step_always": step("web_search", &json!({ "query": "tide tables" }), Vec::new()),
         "model_plan": left_to_a_model(MODEL_PLAN, "Make the tide times right again."),
         "model_plan_longest": left_to_a_model(MODEL_PLAN_LONGEST, &"Every morning the tide table is an hour off. ".repeat(9)),
+        "refusal": refused("rehearsal", refusal::tests::sample()),
+        "refusal_longest": refused("plan", refusal::tests::longest()),
         "rehearsal": rehearsal(MODEL_PLAN, "Make the tide times right again."),
         "rehearsal_longest": rehearsal(MODEL_PLAN_LONGEST, &"Every morning the tide table is an hour off. ".repeat(9)),
         "proved": rehearsed("tidepool", &["Clock-change tests", "All other tests"], true, &files, &[]),

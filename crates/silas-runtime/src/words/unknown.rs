@@ -9,7 +9,7 @@ use silas_core::work::WorkItem;
 use silas_gates::scrub;
 
 impl Words {
-    /// It was interrupted while it may have acted outside. What is true?
+    /// It was cut short while it may have acted outside, by an interruption or by its owner. What is true?
     pub fn unknown_effect(&self, item: &WorkItem, asked: &str) -> Face {
         let d = item.definition();
         let steps: Vec<String> = d.steps.iter().map(|step| scrub::visible(&step.run.words())).collect();
@@ -18,22 +18,22 @@ impl Words {
             // Doing it a second time may be worse than doing it once.
             risk: Some(risk::of_plan(d).max(Risk::High)),
             state: "Interrupted".to_owned(),
-            intent: "Silas was interrupted. Did it happen?".to_owned(),
+            intent: "It was cut short. Did it happen?".to_owned(),
             facts: Vec::new(),
             evidence: None,
             rationale: scrub::visible(asked),
             details_title: "Where to look".to_owned(),
-            details: vec![
-                Detail {
-                    title: "What is known".to_owned(),
-                    lines: vec![
-                        "A command had begun that may reach the hosts named here, and Silas ended with it.".to_owned(),
-                        "Nobody saw its result. Look there, or in Activity, which lists every connection.".to_owned(),
-                        "Nothing was applied, and it is not begun again by itself.".to_owned(),
-                    ],
-                },
-                Detail { title: "Steps".to_owned(), lines: steps.clone() },
-            ],
+            details: vec![Detail {
+                title: "What is known".to_owned(),
+                lines: vec![
+                    "Something had begun that may reach the hosts named here, and ended before its result was seen: \
+                         Silas was interrupted, or you stopped it."
+                        .to_owned(),
+                    "Nobody knows what it did there. Look there, or in Activity, which lists every connection."
+                        .to_owned(),
+                    "Nothing was applied, and it is not begun again by itself.".to_owned(),
+                ],
+            }],
             diffs: Vec::new(),
             ctas: vec![
                 approve("No, do it again", "Runs the whole plan again. If it did happen, it happens twice."),
@@ -41,7 +41,16 @@ impl Words {
                 decline("Yes, leave it"),
             ],
         };
+        let asking = d.verify.iter().filter(|check| check.network).map(|check| scrub::visible(&check.run.words()));
+        let lists = [("Steps", steps.clone()), ("Checks that may reach out", asking.collect())];
+        face.details.extend(
+            lists
+                .into_iter()
+                .filter(|(_, lines)| !lines.is_empty())
+                .map(|(title, lines)| Detail { title: title.to_owned(), lines }),
+        );
         let wanted = match steps.as_slice() {
+            [] => scrub::visible_line(&d.title, FACT_CHARS_MAX),
             [one] if one.chars().count() <= FACT_CHARS_MAX => one.clone(),
             more => format!("{}, listed below", super::count(more.len(), "command")),
         };

@@ -115,7 +115,7 @@ impl Job {
             }
             self.let_be_stopped(&shop);
             let decided_about = self.record.view.outcome;
-            self.record.after = self.check(&mut shop, Phase::After)?;
+            self.record.after = self.check(&mut shop, Phase::After, &approved.item().plan)?;
             if self.outcome() != decided_about {
                 return Ok(self.not_as_decided(shop));
             }

@@ -1,10 +1,12 @@
 //! How a piece of work ends, and the one transaction that writes it down.
 
 use super::job::{Job, u32_of};
+use super::record::Begun;
 use super::{WorkRecord, lost, state};
 use crate::Trouble;
 use crate::consumer::WORK;
 use crate::view::Update;
+use crate::words::refusal::{Refused, Rule};
 use crate::words::{count, name_of};
 use silas_approval::Rehearsal;
 use silas_core::card::{Card, CardKind, CardState};
@@ -16,10 +18,14 @@ use silas_core::fail::{self, FailPoint};
 use silas_core::rehearsal::ApplyOrder;
 use silas_core::taint::Source;
 use silas_core::token::Kind;
-use silas_core::work::WorkItem;
-use silas_core::{Digest, ExecutionId, Tainted, Timestamp};
+use silas_core::work::{WorkItem, WorkState};
+use silas_core::{Digest, ExecutionId, MessageId, Tainted, Timestamp};
+use silas_gates::scrub;
 use silas_sandbox::{KeptText, Waits};
-use silas_store::{Commit, Tx, answers, cards, executions, queue};
+use silas_store::{Commit, Tx, answers, cards, executions, queue, work_items};
+
+/// Of the names in the sentence about a refusal; the card has all of them.
+const NAMES_CHARS_MAX: usize = 120;
 
 /// How a piece of work ended, before it is written down.
 pub(super) enum Ending {
@@ -38,15 +44,34 @@ pub(super) enum Ending {
         intent: String,
         reason: String,
     },
+    /// Nothing was touched, and hosts were refused; the plan that would have been enough.
+    Refused {
+        plan: Box<WorkItem>,
+        /// The message with which it all began.
+        trace: MessageId,
+        kind: Kind,
+        rule: Rule,
+        intent: String,
+        reason: String,
+    },
     Conflict {
         paths: Vec<String>,
     },
-    /// It was interrupted after this step had begun, which may have acted outside: nobody knows, and the owner is asked.
+    /// It was cut short after this had begun, which may have acted outside: nobody knows, and the owner is asked.
     Unknown {
-        step: u32,
+        begun: Begun,
         plan: Box<WorkItem>,
         is_rehearsal: bool,
+        by: CutBy,
     },
+}
+
+/// What cut it short.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CutBy {
+    Interruption,
+    /// The owner stopped it, or took back what it needed.
+    Owner,
 }
 
 impl Job {
@@ -61,6 +86,8 @@ impl Job {
         }
         let name = name_of(&self.record.directory);
         let mut said_by = Source::Own;
+        // A plan that the card asks about and nobody has seen before.
+        let mut offered = None;
         let (reached, card, sentence, undo_until, event) = match ending {
             Ending::Applied { files, undo_until } => {
                 self.record.view.place = "Applied".to_owned();
@@ -128,6 +155,29 @@ impl Job {
                 let sentence = format!("{intent}. Your files in {name} are untouched.{}", self.again.words());
                 (ExecutionState::Ended, card, sentence, None, Event::Ended { reason: format!("{intent}. {reason}") })
             }
+            Ending::Refused { plan, trace, kind, rule, intent, reason } => {
+                self.record.view.place = "Nothing applied".to_owned();
+                self.record.view.footer = "Your files are untouched".to_owned();
+                let said = self.record.said.as_deref();
+                let (intent, reason) = (intent.as_str(), reason.as_str());
+                let refused = Refused { plan: &plan, rule, kind, intent, reason, said };
+                let face = stream.words.refusal(&self.record.facts(), &refused);
+                let (about, lasts) = (plan.id().to_string(), stream.options.plan_timeout);
+                let card = match kind {
+                    Kind::Rehearsal => stream.card(face, &about, Some(&Rehearsal(plan.as_ref().clone())), lasts)?,
+                    _ => stream.card(face, &about, Some(plan.as_ref()), lasts)?,
+                };
+                let names = scrub::visible_line(&self.wanted_names().join(", "), NAMES_CHARS_MAX);
+                let sentence = format!(
+                    "{intent}. Your files in {name} are untouched. It asked for {names}, which it may not reach: nothing \
+                     was sent. What now is asked in Review."
+                );
+                // Which name that is was for the command to say.
+                said_by = Source::Elsewhere;
+                offered = Some((*plan, trace));
+                let event = Event::Ended { reason: format!("{intent}. {reason}") };
+                (ExecutionState::Ended, card, sentence, None, event)
+            }
             Ending::Conflict { paths } => {
                 self.record.view.place = "Nothing applied".to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
@@ -137,8 +187,12 @@ impl Job {
                     format!("Nothing was applied: you changed {} in {name} meanwhile.", count(paths.len(), "file"));
                 (ExecutionState::Ended, card, sentence, None, Event::Conflicted { paths })
             }
-            Ending::Unknown { step, plan, is_rehearsal } => {
-                self.record.view.place = "Interrupted".to_owned();
+            Ending::Unknown { begun, plan, is_rehearsal, by } => {
+                let cut = match by {
+                    CutBy::Interruption => "Interrupted",
+                    CutBy::Owner => "Stopped",
+                };
+                self.record.view.place = cut.to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
                 let face = stream.words.unknown_effect(&plan, &plan.definition().body);
                 let (about, lasts) = (plan.id().to_string(), stream.options.plan_timeout);
@@ -148,10 +202,10 @@ impl Job {
                     false => stream.card(face, &about, Some(plan.as_ref()), lasts)?,
                 };
                 let sentence = format!(
-                    "Interrupted while it may have acted outside. Your files in {name} are untouched. What is true is \
+                    "{cut} while it may have acted outside. Your files in {name} are untouched. What is true is \
                      asked in Review."
                 );
-                (ExecutionState::Ended, card, sentence, None, Event::Unknown { step })
+                (ExecutionState::Ended, card, sentence, None, Event::Unknown { begun })
             }
         };
         let instead = self.question_instead()?;
@@ -184,6 +238,9 @@ impl Job {
             answers::forget(tx, &execution)?;
             record.last_entry = event.record(tx, &execution, outcome)?.max(record.last_entry);
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
+            if let Some((plan, trace)) = &offered {
+                work_items::insert(tx, plan, &WorkState::new(now), trace, now)?;
+            }
             cards::insert(tx, &card, execution.as_str())?;
             note_offer(tx, &card)?;
             if let Some(question) = &instead {
@@ -229,7 +286,7 @@ enum Event {
         paths: Vec<String>,
     },
     Unknown {
-        step: u32,
+        begun: Begun,
     },
 }
 
@@ -254,7 +311,13 @@ impl Event {
                 let paths = tx.text(&paths.join("\n"))?;
                 tx.record(&AuditEvent::ApplyConflicted { execution, files, paths })
             }
-            Event::Unknown { step } => tx.record(&AuditEvent::EffectUnknown { execution, step: *step }),
+            Event::Unknown { begun } => {
+                let step = match begun {
+                    Begun::Step(step) => Some(*step),
+                    Begun::Checks(_) => None,
+                };
+                tx.record(&AuditEvent::EffectUnknown { execution, step })
+            }
         }
     }
 }
@@ -278,7 +341,7 @@ fn note_offer(tx: &mut Tx<'_>, card: &Card) -> Result<(), silas_store::Error> {
 }
 
 fn is_asked(card: &Card) -> bool {
-    matches!(card.face.kind, CardKind::Rehearsed | CardKind::UnknownEffect)
+    matches!(card.face.kind, CardKind::Rehearsed | CardKind::UnknownEffect | CardKind::Refusal)
 }
 
 /// What the checks said, as a sentence begins.

@@ -24,6 +24,7 @@ use silas_core::mandate::Mandate;
 use silas_core::model::Role;
 use silas_core::seen::{Seen, Sight};
 use silas_core::taint::{Origin, Source};
+use silas_core::wanted::By;
 use silas_core::work::{BudgetUsed, WorkItem};
 use silas_gates::{injection, scrub};
 use silas_sandbox::Workshop;
@@ -99,6 +100,7 @@ impl Job {
             progress.attempts += 1;
             let step = self.step_of_work(item);
             self.begin_attempt(step, progress.attempts)?;
+            self.note_step_begins(item.definition().steps.len(), &By::Model, item)?;
             let run = WorkRun {
                 stream: &stream,
                 execution: self.record.view.execution.clone(),
@@ -123,6 +125,7 @@ impl Job {
             let used = BudgetUsed { tokens, cost_microusd, attempts, planner_calls, ..BudgetUsed::default() };
             self.record.note_use(used);
             let attempted = attempted?;
+            self.in_flight = None;
             let outputs = {
                 let mut so_far = so_far.lock().unwrap_or_else(PoisonError::into_inner);
                 progress.model_calls = so_far.n_model_calls;
@@ -131,7 +134,7 @@ impl Job {
             self.note_outside(Origin::StepOutput, outputs.iter().map(String::as_str))?;
             let (label, state) = self.take_down(attempted, &mut progress, &assigned);
             self.leave(step, label, state, 0);
-            self.record.after = self.check(shop, Phase::After)?;
+            self.record.after = self.check(shop, Phase::After, item)?;
             progress.is_green = Outcome::of(&self.record.before, &self.record.after) != Outcome::Failed;
             progress.may_consult = self.may_consult(item, planner_calls)?;
         }
@@ -217,7 +220,8 @@ impl Job {
                 }
             })
         };
-        for mut result in copy.ran() {
+        for (command, mut result) in copy.ran() {
+            self.note_asked(&By::Model, &command, &result.metadata.asked)?;
             let shown = scrub::visible(&result.output());
             self.record.outputs.push(shown.chars().take(KEPT_CHARS_MAX).collect());
             result.for_model = result.for_model.map(|content| content.cut(KEPT_CHARS_MAX));

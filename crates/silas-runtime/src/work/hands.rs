@@ -34,7 +34,7 @@ const PYTHON: &str = "Runs a script with python3 in the copy, and gives back wha
 /// The open copy, used by one call at a time, and what was really run in it, in order.
 pub(super) struct Copy<'a> {
     shop: Mutex<&'a mut Workshop>,
-    ran: Mutex<Vec<ExecutionResult>>,
+    ran: Mutex<Vec<(Command, ExecutionResult)>>,
 }
 
 impl<'a> Copy<'a> {
@@ -43,14 +43,15 @@ impl<'a> Copy<'a> {
     }
 
     /// What the calls really came to.
-    pub(super) fn ran(self) -> Vec<ExecutionResult> {
+    pub(super) fn ran(self) -> Vec<(Command, ExecutionResult)> {
         self.ran.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(&self, command: Command, timeout_secs: u64) -> Result<ExecutionResult, Failure> {
         let mut shop = self.shop.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = shop.work(command, timeout_secs)?;
-        self.ran.lock().unwrap_or_else(PoisonError::into_inner).push(result.clone());
+        // It waits for the command, and meanwhile for the ledger, where the command reaches something.
+        let result = tokio::task::block_in_place(|| shop.work(command.clone(), timeout_secs))?;
+        self.ran.lock().unwrap_or_else(PoisonError::into_inner).push((command, result.clone()));
         Ok(result)
     }
 }
@@ -85,6 +86,9 @@ impl Tool<Failure> for InCopy<'_, '_> {
             if text.trim().is_empty() {
                 "It printed nothing and ended well.".clone_into(&mut text);
             }
+            if !result.metadata.asked.is_empty() {
+                text.push_str(&refused(&result.metadata.asked));
+            }
             // It ran on a copy of files of unknown authors.
             let taint = Source::Execution { inputs: Source::Elsewhere.taint(), network: false }.taint();
             Ok(Done {
@@ -95,6 +99,15 @@ impl Tool<Failure> for InCopy<'_, '_> {
             })
         })
     }
+}
+
+/// What a model is told of names that its command asked for.
+fn refused(names: &[String]) -> String {
+    format!(
+        "\nRefused: this command asked for {}, which the plan does not name. Nothing was sent. Go on without if you can; \
+         the owner may be asked about it at the end.",
+        names.join(", ")
+    )
 }
 
 /// Every tool that works in a copy. Which of them a run has is for its plan to say.

@@ -3,6 +3,7 @@
 use super::ending::{Ending, kept_words};
 use super::planning_again::Again;
 use super::reach::Recorder;
+use super::record::Begun;
 use super::{Stop, WorkRecord};
 use crate::consumer::Hold;
 use crate::view::{StepState, Update};
@@ -15,9 +16,9 @@ use silas_core::check::{CheckResult, Ended, Outcome};
 use silas_core::event::{AuditEvent, Phase};
 use silas_core::execution::ExecutionState;
 use silas_core::exits;
-use silas_core::fail::{self, FailPoint};
 use silas_core::outside::Reach;
 use silas_core::taint::Origin;
+use silas_core::wanted::By;
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
 use silas_sandbox::{Changes, Recovered, Workshop};
@@ -39,6 +40,8 @@ pub(super) struct Job {
     pub(super) order: Option<ExecutionId>,
     /// What the commands have reached; written while they run.
     pub(super) reach: Arc<Mutex<Reach>>,
+    /// What has begun, may reach something outside, and has no result; with how many connections there had been before.
+    pub(super) in_flight: Option<(Begun, u64)>,
     /// Whether a model has used up its attempts without turning the checks green.
     pub(super) is_stuck: bool,
     /// What came of planning it again.
@@ -48,7 +51,7 @@ pub(super) struct Job {
 impl Job {
     pub(super) fn new(stream: Arc<Stream>, record: WorkRecord, hold: Hold) -> Self {
         let reach = Arc::new(Mutex::new(record.reach.clone()));
-        Job { stream, record, hold, order: None, reach, is_stuck: false, again: Again::NotAsked }
+        Job { stream, record, hold, order: None, reach, in_flight: None, is_stuck: false, again: Again::NotAsked }
     }
 
     /// The second half of a rehearsal, by a decision of its own.
@@ -59,17 +62,19 @@ impl Job {
     /// The whole story. Whatever fails before the apply leaves the owner's files alone; what the apply itself came to
     /// is known to the launcher only. `None` means that the end is still open.
     pub(super) fn carry_out(&mut self, admitted: &Admitted) -> Option<Ending> {
-        self.try_carry_out(admitted).map_or_else(
-            |failure| match (&failure, self.in_flight()) {
-                // The workshop went while a command was under way that may have acted outside.
-                (Failure::Hands(silas_sandbox::Error::Lost), Some(step)) if self.stop_wanted() == Stop::No => {
-                    let is_rehearsal = matches!(admitted, Admitted::Rehearsal(_));
-                    Some(Ending::Unknown { step, plan: Box::new(admitted.item().clone()), is_rehearsal })
-                }
-                _ => self.failed(failure),
-            },
-            Some,
-        )
+        let failure = match self.try_carry_out(admitted) {
+            Ok(ending) => return Some(ending),
+            Err(failure) => failure,
+        };
+        let is_time_up = matches!(failure, Failure::Hands(silas_sandbox::Error::TimeUp));
+        let ending = self.cut_short(failure, admitted)?;
+        match ending {
+            // A command that waits for a name to appear uses up its time.
+            Ending::Untouched { .. } if is_time_up => {
+                self.offer_what_was_refused(admitted, ending).map_or_else(|failure| self.failed(failure), Some)
+            }
+            ending => Some(ending),
+        }
     }
 
     pub(super) fn failed(&mut self, failure: Failure) -> Option<Ending> {
@@ -81,7 +86,7 @@ impl Job {
                 Stop::Leaving => None,
                 Stop::Owner | Stop::No => Some(Ending::Untouched {
                     intent: "Stopped before it was done".to_owned(),
-                    reason: "You stopped it.".to_owned(),
+                    reason: format!("You stopped it.{}", self.sent_words()),
                 }),
             },
             Failure::Hands(error) => {
@@ -90,30 +95,6 @@ impl Job {
             }
             Failure::Trouble(trouble) => Some(could_not(trouble.to_string())),
         }
-    }
-
-    /// The step that has begun, may reach something outside, and has no result.
-    fn in_flight(&self) -> Option<u32> {
-        self.record.begun_outside.filter(|step| u32_of(self.record.results.len()) <= *step)
-    }
-
-    /// On disk before the command begins: after a crash it is known that something may have happened outside.
-    fn note_intent(&mut self, n: usize, item: &WorkItem) -> Result<(), Failure> {
-        if item.definition().hosts.is_empty() {
-            return Ok(());
-        }
-        let step = u32_of(n);
-        self.record.begun_outside = Some(step);
-        let execution = self.record.view.execution.clone();
-        let (json, changeset) = (self.record.to_json()?, self.record.changeset);
-        let noted = self.stream.store.write_and_wait(move |tx| {
-            tx.record(&AuditEvent::StepBegun { execution: execution.clone(), step })?;
-            executions::set_result(tx, &execution, &json, changeset.as_ref(), None)?;
-            Ok(Commit(()))
-        });
-        noted?;
-        fail::point(FailPoint::StepBegun);
-        Ok(())
     }
 
     /// The apply was asked for and did not answer as it should. The launcher finishes what was committed and says what
@@ -183,7 +164,7 @@ impl Job {
             return Err(Failure::Stopped);
         }
         self.copy(&mut shop)?;
-        self.record.before = self.check(&mut shop, Phase::Before)?;
+        self.record.before = self.check(&mut shop, Phase::Before, approved.item())?;
         if !self.record.before.is_empty() && self.record.before.iter().all(|result| result.passed) {
             shop.discard();
             return Ok(Ending::Untouched {
@@ -194,12 +175,16 @@ impl Job {
         }
         self.steps(&mut shop, approved.item())?;
         match approved.item().definition().executor.clone() {
-            None => self.record.after = self.check(&mut shop, Phase::After)?,
+            None => self.record.after = self.check(&mut shop, Phase::After, approved.item())?,
             Some(mandate) => self.leave_to_model(&mut shop, approved.item(), &mandate)?,
         }
         let changes = shop.changes()?;
         let ending = self.judge(shop, changes, approved)?;
-        self.plan_again(approved.item(), ending)
+        match self.offer_what_was_refused(approved, ending)? {
+            // The owner has the word first.
+            refused @ Ending::Refused { .. } => Ok(refused),
+            ending => self.plan_again(approved.item(), ending),
+        }
     }
 
     fn copy(&mut self, shop: &mut Workshop) -> Result<(), Failure> {
@@ -210,13 +195,20 @@ impl Job {
         Ok(())
     }
 
-    pub(super) fn check(&mut self, shop: &mut Workshop, phase: Phase) -> Result<Vec<CheckResult>, Failure> {
+    pub(super) fn check(
+        &mut self,
+        shop: &mut Workshop,
+        phase: Phase,
+        item: &WorkItem,
+    ) -> Result<Vec<CheckResult>, Failure> {
         let (step, words) = match phase {
             Phase::Before => (1, "Ran the checks first"),
             Phase::After => (self.record.step_of_last_checks(), "Ran the checks again"),
         };
         self.enter(step)?;
+        self.note_checks_begin(phase, item)?;
         let results = shop.checks(phase)?;
+        self.in_flight = None;
         let n_failed = results.iter().filter(|result| !result.passed).count();
         let took = results.iter().map(|result| result.took_ms).sum();
         let (label, state) = match (n_failed, phase) {
@@ -227,6 +219,7 @@ impl Job {
         self.leave(step, label, state, took);
         self.note_outside(Origin::CheckOutput, results.iter().map(|result| result.output.as_str()))?;
         self.note_checks(phase, &results)?;
+        self.note_asked_by_checks(item, &results)?;
         Ok(results)
     }
 
@@ -247,8 +240,11 @@ impl Job {
     fn steps(&mut self, shop: &mut Workshop, item: &WorkItem) -> Result<(), Failure> {
         for (n, step) in item.definition().steps.iter().enumerate() {
             self.enter(2 + n)?;
-            self.note_intent(n, item)?;
+            let by = By::Step(u32_of(n));
+            self.note_step_begins(n, &by, item)?;
             let result = shop.step(n)?;
+            self.in_flight = None;
+            self.note_asked(&by, &step.run, &result.metadata.asked)?;
             let words = format!("`{}`", scrub::visible_line(&step.run.words(), 60));
             let (label, state, exit_code) = match result.metadata.ended {
                 Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
@@ -310,7 +306,7 @@ impl Job {
                 Conclusion::MovedOn(opened) => shop = opened,
             }
             self.let_be_stopped(&shop);
-            self.record.after = self.check(&mut shop, Phase::After)?;
+            self.record.after = self.check(&mut shop, Phase::After, admitted.item())?;
         }
     }
 

@@ -12,9 +12,11 @@ use crate::Trouble;
 use crate::review::Question;
 use crate::search::WEB_SEARCH;
 use silas_core::exits::Exits;
+use silas_core::host::HostGrant;
 use silas_core::mandate::Mandate;
 use silas_core::plan;
 use silas_core::roots::Access;
+use silas_core::wanted::{By, HostFor};
 use silas_core::work::{Budget, Definition, WorkItem};
 use silas_core::{MessageId, WorkItemId};
 use silas_gates::scrub;
@@ -148,6 +150,20 @@ fn revised(old: &Definition, new: &Definition, id: WorkItemId, failed: &str) -> 
     // The same model as before: it was agreed to for this, and the owner sees it on the card.
     let model = old.executor.as_ref().and_then(|mandate| mandate.model.clone());
     let executor = new.executor.clone().map(|mandate| Mandate { model, ..mandate });
+    // What was named for a step was named for that step as it was.
+    let stays = |only: &&HostFor| match only.by {
+        By::Step(_) => false,
+        By::Check(_) => true,
+        By::Model => executor.is_some(),
+    };
+    let hosts_for: Vec<HostFor> = old.hosts_for.iter().filter(stays).cloned().collect();
+    let is_free = |host: &&HostGrant| !old.hosts_for.iter().any(|only| only.host == **host);
+    let mut hosts: Vec<HostGrant> = new.hosts.iter().filter(is_free).cloned().collect();
+    for only in &hosts_for {
+        if !hosts.contains(&only.host) {
+            hosts.push(only.host.clone());
+        }
+    }
     let wish = old.exits.typed.as_deref().unwrap_or(&old.title);
     let definition = Definition {
         id,
@@ -161,7 +177,8 @@ fn revised(old: &Definition, new: &Definition, id: WorkItemId, failed: &str) -> 
         ),
         steps: new.steps.clone(),
         executor,
-        hosts: new.hosts.clone(),
+        hosts,
+        hosts_for,
         secrets: new.secrets.clone(),
         callback_port: new.callback_port,
         flows: new.flows.clone(),

@@ -8,15 +8,25 @@ use silas_core::bundle::Landed;
 use silas_core::changeset::{Changeset, FileDiff};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::envelope::ExecutionResult;
+use silas_core::event::Phase;
 use silas_core::exits::Undeclared;
 use silas_core::model::dollars;
 use silas_core::outside::Reach;
 use silas_core::seen::Seen;
 use silas_core::taint::{Lineage, Source, Taint};
+use silas_core::wanted::Wanted;
 use silas_core::work::{Budget, BudgetUsed};
 use silas_core::{Digest, Timestamp, TokenId, canonical};
 use silas_gates::scrub;
 use silas_store::ledger::TEXT_BYTES_MAX;
+
+/// Something that may reach a host of the plan's. A number alone is a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Begun {
+    Step(u32),
+    Checks(Phase),
+}
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WorkRecord {
@@ -68,11 +78,14 @@ pub(crate) struct WorkRecord {
     /// What would leave the copy and was not declared; then it waits.
     #[serde(default)]
     pub(crate) undeclared: Vec<Undeclared>,
+    /// Hosts that commands asked for and were refused.
+    #[serde(default)]
+    pub(crate) wanted: Vec<Wanted>,
     #[serde(default)]
     pub(crate) reach: Reach,
-    /// The last step that began and may reach something outside; on disk before it did.
+    /// What began last and may reach something outside; on disk before it did.
     #[serde(default)]
-    pub(crate) begun_outside: Option<u32>,
+    pub(crate) begun_outside: Option<Begun>,
     pub(crate) changeset: Option<Digest>,
     /// Every changed file, until the end is written down; from then on the ledger's text has it.
     #[serde(default)]
@@ -158,6 +171,7 @@ impl WorkRecord {
             moved_on: Vec::new(),
             seen: Seen::default(),
             undeclared: Vec::new(),
+            wanted: Vec::new(),
             reach: Reach::default(),
             begun_outside: None,
             changeset: None,
@@ -193,6 +207,7 @@ impl WorkRecord {
             moved_on: Vec::new(),
             seen: Seen::default(),
             undeclared: Vec::new(),
+            wanted: Vec::new(),
             changeset: None,
             changes: Changeset::default(),
             said: None,
@@ -220,6 +235,7 @@ impl WorkRecord {
             is_in_two_steps: self.is_in_two_steps,
             moved_on: &self.moved_on,
             undeclared: &self.undeclared,
+            wanted: &self.wanted,
             took_ms: self.took_ms,
             cost_microusd: self.used.cost_microusd,
         }

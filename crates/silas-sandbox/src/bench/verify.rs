@@ -23,6 +23,7 @@ use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
 use silas_core::roots;
 use silas_core::testlog::TestLog;
+use silas_core::wanted::{By, NAMES_MAX};
 
 /// How an owner lets work change what judges it.
 const OPEN_HINT: &str =
@@ -55,7 +56,8 @@ impl Bench {
             }
         }
         // What they reach is told over the one line to the front, and two cannot speak at once.
-        let reaches_out = self.permit.plan.definition().verify.iter().any(|check| check.network);
+        let plan = self.permit.plan.definition();
+        let reaches_out = plan.verify.iter().any(|check| !plan.hosts_of(&By::Check(check.name.clone())).is_empty());
         let at_once = if reaches_out { 1 } else { n_checks };
         let went = side_by_side(n_checks, at_once, |n, slot| match phase {
             Phase::Before => self.run(n, slot, &[], Commits::Shown),
@@ -123,6 +125,7 @@ impl Bench {
         }
         if !unseen.is_empty() {
             let applied = self.run(n, slot, &[], Commits::Shown)?;
+            went.asked_too(&applied);
             if !applied.result.passed {
                 let why = applied.result.reason;
                 went.fail(&format!("Green with {} as approved, but not as they would be put in place: {why}", paths()));
@@ -154,9 +157,9 @@ impl Bench {
         let read = |path: &RelPath| workspace.copies[0].read(&roots[0], &copies[0], path);
         let paths: Vec<&str> = roots.iter().map(|root| root.granted.place.path.as_str()).collect();
         let tester = Tester::of(&check.run, read, &paths, workspace.home(), slot)?;
-        let hosts = if check.network { self.permit.plan.definition().hosts.as_slice() } else { &[] };
+        let hosts = self.permit.plan.definition().hosts_of(&By::Check(check.name.clone()));
         let mut relay = Relay::new(&self.socket);
-        let reach = Reach { hosts, ..Reach::default() };
+        let reach = Reach { hosts: &hosts, ..Reach::default() };
         let plain = Run { reach, ..self.command(&check.run, None, &mut relay) };
         let run = match &tester {
             None => Run { wall: self.wall(Some(check.timeout))?, ..plain },
@@ -178,6 +181,7 @@ impl Bench {
             took_ms: 0,
             protected: check.protected,
             tests: None,
+            asked: Vec::new(),
         };
         let sealing = || "Watching over what judges".to_owned();
         let sealed = Sealed::of(check, roots, base, &copies).doing(sealing)?;
@@ -185,6 +189,7 @@ impl Bench {
             Ran::Ended(outcome) => outcome,
             Ran::NotStarted(reason) => return Ok(Went { result: CheckResult { reason, ..result }, log: None }),
         };
+        result.asked.clone_from(&outcome.asked);
         let (log, shown) = tester.as_ref().map_or((None, None), |tester| {
             let (log, shown) = tester.read(&outcome);
             (Some(log), shown)
@@ -252,6 +257,16 @@ impl Bench {
 }
 
 impl Went {
+    /// Another run of the same check may have asked for other names.
+    fn asked_too(&mut self, other: &Went) {
+        let asked = &mut self.result.asked;
+        for name in &other.result.asked {
+            if asked.len() < NAMES_MAX && !asked.contains(name) {
+                asked.push(name.clone());
+            }
+        }
+    }
+
     fn fail(&mut self, why: &str) {
         self.result.passed = false;
         self.result.reason = why.to_owned();

@@ -1,16 +1,17 @@
 //! Commands that a model chose, where the plan leaves the work to one.
 //!
-//! They run in the copy like a step, but without the plan's hosts, secrets and port: those were approved for commands that
-//! somebody has read. How many there may be, how long they take together and how often the checks may be asked is said by
+//! They run in the copy like a step, but without the plan's secrets and port, and reach only what the plan names for the
+//! model: the rest was approved for commands that somebody has read. How many there may be, how long they take together and how often the checks may be asked is said by
 //! the plan, and counted here.
 
 use super::Bench;
 use crate::Error;
 use crate::relay::Relay;
-use crate::workspace::Run;
+use crate::workspace::{Reach, Run};
 use silas_core::check::{Command, Outcome};
 use silas_core::envelope::{ExecutionResult, Executor};
 use silas_core::mandate::Mandate;
+use silas_core::wanted::By;
 use silas_core::work::COMMAND_BYTES_MAX;
 
 impl Bench {
@@ -28,7 +29,9 @@ impl Bench {
         self.must(is_command, "a command has a program and at most 16 KiB")?;
         let mut relay = Relay::new(&self.socket);
         let wall = self.wall(Some(timeout_secs.max(1)))?;
-        let run = Run { wall, ..self.command(command, None, &mut relay) };
+        let hosts = plan.hosts_of(&By::Model);
+        let reach = Reach { hosts: &hosts, ..Reach::default() };
+        let run = Run { wall, reach, ..self.command(command, None, &mut relay) };
         let ran = self.workspace()?.run_step(run)?;
         let index = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX).saturating_add(self.n_worked);
         let result = self.told(ran, index, Executor::of(command), &relay);

@@ -1,13 +1,12 @@
 //! The watcher's side of a broker: starts it, passes on what it says, and ends it.
 
 use super::secrets::Answer;
-use super::{Resolver, Says, Setup, live};
+use super::{Hears, Resolver, Says, Setup, live};
 use crate::cell::Error;
 use crate::process::{self, Child};
 use crate::{frame, syscall};
 use silas_core::outside::Outside;
 use std::io;
-use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -44,17 +43,18 @@ impl Handle {
     pub(crate) fn hear(&mut self, outside: &mut dyn Outside) -> Result<bool, Error> {
         let unrecorded = |_| Error::Unrecorded;
         let lost = |e: crate::Error| Error::Supervise { step: "listening to the broker", cause: io::Error::other(e) };
+        // Answering fails only if the broker is gone, which is noticed by whoever listens to it.
         match frame::receive::<Says>(&mut self.socket).map_err(lost)? {
             None => Ok(false),
             Some(Says::Ready) => Ok(true),
             Some(Says::Connected(connection)) => {
                 outside.connected(&connection).map_err(unrecorded)?;
+                let _ = frame::send(&mut self.socket, &Hears::Written);
                 Ok(true)
             }
             Some(Says::Wanted(reference)) => {
                 let secret = outside.secret(&reference).map_err(unrecorded)?;
-                // A broker that is gone is noticed by whoever listens to it.
-                let _ = frame::send(&mut self.socket, &Answer::of(secret.as_ref()));
+                let _ = frame::send(&mut self.socket, &Hears::Secret(Answer::of(secret.as_ref())));
                 Ok(true)
             }
         }
@@ -63,8 +63,8 @@ impl Handle {
     /// The program is over: what it sent gets through, what the broker did is written down.
     pub(crate) fn finish(mut self, outside: &mut dyn Outside) -> Result<(), Error> {
         // It fails only if the broker is gone already.
-        let _ = self.socket.shutdown(Shutdown::Write);
-        let until = Instant::now() + END_MAX;
+        let _ = frame::send(&mut self.socket, &Hears::Over);
+        let mut until = Instant::now() + END_MAX;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let events = syscall::poll(&[(self.socket.as_fd(), libc::POLLIN)], Some(left));
@@ -72,6 +72,8 @@ impl Handle {
             if left.is_zero() || (events[0] != 0 && !self.hear(outside)?) {
                 return Ok(());
             }
+            // Writing down may have taken a while, and what it was about gets its time.
+            until = Instant::now() + END_MAX;
         }
     }
 }

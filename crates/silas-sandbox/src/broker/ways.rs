@@ -30,6 +30,12 @@ pub(super) enum State {
         grant: HostGrant,
     },
     Dialling(Dial),
+    /// Connected, and not written down yet: no byte goes either way.
+    Held {
+        carried: Carried,
+        /// Of the report about it.
+        number: u64,
+    },
     Open(Carried),
     Over,
 }
@@ -174,8 +180,9 @@ impl Broker<'_> {
         match (server.take_error(), way) {
             (Ok(None), _) => {
                 let outcome = if way == Way::Out { Reached::Opened } else { Reached::Called };
+                let number = self.n_reported;
                 self.report(grant, Some(address), outcome)?;
-                Ok(State::Open(Carried::new(client, server)))
+                Ok(State::Held { carried: Carried::new(client, server), number })
             }
             (_, Way::In) => {
                 socket::reset(client);
@@ -192,7 +199,7 @@ impl State {
         match self {
             State::Naming { .. } => names::ASK_MAX + DIAL_MAX,
             State::Dialling(_) => DIAL_MAX,
-            State::Open(_) => IDLE_MAX,
+            State::Held { .. } | State::Open(_) => IDLE_MAX,
             State::Over => Duration::ZERO,
         }
     }

@@ -96,6 +96,8 @@ fn settle(
     if let Some(handover) = &handover {
         cell.outlets.open(handover)?;
     }
+    // The caller waits for what is handed over, and only secrets come after the root.
+    let handover = handover.filter(|_| cell.outlets.has_secrets);
     // Without a mount namespace of its own this would rebuild the caller's root.
     if in_force(Layer::Root) {
         sys::make_all_mounts_private().map_err(at(Step::PrivateMounts, 0))?;

@@ -1,21 +1,23 @@
 //! The places inside a cell that lead outside: a listening socket for each granted host, one for secrets, and sockets
-//! through which one port inside can be called.
+//! through which one port inside can be called. Beside them the socket of its name server, which leads nowhere.
 //!
 //! A socket belongs to the network namespace in which it was made, whoever holds it. So the child only makes these
 //! sockets, while it still may, and hands them to the caller; nothing of ours has to run inside to forward anything.
 //! Every granted name has an address of its own on the cell's loopback, which `/etc/hosts` tells; an address that was
 //! granted literally is put on the cell's loopback itself. Clients need not know of any of this.
 
+use super::names::{self, Names};
 use super::prepared::Prepared;
 use super::report::{Failure, Step, at};
 use super::sys;
 use super::{CellSpec, Error};
 use crate::broker::{Callback, Setup};
 use crate::fd_passing;
+use crate::layers::{Layer, in_force};
 use silas_core::host::HostGrant;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
@@ -28,6 +30,7 @@ pub(crate) const SECRET_SOCKET: &str = "secret.sock";
 const CALLS_MAX: usize = 32;
 
 /// What goes before a descriptor on its way to the caller. Anything smaller is the number of a listener.
+const TAG_NAMES: u8 = 253;
 const TAG_SECRETS: u8 = 254;
 const TAG_CALL: u8 = 255;
 
@@ -53,6 +56,7 @@ struct Listening {
 #[derive(Default)]
 pub(super) struct Made {
     hosts: Vec<(usize, TcpListener)>,
+    names: Option<UdpSocket>,
     secrets: Option<UnixListener>,
     calls: Vec<OwnedFd>,
 }
@@ -97,6 +101,7 @@ impl Outlets {
         }
     }
 
+    /// Whether none of it leads outside.
     pub(super) fn is_empty(&self) -> bool {
         self.listeners.is_empty() && !self.has_secrets && self.callback_port.is_none()
     }
@@ -106,8 +111,23 @@ impl Outlets {
         self.names.iter().map(|(address, name)| format!("{address} {name}\n")).collect()
     }
 
+    /// What the name server answers. The first are the cell itself, wherever one asks.
+    fn known_names(&self) -> Vec<(String, Ipv4Addr)> {
+        let granted = self.names.iter().filter_map(|(address, name)| match address {
+            IpAddr::V4(address) => Some((name.clone(), *address)),
+            IpAddr::V6(_) => None,
+        });
+        let own = ["localhost", "silas"].map(|name| (name.to_owned(), Ipv4Addr::LOCALHOST));
+        own.into_iter().chain(granted).collect()
+    }
+
     /// In the child, while it may still configure its network and bind any port.
     pub(super) fn open(&self, to: &UnixStream) -> Result<(), Failure> {
+        // Without a network of its own it would answer for the whole machine.
+        if in_force(Layer::Network) {
+            let server = UdpSocket::bind((names::ADDRESS, names::PORT)).map_err(at(Step::Names, 0))?;
+            hand_over(to, TAG_NAMES, &server).map_err(at(Step::Names, 0))?;
+        }
         for (n, address) in self.addresses.iter().enumerate() {
             sys::add_loopback_address(*address).map_err(at(Step::Network, n))?;
         }
@@ -151,6 +171,7 @@ pub(super) fn take_over(mut from: UnixStream) -> io::Result<Made> {
         let fd = fd_passing::receive(&from)?;
         match tag[0] {
             TAG_CALL => made.calls.push(fd),
+            TAG_NAMES => made.names = Some(UdpSocket::from(fd)),
             TAG_SECRETS => made.secrets = Some(UnixListener::from(fd)),
             n => made.hosts.push((usize::from(n), TcpListener::from(fd))),
         }
@@ -159,6 +180,11 @@ pub(super) fn take_over(mut from: UnixStream) -> io::Result<Made> {
 }
 
 impl Made {
+    /// The name server, unless the child died before it had made its socket.
+    pub(super) fn take_names(&mut self, outlets: &Outlets) -> io::Result<Option<Names>> {
+        self.names.take().map(|socket| Names::new(socket, outlets.known_names())).transpose()
+    }
+
     /// What the child has made, put together with what was granted.
     pub(super) fn setup(self, cell: &Prepared<'_>, callers: Vec<TcpListener>) -> Setup {
         let granted =

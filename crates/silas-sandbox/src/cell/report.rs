@@ -20,6 +20,7 @@ pub(super) enum Step {
     Loopback,
     /// The item is the listener's index.
     Network,
+    Names,
     PrivateMounts,
     Base,
     Proc,
@@ -41,13 +42,14 @@ pub(super) enum Step {
 }
 
 impl Step {
-    const ALL: [Step; 23] = [
+    const ALL: [Step; 24] = [
         Step::Descriptors,
         Step::Identity,
         Step::Session,
         Step::Hostname,
         Step::Loopback,
         Step::Network,
+        Step::Names,
         Step::PrivateMounts,
         Step::Base,
         Step::Proc,
@@ -75,6 +77,7 @@ impl Step {
             Step::Hostname => "setting the host name",
             Step::Loopback => "bringing up its own loopback",
             Step::Network => "opening the way to a granted host",
+            Step::Names => "opening its own name server",
             Step::PrivateMounts => "separating the mounts",
             Step::Base => "building the system directories",
             Step::Proc => "mounting /proc",

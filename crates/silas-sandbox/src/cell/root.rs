@@ -3,6 +3,7 @@
 //! Runs in the child, in its own mount namespace, after it has taken on its user id. Works on descriptors only: no
 //! path of the host is looked up once the new root is attached, and no symlink inside a granted directory is followed.
 
+use super::names;
 use super::outlets::{SECRET_PROGRAM, SECRET_SOCKET};
 use super::overlay;
 use super::prepared::{Caller, Prepared, PreparedMount};
@@ -26,10 +27,11 @@ const SHM_OPTIONS: [(&CStr, &CStr); 3] = [(c"size", c"64m"), (c"nr_inodes", c"10
 const SYSTEM_DIRS: [&str; 5] = ["bin", "sbin", "lib", "lib32", "lib64"];
 /// What the dynamic linker and the C library read; everything else of `/etc` is the host's own business.
 const ETC_ENTRIES: [&str; 5] = ["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime"];
-const ETC_FILES: [(&CStr, &str); 5] = [
+const ETC_FILES: [(&CStr, &str); 6] = [
     (c"passwd", "silas:x:1000:1000:silas:/tmp:/bin/sh\n"),
     (c"group", "silas:x:1000:\n"),
-    (c"nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+    (c"nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+    (c"resolv.conf", names::RESOLV_CONF),
     (c"hosts", "127.0.0.1 localhost silas\n::1 localhost\n"),
     (c"hostname", "silas\n"),
 ];

@@ -4,6 +4,7 @@
 
 use super::cgroup::Group;
 use super::init::{self, INSIDE_ID};
+use super::names::Names;
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, RECORD_BYTES, Record, Step};
 use super::sys::{self, Cloned};
@@ -38,6 +39,7 @@ pub(super) struct Seen {
     pub(super) limits: LimitsInForce,
     pub(super) is_memory_exceeded: bool,
     pub(super) is_disk_nearly_full: bool,
+    pub(super) asked: Vec<String>,
 }
 
 /// The beginning of a stream.
@@ -105,7 +107,7 @@ pub(super) fn run(
     }
     let port = cell.outlets.callback_port;
     let callers = port.map_or(Ok(Vec::new()), outlets::open_callback_port)?;
-    let (handover, handed_over) = match cell.outlets.is_empty() {
+    let (handover, handed_over) = match cell.outlets.is_empty() && !in_force(Layer::Network) {
         true => (None, None),
         false => sys::socket_pair().map(|(ours, theirs)| (Some(ours), Some(theirs))).map_err(plumbing)?,
     };
@@ -144,11 +146,11 @@ pub(super) fn run(
     go.write_all(&[init::GO_SET_UP]).map_err(|cause| Error::Setup { step: "starting the setup", cause })?;
     // Meanwhile the child has its root to build.
     let in_force = group.as_mut().map_or(LimitsInForce::PerProcess, |group| group.enforce(limits));
-    let mut broker = match handover {
-        Some(from) => {
-            let made = outlets::take_over(from).map_err(|cause| Error::Setup { step: "taking over sockets", cause })?;
-            Some(Handle::start(made.setup(cell, callers), brokers.resolver)?)
-        }
+    let taking = |cause| Error::Setup { step: "taking over sockets", cause };
+    let mut made = handover.map(outlets::take_over).transpose().map_err(taking)?;
+    let names = made.as_mut().map_or(Ok(None), |made| made.take_names(&cell.outlets)).map_err(taking)?;
+    let mut broker = match made.filter(|_| !cell.outlets.is_empty()) {
+        Some(made) => Some(Handle::start(made.setup(cell, callers), brokers.resolver)?),
         None => None,
     };
     // A child that has failed meanwhile does not listen any more; its report says why.
@@ -160,6 +162,7 @@ pub(super) fn run(
         stderr: (ours.stderr.map(File::from), Kept::default()),
         report: (Some(File::from(report_read)), Kept::default()),
         disks: disk::of(&cell.mounts)?,
+        names,
     };
     let alarm = group.as_ref().and_then(Group::alarm);
     let until = watch.until_over(&child, [cancel, alarm], deadline, broker.as_mut(), brokers.outside)?;
@@ -178,7 +181,8 @@ pub(super) fn run(
     };
     let is_disk_nearly_full = until == Over::DiskNearlyFull;
     let (stdout, stderr) = (watch.stdout.1, watch.stderr.1);
-    Ok(Seen { ended, stdout, stderr, limits: in_force, is_memory_exceeded, is_disk_nearly_full })
+    let asked = watch.names.map_or_else(Vec::new, Names::finish);
+    Ok(Seen { ended, stdout, stderr, limits: in_force, is_memory_exceeded, is_disk_nearly_full, asked })
 }
 
 /// The ends that are read here, if any.
@@ -214,6 +218,8 @@ struct Watch {
     stderr: (Option<File>, Kept),
     report: (Option<File>, Kept),
     disks: Vec<disk::Disk>,
+    /// Answered here; what it is asked leads nowhere.
+    names: Option<Names>,
 }
 
 /// More than any cell ever reports.
@@ -246,7 +252,8 @@ impl Watch {
             let streams = sources.iter().zip(is_open).map(|(fd, open)| if open { *fd } else { -1 });
             let [cancel, alarm] = signs.map(|sign| sign.map_or(-1, |fd| fd.as_raw_fd()));
             let says = broker.as_ref().map_or(-1, |broker| broker.fd().as_raw_fd());
-            let rest = [child.pidfd.as_raw_fd(), cancel, alarm, says];
+            let asks = self.names.as_ref().map_or(-1, |names| names.socket().as_raw_fd());
+            let rest = [child.pidfd.as_raw_fd(), cancel, alarm, says, asks];
             let mut fds: Vec<libc::pollfd> =
                 streams.chain(rest).map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
             sys::poll(&mut fds, Some(timeout_ms))
@@ -258,6 +265,9 @@ impl Watch {
                 if fds[index].revents != 0 {
                     *open = self.read_once(index)? != Progress::Ended;
                 }
+            }
+            if let Some(names) = self.names.as_mut().filter(|_| fds[7].revents != 0) {
+                names.serve();
             }
             if let Some(broker) = &mut broker
                 && fds[6].revents != 0

@@ -17,6 +17,7 @@ mod identity;
 mod internet;
 mod kernel;
 mod limits;
+mod names;
 mod network;
 mod ordinary;
 mod paths;
@@ -38,6 +39,7 @@ fn main() {
         ("calls", calls::CASES),
         ("network", network::CASES),
         ("broker", broker::CASES),
+        ("names", names::CASES),
         ("secrets", secrets::CASES),
         ("limits", limits::CASES),
         ("groups", groups::CASES),

@@ -82,10 +82,11 @@ socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(question, ('127.0.0.1', 
     assert_eq!(server.recv(&mut [0; 64]).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert!(ground.python_outside(&code).status.success());
     assert!(server.recv(&mut [0; 64]).unwrap() > 20);
-    // The resolver itself knows no server and asks none.
-    let resolve = "import socket; socket.getaddrinfo('secret.example', 80)";
-    assert_eq!(ground.python(resolve).ended, Ended::Exited(1));
-    assert_ne!(ground.sh("cat /etc/resolv.conf").ended, Ended::Exited(0));
+    // The resolver itself knows no server but the cell's own, which asks nobody.
+    let resolved = ground.python("import socket; socket.getaddrinfo('secret.example', 80)");
+    assert_eq!((resolved.ended, resolved.asked), (Ended::Exited(1), vec!["secret.example".to_owned()]));
+    let known = text(&ground.sh("cat /etc/resolv.conf").stdout);
+    assert_eq!(known, "nameserver 127.78.0.1\noptions timeout:2 attempts:1");
     assert_eq!(ground.python("import socket; socket.getaddrinfo('localhost', 80)").ended, Ended::Exited(0));
     Shown::Held
 }

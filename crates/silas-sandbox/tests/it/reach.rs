@@ -10,8 +10,8 @@ use silas_core::outside::{Connection, NotRecorded, Outside, Reached};
 use silas_core::secret::{Secret, SecretRef};
 use silas_core::work::{Definition, WorkItem};
 use silas_sandbox::{Error, Workshop};
-use std::io::Write;
-use std::net::TcpListener;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 pub(crate) const CASES: &[Case] = &[
@@ -19,6 +19,7 @@ pub(crate) const CASES: &[Case] = &[
     ("checks_with_network_have_the_plans_hosts", checks_with_network_have_the_plans_hosts),
     ("secrets_are_for_steps", secrets_are_for_steps),
     ("nobody_listens", nobody_listens),
+    ("no_byte_goes_before_it_is_written_down", no_byte_goes_before_it_is_written_down),
 ];
 
 /// Reads one line from a port, as every system can.
@@ -172,4 +173,47 @@ fn nobody_listens() {
     workshop.checks(Phase::Before).unwrap().remove(0);
     let ended = workshop.step(0).map(|step| step.metadata.ended);
     assert_eq!(ended, Err::<Ended, _>(Error::Unrecorded));
+}
+
+/// Sits at the other end of the connection that it is told of, looks what came, and writes nothing down.
+struct Doorkeeper {
+    listener: TcpListener,
+    arrived: Arc<Mutex<Option<TcpStream>>>,
+}
+
+impl Outside for Doorkeeper {
+    fn connected(&mut self, _: &Connection) -> Result<(), NotRecorded> {
+        let (mut stream, _) = self.listener.accept().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        assert_eq!(stream.read(&mut [0; 16]).unwrap_err().kind(), ErrorKind::WouldBlock, "nothing may be here yet");
+        *self.arrived.lock().unwrap() = Some(stream);
+        Err(NotRecorded)
+    }
+
+    fn secret(&mut self, _: &SecretRef) -> Result<Option<Secret>, NotRecorded> {
+        Err(NotRecorded)
+    }
+}
+
+fn no_byte_goes_before_it_is_written_down() {
+    let world = World::new();
+    let launcher = world.launcher();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let sends = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port} && echo sent >&3 && cat <&3'");
+    let mut definition = world.definition(&[&sends], &["grep -q outside app.txt"]);
+    definition.hosts = to_port(port);
+    let evidence = approve(&plan(definition));
+    let arrived = Arc::new(Mutex::new(None));
+    let keeper = Doorkeeper { listener, arrived: arrived.clone() };
+    let mut workshop = launcher.open(&evidence).unwrap().telling(Box::new(keeper));
+    workshop.copy().unwrap();
+    workshop.checks(Phase::Before).unwrap();
+    assert_eq!(workshop.step(0).map(|step| step.metadata.ended), Err::<Ended, _>(Error::Unrecorded));
+    let mut stream = arrived.lock().unwrap().take().unwrap();
+    stream.set_nonblocking(false).unwrap();
+    let mut came = Vec::new();
+    // It may be closed or reset; either way nothing came before.
+    let _closed = stream.read_to_end(&mut came);
+    assert_eq!(came, b"");
 }

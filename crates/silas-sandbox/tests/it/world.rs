@@ -274,6 +274,7 @@ impl World {
             verify: checks.iter().enumerate().map(check).collect(),
             directories: vec![self.directory(&self.project, Access::Write)],
             hosts: Vec::new(),
+            hosts_for: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
             commits: false,

@@ -122,6 +122,7 @@ pub(crate) fn work_item(title: &str) -> WorkItem {
         verify: Vec::new(),
         directories: vec![Directory::unpinned("/srv/project", Access::Write)],
         hosts: Vec::new(),
+        hosts_for: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
         commits: false,

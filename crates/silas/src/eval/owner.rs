@@ -128,7 +128,9 @@ impl Owner<'_, '_> {
                 return Ok(Some(End::Applied));
             }
             let offers = card.offer.is_some() && card.face.ctas.iter().any(|cta| cta.press == Press::Approve);
-            if matches!(kind, CardKind::Report | CardKind::Conflict) || (kind == CardKind::Rehearsed && !offers) {
+            // A host that a command asks for is nothing that a measurement may allow.
+            let is_over = matches!(kind, CardKind::Report | CardKind::Refusal | CardKind::Conflict);
+            if is_over || (kind == CardKind::Rehearsed && !offers) {
                 self.last.clone_from(&card.face.intent);
                 return Ok(Some(End::NotApplied));
             }

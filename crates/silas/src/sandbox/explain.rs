@@ -8,6 +8,7 @@ use silas_core::envelope::{Envelope, Life};
 use silas_core::host::NotThere;
 use silas_core::outside::{Connection, Reached};
 use silas_core::toolchain;
+use silas_core::wanted::{By, Wanted};
 use silas_gates::scrub;
 use silas_sandbox::{Changes, Finished};
 use std::fmt::Write as _;
@@ -92,7 +93,7 @@ impl Explanation {
             let _ = writeln!(out, "  {sentence}");
         }
         if unusual.is_empty() {
-            out.push_str("  Nothing that the sandbox could see. A file or host that was not granted is missing to the command, not refused.\n");
+            out.push_str("  Nothing that the sandbox could see. A file that was not granted is missing to the command, not refused; an address without a name is not noticed.\n");
         }
         out + &Explanation::changes(finished)
     }
@@ -139,6 +140,7 @@ impl Explanation {
         for made in &finished.connections {
             said.extend(not_reached(made));
         }
+        said.extend(asked_for(envelope, &finished.asked));
         said
     }
 
@@ -156,6 +158,17 @@ impl Explanation {
         }
         out
     }
+}
+
+/// What the command asked for and was not granted, and how it would be.
+fn asked_for(envelope: &Envelope, names: &[String]) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let wanted = |name: &String| Wanted::new(name, By::Step(0), &envelope.args).grants();
+    let grants: Vec<String> = names.iter().flat_map(wanted).map(|grant| format!("--host {grant}")).collect();
+    let (names, grants) = (scrub::visible(&names.join(", ")), scrub::visible(&grants.join(" ")));
+    Some(format!("It asked for {names} and was refused. To allow it: silas sandbox {grants} …"))
 }
 
 fn not_reached(made: &Connection) -> Option<String> {

@@ -273,8 +273,10 @@ impl<'h> Line<'h> {
     /// The card that tells how work ended which was not applied; it comes a moment after the work.
     pub(super) fn report(&mut self) -> Result<Option<Card>> {
         self.wait_for(|message| message["type"] == "cards")?;
-        let tells =
-            |card: &&Card| matches!(card.face.kind, CardKind::Rehearsed | CardKind::Report | CardKind::Conflict);
+        let tells = |card: &&Card| {
+            let kind = card.face.kind;
+            matches!(kind, CardKind::Rehearsed | CardKind::Report | CardKind::Refusal | CardKind::Conflict)
+        };
         Ok(self.cards.iter().filter(tells).max_by_key(|card| card.created_at).cloned())
     }
 }

@@ -98,6 +98,9 @@ pub(super) fn print_activity(activity: &Value) {
         let (text, note) = (row["text"].as_str().unwrap_or_default(), row["note"].as_str().unwrap_or_default());
         println!("{}  {text}. {note}", wall_clock::of_wire(at, wall_clock::second));
     }
+    if let Some(seq) = activity["earlier"].as_u64() {
+        println!("There is more before that: `silas activity --before {seq}`, or all of it with `--all`.");
+    }
 }
 
 pub(super) fn print_measures(line: &mut Line<'_>, as_json: bool) -> Result<()> {
@@ -152,6 +155,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     let n_results = cards.len() - n_cards;
     let running = n_running(&line.snapshot);
     let count = |name: &str| line.snapshot[name].as_array().map_or(0, Vec::len);
+    let n_grants = count("grants") as u64 + line.snapshot["n_more_grants"].as_u64().unwrap_or(0);
     if as_json {
         return print_json(&json!({
             "data_dir": home.path,
@@ -165,7 +169,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
             "sessions": sessions,
             "keys": key_commands::protection(home)?,
             "vault": secret_commands::state(home)?,
-            "grants": count("grants"),
+            "grants": n_grants,
             "devices": count("devices"),
         }));
     }
@@ -190,14 +194,11 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     for session in sessions.iter().filter(|session| session.session_type == SessionType::Stream) {
         println!("{}", session_commands::describe(session));
     }
-    let counted = |name: &str, one: &str| match count(name) {
-        1 => format!("1 {one}"),
-        n => format!("{n} {name}"),
-    };
+    let counted = |n: u64, name: &str| if n == 1 { format!("1 {name}") } else { format!("{n} {name}s") };
     println!(
         "{}, {}: `silas grant list` and `silas device list`.",
-        counted("grants", "grant"),
-        counted("devices", "device")
+        counted(n_grants, "grant"),
+        counted(count("devices") as u64, "device")
     );
     Ok(())
 }

@@ -11,7 +11,7 @@ use silas_core::reflex::{self, Decision};
 
 pub(super) struct Wish {
     /// What was there before it was said; `None` for words that ask for no work.
-    before: Option<(Vec<CardId>, usize)>,
+    before: Option<(Vec<CardId>, Value)>,
 }
 
 impl Wish {
@@ -19,7 +19,7 @@ impl Wish {
         let asks_for_work =
             matches!(reflex::decide(text), Decision::RunAndCheck { .. } | Decision::Plan | Decision::PutBack);
         let before = match asks_for_work {
-            true => Some((line.cards.iter().map(|card| card.id.clone()).collect(), n_work(line)?)),
+            true => Some((line.cards.iter().map(|card| card.id.clone()).collect(), newest_work(line)?)),
             false => None,
         };
         Ok(Wish { before })
@@ -27,16 +27,17 @@ impl Wish {
 
     /// After the answer has come: cards are told before it, and work is on disk with it.
     pub(super) fn is_refused(&self, line: &mut Line<'_>, answer: &str) -> Result<bool> {
-        let Some((cards, n_before)) = &self.before else { return Ok(false) };
+        let Some((cards, newest)) = &self.before else { return Ok(false) };
         let has_card = line.cards.iter().any(|card| !cards.contains(&card.id));
         // A second wish for one directory waits for the card of the first.
         let waits = answer.contains("Review");
-        Ok(!has_card && !waits && n_work(line)? <= *n_before)
+        Ok(!has_card && !waits && newest_work(line)? == *newest)
     }
 }
 
-fn n_work(line: &mut Line<'_>) -> Result<usize> {
-    line.send(&json!({ "type": "work_list" }))?;
+/// The execution that was begun last; null if there was none yet.
+fn newest_work(line: &mut Line<'_>) -> Result<Value> {
+    line.send(&json!({ "type": "work_list", "from": 0 }))?;
     let answer = line.wait_for(|message| message["type"] == "work_list")?;
-    Ok(answer["work_list"].as_array().map_or(0, Vec::<Value>::len))
+    Ok(answer["work_list"][0]["execution"].clone())
 }

@@ -200,3 +200,63 @@ fn the_launcher_tells_a_database_that_forgot_its_passkey() {
     let (_, text) = silas.command(&["device", "list"]);
     assert!(text.contains("My key  (passkey"), "{text}");
 }
+
+/// A new root key vouches for the passkey too: nothing that it decided is lost, and it alone goes on deciding.
+#[test]
+fn a_passkey_outlives_the_root_key_that_certified_it() {
+    let mut silas = Silas::start();
+    let browser = silas.pair();
+    let mut line = silas.line();
+    silas.set_secret("mail", "a secret value");
+    let mut passkey = Passkey::new(7);
+    let asked = passkey.ask(&mut line);
+    assert!(line.submit(&asked, &browsers(&browser, &asked)).unwrap().0);
+    let card = sending_plan(&silas, &mut line, "task-before");
+    assert!(line.submit(&card, &passkey.answer(&card, Verdict::Approved)).unwrap().0);
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+    let (old_root, before) = (silas.root_key(), silas.prove("before.json"));
+    let remembered = |silas: &Silas| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(silas.data().join("launcher/passkeys.json")).unwrap()).unwrap()
+    };
+    let certified = remembered(&silas);
+    drop(line);
+    silas.terminate();
+    silas.rotate("root");
+    silas.assert_ledger_holds();
+    silas.up(&[]);
+    let (_, text) = silas.command(&["device", "list"]);
+    assert!(text.contains("My key  (passkey, for what cannot be undone"), "{text}");
+    let kept = remembered(&silas);
+    assert_eq!(kept.as_array().unwrap().len(), 1, "the same key, vouched for anew: {kept}");
+    assert_eq!(kept[0]["body"], certified[0]["body"]);
+    assert_ne!(kept[0]["signature"]["key"], certified[0]["signature"]["key"]);
+
+    // The bar stays where it was, for the engine and for the launcher.
+    let mut line = silas.line();
+    std::fs::remove_file(silas.repo().join("sent.txt")).unwrap();
+    let card = sending_plan(&silas, &mut line, "task-after");
+    for token in [browsers(&browser, &card), line.token(&card, Verdict::Approved).unwrap()] {
+        let (recorded, said) = line.submit(&card, &token).unwrap();
+        assert!(!recorded && said.contains("decided with your passkey"), "{said}");
+    }
+    line.work.clear();
+    let (recorded, said) = line.submit(&card, &passkey.answer(&card, Verdict::Approved)).unwrap();
+    assert!(recorded, "{said}");
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+    // It still has a say in who comes after it, and its counter goes on from where it was.
+    let second = Passkey::new(8);
+    let asked = second.ask(&mut line);
+    let body = asked.offer.as_ref().unwrap().answered(passkey.id(), Verdict::Approved);
+    let copied = Token { signature: passkey.sign_as(&body.message().unwrap(), 1), body };
+    let (recorded, said) = line.submit(&asked, &copied).unwrap();
+    assert!(!recorded && said.contains("counter"), "{said}");
+    let (recorded, said) = line.submit(&asked, &passkey.answer(&asked, Verdict::Approved)).unwrap();
+    assert!(recorded && said.contains("Registered"), "{said}");
+    silas.assert_ledger_holds();
+    let (new_root, after) = (silas.root_key(), silas.prove("after.json"));
+    assert_ne!(new_root, old_root);
+    for (proof, root) in [(&before, &old_root), (&after, &new_root)] {
+        let (code, text) = silas.command(&["verify", proof, "--key", root]);
+        assert!(code == 0 && text.starts_with("VERIFIED"), "{text}");
+    }
+}

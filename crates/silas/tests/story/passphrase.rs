@@ -2,11 +2,15 @@
 //! is kept by nobody.
 
 use crate::harness::{Device, Line, Silas};
+use crate::revocation::withdrawal;
 use crate::secrets::{processes, search_files, search_memory, spelled};
 use crate::vault::{CANARY, secret_card};
 use serde_json::json;
+use silas_core::TokenId;
 use silas_core::card::{Card, CardKind, CardState};
+use silas_core::revocation::Withdrawn;
 use silas_core::token::Verdict;
+use std::collections::BTreeSet;
 use std::fs;
 
 const PASSPHRASE: &str = "correct horse battery";
@@ -368,4 +372,51 @@ fn the_key_of_the_log_is_vouched_for_before_the_root_key_is_sealed() {
     let (_, root) = silas.command(&["key", "root"]);
     let (code, text) = silas.command(&["verify", file.to_str().unwrap(), "--key", root.trim()]);
     assert!(code == 0 && text.starts_with("VERIFIED"), "{text}");
+}
+
+/// Stopping waits for nobody; taking back asks for the passphrase once, in the terminal, and says so elsewhere.
+#[test]
+fn everything_is_stopped_at_once_and_revoked_with_the_passphrase() {
+    let silas = Silas::start_asking();
+    let device = silas.pair();
+    let mut line = silas.line();
+    let wish = format!("run `sleep 600` in `{}` and check with `test -e never`", silas.repo().display());
+    line.say(&wish).unwrap();
+    let root = line.card(CardKind::Root).unwrap();
+    assert!(tap(&silas, &device, &root).0);
+    let plan = line.card(CardKind::Plan).unwrap();
+    assert!(tap(&silas, &device, &plan).0);
+    line.wait(|line| line.work.values().any(|work| work["steps"][2]["state"] == "running")).unwrap();
+    silas.set_passphrase(PASSPHRASE);
+
+    // Nobody types anything: the work is stopped all the same, and it is said what is not done.
+    let (code, text) = silas.typing(&["stop", "--all", "--revoke"], "");
+    assert!(code != 0 && text.contains("Everything is stopped") && text.contains("the grants hold"), "{text}");
+    assert_eq!(line.ended().unwrap()["place"], "Nothing applied");
+    let (code, text) = silas.typing(&["stop", "--all", "--revoke"], "correct horse bakery");
+    assert!(code != 0 && text.contains("Everything is stopped") && text.contains("the grants hold"), "{text}");
+    let grants = silas.command(&["grant", "list"]).1;
+    assert!(grants.contains("House rules") && grants.contains("Work in repo"), "{grants}");
+
+    // The page cannot be asked for it, and says where to go.
+    let snapshot = silas.line().snapshot;
+    let tokens: BTreeSet<TokenId> = snapshot["grants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|grant| serde_json::from_value(grant["token"].clone()).unwrap())
+        .collect();
+    assert_eq!(tokens.len(), 2);
+    let withdrawn =
+        withdrawal(&device, Withdrawn::Grants(tokens), line.installation(), snapshot["epoch"].as_u64().unwrap());
+    line.send(&json!({ "type": "withdraw", "withdrawal": withdrawn })).unwrap();
+    let answer = line.wait_for("withdrawn").unwrap();
+    let said = answer["message"].as_str().unwrap();
+    assert!(answer["done"] == false && said.contains("silas stop --all --revoke"), "{said}");
+
+    // Once is enough for all of them.
+    let (code, text) = silas.typing(&["stop", "--all", "--revoke"], PASSPHRASE);
+    assert!(code == 0 && text.contains("Revoked. It holds from now on."), "{text}");
+    assert!(silas.command(&["grant", "list"]).1.contains("Nothing is granted"));
+    silas.assert_ledger_holds();
 }

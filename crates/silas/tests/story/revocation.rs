@@ -36,7 +36,7 @@ fn close_code(socket: &mut TcpStream) -> u16 {
     }
 }
 
-fn withdrawal(device: &Device, what: Withdrawn, installation: InstallationId, epoch: u64) -> Withdrawal {
+pub(crate) fn withdrawal(device: &Device, what: Withdrawn, installation: InstallationId, epoch: u64) -> Withdrawal {
     let body = WithdrawalBody {
         kind: WithdrawalKind::Withdrawal,
         installation,

@@ -116,6 +116,16 @@ fn writing_happens_in_a_copy_and_is_told() {
 }
 
 #[test]
+fn a_host_that_was_not_granted_is_named_with_its_grant() {
+    let owner = Owner::new();
+    let output = owner.run(&["--", "sh", "-c", "getent hosts tides.example http://x; true"]);
+    let expected = "It asked for tides.example and was refused. To allow it: silas sandbox --host tides.example:443 …";
+    assert!(output.status.success() && err(&output).contains(expected), "{}", err(&output));
+    let output = owner.run(&["--explain", "--", "getent", "hosts", "localhost"]);
+    assert!(!err(&output).contains("It asked for"), "{}", err(&output));
+}
+
+#[test]
 fn explain_names_what_is_allowed_and_what_was_refused() {
     let owner = Owner::new();
     let home = owner.base.join("home");

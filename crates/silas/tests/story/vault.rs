@@ -215,3 +215,18 @@ fn a_damaged_vault_is_an_error_and_never_a_new_one() {
     silas.up(&[]);
     assert!(silas.command(&["secret", "list"]).1.contains("mail"));
 }
+
+/// A single command with a host asks for no passkey, because it can carry no secret there: nobody gives it one.
+#[test]
+fn a_single_command_has_no_secret_to_carry_to_a_host() {
+    let silas = Silas::start();
+    silas.set_secret("mail", CANARY);
+    let outside = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = format!("127.0.0.1:{}", outside.local_addr().unwrap().port());
+    let script = "command -v silas-secret; silas-secret get mail; ls /run; env; echo looked";
+    let (code, text) = silas.command(&["sandbox", "--host", &host, "--", "sh", "-c", script]);
+    assert!(code == 0 && text.contains("looked"), "{text}");
+    assert!(!text.contains(CANARY) && !text.contains("/silas-secret"), "{text}");
+    let (code, text) = silas.command(&["sandbox", "--host", &host, "--secret", "mail", "--", "true"]);
+    assert!(code != 0 && text.contains("unexpected argument"), "{text}");
+}

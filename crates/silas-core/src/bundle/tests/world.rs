@@ -64,6 +64,7 @@ pub(super) fn check_result(name: &str, passed: bool) -> CheckResult {
         took_ms: 12,
         protected: true,
         tests: Some(Tests { runner: Runner::Pytest, passed: n_passed, failed: n_failed, skipped: 0 }),
+        asked: Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::mandate::Mandate;
 use crate::roots::Access;
 use crate::secret::SecretRef;
 use crate::toolchain::{Family, Toolchain};
+use crate::wanted::{By, HostFor};
 use crate::work::{Budget, Definition, Directory, InteractionMode, Replacing, Step, WorkItem};
 use crate::{ExecutionId, WorkItemId};
 use proptest::collection::vec;
@@ -214,6 +215,12 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             directories.push(Directory::unpinned("/work", Access::Write));
         }
         let executor = (!steps.is_empty() && n_words % 4 == 0).then(Mandate::default);
+        let one = |host: &HostGrant| HostFor { host: host.clone(), by: By::Step(0) };
+        let mut hosts_for: Vec<HostFor> = hosts.iter().take(steps.len()).map(one).collect();
+        let by_check = hosts.first().zip(verify.first());
+        hosts_for.extend(by_check.map(|(host, c)| HostFor { host: host.clone(), by: By::Check(c.name.clone()) }));
+        let by_model = hosts.last().filter(|_| executor.is_some());
+        hosts_for.extend(by_model.map(|host| HostFor { host: host.clone(), by: By::Model }));
         WorkItem::new(Definition {
             id,
             title,
@@ -228,6 +235,7 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             verify,
             directories,
             hosts,
+            hosts_for,
             secrets,
             callback_port,
             commits: n_words % 2 == 0,

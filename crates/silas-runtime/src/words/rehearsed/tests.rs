@@ -18,6 +18,7 @@ fn result(passed: bool) -> CheckResult {
         took_ms: 10,
         protected: true,
         tests: None,
+        asked: Vec::new(),
     }
 }
 
@@ -50,6 +51,7 @@ fn face_with(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff], 
         is_in_two_steps: false,
         moved_on: &[],
         undeclared,
+        wanted: &[],
         took_ms: 0,
         cost_microusd: 0,
     };

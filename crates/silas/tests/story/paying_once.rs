@@ -1,0 +1,82 @@
+//! The plug is pulled while a message is being thought about: what was answered and paid for is not asked again.
+
+use crate::executing::{World, call, finish, plan, research, to_planner};
+use crate::harness::{ASKING, Line, Silas};
+use rusqlite::Connection;
+use scripted_model::{Act, Dialect};
+use serde_json::json;
+use silas_core::card::CardKind;
+
+const WISH: &str = "and mend the time zones for good";
+
+/// How many calls of models were paid for, or are held to be, and how many answers are kept.
+fn books(silas: &Silas) -> (usize, usize) {
+    let db = Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().try_into().unwrap();
+    (count("SELECT count(*) FROM model_calls"), count("SELECT count(*) FROM turn_answers"))
+}
+
+fn spent(silas: &Silas) -> i64 {
+    let db = Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    db.query_row("SELECT coalesce(sum(coalesce(cost, reserved)), 0) FROM model_calls", [], |row| row.get(0)).unwrap()
+}
+
+fn two_plans(line: &mut Line) {
+    line.wait(|line| line.cards.iter().filter(|card| card.face.kind == CardKind::Plan).count() == 2).unwrap();
+}
+
+/// Killed after `n` questions of this turn were answered, while the next one is; then everything goes on.
+fn killed_after(n: usize) {
+    let mut world = World::new(Dialect::OpenAi, &[ASKING]);
+    let repo = world.silas.repo();
+    let mut line = world.planned("", Vec::new());
+    line.card(CardKind::Plan).unwrap();
+    let (before, paid_before, spent_before) = (world.server.asked().len(), books(&world.silas).0, spent(&world.silas));
+    let list = call("list_files", json!({ "path": repo.display().to_string(), "depth": 1 }));
+    let acts = [
+        to_planner(),
+        research("Where are time zones handled?"),
+        Act::Calls(vec![list]),
+        finish("stamp() in clock.py uses local time."),
+        plan(&repo, ""),
+    ];
+    let mut first_life: Vec<Act> = acts[..n].to_vec();
+    first_life.push(Act::Silence);
+    world.server.now_says(first_life);
+    line.say(WISH).unwrap();
+    world.server.await_asked(before + n + 1);
+    world.silas.kill();
+    drop(line);
+    assert_eq!(books(&world.silas), (paid_before + n + 1, n), "kept until there is an answer");
+    let spent_by_then = spent(&world.silas);
+
+    world.server.now_says(acts[n..].to_vec());
+    world.silas.up(&[]);
+    two_plans(&mut world.silas.line());
+    let asked = world.server.asked().len() - before;
+    assert_eq!(asked, acts.len() + 1, "killed after {n}: only what nobody had answered is asked again");
+    assert_eq!(world.server.faults(), Vec::<String>::new());
+    // The one that was cut off is held to have cost its reserve; everything else is in the books once.
+    assert_eq!(books(&world.silas), (paid_before + acts.len() + 1, 0));
+    let (first, second) = (spent_by_then - spent_before, spent(&world.silas) - spent_by_then);
+    assert!(first > 0 && second > 0, "{first} {second}");
+    let told = world.server.asked();
+    let planner = told.last().unwrap().body["messages"].to_string();
+    assert!(planner.contains("uses local time"), "what was found out is known to who plans: {planner}");
+    world.silas.assert_ledger_holds();
+}
+
+#[test]
+fn killed_while_the_planner_thinks_after_research() {
+    killed_after(4);
+}
+
+#[test]
+fn killed_while_somebody_looks_something_up() {
+    killed_after(3);
+}
+
+#[test]
+fn killed_while_the_planner_is_asked_first() {
+    killed_after(1);
+}
