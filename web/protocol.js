@@ -105,7 +105,7 @@
  * @typedef {{ execution: string, title: string, until: string }} UndoView
  * @typedef {{ seq: number, at: string, event: string, text: string | null }} LedgerTextView
  * @typedef {'owner' | 'silas'} Sender
- * @typedef {{ id: string, sender: Sender, text: string, at: string }} Entry
+ * @typedef {{ id: string, sender: Sender, in_models_words?: boolean, text: string, at: string }} Entry
  * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
  * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
  * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState
@@ -140,7 +140,8 @@
  * @typedef {{ label: string, text: string }} Fact
  * @typedef {{ title: string, lines: string[] }} Detail
  * @typedef {{ outcome: Outcome, claim: string, caveats: string[], before: CheckResult[], after: CheckResult[] }} EvidenceBlock
- * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, rationale: string, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
+ * @typedef {{ who: string, text: string }} Quote
+ * @typedef {{ kind: CardKind, risk: Risk | null, state: string, intent: string, facts: Fact[], evidence: EvidenceBlock | null, rationale: string, asked?: string, quote?: Quote, details_title: string, details: Detail[], diffs: FileDiff[], ctas: Cta[] }} Face
  * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
  * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, input?: Input, test_call?: boolean, execution?: string }} Card
  * @typedef {({ type: 'secret' } & SecureInput) | ({ type: 'model' } & ModelChoice)} Input

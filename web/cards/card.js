@@ -4,11 +4,12 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
-import { Words, strict, visible } from '../lib/text.js';
+import { Words, strict } from '../lib/text.js';
 import { limit } from '../lib/time.js';
 import { Details, Facts, checkCount, hasDetails } from './details.js';
-import { FileList } from './diff.js';
-import { Evidence, isUnprotected } from './evidence.js';
+import { FILES_MAX, FileList } from './diff.js';
+import { Evidence, LINES_MAX, isUnprotected } from './evidence.js';
+import { Whole, Why, clamped, saysMore } from './quote.js';
 import { Badge, CardWhen, RISKS } from './risk.js';
 
 /** @typedef {import('../protocol.js').Card} Card */
@@ -17,11 +18,10 @@ import { Badge, CardWhen, RISKS } from './risk.js';
 const BODY_PX_MAX = 300;
 
 /**
- * @param {{ card: Card, asked: string[], focus: boolean, facts?: import('../protocol.js').Fact[], children?: unknown }} props
- *   `asked`: what the owner said, to tell their words from computed ones. `facts`: those of what is chosen, instead of the
- *   card's own. `children`: what is entered on the card.
+ * @param {{ card: Card, focus: boolean, facts?: import('../protocol.js').Fact[], children?: unknown }} props
+ *   `facts`: those of what is chosen, instead of the card's own. `children`: what is entered on the card.
  */
-export function CardView({ card, asked, focus, facts = card.face.facts, children }) {
+export function CardView({ card, focus, facts = card.face.facts, children }) {
   const { face } = card;
   const body = useRef(/** @type {HTMLElement | null} */ (null));
   const title = useRef(/** @type {HTMLElement | null} */ (null));
@@ -38,19 +38,19 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
   const checksMoved = moves.includes('checks');
   const shown = parked ? [] : facts.slice(0, facts.length - n_moved);
   const moved = parked ? facts : facts.slice(facts.length - n_moved);
-  const owners = ownersWords(face.rationale, asked);
   const isResult = face.evidence !== null || face.kind === 'done' || face.kind === 'report';
-  // A result is about evidence, so there the owner's words are one line among the facts; all of them are in the details.
-  const inFacts = !parked && owners !== null && isResult && !moves.includes('rationale');
+  // A result is about evidence, and a model's plan about what the model says: there the owner's words are one line among
+  // the facts, and all of them are in the details.
+  const inFacts = !parked && face.asked && (isResult || face.quote) && !moves.includes('rationale');
   // A report without evidence and not about the owner's words has nothing else to say than this.
-  const isAllThereIs = face.kind === 'report' && face.evidence === null && owners === null;
+  const isAllThereIs = face.kind === 'report' && face.evidence === null && !face.asked;
   const inDetails = parked || (isResult && !isAllThereIs) || moves.includes('rationale');
-  const rationale = face.rationale && html`<${Rationale} text=${face.rationale} owners=${owners} oneLine=${moves.includes('line') && !inDetails} />`;
+  const whole = saysMore(face, inDetails) && html`<${Whole} face=${face} />`;
   // What is done has its badge and one line about its checks; only that the checks were open is said again.
   const isDone = face.kind === 'done';
   const evidenced = !parked && face.evidence !== null && (!isDone || isUnprotected(face.evidence.claim));
   const risky = face.risk === 'high' || face.risk === 'irreversible';
-  const listedBelow = facts.some(({ text }) => /listed below/i.test(text));
+  const listedBelow = pointsBelow(face, facts);
   const ids = { title: `${card.id}-intent`, about: `${card.id}-about` };
 
   return html`<article class="card" aria-labelledby=${ids.title} aria-describedby=${ids.about}>
@@ -61,24 +61,14 @@ export function CardView({ card, asked, focus, facts = card.face.facts, children
         ${face.risk && html`<span class="hidden">${RISKS[face.risk].word}.</span>`}
         ${parked && html`<p class="parked">No answer in ${waited(card)} counts as no, so nothing was done. One tap asks again, with everything checked afresh.</p>`}
         ${evidenced && html`<${Evidence} evidence=${face.evidence} lines=${isDone ? 'left out' : checksMoved ? 'counted' : 'shown'} />`}
-        ${shown.length > 0 && html`<${Facts} facts=${shown}>${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${atWord(owners, ASKED_CHARS_MAX)} />”</dd></div>`}<//>`}
+        ${shown.length > 0 && html`<${Facts} facts=${shown}>${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}<//>`}
       </div>
-      ${!inDetails && rationale}
+      ${!inDetails && html`<${Why} face=${face} oneLine=${moves.includes('line')} />`}
       ${!parked && children}
       ${hasFiles(face) && !moves.includes('files') && html`<${FileList} diffs=${face.diffs} />`}
     </div>
-    ${(hasDetails(card, moved) || checksMoved || (inDetails && rationale)) && html`<${Details} card=${card} moved=${moved} checksMoved=${checksMoved || isDone} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${inDetails && rationale}<//>`}
+    ${(hasDetails(card, moved) || checksMoved || whole) && html`<${Details} card=${card} moved=${moved} checksMoved=${checksMoved || isDone} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${whole}<//>`}
   </article>`;
-}
-
-/** As much of what was asked as one line has room for; all of it is in the details. */
-const ASKED_CHARS_MAX = 26;
-
-/** The beginning of a text, cut after a word. @param {string} text @param {number} max */
-function atWord(text, max) {
-  if (text.length <= max) return text;
-  const start = text.slice(0, max + 1);
-  return `${start.slice(0, Math.max(start.lastIndexOf(' '), 1))} …`;
 }
 
 /** How long the card asked, as far as it says. @param {Card} card */
@@ -86,20 +76,14 @@ function waited({ offer }) {
   return offer ? limit(Date.parse(offer.expires_at) - Date.parse(offer.issued_at)) : 'time';
 }
 
-/** The words that the owner really said, if the rationale is that. @param {string} text @param {string[]} asked */
-function ownersWords(text, asked) {
-  const words = text.replace(/^[“"](.*)[”"]$/s, '$1');
-  const start = /^(.{10,}?)\s*…$/s.exec(words)?.[1];
-  return asked.some((said) => said === words || (start !== undefined && said.startsWith(start))) ? words : null;
-}
-
-/** @param {{ text: string, owners: string | null, oneLine: boolean }} props */
-function Rationale({ text, owners, oneLine }) {
-  if (owners === null) return html`<p class="why"><bdi>${visible(text)}</bdi></p>`;
-  return html`<blockquote class=${oneLine ? 'quote one-line' : 'quote'}>
-    <p class="quote-label">You asked</p>
-    <p class="quote-text">“<${Words} text=${owners} />”</p>
-  </blockquote>`;
+/**
+ * Whether something on the card is only counted there, or named there as being below: then the details start open, whatever
+ * the risk.
+ * @param {import('../protocol.js').Face} face @param {import('../protocol.js').Fact[]} facts
+ */
+function pointsBelow(face, facts) {
+  return [face.intent, ...facts.map(({ text }) => text)].some((text) => /\b(listed|named) below\b/i.test(text))
+    || checkCount(face) > LINES_MAX || (hasFiles(face) && face.diffs.length > FILES_MAX);
 }
 
 /** @param {import('../protocol.js').Face} face */
@@ -115,7 +99,7 @@ const hasFiles = ({ kind, diffs }) => kind === 'done' && diffs.length > 0;
 function movesOf(face, facts) {
   return [
     ...(hasFiles(face) ? /** @type {const} */ (['files']) : []),
-    ...(face.rationale ? /** @type {const} */ (['line', 'rationale']) : []),
+    ...(face.rationale || face.asked || face.quote ? /** @type {const} */ (['line', 'rationale']) : []),
     ...facts.slice(1).map(() => /** @type {const} */ ('fact')),
     ...(checkCount(face) > 1 && face.kind !== 'done' ? /** @type {const} */ (['checks']) : []),
   ];

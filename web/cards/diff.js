@@ -41,9 +41,12 @@ export function Diffs({ diffs }) {
   </figure>`);
 }
 
+/** Files on the card itself; more are counted there, and the details have all of them. */
+export const FILES_MAX = 4;
+
 /** One line per file. @param {{ diffs: FileDiff[] }} props */
 export function FileList({ diffs }) {
-  const shown = diffs.slice(0, 4);
+  const shown = diffs.slice(0, FILES_MAX);
   return html`<ul class="files" dir="ltr">
     ${shown.map((diff) => html`<li key=${named(diff)}><span class="path">${named(diff)}</span><${Counts} diff=${diff} /></li>`)}
     ${diffs.length > shown.length && html`<li>${count(diffs.length - shown.length, 'more file')}, listed below</li>`}

@@ -11,6 +11,7 @@ import { go } from '../lib/router.js';
 import { DIFFERS, decide, dismiss, renew } from '../lib/session.js';
 import { set } from '../lib/store.js';
 import { strict } from '../lib/text.js';
+import { ChangeChips } from './change.js';
 import { PasskeySheet, Rungs, asksPasskey } from './passkey.js';
 import { withPatch } from './patch.js';
 import { formOf } from './secure-input.js';
@@ -28,7 +29,7 @@ const READS = ['proof', 'look', 'patch'];
 
 /** @param {{ card: Card, edits?: import('../protocol.js').FileDiff[], isOver?: boolean, decision: import('../lib/store.js').Decision | undefined, linked: boolean, installation: string, devices: import('../protocol.js').DeviceView[], device: string }} props */
 export function Dock({ card, edits = [], isOver = false, decision, linked, installation, devices, device }) {
-  const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide' | 'passkey'} */ ('ask'));
+  const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide' | 'passkey' | 'change'} */ ('ask'));
   /** Which of the buttons is being confirmed. */
   const [asked, setAsked] = useState(0);
   const since = useRef(0);
@@ -36,7 +37,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
   const undoLeft = useUndoLeft(card);
   const main = useRef(/** @type {HTMLElement | null} */ (null));
 
-  const enter = (/** @type {'ask' | 'confirm' | 'slide' | 'passkey'} */ next) => {
+  const enter = (/** @type {'ask' | 'confirm' | 'slide' | 'passkey' | 'change'} */ next) => {
     since.current = performance.now();
     setStage(next);
     set({ holding: next === 'ask' ? null : card.id });
@@ -66,6 +67,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
 
   const onPress = (/** @type {number} */ n) => {
     if (tooSoon()) return;
+    if (buttons[n].press === 'change' && card.face.kind !== 'model') return void (off || enter('change'));
     // What runs something takes the same steps, whichever of the two ways it is.
     const runs = buttons[n].press === 'approve' || buttons[n].press === 'rehearse';
     if (!runs || steps === 'tap') return void buttons[n].act();
@@ -105,6 +107,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
     </div>`}
     ${first && stage === 'passkey' && html`<${PasskeySheet} card=${card} cta=${meant} devices=${devices} device=${device} off=${off} onSign=${onSign} onClose=${() => enter('ask')}
       alternatives=${rest.filter((cta) => cta.press !== 'rehearse' && cta.press !== 'look').map((cta) => ({ label: cta.label, act: () => cta.act() }))} />`}
+    ${first && stage === 'change' && html`<${ChangeChips} card=${card} off=${off} />`}
     ${first && stage === 'slide' && rungs && html`<${Rungs} at=${2} />`}
     ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
     ${first && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
@@ -114,7 +117,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
         </button>`)}
     ${!linked && html`<p class="dock-note">You can decide as soon as Silas answers</p>`}
     ${linked && html`<div class="dock-row">
-      ${(stage === 'confirm' || stage === 'slide') && !staysBeside && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
+      ${stage !== 'ask' && stage !== 'passkey' && !staysBeside && html`<button type="button" class="button plain" onClick=${() => enter('ask')}>Back</button>`}
       ${(stage === 'ask' || stage === 'passkey' || staysBeside ? rest : rest.slice(-1)).map((cta, at, all) => html`<button type="button" key=${cta.label}
         class=${`button plain ${at === all.length - 1 ? 'last' : ''}`} disabled=${READS.includes(cta.press) ? busy : off}
         onClick=${() => onPress(buttons.indexOf(cta))}>${label(cta)}</button>`)}
@@ -127,19 +130,11 @@ function press(card, cta, passkey) {
   if (cta.press === 'approve' || cta.press === 'rehearse') return void decide(card, cta.press, passkey);
   if (cta.press === 'decline') return void decide(card, cta.press);
   if (cta.press === 'look') return go('activity');
-  if (cta.press === 'change') return change(card);
+  // Another model is chosen in the next card, not said; other changes have chips.
+  if (cta.press === 'change') return void decide(card, cta.press);
   if (cta.press === 'dismiss') return dismiss(card);
   const execution = executionOf(card);
   return execution ? go(`proof/${execution}`) : set({ problem: NO_PROOF });
-}
-
-/** Answers "not like this" and takes the owner's words back into the composer, to be said differently. @param {Card} card */
-function change(card) {
-  void decide(card, 'change');
-  // Another model is chosen in the next card, not said.
-  if (card.face.kind === 'model') return;
-  set({ draft: card.face.rationale });
-  go('stream');
 }
 
 const NO_PROOF = { code: 'no_proof', message: 'The proof of this card was not found.', todo: 'Look in Activity.' };

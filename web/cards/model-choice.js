@@ -13,15 +13,15 @@ import { formOf } from './secure-input.js';
 /** @typedef {import('../protocol.js').Card} Card */
 /** @typedef {import('../protocol.js').ModelOption} ModelOption */
 
-/** @param {{ card: Card, choices: ModelOption[], asked: string[], focus: boolean, linked: boolean }} props */
-export function ModelChoiceCard({ card, choices, asked, focus, linked }) {
+/** @param {{ card: Card, choices: ModelOption[], focus: boolean, linked: boolean }} props */
+export function ModelChoiceCard({ card, choices, focus, linked }) {
   const [provider, setProvider] = useState(choices[0]?.provider);
   const [typed, setTyped] = useState(/** @type {Record<string, string>} */ ({}));
   const [url, setUrl] = useState('');
   /** Whether the box under the choices is ticked; what it says depends on the choice. */
   const [ticked, setTicked] = useState(false);
   const chosen = choices.find((choice) => choice.provider === provider) ?? choices[0];
-  if (!chosen || card.state !== 'open') return html`<${CardView} card=${card} asked=${asked} focus=${focus} />`;
+  if (!chosen || card.state !== 'open') return html`<${CardView} card=${card} focus=${focus} />`;
 
   const model = typed[chosen.provider] ?? chosen.model;
   const box = chosen.takes_url ? 'It needs no key' : chosen.key === 'kept' ? 'Give a new key' : null;
@@ -40,7 +40,7 @@ export function ModelChoiceCard({ card, choices, asked, focus, linked }) {
     <div class="entry-box"><input class="entry-field" id=${`${card.id}-${id}`} form=${formOf(card)} type="text" dir="ltr" autocomplete="off" autocapitalize="off" spellcheck=${false} maxlength="200" placeholder=${hint}
       value=${value} onFocus=${hold} onInput=${(/** @type {any} */ event) => change(event.currentTarget.value)} /></div>`;
 
-  return html`<${CardView} card=${card} asked=${asked} focus=${focus} facts=${chosen.facts}>
+  return html`<${CardView} card=${card} focus=${focus} facts=${chosen.facts}>
       <form class="entry" id=${formOf(card)} method="post" autocomplete="off" onSubmit=${submit}>
         ${line('model', 'Model', model, (value) => setTyped({ ...typed, [chosen.provider]: value }), 'Its name')}
       </form>

@@ -69,7 +69,8 @@ function planDetails(plan) {
     { title: 'Puts back', lines: plan.sandbox.restores ? ['The files that an earlier plan replaced, unless they were changed since'] : [] },
     { title: 'What may leave the copy', lines: leaving(plan) },
     { title: 'Limits', lines: [`${span(budget.max_wall_time_seconds * 1000)} and $${dollars} at most`, `${budget.max_attempts} attempts, ${budget.max_tokens.toLocaleString('en')} tokens at most`] },
-    { title: 'In full', lines: plan.body ? [plan.body] : [] },
+    { title: 'You asked', lines: plan.planned ? [plan.planned.asked] : [] },
+    { title: plan.planned ? `In the words of ${plan.planned.by}` : 'In full', lines: plan.body ? [plan.body] : [] },
   ];
 }
 
@@ -85,8 +86,8 @@ export function signedDetails({ offer, payload }) {
     if (offer.kind === 'root') return [{ title: 'Directory', lines: [parsed.place.path] }];
     if (offer.kind === 'device') return [{ title: 'Passkey', lines: [parsed.name, `On pages of ${parsed.site.rp_id}`] }];
     if (offer.kind === 'model') return [{ title: 'Goes to', lines: [parsed.model] }, { title: 'For', lines: parsed.roles }, { title: 'Key', lines: [parsed.key] }];
-    if (offer.kind === 'budget') return [{ title: 'Adds', lines: [`$${(parsed.microusd / 1_000_000).toFixed(2)} for ${parsed.period}`] }];
-    if (offer.kind === 'step') return [{ title: 'The call', lines: [parsed.tool, parsed.arguments] }, { title: 'Wants', lines: parsed.undeclared.map((/** @type {any} */ one) => one.value) }];
+    if (offer.kind === 'budget') return [{ title: 'Allows', lines: [`$${(parsed.microusd / 1_000_000).toFixed(2)} more for ${parsed.period}`] }];
+    if (offer.kind === 'step') return [{ title: 'The call', lines: [parsed.tool, parsed.arguments] }, { title: 'Wanted', lines: parsed.undeclared.map((/** @type {any} */ one) => one.value) }];
     return [];
   } catch {
     // The dock says that card and request differ; there is nothing to read out here.

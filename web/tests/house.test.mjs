@@ -79,7 +79,7 @@ test('protocol.js names what the Rust types name, in their order', () => {
     [text(join(CRATES, 'silas-runtime/src/listeners.rs')), ['Resume']],
     [core('checkpoint'), ['Head']],
     [core('chain'), ['Link']],
-    [core('card'), ['Risk', 'CardKind', 'Press', 'Cta', 'Fact', 'Detail', 'EvidenceBlock', 'Face', 'CardState', 'Card']],
+    [core('card'), ['Risk', 'CardKind', 'Press', 'Cta', 'Fact', 'Detail', 'EvidenceBlock', 'Quote', 'Face', 'CardState', 'Card']],
     [core('passkey'), ['Site']],
     [core('input'), ['SecureInput', 'Guidance', 'ModelChoice', 'ModelOption', 'KeyState', 'KeyWanted']],
     [core('model'), ['Provider', 'Role', 'ModelGrant']],

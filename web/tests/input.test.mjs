@@ -85,7 +85,7 @@ test('a secret goes to its own address, signed, once, and stays nowhere in the p
   await field(page).press('Enter');
   assert.equal(await field(page).inputValue(), '');
   answer();
-  await page.getByRole('heading', { name: 'Change up to 4 files in tidepool' }).waitFor();
+  await page.getByRole('heading', { name: 'Run 1 command in tidepool' }).waitFor();
   assert.deepEqual(fake.given, [['/secrets/openrouter', CANARY]]);
   assert.ok(frames.length > 2 && !frames.join().includes(CANARY) && !fake.frames.join().includes(CANARY));
   assert.ok(!(await kept(page)).includes(CANARY));

@@ -12,13 +12,15 @@ use hyper_util::rt::TokioExecutor;
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::{Value, json};
 use silas_agents::tools::{Doing, Done, Gate, Intent, Purpose, Run, Tool, Verdict, Wait, chain};
-use silas_agents::{Asking, Ended, Meter, Minds, Outcome, Prompt, Reply, Settled, Timeouts, Turn, Worth, prompt_size};
+use silas_agents::{
+    Answered, Asking, Ended, Meter, Minds, Outcome, Prompt, Reply, Settled, Timeouts, Turn, Worth, prompt_size,
+};
 use silas_core::boundary::{Call, Policy, Projected, admit};
 use silas_core::model::{KeySource, ModelGrant, ModelName, Price, Role};
 use silas_core::reflex::UNDERSTOOD;
 use silas_core::seen::Seen;
 use silas_core::tool::{Spec, object};
-use silas_core::{CallId, Random, Taint, Tainted};
+use silas_core::{CallId, Digest, Random, Taint, Tainted};
 use std::convert::Infallible;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -34,7 +36,11 @@ impl Meter for Open {
         Ok(())
     }
 
-    async fn settle(&self, (): (), _: Settled) {}
+    async fn recall(&self, _: &Digest) -> Option<Reply> {
+        None
+    }
+
+    async fn settle(&self, (): (), _: Settled, _: Option<Answered<'_>>) {}
 }
 
 const ROUNDS: usize = 300;

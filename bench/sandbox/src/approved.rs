@@ -148,6 +148,7 @@ fn plan(project: &Path) -> Result<WorkItem> {
         on_failure: "report".to_owned(),
         on_stuck: "report".to_owned(),
         failure_context: None,
+        planned: None,
     })?)
 }
 

@@ -116,6 +116,8 @@ fn face() -> Face {
         facts: Vec::new(),
         evidence: None,
         rationale: String::new(),
+        asked: None,
+        quote: None,
         details_title: String::new(),
         details: Vec::new(),
         diffs: Vec::new(),

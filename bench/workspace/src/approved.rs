@@ -75,6 +75,7 @@ pub(crate) fn plan(project: &Path, step: &str, check: &str) -> Result<WorkItem> 
         on_failure: "report".to_owned(),
         on_stuck: "report".to_owned(),
         failure_context: None,
+        planned: None,
     })?)
 }
 

@@ -1,7 +1,8 @@
 //! Cards: every question to the owner has this one shape, computed from the action it is about.
 //!
-//! What is on a card is hashed ([`Face::hash`]) and the hash is signed, so a decision is about what was seen. Quoted
-//! words appear only in [`Face::rationale`], as text, with control and direction characters made visible.
+//! What is on a card is hashed ([`Face::hash`]) and the hash is signed, so a decision is about what was seen. The owner's
+//! words appear only in [`Face::asked`] and a model's only in [`Face::quote`], as text, with control and direction
+//! characters made visible.
 
 use crate::changeset::FileDiff;
 use crate::check::{CheckResult, Outcome};
@@ -9,6 +10,8 @@ use crate::input::Input;
 use crate::token::{Offer, Verdict};
 use crate::{CardId, Digest, ExecutionId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
+
+pub mod contract;
 
 /// Assigned by the runtime from scope and reversibility, never by an agent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -131,6 +134,15 @@ pub struct EvidenceBlock {
     pub after: Vec<CheckResult>,
 }
 
+/// A model's prose, word for word.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quote {
+    /// Whose words these are.
+    pub who: String,
+    pub text: String,
+}
+
 /// Everything that a card shows. All of it is hashed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -143,8 +155,14 @@ pub struct Face {
     pub intent: String,
     pub facts: Vec<Fact>,
     pub evidence: Option<EvidenceBlock>,
-    /// Why this is proposed, in one or two sentences; the owner's own words or computed.
+    /// Why this is proposed, in one or two sentences, computed. Empty where the owner's request is why.
     pub rationale: String,
+    /// The owner's own request. Nothing else ever stands here, so that it may be drafted as the owner's words again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// What somebody else says about it, marked as theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<Quote>,
     pub details_title: String,
     pub details: Vec<Detail>,
     pub diffs: Vec<FileDiff>,

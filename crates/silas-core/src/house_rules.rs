@@ -89,6 +89,8 @@ impl HouseRules {
             evidence: None,
             rationale: "Nothing reaches your files before you said yes to it. By itself Silas may only do this:"
                 .to_owned(),
+            asked: None,
+            quote: None,
             details_title: "What Silas may do by itself".to_owned(),
             details: vec![Detail {
                 title: "House rules".to_owned(),

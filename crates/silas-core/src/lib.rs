@@ -42,6 +42,7 @@ pub mod model;
 pub mod outside;
 pub mod passkey;
 pub mod plan;
+pub mod planned;
 pub mod probe;
 pub mod reflex;
 pub mod rehearsal;

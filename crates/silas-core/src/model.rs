@@ -304,6 +304,16 @@ pub struct BudgetGrant {
     pub period: Period,
     /// What is added to the cap, in micro-dollars.
     pub microusd: u64,
+    /// The cap as it was when this was asked, with what was added before, and how much of it was spent or promised.
+    /// Decisions of earlier versions do not say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cap_microusd: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spent_microusd: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

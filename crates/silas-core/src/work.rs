@@ -7,6 +7,7 @@ use crate::check::{Check, CheckResult, Command};
 use crate::exits::{Exits, Flow};
 use crate::host::{HOSTS_MAX, HostGrant};
 use crate::mandate::Mandate;
+use crate::planned::Planned;
 use crate::roots::{Access, Place, contains};
 use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::toolchain::{TOOLCHAINS_MAX, Toolchain};
@@ -154,7 +155,11 @@ pub struct Definition {
     pub follow_up_of: Option<WorkItemId>,
     pub domain: Option<String>,
     pub budget: Budget,
+    /// The owner's words, or where [`Planned`] says so the model's.
     pub body: String,
+    /// Set where a model wrote the plan; by the runtime alone.
+    #[serde(default)]
+    pub planned: Option<Planned>,
     pub interaction_mode: InteractionMode,
     pub steps: Vec<Step>,
     /// What a model does after the steps, if the plan leaves something to one.
@@ -295,6 +300,7 @@ impl WorkItem {
             rule(toolchain.path.starts_with('/') && no_dots(&toolchain.path), &key, "an absolute path without `..`")?;
         }
         d.exits.check(&d.flows)?;
+        d.planned.as_ref().map_or(Ok(()), Planned::check)?;
         rule(
             (d.steps.is_empty() && d.executor.is_none()) || d.directories.iter().any(|d| d.access == Access::Write),
             "sandbox.directories",
@@ -375,6 +381,9 @@ impl WorkItem {
         if !d.exits.is_empty() {
             plan["exits"] = json!(d.exits);
         }
+        if let Some(planned) = &d.planned {
+            plan["planned"] = json!(planned);
+        }
         plan
     }
 
@@ -386,7 +395,7 @@ impl WorkItem {
         let definition = json!({
             "id": field("id"), "title": field("title"), "parent": field("parent"),
             "spawned_by": field("spawned_by"), "follow_up_of": field("follow_up_of"), "domain": field("domain"),
-            "budget": field("budget"), "body": field("body"), "interaction_mode": field("interaction_mode"),
+            "budget": field("budget"), "body": field("body"), "planned": field("planned"), "interaction_mode": field("interaction_mode"),
             "steps": field("steps"), "executor": field("executor"), "verify": field("verify"),
             "directories": sandbox("directories").unwrap_or(Value::Null),
             "hosts": sandbox("hosts").unwrap_or(Value::Null),

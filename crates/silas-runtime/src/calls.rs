@@ -74,14 +74,15 @@ impl Stream {
         });
         let card = asking.await?;
         let answer = self.waiting.wait(&card.id, &order.execution);
-        self.publish_cards().await;
-        // It may have been answered before anybody waited: then nobody will be woken, and it counts as not approved.
+        // It may have been answered before anybody waited: then nobody will be woken, and it counts as not approved. Looked
+        // at before the card is told of, so that an answer to that is not taken for an earlier one.
         let id = card.id.clone();
         let is_open =
             self.store.read(move |tx| Ok(cards::get(tx, &id)?.is_some_and(|card| card.state == CardState::Open)));
         if !is_open.await? {
             self.waiting.answer(&card.id, None);
         }
+        self.publish_cards().await;
         // Whoever would answer is gone: a stopped run, or Silas itself.
         let answer = answer.await.unwrap_or(None);
         // A question that was open at the stop is found again after it.

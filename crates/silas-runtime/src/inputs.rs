@@ -6,7 +6,7 @@
 
 use crate::models::Assigned;
 use crate::review::Question;
-use crate::words::{for_model, for_plan, leaving};
+use crate::words::{for_model, for_plan, model_option};
 use crate::{Stream, Trouble};
 use silas_core::CardId;
 use silas_core::card::{Card, CardKind, CardState, Face};
@@ -22,27 +22,6 @@ use std::time::{Duration, Instant};
 
 /// Longer than any model name; what is typed into a field is not read further.
 const TYPED_BYTES_MAX: usize = 400;
-
-/// What is suggested where the owner names no model: small, current and on the price list.
-pub fn suggested(provider: Provider) -> &'static str {
-    match provider {
-        Provider::Openrouter => "anthropic/claude-haiku-4-5",
-        Provider::Openai => "gpt-5-mini",
-        Provider::Anthropic => "claude-haiku-4-5",
-        Provider::Ollama => "llama3.2",
-        Provider::Compatible => "",
-    }
-}
-
-pub fn title(provider: Provider) -> &'static str {
-    match provider {
-        Provider::Openrouter => "OpenRouter",
-        Provider::Openai => "OpenAI",
-        Provider::Anthropic => "Anthropic",
-        Provider::Ollama => "Ollama",
-        Provider::Compatible => "Other address",
-    }
-}
 
 /// What the vault calls the key of a model that was set up in the page. One at another address has another key.
 fn key_name(model: &ModelName) -> Result<SecretRef, Trouble> {
@@ -110,7 +89,6 @@ impl Stream {
         let local_only = self.options.models.local_only;
         let is_open = |provider: &Provider| !local_only || matches!(provider, Provider::Ollama | Provider::Compatible);
         let option = |provider: Provider| {
-            let host = provider.usual_url().and_then(|url| url.split("://").nth(1)?.split('/').next());
             let key = match provider {
                 Provider::Ollama => KeyState::None,
                 Provider::Compatible => KeyState::Needed,
@@ -121,26 +99,7 @@ impl Stream {
                     if is_there { KeyState::Kept } else { KeyState::Needed }
                 }
             };
-            let note = match (provider, key) {
-                (Provider::Ollama, _) => "Nothing leaves",
-                (Provider::Compatible, _) => "You name it",
-                (_, KeyState::Kept) => "Key saved",
-                (_, KeyState::None | KeyState::Needed) => "Needs a key",
-            };
-            let facts = match provider {
-                Provider::Ollama => leaving(None),
-                Provider::Compatible => leaving(Some("The address that you name")),
-                Provider::Openrouter | Provider::Openai | Provider::Anthropic => leaving(host),
-            };
-            Ok(ModelOption {
-                provider,
-                title: title(provider).to_owned(),
-                note: note.to_owned(),
-                model: suggested(provider).to_owned(),
-                takes_url: provider == Provider::Compatible,
-                key,
-                facts,
-            })
+            Ok(model_option(provider, key))
         };
         let choices: Result<Vec<ModelOption>, Trouble> =
             Provider::ALL.into_iter().filter(is_open).map(option).collect();

@@ -51,7 +51,6 @@ mod work_list;
 
 pub use forget::words as forget_words;
 pub use gauges::{Gauges, Tally};
-pub use inputs::{suggested as suggested_model, title as provider_title};
 pub use listeners::{Attached, Listener, Resume};
 pub use models::{KeyRing, ModelOptions};
 pub use pairing::Newcomer;
@@ -61,3 +60,4 @@ pub use secrets::{SecretView, VaultView};
 pub use stream::{Options, Parts, Stream};
 pub use trouble::Trouble;
 pub use words::Words;
+pub use words::inputs::{suggested as suggested_model, title as provider_title};

@@ -10,12 +10,12 @@ use crate::view::{ModelView, ModelsView, Spent};
 use crate::words;
 use crate::{Stream, Trouble};
 use silas_agents::{Asking, Minds, Outcome, Stop};
-use silas_core::card::Card;
+use silas_core::card::{Card, CardState};
 use silas_core::event::AuditEvent;
 use silas_core::model::{BudgetGrant, KeySource, ModelGrant, ModelName, Period, Price, Role, list_price};
 use silas_core::secret::Secret;
 use silas_store::model_calls::{self, Caps};
-use silas_store::{Commit, ReadTx};
+use silas_store::{Commit, ReadTx, cards};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -174,12 +174,21 @@ impl Stream {
         Ok(Question::about(card, subject))
     }
 
-    /// Makes the card that adds to a cap, from a thread that can wait.
-    pub(crate) fn offer_more(self: &Arc<Self>, grant: BudgetGrant) -> Result<(), Trouble> {
-        let question = self.budget_question(&grant)?;
-        self.store.write(move |tx| Ok(Commit(question.ask(tx)?))).wait()?;
-        self.publish_soon();
-        Ok(())
+    /// Asks whether more may be spent, and comes back when that was answered in one way or another, or by nobody.
+    pub(crate) async fn ask_for_more(&self, grant: &BudgetGrant) -> Result<(), Trouble> {
+        let question = self.budget_question(grant)?;
+        let mut moved = self.cards_moved();
+        let asking = self.store.write(move |tx| Ok(Commit(question.ask(tx)?)));
+        let asked = asking.await?.id;
+        self.publish_cards().await;
+        loop {
+            let id = asked.clone();
+            let looking =
+                self.store.read(move |tx| Ok(cards::get(tx, &id)?.is_some_and(|card| card.state == CardState::Open)));
+            if !looking.await? || moved.changed().await.is_err() {
+                return Ok(());
+            }
+        }
     }
 
     /// The same as a step of setting it up: approved, it is followed by a test question.

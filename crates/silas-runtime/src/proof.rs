@@ -25,7 +25,7 @@ use silas_gates::scrub;
 use silas_store::executions::Execution;
 use silas_store::work_items::Stored;
 use silas_store::{executions, segment, tokens, work_items};
-use story::{Allowed, Facts, Reader};
+use story::{Allowed, Facts, Reader, UNSAID};
 
 /// Everything that is kept of one execution.
 struct Known {
@@ -179,7 +179,7 @@ impl Known {
         let is_applied = record.view.has_proof;
         Facts {
             reader: Reader::Owner,
-            asked: &record.asked,
+            asked: record.asked().unwrap_or(UNSAID),
             allowed: Allowed::by(self.decision.token.body.offer.kind),
             device,
             applied_on,

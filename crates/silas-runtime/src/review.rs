@@ -91,10 +91,13 @@ impl Question {
     /// Writes the card, its plan and the ledger entry. What is asked for already is not asked for twice; the card that
     /// asks is given back.
     pub(crate) fn ask(&self, tx: &mut Tx<'_>) -> Result<Card, silas_store::Error> {
+        // How much was spent when it was asked makes no other question.
+        let is_same_payload =
+            |card: &Card| self.card.face.kind == CardKind::Budget || card.payload == self.card.payload;
         let is_same = |card: &Card| {
             card.face.kind == self.card.face.kind
                 && card.state == CardState::Open
-                && card.payload == self.card.payload
+                && is_same_payload(card)
                 && wants_the_same(card, &self.card)
         };
         if (self.stands_in_the_way().is_some() || self.card.face.kind == CardKind::ModelChoice)
@@ -167,7 +170,7 @@ impl Stream {
 
     /// The card that asks about a plan, which began with this message.
     pub(crate) fn plan_question(&self, item: WorkItem, trace: &MessageId) -> Result<Question, Trouble> {
-        let face = self.words.plan(&item, &item.definition().body);
+        let face = self.words.plan(&item);
         let subject = item.id().to_string();
         let lasts = self.options.plan_timeout;
         let mut card = self.card(face, &subject, Some(&item), lasts)?;
@@ -212,6 +215,10 @@ impl Stream {
             Some(item) => (Some(self.engine.offer(about, item, &face, lasts)?), Some(item.payload()?)),
             None => (None, None),
         };
+        let breaches = face.breaches();
+        if !breaches.is_empty() {
+            tracing::error!(?breaches, kind = ?face.kind, "a card does not keep its contract");
+        }
         let id = CardId::new(self.random.as_ref());
         let (created_at, state) = (self.clock.now(), CardState::Open);
         let (show_first, input, test_call, execution) = (None, None, false, None);

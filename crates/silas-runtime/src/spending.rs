@@ -179,7 +179,14 @@ impl Meter for Purse<'_> {
                 }
             }
         }
-        let call = self.write_down(worth).await?;
+        let call = match self.write_down(worth).await {
+            // Work stands still at a cap until the owner has answered, and its time runs. A message waits in the queue.
+            Err(Refused::Cap(exceeded)) if self.plan.is_some() => {
+                self.stream.ask_for_more(&exceeded.extension()).await.map_err(Refused::Store)?;
+                self.write_down(worth).await?
+            }
+            written => written?,
+        };
         fail::point(FailPoint::ModelReserved);
         Ok(Held { call, tokens_max: worth.tokens_max })
     }
@@ -238,7 +245,13 @@ impl Exceeded {
     pub(crate) fn extension(&self) -> BudgetGrant {
         let short = self.over.spent.saturating_add(self.reserved).saturating_sub(self.over.cap);
         let microusd = in_a_ledger(short.div_ceil(STEP_MICROUSD).max(1).saturating_mul(STEP_MICROUSD));
-        BudgetGrant { kind: BudgetKind::Budget, period: self.over.period.clone(), microusd }
+        BudgetGrant {
+            kind: BudgetKind::Budget,
+            period: self.over.period.clone(),
+            microusd,
+            cap_microusd: in_a_ledger(self.over.cap),
+            spent_microusd: in_a_ledger(self.over.spent),
+        }
     }
 }
 
@@ -252,6 +265,15 @@ pub(crate) fn over_cap(exceeded: &Exceeded) -> Trouble {
         dollars(exceeded.reserved)
     );
     Trouble::new("E_LLM_CAP", &message, "The card in Review adds to it.")
+}
+
+/// The owner was asked for more and did not allow it.
+pub(crate) fn no_more_allowed(exceeded: &Exceeded) -> Trouble {
+    let OverCap { period, cap, .. } = &exceeded.over;
+    let when = if period.is_day() { "Today's" } else { "This month's" };
+    let message =
+        format!("{when} cap for models is {}, and no more was allowed. Nothing more was asked.", dollars(*cap));
+    Trouble::new("E_LLM_CAP", &message, "Say it again when there is more to spend.")
 }
 
 pub(crate) fn plan_used_up(what: &str) -> Trouble {

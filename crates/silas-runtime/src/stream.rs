@@ -117,6 +117,8 @@ pub struct Stream {
     calls: Mutex<VecDeque<Timestamp>>,
     /// Runs whose next call waits for the owner.
     pub(crate) waiting: Waiting,
+    /// Moves whenever cards may have changed; for work that stands still until one is answered.
+    cards_moved: watch::Sender<u64>,
     /// Moves when the owner interrupts whatever a model is saying.
     interrupt: watch::Sender<u64>,
     /// The last entry that a checkpoint names.
@@ -178,6 +180,7 @@ impl Stream {
             thinking: Mutex::new(JoinSet::new()),
             calls: Mutex::new(VecDeque::new()),
             waiting: Waiting::default(),
+            cards_moved: watch::Sender::new(0),
             interrupt: watch::Sender::new(0),
             checkpointed: AtomicU64::new(0),
             verified: Mutex::new(None),
@@ -291,7 +294,13 @@ impl Stream {
         }
     }
 
+    /// Becomes ready when cards may have changed since.
+    pub(crate) fn cards_moved(&self) -> watch::Receiver<u64> {
+        self.cards_moved.subscribe()
+    }
+
     pub(crate) async fn publish_cards(&self) {
+        self.cards_moved.send_modify(|n| *n += 1);
         match self.store.read(open_cards).await {
             Ok(cards) => self.publish(Update::Cards(page(cards, 0))),
             Err(cause) => tracing::error!(%cause, "cards cannot be read"),
@@ -394,15 +403,16 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 pub(crate) fn entry(stored: chronicle::Entry) -> Entry {
-    let sender = match stored.sender {
-        chronicle::Sender::Owner => Sender::Owner,
-        chronicle::Sender::Silas => Sender::Silas,
+    let (sender, in_models_words) = match stored.sender {
+        chronicle::Sender::Owner => (Sender::Owner, false),
+        chronicle::Sender::Silas => (Sender::Silas, false),
+        chronicle::Sender::Model => (Sender::Silas, true),
     };
     let text = match stored.text.as_str() {
         "" => "(forgotten)".to_owned(),
         text => silas_gates::scrub::visible(text),
     };
-    Entry { id: stored.id, sender, text, at: stored.at }
+    Entry { id: stored.id, sender, in_models_words, text, at: stored.at }
 }
 
 /// Work that can still be taken back, if it has a name to show.

@@ -118,7 +118,11 @@ impl Stream {
                     record.view.place = "Undone".to_owned();
                     record.view.footer = format!("{} put back", count(files as usize, "file"));
                     executions::set_result(tx, &execution, &record.to_json()?, Some(&changeset), None)?;
-                    Some((record.view.clone(), name_of(&record.directory), sample::next_after(&record.asked)))
+                    Some((
+                        record.view.clone(),
+                        name_of(&record.directory),
+                        sample::next_after(record.asked().unwrap_or_default()),
+                    ))
                 }
                 None => None,
             };

@@ -255,6 +255,9 @@ pub enum Sender {
 pub struct Entry {
     pub id: MessageId,
     pub sender: Sender,
+    /// Whether Silas only passes on what a model said. What Silas says itself is computed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_models_words: bool,
     pub text: String,
     pub at: Timestamp,
 }

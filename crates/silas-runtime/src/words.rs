@@ -5,7 +5,7 @@
 use silas_approval::house_rules::HouseRules;
 use silas_core::call_order::CallOrder;
 use silas_core::canonical;
-use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Risk};
+use silas_core::card::{Card, CardKind, Cta, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Fact, Press, Quote, Risk};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Expectation, Outcome};
 use silas_core::exits::Undeclared;
@@ -20,11 +20,12 @@ use silas_core::wanted::Wanted;
 use silas_core::work::{Definition, Directory, Replacing, WorkItem};
 use silas_gates::scrub;
 
+mod budget;
 mod checks;
 mod claim;
 mod executor;
 pub(crate) mod exits;
-mod inputs;
+pub(crate) mod inputs;
 mod models;
 mod outside;
 mod passkey;
@@ -33,8 +34,9 @@ mod rehearsal;
 mod rehearsed;
 mod step;
 mod unknown;
+mod uses;
 pub(crate) use claim::{caveats, claim};
-pub(crate) use inputs::{for_model, for_plan, leaving};
+pub(crate) use inputs::{for_model, for_plan, model_option};
 pub(crate) use models::{key, price};
 
 /// Lines of output on a card; the ledger keeps more.
@@ -68,9 +70,8 @@ impl Words {
         let payload = card.payload.as_deref().unwrap_or_default();
         match card.face.kind {
             CardKind::Plan => WorkItem::from_canonical(payload).is_ok_and(|item| {
-                let asked = &item.definition().body;
                 let is_rehearsal = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Rehearsal);
-                let face = if is_rehearsal { self.rehearsal(&item, asked) } else { self.plan(&item, asked) };
+                let face = if is_rehearsal { self.rehearsal(&item) } else { self.plan(&item) };
                 face == card.face
             }),
             CardKind::Root => {
@@ -79,14 +80,15 @@ impl Words {
             CardKind::Passkey => {
                 canonical::read::<PasskeyGrant>(payload).is_ok_and(|grant| passkey::passkey(&grant) == card.face)
             }
-            CardKind::UnknownEffect => WorkItem::from_canonical(payload)
-                .is_ok_and(|item| self.unknown_effect(&item, &item.definition().body) == card.face),
+            CardKind::UnknownEffect => {
+                WorkItem::from_canonical(payload).is_ok_and(|item| self.unknown_effect(&item) == card.face)
+            }
             CardKind::Model => canonical::read::<ModelGrant>(payload).is_ok_and(|grant| {
                 let face = if card.test_call { models::model_to_test(&grant) } else { models::model(&grant) };
                 face == card.face
             }),
             CardKind::Budget => {
-                canonical::read::<BudgetGrant>(payload).is_ok_and(|grant| models::budget(&grant) == card.face)
+                canonical::read::<BudgetGrant>(payload).is_ok_and(|grant| budget::budget(&grant) == card.face)
             }
             CardKind::HouseRules => canonical::read::<HouseRules>(payload)
                 .is_ok_and(|rules| rules == HouseRules::current() && rules.card_face() == card.face),
@@ -129,7 +131,7 @@ impl Words {
 
     /// May more be spent on models?
     pub fn budget(&self, grant: &BudgetGrant) -> Face {
-        models::budget(grant)
+        budget::budget(grant)
     }
 
     /// What is the value of this secret?
@@ -159,6 +161,8 @@ impl Words {
             evidence: None,
             rationale: "You name the directories once. Every plan still asks you before it changes anything."
                 .to_owned(),
+            asked: None,
+            quote: None,
             details_title: "Exactly which directory".to_owned(),
             details: vec![Detail {
                 title: "Directory".to_owned(),
@@ -179,7 +183,7 @@ impl Words {
     }
 
     /// May this plan be carried out?
-    pub fn plan(&self, item: &WorkItem, asked: &str) -> Face {
+    pub fn plan(&self, item: &WorkItem) -> Face {
         let d = item.definition();
         let name = changed_name(&d.directories);
         let mut face = Face {
@@ -193,7 +197,9 @@ impl Words {
             },
             facts: Vec::new(),
             evidence: None,
-            rationale: scrub::visible(asked),
+            rationale: without_words(d),
+            asked: d.owners_words().map(scrub::visible),
+            quote: quote(d),
             details_title: "Steps, checks and limits".to_owned(),
             details: vec![
                 Detail {
@@ -227,30 +233,24 @@ impl Words {
             face.details.retain(|detail| !detail.lines.is_empty());
             face.details.insert(0, executor::detail(mandate, d));
         }
+        if let Some(failed) = d.failure_context.as_ref().filter(|_| d.planned.is_some() && d.spawned_by.is_some()) {
+            let title = "The plan before this one failed".to_owned();
+            face.details.insert(0, Detail { title, lines: vec![scrub::visible(failed)] });
+        }
         if d.restores.is_some() {
             let lines = vec!["The files that an earlier plan replaced, unless they were changed since".to_owned()];
             face.details.push(Detail { title: "Puts back".to_owned(), lines });
         }
-        for (access, label, remark) in [
-            (Access::Write, "May change", if d.commits { ", and commit" } else { ", not .git" }),
-            (Access::Read, "Uses", ""),
-        ] {
-            let paths = d.directories.iter().filter(|d| d.access == access);
-            let lines: Vec<String> = paths.map(|d| format!("{}{remark}", self.path(&d.path))).collect();
-            match lines.as_slice() {
-                [] => {}
-                [one] => face.add_fact(label, one, "1 directory, listed below"),
-                more => {
-                    face.facts.push(fact(label, &format!("{} directories, listed below", more.len())));
-                    face.details.push(Detail { title: label.to_owned(), lines });
-                }
-            }
-        }
+        let remark = if d.commits { ", and commit" } else { ", not .git" };
+        let written = d.directories.iter().filter(|d| d.access == Access::Write);
+        let lines: Vec<String> = written.map(|d| format!("{}{remark}", self.path(&d.path))).collect();
+        listed(&mut face, "May change", ("directory", "directories"), lines);
         if d.directories.iter().any(|directory| directory.replaces == Some(Replacing::TwoSteps)) {
             let lines = vec!["The file system may be unable to exchange two files in one step. Each file that is replaced is then missing for an instant.".to_owned()];
             face.details.push(Detail { title: "How files are put in place".to_owned(), lines });
         }
         outside::add_to(&mut face, d);
+        uses::add_to(&mut face, d, self);
         exits::add_to(&mut face, d);
         let check = d.verify.first().map_or_else(String::new, |c| scrub::visible_line(&c.run.words(), 200));
         let n_open = d.verify.iter().filter(|check| !check.protected).count();
@@ -336,7 +336,8 @@ impl Words {
 /// What a result card is computed from.
 #[derive(Clone, Copy)]
 pub struct ResultFacts<'a> {
-    pub asked: &'a str,
+    /// The owner's words, never a model's.
+    pub asked: Option<&'a str>,
     /// What was changed, in few words.
     pub directory: &'a str,
     /// The commands that the plan has.
@@ -439,7 +440,9 @@ impl ResultFacts<'_> {
                 before: self.before.to_vec(),
                 after: self.after.to_vec(),
             }),
-            rationale: scrub::visible(self.asked),
+            rationale: if self.asked.is_none() { UNSAID.to_owned() } else { String::new() },
+            asked: self.asked.map(scrub::visible),
+            quote: None,
             details_title: match self.diffs.len() {
                 0 => "What happened".to_owned(),
                 1 => "Read the change".to_owned(),
@@ -453,6 +456,32 @@ impl ResultFacts<'_> {
             face.facts.push(fact("Checks", &turned(self.before, self.after)));
         }
         face
+    }
+}
+
+/// Where nobody has said why.
+const UNSAID: &str = "The plan came without a word about why.";
+
+/// Why a plan is proposed, if not for what the owner said.
+fn without_words(d: &Definition) -> String {
+    if d.owners_words().is_some() { String::new() } else { UNSAID.to_owned() }
+}
+
+/// What the model that planned wrote about it, as its own words.
+fn quote(d: &Definition) -> Option<Quote> {
+    let (who, text) = d.models_words()?;
+    Some(Quote { who: who.to_string(), text: scrub::visible(text) })
+}
+
+/// One line as it is if it fits, otherwise how many there are; then all of them are in the details.
+fn listed(face: &mut Face, label: &str, (one, many): (&str, &str), lines: Vec<String>) {
+    match lines.as_slice() {
+        [] => {}
+        [line] => face.add_fact(label, line, &format!("1 {one}, listed below")),
+        more => {
+            face.facts.push(fact(label, &format!("{} {many}, listed below", more.len())));
+            face.details.push(Detail { title: label.to_owned(), lines });
+        }
     }
 }
 

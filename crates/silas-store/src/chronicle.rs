@@ -13,6 +13,8 @@ pub const RECENT_MAX: u32 = 1000;
 pub enum Sender {
     Owner,
     Silas,
+    /// Silas passes on what a model said, word for word.
+    Model,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

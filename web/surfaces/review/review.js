@@ -31,12 +31,11 @@ export function Review({ state, wide }) {
   const focus = useWasDecided(state);
   // What is over was shown to whoever was looking; nobody finds it again here.
   useEffect(() => () => set({ over: null }), []);
-  const asked = state.entries.filter(({ sender }) => sender === 'owner').map(({ text }) => text);
   return html`<section class="review" aria-label="Review">
     <h1 class=${wide ? 'review-title' : 'hidden'}>Review</h1>
     ${wide && place > 0 && html`<p class="review-place">${place} of ${waiting.length}</p>`}
     <${Lines} state=${state} card=${active} />
-    ${active && html`<${Active} key=${active.id} card=${active} asked=${asked} focus=${focus} linked=${state.link.status === 'open'} />
+    ${active && html`<${Active} key=${active.id} card=${active} focus=${focus} linked=${state.link.status === 'open'} />
       ${elsewhere && html`<footer class="dock" aria-label="Decision"><p class="dock-elsewhere"><${Icon} name="tick" size=${18} /><span>${elsewhere.words}</span></p></footer>`}
       ${!elsewhere && html`<${Dock} card=${active} edits=${state.edits[executionOf(active) ?? '']} isOver=${active === state.over} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} devices=${state.devices} device=${state.device} />`}
       <${UpNext} cards=${rest} beyond=${state.n_more_cards} />`}
@@ -44,11 +43,11 @@ export function Review({ state, wide }) {
   </section>`;
 }
 
-/** @param {{ card: Card, asked: string[], focus: boolean, linked: boolean }} props */
-function Active({ card, asked, focus, linked }) {
+/** @param {{ card: Card, focus: boolean, linked: boolean }} props */
+function Active({ card, focus, linked }) {
   const { input } = card;
-  if (input?.type === 'model') return html`<${ModelChoiceCard} card=${card} choices=${input.choices} asked=${asked} focus=${focus} linked=${linked} />`;
-  return html`<${CardView} card=${card} asked=${asked} focus=${focus}>${input?.type === 'secret' && html`<${SecureField} card=${card} wanted=${input} linked=${linked} />`}<//>`;
+  if (input?.type === 'model') return html`<${ModelChoiceCard} card=${card} choices=${input.choices} focus=${focus} linked=${linked} />`;
+  return html`<${CardView} card=${card} focus=${focus}>${input?.type === 'secret' && html`<${SecureField} card=${card} wanted=${input} linked=${linked} />`}<//>`;
 }
 
 /** Whether the card before this one left because it was decided here: then focus goes to the next title. @param {State} state */

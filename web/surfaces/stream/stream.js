@@ -31,7 +31,7 @@ export function Stream({ state }) {
   const offered = last && state.understood.find((sentence) => BLANK.test(sentence) && last.text.endsWith(sentence));
 
   const turns = [
-    ...entries.map((entry) => ({ at: entry.at, key: entry.id, view: html`<${Turn} sender=${entry.sender} text=${entry.text} note=${clock(entry.at)} />` })),
+    ...entries.map((entry) => ({ at: entry.at, key: entry.id, view: html`<${Turn} sender=${entry.sender} quoted=${entry.in_models_words ?? false} text=${entry.text} note=${clock(entry.at)} />` })),
     ...work.map((item) => ({ at: item.started_at, key: item.execution, view: html`<${WorkView} work=${item} linked=${state.link.status === 'open'} />` })),
   ].sort((a, b) => a.at.localeCompare(b.at));
 
@@ -52,17 +52,17 @@ export function Stream({ state }) {
   </section>`;
 }
 
-/** @param {{ sender: 'owner' | 'silas', text: string, note: string, isGrowing?: boolean }} props */
-function Turn({ sender, text, note, isGrowing = false }) {
+/** @param {{ sender: 'owner' | 'silas', quoted?: boolean, text: string, note: string, isGrowing?: boolean }} props `quoted`: a model said it, word for word. */
+function Turn({ sender, quoted = false, text, note, isGrowing = false }) {
   return html`<div class=${`turn turn-${sender}`}>
-    <p class="turn-label">${sender === 'owner' ? 'You' : 'Silas'} · ${note}</p>
+    <p class="turn-label">${sender === 'owner' ? 'You' : quoted ? 'Silas · in the model’s words' : 'Silas'} · ${note}</p>
     <p class="turn-text"><${Words} text=${text} />${isGrowing && html`<span class="cursor" aria-hidden="true"></span>`}</p>
   </div>`;
 }
 
 /** @param {{ text: string }} props */
 function Answering({ text }) {
-  return html`<${Turn} sender="silas" text=${text} note="answering" isGrowing />
+  return html`<${Turn} sender="silas" quoted text=${text} note="answering" isGrowing />
     <button type="button" class="link-button" onClick=${interrupt}>Stop</button>`;
 }
 

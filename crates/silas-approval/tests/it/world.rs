@@ -224,6 +224,8 @@ pub(crate) fn face(intent: &str) -> Face {
         facts: Vec::new(),
         evidence: None,
         rationale: "You asked for it.".to_owned(),
+        asked: None,
+        quote: None,
         details_title: "Steps".to_owned(),
         details: Vec::new(),
         diffs: Vec::new(),
@@ -264,6 +266,7 @@ pub(crate) fn plan(run: &str) -> WorkItem {
         on_failure: "report".to_owned(),
         on_stuck: "consult_planner".to_owned(),
         failure_context: None,
+        planned: None,
     })
     .unwrap()
 }

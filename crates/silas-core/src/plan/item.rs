@@ -9,6 +9,7 @@ use crate::exits::{ENTRIES_MAX, Exits, Flow, Glob};
 use crate::host::{HOSTS_MAX, HostGrant};
 use crate::mandate::{Mandate, TOOLS};
 use crate::model::ModelName;
+use crate::planned::Planned;
 use crate::roots::Access;
 use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::toolchain::{Family, TOOLCHAINS_MAX, Toolchain};
@@ -36,6 +37,7 @@ const KEYS: &[&str] = &[
     "sandbox",
     "flows",
     "exits",
+    "planned",
     "on_failure",
     "on_stuck",
     "failure_context",
@@ -106,6 +108,7 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
         domain: top.text("domain")?,
         budget: budget(&top)?,
         body: body.to_owned(),
+        planned: top.get("planned").map(planned).transpose()?,
         interaction_mode: top
             .choice("interaction_mode", MODES, mode_name)?
             .unwrap_or(InteractionMode::ConfirmOnlyWhenRequired),
@@ -274,6 +277,14 @@ fn exits(top: &Fields<'_>) -> Result<Exits, PlanError> {
         paths: texts(&fields, "paths", ENTRIES_MAX, Glob::parse)?,
         queries: texts(&fields, "queries", ENTRIES_MAX, Glob::parse)?,
         typed: fields.text("typed")?,
+    })
+}
+
+fn planned(node: &Node) -> Result<Planned, PlanError> {
+    let fields = Fields::of(node, "planned", &["by", "asked"])?;
+    Ok(Planned {
+        by: fields.needed("by", fields.parsed("by", ModelName::parse)?)?,
+        asked: fields.needed("asked", fields.text("asked")?)?,
     })
 }
 

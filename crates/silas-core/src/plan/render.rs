@@ -113,6 +113,11 @@ pub fn render(item: &WorkItem) -> String {
         }
     }
     optional(&mut out, 1, "typed", d.exits.typed.as_deref());
+    if let Some(planned) = &d.planned {
+        out.push_str("planned:\n");
+        line(&mut out, 1, "by", &quoted(&planned.by.to_string()));
+        line(&mut out, 1, "asked", &quoted(&planned.asked));
+    }
     line(&mut out, 0, "on_failure", &quoted(&d.on_failure));
     line(&mut out, 0, "on_stuck", &quoted(&d.on_stuck));
     optional(&mut out, 0, "failure_context", d.failure_context.as_deref());

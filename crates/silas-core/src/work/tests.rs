@@ -22,6 +22,7 @@ pub(crate) fn full() -> Definition {
         domain: Some("personal".to_owned()),
         budget: Budget::default(),
         body: "# Context\n".to_owned(),
+        planned: None,
         interaction_mode: InteractionMode::ActAndReport,
         steps: vec![Step { run: Command::Shell("make fmt".to_owned()), cwd: Some("src".to_owned()) }],
         verify: vec![Check {
@@ -74,6 +75,7 @@ fn mutations() -> Vec<(&'static str, Value)> {
         ("/budget/max_attempts", json!(6)),
         ("/budget/max_planner_calls", json!(0)),
         ("/body", json!("# Context")),
+        ("/planned", json!({ "by": "ollama:llama3.2", "asked": "make it green" })),
         ("/interaction_mode", json!("default_and_offer")),
         ("/steps/0/run", json!("make  fmt")),
         ("/steps/0/cwd", json!("src2")),

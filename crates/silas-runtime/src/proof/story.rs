@@ -57,9 +57,13 @@ impl Allowed {
     }
 }
 
+/// Where the owner's words are not known: a plan may come without any.
+pub(crate) const UNSAID: &str = "A plan, without a word about why";
+
 /// What a story is told from.
 pub(crate) struct Facts<'a> {
     pub(crate) reader: Reader,
+    /// The owner's words, never a model's.
     pub(crate) asked: &'a str,
     pub(crate) allowed: Allowed,
     /// The device that this was signed on.
@@ -115,7 +119,7 @@ impl<'a> Facts<'a> {
         let definition = proven.plan.definition();
         Facts {
             reader,
-            asked: &definition.body,
+            asked: definition.owners_words().unwrap_or(UNSAID),
             allowed: Allowed::by(proven.allowed),
             device,
             applied_on,

@@ -32,7 +32,7 @@ impl Stream {
             let what = "This card asks for nothing that can be rehearsed.";
             return Err(Trouble::new("E_APPROVAL_CARD", what, "Have it asked again as it is, or drop it."));
         };
-        card.face = self.words.rehearsal(&rehearsal.0, &rehearsal.0.definition().body);
+        card.face = self.words.rehearsal(&rehearsal.0);
         let subject = rehearsal.0.id().to_string();
         card.offer = Some(self.engine.offer(&subject, &rehearsal, &card.face, self.options.plan_timeout)?);
         card.show_first = None;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 impl Stream {
     pub(super) async fn answer(self: &Arc<Self>, turn: &Turn, cleared: Cleared) -> Result<(), Trouble> {
+        let sender = if cleared.is_quoted() { chronicle::Sender::Model } else { chronicle::Sender::Silas };
         let (say, proposal, noted) = cleared.into_parts();
         let tried_out = self.tried_out(proposal.as_ref());
         let question = proposal.map(|proposal| self.question(proposal, turn)).transpose()?;
@@ -25,7 +26,7 @@ impl Stream {
         let lease = turn.hold.lease().clone();
         let reply = chronicle::Entry {
             id: turn.reply.clone(),
-            sender: chronicle::Sender::Silas,
+            sender,
             // What went into the sentence, and never better than Silas's own words.
             taint: say.taint().join(Source::Own.taint()),
             text: say.peek().clone(),

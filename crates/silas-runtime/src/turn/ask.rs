@@ -84,10 +84,10 @@ impl Stream {
         };
         // What it says, and why it hands over, is made of everything that it has read.
         conversation.taint = seen.into_inner().unwrap_or_else(PoisonError::into_inner).taint();
-        let Some(ended) = ended else { return Ok(Route::tell(Tainted::new(draft.stopped(), conversation.taint))) };
-        let decision = match ended {
-            Ok(Ended::Answer(decision)) => decision,
-            Ok(Ended::GaveUp(why)) => fallback(&why),
+        let Some(ended) = ended else { return Ok(draft.stopped(conversation.taint)) };
+        let (decision, is_own) = match ended {
+            Ok(Ended::Answer(decision)) => (decision, false),
+            Ok(Ended::GaveUp(why)) => (fallback(&why), true),
             Err(Break::Halted(trouble)) => return Err(trouble),
             Err(Break::Refused(refused)) => return self.not_asked(Role::Proxy, Stop::Refused(refused)).await,
             Err(Break::Failed(error)) => return self.not_asked(Role::Proxy, Stop::Failed(error)).await,
@@ -96,7 +96,8 @@ impl Stream {
         let route = match (decision.route, &decision.response) {
             (RouteKind::Direct, response) => {
                 let message = response.as_ref().map(|response| response.message.clone()).unwrap_or_default();
-                Route::tell(Tainted::new(message, conversation.taint))
+                let say = Tainted::new(message, conversation.taint);
+                if is_own { Route::tell(say) } else { Route::quote(say) }
             }
             (RouteKind::Planner, _) => {
                 let plan = self.ask_planner(turn, &decision, conversation, &grants, purse);
@@ -205,8 +206,10 @@ impl Stream {
             let (who, text) = match (entry.sender, entry.taint) {
                 (chronicle::Sender::Owner, Taint::Owner) => ("owner", text),
                 (chronicle::Sender::Owner, _) => ("somebody", injection::fenced(&text)),
-                (chronicle::Sender::Silas, Taint::External) => ("silas", injection::fenced(&text)),
-                (chronicle::Sender::Silas, _) => ("silas", text),
+                (chronicle::Sender::Silas | chronicle::Sender::Model, Taint::External) => {
+                    ("silas", injection::fenced(&text))
+                }
+                (chronicle::Sender::Silas | chronicle::Sender::Model, _) => ("silas", text),
             };
             // No line but the first may look like the beginning of somebody else's words.
             let text = text.replace('\n', "\n  ");
@@ -283,10 +286,10 @@ struct Draft<'a> {
 
 impl Draft<'_> {
     /// What stays when the owner has heard enough.
-    fn stopped(self) -> String {
+    fn stopped(self, taint: Taint) -> Route {
         match self.text.trim_end() {
-            "" => "Stopped before anything was said.".to_owned(),
-            text => format!("{text} … (stopped)"),
+            "" => Route::say("Stopped before anything was said."),
+            text => Route::quote(Tainted::new(format!("{text} … (stopped)"), taint)),
         }
     }
 

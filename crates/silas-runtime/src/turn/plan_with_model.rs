@@ -20,6 +20,7 @@ use silas_core::interaction::{Signals, resolve_mode};
 use silas_core::mandate::Mandate;
 use silas_core::model::{ModelGrant, ModelName, Role};
 use silas_core::plan;
+use silas_core::planned::Planned;
 use silas_core::seen::Sight;
 use silas_core::work::{Budget, Definition, WorkItem};
 use silas_core::{Taint, Tainted, WorkItemId};
@@ -73,7 +74,7 @@ impl Stream {
             Err(route) => return Ok(route),
         };
         let Some(markdown) = response.plan() else {
-            return Ok(Route::tell(Tainted::new(response.message, conversation.taint)));
+            return Ok(Route::quote(Tainted::new(response.message, conversation.taint)));
         };
         let written = plan::parse(markdown.trim_start().as_bytes())
             .map_err(|bad| Trouble::new("E_WORK_PLAN", &format!("The plan cannot be read. {bad}."), "Say it again."))?;
@@ -150,8 +151,9 @@ impl Stream {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&turn.message.text, TITLE_CHARS_MAX),
             budget: within_the_usual(&d.budget, self.options.work_secs),
-            // On a card, a model's prose is a quotation and marked as one.
-            body: format!("You said: {}\n\n{model} planned, in its own words:\n\n{}", turn.message.text, d.body.trim()),
+            // On a card a model's prose is a quotation, and what the owner said stands apart from it.
+            body: d.body.trim().to_owned(),
+            planned: Some(Planned { by: model.clone(), asked: turn.message.text.clone() }),
             parent: None,
             spawned_by: None,
             follow_up_of: earlier,

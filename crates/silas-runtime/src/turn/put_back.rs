@@ -86,6 +86,7 @@ impl Stream {
             follow_up_of: Some(item.id().clone()),
             budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() },
             body: wish.to_owned(),
+            planned: None,
             steps: vec![Step { run: script("restore"), cwd: None }],
             verify: vec![Check {
                 name: "everything is as it was before".to_owned(),

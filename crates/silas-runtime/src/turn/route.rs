@@ -25,6 +25,8 @@ use std::sync::Arc;
 /// A sentence, and perhaps a question.
 pub(super) struct Route {
     pub(super) say: Tainted<String>,
+    /// Whether the sentence is a model's, word for word.
+    pub(super) is_quoted: bool,
     pub(super) proposal: Option<Proposal>,
     /// What the ledger should know about how it came to this; written with the answer.
     pub(super) noted: Vec<AuditEvent>,
@@ -37,12 +39,18 @@ impl Route {
     }
 
     pub(super) fn tell(say: Tainted<String>) -> Route {
-        Route { say, proposal: None, noted: Vec::new() }
+        Route { say, is_quoted: false, proposal: None, noted: Vec::new() }
+    }
+
+    /// What a model says, as its own words.
+    pub(super) fn quote(say: Tainted<String>) -> Route {
+        Route { is_quoted: true, ..Route::tell(say) }
     }
 
     /// A name on disk is what somebody called it: a sentence with one in it is no better than that.
     pub(super) fn propose(text: impl Into<String>, proposal: Proposal) -> Route {
-        Route { say: Tainted::new(text.into(), Source::Elsewhere.taint()), proposal: Some(proposal), noted: Vec::new() }
+        let say = Tainted::new(text.into(), Source::Elsewhere.taint());
+        Route { proposal: Some(proposal), ..Route::tell(say) }
     }
 
     /// Silas's own words, and a question that follows from nothing but them.
@@ -84,10 +92,13 @@ pub(super) fn in_review(item: WorkItem) -> Route {
     Route::propose(say, Proposal::Plan(Box::new(item)))
 }
 
-/// The same after what a model said about it.
+/// The same after what a model said about it, marked as that: what follows is Silas's own sentence.
 pub(super) fn in_review_saying(message: &str, item: WorkItem) -> Route {
     let route = in_review(item);
-    Route { say: route.say.map(|say| format!("{}\n\n{say}", message.trim_end())), ..route }
+    // On one line and with no other closing mark, so that the quotation ends where it ends.
+    let words = message.split_whitespace().collect::<Vec<_>>().join(" ").replace('”', "\"");
+    let quoted = if words.is_empty() { words } else { format!("In the model's words: “{words}”\n\n") };
+    Route { say: route.say.map(|say| format!("{quoted}{say}")), ..route }
 }
 
 /// What "run … and check with …" names besides its directory.
@@ -177,6 +188,13 @@ impl Stream {
             Err(route) => return Ok(route),
         };
         let d = written.definition();
+        if d.planned.is_some() {
+            return Err(Trouble::new(
+                "E_WORK_PLAN",
+                "The plan says under `planned` what you asked and what a model wrote, and only Silas can know that.",
+                "Leave `planned` out and send it again; nothing was planned.",
+            ));
+        }
         let wanted = d.directories.iter().map(|directory| (directory.path.clone(), directory.access)).collect();
         let directories = match self.directories(wanted).await? {
             Ok(directories) => directories,
@@ -256,6 +274,7 @@ impl Stream {
             domain: None,
             budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() },
             body: message.text.clone(),
+            planned: None,
             interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
             steps: vec![Step { run: Command::Shell(run), cwd: None }],
             verify: vec![Check {

@@ -77,6 +77,7 @@ impl Stream {
             domain: None,
             budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() },
             body: message.text.clone(),
+            planned: None,
             interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
             steps: vec![Step { run: Command::Shell(sample::FIX.to_owned()), cwd: None }],
             verify: sample::CHECKS.map(check).to_vec(),
@@ -106,7 +107,7 @@ impl Stream {
             return Ok(None);
         };
         let record = run.result.and_then(|result| serde_json::from_value::<WorkRecord>(result).ok());
-        match record.and_then(|record| next_after(&record.asked)) {
+        match record.and_then(|record| next_after(record.asked().unwrap_or_default())) {
             Some(next) => self.tell_in(tx, &Tainted::new(next.to_owned(), Source::Own.taint())).map(Some),
             None => Ok(None),
         }

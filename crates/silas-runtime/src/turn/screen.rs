@@ -37,16 +37,23 @@ pub(super) fn input(message: HeardMessage) -> Result<Screened, Trouble> {
 /// A reply that may be sent.
 pub(super) struct Cleared {
     say: Tainted<String>,
+    is_quoted: bool,
     proposal: Option<Proposal>,
     noted: Vec<AuditEvent>,
 }
 
 impl Cleared {
+    /// Whether the sentence is a model's, word for word.
+    pub(super) fn is_quoted(&self) -> bool {
+        self.is_quoted
+    }
+
     pub(super) fn into_parts(self) -> (Tainted<String>, Option<Proposal>, Vec<AuditEvent>) {
         (self.say, self.proposal, self.noted)
     }
 }
 
 pub(super) fn output(route: Route) -> Cleared {
-    Cleared { say: route.say.map(|say| scrub::visible(&say)), proposal: route.proposal, noted: route.noted }
+    let Route { say, is_quoted, proposal, noted } = route;
+    Cleared { say: say.map(|say| scrub::visible(&say)), is_quoted, proposal, noted }
 }

@@ -1,6 +1,6 @@
 //! What may leave a run's private copy, on the card of its plan and on the card of its result.
 
-use super::{count, fact};
+use super::fact;
 use silas_core::card::{Detail, Face};
 use silas_core::exits::{Exit, Flow, Glob, Lack, Reading, Undeclared};
 use silas_core::work::Definition;
@@ -29,7 +29,7 @@ pub(super) fn add_undeclared(face: &mut Face, undeclared: &[Undeclared]) {
         return;
     }
     // First, because it is why the card asks, and the last facts give way where there is no room.
-    face.facts.insert(0, fact("Not named", &format!("{}, listed below", count(undeclared.len(), "file"))));
+    face.facts.insert(0, fact("Wanted", &format!("{} not named, listed below", undeclared.len())));
     let lines = undeclared.iter().take(LINES_MAX).map(line).collect::<Vec<_>>();
     let more = undeclared.len().saturating_sub(LINES_MAX);
     let rest = (more > 0).then(|| format!("and {more} more, all in the changes below"));

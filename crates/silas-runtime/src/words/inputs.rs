@@ -1,15 +1,18 @@
 //! The words on cards that want something entered: a secret, or the choice of a model.
 
 use super::{count, duration, fact};
-use silas_core::card::{CardKind, Cta, Detail, Face, Fact, Press};
-use silas_core::input::{Guidance, SecureInput, WantedBy};
+use silas_core::card::{CardKind, Cta, Detail, Face, Fact, INTENT_CHARS_MAX, Press};
+use silas_core::input::{Guidance, KeyState, ModelOption, SecureInput, WantedBy};
 use silas_core::model::{ModelName, Provider};
 use silas_core::secret::SecretRef;
 use silas_gates::scrub;
 use std::time::Duration;
 
-/// Longest name of a secret in an intent; the details have it in full.
-const NAME_CHARS_MAX: usize = 36;
+/// The intent with the name in it, if all of it fits; a name that is cut off could be another's.
+fn named(verb: &str, name: &str, when_long: &str) -> String {
+    let whole = scrub::visible(&format!("{verb} {name}"));
+    if whole.chars().count() <= INTENT_CHARS_MAX { whole } else { when_long.to_owned() }
+}
 
 fn press(press: Press, label: &str) -> Cta {
     Cta { press, label: label.to_owned(), consequence: String::new() }
@@ -20,12 +23,12 @@ pub(super) fn secure_input(wanted: &SecureInput) -> Face {
     let name = wanted.ref_id.as_str();
     let (intent, why, details_title) = match &wanted.wanted_by {
         WantedBy::Plan { name: place } => (
-            format!("Paste the secret {}", scrub::visible_line(name, NAME_CHARS_MAX)),
+            named("Paste the secret", name, "Paste a secret, named below"),
             format!("A plan for {place} uses it. It goes straight into this machine's vault."),
             "What happens with it".to_owned(),
         ),
         WantedBy::Model { model, .. } => (
-            format!("Paste the key for {}", scrub::visible_line(model.host(), NAME_CHARS_MAX)),
+            named("Paste the key for", model.host(), "Paste the key for a host, named below"),
             "Straight into this machine's vault. No model sees it, no log keeps it.".to_owned(),
             match wanted.guidance.instructions.lines().count() {
                 0 | 1 => "How to make one".to_owned(),
@@ -40,6 +43,12 @@ pub(super) fn secure_input(wanted: &SecureInput) -> Face {
         WantedBy::Model { then: Some(_), .. } => "You are asked next what may be sent; before that nothing is",
         WantedBy::Model { then: None, .. } => "What waited for it goes on",
     };
+    let mut goes = vec![format!("Sealed, into the vault of this machine, under the name {name}")];
+    if let WantedBy::Model { model, .. } = &wanted.wanted_by {
+        goes.push(format!("From there to {}, with each question, and to nobody else", scrub::visible(model.host())));
+    }
+    goes.push("Not into a message, a log, the ledger, a database or the page's memory".to_owned());
+    goes.push(then.to_owned());
     Face {
         kind: CardKind::SecureInput,
         risk: None,
@@ -48,17 +57,12 @@ pub(super) fn secure_input(wanted: &SecureInput) -> Face {
         facts: Vec::new(),
         evidence: None,
         rationale: why,
+        asked: None,
+        quote: None,
         details_title,
         details: vec![
             Detail { title: "Where it comes from".to_owned(), lines: how },
-            Detail {
-                title: "Where it goes".to_owned(),
-                lines: vec![
-                    format!("Sealed, into the vault of this machine, under the name {name}"),
-                    "Not into a message, a log, the ledger, a database or the page's memory".to_owned(),
-                    then.to_owned(),
-                ],
-            },
+            Detail { title: "Where it goes".to_owned(), lines: goes },
         ],
         diffs: Vec::new(),
         ctas: vec![press(Press::Store, "Save to vault"), press(Press::Dismiss, "Skip for now")],
@@ -98,7 +102,9 @@ pub(super) fn model_choice(n_choices: usize) -> Face {
         intent: "Choose who answers open questions".to_owned(),
         facts: Vec::new(),
         evidence: None,
-        rationale: String::new(),
+        rationale: "Tasks, commands and checks work without one.".to_owned(),
+        asked: None,
+        quote: None,
         details_title: "What comes next".to_owned(),
         details: vec![Detail {
             title: format!("{} to choose from, then", count(n_choices, "provider")),
@@ -106,7 +112,6 @@ pub(super) fn model_choice(n_choices: usize) -> Face {
                 "The key, if one is needed: straight into the vault".to_owned(),
                 "Your agreement to what is sent, and to whom: nothing is sent before it".to_owned(),
                 "One small test question, with nothing of yours in it".to_owned(),
-                "Tasks, commands and checks work without a model".to_owned(),
             ],
         }],
         diffs: Vec::new(),
@@ -114,8 +119,54 @@ pub(super) fn model_choice(n_choices: usize) -> Face {
     }
 }
 
+/// One of the models that can be chosen: what it is called, and what would leave this machine.
+pub(crate) fn model_option(provider: Provider, key: KeyState) -> ModelOption {
+    let host = provider.usual_url().and_then(|url| url.split("://").nth(1)?.split('/').next());
+    let note = match (provider, key) {
+        (Provider::Ollama, _) => "Nothing leaves",
+        (Provider::Compatible, _) => "You name it",
+        (_, KeyState::Kept) => "Key saved",
+        (_, KeyState::None | KeyState::Needed) => "Needs a key",
+    };
+    let facts = match provider {
+        Provider::Ollama => leaving(None),
+        Provider::Compatible => leaving(Some("The address that you name")),
+        Provider::Openrouter | Provider::Openai | Provider::Anthropic => leaving(host),
+    };
+    ModelOption {
+        provider,
+        title: title(provider).to_owned(),
+        note: note.to_owned(),
+        model: suggested(provider).to_owned(),
+        takes_url: provider == Provider::Compatible,
+        key,
+        facts,
+    }
+}
+
+/// What is suggested where the owner names no model: small, current and on the price list.
+pub fn suggested(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Openrouter => "anthropic/claude-haiku-4-5",
+        Provider::Openai => "gpt-5-mini",
+        Provider::Anthropic => "claude-haiku-4-5",
+        Provider::Ollama => "llama3.2",
+        Provider::Compatible => "",
+    }
+}
+
+pub fn title(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Openrouter => "OpenRouter",
+        Provider::Openai => "OpenAI",
+        Provider::Anthropic => "Anthropic",
+        Provider::Ollama => "Ollama",
+        Provider::Compatible => "Other address",
+    }
+}
+
 /// What leaves this machine, and to whom.
-pub(crate) fn leaving(host: Option<&str>) -> Vec<Fact> {
+fn leaving(host: Option<&str>) -> Vec<Fact> {
     let (leaves, goes_to, stays) = match host {
         // It plans and works too: what is in the directories of plans goes there as well.
         Some(host) => ("What you say, files in plans", host, "Other files, keys, the log"),
@@ -126,21 +177,23 @@ pub(crate) fn leaving(host: Option<&str>) -> Vec<Fact> {
 
 /// What came of the test question.
 pub(super) fn model_tested(model: &ModelName, took: Option<Duration>, said: &str) -> Face {
-    let goes_to = if model.is_local() { "This machine only".to_owned() } else { scrub::visible_line(model.host(), 30) };
-    let mut facts = vec![fact("Model", &super::models::short(model.model())), fact("Goes to", &goes_to)];
+    let mut details =
+        vec![Detail { title: "Model".to_owned(), lines: vec![model.to_string(), model.url().to_owned()] }];
     if let Some(took) = took {
-        facts.push(fact("Answered", &format!("in {}", answered_in(took))));
+        details.push(Detail { title: "Answered".to_owned(), lines: vec![format!("In {}", answered_in(took))] });
     }
     Face {
         kind: CardKind::Report,
         risk: None,
         state: "Step 3 of 3".to_owned(),
         intent: if took.is_some() { "The model answers" } else { "The model did not answer the test" }.to_owned(),
-        facts,
+        facts: super::models::which(model),
         evidence: None,
         rationale: said.to_owned(),
+        asked: None,
+        quote: None,
         details_title: "Exactly which model".to_owned(),
-        details: vec![Detail { title: "Model".to_owned(), lines: vec![model.to_string(), model.url().to_owned()] }],
+        details,
         diffs: Vec::new(),
         ctas: vec![press(Press::Dismiss, "Done")],
     }

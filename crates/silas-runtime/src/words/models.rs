@@ -1,21 +1,30 @@
-//! The words on cards about models and money.
+//! The words on cards about models. Money has a file of its own.
 
 use super::{approve, decline, fact};
-use silas_core::card::{CardKind, Cta, Detail, FACT_CHARS_MAX, Face, Press, Risk};
-use silas_core::model::{BudgetGrant, KeySource, ModelGrant, Price, Role, dollars, list_price};
-use silas_gates::scrub;
+use silas_core::card::{CardKind, Cta, Detail, FACT_CHARS_MAX, Face, Fact, INTENT_CHARS_MAX, Press, Risk};
+use silas_core::model::{KeySource, ModelGrant, ModelName, Price, Role, dollars, list_price};
 
-/// Longest host in an intent; the details have it in full.
-const HOST_CHARS_MAX: usize = 36;
+/// Which model, and where it is. Names may be longer than a card is wide; the details have them in full, and half a name
+/// would be somebody else's.
+pub(super) fn which(model: &ModelName) -> Vec<Fact> {
+    let whole = |text: &str, when_long: &str| {
+        let fits = text.chars().count() <= FACT_CHARS_MAX;
+        if fits { text.to_owned() } else { when_long.to_owned() }
+    };
+    let goes_to = if model.is_local() { "This machine only" } else { model.host() };
+    vec![
+        fact("Uses", &whole(model.model(), "1 model, listed below")),
+        fact("Goes to", &whole(goes_to, "1 host, listed below")),
+    ]
+}
 
-/// Names of models may be longer than a card is wide; the details have them in full.
-pub(super) fn short(text: &str) -> String {
-    let n = text.chars().count();
-    if n <= FACT_CHARS_MAX {
-        return text.to_owned();
+/// What agreeing means, for every card that asks for it.
+fn what_goes_there(grant: &ModelGrant) -> String {
+    let host = grant.model.host();
+    match grant.roles.contains(&Role::Executor) || grant.roles.contains(&Role::Planner) {
+        true => format!("What you say, and files of your plans, go to {host} from now on."),
+        false => format!("What you say goes to {host} from now on."),
     }
-    let tail: String = text.chars().skip(n - (FACT_CHARS_MAX - 1)).collect();
-    format!("…{tail}")
 }
 
 fn role(role: Role) -> &'static str {
@@ -50,8 +59,7 @@ pub(crate) fn price(price: Price) -> String {
 
 /// May this model be asked, and may what is said go there?
 pub(super) fn model(grant: &ModelGrant) -> Face {
-    let (host, is_local) = (grant.model.host(), grant.model.is_local());
-    let goes_to = if is_local { "This machine only".to_owned() } else { short(host) };
+    let is_local = grant.model.is_local();
     let roles: Vec<&str> = grant.roles.iter().map(|one| role(*one)).collect();
     let has = |role: Role| grant.roles.contains(&role);
     let mut sent = vec!["Today's date"];
@@ -86,23 +94,25 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
     if sees_files {
         example.push("Once you asked for work there: the files of tidepool that it reads, and what commands print");
     }
+    let mut facts = vec![fact("Leaves", leaves), fact("Stays", stays)];
+    facts.extend(which(&grant.model).into_iter().rev());
+    facts.push(fact("Cap", if costs == Price::FREE { "Costs nothing" } else { "Your caps, checked each call" }));
+    let sends = format!("Send your requests to {}", grant.model.host());
+    let fits = sends.chars().count() <= INTENT_CHARS_MAX;
     Face {
         kind: CardKind::Model,
         risk: Some(if is_local { Risk::Low } else { Risk::Medium }),
         state: "Model".to_owned(),
         intent: match is_local {
             true => "Ask a model on this machine".to_owned(),
-            false => format!("Send your requests to {}", scrub::visible_line(host, HOST_CHARS_MAX)),
+            false if fits => sends,
+            false => "Send your requests to a host, named below".to_owned(),
         },
-        facts: vec![
-            fact("Leaves", leaves),
-            fact("Stays", stays),
-            fact("Goes to", &goes_to),
-            fact("Uses", &short(grant.model.model())),
-            fact("Cap", if costs == Price::FREE { "Costs nothing" } else { "Your caps, checked each call" }),
-        ],
+        facts,
         evidence: None,
         rationale: "Open questions need a model. It only proposes: plans still ask you.".to_owned(),
+        asked: None,
+        quote: None,
         details_title: "An example of what is sent".to_owned(),
         details: vec![
             Detail { title: "For example".to_owned(), lines: example.iter().map(|line| (*line).to_owned()).collect() },
@@ -117,54 +127,16 @@ pub(super) fn model(grant: &ModelGrant) -> Face {
             },
         ],
         diffs: Vec::new(),
-        ctas: vec![
-            approve(
-                "Agree and use it",
-                &match has(Role::Executor) {
-                    true => format!("What you say, and files of your plans, go to {host} from now on."),
-                    false => format!("What you say goes to {host} from now on."),
-                },
-            ),
-            decline("Not now"),
-        ],
+        ctas: vec![approve("Agree and use it", &what_goes_there(grant)), decline("Not now")],
     }
 }
 
 /// The same as a step of setting a model up: a test question follows the agreement.
 pub(super) fn model_to_test(grant: &ModelGrant) -> Face {
-    let host = grant.model.host();
-    let consequence =
-        format!("What you say goes to {host} from now on. One test question, with nothing of yours in it.");
+    let consequence = format!("{} One test question, with nothing of yours in it.", what_goes_there(grant));
     let agree = approve("Agree, make 1 test call", &consequence);
     let another = Cta { press: Press::Change, label: "Choose another".to_owned(), consequence: String::new() };
     Face { state: "Step 2 of 3".to_owned(), ctas: vec![agree, another, decline("Stay without")], ..model(grant) }
-}
-
-/// May more be spent?
-pub(super) fn budget(grant: &BudgetGrant) -> Face {
-    let (sum, when) = (dollars(grant.microusd), if grant.period.is_day() { "day" } else { "month" });
-    Face {
-        kind: CardKind::Budget,
-        risk: Some(Risk::Medium),
-        state: "Budget".to_owned(),
-        intent: format!("Spend up to {sum} more on models this {when}"),
-        facts: vec![fact("Adds", &sum), fact("For", grant.period.as_str()), fact("After that", "The cap is as before")],
-        evidence: None,
-        rationale: format!(
-            "The cap of this {when} is used up, as far as the next question could cost. It was not sent. What needs a \
-             model is paused, nothing is lost."
-        ),
-        details_title: "Exactly what is allowed".to_owned(),
-        details: vec![Detail {
-            title: "Limits".to_owned(),
-            lines: vec![format!("{sum} on top of the cap of {} (UTC)", grant.period)],
-        }],
-        diffs: Vec::new(),
-        ctas: vec![
-            approve(&format!("Allow {sum} more"), "The question that waits is asked at once."),
-            decline("Go on without a model"),
-        ],
-    }
 }
 
 fn capitalised(text: &str) -> String {

@@ -1,6 +1,6 @@
-//! What a plan may reach beyond its directories, on its card: hosts, secrets, tools of the home, the port for a login.
+//! What a plan may reach beyond its directories, on its card: hosts, tools of the home, the port for a login.
 
-use super::{count, fact};
+use super::{count, fact, listed};
 use silas_core::card::{Detail, Face, Risk};
 use silas_core::host::HostGrant;
 use silas_core::risk;
@@ -18,15 +18,7 @@ pub(super) fn network_limit(d: &Definition) -> String {
 pub(super) fn add_to(face: &mut Face, d: &Definition) {
     match d.hosts.as_slice() {
         [] => face.facts.push(fact("May reach", "Nothing, no network")),
-        [host] => face.add_fact("May reach", &words(host), "1 host, listed below"),
-        hosts => {
-            face.facts.push(fact("May reach", &format!("{}, listed below", count(hosts.len(), "host"))));
-            detail(face, "May reach", hosts.iter().map(words).collect());
-        }
-    }
-    if !d.secrets.is_empty() {
-        face.facts.push(fact("May use", &format!("{}, listed below", count(d.secrets.len(), "secret"))));
-        detail(face, "May use the secret", d.secrets.iter().map(ToString::to_string).collect());
+        hosts => listed(face, "May reach", ("host", "hosts"), hosts.iter().map(words).collect()),
     }
     if !d.toolchains.is_empty() {
         let line = |tool: &Toolchain| scrub::visible(&format!("{}: {}", tool.family.name(), tool.path));

@@ -16,6 +16,8 @@ pub(super) fn passkey(grant: &PasskeyGrant) -> Face {
         rationale: "From then on no other key is enough for that, this browser's and the terminal's included. The \
                     terminal can take the passkey back."
             .to_owned(),
+        asked: None,
+        quote: None,
         details_title: "Exactly which passkey".to_owned(),
         details: vec![Detail {
             title: "Passkey".to_owned(),

@@ -5,6 +5,7 @@
 //! from commands and not from Silas, which the card says.
 
 use super::{ResultFacts, Words, approve, count, decline, duration, fact, outside};
+use silas_core::card::contract::NEEDS_CHARS_MAX;
 use silas_core::card::{CardKind, Cta, Detail, FACT_CHARS_MAX, FACTS_MAX, Face, INTENT_CHARS_MAX, Press};
 use silas_core::host::HostGrant;
 use silas_core::risk;
@@ -13,8 +14,6 @@ use silas_core::wanted::{By, HostFor, Wanted};
 use silas_core::work::{Definition, WorkItem};
 use silas_gates::scrub;
 
-/// The one line that names all of a grant may take two.
-const NEEDS_CHARS_MAX: usize = 44;
 /// What fits on a button.
 const BUTTON_CHARS_MAX: usize = 40;
 /// Facts of the plan that are repeated: what it may touch besides.
@@ -82,7 +81,7 @@ impl Words {
     fn smallest_grant(&self, item: &WorkItem, rule: Rule, kind: Kind) -> Face {
         let d = item.definition();
         let hosts = hosts(d);
-        let plan = self.plan(item, &d.body);
+        let plan = self.plan(item);
         let time = duration(d.budget.max_wall_time_seconds);
         let n_hosts = count(hosts.len(), "host");
         let only = match hosts.as_slice() {
@@ -131,6 +130,8 @@ impl Words {
             facts,
             evidence: None,
             rationale: plan.rationale,
+            asked: plan.asked,
+            quote: plan.quote,
             details_title: "What happened before".to_owned(),
             details,
             diffs: Vec::new(),

@@ -7,7 +7,7 @@ use silas_core::work::WorkItem;
 impl Words {
     /// May this plan be rehearsed? Everything that it may reach and use is as on the plan's own card; only nothing is
     /// applied.
-    pub fn rehearsal(&self, item: &WorkItem, asked: &str) -> Face {
+    pub fn rehearsal(&self, item: &WorkItem) -> Face {
         let d = item.definition();
         let name = changed_name(&d.directories);
         let consequence = "Runs it in a private copy. Nothing is applied before you have seen it.";
@@ -18,7 +18,7 @@ impl Words {
                 (Some(_), _) => format!("Have a model rehearse in {name}"),
             },
             ctas: vec![approve("Rehearse it, show me", consequence), decline("Decline")],
-            ..self.plan(item, asked)
+            ..self.plan(item)
         }
     }
 }

@@ -60,7 +60,7 @@ fn changes(diffs: &[FileDiff], files: usize) -> String {
     let names = diffs.iter().map(last).collect::<Vec<_>>().join(", ");
     let named = format!("{names} {lines}");
     let fits = diffs.len() == files && named.chars().count() <= FACT_CHARS_MAX;
-    if fits { named } else { format!("{} {lines}", count(files, "file")) }
+    if fits { named } else { format!("{}, listed below", count(files, "file")) }
 }
 
 /// Whether what stands on the card is what the order names, as far as the card alone can tell: the rest is compared with

@@ -23,18 +23,22 @@ pub(super) fn step(order: &CallOrder) -> Face {
         facts: Vec::new(),
         evidence: None,
         rationale: "The model has read text that is not yours, and this is not in what you approved.".to_owned(),
+        asked: None,
+        quote: None,
         details_title: "Exactly which call".to_owned(),
         details: Vec::new(),
         diffs: Vec::new(),
         ctas: vec![approve(do_it, consequence), decline("Not this")],
     };
-    for undeclared in &order.undeclared {
-        face.add_fact("Wants", &scrub::visible(&undeclared.value), "Listed below");
-        let from = undeclared.from.first().map_or("Text from outside", String::as_str);
-        face.add_fact("After", &scrub::visible(from), "Listed below");
-    }
-    if order.undeclared.is_empty() {
-        face.facts.push(fact("Wants", "One call, listed below"));
+    match order.undeclared.as_slice() {
+        [] => face.facts.push(fact("Wanted", "One call, listed below")),
+        [only] => {
+            face.add_fact("Wanted", &scrub::visible(&only.value), "Listed below");
+            let from = only.from.first().map_or("Text from outside", String::as_str);
+            let more = if only.from.len() > 1 { "More than one, listed below" } else { from };
+            face.add_fact("After", &scrub::visible(more), "Listed below");
+        }
+        more => face.facts.push(fact("Wanted", &format!("{} things, listed below", more.len()))),
     }
     let lines = vec![scrub::visible(&order.tool), scrub::visible(&order.arguments)];
     face.details.push(Detail { title: "The call".to_owned(), lines });

@@ -2,7 +2,7 @@
 //!
 //! Computed from the plan alone, because it asks for the plan again: saying that it did not happen is approving it anew.
 
-use super::{Words, approve, decline, fact, outside};
+use super::{Words, approve, decline, fact, outside, uses};
 use silas_core::card::{CardKind, Cta, Detail, FACT_CHARS_MAX, Face, Press, Risk};
 use silas_core::risk;
 use silas_core::work::WorkItem;
@@ -10,7 +10,7 @@ use silas_gates::scrub;
 
 impl Words {
     /// It was cut short while it may have acted outside, by an interruption or by its owner. What is true?
-    pub fn unknown_effect(&self, item: &WorkItem, asked: &str) -> Face {
+    pub fn unknown_effect(&self, item: &WorkItem) -> Face {
         let d = item.definition();
         let steps: Vec<String> = d.steps.iter().map(|step| scrub::visible(&step.run.words())).collect();
         let mut face = Face {
@@ -21,7 +21,9 @@ impl Words {
             intent: "It was cut short. Did it happen?".to_owned(),
             facts: Vec::new(),
             evidence: None,
-            rationale: scrub::visible(asked),
+            rationale: super::without_words(d),
+            asked: d.owners_words().map(scrub::visible),
+            quote: super::quote(d),
             details_title: "Where to look".to_owned(),
             details: vec![Detail {
                 title: "What is known".to_owned(),
@@ -56,6 +58,7 @@ impl Words {
         };
         face.facts.push(fact("Wanted", &wanted));
         outside::add_to(&mut face, d);
+        uses::add_to(&mut face, d, self);
         face.facts.push(fact("Stays", "Your files are untouched"));
         face
     }

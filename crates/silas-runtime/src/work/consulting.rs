@@ -96,7 +96,7 @@ impl Job {
             "date": date(self.stream.clock.now()),
             "directories": directories,
             "history": [],
-            "wish": d.body,
+            "wish": d.briefing(),
             "reason": reason,
             "continuation_of": d.id.as_str(),
             "has_executor": has_executor,

@@ -194,7 +194,7 @@ impl Job {
                 };
                 self.record.view.place = cut.to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
-                let face = stream.words.unknown_effect(&plan, &plan.definition().body);
+                let face = stream.words.unknown_effect(&plan);
                 let (about, lasts) = (plan.id().to_string(), stream.options.plan_timeout);
                 // The same question again, of the same kind: what was to be shown first is not applied now either.
                 let card = match is_rehearsal {

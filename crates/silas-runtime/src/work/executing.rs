@@ -61,7 +61,7 @@ impl Job {
         let so_far = Mutex::new(so_far);
         let seen = Mutex::new(Seen::default());
         let briefing = Sight { taint: Source::Signed.taint(), is_private: false, source: "the plan".to_owned() };
-        note_read(&seen, briefing, &item.definition().body);
+        note_read(&seen, briefing, &item.definition().briefing());
         // What the plan's own commands fetched lies in the copy and looks like any other file there.
         if !item.definition().hosts.is_empty() && !item.definition().steps.is_empty() {
             let source = "what the plan's commands fetched".to_owned();
@@ -232,17 +232,14 @@ impl Job {
             Ok(Ended::GaveUp(why)) => Ok(Attempted::Failed(given_up(&why))),
             Err(Break::Halted(failure)) => Err(failure),
             Err(Break::Failed(error)) => Ok(Attempted::Exhausted(spending::failed(&error))),
-            Err(Break::Refused(refused)) => self.refused(refused).map(Attempted::Exhausted),
+            Err(Break::Refused(refused)) => Self::refused(refused).map(Attempted::Exhausted),
         }
     }
 
-    /// Why no further question was asked. A cap that stood in the way can be raised by a card.
-    fn refused(&self, refused: Refused) -> Result<Trouble, Failure> {
+    /// Why no further question was asked.
+    fn refused(refused: Refused) -> Result<Trouble, Failure> {
         Ok(match refused {
-            Refused::Cap(exceeded) => {
-                self.stream.offer_more(exceeded.extension()).map_err(Failure::Trouble)?;
-                spending::over_cap(&exceeded)
-            }
+            Refused::Cap(exceeded) => spending::no_more_allowed(&exceeded),
             Refused::Plan(what) => spending::plan_used_up(what),
             Refused::Rate { per_minute } => spending::too_fast(per_minute),
             Refused::Turn => spending::plan_used_up("tokens"),
@@ -285,7 +282,7 @@ impl Job {
         let failures = if progress.attempts > 1 { self.failures() } else { Vec::new() };
         json!({
             "date": date(self.stream.clock.now()),
-            "briefing": d.body,
+            "briefing": d.briefing(),
             "is_research": false,
             "directories": directories,
             "checks": checks,

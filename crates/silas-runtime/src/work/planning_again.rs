@@ -14,7 +14,9 @@ use crate::search::WEB_SEARCH;
 use silas_core::exits::Exits;
 use silas_core::host::HostGrant;
 use silas_core::mandate::Mandate;
+use silas_core::model::{ModelName, Role};
 use silas_core::plan;
+use silas_core::planned::Planned;
 use silas_core::roots::Access;
 use silas_core::wanted::{By, HostFor};
 use silas_core::work::{Budget, Definition, WorkItem};
@@ -121,14 +123,22 @@ impl Job {
             self.record.after.iter().filter(|result| !result.passed).map(|r| r.name.clone()).collect();
         let failed = format!("{gave_up} Red: {}.", scrub::visible_line(&red.join(", "), WORDS_CHARS_MAX));
         let id = WorkItemId::new(self.stream.random.as_ref());
+        let Some(planner) = self.stream.assigned(&self.grants()?, Role::Planner).map(|assigned| assigned.model) else {
+            return Ok(Err("No model is set up for planning any more.".to_owned()));
+        };
         Ok(plan::parse(markdown.trim_start().as_bytes())
             .map_err(|bad| format!("What it wrote cannot be read: {bad}."))
-            .and_then(|written| revised(d, written.definition(), id, &failed)))
+            .and_then(|written| revised(d, written.definition(), (id, planner), &failed)))
     }
 }
 
 /// The old plan done as the new one says, or why it is not offered.
-fn revised(old: &Definition, new: &Definition, id: WorkItemId, failed: &str) -> Result<WorkItem, String> {
+fn revised(
+    old: &Definition,
+    new: &Definition,
+    (id, planner): (WorkItemId, ModelName),
+    failed: &str,
+) -> Result<WorkItem, String> {
     let may = |path: &str, access: Access| {
         old.directories.iter().any(|o| o.path == path && (o.access == access || o.access == Access::Write))
     };
@@ -144,7 +154,7 @@ fn revised(old: &Definition, new: &Definition, id: WorkItemId, failed: &str) -> 
     }
     let prose = new.body.trim();
     let same_tools = old.executor.as_ref().map(|m| &m.tools) == new.executor.as_ref().map(|m| &m.tools);
-    if new.steps == old.steps && same_tools && old.body.trim_end().ends_with(prose) {
+    if new.steps == old.steps && same_tools && old.body.trim() == prose {
         return Err("What it wrote is the same plan again.".to_owned());
     }
     // The same model as before: it was agreed to for this, and the owner sees it on the card.
@@ -164,17 +174,17 @@ fn revised(old: &Definition, new: &Definition, id: WorkItemId, failed: &str) -> 
             hosts.push(only.host.clone());
         }
     }
-    let wish = old.exits.typed.as_deref().unwrap_or(&old.title);
+    let typed = old.exits.typed.as_deref();
+    let asked = old.owners_words().or(typed).unwrap_or(&old.title).to_owned();
     let definition = Definition {
         id,
         parent: None,
         spawned_by: Some(old.id.clone()),
         follow_up_of: None,
-        // What failed stands before what is to be done differently; of what was printed nothing is in it.
-        body: format!(
-            "You said: {wish}\n\nThe plan before this one failed. {failed}\n\nThe planner wrote instead, in its own \
-             words:\n\n{prose}"
-        ),
+        body: prose.to_owned(),
+        planned: Some(Planned { by: planner, asked }),
+        // Of what was printed nothing is in it.
+        failure_context: Some(failed.to_owned()),
         steps: new.steps.clone(),
         executor,
         hosts,

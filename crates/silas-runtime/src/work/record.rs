@@ -12,6 +12,7 @@ use silas_core::event::Phase;
 use silas_core::exits::Undeclared;
 use silas_core::model::dollars;
 use silas_core::outside::Reach;
+use silas_core::planned;
 use silas_core::seen::Seen;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::wanted::Wanted;
@@ -33,8 +34,9 @@ pub(crate) struct WorkRecord {
     pub(crate) view: WorkView,
     /// What the steps are called before they are begun.
     labels: Vec<String>,
-    /// The owner's words.
-    pub(crate) asked: String,
+    /// The owner's words. Records of earlier versions may have a model's in them.
+    #[serde(default)]
+    asked: Option<String>,
     /// What is changed, in few words.
     pub(crate) directory: String,
     /// The commands that the plan has, made visible.
@@ -127,7 +129,6 @@ fn place(last: &str) -> &'static str {
 impl WorkRecord {
     pub(crate) fn begin(approved: &Admitted, now: Timestamp) -> Result<Self, canonical::Error> {
         let d = approved.item().definition();
-        let asked = &d.body;
         let directory = changed_name(&d.directories);
         let mut labels = vec!["Copy the directory".to_owned(), "Run the checks first".to_owned()];
         labels.extend(d.steps.iter().map(|step| format!("Run `{}`", scrub::visible_line(&step.run.words(), 60))));
@@ -153,7 +154,7 @@ impl WorkRecord {
                 has_proof: false,
             },
             labels,
-            asked: asked.to_owned(),
+            asked: d.owners_words().map(str::to_owned),
             directory,
             commands: d.steps.iter().map(|step| scrub::visible(&step.run.words())).collect(),
             budget: d.budget.clone(),
@@ -216,10 +217,15 @@ impl WorkRecord {
         }
     }
 
+    /// The owner's own words, where they are known to be that.
+    pub(crate) fn asked(&self) -> Option<&str> {
+        self.asked.as_deref().filter(|words| !words.is_empty() && !planned::is_mixed(words))
+    }
+
     /// What result cards are computed from.
     pub(crate) fn facts(&self) -> ResultFacts<'_> {
         ResultFacts {
-            asked: &self.asked,
+            asked: self.asked(),
             directory: &self.directory,
             commands: &self.commands,
             outcome: self.view.outcome.unwrap_or(Outcome::Failed),

@@ -286,6 +286,7 @@ impl World {
             on_failure: "report".to_owned(),
             on_stuck: "report".to_owned(),
             failure_context: None,
+            planned: None,
         }
     }
 

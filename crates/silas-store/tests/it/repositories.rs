@@ -134,6 +134,7 @@ pub(crate) fn work_item(title: &str) -> WorkItem {
         on_failure: String::new(),
         on_stuck: String::new(),
         failure_context: None,
+        planned: None,
     })
     .unwrap()
 }
@@ -171,6 +172,8 @@ pub(crate) fn card(n: u32, state: CardState) -> Card {
         facts: Vec::new(),
         evidence: None,
         rationale: "You asked for it.".to_owned(),
+        asked: None,
+        quote: None,
         details_title: "Details".to_owned(),
         details: Vec::new(),
         diffs: Vec::new(),

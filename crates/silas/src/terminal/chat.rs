@@ -401,20 +401,27 @@ impl<'h> Chat<'h> {
             Some("") => {}
             Some(more) => self.print(more.trim_end()),
             None if text.is_empty() => {}
-            None => self.print(&format!("{} {}", self.paint.strong("Silas"), text.trim_end())),
+            None => self.print(&format!("{} {}", self.speaker(true), text.trim_end())),
         }
     }
 
     /// New, or longer than it was.
+    /// Who speaks. What Silas says itself is computed; what a model said is marked as that.
+    fn speaker(&self, is_quoted: bool) -> String {
+        let silas = self.paint.strong("Silas");
+        if is_quoted { format!("{silas} {}", self.paint.quiet("(in the model's words)")) } else { silas }
+    }
+
     fn entry(&mut self, entry: &Value) {
         let text = entry["text"].as_str().unwrap_or_default();
+        let is_quoted = entry["in_models_words"] == true;
         if let Some(draft) = self.drafts.remove(&entry["id"].to_string()) {
             self.n_owed = self.n_owed.saturating_sub(1);
             self.told_entries.insert(entry["id"].to_string(), text.len());
             match text.strip_prefix(draft.as_str()) {
                 Some("") => {}
                 Some(rest) => self.print(rest),
-                None => self.print(&format!("{} {text}", self.paint.strong("Silas"))),
+                None => self.print(&format!("{} {text}", self.speaker(is_quoted))),
             }
             return;
         }
@@ -432,7 +439,7 @@ impl<'h> Chat<'h> {
         }
         if is_new {
             self.n_owed = self.n_owed.saturating_sub(1);
-            self.print(&format!("{} {rest}", self.paint.strong("Silas")));
+            self.print(&format!("{} {rest}", self.speaker(is_quoted)));
         } else if !rest.is_empty() {
             self.print(rest);
         }

@@ -6,7 +6,7 @@
 
 use super::names::name;
 use super::paint::Paint;
-use silas_core::card::{Card, Detail, EvidenceBlock, Face, Fact};
+use silas_core::card::{Card, Detail, EvidenceBlock, Face, Fact, Quote};
 use silas_core::changeset::{DiffLine, FileDiff, FileMode};
 use silas_core::check::CheckResult;
 use silas_gates::scrub;
@@ -36,15 +36,29 @@ fn n_lines(diffs: &[FileDiff]) -> usize {
 
 /// What is signed is exactly this, with the buttons that whoever calls this shows.
 pub(crate) fn print_face(card: &Card, extent: Extent) {
-    let Face { kind: _, risk, state, intent, facts, evidence, rationale, details_title, details, diffs, ctas: _ } =
-        &card.face;
+    let Face {
+        kind: _,
+        risk,
+        state,
+        intent,
+        facts,
+        evidence,
+        rationale,
+        asked,
+        quote,
+        details_title,
+        details,
+        diffs,
+        ctas: _,
+    } = &card.face;
     let paint = Paint::of_stdout();
     println!("{} · {} · {}", paint.risk(*risk), visible(state), paint.quiet(&name(&card.id)));
     println!("{}", paint.strong(&visible(intent)));
     if let Some(evidence) = evidence {
         print_evidence(evidence, paint);
     }
-    print_labelled(facts, details, details_title, rationale, paint);
+    let said = said(rationale, asked.as_deref(), quote.as_ref());
+    print_labelled(facts, details, details_title, &said, paint);
     if !diffs.is_empty() {
         print_diffs(card, diffs, extent, paint);
     }
@@ -77,7 +91,19 @@ fn print_result(when: &str, result: &CheckResult, paint: Paint) {
     }
 }
 
-fn print_labelled(facts: &[Fact], details: &[Detail], title: &str, rationale: &str, paint: Paint) {
+/// Why, in computed words, in the owner's, and in somebody else's; each marked as whose it is.
+fn said(rationale: &str, asked: Option<&str>, quote: Option<&Quote>) -> Vec<(String, String)> {
+    let mut said: Vec<(String, String)> = rationale.lines().map(|line| ("Why".to_owned(), line.to_owned())).collect();
+    let asked = asked.unwrap_or_default();
+    said.extend(asked.lines().map(|line| ("You asked".to_owned(), format!("“{line}”"))));
+    if let Some(Quote { who, text }) = quote {
+        said.push(("In words of".to_owned(), format!("{who}:")));
+        said.extend(text.lines().map(|line| (String::new(), format!("“{line}”"))));
+    }
+    said
+}
+
+fn print_labelled(facts: &[Fact], details: &[Detail], title: &str, said: &[(String, String)], paint: Paint) {
     let labels = facts.iter().map(|fact| &fact.label).chain(details.iter().map(|detail| &detail.title));
     let fitting = labels.map(|label| label.chars().count()).filter(|width| *width <= LABEL_WIDTH_MAX);
     let width = fitting.max().unwrap_or_default().max(LABEL_WIDTH_MIN);
@@ -91,9 +117,7 @@ fn print_labelled(facts: &[Fact], details: &[Detail], title: &str, rationale: &s
         }
     };
     facts.iter().for_each(|fact| row(&fact.label, &fact.text));
-    for line in rationale.lines() {
-        row("Why", &format!("“{line}”"));
-    }
+    said.iter().for_each(|(label, line)| row(label, line));
     if !title.is_empty() {
         println!("  {}", paint.quiet(&visible(title)));
     }

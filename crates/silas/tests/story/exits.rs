@@ -176,7 +176,7 @@ fn a_search_that_was_not_named_asks_with_its_value_and_its_source() {
     let world = World::new(&[]);
     let (mut line, card) = wanting(&world, vec![shell(WRITE), finish()]);
     let facts: Vec<(&str, &str)> = card.face.facts.iter().map(|f| (f.label.as_str(), f.text.as_str())).collect();
-    assert_eq!(facts[0], ("Wants", "beacon 77"));
+    assert_eq!(facts[0], ("Wanted", "beacon 77"));
     assert!(lines(&card, "Not named in the plan")[0].contains("tide tables"), "{card:?}");
     let offer = card.offer.as_ref().unwrap();
     assert_eq!((offer.kind, offer.max_executions), (Kind::Step, 1));

@@ -14,6 +14,7 @@ mod earlier;
 mod evaluating;
 mod executing;
 mod exits;
+mod faces;
 mod forget;
 mod fuzz;
 mod harness;

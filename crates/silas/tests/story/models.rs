@@ -232,7 +232,8 @@ fn a_wish_becomes_a_plan_whose_card_asks_whatever_the_model_says() {
     assert!(reply.contains("I would run fix.sh.") && reply.contains("in Review"), "{reply}");
     let card = line.card(CardKind::Plan).unwrap();
     assert!(card.face.intent.starts_with("Run 1 command in"), "{}", card.face.intent);
-    assert!(card.face.rationale.contains("planned, in its own words"), "{}", card.face.rationale);
+    assert_eq!(card.face.asked.as_deref(), Some("please make the check green"));
+    assert!(card.face.quote.unwrap().text.contains("# What to do\nFix."), "a model's prose is a quotation");
     assert_eq!(silas.tree().get(Path::new("src/a.txt")).unwrap(), b"old a\n");
     line.approve(CardKind::Plan).unwrap();
     let work = line.ended().unwrap();
@@ -309,7 +310,9 @@ fn the_cap_is_checked_before_and_a_card_adds_to_it() {
     assert!(reply.contains("Today's cap for models is $0.00") && reply.contains("Nothing was sent"), "{reply}");
     assert!(server.asked().is_empty());
     let card = line.card(CardKind::Budget).unwrap();
-    assert_eq!(card.face.intent, "Spend up to $1.00 more on models this day");
+    assert_eq!(card.face.intent, "Nothing may be spent on models today");
+    let labels: Vec<&str> = card.face.ctas.iter().map(|cta| cta.label.as_str()).collect();
+    assert_eq!(labels, ["Allow $1.00 more", "Stop here"]);
     line.approve(CardKind::Budget).unwrap();
     assert_eq!(next_reply(&mut line), "Worth it.");
     let day = models(&mut line)["day"].clone();

@@ -103,7 +103,9 @@ fn a_plan_that_failed_is_planned_again_and_proved() {
     assert!(told.contains("⟦from outside") && !told.contains("Ignore all previous"), "{told}");
     let face = serde_json::to_string(&open_plans(&line)[0].face).unwrap();
     assert!(face.contains("The plan before this one failed") && face.contains("Red: green"), "{face}");
-    assert!(face.contains("You said: make it green") && face.contains("Run fix.sh."), "{face}");
+    let shown = open_plans(&line).remove(0).face;
+    assert_eq!(shown.asked.as_deref(), Some("make it green"));
+    assert_eq!(shown.quote.unwrap().text, "Run fix.sh.");
 
     line.approve(CardKind::Plan).unwrap();
     line.card(CardKind::Done).unwrap();

@@ -291,8 +291,8 @@ fn a_plan_file_is_submitted_approved_and_proved() {
     let mut line = silas.line();
     let card = allow_all(&mut line);
     assert_eq!(
-        (card.face.intent.as_str(), card.face.rationale.trim()),
-        ("Run 1 command in repo", "Greet whoever comes.")
+        (card.face.intent.as_str(), card.face.asked.as_deref()),
+        ("Run 1 command in repo", Some("Greet whoever comes."))
     );
     line.approve(CardKind::Plan).unwrap();
     assert_eq!(line.ended().unwrap()["outcome"], "proved");

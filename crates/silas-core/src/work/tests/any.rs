@@ -5,6 +5,8 @@ use crate::decimal::Decimal;
 use crate::exits::{Exits, Flow, Glob, Reading};
 use crate::host::HostGrant;
 use crate::mandate::Mandate;
+use crate::model::ModelName;
+use crate::planned::Planned;
 use crate::roots::Access;
 use crate::secret::SecretRef;
 use crate::toolchain::{Family, Toolchain};
@@ -230,6 +232,8 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             domain,
             budget,
             body,
+            planned: (n_words % 5 == 0)
+                .then(|| Planned { by: ModelName::parse("ollama:llama3.2").unwrap(), asked: on_stuck.clone() }),
             interaction_mode,
             steps,
             verify,

@@ -53,7 +53,7 @@ fn face(item: &WorkItem, rule: Rule, kind: Kind, said: Option<&str>) -> Face {
         asked: Vec::new(),
     };
     let result = ResultFacts {
-        asked: "Fetch the zones.",
+        asked: Some("Fetch the zones."),
         directory: "tidepool",
         outcome: Outcome::Failed,
         before: std::slice::from_ref(&red),

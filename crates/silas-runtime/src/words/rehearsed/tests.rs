@@ -35,7 +35,7 @@ fn face(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff]) -> Fa
 
 fn face_with(before: &[CheckResult], after: &[CheckResult], diffs: &[FileDiff], undeclared: &[Undeclared]) -> Face {
     let facts = ResultFacts {
-        asked: "Tide times are an hour off",
+        asked: Some("Tide times are an hour off"),
         directory: "tidepool",
         commands: &[],
         outcome: Outcome::of(before, after),
@@ -109,8 +109,7 @@ fn what_the_plan_does_not_name_stands_first_with_its_source() {
             "x: after reading text from outside",
         ]
     );
-    let fact = face.facts.iter().find(|fact| fact.label == "Not named").unwrap();
-    assert_eq!(fact.text, "3 files, listed below");
+    assert_eq!((face.facts[0].label.as_str(), face.facts[0].text.as_str()), ("Wanted", "3 not named, listed below"));
     assert!(shows_what_it_asks(&face, &order(&before, &after, &diffs)), "more caution is no lie");
     let many: Vec<Undeclared> = (0..60).map(|n| undeclared(&format!("f{n}"), Lack::Value, &["a"])).collect();
     let face = face_with(&before, &after, &diffs, &many);
@@ -122,7 +121,7 @@ fn without_a_check_the_button_says_so() {
     let face = face(&[], &[], &[diff("a-file-with-a-name-that-does-not-fit.txt", 1, 0)]);
     assert_eq!(face.ctas[0].label, "Apply 1 file, unproven");
     assert_eq!(face.evidence.as_ref().unwrap().claim, "Unproven: there was no check");
-    assert_eq!((face.risk, face.facts[0].text.as_str()), (Some(Risk::Medium), "1 file +1 −0"));
+    assert_eq!((face.risk, face.facts[0].text.as_str()), (Some(Risk::Medium), "1 file, listed below"));
     let guarded = self::face(&[result(true)], &[result(true)], &[diff("a", 1, 0)]);
     assert_eq!(guarded.ctas[0].label, "Apply 1 file, unproven");
     assert!(guarded.evidence.unwrap().claim.starts_with("Guarded"));

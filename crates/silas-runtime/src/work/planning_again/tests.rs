@@ -14,7 +14,8 @@ fn offered(new: &Definition) -> Result<Definition, String> {
     let mut old = written("executor: {}\nbudget: { max_attempts: 2 }\n", "/home/me/p", "Do it.");
     old.exits.typed = Some("make it green".to_owned());
     let id = WorkItemId::parse("task-2").unwrap();
-    revised(&old, new, id, "Red: green.").map(|item| item.definition().clone())
+    let planner = ModelName::parse("ollama:llama3.2").unwrap();
+    revised(&old, new, (id, planner), "Red: green.").map(|item| item.definition().clone())
 }
 
 #[test]
@@ -25,11 +26,9 @@ fn another_way_is_the_same_wish_with_the_same_checks() {
     assert_eq!(d.verify.len(), 1, "how it is judged is not the planner's to change");
     assert_eq!((d.budget.max_attempts, d.spawned_by.is_some()), (2, true));
     assert_eq!(d.exits.typed.as_deref(), Some("make it green"));
-    assert!(
-        d.body.contains("You said: make it green")
-            && d.body.contains("failed. Red: green.")
-            && d.body.contains("otherwise")
-    );
+    assert_eq!((d.owners_words(), d.body.as_str()), (Some("Do it."), "Do it otherwise."));
+    let briefing = d.briefing();
+    assert!(briefing.contains("You said: Do it.") && briefing.contains("failed. Red: green."), "{briefing}");
 }
 
 #[test]

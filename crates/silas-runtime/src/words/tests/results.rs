@@ -1,0 +1,195 @@
+//! Results to look at: proved, unproven, applied, not applied, in the way of the owner's own changes.
+
+use super::samples::{Sample, asks, execution, tells, undeclared, words};
+use crate::words::ResultFacts;
+use silas_core::changeset::{ChangeOrder, DiffLine, FileDiff};
+use silas_core::check::{CheckResult, Outcome};
+use silas_core::exits::{Exit, Lack, Undeclared};
+use silas_core::rehearsal::{ApplyOrder, Findings};
+use silas_core::relpath::RelPath;
+use silas_core::runner::Runner;
+use silas_core::taint::Taint;
+use silas_core::testlog::Tests;
+use silas_core::token::Kind;
+use silas_core::{Digest, canonical};
+
+pub(super) const ASKED: &str = "Tide times are an hour off since the clocks changed. Fix it in tidepool.";
+
+pub(super) fn long_wish() -> String {
+    "Every morning the tide table shows times that are an hour off since the clocks changed in the night. ".repeat(9)
+}
+
+fn check(name: &str, passed: bool, protected: bool) -> CheckResult {
+    let tests = Tests { runner: Runner::Pytest, passed: 12, failed: u32::from(!passed), skipped: 0 };
+    CheckResult {
+        name: name.to_owned(),
+        passed,
+        reason: format!("Exit code {}, expected 0", i32::from(!passed)),
+        output: String::new(),
+        exit_code: Some(i32::from(!passed)),
+        took_ms: 210,
+        protected,
+        tests: protected.then_some(tests),
+        asked: Vec::new(),
+    }
+}
+
+fn changed(path: &str, added: u32) -> FileDiff {
+    let lines = vec![
+        DiffLine::Same("def parse_time(text, zone):".to_owned()),
+        DiffLine::Removed("    return datetime.fromisoformat(text)".to_owned()),
+        DiffLine::Added("    when = datetime.fromisoformat(text)".to_owned()),
+        DiffLine::Gap(12),
+        DiffLine::Added("    return when.replace(tzinfo=ZoneInfo(zone))".to_owned()),
+    ];
+    FileDiff {
+        directory: String::new(),
+        path: RelPath::from_bytes(path.as_bytes()).unwrap(),
+        renamed_from: None,
+        mode_before: None,
+        mode_after: None,
+        added,
+        removed: 1,
+        lines: Some(lines),
+        is_verbatim: true,
+    }
+}
+
+/// Everything that a result is computed from, owned.
+struct Found {
+    asked: String,
+    directory: &'static str,
+    before: Vec<CheckResult>,
+    after: Vec<CheckResult>,
+    diffs: Vec<FileDiff>,
+    undeclared: Vec<Undeclared>,
+    remarks: Vec<String>,
+    commands: Vec<String>,
+}
+
+impl Found {
+    fn ordinary() -> Self {
+        let results = |first| vec![check("Clock-change tests", first, true), check("All other tests", true, true)];
+        Found {
+            asked: ASKED.to_owned(),
+            directory: "tidepool",
+            before: results(false),
+            after: results(true),
+            diffs: vec![changed("tides/parse.py", 4), changed("tides/report.py", 1)],
+            undeclared: Vec::new(),
+            remarks: Vec::new(),
+            commands: vec!["sh fix.sh".to_owned()],
+        }
+    }
+
+    fn longest(n_files: usize) -> Self {
+        let names = [
+            "Clock-change tests of the northern coast",
+            "Everything else",
+            "Types",
+            "Spelling of the harbours",
+            "Links",
+        ];
+        let results = |passed| names.iter().map(|name| check(name, passed, false)).collect::<Vec<_>>();
+        let path =
+            |n: usize| format!("{}/generated-tables-of-the-year-{n:03}.py", "a-directory-with-a-long-name".repeat(5));
+        let source = "what `curl --silent --location https://tides.example/a/very/long/path/to/a/page.html` printed";
+        let paths: Vec<String> = (0..n_files).map(path).collect();
+        let unnamed = |path: &String| undeclared(Exit::Apply, path, Lack::FlowFromWeb, &[source, "README.md"]);
+        Found {
+            asked: long_wish(),
+            directory: "some-very-long-named-project-here",
+            before: results(false),
+            after: results(true),
+            undeclared: paths.iter().map(unnamed).collect(),
+            diffs: paths.iter().map(|path| changed(path, 2)).collect(),
+            remarks: vec![paths[0].clone(), paths[1].clone()],
+            commands: vec!["sh prepare-the-tables-of-every-harbour.sh --with --every --option --there --is".to_owned()],
+        }
+    }
+
+    fn facts(&self) -> ResultFacts<'_> {
+        let outcome = Outcome::of(&self.before, &self.after);
+        ResultFacts {
+            asked: Some(&self.asked),
+            directory: self.directory,
+            commands: &self.commands,
+            outcome,
+            before: &self.before,
+            after: &self.after,
+            diffs: &self.diffs,
+            flags: &self.remarks,
+            unseen: &self.remarks,
+            outputs: &self.remarks,
+            taint: Taint::External,
+            orders_found: u32::from(!self.undeclared.is_empty()),
+            last_moment: &self.remarks,
+            is_in_two_steps: !self.remarks.is_empty(),
+            moved_on: &self.remarks,
+            undeclared: &self.undeclared,
+            wanted: &[],
+            took_ms: 130_000,
+            cost_microusd: 50_000,
+        }
+    }
+
+    fn files(&self) -> u32 {
+        u32::try_from(self.diffs.len()).unwrap()
+    }
+
+    fn rehearsed(&self, name: &'static str) -> Sample {
+        let order = ApplyOrder {
+            kind: Kind::Apply,
+            execution: execution(),
+            plan_hash: Digest::of(b"plan"),
+            changeset: Digest::of(b"changes"),
+            findings: Findings { before: &self.before, after: &self.after, diffs: &self.diffs }.hash().unwrap(),
+        };
+        let face = words().rehearsed(&self.facts(), self.files(), 300);
+        asks(name, "apply", face, canonical::text(&order).unwrap())
+    }
+
+    fn done(&self, name: &'static str) -> Sample {
+        let order = ChangeOrder { kind: Kind::Undo, execution: execution(), changeset: Digest::of(b"changes") };
+        asks(name, "undo", words().done(&self.facts(), self.files(), 300), canonical::text(&order).unwrap())
+    }
+}
+
+pub(super) fn samples() -> Vec<Sample> {
+    // More than the details list by themselves, once; elsewhere more than the card does.
+    let (ordinary, longest, longer) = (Found::ordinary(), Found::longest(60), Found::longest(12));
+    let ci = undeclared(Exit::Apply, ".github/ci.yml", Lack::Value, &["what `cat README.md` printed"]);
+    let with_ci = Found {
+        diffs: vec![changed("tides/parse.py", 4), changed(".github/ci.yml", 2)],
+        undeclared: vec![ci],
+        ..Found::ordinary()
+    };
+    let unproven = Found { before: Vec::new(), after: Vec::new(), ..Found::ordinary() };
+    let open = Found {
+        before: vec![check("Clock-change tests", false, false)],
+        after: vec![check("Clock-change tests", true, false)],
+        ..Found::ordinary()
+    };
+    // Nothing to show but that it failed; and everything at once.
+    let red = Found { after: Found::ordinary().before, diffs: Vec::new(), ..Found::ordinary() };
+    let all_red = Found { after: Found::longest(12).before, ..Found::longest(12) };
+    let paths = |found: &Found| found.diffs.iter().map(|diff| diff.path.to_string()).collect::<Vec<_>>();
+    let why = "The command ended with 1.\nLook at what it printed, and say it again.";
+    vec![
+        ordinary.rehearsed("rehearsed"),
+        unproven.rehearsed("unproven"),
+        with_ci.rehearsed("undeclared"),
+        longest.rehearsed("rehearsed_longest"),
+        ordinary.done("done"),
+        open.done("done_open"),
+        longer.done("done_longest"),
+        tells("report", words().report(&red.facts(), "The check is still red", why)),
+        tells(
+            "report_longest",
+            words().report(&all_red.facts(), "50 checks are still red after 5 attempts", &why.repeat(40)),
+        ),
+        tells("conflict", words().conflict(&ordinary.facts(), &paths(&ordinary)[1..])),
+        tells("conflict_longest", words().conflict(&longer.facts(), &paths(&longer))),
+        tells("later_edit", words().later_edit(&ordinary.facts(), &paths(&ordinary)[1..])),
+    ]
+}

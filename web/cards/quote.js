@@ -1,0 +1,50 @@
+// @ts-check
+// Words that Silas did not compute: the owner's request and what a model says about its plan. Each is marked as whose it
+// is and isolated from the text around it; on the card it is cut at a word, in the details it stands whole.
+
+import { html } from '../lib/html.js';
+import { Words, strict, visible } from '../lib/text.js';
+
+/** @typedef {import('../protocol.js').Face} Face */
+
+/** What a place on a card holds in an ordinary font; the style sheet holds back what a wide one makes of it. */
+const CHARS_MAX = { twoLines: 84, oneLine: 38, fact: 26 };
+
+/** As much of a text as fits there, ended at a word. @param {string} text @param {keyof typeof CHARS_MAX} place */
+export function clamped(text, place) {
+  const line = text.trim().replaceAll(/\s+/g, ' ');
+  if (line.length <= CHARS_MAX[place]) return line;
+  const cut = line.slice(0, CHARS_MAX[place]).replace(/\s\S*$/, '');
+  return `${cut} …`;
+}
+
+/** Whether there may be more of it than the card shows. @param {string | null | undefined} text */
+const isCut = (text) => Boolean(text) && clamped(/** @type {string} */ (text), 'fact') !== text;
+
+/** @param {{ label: string, text: string, oneLine: boolean }} props */
+function Quotation({ label, text, oneLine }) {
+  return html`<blockquote class=${oneLine ? 'quote one-line' : 'quote'}>
+    <p class="quote-label">${label}</p>
+    <p class="quote-text">“<${Words} text=${clamped(text, oneLine ? 'oneLine' : 'twoLines')} />”</p>
+  </blockquote>`;
+}
+
+/**
+ * Why this is proposed, in the body of a card: in the model's words, in the owner's, or computed.
+ * @param {{ face: Face, oneLine: boolean }} props
+ */
+export function Why({ face: { asked, quote, rationale }, oneLine }) {
+  if (quote) return html`<${Quotation} label="In the model’s words" text=${quote.text} oneLine=${oneLine} />`;
+  if (asked) return html`<${Quotation} label="You asked" text=${asked} oneLine=${oneLine} />`;
+  return rationale ? html`<p class="why"><bdi>${visible(rationale)}</bdi></p>` : null;
+}
+
+/** Whether the details have to say it all. @param {Face} face @param {boolean} moved Whether the card does not say it at all. */
+export const saysMore = ({ asked, quote, rationale }, moved) => Boolean(quote) || isCut(asked) || (moved && Boolean(asked || rationale));
+
+/** The same in the details: everything, with its lines. @param {{ face: Face }} props */
+export function Whole({ face: { asked, quote, rationale } }) {
+  return html`${asked && html`<section class="detail said"><h3>You asked</h3><p dir="auto"><${Words} text=${asked} /></p></section>`}
+    ${quote && html`<section class="detail said said-model"><h3>In the model’s words, ${strict(quote.who)}</h3><p dir="auto"><${Words} text=${quote.text} /></p></section>`}
+    ${!asked && !quote && rationale && html`<p class="why"><bdi>${visible(rationale)}</bdi></p>`}`;
+}
