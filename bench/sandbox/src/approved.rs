@@ -137,6 +137,7 @@ fn plan(project: &Path) -> Result<WorkItem> {
         verify: vec![check],
         directories: vec![Directory::pinned(place, Access::Write)],
         hosts: Vec::new(),
+        hosts_for: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
         commits: false,

@@ -64,6 +64,7 @@ pub(crate) fn plan(project: &Path, step: &str, check: &str) -> Result<WorkItem> 
         }],
         directories: vec![Directory::pinned(place, Access::Write)],
         hosts: Vec::new(),
+        hosts_for: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
         executor: None,
