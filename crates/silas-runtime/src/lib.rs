@@ -61,3 +61,4 @@ pub use secrets::{SecretView, VaultView};
 pub use stream::{Options, Parts, Stream};
 pub use trouble::Trouble;
 pub use words::Words;
+pub use words::inputs::{suggested as suggested_model, title as provider_title};

@@ -23,6 +23,10 @@ impl From<silas_store::Error> for Trouble {
             return Trouble::new(cause.code(), "Silas is busy. Nothing was changed.", "Try again in a moment.");
         }
         tracing::error!(%cause, "the store failed");
+        if cause.code() == "E_DB_FULL" {
+            let what = "The disk that holds Silas's data is full. Nothing was changed.";
+            return Trouble::new(cause.code(), what, "Make room there, then try again.");
+        }
         Trouble::new("E_DB_FAILED", "Silas could not write to its own files.", "See the log, then try again.")
     }
 }

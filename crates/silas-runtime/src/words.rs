@@ -26,7 +26,7 @@ mod claim;
 mod conflict;
 mod executor;
 pub(crate) mod exits;
-mod inputs;
+pub(crate) mod inputs;
 mod models;
 mod outside;
 mod passkey;

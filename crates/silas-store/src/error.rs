@@ -45,6 +45,8 @@ pub enum Error {
     Panicked,
     #[error("The database could not take a change, and it was undone: {reason}")]
     NotWritten { reason: String },
+    #[error("The disk is full, so nothing was changed. Make room and try again.")]
+    Full,
     #[error("`{sql}` cannot be used here: {reason}")]
     Statement { sql: &'static str, reason: &'static str },
     #[error("There is no {what} `{id}` to change.")]
@@ -66,6 +68,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Error::AlreadyRunning { .. } => "E_DB_ALREADY_RUNNING",
+            Error::File { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => "E_DB_FULL",
             Error::File { .. } | Error::NoDatabase { .. } | Error::NotReadableHere { .. } => "E_DB_OPEN",
             Error::ForeignDatabase
             | Error::MigrationAltered { .. }
@@ -73,6 +76,8 @@ impl Error {
             | Error::MigrationMissing { .. }
             | Error::MigrationFailed { .. } => "E_DB_SCHEMA",
             Error::Busy => "busy_retry",
+            Error::Full => "E_DB_FULL",
+            Error::Database(cause) if is_full(cause) => "E_DB_FULL",
             Error::Closed => "E_DB_CLOSED",
             Error::Panicked => "E_DB_PANIC",
             Error::Damaged { .. } => "E_DB_DAMAGED",
@@ -89,6 +94,10 @@ impl Error {
 }
 
 /// Whether SQLite itself says that the file is not what it wrote.
+pub(crate) fn is_full(cause: &rusqlite::Error) -> bool {
+    cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+}
+
 fn is_corrupt(cause: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(cause.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))

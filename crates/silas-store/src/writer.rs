@@ -57,6 +57,7 @@ type Group<D> = Vec<Taken<Job<D>>>;
 struct Lost {
     /// How many had their turn, the one that lost the group included.
     n_run: usize,
+    is_full: bool,
     reason: String,
 }
 
@@ -84,7 +85,10 @@ impl Writer {
                     jobs.put_back(group.split_off(1));
                 }
                 for (_, job) in &mut group {
-                    job.member.fail(Error::NotWritten { reason: lost.reason.clone() });
+                    job.member.fail(match lost.is_full {
+                        true => Error::Full,
+                        false => Error::NotWritten { reason: lost.reason.clone() },
+                    });
                 }
                 group
             }
@@ -179,7 +183,7 @@ impl Writer {
         {
             tracing::error!(%error, "a group could not be rolled back");
         }
-        Lost { n_run, reason: error.to_string() }
+        Lost { n_run, is_full: crate::error::is_full(&error), reason: error.to_string() }
     }
 
     fn publish(&self, effects: Effects) {

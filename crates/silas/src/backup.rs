@@ -23,8 +23,9 @@ pub(crate) mod container;
 use crate::home::Home;
 use crate::key_commands;
 use crate::known_head;
+use crate::room;
 use crate::world::SystemClock;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use container::Writer;
 use serde::{Deserialize, Serialize};
 use silas_core::checkpoint::Head;
@@ -32,7 +33,7 @@ use silas_core::key_service::Protection;
 use silas_core::{Clock, InstallationId, Timestamp};
 use silas_store::snapshot;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{BufReader, BufWriter};
+use std::io::{self, BufReader, BufWriter};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -63,7 +64,10 @@ pub(crate) fn run(home: &Home, file: &Path) -> Result<ExitCode> {
     known_head::follow(home)?;
     let keys = keys_now(home);
     let workplace = Workplace::open(home)?;
-    snapshot::take(&home.store(), &workplace.dir)?;
+    snapshot::take(&home.store(), &workplace.dir).map_err(|cause| match cause.code() {
+        "E_DB_FULL" => no_room(&home.path),
+        _ => cause.into(),
+    })?;
     let report = snapshot::inspect(&workplace.dir)?;
     if let Some(broken) = report.broken {
         bail!("{broken}. No backup was made of a ledger that does not verify. Copy the data directory to keep it.");
@@ -88,11 +92,24 @@ pub(crate) fn run(home: &Home, file: &Path) -> Result<ExitCode> {
         // What cannot be removed either is recognisable by its name, and does not pass for a backup.
         let _ = fs::remove_file(&draft);
     }
-    written?;
+    written.map_err(|cause| if is_full(&cause) { no_room(parent_of(file)) } else { cause })?;
     println!("Backed up to {} and read back: {} ledger entries, unbroken.", file.display(), report.entries);
     println!("{}", warning(home)?);
     println!("Bring it back with `silas restore {}`.", file.display());
     Ok(ExitCode::SUCCESS)
+}
+
+fn no_room(path: &Path) -> anyhow::Error {
+    anyhow!("{} No backup was made. (E_DB_FULL)", room::full(path))
+}
+
+fn is_full(cause: &anyhow::Error) -> bool {
+    let io = |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<io::Error>().map(io::Error::kind);
+    cause.chain().any(|cause| io(cause) == Some(io::ErrorKind::StorageFull))
+}
+
+fn parent_of(file: &Path) -> &Path {
+    file.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
 }
 
 fn write(home: &Home, snapshot: &Path, about: &About, draft: &Path) -> Result<()> {

@@ -103,9 +103,9 @@ impl Place {
 
     fn about(&self) -> Result<About> {
         let text = fs::read_to_string(self.file("authority.json"))
-            .context("E_CFG_TLS: There is no certificate yet. Make one with `silas tls make NAME`.")?;
+            .context("There is no certificate yet. Make one with `silas tls make NAME`. (E_CFG_TLS)")?;
         serde_json::from_str(&text)
-            .context("E_CFG_TLS: tls/authority.json is damaged. Make a new one with `--replace`.")
+            .context("tls/authority.json is damaged. Make a new one with `--replace`. (E_CFG_TLS)")
     }
 
     pub(crate) fn names(&self) -> Result<Vec<String>> {
@@ -137,13 +137,13 @@ pub(crate) fn network_door(config: &Config, home: &Home, now: Timestamp) -> Resu
     let tls = match (&config.tls.certificate, &config.tls.key) {
         (Some(certificate), Some(key)) => {
             let chain = fs::read(certificate)
-                .with_context(|| format!("E_CFG_TLS: {} cannot be read.", certificate.display()))?;
+                .with_context(|| format!("{} cannot be read. (E_CFG_TLS)", certificate.display()))?;
             Tls::new(&chain, &private(key, 0o007)?, &name, now, None)
         }
         _ => made_here(&Place::of(&home.path), &name, now)?,
     };
     let todo = "Set channels.web.tls, or make a certificate with `silas tls make`, then start again.";
-    let tls = tls.map_err(|cause| anyhow!("E_CFG_TLS: {cause} {todo}"))?;
+    let tls = tls.map_err(|cause| anyhow!("{cause} {todo} (E_CFG_TLS)"))?;
     Ok(Some(NetworkDoor { address, port: config.tls.port, name, tls }))
 }
 
@@ -151,8 +151,8 @@ fn made_here(place: &Place, name: &str, now: Timestamp) -> Result<Result<Tls, si
     let names = place.names()?;
     if !names.iter().any(|known| known == name) {
         bail!(
-            "E_CFG_TLS: The certificate was made for {}, not for {name}. Make one for it with `silas tls make {name} \
-             --replace`, and trust it on your devices again.",
+            "The certificate was made for {}, not for {name}. Make one for it with `silas tls make {name} \
+             --replace`, and trust it on your devices again. (E_CFG_TLS)",
             names.join(", ")
         );
     }
@@ -168,15 +168,15 @@ fn made_here(place: &Place, name: &str, now: Timestamp) -> Result<Result<Tls, si
 
 /// A key that nobody in `mask` may read.
 fn private(path: &Path, mask: u32) -> Result<Vec<u8>> {
-    let meta = fs::metadata(path).with_context(|| format!("E_CFG_TLS: {} cannot be read.", path.display()))?;
+    let meta = fs::metadata(path).with_context(|| format!("{} cannot be read. (E_CFG_TLS)", path.display()))?;
     if meta.permissions().mode() & mask != 0 {
         bail!(
-            "E_CFG_TLS: {} can be read by others, so it may not be secret any more. Take their right away with `chmod 600`, \
-             or make a new key.",
+            "{} can be read by others, so it may not be secret any more. Take their right away with `chmod 600`, \
+             or make a new key. (E_CFG_TLS)",
             path.display()
         );
     }
-    fs::read(path).with_context(|| format!("E_CFG_TLS: {} cannot be read.", path.display()))
+    fs::read(path).with_context(|| format!("{} cannot be read. (E_CFG_TLS)", path.display()))
 }
 
 fn certificate(path: &Path) -> Result<CertificateDer<'static>> {

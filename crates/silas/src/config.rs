@@ -176,8 +176,13 @@ pub(crate) struct Retention {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Origin {
     Default,
-    File { path: PathBuf, line: u64 },
+    File {
+        path: PathBuf,
+        line: u64,
+    },
     Variable(String),
+    /// As in `--host`.
+    Option(&'static str),
 }
 
 impl fmt::Display for Origin {
@@ -186,6 +191,7 @@ impl fmt::Display for Origin {
             Origin::Default => f.write_str("the default"),
             Origin::File { path, line } => write!(f, "{}, line {line}", path.display()),
             Origin::Variable(name) => write!(f, "the variable {name}"),
+            Origin::Option(name) => write!(f, "the option {name}"),
         }
     }
 }
@@ -199,10 +205,12 @@ pub(crate) struct Loaded {
 }
 
 impl Config {
-    /// Reads the file, then the variables, then checks everything. All problems are found at once.
+    /// Reads the file, then the variables, then options of the command line, as `("--port", "channels.web.port", "0")`; then
+    /// checks everything. All problems are found at once.
     pub(crate) fn load(
         file: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,
+        options: &[(&'static str, &'static str, String)],
     ) -> Result<Loaded, ConfigError> {
         let variables: Variables = env.collect();
         let mut problems = Vec::new();
@@ -211,6 +219,7 @@ impl Config {
             sources::file(path, &variables, &mut given, &mut problems);
         }
         sources::environment(&variables, &mut given, &mut problems);
+        sources::options(options, &mut given, &mut problems);
 
         let mut values = BTreeMap::new();
         let mut origin = Vec::new();

@@ -106,7 +106,7 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     }
     let card = await_card(&mut line, CardKind::Done)?;
     println!("\nSilas    {}", card.face.intent);
-    terminal::print_card(&card);
+    terminal::print_card(&card, terminal::Extent::Glance);
     println!("\nYou      undo (signed by this terminal's key)");
     let (recorded, message) = line.decide(&card, Press::Approve)?;
     println!("Silas    {message}");
@@ -137,7 +137,7 @@ fn await_card(line: &mut Line<'_>, kind: CardKind) -> Result<Card> {
 
 fn show_and_approve(line: &mut Line<'_>, card: &Card) -> Result<()> {
     println!();
-    terminal::print_card(card);
+    terminal::print_card(card, terminal::Extent::Glance);
     let label = card.face.ctas.first().map_or("approve", |cta| cta.label.as_str());
     println!("You      {label} (signed by this terminal's key)");
     let (recorded, message) = line.decide(card, Press::Approve)?;

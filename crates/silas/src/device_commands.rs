@@ -2,9 +2,10 @@
 //!
 //! A revocation is signed with the terminal's key and goes through the server to the launcher; nothing is written here.
 
-use crate::grant_commands::{day, withdraw};
+use crate::grant_commands::withdraw;
 use crate::home::Home;
 use crate::terminal::Line;
+use crate::wall_clock::day;
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use silas_core::device::DeviceKind;

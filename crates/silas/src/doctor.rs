@@ -5,9 +5,11 @@ mod isolation;
 mod mend;
 
 use crate::certificates::Place;
+use crate::exit::sentences;
 use crate::home::Home;
+use crate::wall_clock::minute;
 use crate::world::SystemClock;
-use crate::{known_head, server_key, start};
+use crate::{known_head, room, server_key, start};
 use anyhow::{Result, anyhow};
 use clap::Args;
 use silas_core::Clock;
@@ -43,9 +45,18 @@ pub(crate) fn run(args: &DoctorArgs, data_dir: Option<PathBuf>, config: Option<&
     let mut found = Vec::new();
     // First of all, while this process has one thread.
     found.extend(isolation::probes(&path).unwrap_or_else(|cause| {
-        vec![Probe::bad("Sandbox", format!("It could not be tried: {cause:#}"), "Make room, or check permissions.")]
+        vec![Probe::bad(
+            "Sandbox",
+            format!("It could not be tried: {}", sentences(&cause)),
+            "Make room, or check permissions.",
+        )]
     }));
     match path.canonicalize() {
+        Ok(path) if (Home { path: path.clone() }).is_unused() => found.push(Probe::warning(
+            "Data directory",
+            format!("Silas was never started on {}: there are no keys and no data.", path.display()),
+            "Start Silas once with `silas`. Nothing is lost and nothing has to be restored.",
+        )),
         Ok(path) => found.extend(installation(&Home { path })),
         Err(_) => found.push(Probe::warning(
             "Data directory",
@@ -80,15 +91,16 @@ fn print(found: &[Probe]) {
 
 fn installation(home: &Home) -> Vec<Probe> {
     let mut found = vec![permissions(home), keys(home), vault(home), server(home)];
-    found.push(room(home).unwrap_or_else(|e| Probe::bad("Room", format!("{e:#}."), "Look at the data directory.")));
+    found.push(room(home).unwrap_or_else(|e| Probe::bad("Room", sentences(&e), "Look at the data directory.")));
+    found.extend(disk(home));
     found.extend(certificate(home));
     match keeper(home) {
         Ok(keeper) => found.extend(probes::probes(&home.store(), &keeper, SystemClock.now())),
-        Err(cause) => found.push(Probe::bad("Ledger", format!("{cause:#}"), "Restore a backup with `silas restore`.")),
+        Err(cause) => found.push(Probe::bad("Ledger", sentences(&cause), "Restore a backup with `silas restore`.")),
     }
     found.push(match known_head::follow(home) {
         Ok(()) => Probe::good("History", "The ledger continues what this account has seen of it."),
-        Err(cause) => Probe::bad("History", format!("{cause:#}"), "Keep everything as it is and find out."),
+        Err(cause) => Probe::bad("History", sentences(&cause), "Keep everything as it is until you know why."),
     });
     found
 }
@@ -105,11 +117,15 @@ fn certificate(home: &Home) -> Option<Probe> {
         return None;
     }
     Some(match place.ends() {
-        Ok((_, ends)) if ends < SystemClock.now() => {
-            Probe::bad(NAME, format!("It was good until {ends}."), "Start Silas again, or run `silas tls renew`.")
+        Ok((_, ends)) if ends < SystemClock.now() => Probe::bad(
+            NAME,
+            format!("It was good until {}.", minute(ends)),
+            "Start Silas again, or run `silas tls renew`.",
+        ),
+        Ok((_, ends)) => {
+            Probe::good(NAME, format!("Good until {}; the first start in its last month renews it.", minute(ends)))
         }
-        Ok((_, ends)) => Probe::good(NAME, format!("Good until {ends}; the first start in its last month renews it.")),
-        Err(cause) => Probe::bad(NAME, format!("{cause:#}"), "Make a new one with `silas tls make NAME --replace`."),
+        Err(cause) => Probe::bad(NAME, sentences(&cause), "Make a new one with `silas tls make NAME --replace`."),
     })
 }
 
@@ -152,7 +168,7 @@ fn keys(home: &Home) -> Probe {
             "Whatever runs as you can use them. Set a passphrase with `silas key passphrase`, or keep the disk encrypted.",
         ),
         Ok(kept @ (Protection::Keyring | Protection::Passphrase)) => Probe::good(NAME, format!("They are {kept}.")),
-        Err(cause) => Probe::bad(NAME, format!("{cause:#}"), "Restore a backup with `silas restore`."),
+        Err(cause) => Probe::bad(NAME, sentences(&cause), "Restore a backup with `silas restore`."),
     }
 }
 
@@ -179,9 +195,11 @@ fn server(home: &Home) -> Probe {
     match front_of(home).and_then(confinement) {
         Ok(true) => Probe::good(NAME, "It runs, and may neither start programs nor touch your files."),
         Ok(false) => Probe::bad(NAME, "It runs without its confinement.", "Stop it, and start it again with `silas`."),
-        Err(cause) => {
-            Probe::bad(NAME, format!("It runs but does not answer: {cause:#}."), "Stop it and start it again.")
-        }
+        Err(cause) => Probe::bad(
+            NAME,
+            format!("It runs but does not answer. {}", sentences(&cause)),
+            "Stop it and start it again.",
+        ),
     }
 }
 
@@ -202,6 +220,19 @@ fn confinement(pid: i32) -> Result<bool> {
         status.lines().any(|line| line.split_once(':').is_some_and(|(n, v)| n == name && v.trim() == value))
     };
     Ok(says("NoNewPrivs", "1") && says("Seccomp", "2"))
+}
+
+/// What is left on the disk of the data directory.
+fn disk(home: &Home) -> Option<Probe> {
+    const NAME: &str = "Disk";
+    let free = room::free_bytes(&home.path)?;
+    let sentence = format!("{} are free where {} lies.", room::in_words(free), home.path.display());
+    let fix = "Make room there: without it nothing can be written down, and what cannot be written down is not done.";
+    Some(match free {
+        0..room::BAD_BYTES => Probe::bad(NAME, format!("The disk is full: {sentence}"), fix),
+        room::BAD_BYTES..room::LOW_BYTES => Probe::warning(NAME, sentence, fix),
+        _ => Probe::good(NAME, sentence),
+    })
 }
 
 /// How much there is, and how much more than the last time. Remembers it for the next.

@@ -2,13 +2,14 @@
 
 use crate::home::Home;
 use crate::terminal::{Line, PAGES_MAX};
+use crate::wall_clock::day;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::json;
 use silas_core::key_service::SignBody;
 use silas_core::revocation::{Withdrawal, WithdrawalBody, WithdrawalKind, Withdrawn};
-use silas_core::{Clock, Nonce, Timestamp};
+use silas_core::{Clock, Nonce};
 use silas_runtime::view::GrantView;
 use std::process::ExitCode;
 
@@ -86,16 +87,6 @@ fn left(grant: &GrantView) -> String {
         None => format!("since {}", day(grant.since)),
     };
     format!("{uses} · {time}")
-}
-
-/// The day, or within two days the minute, in UTC.
-pub(crate) fn day(at: Timestamp) -> String {
-    let text = json!(at);
-    let text = text.as_str().unwrap_or_default();
-    let is_near = at.since(SystemClock.now()).max(SystemClock.now().since(at)).as_secs() < 2 * 24 * 3600;
-    let n = if is_near { 16 } else { 10 };
-    let zone = if is_near { " UTC" } else { "" };
-    format!("{}{zone}", text.get(..n).unwrap_or(text).replace('T', " "))
 }
 
 /// Every grant, page by page.

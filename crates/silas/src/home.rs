@@ -1,6 +1,7 @@
 //! The data directory: where it is, what lies where, and that only one server uses it.
 
 use crate::config::Config;
+use crate::exit::{NeverRun, STOP_FIRST};
 use crate::root_handover;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
@@ -88,11 +89,31 @@ impl Home {
         Ok(Anchor { installation, root, epoch: self.epoch()? })
     }
 
+    /// Whether Silas has never been started on it: there are neither keys nor databases.
+    pub(crate) fn is_unused(&self) -> bool {
+        !["keys/installation.json", "keys/root.key", "store/agent.sqlite", "store/db.sqlite"]
+            .iter()
+            .any(|part| self.path.join(part).exists())
+    }
+
     /// The public facts about the keys. Whoever signs with them is checked against these, so nothing is taken on trust.
     pub(crate) fn known(&self) -> Result<Known> {
         let text = fs::read_to_string(self.path.join("keys/installation.json"))
             .context("This data directory has no keys yet. Start Silas once with `silas`.")?;
         serde_json::from_str(&text).context("keys/installation.json is damaged.")
+    }
+
+    /// For a command that cannot work beside a server.
+    pub(crate) fn lock_for(&self, unchanged: &str) -> Result<File> {
+        self.lock().map_err(|cause| match self.is_locked() {
+            true => anyhow!("{STOP_FIRST} {unchanged}"),
+            false => cause.context(unchanged.to_owned()),
+        })
+    }
+
+    fn is_locked(&self) -> bool {
+        let held = File::open(self.path.join("lock")).map(|file| file.try_lock_shared());
+        matches!(held, Ok(Err(fs::TryLockError::WouldBlock)))
     }
 
     /// Whether a server can work here for a while. Found out before anybody is told where the page is.
@@ -175,11 +196,14 @@ pub(crate) fn find(given: Option<PathBuf>, config: Option<&Path>) -> Result<Home
     let path = choose(given, &loaded.config)?;
     let real = match path.canonicalize() {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            anyhow::bail!("There is no Silas data at {}. Start it once with `silas`.", path.display());
+            bail!(NeverRun(path.display().to_string()));
         }
         found => found.with_context(|| format!("The data directory {} cannot be looked at.", path.display()))?,
     };
     let home = Home { path: real };
+    if home.is_unused() {
+        bail!(NeverRun(home.path.display().to_string()));
+    }
     root_handover::finish_if_begun(&home)?;
     Ok(home)
 }

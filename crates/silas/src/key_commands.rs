@@ -33,7 +33,7 @@ pub(crate) enum KeyCommand {
     },
     /// Seal the keys and the vault with a key that the system's keyring keeps, instead of a passphrase.
     Keyring,
-    /// Exchange a key for a new one. Stop Silas first. Nothing that you allowed is lost, and cut off at any instant the old
+    /// Exchange a key for a new one. Stop Silas first (`silas stop --server`). Nothing that you allowed is lost, and cut off at any instant the old
     /// key or the new one holds.
     Rotate {
         /// Which one.
@@ -98,7 +98,7 @@ fn show(home: &Home) -> Result<ExitCode> {
     let known = home.known()?;
     println!("Public root key: {}", String::from(known.root));
     for handover in known.handovers.iter().rev() {
-        let (old, at) = (String::from(handover.body.from), handover.body.at);
+        let (old, at) = (String::from(handover.body.from), crate::wall_clock::minute(handover.body.at));
         println!("Before it, until {at}: {old}");
     }
     Ok(ExitCode::SUCCESS)
@@ -135,7 +135,7 @@ fn change(home: &Home, current: Option<&Secret>, keep: &Keep) -> Result<ExitCode
 }
 
 fn rotate(home: &Home, which: Rotate) -> Result<ExitCode> {
-    let _lock = home.lock().context("Stop Silas first; nothing was changed")?;
+    let _lock = home.lock_for("Nothing was changed.")?;
     // Keys are in this process from here on.
     silas_sandbox::hide_memory()?;
     let asked = passphrase::Asked::default();

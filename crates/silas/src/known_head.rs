@@ -1,16 +1,24 @@
 //! The head of the ledger that this account has seen last, kept outside the data directory.
 //!
 //! A chain cannot show that its end was cut off, and an old copy of a data directory looks like a data directory. Against
-//! this file both show: what was seen once must still be there, in the same place. It lies in
-//! `~/.local/state/silas/INSTALLATION.head` and is written by commands in the terminal, never by the server, which is
-//! confined to its data directory. `silas demo` is not part of anybody's history and leaves no trace here.
+//! what is kept here both show. It lies in `~/.local/state/silas` and is written by commands in the terminal, never by the
+//! server, which is confined to its data directory. `silas demo` is not part of anybody's history and leaves no trace here.
+//!
+//! Two things are kept, because they answer two questions. `INSTALLATION.EPOCH.head` is the head of one *line*: every restore
+//! begins a new one, and a directory of that line must continue it, wherever it lies. `INSTALLATION.places` says which line
+//! lies *where*: a directory that is of an older line than the one seen at its place was put back past a restore. So a
+//! backup that is tried out elsewhere is a line of its own and disturbs nobody, and a directory that is moved keeps its line.
 //!
 //! What it cannot show: anything that happened since the last command, and anything at all to whoever can write both
 //! places.
 
+mod places;
+
 use crate::home::Home;
+use crate::wall_clock::minute;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, bail, ensure};
+use places::Places;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use silas_core::checkpoint::Head;
@@ -31,34 +39,57 @@ pub(crate) struct KnownHead {
     pub seen_at: Timestamp,
 }
 
+/// The way out for an owner who knows why. It is never taken unasked.
+const WAY_OUT: &str = "If you put this data there yourself and know why, `silas audit accept` shows what differs and, with \
+                       `--yes`, goes on from what is there; what was seen before is kept.";
+
 /// Compares the ledger with what this account has seen, and remembers its head. Fails loudly if it does not continue it.
 pub(crate) fn follow(home: &Home) -> Result<()> {
     let reader = Store::open_read_only(&home.store())?;
     let installation = home.installation()?;
     let (epoch, head) = (home.epoch()?, reader.read(ledger::head).wait()?);
     let Some((seq, hash)) = head else { return Ok(()) };
-    let Some(place) = Place::open(&installation)? else { return Ok(()) };
-    if let Some(known) = place.read()? {
-        known.check(epoch, &reader).with_context(|| format!("What was seen is kept in {}.", place.path.display()))?;
+    let Some(memory) = Memory::open(&installation)? else { return Ok(()) };
+    if let Some(known) = memory.about(&home.path, epoch)? {
+        known.check(epoch, &reader).context_last(WAY_OUT)?;
     }
-    place.write(&KnownHead { installation, epoch, head: Head { seq, hash }, seen_at: SystemClock.now() })
+    let now = KnownHead { installation, epoch, head: Head { seq, hash }, seen_at: SystemClock.now() };
+    memory.remember(&home.path, &now)
 }
 
-/// A restore begins a new line on purpose. What was known before stays beside, under its epoch. Gives the old head.
-pub(crate) fn begin_anew(installation: &InstallationId, epoch: u64, head: Head) -> Result<Option<Head>> {
-    let Some(place) = Place::open(installation)? else { return Ok(None) };
-    let known = place.read()?;
-    if let Some(known) = &known {
-        fs::rename(&place.path, place.path.with_extension(format!("head.{}", known.epoch)))?;
-    }
-    place.write(&KnownHead { installation: installation.clone(), epoch, head, seen_at: SystemClock.now() })?;
+/// The owner knows why the ledger does not continue what was seen: from here on it is compared with what is there. What was
+/// seen is kept beside. Gives what was known, if anything was.
+pub(crate) fn accept(home: &Home) -> Result<Option<KnownHead>> {
+    let reader = Store::open_read_only(&home.store())?;
+    let (installation, epoch) = (home.installation()?, home.epoch()?);
+    let head = reader.read(ledger::head).wait()?.context("There is no ledger yet. Start Silas once with `silas`.")?;
+    let Some(memory) = Memory::open(&installation)? else { return Ok(None) };
+    let known = memory.about(&home.path, epoch)?;
+    memory.put_aside(epoch)?;
+    let now = KnownHead { installation, epoch, head: Head { seq: head.0, hash: head.1 }, seen_at: SystemClock.now() };
+    memory.remember(&home.path, &now)?;
+    Ok(known)
+}
+
+/// What this account knows of the data directory, for whoever finds its databases gone.
+pub(crate) fn known_of(home: &Home) -> Result<Option<KnownHead>> {
+    let Some(memory) = Memory::open(&home.installation()?)? else { return Ok(None) };
+    memory.about(&home.path, home.epoch()?)
+}
+
+/// A restore begins a new line on purpose. Those from before stay. Gives the head that was known of what lay there.
+pub(crate) fn begin_anew(path: &Path, installation: &InstallationId, epoch: u64, head: Head) -> Result<Option<Head>> {
+    let Some(memory) = Memory::open(installation)? else { return Ok(None) };
+    let known = memory.at(path)?;
+    let now = KnownHead { installation: installation.clone(), epoch, head, seen_at: SystemClock.now() };
+    memory.remember(path, &now)?;
     Ok(known.map(|known| known.head))
 }
 
 /// The highest epoch that this account has seen of an installation.
 pub(crate) fn epoch(installation: &InstallationId) -> Result<u64> {
-    let Some(place) = Place::open(installation)? else { return Ok(0) };
-    Ok(place.read()?.map_or(0, |known| known.epoch))
+    let Some(memory) = Memory::open(installation)? else { return Ok(0) };
+    memory.highest_epoch()
 }
 
 /// Keeps a small note about an installation beside its head, and gives the one that was there.
@@ -67,12 +98,23 @@ pub(crate) fn exchange_note<T: Serialize + DeserializeOwned>(
     name: &str,
     note: &T,
 ) -> Result<Option<T>> {
-    let Some(place) = Place::open(installation)? else { return Ok(None) };
-    let path = place.path.with_extension(name);
+    let Some(memory) = Memory::open(installation)? else { return Ok(None) };
+    let path = memory.file(name);
     // A note that cannot be read is no note; it is only a convenience.
     let last = fs::read_to_string(&path).ok().and_then(|text| serde_json::from_str(&text).ok());
-    place.replace(&path, &serde_json::to_string(note)?)?;
+    memory.replace(&path, &serde_json::to_string(note)?)?;
     Ok(last)
+}
+
+/// Said after the trouble itself, not before it.
+trait ContextLast {
+    fn context_last(self, words: &str) -> Result<()>;
+}
+
+impl ContextLast for Result<()> {
+    fn context_last(self, words: &str) -> Result<()> {
+        self.map_err(|cause| anyhow::anyhow!("{} {words}", crate::exit::sentences(&cause)))
+    }
 }
 
 impl KnownHead {
@@ -89,8 +131,8 @@ impl KnownHead {
         let last = reader.read(ledger::head).wait()?.map_or(0, |(seq, _)| seq);
         if epoch > self.epoch {
             bail!(
-                "THE LEDGER DOES NOT CONTINUE WHAT WAS SEEN. It was restored from a backup, but not here. If you did \
-                 that, move the file with what was seen away. If you did not, keep everything as it is and find out."
+                "THE LEDGER DOES NOT CONTINUE WHAT WAS SEEN. It was restored from a backup, but not by this account. If you \
+                 did not do that, keep everything as it is and find out."
             );
         }
         if epoch < self.epoch || entry.as_ref().is_none_or(|entry| entry.seq != seq) {
@@ -98,26 +140,27 @@ impl KnownHead {
                 "THE LEDGER DOES NOT CONTINUE WHAT WAS SEEN. Entry {seq} was seen on {}, and the ledger now ends at entry \
                  {last}. Its end was cut off, or this is an old copy of the data directory. Keep everything as it is and \
                  find out; `silas restore` is the way to go back that loses nothing unnoticed.",
-                self.seen_at
+                minute(self.seen_at)
             );
         }
         ensure!(
             entry.is_some_and(|entry| entry.hash == hash),
             "THE LEDGER DOES NOT CONTINUE WHAT WAS SEEN. Entry {seq} is not the entry {seq} that was seen on {}. The ledger \
              was written anew. Keep everything as it is and find out.",
-            self.seen_at
+            minute(self.seen_at)
         );
         Ok(())
     }
 }
 
-/// The file of one installation, locked against other commands.
-struct Place {
-    path: PathBuf,
+/// What is kept of one installation, locked against other commands.
+struct Memory {
+    dir: PathBuf,
+    installation: InstallationId,
     _lock: File,
 }
 
-impl Place {
+impl Memory {
     /// `None` for an account without a home.
     fn open(installation: &InstallationId) -> Result<Option<Self>> {
         let Some(dir) = state_dir() else { return Ok(None) };
@@ -131,27 +174,96 @@ impl Place {
             .open(dir.join("lock"))
             .with_context(cannot)?;
         lock.lock().with_context(cannot)?;
-        Ok(Some(Place { path: dir.join(format!("{installation}.head")), _lock: lock }))
+        Ok(Some(Memory { dir, installation: installation.clone(), _lock: lock }))
     }
 
-    fn read(&self) -> Result<Option<KnownHead>> {
-        if !self.path.exists() {
-            return Ok(None);
+    fn file(&self, name: &str) -> PathBuf {
+        self.dir.join(format!("{}.{name}", self.installation))
+    }
+
+    fn line(&self, epoch: u64) -> PathBuf {
+        self.file(&format!("{epoch}.head"))
+    }
+
+    /// Earlier versions kept one head for an installation, wherever it lay. It counts until a place is known.
+    fn only(&self) -> PathBuf {
+        self.file("head")
+    }
+
+    /// What a directory at this place and of this line must continue: what lay there, else what was seen of its line.
+    fn about(&self, path: &Path, epoch: u64) -> Result<Option<KnownHead>> {
+        match Places::read(&self.file("places"))?.epoch_at(path) {
+            // The line of the place, not that of the directory: if the two differ, that is what has to be found out.
+            Some(there) if there != epoch => {
+                let line = load(&self.line(there))?;
+                Ok(Some(line.context("What was seen of this data directory is missing from ~/.local/state/silas.")?))
+            }
+            Some(_) => load(&self.line(epoch)),
+            None => Ok(load(&self.line(epoch))?.or(load(&self.only())?)),
         }
-        KnownHead::load(&self.path).map(Some)
     }
 
-    fn write(&self, known: &KnownHead) -> Result<()> {
-        self.replace(&self.path, &serde_json::to_string_pretty(known)?)
+    /// What was last seen at this place.
+    fn at(&self, path: &Path) -> Result<Option<KnownHead>> {
+        match Places::read(&self.file("places"))?.epoch_at(path) {
+            Some(epoch) => load(&self.line(epoch)),
+            None => load(&self.only()),
+        }
+    }
+
+    fn highest_epoch(&self) -> Result<u64> {
+        let mut highest = load(&self.only())?.map_or(0, |known| known.epoch);
+        let prefix = format!("{}.", self.installation);
+        for entry in fs::read_dir(&self.dir)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            let epoch = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".head"));
+            highest = highest.max(epoch.and_then(|epoch| epoch.parse().ok()).unwrap_or(0));
+        }
+        Ok(highest)
+    }
+
+    /// The line first: cut off in between, the place still names a line that is known.
+    fn remember(&self, path: &Path, now: &KnownHead) -> Result<()> {
+        self.replace(&self.line(now.epoch), &serde_json::to_string_pretty(now)?)?;
+        let file = self.file("places");
+        let mut places = Places::read(&file)?;
+        if places.put(path, now.epoch) {
+            self.replace(&file, &serde_json::to_string_pretty(&places)?)?;
+        }
+        // Said by the line from here on, if it was about this one.
+        if load(&self.only())?.is_some_and(|only| only.epoch == now.epoch) {
+            fs::remove_file(self.only())?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what was seen of a line, and of an installation by earlier versions, under another name.
+    fn put_aside(&self, epoch: u64) -> Result<()> {
+        let stamp = SystemClock.now().micros();
+        for path in [self.line(epoch), self.only()] {
+            if path.exists() {
+                let mut aside = path.clone().into_os_string();
+                aside.push(format!(".{stamp}"));
+                fs::rename(&path, aside)?;
+            }
+        }
+        Ok(())
     }
 
     fn replace(&self, path: &Path, text: &str) -> Result<()> {
-        let draft = self.path.with_extension("new");
+        let draft = self.file("new");
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
         writeln!(file, "{text}")?;
         file.sync_all()?;
         Ok(fs::rename(&draft, path)?)
     }
+}
+
+fn load(path: &Path) -> Result<Option<KnownHead>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    KnownHead::load(path).map(Some)
 }
 
 pub(crate) fn state_dir() -> Option<PathBuf> {

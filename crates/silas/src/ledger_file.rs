@@ -1,6 +1,7 @@
 //! `silas audit verify` and `list`: a ledger as it lies on disk, whether a server runs or not; checked, also against what
 //! was seen of it before, or listed. A ledger that was exported is checked by itself.
 
+use crate::exit::sentences;
 use crate::home::{self, Home};
 use crate::known_head::{self, KnownHead};
 use crate::ledger_export;
@@ -69,6 +70,41 @@ pub(crate) fn verify(args: &VerifyArgs, data_dir: Option<PathBuf>, config: Optio
 }
 
 #[derive(Args)]
+pub(crate) struct AcceptArgs {
+    /// Do it. Without this it is only shown what differs.
+    #[arg(long)]
+    yes: bool,
+}
+
+/// The honest way out for an owner who knows why: what lies there is checked by itself, and compared with from here on.
+pub(crate) fn accept(args: &AcceptArgs, home: &Home) -> Result<ExitCode> {
+    let differs = match known_head::follow(home) {
+        Ok(()) => {
+            println!("The ledger continues what this account has seen of it. There is nothing to accept.");
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(cause) => cause,
+    };
+    println!("{}", sentences(&differs));
+    if !args.yes {
+        return Ok(ExitCode::FAILURE);
+    }
+    let store = Store::open_read_only(&home.store())?;
+    let (keeper, _) = server_key::keeper(home)?;
+    let found = store.read(move |tx| audit::audit(tx, &keeper, Extent::Everything)).wait()?;
+    if let Some(problem) = found.problem() {
+        println!("\n{problem}. A ledger that does not verify by itself is not accepted; restore a backup.");
+        return Ok(ExitCode::FAILURE);
+    }
+    known_head::accept(home)?;
+    println!("\nAccepted: from here on the ledger must continue its entry {}.", found.chain.entries);
+    println!(
+        "Approvals that were used after what is there was written may count again; `silas grant list` shows what holds."
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Args)]
 pub(crate) struct ListArgs {
     /// How many entries.
     #[arg(long, default_value_t = 30, value_name = "N")]
@@ -90,7 +126,7 @@ pub(crate) fn list(args: &ListArgs, data_dir: Option<PathBuf>, config: Option<&P
         let text = looked.and_then(|(_, text)| text);
         let text = text
             .map_or_else(String::new, |text| format!("  {}", silas_gates::scrub::visible_line(&text, TEXT_SHOWN_MAX)));
-        println!("{:>6}  {}  {}{text}", entry.seq, entry.at, entry.name);
+        println!("{:>6}  {}  {}{text}", entry.seq, crate::wall_clock::second(entry.at), entry.name);
     }
     Ok(ExitCode::SUCCESS)
 }

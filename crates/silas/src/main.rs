@@ -3,6 +3,10 @@
 //! `main` reads its arguments and, for a server, forks the launcher before anything else exists: no configuration, no
 //! key, no socket, no thread. Only this room reads configuration files and environment variables.
 
+// First, so that its words are everybody's.
+#[macro_use]
+mod out;
+
 mod backup;
 mod certificates;
 mod config;
@@ -24,17 +28,20 @@ mod plan_file;
 mod proof_file;
 mod queue_commands;
 mod restore;
+mod room;
 mod root_handover;
 mod sandbox;
 mod secret_commands;
 mod server_key;
 mod service_commands;
 mod session_commands;
+mod soundness;
 mod start;
 mod task_commands;
 mod terminal;
 mod throwaway;
 mod tls_commands;
+mod wall_clock;
 mod wire;
 mod work_commands;
 mod world;
@@ -78,7 +85,7 @@ enum Command {
         output: terminal::Output,
     },
     /// Show a card of `silas review` with everything that it asks for.
-    Show(terminal::CardArgs),
+    Show(terminal::ShowArgs),
     /// Approve a card of `silas review` (or the only one that waits).
     Approve(terminal::CardArgs),
     /// Have a plan of `silas review` carried out in a private copy and shown to you, before anything is applied.
@@ -159,6 +166,9 @@ enum Command {
         /// Take back every grant as well. From then on everything asks you first.
         #[arg(long)]
         revoke: bool,
+        /// End Silas itself too, as Ctrl-C where it runs would. Started by systemd, `systemctl --user stop silas` does the same.
+        #[arg(long)]
+        server: bool,
     },
     /// Write everything into one file, while Silas runs or not. The file holds your keys.
     Backup { file: PathBuf },
@@ -215,6 +225,8 @@ enum AuditCommand {
     Forget(forget_command::ForgetArgs),
     /// Write the ledger into a file that can be checked on any machine.
     Export(ledger_export::ExportArgs),
+    /// Where the ledger does not continue what this account has seen of it: show what differs, and go on from what is there.
+    Accept(ledger_file::AcceptArgs),
 }
 
 #[derive(Subcommand)]
@@ -269,6 +281,9 @@ fn main() -> ExitCode {
         }
         Command::Audit(AuditCommand::Verify(verify)) => {
             ledger_file::verify(&verify, args.data_dir, args.config.as_deref())
+        }
+        Command::Audit(AuditCommand::Accept(accept)) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| ledger_file::accept(&accept, &home))
         }
         Command::Audit(AuditCommand::List(list)) => ledger_file::list(&list, args.data_dir, args.config.as_deref()),
         Command::Audit(AuditCommand::Forget(forget)) => {

@@ -3,9 +3,12 @@
 //! Adding one is a decision like any other: the card says what leaves this machine and to whom, and nothing is sent before
 //! it was signed. A key is never an argument and is never shown.
 
+mod which;
+
+use crate::exit::BadInput;
 use crate::home::Home;
 use crate::secret_commands;
-use crate::terminal::{Line, print_card};
+use crate::terminal::{Extent, Line, print_card};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -35,8 +38,9 @@ pub(crate) enum ModelCommand {
 
 #[derive(Args)]
 pub(crate) struct AddArgs {
-    /// PROVIDER:MODEL, or PROVIDER:MODEL@URL. Providers: openrouter, openai, anthropic, ollama, compatible.
-    model: String,
+    /// PROVIDER:MODEL, or PROVIDER:MODEL@URL. Providers: openrouter, openai, anthropic, ollama, compatible. Without it you are
+    /// asked.
+    model: Option<String>,
     /// What it is for.
     #[arg(long = "for", value_enum, default_value = "all")]
     role: ForRole,
@@ -104,7 +108,10 @@ pub(crate) fn run(home: &Home, command: ModelCommand) -> Result<ExitCode> {
 }
 
 fn grant(args: &AddArgs) -> Result<ModelGrant> {
-    let model = ModelName::parse(&args.model)?;
+    let model = match &args.model {
+        Some(model) => ModelName::parse(model).map_err(|bad| BadInput(bad.to_string()))?,
+        None => which::ask()?,
+    };
     let price = args.price.as_deref().map(parse_price).transpose()?;
     let key = match (&args.key_env, &args.secret) {
         (Some(name), _) => KeySource::parse(&format!("env:{name}"))?,
@@ -135,7 +142,7 @@ fn add(home: &Home, line: &mut Line<'_>, args: &AddArgs, grant: &ModelGrant) -> 
     line.send(&json!({ "type": "model_add", "grant": grant }))?;
     let answer = line.wait_for(|message| message["type"] == "asked")?;
     let card: Card = serde_json::from_value(answer["card"].clone())?;
-    print_card(&card);
+    print_card(&card, Extent::Whole);
     if !args.yes && !agrees()? {
         println!("Nothing was changed. The card stays in Review.");
         return Ok(ExitCode::FAILURE);

@@ -1,9 +1,10 @@
 //! `silas plan check|show|submit`: reads a plan as the runtime would, and runs nothing. Submitting one is saying it: a message
 //! like any other, signed with the terminal's key, and Silas asks before anything runs.
 
+use crate::exit::BadInput;
 use crate::home::Home;
 use crate::{Command, terminal};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use silas_core::message::MESSAGE_BYTES_MAX;
 use silas_core::plan;
 use silas_core::work::WorkItem;
@@ -55,7 +56,7 @@ pub(crate) fn submit(home: &Home, file: &Path) -> Result<ExitCode> {
         eprintln!("{}: {problem}", file.display());
         return Ok(ExitCode::FAILURE);
     }
-    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read.", file.display()))?;
+    let text = std::fs::read_to_string(file).map_err(|cause| BadInput::file(file, &cause))?;
     if text.len() > MESSAGE_BYTES_MAX {
         anyhow::bail!("{}: a plan that is submitted is at most {MESSAGE_BYTES_MAX} bytes long.", file.display());
     }
@@ -65,9 +66,8 @@ pub(crate) fn submit(home: &Home, file: &Path) -> Result<ExitCode> {
 /// One byte more than allowed is read, so that a huge file is refused without being loaded.
 fn read(file: &Path) -> Result<Result<WorkItem, plan::PlanError>> {
     let mut bytes = Vec::new();
-    File::open(file)
-        .with_context(|| format!("{} cannot be opened.", file.display()))?
-        .take(plan::PLAN_BYTES_MAX as u64 + 1)
-        .read_to_end(&mut bytes)?;
+    let unreadable = |cause: std::io::Error| BadInput::file(file, &cause);
+    let opened = File::open(file).map_err(unreadable)?;
+    opened.take(plan::PLAN_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     Ok(plan::parse(&bytes))
 }

@@ -43,32 +43,43 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<ExitCode> {
     match bundle::verify(&text, root.as_ref()) {
         Ok((bundle, proven)) => accept(args, &bundle, &proven),
         Err(refusal) => {
-            let code = if refusal.is_bad_input() { BAD_INPUT } else { 1 };
-            refuse(args, &refusal.to_string(), code)
+            if refusal.is_bad_input() {
+                let why = format!("{refusal}.\nGive a file that `silas work proof` wrote");
+                return refuse(args, &why, BAD_INPUT);
+            }
+            refuse(args, &refusal.to_string(), 1)
         }
     }
 }
 
 fn read(args: &VerifyArgs) -> Result<(String, Option<PublicKey>), String> {
     let root = args.key.clone().map(PublicKey::try_from).transpose();
-    let root = root.map_err(|why| format!("--key cannot be read: {why}"))?;
-    let unreadable = |why: std::io::Error| format!("{} cannot be read: {why}", args.file.display());
+    let root = root.map_err(|why| {
+        format!(
+            "The key after --key is not a public root key: {why}.\nGive what `silas key root` prints on that machine"
+        )
+    })?;
+    let give = "Give a file that `silas work proof` wrote";
+    let unreadable = |why: std::io::Error| {
+        format!("{} cannot be read: {}.\n{give}", args.file.display(), crate::exit::in_words(&why))
+    };
     let file = File::open(&args.file).map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() > BYTES_MAX {
-        return Err(format!("{} is larger than any proof", args.file.display()));
+        return Err(format!("{} is larger than any proof.\n{give}", args.file.display()));
     }
     // A byte that is no text is a changed byte, and is refused by what it makes of the file.
     Ok((String::from_utf8_lossy(&bytes).into_owned(), root))
 }
 
 fn refuse(args: &VerifyArgs, why: &str, code: u8) -> Result<ExitCode> {
-    let why = scrub::visible_line(why, LINE_CHARS_MAX);
+    let lines: Vec<String> = why.lines().map(|line| scrub::visible_line(line, LINE_CHARS_MAX)).collect();
+    let why = lines.join(if args.output.json { " " } else { "\n" });
     if args.output.json {
         print_json(&json!({ "verified": false, "bad_input": code == BAD_INPUT, "reason": why }))?;
     } else if code == BAD_INPUT {
-        eprintln!("{why}.\nGive a file that `silas work proof` wrote.");
+        eprintln!("{why}.");
     } else {
         println!("NOT VERIFIED. {why}.");
         println!("The file is not what that Silas wrote, or it was never true. Nothing in it should be believed.");

@@ -8,9 +8,11 @@
 //! those that were revoked stay revoked, also if the backup is older than that.
 
 use crate::backup::{ABOUT, About, KEYS, KEYS_LOCK, SERVER_CERTIFICATES, VAULT, container};
+use crate::exit::BadInput;
 use crate::home::{self, Home};
 use crate::key_commands;
 use crate::known_head;
+use crate::wall_clock;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use silas_approval::vault;
@@ -32,6 +34,9 @@ use std::rc::Rc;
 const ABOUT_BYTES_MAX: u64 = 64 << 10;
 
 pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>, replace: bool) -> Result<ExitCode> {
+    const UNCHANGED: &str = "Nothing was restored, and nothing was changed.";
+    // Before anything is made for it.
+    File::open(file).map_err(|cause| BadInput::file(file, &cause)).context(UNCHANGED)?;
     let target = target(data_dir, config)?;
     let old = Old::at(&target, replace)?;
     let draft = beside(&target, "restoring")?;
@@ -44,7 +49,7 @@ pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>,
         Ok(restored) => restored,
         Err(cause) => {
             let _ = fs::remove_dir_all(&draft);
-            return Err(cause.context("Nothing was restored, and nothing was changed."));
+            return Err(cause.context(UNCHANGED));
         }
     };
     let aside = old.map(|old| old.move_aside(&target)).transpose()?;
@@ -52,9 +57,9 @@ pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>,
         format!("The restored data lies at {} and could not be moved to {}.", draft.display(), target.display())
     })?;
     sync_dir(parent(&target))?;
-    let lost = known_head::begin_anew(&about.installation, epoch, about.head)?;
+    let lost = known_head::begin_anew(&target, &about.installation, epoch, about.head)?;
     println!("Restored {} from {}.", target.display(), file.display());
-    println!("It is as it was on {}: {} ledger entries, unbroken.", about.made_at, about.head.seq);
+    println!("It is as it was on {}: {} ledger entries, unbroken.", wall_clock::minute(about.made_at), about.head.seq);
     if let Some(lost) = lost.filter(|lost| lost.seq > about.head.seq) {
         println!("{} ledger entries came after the backup and are not in it.", lost.seq - about.head.seq);
     }
@@ -62,18 +67,20 @@ pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>,
         println!("What was there before is kept at {}.", aside.display());
     }
     println!("Approvals from before no longer count; directories and plans ask again. Paired devices stay paired.");
+    let is_usual = home::choose(None, &crate::start::load_config(config)?.config).is_ok_and(|usual| usual == target);
+    let start = if is_usual { "silas".to_owned() } else { format!("silas --data-dir {}", target.display()) };
     match key_commands::protection(&Home { path: target })? {
         Protection::Passphrase => println!("Its keys and secrets open with the passphrase of that time."),
         Protection::Keyring => println!("Its keys and secrets open with the keyring of the account that made it only."),
         Protection::Permissions => {}
     }
-    println!("Start with `silas`.");
+    println!("Start with `{start}`.");
     Ok(ExitCode::SUCCESS)
 }
 
 /// Unpacks into `draft`, checking every hash, and knows every part by its name.
 fn unpack(file: &Path, draft: &Path) -> Result<About> {
-    let from = File::open(file).with_context(|| format!("{} cannot be opened.", file.display()))?;
+    let from = File::open(file).map_err(|cause| BadInput::file(file, &cause))?;
     for dir in ["", "store", VAULT, "run", "keys", "launcher", silas_sandbox::restored::SPENT] {
         DirBuilder::new().mode(0o700).create(draft.join(dir))?;
     }
@@ -185,7 +192,7 @@ impl Old {
             return Ok(None);
         }
         let home = Home { path: target.to_owned() };
-        let lock = home.lock().context("Stop Silas first. Nothing was restored.")?;
+        let lock = home.lock_for("Nothing was restored.")?;
         if !replace {
             bail!(
                 "There is data at {}. Nothing was restored. `--replace` moves it aside first; it is never deleted.",

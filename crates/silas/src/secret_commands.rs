@@ -4,9 +4,9 @@
 //! in this process: what the server gets is the vault's key.
 
 use crate::exit::NotRunning;
-use crate::grant_commands::day;
 use crate::home::Home;
 use crate::passphrase::{self, Asked};
+use crate::wall_clock::day;
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use silas_approval::vault;

@@ -2,6 +2,7 @@
 
 use crate::home::Home;
 use crate::terminal::Line;
+use crate::wall_clock::minute;
 use anyhow::Result;
 use serde_json::json;
 use silas_core::session::SessionType;
@@ -22,11 +23,10 @@ pub(crate) fn sessions(line: &mut Line<'_>) -> Result<Vec<SessionView>> {
 }
 
 pub(crate) fn describe(session: &SessionView) -> String {
-    let minute = |at: &silas_core::Timestamp| at.to_string().get(..16).unwrap_or_default().replace('T', " ");
     let here = match (session.active, session.session_type) {
         (true, SessionType::Stream) => "connected".to_owned(),
         (true, SessionType::Side) => "a command that runs now".to_owned(),
-        (false, _) => format!("last here {}", minute(&session.last_active)),
+        (false, _) => format!("last here {}", minute(session.last_active)),
     };
     let turns = match session.turn_count {
         1 => "1 message".to_owned(),
@@ -36,5 +36,5 @@ pub(crate) fn describe(session: &SessionView) -> String {
         (SessionType::Side, _) | (_, 0) => String::new(),
         (_, n) => format!(", {n} not shown there yet"),
     };
-    format!("{}: {here}, {turns} since {}{waiting}", session.title, minute(&session.created_at))
+    format!("{}: {here}, {turns} since {}{waiting}", session.title, minute(session.created_at))
 }

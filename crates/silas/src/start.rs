@@ -4,7 +4,7 @@ use crate::certificates;
 use crate::config::{Config, Loaded, LogFormat};
 use crate::home::{self, Home};
 use crate::world::SystemClock;
-use crate::{root_handover, server_key, wire};
+use crate::{root_handover, server_key, soundness, wire};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use silas_approval::sealing::SealKey;
@@ -64,6 +64,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     // Keeps a second server away for as long as this process lives.
     let _lock = home.lock()?;
     home.has_room()?;
+    soundness::check(&home)?;
     root_handover::finish_apart(&home)?;
     let ready = first_run(&launcher, home, &loaded.config)?;
     let server = server_key::ready(&launcher, &ready.home, &ready.anchor)?;
@@ -237,7 +238,7 @@ fn greet(ready: &Ready, listeners: &Listeners, sealed: &Sealed, first_time: bool
         println!("    {pairing}\n");
     } else {
         println!("  The page:  {page}\n");
-        println!("  To pair another browser, within 5 minutes:  {pairing}\n");
+        println!("  To pair a browser, within 5 minutes:  {pairing}\n");
     }
     if let Some(network) = listeners.network_address() {
         println!("  Other devices:  {network}/#pair={}\n", sealed.pairing_code);
@@ -303,11 +304,11 @@ fn descriptors(config: &Config) -> u64 {
 }
 
 pub(crate) fn load_config(file: Option<&Path>) -> Result<Loaded> {
-    load_config_besides(file, Vec::new())
+    load_config_besides(file, &[])
 }
 
-/// What is given on the command line counts like a variable, and is checked like one.
-fn load_config_besides(file: Option<&Path>, besides: Vec<(String, String)>) -> Result<Loaded> {
+/// What is given on the command line counts last, and is checked like the rest.
+fn load_config_besides(file: Option<&Path>, options: &[(&'static str, &'static str, String)]) -> Result<Loaded> {
     // The owner's own place and no other: a file in the directory where Silas happens to be started may be anybody's.
     let own = std::env::var_os("XDG_CONFIG_HOME")
         .filter(|base| !base.is_empty())
@@ -315,17 +316,22 @@ fn load_config_besides(file: Option<&Path>, besides: Vec<(String, String)>) -> R
         .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")))
         .map(|base| base.join("silas/silas.yaml"))
         .filter(|own| own.exists());
-    Ok(Config::load(file.or(own.as_deref()), std::env::vars().chain(besides))?)
+    Ok(Config::load(file.or(own.as_deref()), variables(), options)?)
+}
+
+/// Those that are text; one of another program that is not is none of ours.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 fn load_config_with(file: Option<&Path>, args: &StartArgs) -> Result<Loaded> {
     let given = [
-        ("SILAS__CHANNELS__WEB__HOST", args.host.clone()),
-        ("SILAS__CHANNELS__WEB__PORT", args.port.map(|port| port.to_string())),
-        ("SILAS__LOG__FORMAT", args.log.clone()),
+        ("--host", "channels.web.host", args.host.clone()),
+        ("--port", "channels.web.port", args.port.map(|port| port.to_string())),
+        ("--log", "log.format", args.log.clone()),
     ];
-    let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    load_config_besides(file, given.collect())
+    let given = given.into_iter().filter_map(|(option, key, value)| Some((option, key, value?)));
+    load_config_besides(file, &given.collect::<Vec<_>>())
 }
 
 pub(crate) fn config_check(file: Option<&Path>) -> Result<ExitCode> {

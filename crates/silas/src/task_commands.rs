@@ -88,9 +88,14 @@ fn done(line: &mut Line<'_>, said: &str) -> Result<ExitCode> {
     if task.state == TaskState::Done {
         bail!("“{}” is done already.", task.title);
     }
-    // The id, not the title: two tasks may be called the same, and a signature should name one.
+    // By its title, as a person would say it; by its id where two are called the same, because a signature names one.
     let id = task.id.clone();
-    let reply = line.ask(&format!("done with {}", reflex::quote(id.as_str())))?;
+    let is_same = |other: &&TaskView| other.title.trim().to_lowercase() == task.title.trim().to_lowercase();
+    let by_title = format!("done with {}", reflex::quote(&task.title));
+    let is_plain = known.iter().filter(is_same).count() == 1
+        && reflex::decide(&by_title) == (Decision::CompleteTask { task: task.title.clone() });
+    let words = if is_plain { by_title } else { format!("done with {}", reflex::quote(id.as_str())) };
+    let reply = line.ask(&words)?;
     println!("{reply}");
     let is_done = tasks(line)?.iter().any(|task| task.id == id && task.state == TaskState::Done);
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })

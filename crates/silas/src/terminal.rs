@@ -1,13 +1,20 @@
 //! The terminal as a channel: the same messages and cards as the page, answered by commands or in `silas chat`.
 
+mod answering;
 mod chat;
 mod earlier;
+mod face;
 mod line;
+mod names;
 mod paint;
 mod print;
 mod progress;
+mod refused;
+mod stopping;
 
+pub(crate) use face::Extent;
 pub(crate) use line::Line;
+pub(crate) use paint::Paint;
 pub(crate) use print::{print_card, print_json, took};
 
 use crate::Command;
@@ -37,10 +44,32 @@ pub(crate) struct Output {
 }
 
 /// Which card is meant.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone)]
 pub(crate) struct CardArgs {
-    /// Its number in `silas review`; not needed if only one waits.
-    number: Option<usize>,
+    /// The name that `silas review` shows, five letters; not needed if only one waits. Its number in the list is asked about
+    /// at a terminal, and refused in a pipe while several wait.
+    #[arg(value_name = "CARD")]
+    card: Option<String>,
+    /// Sign without asking again.
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl CardArgs {
+    /// For a command that has found the card itself.
+    pub(crate) fn found(yes: bool, output: Output) -> Self {
+        CardArgs { card: None, yes, output }
+    }
+}
+
+/// Which card to show.
+#[derive(Args, Clone)]
+pub(crate) struct ShowArgs {
+    /// Its name or number in `silas review`; not needed if only one waits.
+    #[arg(value_name = "CARD")]
+    card: Option<String>,
     #[command(flatten)]
     output: Output,
 }
@@ -55,19 +84,16 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         Command::Say { text, output } => return say(&mut line, &text, output),
         Command::Review { output: Output { json: true } } => print_json(&line.all_cards()?)?,
         Command::Review { .. } => print_cards(&line.all_cards()?),
-        Command::Approve(card) => return decide(&mut line, card, Press::Approve),
-        Command::Rehearse(card) => return decide(&mut line, card, Press::Rehearse),
-        Command::Redo(card) => return decide(&mut line, card, Press::Redo),
-        Command::Change(card) => return decide(&mut line, card, Press::Change),
-        Command::Decline(card) => return decide(&mut line, card, Press::Decline),
-        Command::Show(CardArgs { number, output }) => {
-            let card = pick(&mut line, number, asks)?;
-            if output.json { print_json(&card)? } else { print_card(&card) }
-        }
+        Command::Approve(card) => return decide(&mut line, &card, Press::Approve, "approve"),
+        Command::Rehearse(card) => return decide(&mut line, &card, Press::Rehearse, "rehearse"),
+        Command::Redo(card) => return decide(&mut line, &card, Press::Redo, "redo"),
+        Command::Change(card) => return decide(&mut line, &card, Press::Change, "change"),
+        Command::Decline(card) => return decide(&mut line, &card, Press::Decline, "decline"),
+        Command::Show(ShowArgs { card, output }) => return show(&mut line, card, output),
         Command::Renew { card, rehearse } => {
-            return put(&mut line, card, json!({ "type": "renew", "rehearse": rehearse }));
+            return put(&mut line, &card, "renew", json!({ "type": "renew", "rehearse": rehearse }));
         }
-        Command::Dismiss(card) => return put(&mut line, card, json!({ "type": "dismiss" })),
+        Command::Dismiss(card) => return put(&mut line, &card, "dismiss", json!({ "type": "dismiss" })),
         Command::Undo { output } => return undo(&mut line, output),
         Command::Activity { measures: true, output, .. } => print_measures(&mut line, output.json)?,
         Command::Activity { away, all, before, output, .. } => {
@@ -83,6 +109,13 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         Command::Status { output } => {
             known_head::follow(home)?;
             print_status(home, &mut line, output.json)?;
+        }
+        Command::Stop { server: true, revoke, .. } => {
+            if revoke && grant_commands::revoke_all(&mut line)? != ExitCode::SUCCESS {
+                return Ok(ExitCode::FAILURE);
+            }
+            drop(line);
+            return stopping::server(home);
         }
         Command::Stop { revoke, .. } => {
             stop(&mut line)?;
@@ -123,11 +156,13 @@ fn stop(line: &mut Line<'_>) -> Result<()> {
                 "Everything is stopped. What was being put in place already is finished; nothing else reaches your files.",
         }
     );
+    println!("Silas itself runs on, so that you can go on talking; `silas stop --server` ends it.");
     Ok(())
 }
 
 fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     let n_known = line.cards.len();
+    let wish = refused::Wish::read(line, text)?;
     line.interrupt_on_ctrl_c()?;
     line.say(text)?;
     let mut shown = Shown::default();
@@ -137,16 +172,18 @@ fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
         }
         m["type"] == "message" && m["entry"]["sender"] == "silas"
     })?;
+    let answer = reply["entry"]["text"].as_str().unwrap_or_default();
+    let is_refused = wish.is_refused(line, answer)?;
     if output.json {
-        print_json(&json!({ "entry": reply["entry"], "cards": line.cards }))?;
-        return Ok(ExitCode::SUCCESS);
+        print_json(&json!({ "entry": reply["entry"], "cards": line.cards, "refused": is_refused }))?;
+    } else {
+        shown.whole(answer);
+        if line.cards.len() > n_known {
+            println!();
+            print_cards(&line.cards);
+        }
     }
-    shown.whole(reply["entry"]["text"].as_str().unwrap_or_default());
-    if line.cards.len() > n_known {
-        println!();
-        print_cards(&line.cards);
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// An answer on its way to the screen, sentence by sentence.
@@ -174,21 +211,17 @@ impl Shown {
     }
 }
 
-/// The card that is meant: the numbered one of `silas review`, or the only one for which `fits` holds.
-fn pick(line: &mut Line<'_>, number: Option<usize>, fits: impl Fn(&Card) -> bool) -> Result<Card> {
-    let cards = line.all_cards()?;
-    if let Some(n) = number {
-        return cards.get(n.wrapping_sub(1)).cloned().with_context(|| format!("There is no card {n}."));
+/// Signs nothing, so whatever is meant is shown: the question, or what is there if nothing asks.
+fn show(line: &mut Line<'_>, card: Option<String>, output: Output) -> Result<ExitCode> {
+    let asked = line.all_cards()?.iter().any(asks);
+    let args = CardArgs { card, yes: false, output };
+    let card = answering::meant(line, &args, |card| asks(card) || !asked)?.card;
+    if output.json {
+        print_json(&card)?
+    } else {
+        print_card(&card, Extent::Whole)
     }
-    let fitting: Vec<&Card> = cards.iter().filter(|card| fits(card)).collect();
-    match fitting.as_slice() {
-        [] => bail!("Nothing waits for a decision."),
-        [card] => Ok((*card).clone()),
-        _ => {
-            print_cards(&cards);
-            bail!("More than one card waits. Name its number, as in `silas approve 1`.")
-        }
-    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Pages that one command asks for; a door takes 60 messages in a minute.
@@ -240,39 +273,52 @@ impl Answered {
             }
             if let Some(report) = &self.report {
                 println!();
-                print_card(report);
+                print_card(report, Extent::Glance);
             }
         }
         Ok(if self.is_done() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
-fn decide(line: &mut Line<'_>, which: CardArgs, press: Press) -> Result<ExitCode> {
-    let CardArgs { number, output } = which;
-    let card = pick(line, number, asks)?;
+fn decide(line: &mut Line<'_>, args: &CardArgs, press: Press, verb: &str) -> Result<ExitCode> {
+    let meant = answering::meant(line, args, asks)?;
+    let card = &meant.card;
     match card.state {
         CardState::Parked => bail!("This card is parked. `silas renew` asks it again."),
         _ if card.face.kind == CardKind::Done => bail!("This card tells a result. `silas undo` takes it back."),
-        _ if let Some(command) = print::entering(&card) => {
+        _ if let Some(command) = print::entering(card) => {
             bail!("This card wants something entered, not decided: `{command}`. `silas dismiss` puts it away.")
         }
         _ if card.offer.is_none() => bail!("This card asks nothing. `silas dismiss` puts it away."),
         _ => {}
     }
     // Where nothing can be merged, doing it again is what the card recommends.
-    let press = if press == Press::Redo && is_redo(&card) { Press::Approve } else { press };
+    let press = if press == Press::Redo && is_redo(card) { Press::Approve } else { press };
     let is_offered = card.face.ctas.iter().any(|cta| cta.press == press);
     if !is_offered {
         bail!("This card does not offer that. `silas show` shows what it offers.");
     }
-    answer(line, &card, press, output)
+    match meant.confirmed(Some(press), verb, args)? {
+        Some(card) => answer(line, &card, press, args.output),
+        None => not_confirmed(),
+    }
 }
 
-/// Shows the card, signs this answer, and follows the work that it starts to its end.
-pub(crate) fn answer(line: &mut Line<'_>, card: &Card, press: Press, output: Output) -> Result<ExitCode> {
-    if !output.json {
-        print_card(card);
+fn not_confirmed() -> Result<ExitCode> {
+    println!("Not confirmed. Nothing was signed.");
+    Ok(ExitCode::FAILURE)
+}
+
+/// The same for a card that another command has found: shown whole, asked about at a terminal.
+pub(crate) fn answer_found(line: &mut Line<'_>, card: Card, press: Press, args: &CardArgs) -> Result<ExitCode> {
+    match answering::Meant::found(card).confirmed(Some(press), "approve", args)? {
+        Some(card) => answer(line, &card, press, args.output),
+        None => not_confirmed(),
     }
+}
+
+/// Signs this answer to a card that was shown, and follows the work that it starts to its end.
+fn answer(line: &mut Line<'_>, card: &Card, press: Press, output: Output) -> Result<ExitCode> {
     let (recorded, message) = line.decide(card, press)?;
     let mut answered = Answered { recorded, message, work: None, report: None };
     if !recorded || !starts_work(card, press) {
@@ -292,20 +338,24 @@ pub(crate) fn answer(line: &mut Line<'_>, card: &Card, press: Press, output: Out
 }
 
 /// Asks a parked card again, or puts one away that asks nothing.
-fn put(line: &mut Line<'_>, which: CardArgs, mut message: Value) -> Result<ExitCode> {
-    let card = pick(line, which.number, |card| !asks(card))?;
+fn put(line: &mut Line<'_>, args: &CardArgs, verb: &str, mut message: Value) -> Result<ExitCode> {
+    let meant = answering::meant(line, args, |card| !asks(card))?;
+    let Some(card) = meant.confirmed(None, verb, args)? else {
+        println!("Not confirmed. Nothing was changed.");
+        return Ok(ExitCode::FAILURE);
+    };
     message["request_id"] = json!(card.id);
     line.send(&message)?;
     let id = json!(card.id);
     let answer = line.wait_for(|m| m["type"] == "decided" && m["request_id"] == id)?;
     let message = answer["message"].as_str().unwrap_or_default().to_owned();
-    Answered { recorded: answer["recorded"] == true, message, work: None, report: None }.tell(which.output)
+    Answered { recorded: answer["recorded"] == true, message, work: None, report: None }.tell(args.output)
 }
 
 fn undo(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
     let card = undoable(&line.all_cards()?).context("Nothing can be undone: no undo window is open.")?;
     if !output.json {
-        println!("{}", card.face.intent);
+        print_card(&card, Extent::Glance);
     }
     let (recorded, message) = line.decide(&card, Press::Approve)?;
     Answered { recorded, message, work: None, report: None }.tell(output)

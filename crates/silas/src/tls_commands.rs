@@ -38,9 +38,15 @@ pub(crate) fn run(command: Option<TlsCommand>, data_dir: Option<PathBuf>, file: 
         return Ok(ExitCode::SUCCESS);
     }
     let config = start::load_config(file)?.config;
-    let home = home::prepare(&home::choose(data_dir, &config)?)?;
-    let place = Place::of(&home.path);
-    match command.unwrap_or(TlsCommand::Show) {
+    let command = command.unwrap_or(TlsCommand::Show);
+    let chosen = home::choose(data_dir, &config)?;
+    // Looking makes nothing.
+    let path = match &command {
+        TlsCommand::Make { .. } | TlsCommand::Renew => home::prepare(&chosen)?.path,
+        TlsCommand::Show | TlsCommand::Token => chosen,
+    };
+    let place = Place::of(&path);
+    match command {
         TlsCommand::Make { names, replace } => make(&place, &names, replace)?,
         TlsCommand::Renew => {
             place.renew(SystemClock.now())?;

@@ -2,8 +2,8 @@
 
 use crate::config::{Config, Searching};
 use crate::home::Home;
-use crate::server_key;
 use crate::world::{OsRandom, SystemClock};
+use crate::{room, server_key, soundness};
 use anyhow::{Result, anyhow};
 use silas_agents::search::{Search, SearchOptions};
 use silas_agents::{Minds, Timeouts};
@@ -49,7 +49,12 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const REMIND_BEFORE: Duration = Duration::from_secs(21 * 24 * 3600);
 
 pub(crate) fn open_store(home: &Home) -> Result<Store> {
-    Ok(Store::open(&home.store(), Arc::new(OsRandom), Arc::new(SystemClock))?)
+    let opened = Store::open(&home.store(), Arc::new(OsRandom), Arc::new(SystemClock));
+    opened.map_err(|cause| match cause.code() {
+        "E_DB_DAMAGED" => anyhow!("{}", soundness::damaged(home, "agent.sqlite or db.sqlite")),
+        "E_DB_FULL" => anyhow!("{} Make room, then start Silas again. (E_DB_FULL)", room::full(&home.path)),
+        _ => cause.into(),
+    })
 }
 
 /// Runs until Ctrl-C or SIGTERM. The first thread of this process is made here, after it was confined.

@@ -6,10 +6,10 @@
 
 use crate::home::Home;
 use crate::terminal::{self, Line, Output, PAGES_MAX, print_json};
+use crate::wall_clock::minute;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use silas_core::Timestamp;
 use silas_core::canonical;
 use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::changeset::{ChangeOrder, FileDiff};
@@ -54,6 +54,9 @@ pub(crate) struct Which {
     /// Its number in `silas work list`, or its id; by default the newest that fits.
     #[arg(value_name = "N")]
     number: Option<String>,
+    /// Sign without asking again, where something is signed.
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     output: Output,
 }
@@ -85,7 +88,9 @@ fn list(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
     }
     for (n, one) in work.iter().enumerate() {
         let title = scrub::visible_line(&one.title, LINE_CHARS_MAX);
-        println!("{:>3}  {}  {:<8}  {title}{}", n + 1, minute(one.started_at), state(one.state), worth(one));
+        let place = scrub::visible_line(&one.place, LINE_CHARS_MAX);
+        let place = if place.is_empty() { place } else { format!("  in {place}") };
+        println!("{:>3}  {}  {:<9}  {title}{place}{}", n + 1, minute(one.started_at), state(one.state), worth(one));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -125,7 +130,7 @@ fn show(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     let meets = |card: &Card| card.face.versions.as_ref().is_some_and(|versions| versions.execution == one.execution);
     if let Some(card) = line.all_cards()?.into_iter().find(meets) {
         println!();
-        terminal::print_card(&card);
+        terminal::print_card(&card, terminal::Extent::Glance);
     }
     if let Some(until) = one.undo_until {
         println!("\nCan be undone until {}: silas work undo {}", minute(until), n + 1);
@@ -172,7 +177,8 @@ fn apply(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     if card.state == CardState::Parked {
         bail!("Its card is parked. `silas renew` asks it again.");
     }
-    terminal::answer(line, &card, Press::Approve, which.output)
+    let args = terminal::CardArgs::found(which.yes, which.output);
+    terminal::answer_found(line, card, Press::Approve, &args)
 }
 
 fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
@@ -186,11 +192,14 @@ fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     };
     let card = line.all_cards()?.into_iter().find(is_of_it);
     let card = card.context("Its card was put away, so there is nothing to sign. Say \"put back the last change\".")?;
+    if !which.output.json {
+        terminal::print_card(&card, terminal::Extent::Glance);
+    }
     let (is_undone, message) = line.decide(&card, Press::Approve)?;
     if which.output.json {
         tell(&json!({ "work": numbered(n, &one), "undone": is_undone, "message": message }))?;
     } else {
-        println!("{}\n{message}", scrub::visible_line(&card.face.intent, LINE_CHARS_MAX));
+        println!("{message}");
     }
     Ok(if is_undone { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -309,9 +318,4 @@ fn worth(one: &WorkItemView) -> String {
     };
     let undo = one.undo_until.map_or_else(String::new, |until| format!(", can be undone until {}", minute(until)));
     format!("  ({outcome}{undo})")
-}
-
-fn minute(at: Timestamp) -> String {
-    let text = at.to_string();
-    text.get(..16).unwrap_or(&text).replace('T', " ")
 }

@@ -147,7 +147,7 @@ pub(crate) fn model_option(provider: Provider, key: KeyState) -> ModelOption {
 }
 
 /// What is suggested where the owner names no model: small, current and on the price list.
-fn suggested(provider: Provider) -> &'static str {
+pub fn suggested(provider: Provider) -> &'static str {
     match provider {
         Provider::Openrouter => "anthropic/claude-haiku-4-5",
         Provider::Openai => "gpt-5-mini",
@@ -157,7 +157,7 @@ fn suggested(provider: Provider) -> &'static str {
     }
 }
 
-fn title(provider: Provider) -> &'static str {
+pub fn title(provider: Provider) -> &'static str {
     match provider {
         Provider::Openrouter => "OpenRouter",
         Provider::Openai => "OpenAI",

@@ -126,6 +126,7 @@ fn a_full_disk_fails_who_fills_it_and_nobody_else() {
         matches!(&error, Error::Database(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)),
         "{error}"
     );
+    assert_eq!(error.code(), "E_DB_FULL");
     let verified = store.read(ledger::verify).wait().unwrap();
     assert_eq!((verified.entries, verified.broken), (2, None));
 }

@@ -54,6 +54,16 @@ impl Problem {
         Problem { code: "E_CFG_KEY", subject: shown(subject), what, fix }
     }
 
+    /// A file whose settings stand where only `silas:` should.
+    pub(super) fn not_under_silas(file: &str, key: &str, line: u64) -> Self {
+        Problem {
+            code: "E_CFG_KEY",
+            subject: shown(file),
+            what: format!("lacks `silas:` at its top, so line {line}, `{}`, is not found where it belongs", shown(key)),
+            fix: "Make `silas:` the first line, and indent everything below it by two spaces.".to_owned(),
+        }
+    }
+
     pub(super) fn unreadable(subject: &str, what: &str) -> Self {
         Problem {
             code: "E_CFG_FILE",
@@ -71,7 +81,7 @@ pub(super) fn shown(text: &str) -> String {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: `{}` {}. {}", self.code, self.subject, self.what, self.fix)
+        write!(f, "`{}` {}. {} ({})", self.subject, self.what, self.fix, self.code)
     }
 }
 

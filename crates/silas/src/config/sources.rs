@@ -40,6 +40,15 @@ pub(super) fn file(
             return problems.push(Problem::unreadable(&name, "it does not begin with `silas:`"));
         }
     };
+    let is_setting = |key: &str| {
+        let is_below =
+            |setting: &&str| setting.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        SETTINGS.iter().map(|setting| setting.key).any(|setting| is_below(&setting))
+    };
+    let has_top = entries.iter().any(|(key, _)| key.text == "silas");
+    if let Some((key, _)) = entries.iter().find(|(key, _)| !has_top && is_setting(&key.text)) {
+        return problems.push(Problem::not_under_silas(&name, &key.text, key.at.line));
+    }
     let mut walk = Walk { path, variables, given, problems };
     for (key, node) in entries {
         match key.text.as_str() {
@@ -152,6 +161,23 @@ pub(super) fn environment(
                     what,
                     "Write one value; put it in quotes if it has `:` or `#`.",
                 ));
+            }
+        }
+    }
+}
+
+/// What was given on the command line: the last word, whatever a file or a variable says.
+pub(super) fn options(
+    options: &[(&'static str, &'static str, String)],
+    given: &mut BTreeMap<&'static str, Given>,
+    problems: &mut Vec<Problem>,
+) {
+    for (option, key, value) in options {
+        let origin = Origin::Option(option);
+        match yaml::read(value).map(|node| node.value) {
+            Ok(Value::Scalar(scalar)) => drop(given.insert(key, Given { scalar, origin })),
+            _ => {
+                problems.push(Problem::together(key, format!("(from {origin}) must be one value"), "Write one value."))
             }
         }
     }

@@ -9,7 +9,7 @@ fn load(text: &str, env: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
     let name = format!("silas-config-{}-{:?}.yaml", std::process::id(), std::thread::current().id());
     let path = std::env::temp_dir().join(name.replace(['(', ')'], ""));
     std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
-    let loaded = Config::load(Some(&path), variables(env));
+    let loaded = Config::load(Some(&path), variables(env), &[]);
     std::fs::remove_file(&path).unwrap();
     loaded
 }
@@ -31,7 +31,7 @@ fn problem(text: &str, env: &[(&str, &str)]) -> String {
 }
 
 fn defaults() -> Config {
-    Config::load(None, std::iter::empty()).unwrap().config
+    Config::load(None, std::iter::empty(), &[]).unwrap().config
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn everything_has_its_default() {
 fn the_file_in_the_repository_is_the_reference() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/silas.yaml");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), reference(), "write the reference to config/silas.yaml");
-    let loaded = Config::load(Some(&path), std::iter::empty()).unwrap();
+    let loaded = Config::load(Some(&path), std::iter::empty(), &[]).unwrap();
     assert_eq!(loaded.config, defaults(), "it says what is so without it");
     for (key, origin) in loaded.origin {
         let written = matches!(origin, Origin::File { .. });
@@ -132,7 +132,7 @@ fn a_file_overrides_defaults_and_a_variable_overrides_a_file() {
 #[test]
 fn shown_with_where_it_came_from() {
     let env = [("SILAS__CHANNELS__WEB__PORT", "0"), ("SILAS__DATA_DIR", "/srv/silas")];
-    let shown = Config::load(None, variables(&env)).unwrap().render();
+    let shown = Config::load(None, variables(&env), &[]).unwrap().render();
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!(lines.len(), SETTINGS.len());
     assert_eq!(lines[0], "owner_id = \"owner\"  (from the default)");
@@ -171,19 +171,19 @@ fn unknown_keys() {
     let cases = [
         (
             "  chanels: {}\n",
-            "E_CFG_KEY: `chanels` in FILE, line 2 is not a setting of this version. Did you mean `channels`?",
+            "`chanels` in FILE, line 2 is not a setting of this version. Did you mean `channels`? (E_CFG_KEY)",
         ),
         (
             "  channels:\n    web:\n      prot: 1\n",
-            "E_CFG_KEY: `channels.web.prot` in FILE, line 4 is not a setting of this version. Did you mean `channels.web.port`?",
+            "`channels.web.prot` in FILE, line 4 is not a setting of this version. Did you mean `channels.web.port`? (E_CFG_KEY)",
         ),
         (
             "  personality: {}\n",
-            "E_CFG_KEY: `personality` in FILE, line 2 is not a setting of this version. Remove it; `silas config show` lists every key.",
+            "`personality` in FILE, line 2 is not a setting of this version. Remove it; `silas config show` lists every key. (E_CFG_KEY)",
         ),
         (
             "silas: {}\nsila: {}\n",
-            "E_CFG_KEY: `sila` in FILE, line 2 is not a setting of this version. Did you mean `silas`?",
+            "`sila` in FILE, line 2 is not a setting of this version. Did you mean `silas`? (E_CFG_KEY)",
         ),
     ];
     for (text, expected) in cases {
@@ -191,26 +191,41 @@ fn unknown_keys() {
     }
     assert_eq!(
         problem("", &[("SILAS__CHANNELS__WEB__PROT", "1")]),
-        "E_CFG_KEY: `SILAS__CHANNELS__WEB__PROT` is a variable for no setting of this version. Did you mean `SILAS__CHANNELS__WEB__PORT`?"
+        "`SILAS__CHANNELS__WEB__PROT` is a variable for no setting of this version. Did you mean `SILAS__CHANNELS__WEB__PORT`? (E_CFG_KEY)"
     );
-    assert!(problem("", &[("SILAS__", "1")]).starts_with("E_CFG_KEY: `SILAS__` is a variable for no setting"));
+    assert!(problem("", &[("SILAS__", "1")]).starts_with("`SILAS__` is a variable for no setting"));
+}
+
+#[test]
+fn a_file_without_its_top() {
+    let said = load("# no silas: here\nchannels:\n  web:\n    port: 1\n", &[]).unwrap_err().to_string();
+    assert!(said.contains("lacks `silas:` at its top, so line 2, `channels`,"), "{said}");
+    assert!(said.contains("Make `silas:` the first line") && said.ends_with("(E_CFG_KEY)"), "{said}");
+}
+
+#[test]
+fn an_option_is_blamed_by_its_own_name() {
+    let variable = [("SILAS__CHANNELS__WEB__HOST".to_owned(), "127.0.0.1".to_owned())];
+    let options = [("--host", "channels.web.host", "no host".to_owned())];
+    let said = Config::load(None, variable.into_iter(), &options).unwrap_err().to_string();
+    assert!(said.contains("`no host` (from the option --host)") && !said.contains("SILAS__"), "{said}");
 }
 
 #[test]
 fn files_that_cannot_be_read() {
-    let missing = Config::load(Some(Path::new("/nonexistent/silas.yaml")), std::iter::empty()).unwrap_err();
-    assert!(missing.to_string().starts_with("E_CFG_FILE: `/nonexistent/silas.yaml` cannot be read: "), "{missing}");
+    let missing = Config::load(Some(Path::new("/nonexistent/silas.yaml")), std::iter::empty(), &[]).unwrap_err();
+    assert!(missing.to_string().starts_with("`/nonexistent/silas.yaml` cannot be read: "), "{missing}");
     for text in ["silas: [", "silas:\n\towner_id: a\n", "- silas:\n", "silas: a\nsilas: b\n", "\"silas: x\""] {
         assert_eq!(load(text, &[]).unwrap_err().problems[0].code, "E_CFG_FILE", "{text}");
     }
     assert_eq!(
         problem("silas: words\n", &[]),
-        "E_CFG_VALUE: `silas` in FILE, line 1 should hold keys with values. Put its keys below it, indented."
+        "`silas` in FILE, line 1 should hold keys with values. Put its keys below it, indented. (E_CFG_VALUE)"
     );
-    assert!(problem("  channels: 5\n", &[]).starts_with("E_CFG_VALUE: `channels` in FILE, line 2 should hold keys"));
+    assert!(problem("  channels: 5\n", &[]).starts_with("`channels` in FILE, line 2 should hold keys"));
     assert_eq!(
         problem("  owner_id: [a]\n", &[]),
-        "E_CFG_VALUE: `owner_id` (from FILE, line 2) must be 1 to 64 letters, digits, `.`, `_` or `-`. Write one value."
+        "`owner_id` (from FILE, line 2) must be 1 to 64 letters, digits, `.`, `_` or `-`. Write one value. (E_CFG_VALUE)"
     );
 }
 
@@ -218,11 +233,11 @@ fn files_that_cannot_be_read() {
 fn rules() {
     assert_eq!(
         load("  channels: { web: { host: 0.0.0.0 } }\n", &[]).unwrap_err().to_string(),
-        "E_CFG_NETWORK: `channels.web.auth_token` is missing, and `channels.web.host` is 0.0.0.0, which other machines can \
-         reach. Make a token with `silas tls token` and set it, or set the host back to 127.0.0.1.\n\
-         E_CFG_NETWORK: `channels.web.tls.name` is missing, and `channels.web.host` is 0.0.0.0, which other machines can \
+        "`channels.web.auth_token` is missing, and `channels.web.host` is 0.0.0.0, which other machines can \
+         reach. Make a token with `silas tls token` and set it, or set the host back to 127.0.0.1. (E_CFG_NETWORK)\n\
+         `channels.web.tls.name` is missing, and `channels.web.host` is 0.0.0.0, which other machines can \
          reach. Set the name under which your devices reach this machine, then `silas tls make`; or set the host back to \
-         127.0.0.1."
+         127.0.0.1. (E_CFG_NETWORK)"
     );
     let short = problem("", &[("SILAS__CHANNELS__WEB__AUTH_TOKEN", "hunter2")]);
     assert!(short.contains("channels.web.auth_token` is set") && !short.contains("hunter2"), "{short}");
@@ -230,8 +245,8 @@ fn rules() {
     assert!(half.contains("only one is set"), "{half}");
     assert_eq!(
         problem("", &[("SILAS__NONCE_STORE__TTL_MINUTES", "5")]),
-        "E_CFG_VALUE: `nonce_store.ttl_minutes` is 5 minutes, but must be longer than `nonce_store.freshness_seconds`, \
-         which is 300 seconds, or a message could be sent twice. Raise the first or lower the second."
+        "`nonce_store.ttl_minutes` is 5 minutes, but must be longer than `nonce_store.freshness_seconds`, \
+         which is 300 seconds, or a message could be sent twice. Raise the first or lower the second. (E_CFG_VALUE)"
     );
     let refused = [
         ("OWNER_ID", "a b"),
@@ -267,7 +282,7 @@ fn rules() {
     for (name, value) in refused {
         let key = name.to_lowercase().replace("__", ".");
         let said = problem("", &[(&format!("SILAS__{name}"), value)]);
-        assert!(said.starts_with(&format!("E_CFG_VALUE: `{key}` ")), "{said}");
+        assert!(said.starts_with(&format!("`{key}` ")), "{said}");
         assert!(said.contains(&format!("(from the variable SILAS__{name})")), "{said}");
     }
     for (name, value) in [
@@ -309,7 +324,7 @@ fn a_door_for_other_machines_needs_all_of_it_and_shows_no_secret() {
         ("SILAS__CHANNELS__WEB__AUTH_TOKEN", token),
         ("SILAS__CHANNELS__WEB__TLS__NAME", "silas.lan"),
     ];
-    let loaded = Config::load(None, env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))).unwrap();
+    let loaded = Config::load(None, env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())), &[]).unwrap();
     assert_eq!(loaded.config.web.auth_token, Some(Secret(token.to_owned())));
     assert!(loaded.render().contains("channels.web.auth_token = [secret]  (from the variable"));
     for shown in [loaded.render(), format!("{:?}", loaded.config), serde_json::to_string(&loaded.config).unwrap()] {
@@ -340,14 +355,14 @@ fn settings_are_handed_on_as_variables() {
         ("SILAS__CHANNELS__WEB__PORT", "9000"),
     ];
     let given = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let loaded = Config::load(None, given.clone().into_iter()).unwrap();
+    let loaded = Config::load(None, given.clone().into_iter(), &[]).unwrap();
     let mut handed = loaded.as_variables(&["models", "limits"]);
     handed.sort();
     let mut expected = given[..2].to_vec();
     expected.push(("SILAS__MODELS__PROXY".to_owned(), loaded.config.models.proxy.clone().unwrap().to_string()));
     assert_eq!(handed, expected);
     // And is read as the same there.
-    let again = Config::load(None, handed.into_iter()).unwrap();
+    let again = Config::load(None, handed.into_iter(), &[]).unwrap();
     assert_eq!(again.config.models, loaded.config.models);
 }
 
@@ -355,7 +370,7 @@ fn settings_are_handed_on_as_variables() {
 fn a_search_server_is_asked_encrypted_or_on_this_machine() {
     let load = |url: &str, domains: &str| {
         let env = [("SILAS__SEARCH__URL", url), ("SILAS__SEARCH__DOMAINS", domains)];
-        Config::load(None, env.into_iter().map(|(name, value)| (name.into(), value.into())))
+        Config::load(None, env.into_iter().map(|(name, value)| (name.into(), value.into())), &[])
     };
     assert!(load("https://search.example/search", "docs.rs,python.org").is_ok());
     assert!(load("http://127.0.0.1:8888/search", "docs.rs").is_ok());

@@ -4,27 +4,32 @@
 //! until there is something that it can be the answer to, so a script can be written down as a talk.
 
 mod choices;
+mod deck;
+mod keyboard;
 mod secret;
 mod typed;
 
+use super::face::{Extent, print_face};
 use super::line::{Line, finished_steps, read};
+use super::names;
 use super::paint::Paint;
-use super::print::{ambient, n_running, print_activity, print_cards, print_face, took};
+use super::print::{ambient, n_running, needing_review, needs_review, print_activity, print_cards, took};
 use super::{starts_work, undoable};
 use anyhow::{Result, bail};
 use choices::{Choice, Confirm};
+use deck::Deck;
+use keyboard::{Keyed, Odd};
 use secret::Typing;
 use serde_json::{Value, json};
 use silas_core::CardId;
 use silas_core::card::{Card, CardState, Press};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
 use std::time::Duration;
 use typed::Typed;
-use zeroize::Zeroizing;
 
 /// How long an answer from a pipe waits for its card, once nothing more is typed.
 const CARD_WAIT: Duration = Duration::from_secs(30);
@@ -32,8 +37,9 @@ const CARD_WAIT: Duration = Duration::from_secs(30);
 const LAST_SHOWN: usize = 6;
 
 enum Event {
-    /// May be the value of a secret.
-    Typed(Zeroizing<String>),
+    Typed(Keyed),
+    /// A line that cannot be taken for anything.
+    Odd(Odd),
     /// Nothing more will be typed.
     End,
     Server(Box<Value>),
@@ -58,9 +64,13 @@ pub(super) fn run(mut line: Line<'_>) -> Result<ExitCode> {
         }
     });
     std::thread::spawn(move || {
-        for text in std::io::stdin().lock().lines() {
-            let Ok(text) = text else { break };
-            if tell.send(Event::Typed(Zeroizing::new(text))).is_err() {
+        let mut input = std::io::stdin().lock();
+        while let Some(line) = keyboard::line(&mut input) {
+            let event = match line {
+                Ok(keyed) => Event::Typed(keyed),
+                Err(odd) => Event::Odd(odd),
+            };
+            if tell.send(event).is_err() {
                 return;
             }
         }
@@ -75,14 +85,16 @@ struct Chat<'h> {
     line: Line<'h>,
     paint: Paint,
     is_watched: bool,
-    /// The card whose choices are on the screen.
-    shown: Option<CardId>,
+    /// Which card's choices are on the screen.
+    deck: Deck,
     confirm: Option<Confirm>,
     /// A secret that is being typed; the next line is its value, whatever else happens.
     typing: Option<Typing>,
     /// Typed, and not yet the answer to anything.
-    held: VecDeque<Zeroizing<String>>,
+    held: VecDeque<Keyed>,
     has_ended: bool,
+    /// Something that was typed could not be taken.
+    has_trouble: bool,
     /// Own words that came back neither as an entry nor as an error.
     said: Vec<String>,
     /// Answers that Silas owes.
@@ -107,15 +119,17 @@ struct Chat<'h> {
 
 impl<'h> Chat<'h> {
     fn new(line: Line<'h>) -> Self {
+        let deck = Deck::new(&line.cards);
         Chat {
             line,
             paint: Paint::of_stdout(),
             is_watched: std::io::stdin().is_terminal() && std::io::stdout().is_terminal(),
-            shown: None,
+            deck,
             confirm: None,
             typing: None,
             held: VecDeque::new(),
             has_ended: false,
+            has_trouble: false,
             said: Vec::new(),
             n_owed: 0,
             answered: HashMap::new(),
@@ -135,7 +149,7 @@ impl<'h> Chat<'h> {
         for entry in entries.iter().rev().take(LAST_SHOWN).rev() {
             self.entry(entry);
         }
-        let state = ambient(n_running(&self.line.snapshot), self.line.cards.len());
+        let state = ambient(n_running(&self.line.snapshot), needing_review(&self.line.cards));
         self.print(&self.paint.quiet(&format!("{state}. Say what you want, or /help.")));
         if entries.is_empty() {
             self.print(&self.paint.quiet("New here? Say: try it on a sample project"));
@@ -146,11 +160,12 @@ impl<'h> Chat<'h> {
     /// Until the owner leaves, or what a pipe said is done.
     fn follow(&mut self, events: &mpsc::Receiver<Event>) -> Result<ExitCode> {
         loop {
-            while let Some(text) = self.next_typed() {
-                self.typed(&text)?;
+            while let Some(keyed) = self.next_typed() {
+                self.typed(&keyed)?;
             }
             if self.is_over || (self.has_ended && self.held.is_empty() && self.is_settled()) {
-                return Ok(ExitCode::SUCCESS);
+                let is_done = self.is_watched || !self.has_trouble;
+                return Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE });
             }
             self.prompt();
             let event = match self.has_ended && self.is_settled() {
@@ -159,15 +174,23 @@ impl<'h> Chat<'h> {
                     Ok(event) => Some(event),
                     Err(mpsc::RecvTimeoutError::Disconnected) => None,
                     Err(mpsc::RecvTimeoutError::Timeout) => {
-                        let left = self.held.front().map_or("", |text| text.as_str());
-                        bail!("No card came that `{left}` could answer.")
+                        let left = self.held.front().map_or("", |keyed| keyed.text.as_str());
+                        bail!(
+                            "No card came of what was said that `{left}` could answer. For one that waited before, \
+                             /review shows the names, and `/show NAME` puts it on the screen."
+                        )
                     }
                 },
             };
             match event {
-                Some(Event::Typed(text)) => {
+                Some(Event::Typed(keyed)) => {
                     self.needs_prompt.set(true);
-                    self.held.push_back(text);
+                    self.held.push_back(keyed);
+                }
+                Some(Event::Odd(odd)) => {
+                    self.needs_prompt.set(true);
+                    self.has_trouble = true;
+                    self.print(&odd.words());
                 }
                 Some(Event::End) | None => self.has_ended = true,
                 Some(Event::Server(message)) => self.server(&message)?,
@@ -182,17 +205,19 @@ impl<'h> Chat<'h> {
     }
 
     /// A person's line counts at once. A pipe's waits for its turn, and a number for a card.
-    fn next_typed(&mut self) -> Option<Zeroizing<String>> {
+    fn next_typed(&mut self) -> Option<Keyed> {
         let first = self.held.front()?;
-        let is_due = match typed::read(first) {
+        let is_due = match typed::read(&first.text) {
             _ if self.is_watched || self.confirm.is_some() || self.typing.is_some() => true,
-            Typed::Number(_) => self.is_settled() && self.shown.is_some(),
+            // Written before any card was seen, so only for one that can be no other.
+            Typed::Number(_) => self.is_settled() && self.deck.is_plain(self.n_choosable()),
             _ => self.is_settled(),
         };
         if is_due { self.held.pop_front() } else { None }
     }
 
-    fn typed(&mut self, text: &str) -> Result<()> {
+    fn typed(&mut self, keyed: &Keyed) -> Result<()> {
+        let text = keyed.text.as_str();
         if let Some(typing) = self.typing.take() {
             self.give(typing, text);
             return Ok(());
@@ -206,7 +231,20 @@ impl<'h> Chat<'h> {
         }
         match typed::read(text) {
             Typed::Nothing => {}
-            Typed::Number(n) if self.shown.is_some() => self.choose(n)?,
+            Typed::Number(n) if self.deck.shown().is_some() => {
+                if self.is_watched && self.deck.is_from_before(keyed.at) {
+                    self.print(
+                        "That number was typed before this card was here, so it answers nothing. Nothing was signed.",
+                    );
+                    self.deck.seen_now();
+                    self.numbers();
+                } else {
+                    self.choose(n)?;
+                }
+            }
+            Typed::Number(_) if self.n_choosable() > 0 || self.n_owed > 0 => {
+                self.print("No card is on the screen that a number could answer. /review shows what waits.");
+            }
             Typed::Number(_) => self.say(text.trim())?,
             Typed::Words(words) => self.say(words)?,
             Typed::Command(command) => self.command(command)?,
@@ -219,20 +257,28 @@ impl<'h> Chat<'h> {
         // As it comes back: characters that could mislead are visible.
         self.said.push(silas_gates::scrub::visible(words));
         self.n_owed += 1;
+        // What stood there is not what the next number is about.
+        self.deck.wish(&self.line.cards);
         Ok(())
     }
 
     fn command(&mut self, command: &str) -> Result<()> {
+        if let Some(said) = command.strip_prefix("show ") {
+            return self.show(said.trim());
+        }
         match command {
             "help" => self.print(typed::HELP),
             "review" => {
                 print_cards(&self.line.cards);
-                self.shown = None;
+                self.deck.look_again();
                 self.next_card();
             }
             "activity" => print_activity(&self.line.snapshot["activity"]),
             "undo" => match undoable(&self.line.cards) {
-                Some(card) => self.decide(&card, Press::Approve)?,
+                Some(card) => {
+                    print_face(&card, Extent::Glance);
+                    self.decide(&card, Press::Approve)?;
+                }
                 None => self.print("Nothing can be undone: no undo window is open."),
             },
             "stop" => {
@@ -245,8 +291,22 @@ impl<'h> Chat<'h> {
         Ok(())
     }
 
+    /// Puts one card on the screen, by the name that /review shows.
+    fn show(&mut self, said: &str) -> Result<()> {
+        let found = names::called(&self.line.cards, said);
+        match found.as_slice() {
+            [card] if !choices::of(card).is_empty() => {
+                self.deck.ask_for(card.id.clone());
+                self.next_card();
+            }
+            [card] => print_face(card, Extent::Whole),
+            _ => self.print(&format!("There is no card {said}. /review shows the names.")),
+        }
+        Ok(())
+    }
+
     fn choose(&mut self, n: usize) -> Result<()> {
-        let Some(card) = self.line.cards.iter().find(|card| Some(&card.id) == self.shown.as_ref()).cloned() else {
+        let Some(card) = self.line.cards.iter().find(|card| Some(&card.id) == self.deck.shown()).cloned() else {
             self.print("This card was answered meanwhile.");
             return Ok(());
         };
@@ -295,7 +355,7 @@ impl<'h> Chat<'h> {
     fn answering(&mut self, card: &Card) {
         self.deciding = Some(card.id.clone());
         self.answered.insert(card.id.clone(), card.state);
-        self.shown = None;
+        self.deck.clear();
     }
 
     fn server(&mut self, message: &Value) -> Result<()> {
@@ -326,8 +386,7 @@ impl<'h> Chat<'h> {
                 self.n_owed = self.n_owed.saturating_sub(1);
                 self.deciding = None;
                 self.awaited = None;
-                let part = |name: &str| message[name].as_str().unwrap_or_default();
-                self.print(&format!("{} {}", part("message"), part("todo")));
+                self.print(&self.line.trouble(message));
             }
             _ => {}
         }
@@ -413,29 +472,52 @@ impl<'h> Chat<'h> {
         }
     }
 
-    /// One card at a time: the first that can be answered.
+    fn choosable(&self) -> impl Iterator<Item = &Card> {
+        let is_choosable = |card: &&Card| !self.answered.contains_key(&card.id) && !choices::of(card).is_empty();
+        self.line.cards.iter().filter(is_choosable)
+    }
+
+    fn n_choosable(&self) -> usize {
+        self.choosable().count()
+    }
+
+    /// One card at a time: what came of the last wish before what waited already.
     fn next_card(&mut self) {
-        let next =
-            self.line.cards.iter().find(|card| !self.answered.contains_key(&card.id) && !choices::of(card).is_empty());
-        let is_same = next.map(|card| &card.id) == self.shown.as_ref();
-        if is_same {
+        // A question about a card that is still there is answered first.
+        let is_asked = |confirm: &Confirm| self.choosable().any(|card| card.id == confirm.card.id);
+        if self.confirm.as_ref().is_some_and(is_asked) {
             return;
         }
-        self.confirm = None;
-        let next = next.cloned();
-        self.shown = next.as_ref().map(|card| card.id.clone());
-        if let Some(card) = next {
-            self.print("");
-            print_face(&card);
-            for (n, (label, _)) in choices::of(&card).iter().enumerate() {
-                println!("  {}  {label}", self.paint.strong(&(n + 1).to_string()));
-            }
-            let is_open = |card: &&Card| card.state == CardState::Open && !self.answered.contains_key(&card.id);
-            let n_more = self.line.cards.iter().filter(is_open).count().saturating_sub(1);
-            if n_more > 0 {
-                println!("{}", self.paint.quiet(&format!("{n_more} more in review")));
+        let next = self.deck.next(&self.choosable().collect::<Vec<_>>()).cloned();
+        if next.as_ref().map(|card| &card.id) == self.deck.shown() {
+            return;
+        }
+        if self.confirm.take().is_some() {
+            self.print("That card was answered meanwhile. Nothing was signed here.");
+        }
+        let Some(card) = next else { return self.deck.clear() };
+        self.deck.show(card.id.clone());
+        self.print("");
+        print_face(&card, Extent::Glance);
+        for (n, (label, _)) in choices::of(&card).iter().enumerate() {
+            println!("  {}  {label}", self.paint.strong(&(n + 1).to_string()));
+            if let Some(meaning) = choices::consequence(&card, label) {
+                println!("     {}", self.paint.quiet(meaning));
             }
         }
+        self.numbers();
+    }
+
+    /// What a number means now.
+    fn numbers(&self) {
+        let Some(card) = self.line.cards.iter().find(|card| Some(&card.id) == self.deck.shown()) else { return };
+        let is_left = |other: &&Card| other.id != card.id && !self.answered.contains_key(&other.id);
+        let more = match self.line.cards.iter().filter(is_left).filter(|other| needs_review(other)).count() {
+            0 => String::new(),
+            n => format!(" {n} more in review."),
+        };
+        let name = names::name(&card.id);
+        self.print(&self.paint.quiet(&format!("A number answers this card, {name}: “{}”.{more}", card.face.intent)));
     }
 
     /// Over the prompt, if there is one.

@@ -6,6 +6,7 @@ use crate::exit::NotRunning;
 use crate::home::Home;
 use crate::key_commands;
 use crate::passphrase::Asked;
+use crate::room;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
@@ -79,17 +80,26 @@ impl<'h> Line<'h> {
                     let item = message["work"]["work_item"].as_str().unwrap_or_default().to_owned();
                     self.work.insert(item, message["work"].clone());
                 }
-                Some("error") => bail!(
-                    "{} {}",
-                    message["message"].as_str().unwrap_or_default(),
-                    message["todo"].as_str().unwrap_or_default()
-                ),
+                Some("error") => bail!("{}", self.trouble(&message)),
                 _ => {}
             }
             if fits(&message) {
                 return Ok(message);
             }
         }
+    }
+
+    /// What the server says went wrong. It does not know how much room there is; this process can look.
+    pub(super) fn trouble(&self, message: &Value) -> String {
+        let part = |name: &str| message[name].as_str().unwrap_or_default();
+        let (what, todo, code) = (part("message"), part("todo"), part("code"));
+        let what = if code == "E_DB_FULL" {
+            format!("{} Nothing was changed.", room::full(&self.home.path))
+        } else {
+            what.to_owned()
+        };
+        let code = if code.is_empty() { String::new() } else { format!(" ({code})") };
+        format!("{}{code}", format!("{what} {todo}").trim())
     }
 
     fn take_cards(&mut self, page: &Value) -> Result<()> {

@@ -11,9 +11,18 @@ pub(crate) struct Paint {
 impl Paint {
     /// For standard output: off in a pipe, in a terminal that has no colours, and where NO_COLOR is set.
     pub(crate) fn of_stdout() -> Self {
+        Paint::if_terminal(std::io::stdout().is_terminal())
+    }
+
+    /// The same for standard error.
+    pub(crate) fn of_stderr() -> Self {
+        Paint::if_terminal(std::io::stderr().is_terminal())
+    }
+
+    fn if_terminal(is_terminal: bool) -> Self {
         let says_no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        Paint { is_on: std::io::stdout().is_terminal() && !says_no && !is_dumb }
+        Paint { is_on: is_terminal && !says_no && !is_dumb }
     }
 
     fn with(self, code: &str, text: &str) -> String {

@@ -1,23 +1,19 @@
 //! What the terminal shows: cards, activity and state, in the same words as the page.
 
+use super::face::{Extent, print_face};
 use super::line::Line;
+use super::names::name;
 use super::paint::Paint;
 use crate::home::Home;
 use crate::key_commands;
 use crate::secret_commands;
 use crate::session_commands;
+use crate::wall_clock;
 use anyhow::Result;
 use serde_json::{Value, json};
-use silas_core::card::{Card, CardKind, CardState, Press, Versions};
-use silas_core::changeset::{DiffLine, FileDiff};
+use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::input::Input;
 use silas_core::session::SessionType;
-use silas_gates::scrub;
-
-/// Lines of all changes together; whoever needs more reads them in the page.
-const DIFF_LINES_MAX: usize = 400;
-/// Of both versions of one file.
-const COMPARED_LINES_MAX: usize = 40;
 
 /// What a program reads.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
@@ -36,23 +32,39 @@ pub(super) fn print_cards(cards: &[Card]) {
     }
     for (n, card) in cards.iter().enumerate() {
         let parked = if card.state == CardState::Parked { ", parked" } else { "" };
-        println!("{}  {}  ({}{parked})", n + 1, card.face.intent, paint.risk(card.face.risk));
+        let name = paint.quiet(&name(&card.id));
+        println!("{:>2}  {}  ({}{parked})  {name}", n + 1, card.face.intent, paint.risk(card.face.risk));
     }
 }
 
-/// A card with everything on it, and the commands that answer it.
-pub(crate) fn print_card(card: &Card) {
-    print_face(card);
-    let offers = card.face.ctas.iter().filter_map(|cta| match cta.press {
-        Press::Approve => Some(("approve", cta)),
-        Press::Rehearse => Some(("rehearse", cta)),
-        Press::Redo => Some(("redo", cta)),
-        Press::Change => Some(("change", cta)),
-        Press::Decline => Some(("decline", cta)),
-        Press::Proof | Press::Look | Press::Dismiss | Press::Store | Press::Choose => None,
-    });
-    for (command, cta) in offers.filter(|_| card.face.kind != CardKind::Done && card.state == CardState::Open) {
-        println!("  silas {command:<8} {}", cta.label);
+/// A card with everything on it: its face, and each button with what it means and the command that presses it.
+pub(crate) fn print_card(card: &Card, extent: Extent) {
+    print_face(card, extent);
+    let paint = Paint::of_stdout();
+    let is_asking = card.face.kind != CardKind::Done && card.state == CardState::Open;
+    for cta in &card.face.ctas {
+        let command = match cta.press {
+            Press::Approve if card.face.kind == CardKind::Done => Some("undo"),
+            Press::Approve => Some("approve"),
+            Press::Rehearse => Some("rehearse"),
+            Press::Redo => Some("redo"),
+            Press::Change => Some("change"),
+            Press::Decline => Some("decline"),
+            Press::Dismiss => Some("dismiss"),
+            Press::Proof | Press::Look | Press::Store | Press::Choose => None,
+        };
+        let is_possible = is_asking || matches!(command, Some("undo" | "dismiss"));
+        match command.filter(|_| is_possible) {
+            Some(command) => println!("  silas {command:<8} {}", cta.label),
+            None => println!("  {:<14} {}", "", cta.label),
+        }
+        if !cta.consequence.is_empty() && cta.consequence != cta.label {
+            println!("  {:<14} {}", "", paint.quiet(&cta.consequence));
+        }
+    }
+    if card.state == CardState::Parked {
+        println!("  silas renew    Ask it again");
+        println!("  silas dismiss  Drop it");
     }
     if let Some(command) = entering(card) {
         println!("  {command}");
@@ -65,106 +77,6 @@ pub(super) fn entering(card: &Card) -> Option<String> {
         Input::Secret(wanted) => Some(format!("silas secret set {}", wanted.ref_id)),
         Input::Model(_) => Some("silas model add PROVIDER:MODEL".to_owned()),
     }
-}
-
-/// What was signed for is exactly this.
-pub(super) fn print_face(card: &Card) {
-    let paint = Paint::of_stdout();
-    println!("{} · {}", paint.risk(card.face.risk), card.face.state);
-    println!("{}", paint.strong(&card.face.intent));
-    if let Some(evidence) = &card.face.evidence {
-        println!("  {}", evidence.claim);
-        for caveat in &evidence.caveats {
-            println!("  {caveat}");
-        }
-        for (n, before) in evidence.before.iter().enumerate() {
-            let mark = |passed: bool| if passed { paint.good("✓ pass") } else { paint.bad("✗ fail") };
-            let after = evidence.after.get(n).map_or_else(String::new, |after| mark(after.passed));
-            println!("  {}: {} → {after}", before.name, mark(before.passed));
-        }
-    }
-    if let Some(versions) = &card.face.versions {
-        print_versions(versions, &paint);
-    }
-    let label = |text: &str| paint.quiet(&format!("{text:<11}"));
-    for fact in &card.face.facts {
-        println!("  {} {}", label(&fact.label), fact.text);
-    }
-    let said = |title: &str, text: &str| text.lines().for_each(|line| println!("  {} {line}", label(title)));
-    if let Some(asked) = &card.face.asked {
-        said("You asked", asked);
-    }
-    if let Some(quote) = &card.face.quote {
-        println!("  {} {}", label("In the words"), paint.quiet(&format!("of {}:", quote.who)));
-        said("", &quote.text);
-    }
-    for detail in &card.face.details {
-        for line in &detail.lines {
-            println!("  {} {line}", label(&detail.title));
-        }
-    }
-    if card.face.kind == CardKind::Rehearsed {
-        print_diffs(&card.face.diffs);
-    }
-}
-
-/// Both versions of the same lines; times are in UTC, as everywhere here.
-fn print_versions(versions: &Versions, paint: &Paint) {
-    println!("  {}", versions.says);
-    for version in &versions.shown {
-        let at = version.at.map(|at| at.to_string()).unwrap_or_default();
-        let at = at.get(..16).map_or_else(String::new, |at| format!(", {}", at.replace('T', " ")));
-        println!("  {}", paint.quiet(&format!("{}{at}", version.whose)));
-        for line in &version.lines {
-            println!("  {}", paint.good(&format!("+ {}", scrub::visible(line))));
-        }
-        match (version.lines.len(), version.more) {
-            (0, 0) => println!("    (these lines are gone)"),
-            (_, 0) => {}
-            (_, n) => println!("    … {n} more"),
-        }
-    }
-    for file in &versions.compare {
-        println!("  {}", paint.quiet(&format!("{}: yours, and Silas's", file.path)));
-        for line in file.lines.iter().take(COMPARED_LINES_MAX) {
-            match line {
-                DiffLine::Same(text) => println!("           {}", scrub::visible(text)),
-                DiffLine::Removed(text) => println!("    You    {}", scrub::visible(text)),
-                DiffLine::Added(text) => println!("    Silas  {}", scrub::visible(text)),
-                DiffLine::Gap(n) => println!("           … {n} lines"),
-            }
-        }
-        if file.lines.len() > COMPARED_LINES_MAX {
-            println!("           … more, which the page shows");
-        }
-    }
-}
-
-/// What would be applied, as text: names and lines are somebody's words, so what could mislead is made visible.
-fn print_diffs(diffs: &[FileDiff]) {
-    let paint = Paint::of_stdout();
-    let mut n_left = DIFF_LINES_MAX;
-    for diff in diffs {
-        let path = scrub::visible(&diff.path.to_string());
-        println!("\n  {path}  +{} −{}", diff.added, diff.removed);
-        let Some(lines) = &diff.lines else {
-            println!("    (no text to show)");
-            continue;
-        };
-        for line in lines.iter().take(n_left) {
-            match line {
-                DiffLine::Same(text) => println!("    {}", scrub::visible(text)),
-                DiffLine::Added(text) => println!("  {}", paint.good(&format!("+ {}", scrub::visible(text)))),
-                DiffLine::Removed(text) => println!("  {}", paint.bad(&format!("− {}", scrub::visible(text)))),
-                DiffLine::Gap(n) => println!("    … {n} lines"),
-            }
-        }
-        if lines.len() > n_left {
-            println!("    … more, which the page shows");
-        }
-        n_left = n_left.saturating_sub(lines.len());
-    }
-    println!();
 }
 
 /// The part of Activity in which the owner was not there.
@@ -185,7 +97,7 @@ pub(super) fn print_activity(activity: &Value) {
     for row in activity["rows"].as_array().into_iter().flatten() {
         let at = row["at"].as_str().unwrap_or_default();
         let (text, note) = (row["text"].as_str().unwrap_or_default(), row["note"].as_str().unwrap_or_default());
-        println!("{}  {text}. {note}", at.get(..19).unwrap_or(at).replace('T', " "));
+        println!("{}  {text}. {note}", wall_clock::of_wire(at, wall_clock::second));
     }
     if let Some(seq) = activity["earlier"].as_u64() {
         println!("There is more before that: `silas activity --before {seq}`, or all of it with `--all`.");
@@ -209,6 +121,15 @@ pub(super) fn print_measures(line: &mut Line<'_>, as_json: bool) -> Result<()> {
     Ok(())
 }
 
+/// How many ask something, as the page counts them: results and reports only tell.
+pub(super) fn needing_review(cards: &[Card]) -> usize {
+    cards.iter().filter(|card| needs_review(card)).count()
+}
+
+pub(super) fn needs_review(card: &Card) -> bool {
+    !matches!(card.face.kind, CardKind::Done | CardKind::Report)
+}
+
 /// "1 active · 2 need review", "All quiet".
 pub(super) fn ambient(n_running: usize, n_cards: usize) -> String {
     let waits = match n_cards {
@@ -230,7 +151,9 @@ pub(super) fn n_running(snapshot: &Value) -> usize {
 
 pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> Result<()> {
     let sessions = session_commands::sessions(line)?;
-    let n_cards = line.all_cards()?.len();
+    let cards = line.all_cards()?;
+    let n_cards = needing_review(&cards);
+    let n_results = cards.len() - n_cards;
     let running = n_running(&line.snapshot);
     let count = |name: &str| line.snapshot[name].as_array().map_or(0, Vec::len);
     let n_grants = count("grants") as u64 + line.snapshot["n_more_grants"].as_u64().unwrap_or(0);
@@ -240,6 +163,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
             "root": home.root()?,
             "active": running,
             "in_review": n_cards,
+            "results": n_results,
             "n_durable_commits": line.snapshot["n_durable_commits"],
             "dead_letters": line.snapshot["dead_letters"],
             "undoable": line.snapshot["undoable"],
@@ -251,7 +175,12 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
         }));
     }
     println!("Silas runs on {}.", home.path.display());
-    println!("{running} active, {n_cards} in review.");
+    println!("{}.", ambient(running, n_cards));
+    match n_results {
+        0 => {}
+        1 => println!("1 result to look at: `silas review`."),
+        n => println!("{n} results to look at: `silas review`."),
+    }
     println!("Root key: {}.", key_commands::protection(home)?);
     println!("Its public half, by which your proofs are checked: {}", String::from(home.root()?));
     println!("{}", vault_words(home)?);
@@ -260,14 +189,18 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
         println!("Put aside after {} attempts: {}", letter["attempts"], letter["text"].as_str().unwrap_or_default());
     }
     for undo in line.snapshot["undoable"].as_array().into_iter().flatten() {
-        let until = undo["until"].as_str().unwrap_or_default();
-        let until = until.get(..16).unwrap_or(until).replace('T', " ");
+        let until = wall_clock::of_wire(undo["until"].as_str().unwrap_or_default(), wall_clock::minute);
         println!("Can be undone until {until}: {}", undo["title"].as_str().unwrap_or_default());
     }
     for session in sessions.iter().filter(|session| session.session_type == SessionType::Stream) {
         println!("{}", session_commands::describe(session));
     }
-    println!("{n_grants} grants, {} devices: `silas grant list` and `silas device list`.", count("devices"));
+    let counted = |n: u64, name: &str| if n == 1 { format!("1 {name}") } else { format!("{n} {name}s") };
+    println!(
+        "{}, {}: `silas grant list` and `silas device list`.",
+        counted(n_grants, "grant"),
+        counted(count("devices") as u64, "device")
+    );
     Ok(())
 }
 

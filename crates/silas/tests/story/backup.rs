@@ -112,7 +112,7 @@ fn a_restore_never_takes_what_it_cannot_trust_and_never_overwrites() {
     let (code, text) = silas.command(&["backup", silas.file().to_str().unwrap()]);
     assert!(code != 0 && text.contains("exists already"), "{text}");
     let (code, text) = silas.restore(&["--replace"]);
-    assert!(code != 0 && text.contains("already runs"), "{text}");
+    assert!(code != 0 && text.contains("Stop Silas first"), "{text}");
     silas.terminate();
 
     let sound = std::fs::read(silas.file()).unwrap();

@@ -153,7 +153,7 @@ fn tampered_copies_are_refused(elsewhere: &Elsewhere, written: &str, root: &str)
     let (code, text) = elsewhere.verify(written, &["--key", &other]);
     assert!(code == 1 && text.contains("not on the one that was given"), "{text}");
     let (code, text) = elsewhere.verify(written, &["--key", "hello"]);
-    assert!(code == 2 && text.contains("--key cannot be read"), "{text}");
+    assert!(code == 2 && text.contains("The key after --key is not"), "{text}");
     let (code, text) = elsewhere.verify("{\"some\":\"json\"}", &[]);
     assert!(code == 2 && text.contains("not a proof"), "{text}");
     let (code, text) = elsewhere.silas(&["verify", "nowhere.json"]);

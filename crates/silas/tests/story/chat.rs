@@ -1,13 +1,19 @@
 //! The terminal as a full channel: a talk from wish to undo, JSON for programs, exit codes, completions.
 
 use crate::harness::Silas;
+use crate::typist::at_terminal;
 use serde_json::Value;
+use silas_core::card::{CardKind, CardState};
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Runs `silas chat` with these lines typed into a pipe.
 fn chat(silas: &Silas, lines: &[&str]) -> (i32, String) {
+    chat_bytes(silas, format!("{}\n", lines.join("\n")).as_bytes())
+}
+
+fn chat_bytes(silas: &Silas, talk: &[u8]) -> (i32, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_silas"))
         .arg("--data-dir")
         .arg(silas.data())
@@ -18,7 +24,7 @@ fn chat(silas: &Silas, lines: &[&str]) -> (i32, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(format!("{}\n", lines.join("\n")).as_bytes()).unwrap();
+    child.stdin.take().unwrap().write_all(talk).unwrap();
     let output = child.wait_with_output().unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     (output.status.code().unwrap_or(-1), text)
@@ -77,6 +83,62 @@ fn what_is_not_confirmed_is_not_signed() {
 }
 
 #[test]
+fn a_number_is_for_what_was_just_asked() {
+    let silas = Silas::start();
+    silas.command(&["grant", "house-rules"]);
+    assert_eq!(silas.command(&["approve"]).0, 0);
+    silas.command(&["say", &wish(&silas)]);
+    assert_eq!(silas.command(&["approve"]).0, 0);
+    silas.line().card(CardKind::Rehearsed).unwrap();
+    let original = silas.tree();
+    // That result waits on the screen; the wish is about another directory, and the number about its question.
+    fs::create_dir(silas.outside().join("other")).unwrap();
+    let other =
+        wish(&silas).replace(&silas.repo().display().to_string(), silas.outside().join("other").to_str().unwrap());
+    let (code, text) = chat(&silas, &[&other, "1", "y"]);
+    assert_eq!(code, 0, "{text}");
+    let shown: Vec<&str> = text.lines().filter(|line| line.starts_with("A number answers this card")).collect();
+    assert!(shown[0].contains("Apply 1 changed file to repo") && shown[1].contains("other"), "{text}");
+    assert_eq!(silas.tree(), original, "the old result was not applied: {text}");
+    assert!(silas.command(&["grant", "list"]).1.contains("other"), "{text}");
+}
+
+#[test]
+fn a_number_typed_while_silas_answers_signs_nothing() {
+    let silas = Silas::start();
+    silas.command(&["say", &wish(&silas)]);
+    let (code, shown) = at_terminal(
+        &silas,
+        &["chat"],
+        &[("A number answers this card", "hello there\n1\n"), ("No card is on the screen", "/quit\n")],
+    );
+    assert_eq!(code, 0, "{shown}");
+    assert!(silas.command(&["review"]).1.contains("Let plans work in repo"), "{shown}");
+}
+
+#[test]
+fn a_parked_card_can_be_dropped() {
+    let silas = Silas::start_with(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "2")]);
+    let mut line = silas.line();
+    line.say(&wish(&silas)).unwrap();
+    line.wait(|line| line.cards.iter().any(|card| card.state == CardState::Parked)).unwrap();
+    let (code, text) = chat(&silas, &["2"]);
+    assert!(code == 0 && text.contains("2  Drop it") && text.contains("Put away."), "{text}");
+    assert!(silas.command(&["review"]).1.contains("Nothing to decide."), "{text}");
+}
+
+#[test]
+fn odd_lines_are_named_and_the_talk_goes_on() {
+    let silas = Silas::start();
+    let talk = [b"\xff\xfe\n".to_vec(), vec![b'x'; 1 << 20], b"\nadd task water the plants\n".to_vec()].concat();
+    let (code, text) = chat_bytes(&silas, &talk);
+    assert!(text.contains("That line is not UTF-8 text."), "{text}");
+    assert!(text.contains("longer than 32 KiB") && !text.contains("gone away"), "{text}");
+    assert!(text.contains("water the plants"), "{text}");
+    assert_eq!(code, 1, "not everything was taken");
+}
+
+#[test]
 fn a_model_can_be_chosen_in_a_talk() {
     let silas = Silas::start();
     let (code, text) = chat(&silas, &["add a model", "4", "2", "4", "3"]);
@@ -85,7 +147,9 @@ fn a_model_can_be_chosen_in_a_talk() {
         assert!(text.contains(said), "{said}: {text}");
     }
     for asked in ["4  Ollama, llama3.2 (nothing leaves)", "Ask a model on this machine"] {
-        assert_eq!(text.matches(asked).count(), 2, "{asked}: {text}");
+        // Besides the line that says which card a number answers.
+        let is_asked = |line: &&str| line.contains(asked) && !line.starts_with("A number answers");
+        assert_eq!(text.lines().filter(is_asked).count(), 2, "{asked}: {text}");
     }
     assert!(silas.command(&["model", "list"]).1.contains("No model is set up"), "choosing allows nothing");
 }

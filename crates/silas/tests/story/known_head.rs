@@ -98,6 +98,110 @@ fn a_witness_from_elsewhere_is_asked() {
     assert!(text.contains("The witness is"), "{text}");
 }
 
+/// A command on another data directory of the same account.
+fn at(silas: &Silas, data: &Path, args: &[&str]) -> (i32, String) {
+    let output = crate::harness::binary()
+        .arg("--data-dir")
+        .arg(data)
+        .args(args)
+        .env("XDG_STATE_HOME", silas.outside().join("state"))
+        .current_dir("/")
+        .output()
+        .unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.code().unwrap_or(-1), text)
+}
+
+#[test]
+fn a_backup_that_is_tried_out_elsewhere_disturbs_nobody() {
+    let silas = Silas::start();
+    silas.line().ask("hello");
+    let (backup, scratch) = (silas.outside().join("a.bak"), silas.outside().join("scratch"));
+    assert_eq!(silas.command(&["backup", backup.to_str().unwrap()]).0, 0);
+    let (code, text) = at(&silas, &scratch, &["restore", backup.to_str().unwrap()]);
+    assert_eq!(code, 0, "{text}");
+    silas.line().ask("hello again");
+    for args in [&["status"][..], &["audit", "verify"], &["backup", silas.outside().join("b.bak").to_str().unwrap()]] {
+        let (code, text) = silas.command(args);
+        assert_eq!(code, 0, "{args:?}: {text}");
+    }
+    let (code, text) = at(&silas, &scratch, &["audit", "verify"]);
+    assert_eq!(code, 0, "{text}");
+    silas.assert_ledger_holds();
+}
+
+#[test]
+fn a_directory_that_is_moved_keeps_its_history() {
+    let mut silas = Silas::start();
+    silas.line().ask("hello");
+    silas.terminate();
+    let (old, moved) = (silas.outside().join("old"), silas.outside().join("moved"));
+    copy(&silas.data(), &old);
+    silas.up(&[]);
+    silas.line().ask("hello");
+    assert_eq!(silas.command(&["status"]).0, 0);
+    silas.terminate();
+    std::fs::rename(silas.data(), &moved).unwrap();
+    let (code, text) = at(&silas, &moved, &["audit", "verify"]);
+    assert_eq!(code, 0, "{text}");
+    // An old copy is one wherever it lies.
+    let (code, text) = at(&silas, &old, &["audit", "verify"]);
+    assert!(code == 1 && text.contains("old copy of the data directory"), "{text}");
+}
+
+#[test]
+fn going_back_past_a_restore_is_noticed_and_can_be_accepted() {
+    let mut silas = Silas::start();
+    silas.line().ask("hello");
+    let backup = silas.outside().join("a.bak");
+    assert_eq!(silas.command(&["backup", backup.to_str().unwrap()]).0, 0);
+    silas.terminate();
+    let old = silas.outside().join("old");
+    copy(&silas.data(), &old);
+    let (code, text) = silas.command(&["restore", backup.to_str().unwrap(), "--replace"]);
+    assert_eq!(code, 0, "{text}");
+    silas.assert_ledger_holds();
+    std::fs::remove_dir_all(silas.data()).unwrap();
+    copy(&old, &silas.data());
+    let (code, text) = silas.command(&["audit", "verify"]);
+    assert!(code == 1 && text.contains("DOES NOT CONTINUE") && text.contains("silas audit accept"), "{text}");
+    let (code, text) = silas.command(&["doctor"]);
+    assert!(code == 1 && text.contains("silas audit accept"), "{text}");
+    let (code, text) = silas.command(&["audit", "accept"]);
+    assert!(code == 1 && text.contains("DOES NOT CONTINUE"), "{text}");
+    assert_eq!(silas.command(&["audit", "verify"]).0, 1, "looking accepts nothing");
+    let (code, text) = silas.command(&["audit", "accept", "--yes"]);
+    assert!(code == 0 && text.contains("Accepted"), "{text}");
+    silas.assert_ledger_holds();
+    let (code, text) = silas.command(&["audit", "accept"]);
+    assert!(code == 0 && text.contains("nothing to accept"), "{text}");
+}
+
+#[test]
+fn what_an_earlier_version_has_seen_still_counts() {
+    let mut silas = Silas::start();
+    silas.line().ask("hello");
+    assert_eq!(silas.command(&["status"]).0, 0);
+    silas.terminate();
+    // One head for the installation, wherever it lay.
+    let state = silas.outside().join("state/silas");
+    let line = std::fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().path());
+    let line = line.into_iter().find(|path| path.to_string_lossy().ends_with(".1.head")).unwrap();
+    let only = line.to_string_lossy().replace(".1.head", ".head");
+    std::fs::rename(&line, &only).unwrap();
+    std::fs::remove_file(only.replace(".head", ".places")).unwrap();
+    let seen = std::fs::read(&only).unwrap();
+    silas.assert_ledger_holds();
+    assert!(line.exists() && !Path::new(&only).exists(), "taken over");
+    cut_the_end(&silas);
+    for entry in [line.to_string_lossy().into_owned(), only.replace(".head", ".places")] {
+        std::fs::remove_file(entry).unwrap();
+    }
+    std::fs::write(&only, seen).unwrap();
+    let (code, text) = silas.command(&["audit", "verify"]);
+    assert!(code == 1 && text.contains("DOES NOT CONTINUE"), "{text}");
+}
+
 /// INV-01: the server's key signs heads of the ledger. A decision that it signs is a stranger's.
 #[test]
 fn the_server_key_decides_nothing() {

@@ -296,7 +296,7 @@ fn a_new_root_key_under_a_passphrase_needs_it_once() {
     let old = silas.root_key();
     for which in ["root", "server"] {
         let (code, text) = silas.command_with(&["key", "rotate", which], &[], "correct horse bakery");
-        assert!(code != 0 && text.contains("the passphrase is wrong"), "{text}");
+        assert!(code != 0 && text.contains("passphrase is wrong"), "{text}");
     }
     assert_eq!(silas.root_key(), old);
     rotate_and_die(&silas, "root", FailPoint::RootDecided, PASSPHRASE);

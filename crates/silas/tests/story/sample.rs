@@ -279,7 +279,7 @@ fn the_first_start_says_where_to_tap_and_what_to_try() {
         assert!(own <= 12, "{own} lines are too many:\n{text}");
         // The next time it does not teach.
         let (_, text) = first.printed(&["start", "--port", "0"]);
-        assert!(text.contains("To pair another browser") && !text.contains("sample project"), "{text}");
+        assert!(text.contains("To pair a browser") && !text.contains("sample project"), "{text}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! The choices of a card, in the order of its buttons, and what has to be typed before a risky one counts.
 
+use crate::terminal::answering::{first_word, is_word};
+use crate::terminal::{face, names};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardState, Press, Risk};
 use silas_core::input::{Input, KeyState, KeyWanted, ModelOption, SecureInput};
@@ -55,6 +57,12 @@ fn models(card: &Card) -> Vec<(String, Choice)> {
     choices.collect()
 }
 
+/// What a button means, as the card says it.
+pub(super) fn consequence<'c>(card: &'c Card, label: &str) -> Option<&'c str> {
+    let cta = card.face.ctas.iter().find(|cta| cta.label == label)?;
+    Some(cta.consequence.as_str()).filter(|meaning| !meaning.is_empty() && *meaning != label)
+}
+
 /// The execution that a result is about: its undo names it.
 fn proof_of(card: &Card) -> Option<Value> {
     let payload: Value = serde_json::from_str(card.payload.as_deref()?).ok()?;
@@ -76,19 +84,24 @@ impl Confirm {
         }
         let cta = card.face.ctas.iter().find(|cta| cta.press == press)?;
         let word = match card.face.risk {
+            // Not all of it is on the screen, so whoever signs it says which it is.
+            _ if face::n_hidden(card) > 0 => names::name(&card.id),
             None | Some(Risk::Low) => return None,
             Some(Risk::Medium) => "y".to_owned(),
-            Some(Risk::High | Risk::Irreversible) => cta.label.split_whitespace().next()?.to_lowercase(),
+            Some(Risk::High | Risk::Irreversible) => first_word(cta),
         };
         Some(Confirm { card: card.clone(), press, consequence: cta.consequence.clone(), word })
     }
 
     pub(super) fn question(&self) -> String {
-        format!("{} Type `{}` to confirm; anything else leaves it.", self.consequence, self.word)
+        let hidden = match face::n_hidden(&self.card) {
+            0 => String::new(),
+            n => format!("{n} lines of this change are not on the screen; `silas show {}` has them. ", self.word),
+        };
+        format!("{hidden}{} Type `{}` to confirm; anything else leaves it.", self.consequence, self.word)
     }
 
     pub(super) fn is_given_by(&self, typed: &str) -> bool {
-        let typed = typed.trim().to_lowercase();
-        typed == self.word || (self.word == "y" && typed == "yes")
+        is_word(typed, &self.word)
     }
 }

@@ -61,7 +61,7 @@ impl Chat<'_> {
         match secret_door::ask(&self.line.home().path, &ask, value) {
             Ok(SecretSays::Done { message }) => {
                 self.answered.insert(card.id.clone(), card.state);
-                self.shown = None;
+                self.deck.clear();
                 self.print(&message);
                 self.next_card();
             }

@@ -2,7 +2,8 @@
 
 pub(super) const HELP: &str = "\
 Say what you want in your own words. A number answers the card on the screen.
-  /review    what waits for a decision
+  /review    what waits for a decision, each with its name
+  /show NAME put that card on the screen
   /activity  what happened
   /undo      take the last applied work back
   /stop      end all running work

@@ -1,0 +1,217 @@
+//! A card as text: everything on its face, because all of it is signed.
+//!
+//! The face is taken apart field by field, so that one which is added later cannot be left out here unnoticed. A change that
+//! is longer than a screen or two is cut where it is only glanced at; then its length and the way to the rest are said, and
+//! whoever approves it must name the card.
+
+use super::names::name;
+use super::paint::Paint;
+use crate::wall_clock;
+use silas_core::card::{Card, Compared, Detail, EvidenceBlock, Face, Fact, Quote, Version, Versions};
+use silas_core::changeset::{DiffLine, FileDiff, FileMode};
+use silas_core::check::CheckResult;
+use silas_gates::scrub;
+
+/// Lines of all changes together that are printed unasked.
+const DIFF_LINES_MAX: usize = 400;
+/// A label that is longer stands on a line of its own.
+const LABEL_WIDTH_MAX: usize = 22;
+const LABEL_WIDTH_MIN: usize = 11;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of it.
+    Whole,
+    /// Long changes are cut.
+    Glance,
+}
+
+/// How many lines of changes a glance leaves out.
+pub(crate) fn n_hidden(card: &Card) -> usize {
+    n_lines(&card.face.diffs).saturating_sub(DIFF_LINES_MAX)
+}
+
+fn n_lines(diffs: &[FileDiff]) -> usize {
+    diffs.iter().map(|diff| diff.lines.as_ref().map_or(0, Vec::len)).sum()
+}
+
+/// What is signed is exactly this, with the buttons that whoever calls this shows.
+pub(crate) fn print_face(card: &Card, extent: Extent) {
+    let Face {
+        kind: _,
+        risk,
+        state,
+        intent,
+        facts,
+        evidence,
+        versions,
+        rationale,
+        asked,
+        quote,
+        details_title,
+        details,
+        diffs,
+        ctas: _,
+    } = &card.face;
+    let paint = Paint::of_stdout();
+    println!("{} · {} · {}", paint.risk(*risk), visible(state), paint.quiet(&name(&card.id)));
+    println!("{}", paint.strong(&visible(intent)));
+    if let Some(evidence) = evidence {
+        print_evidence(evidence, paint);
+    }
+    if let Some(versions) = versions {
+        print_versions(versions, paint);
+    }
+    let said = said(rationale, asked.as_deref(), quote.as_ref());
+    print_labelled(facts, details, details_title, &said, paint);
+    if !diffs.is_empty() {
+        print_diffs(card, diffs, extent, paint);
+    }
+}
+
+fn print_evidence(evidence: &EvidenceBlock, paint: Paint) {
+    let EvidenceBlock { outcome: _, claim, caveats, before, after } = evidence;
+    println!("  {}", visible(claim));
+    for caveat in caveats {
+        println!("  {}", visible(caveat));
+    }
+    let mark = |passed: bool| if passed { paint.good("✓ pass") } else { paint.bad("✗ fail") };
+    for n in 0..before.len().max(after.len()) {
+        let (before, after) = (before.get(n), after.get(n));
+        let named = after.or(before).map_or("", |result| result.name.as_str());
+        let marks: Vec<String> = before.into_iter().chain(after).map(|result| mark(result.passed)).collect();
+        println!("  {}: {}", visible(named), marks.join(" → "));
+        for (when, result) in [("before", before), ("after", after)] {
+            if let Some(result) = result {
+                print_result(when, result, paint);
+            }
+        }
+    }
+}
+
+fn print_result(when: &str, result: &CheckResult, paint: Paint) {
+    println!("    {when}: {}", visible(&result.reason));
+    for line in result.output.lines() {
+        println!("      {}", paint.quiet(&format!("| {}", visible(line))));
+    }
+}
+
+/// Both versions of the same lines, and whole files one line after the other.
+fn print_versions(versions: &Versions, paint: Paint) {
+    let Versions { says, execution: _, shown, compare } = versions;
+    println!("  {}", visible(says));
+    for Version { whose, at, lines, more } in shown {
+        let at = at.map_or_else(String::new, |at| format!(", {}", wall_clock::minute(at)));
+        println!("  {}", paint.quiet(&format!("{}{at}", visible(whose))));
+        for line in lines {
+            println!("  {}", paint.good(&format!("+ {}", visible(line))));
+        }
+        match (lines.len(), more) {
+            (0, 0) => println!("    (these lines are gone)"),
+            (_, 0) => {}
+            (_, n) => println!("    … {n} more"),
+        }
+    }
+    for Compared { path, lines } in compare {
+        println!("  {}", paint.quiet(&format!("{}: yours, and Silas's", visible(path))));
+        for line in lines {
+            match line {
+                DiffLine::Same(text) => println!("           {}", visible(text)),
+                DiffLine::Removed(text) => println!("    You    {}", visible(text)),
+                DiffLine::Added(text) => println!("    Silas  {}", visible(text)),
+                DiffLine::Gap(n) => println!("           … {n} lines"),
+            }
+        }
+    }
+}
+
+/// Why, in computed words, in the owner's, and in somebody else's; each marked as whose it is.
+fn said(rationale: &str, asked: Option<&str>, quote: Option<&Quote>) -> Vec<(String, String)> {
+    let mut said: Vec<(String, String)> = rationale.lines().map(|line| ("Why".to_owned(), line.to_owned())).collect();
+    let asked = asked.unwrap_or_default();
+    said.extend(asked.lines().map(|line| ("You asked".to_owned(), format!("“{line}”"))));
+    if let Some(Quote { who, text }) = quote {
+        said.push(("In words of".to_owned(), format!("{who}:")));
+        said.extend(text.lines().map(|line| (String::new(), format!("“{line}”"))));
+    }
+    said
+}
+
+fn print_labelled(facts: &[Fact], details: &[Detail], title: &str, said: &[(String, String)], paint: Paint) {
+    let labels = facts.iter().map(|fact| &fact.label).chain(details.iter().map(|detail| &detail.title));
+    let fitting = labels.map(|label| label.chars().count()).filter(|width| *width <= LABEL_WIDTH_MAX);
+    let width = fitting.max().unwrap_or_default().max(LABEL_WIDTH_MIN);
+    let row = |label: &str, text: &str| {
+        let label = visible(label);
+        if label.chars().count() > width {
+            println!("  {}", paint.quiet(&label));
+            println!("  {:width$} {}", "", visible(text));
+        } else {
+            println!("  {} {}", paint.quiet(&format!("{label:<width$}")), visible(text));
+        }
+    };
+    facts.iter().for_each(|fact| row(&fact.label, &fact.text));
+    said.iter().for_each(|(label, line)| row(label, line));
+    if !title.is_empty() {
+        println!("  {}", paint.quiet(&visible(title)));
+    }
+    for Detail { title, lines } in details {
+        if lines.is_empty() {
+            row(title, "");
+        }
+        for (n, line) in lines.iter().enumerate() {
+            row(if n == 0 { title } else { "" }, line);
+        }
+    }
+}
+
+/// Names and lines are somebody's words, so what could mislead is made visible.
+fn print_diffs(card: &Card, diffs: &[FileDiff], extent: Extent, paint: Paint) {
+    let n_all = n_lines(diffs);
+    let mut n_left = if extent == Extent::Whole { n_all } else { DIFF_LINES_MAX };
+    for diff in diffs {
+        println!("\n  {}", heading(diff));
+        let Some(lines) = &diff.lines else {
+            println!("    (no text to show)");
+            continue;
+        };
+        for line in lines.iter().take(n_left) {
+            match line {
+                DiffLine::Same(text) => println!("    {}", visible(text)),
+                DiffLine::Added(text) => println!("  {}", paint.good(&format!("+ {}", visible(text)))),
+                DiffLine::Removed(text) => println!("  {}", paint.bad(&format!("− {}", visible(text)))),
+                DiffLine::Gap(n) => println!("    … {n} lines"),
+            }
+        }
+        n_left = n_left.saturating_sub(lines.len());
+    }
+    if extent == Extent::Glance && n_hidden(card) > 0 {
+        let shown = n_all - n_hidden(card);
+        println!("\n  {shown} of {n_all} lines of this change are above. `silas show {}` prints all.", name(&card.id));
+    }
+    println!();
+}
+
+fn heading(diff: &FileDiff) -> String {
+    let place = if diff.directory.is_empty() { String::new() } else { format!("{}: ", visible(&diff.directory)) };
+    let from = diff.renamed_from.as_ref().map_or_else(String::new, |from| format!("{from} → "));
+    let path = visible(&format!("{from}{}", diff.path));
+    let mode = match (diff.mode_before, diff.mode_after) {
+        (Some(before), Some(after)) if before != after => format!("  ({} → {})", mode(before), mode(after)),
+        (None, Some(after)) => format!("  (new, {})", mode(after)),
+        (Some(_), None) => "  (deleted)".to_owned(),
+        _ => String::new(),
+    };
+    format!("{place}{path}  +{} −{}{mode}", diff.added, diff.removed)
+}
+
+fn mode(mode: FileMode) -> String {
+    match mode {
+        FileMode::File(bits) => format!("file {:o}", bits & 0o7777),
+        FileMode::Link => "symlink".to_owned(),
+    }
+}
+
+fn visible(text: &str) -> String {
+    scrub::visible(text)
+}

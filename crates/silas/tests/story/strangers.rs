@@ -1,0 +1,227 @@
+//! What somebody meets who does not know Silas: exit codes as promised, errors in sentences, files that are gone or full.
+
+use crate::harness::{Silas, binary};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Where nobody has ever started Silas.
+fn fresh(home: &Path, args: &[&str]) -> (i32, String) {
+    let output = binary()
+        .args(args)
+        .env("HOME", home)
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("XDG_CONFIG_HOME")
+        .stdin(Stdio::null())
+        .current_dir("/")
+        .output()
+        .unwrap();
+    (output.status.code().unwrap_or(-1), told(&output))
+}
+
+fn told(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn exit_codes_are_as_the_help_promises() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, help) = fresh(home.path(), &["--help"]);
+    assert!(help.contains("3  Silas does not run, or has never run"), "{help}");
+    for args in
+        [&["status"][..], &["review"], &["say", "hello"], &["work", "list"], &["audit", "verify"], &["backup", "/x"]]
+    {
+        let (code, text) = fresh(home.path(), args);
+        assert!(code == 3 && text.contains("Start it once with `silas`"), "{args:?}: {code} {text}");
+    }
+    let (code, text) = fresh(home.path(), &["status", "--json"]);
+    let error: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &error["error"]["exit"]), (3, &Value::from(3)), "{text}");
+    let named: [(&[&str], &str); 7] = [
+        (&["plan", "check", "/nope.md"], "/nope.md cannot be read"),
+        (&["plan", "show", "/nope.md"], "/nope.md cannot be read"),
+        (&["plan", "check", "/tmp"], "/tmp cannot be read: it is a directory"),
+        (&["restore", "/nope"], "Nothing was restored, and nothing was changed. /nope cannot be read"),
+        (&["--config", "/nope.yaml", "status"], "`/nope.yaml` cannot be read"),
+        (&["verify", "/etc/hostname", "--key", "xyz"], "The key after --key is not a public root key"),
+        (&["start", "--host", "no host"], "(from the option --host)"),
+    ];
+    for (args, expect) in named {
+        let (code, text) = fresh(home.path(), args);
+        assert!(code == 2 && text.contains(expect) && !text.contains(".:"), "{args:?}: {code} {text}");
+        assert!(!text.contains("os error") && !text.trim_start().starts_with("E_"), "{text}");
+    }
+    let (code, text) = fresh(home.path(), &["model", "add"]);
+    assert_eq!(code, 3, "{text}");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
+fn looking_makes_nothing_and_a_doctor_knows_who_never_lived() {
+    let home = tempfile::tempdir().unwrap();
+    for args in [&["tls", "show"][..], &["tls"], &["config", "show"], &["config", "check"], &["doctor"]] {
+        let (_, text) = fresh(home.path(), args);
+        assert!(!home.path().join(".local/share/silas").exists(), "{args:?}: {text}");
+    }
+    // What an earlier version left behind by looking.
+    let data = home.path().join(".local/share/silas");
+    for part in ["store", "run", "keys", "launcher"] {
+        fs::create_dir_all(data.join(part)).unwrap();
+    }
+    let (_, text) = fresh(home.path(), &["doctor"]);
+    assert!(text.contains("was never started") && !text.contains("Restore a backup"), "{text}");
+    assert_eq!(fresh(home.path(), &["status"]).0, 3);
+}
+
+#[test]
+fn a_wish_that_is_refused_is_not_done() {
+    let silas = Silas::start();
+    let nowhere = format!("run `true` in `{}/nowhere` and check with `false`", silas.outside().display());
+    let (code, text) = silas.command(&["say", &nowhere]);
+    assert!(code == 1 && text.contains("there is no such directory"), "{code} {text}");
+    let (code, text) = silas.command(&["say", &nowhere, "--json"]);
+    let said: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &said["refused"]), (1, &Value::Bool(true)), "{text}");
+    // Two wishes for one directory wait for one card, and both are taken up.
+    assert_eq!(silas.command(&["say", &silas.wish()]).0, 0);
+    let (code, text) = silas.command(&["say", &silas.wish().replace("fix.sh", "fix.sh; true")]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(silas.command(&["say", "hello"]).0, 0);
+    let (code, text) = silas.command(&["model", "add"]);
+    assert!(code == 2 && text.contains("silas model add ollama:llama3.2"), "{code} {text}");
+    let (code, text) = silas.command(&["approve", "zzzzz", "--json"]);
+    let error: Value = serde_json::from_str(&text).unwrap();
+    assert!(code == 1 && error["error"]["message"].as_str().unwrap().contains("There is no card zzzzz"), "{text}");
+}
+
+#[test]
+fn nobody_to_read_and_nowhere_to_write() {
+    let silas = Silas::start();
+    for args in [&["status"][..], &["config", "show"], &["--help"]] {
+        let full = || File::options().write(true).open("/dev/full").unwrap();
+        let output = binary()
+            .arg("--data-dir")
+            .arg(silas.data())
+            .args(args)
+            .env("XDG_STATE_HOME", silas.outside().join("state"))
+            .stdout(full())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!text.contains("panicked"), "{args:?}: {text}");
+        if args != ["--help"] {
+            assert_eq!(output.status.code(), Some(1), "{args:?}: {text}");
+            assert!(text.contains("could not be written: the disk is full"), "{args:?}: {text}");
+        }
+    }
+    let mut child =
+        binary().args(["config", "reference"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut text = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    child.wait().unwrap();
+    assert_eq!(text, "", "whoever has read enough is no error");
+}
+
+#[test]
+fn times_are_those_of_the_owners_clock() {
+    let silas = Silas::start();
+    silas.line().ask("add task water the plants");
+    let hour = |zone: &str| -> i64 {
+        let (code, text) = silas.command_with(&["activity"], &[("TZ", zone)], "");
+        assert_eq!(code, 0, "{text}");
+        let row = text.lines().find(|line| line.contains("Added a task")).unwrap_or_else(|| panic!("{text}"));
+        row[11..13].parse().unwrap_or_else(|_| panic!("{row}"))
+    };
+    assert_eq!((hour("JST-9") - hour("UTC0")).rem_euclid(24), 9);
+    let (_, text) = silas.command_with(&["activity", "--json"], &[("TZ", "JST-9")], "");
+    let activity: Value = serde_json::from_str(&text).unwrap();
+    assert!(activity["rows"][0]["at"].as_str().unwrap().ends_with('Z'), "{text}");
+}
+
+#[test]
+fn the_server_is_ended_by_a_command_and_the_others_say_so() {
+    let mut silas = Silas::start();
+    drop(silas.line());
+    let backup = silas.outside().join("b");
+    let (code, text) = silas.command(&["backup", backup.to_str().unwrap()]);
+    assert_eq!(code, 0, "{text}");
+    for args in [&["key", "rotate", "vault"][..], &["restore", backup.to_str().unwrap(), "--replace"]] {
+        let (code, text) = silas.command(args);
+        assert!(code == 1 && text.contains("`silas stop --server`") && text.contains("systemctl"), "{args:?}: {text}");
+    }
+    let (code, text) = silas.command(&["stop"]);
+    assert!(code == 0 && text.contains("`silas stop --server` ends it"), "{text}");
+    assert!(silas.is_running());
+    let (code, text) = silas.command(&["stop", "--server"]);
+    assert!(code == 0 && text.contains("Silas has ended."), "{text}");
+    silas.await_death();
+    assert_eq!(silas.command(&["stop", "--server"]).0, 3);
+    let elsewhere = silas.outside().join("elsewhere");
+    let output = binary().arg("restore").arg(&backup).arg("--data-dir").arg(&elsewhere).output().unwrap();
+    let text = told(&output);
+    assert!(text.contains(&format!("Start with `silas --data-dir {}`.", elsewhere.display())), "{text}");
+}
+
+/// Starts it as a person would, on data that is not whole: it must end by itself.
+fn start(silas: &Silas) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_silas"))
+        .args(["start", "--port", "0", "--data-dir"])
+        .arg(silas.data())
+        .env("SILAS__KEYS__KEYRING", "false")
+        .env("XDG_STATE_HOME", silas.outside().join("state"))
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .current_dir("/")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn data_that_is_not_whole_is_named_before_the_greeting() {
+    let mut silas = Silas::start();
+    silas.line().ask("hello");
+    assert_eq!(silas.command(&["status"]).0, 0);
+    silas.terminate();
+    let store = silas.data().join("store");
+    let agent = fs::read(store.join("agent.sqlite")).unwrap();
+    fs::write(store.join("agent.sqlite"), "not a database, but as long as one would be at least\n").unwrap();
+    let output = start(&silas);
+    let text = told(&output);
+    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{text}");
+    assert!(text.contains("is damaged") && text.contains("silas restore FILE --replace"), "{text}");
+    assert_eq!(text.trim().lines().count(), 1, "{text}");
+
+    for name in ["agent.sqlite", "agent.sqlite-wal", "agent.sqlite-shm", "db.sqlite", "db.sqlite-wal", "db.sqlite-shm"]
+    {
+        let _none = fs::remove_file(store.join(name));
+    }
+    let output = start(&silas);
+    let text = told(&output);
+    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{text}");
+    assert!(text.contains("The databases are missing") && text.contains("its ledger had"), "{text}");
+    assert!(!store.join("agent.sqlite").exists(), "nothing was begun anew");
+    drop(agent);
+}
+
+#[test]
+fn a_task_is_named_and_the_work_has_a_place() {
+    let silas = Silas::start();
+    silas.command(&["task", "add", "water the plants"]);
+    assert_eq!(silas.command(&["task", "done", "1"]).0, 0);
+    let entries = silas.line().snapshot["entries"].to_string();
+    assert!(entries.contains("done with `water the plants`"), "{entries}");
+    for _ in 0..2 {
+        silas.command(&["task", "add", "twice"]);
+    }
+    assert_eq!(silas.command(&["task", "done", "1"]).0, 0, "two are called the same, and one is meant");
+    let mut line = silas.line();
+    line.run(&silas.wish()).unwrap();
+    let (_, text) = silas.command(&["work", "list"]);
+    assert!(text.contains("repo"), "{text}");
+    let (_, text) = silas.command(&["status"]);
+    assert!(text.contains("1 grant, ") && !text.contains("1 grants"), "{text}");
+}

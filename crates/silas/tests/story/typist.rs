@@ -1,0 +1,43 @@
+//! Somebody at a terminal: waits for words on the screen, types, and gives everything that was shown.
+
+use crate::harness::Silas;
+use std::process::Command;
+
+/// Each step is what has to be on the screen since the last one, and what is typed then.
+const TYPIST: &str = r#"
+import json, os, pty, sys
+steps, command = json.loads(sys.argv[1]), sys.argv[2:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(command[0], command)
+shown, since = b'', 0
+while True:
+    try:
+        more = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not more:
+        break
+    shown += more
+    if steps and steps[0][0].encode() in shown[since:]:
+        since = len(shown)
+        os.write(terminal, steps.pop(0)[1].encode())
+code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.stdout.buffer.write(shown)
+sys.exit(code if not steps else 99)
+"#;
+
+/// The exit code, 99 if not all of it could be typed, and what the screen showed.
+pub(crate) fn at_terminal(silas: &Silas, args: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
+    let output = Command::new("/usr/bin/python3")
+        .args(["-c", TYPIST, &serde_json::to_string(steps).unwrap(), env!("CARGO_BIN_EXE_silas"), "--data-dir"])
+        .arg(silas.data())
+        .args(args)
+        .env("SILAS__KEYS__KEYRING", "false")
+        .env("XDG_STATE_HOME", silas.outside().join("state"))
+        .env("TERM", "dumb")
+        .current_dir("/")
+        .output()
+        .unwrap();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
+}
