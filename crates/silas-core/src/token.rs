@@ -179,7 +179,7 @@ impl Kind {
             Kind::Budget => Terms {
                 hashed: "the day or month, and the sum that is added",
                 scope: Scope::Budget,
-                asked_by: "a turn that would exceed the cap",
+                asked_by: "a turn or work that would exceed the cap",
                 risk: "medium",
                 usually: "once, within the plan timeout; it counts for that day or month",
                 uses_max: 1,
