@@ -142,6 +142,7 @@ fn plan(project: &Path) -> Result<WorkItem> {
         callback_port: None,
         commits: false,
         restores: None,
+        merges: None,
         executor: None,
         flows: Vec::new(),
         exits: silas_core::exits::Exits::default(),

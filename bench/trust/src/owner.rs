@@ -115,6 +115,7 @@ fn face() -> Face {
         intent: "Bench".to_owned(),
         facts: Vec::new(),
         evidence: None,
+        versions: None,
         rationale: String::new(),
         asked: None,
         quote: None,

@@ -73,6 +73,7 @@ pub(crate) fn plan(project: &Path, step: &str, check: &str) -> Result<WorkItem> 
         toolchains: Vec::new(),
         commits: false,
         restores: None,
+        merges: None,
         on_failure: "report".to_owned(),
         on_stuck: "report".to_owned(),
         failure_context: None,
