@@ -148,8 +148,8 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     answering: null,
     loaded: true,
     decisions: {},
-    // Whoever is typing into a card goes on typing into it.
-    holding: snapshot.cards.some(({ id, input }) => id === state.holding && input) ? state.holding : null,
+    // Whoever is in the middle of a card goes on with it.
+    holding: snapshot.cards.some(({ id }) => id === state.holding) ? state.holding : null,
     problem: null,
     outbox: waiting,
     link: { status: 'open', retryAt: 0, lastSeen: Date.now() },

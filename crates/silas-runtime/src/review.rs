@@ -31,6 +31,7 @@ use silas_store::{Abort, Commit, Tx, cards, model_calls, undo_records, work_item
 use std::sync::Arc;
 
 mod renewing;
+mod rewording;
 
 /// What a turn may ask the owner.
 pub(crate) enum Proposal {

@@ -27,6 +27,7 @@ impl Stream {
         stream.know_revocations().await?;
         stream.know_passkeys().await?;
         stream.note_start_of_stream(terminal, version).await?;
+        stream.reword_cards().await?;
         stream.restore_outbox().await?;
         let recovered = stream.recover().await?;
         stream.finish_operations(Duration::ZERO).await;

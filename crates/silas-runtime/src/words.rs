@@ -71,35 +71,15 @@ impl Words {
     pub fn shows_what_it_asks(&self, card: &Card) -> bool {
         let payload = card.payload.as_deref().unwrap_or_default();
         match card.face.kind {
-            CardKind::Plan => WorkItem::from_canonical(payload).is_ok_and(|item| {
-                let is_rehearsal = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Rehearsal);
-                let face = if is_rehearsal { self.rehearsal(&item) } else { self.plan(&item) };
-                face == card.face
-            }),
-            CardKind::Root => {
-                canonical::read::<RootGrant>(payload).is_ok_and(|grant| self.root(&grant.place) == card.face)
-            }
-            CardKind::Passkey => {
-                canonical::read::<PasskeyGrant>(payload).is_ok_and(|grant| passkey::passkey(&grant) == card.face)
-            }
-            CardKind::UnknownEffect => {
-                WorkItem::from_canonical(payload).is_ok_and(|item| self.unknown_effect(&item) == card.face)
-            }
-            CardKind::Model => canonical::read::<ModelGrant>(payload).is_ok_and(|grant| {
-                let face = if card.test_call { models::model_to_test(&grant) } else { models::model(&grant) };
-                face == card.face
-            }),
-            CardKind::Budget => {
-                canonical::read::<BudgetGrant>(payload).is_ok_and(|grant| budget::budget(&grant) == card.face)
-            }
-            CardKind::HouseRules => canonical::read::<HouseRules>(payload)
-                .is_ok_and(|rules| rules == HouseRules::current() && rules.card_face() == card.face),
-            CardKind::Step => canonical::read::<CallOrder>(payload).is_ok_and(|order| step::step(&order) == card.face),
-            CardKind::SecureInput => card
-                .input
-                .as_ref()
-                .and_then(Input::secret)
-                .is_some_and(|wanted| inputs::secure_input(wanted) == card.face),
+            CardKind::Plan
+            | CardKind::Root
+            | CardKind::Passkey
+            | CardKind::UnknownEffect
+            | CardKind::Model
+            | CardKind::Budget
+            | CardKind::HouseRules
+            | CardKind::Step
+            | CardKind::SecureInput => self.in_words_of_today(card).is_some_and(|face| face == card.face),
             CardKind::Refusal => card
                 .offer
                 .as_ref()
@@ -109,6 +89,38 @@ impl Words {
             CardKind::ModelChoice => true,
             CardKind::Conflict => conflict::shows_what_it_asks(card),
             CardKind::Pairing | CardKind::Done | CardKind::Report => true,
+        }
+    }
+
+    /// What the card would say if it were made now; nothing where that takes more than the card holds.
+    pub(crate) fn in_words_of_today(&self, card: &Card) -> Option<Face> {
+        let payload = card.payload.as_deref().unwrap_or_default();
+        match card.face.kind {
+            CardKind::Plan => WorkItem::from_canonical(payload).ok().map(|item| {
+                let is_rehearsal = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Rehearsal);
+                if is_rehearsal { self.rehearsal(&item) } else { self.plan(&item) }
+            }),
+            CardKind::Root => canonical::read::<RootGrant>(payload).ok().map(|grant| self.root(&grant.place)),
+            CardKind::Passkey => canonical::read::<PasskeyGrant>(payload).ok().map(|grant| passkey::passkey(&grant)),
+            CardKind::UnknownEffect => WorkItem::from_canonical(payload).ok().map(|item| self.unknown_effect(&item)),
+            CardKind::Model => canonical::read::<ModelGrant>(payload).ok().map(|grant| match card.test_call {
+                true => models::model_to_test(&grant),
+                false => models::model(&grant),
+            }),
+            CardKind::Budget => canonical::read::<BudgetGrant>(payload).ok().map(|grant| budget::budget(&grant)),
+            CardKind::HouseRules => canonical::read::<HouseRules>(payload)
+                .ok()
+                .filter(|rules| *rules == HouseRules::current())
+                .map(|rules| rules.card_face()),
+            CardKind::Step => canonical::read::<CallOrder>(payload).ok().map(|order| step::step(&order)),
+            CardKind::SecureInput => card.input.as_ref().and_then(Input::secret).map(inputs::secure_input),
+            CardKind::Rehearsed => Some(rehearsed::in_words_of_today(&card.face)),
+            CardKind::Refusal
+            | CardKind::ModelChoice
+            | CardKind::Conflict
+            | CardKind::Pairing
+            | CardKind::Done
+            | CardKind::Report => None,
         }
     }
 

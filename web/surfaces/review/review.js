@@ -1,7 +1,7 @@
 // @ts-check
 // Review: one active card, what decides it in the dock, and the rest as lines.
 
-import { useEffect, useRef, useState } from '../../vendor/hooks.js';
+import { useEffect, useLayoutEffect, useRef, useState } from '../../vendor/hooks.js';
 import { executionOf } from '../../lib/decision.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
@@ -31,7 +31,12 @@ export function Review({ state, wide }) {
   const focus = useWasDecided(state);
   // What is over was shown to whoever was looking; nobody finds it again here.
   useEffect(() => () => set({ over: null }), []);
-  return html`<section class="review" aria-label="Review">
+  const section = useRef(/** @type {HTMLElement | null} */ (null));
+  // A card is read from its top, wherever the one before it was left.
+  useLayoutEffect(() => {
+    if (section.current) section.current.scrollTop = 0;
+  }, [active?.id]);
+  return html`<section class="review" aria-label="Review" ref=${section}>
     <h1 class=${wide ? 'review-title' : 'hidden'}>Review</h1>
     ${wide && place > 0 && html`<p class="review-place">${place} of ${waiting.length}</p>`}
     <${Lines} state=${state} card=${active} />
@@ -68,7 +73,7 @@ function UpNext({ cards, beyond }) {
   return html`<div class="up-next">
     <h2 class="up-next-title">Up next</h2>
     <ol>
-      ${shown.map((card, at) => html`<li key=${card.id}><span class="number">${at + 2}</span><bdi class="next-intent">${strict(card.face.intent)}</bdi><${Next} card=${card} /></li>`)}
+      ${shown.map((card, at) => html`<li key=${card.id}><span class="number">${at + 2}</span><button type="button" class="next-intent" onClick=${() => set({ holding: card.id })}><bdi>${strict(card.face.intent)}</bdi></button><${Next} card=${card} /></li>`)}
       ${hidden.length > 0 && html`<li><span class="number">${shown.length + 2}</span><button type="button" class="link-button next-more" onClick=${() => setAll(true)}>Show ${hidden.length} more</button>${worst && html`<${NextRisk} risk=${worst} />`}</li>`}
     </ol>
     ${beyond > 0 && html`<p class="next-beyond">And ${beyond} more behind these. They move up as you decide. <button type="button" class="link-button" onClick=${() => more(moreCards)}>Show more</button></p>`}

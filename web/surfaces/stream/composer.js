@@ -13,10 +13,11 @@ const BYTES_MAX = 32 * 1024;
 /** @param {{ draft: string }} props */
 export function Composer({ draft }) {
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  const tooLong = new TextEncoder().encode(draft).length > BYTES_MAX;
+  // Every character is a byte at least, so what is far too long is not measured.
+  const tooLong = draft.length > BYTES_MAX || new TextEncoder().encode(draft).length > BYTES_MAX;
   useLayoutEffect(() => {
     const box = field.current;
-    if (!box || CSS.supports('field-sizing', 'content')) return;
+    if (!box || tooLong || CSS.supports('field-sizing', 'content')) return;
     box.style.height = 'auto';
     box.style.height = `${box.scrollHeight}px`; // The style sheet stops it at four lines.
   }, [draft]);

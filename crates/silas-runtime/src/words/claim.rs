@@ -31,7 +31,7 @@ pub(crate) fn caveats(outcome: Outcome, before: &[CheckResult], after: &[CheckRe
                 found.push("Not ruled out: tests in changed sources.");
             }
         }
-        Standing::Shown => found.push("By exit code: an early success is not ruled out."),
+        Standing::Shown => found.push("Not ruled out: an early success."),
         Standing::Open => found.push("The commands could change their own checks."),
     }
     found.into_iter().map(str::to_owned).collect()

@@ -65,6 +65,16 @@ fn changes(diffs: &[FileDiff], files: usize) -> String {
 
 /// Whether what stands on the card is what the order names, as far as the card alone can tell: the rest is compared with
 /// the launcher's own finding.
+/// The same findings with what is claimed about them now.
+pub(super) fn in_words_of_today(face: &Face) -> Face {
+    let mut face = face.clone();
+    if let Some(evidence) = &mut face.evidence {
+        evidence.claim = claim(evidence.outcome, &evidence.before, &evidence.after);
+        evidence.caveats = caveats(evidence.outcome, &evidence.before, &evidence.after);
+    }
+    face
+}
+
 pub(super) fn shows_what_it_asks(face: &Face, payload: &str) -> bool {
     let Ok(order) = canonical::read::<ApplyOrder>(payload) else { return false };
     let Some(evidence) = &face.evidence else { return false };

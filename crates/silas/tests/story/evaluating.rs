@@ -395,8 +395,9 @@ fn a_key_that_lies_in_a_vault_is_asked_for() {
         child.wait_with_output().unwrap()
     };
     let output = run("");
-    let err = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(1) && err.contains("Without its key"), "{err}");
+    // A program that asked for JSON gets the reason as JSON.
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(output.status.code() == Some(1) && told.to_string().contains("Without its key"), "{told}");
     let output = run(&format!("{KEY}\n"));
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(0) && !err.contains(KEY), "{err}");
