@@ -398,7 +398,7 @@ test('notifications: asked for after the first missed card only, one per decisio
   await until(async () => (await shown(page)).length === 1);
   const [told] = await shown(page);
   assert.deepEqual([told.title, told.body, told.data], [other.face.intent, 'High risk · a plan waits for you', { card: other.id }]);
-  assert.ok(!JSON.stringify(told).includes(other.face.rationale));
+  assert.ok(!JSON.stringify(told).includes(other.face.asked));
   // The same task asks again: it takes the place of the notification before.
   const again = { ...sample.rehearsedCard(), offer: { ...sample.rehearsedCard().offer, work_item_id: other.offer.work_item_id } };
   fake.cards([one, again]);
