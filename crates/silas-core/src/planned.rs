@@ -41,12 +41,21 @@ impl Definition {
         self.planned.as_ref().filter(|_| !words.is_empty()).map(|planned| (&planned.by, words))
     }
 
+    /// What came of the plan before this one, if there was one.
+    pub fn failed_before(&self) -> Option<&str> {
+        self.failure_context.as_deref().filter(|_| self.spawned_by.is_some() || self.follow_up_of.is_some())
+    }
+
     /// What whoever does the work is told: everything, each part with whose words it is.
     pub fn briefing(&self) -> String {
-        let Some(Planned { by, asked }) = &self.planned else { return self.body.clone() };
-        let failed = self.failure_context.as_ref().filter(|_| self.spawned_by.is_some());
-        let failed = failed.map_or_else(String::new, |why| format!("The plan before this one failed. {why}\n\n"));
-        format!("You said: {asked}\n\n{failed}{by} planned, in its own words:\n\n{}", self.body.trim())
+        let failed = self.failed_before().map(|why| format!("The plan before this one failed. {why}\n\n"));
+        let failed = failed.unwrap_or_default();
+        match &self.planned {
+            None => format!("{failed}{}", self.body),
+            Some(Planned { by, asked }) => {
+                format!("You said: {asked}\n\n{failed}{by} planned, in its own words:\n\n{}", self.body.trim())
+            }
+        }
     }
 }
 

@@ -42,14 +42,11 @@ impl Stream {
     }
 }
 
-/// The plan before, with what was found out.
+/// The plan before, with what came of it.
 fn told(before: &Definition, offered: &Definition, id: WorkItemId) -> Definition {
     let mut names: Vec<&str> = offered.hosts_for.iter().map(|only| only.host.host()).collect();
     names.dedup();
-    let body = format!(
-        "{}\n\nThis was tried before and failed: commands asked for {}, which may not be reached. Do it without.",
-        before.body.trim_end(),
-        names.join(", ")
-    );
-    Definition { id, follow_up_of: Some(before.id.clone()), body, ..before.clone() }
+    // Names that commands asked for are nobody's words, least of all the owner's.
+    let failed = format!("Commands asked for {}, which may not be reached. Do it without.", names.join(", "));
+    Definition { id, follow_up_of: Some(before.id.clone()), failure_context: Some(failed), ..before.clone() }
 }

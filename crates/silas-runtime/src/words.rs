@@ -250,7 +250,7 @@ impl Words {
             face.details.retain(|detail| !detail.lines.is_empty());
             face.details.insert(0, executor::detail(mandate, d));
         }
-        if let Some(failed) = d.failure_context.as_ref().filter(|_| d.planned.is_some() && d.spawned_by.is_some()) {
+        if let Some(failed) = d.failed_before() {
             let title = "The plan before this one failed".to_owned();
             face.details.insert(0, Detail { title, lines: vec![scrub::visible(failed)] });
         }

@@ -54,7 +54,8 @@ impl Stream {
         subject: &str,
         lasts: std::time::Duration,
     ) -> Result<Option<silas_core::token::Offer>, Trouble> {
-        let offers_it = card.face.kind == CardKind::Plan && card.face.ctas.iter().any(|cta| cta.press == Press::Rehearse);
+        let offers_it =
+            card.face.kind == CardKind::Plan && card.face.ctas.iter().any(|cta| cta.press == Press::Rehearse);
         let payload = card.payload.as_deref().filter(|_| offers_it);
         let Some(item) = payload.and_then(|payload| WorkItem::from_canonical(payload).ok()) else { return Ok(None) };
         Ok(Some(self.engine.offer(subject, &Rehearsal(item), &card.face, lasts)?))

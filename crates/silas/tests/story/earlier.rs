@@ -61,7 +61,8 @@ fn each_is_brought_up_to_date_and_goes_on() {
         let plan = line.cards.iter().find(|card| card.face.kind == CardKind::Plan).expect(name).clone();
         if plan.state == CardState::Parked {
             line.send(&json!({ "type": "renew", "request_id": plan.id })).unwrap();
-            line.wait(|line| line.cards.iter().any(|card| card.id == plan.id && card.state == CardState::Open)).unwrap();
+            line.wait(|line| line.cards.iter().any(|card| card.id == plan.id && card.state == CardState::Open))
+                .unwrap();
         }
         let plan = line.cards.iter().find(|card| card.id == plan.id).unwrap().clone();
         let (recorded, message) = line.decide(&plan, Verdict::Declined).unwrap();

@@ -181,10 +181,10 @@ fn what_a_model_was_talked_into_is_named_and_not_done() {
     assert!(recorded && said.contains("in Review"), "{said}");
     let plan = line.card(CardKind::Plan).unwrap();
     assert!(
-        plan.face.rationale.contains("asked for evil.example, which may not be reached"),
-        "{}",
-        plan.face.rationale
+        lines(&plan, "The plan before this one failed").contains("asked for evil.example, which may not be reached")
     );
+    // A name that a command asked for never becomes one that the owner typed.
+    assert!(!plan.face.asked.as_deref().unwrap_or_default().contains("evil.example"), "{:?}", plan.face.asked);
     let payload: serde_json::Value = serde_json::from_str(plan.payload.as_ref().unwrap()).unwrap();
     assert_eq!((&payload["sandbox"]["hosts"], payload["sandbox"].get("hosts_for")), (&json!([]), None));
     world.silas.assert_ledger_holds();
