@@ -126,9 +126,9 @@ async fn the_repair_has_the_same_limits_and_asks_the_meter() {
 async fn modes_are_walked_down_and_the_one_that_worked_is_remembered() {
     let good = || Line::Says("Sure:\n```json\n{\"word\":\"ready\"}\n```".to_owned(), 5);
     let model = ScriptedModel::new([Line::Fails(rejected()), Line::Fails(rejected()), good(), good()]);
-    let purse = Purse::of(9);
-    ask_check(&model, &purse).await.unwrap();
-    ask_check(&model, &purse).await.unwrap();
+    // Each in a turn of its own: within one, the same question is not asked twice.
+    ask_check(&model, &Purse::of(9)).await.unwrap();
+    ask_check(&model, &Purse::of(9)).await.unwrap();
     let modes: Vec<Mode> = model.asked().iter().map(|request| request.shape.mode).collect();
     assert_eq!(modes, [Mode::JsonSchema, Mode::ForcedTool, Mode::Prose, Mode::Prose]);
     let asked = model.asked();
