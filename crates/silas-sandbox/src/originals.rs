@@ -21,8 +21,8 @@ use std::path::Path;
 
 /// Larger files are not text that two people edit line by line.
 pub(crate) const TEXT_BYTES_MAX: u64 = 256 << 10;
-/// Of everything that is looked at for it; the sources of most projects fit, and writing takes less time than hashing did.
-const BYTES_MAX: u64 = 64 << 20;
+/// Of all texts together. Where there are more, none is kept: a large directory is not copied, for this either.
+const BYTES_MAX: u64 = 4 << 20;
 
 const PACK: &str = "originals";
 const INDEX: &str = "originals.json";
@@ -52,15 +52,18 @@ struct Entry {
 impl Originals {
     /// Reads what the copies were made of once more. A file that is already another is left out: its hash says so.
     pub(crate) fn note(home: &Path, copies: &[PrivateCopy], roots: &[Root]) -> io::Result<Self> {
+        let sizes =
+            copies.iter().flat_map(|copy| copy.original.files.keys().filter_map(|path| copy.original.size_of(path)));
+        if sizes.filter(|size| *size <= TEXT_BYTES_MAX).sum::<u64>() > BYTES_MAX {
+            return Ok(Originals::default());
+        }
         let mut pack = create(&home.join(PACK))?;
-        let (mut places, mut from, mut looked_at) = (BTreeMap::new(), 0, 0);
+        let (mut places, mut from) = (BTreeMap::new(), 0);
         for (copy, root) in copies.iter().zip(roots) {
             for (path, state) in &copy.original.files {
                 let FileState::File { hash, .. } = state else { continue };
-                let Some(size) = copy.original.size_of(path).filter(|size| *size <= TEXT_BYTES_MAX) else { continue };
-                looked_at += size;
-                if looked_at > BYTES_MAX {
-                    return Ok(Originals { pack: Some(pack), places });
+                if copy.original.size_of(path).is_none_or(|size| size > TEXT_BYTES_MAX) {
+                    continue;
                 }
                 let Some(bytes) = read_text(&root.granted.dir, path).filter(|bytes| Digest::of(bytes) == *hash) else {
                     continue;

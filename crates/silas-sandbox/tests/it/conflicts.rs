@@ -225,12 +225,13 @@ fn a_later_edit_is_shown_against_what_the_undo_would_put_there() {
     assert!(matches!(closed, Error::UndoClosed(_)), "it is not applied yet: {closed:?}");
     let applied = workshop.apply().unwrap();
     let was = world.read("app.txt");
-    world.save("app.txt", "later\n");
+    // In place, so that everything but the text is as it was.
+    world.write("app.txt", "later\n");
     let found = launcher.later_edits(&evidence.execution).unwrap();
     let lines = found[0].lines.clone().unwrap();
     assert!(lines.contains(&DiffLine::Removed("later".to_owned())), "{lines:?}");
     assert!(lines.contains(&DiffLine::Added("old".to_owned())), "{lines:?}");
-    world.save("app.txt", &was);
+    world.write("app.txt", &was);
     let undo = approve_undo(&evidence.execution, applied.changeset);
     launcher.undo(&undo).unwrap();
     assert!(matches!(launcher.later_edits(&evidence.execution), Err(Error::UndoClosed(_))), "it is undone");
