@@ -1,7 +1,7 @@
 //! Data directories of earlier versions, as those left them: copied, brought up to date, looked at, and used on; or, if
 //! that fails half way, as they were.
 
-use crate::harness::Silas;
+use crate::harness::{Line, Silas};
 use rusqlite::Connection;
 use serde_json::json;
 use silas_core::card::{CardKind, CardState};
@@ -59,11 +59,10 @@ fn each_is_brought_up_to_date_and_goes_on() {
         silas.assert_ledger_holds();
         // What waited can be asked again and answered, though it was worded by another version.
         let plan = line.cards.iter().find(|card| card.face.kind == CardKind::Plan).expect(name).clone();
-        if plan.state == CardState::Parked {
-            line.send(&json!({ "type": "renew", "request_id": plan.id })).unwrap();
-            line.wait(|line| line.cards.iter().any(|card| card.id == plan.id && card.state == CardState::Open))
-                .unwrap();
-        }
+        let is = |line: &Line, state| line.cards.iter().any(|card| card.id == plan.id && card.state == state);
+        line.wait(|line| is(line, CardState::Parked)).unwrap();
+        line.send(&json!({ "type": "renew", "request_id": plan.id })).unwrap();
+        line.wait(|line| is(line, CardState::Open)).unwrap();
         let plan = line.cards.iter().find(|card| card.id == plan.id).unwrap().clone();
         let (recorded, message) = line.decide(&plan, Verdict::Declined).unwrap();
         assert!(recorded, "{name}: {message}");
