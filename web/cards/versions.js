@@ -12,7 +12,7 @@ const WHOSE = { same: '', removed: 'You', added: 'Silas' };
 
 /** Both versions of whole files. @param {{ compare: import('../protocol.js').Compared[] | undefined }} props */
 export function Compare({ compare = [] }) {
-  return compare.map(({ path, lines }) => html`<figure class="diff compare" key=${path} dir="ltr">
+  return compare.map(({ path, lines }) => html`<figure class="diff compared" key=${path} dir="ltr">
     <figcaption><span class="path">${strict(path)}</span></figcaption>
     <ol>${lines.map((line, n) => {
       if ('gap' in line) return html`<li key=${n} class="diff-gap">${count(line.gap, 'line')} alike, or left out</li>`;

@@ -480,6 +480,7 @@ for (const [what, options] of [
       await page.locator('main').waitFor();
       await page.locator('.card, .turn, .timeline, .proof-head').first().waitFor();
       await reach(page);
+      if (at === 'review') await settle(page);
       await shot(page, `${name}-${what.replaceAll(/\W+/g, '-')}`);
       assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
       assert.deepEqual(await smallTargets(page), [], name);
