@@ -2,7 +2,7 @@
 // quick, seen in other colours and sizes. In a real browser; pictures go to shots/.
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
 import { cameUp, decided } from '../lib/pace.js';
 import { launch, serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
@@ -21,6 +21,8 @@ after(() => Promise.all([browser.close(), largePrint.close()]));
 beforeEach(async () => {
   fake = await startFake();
 });
+// Also where no page was opened, so that nothing listens when all is over.
+afterEach(() => fake.close());
 
 async function until(is) {
   for (let tries = 0; !(await is()); tries += 1) {
