@@ -129,6 +129,9 @@ const STATES = {
 };
 const CARDS_OF = { chip: sample.planCard, slide: sample.highCard, sheet: sample.irreversibleCard };
 
+/** One of every surface and kind, and the longest of each; what is left differs from these in its words only. */
+const TELLING = Object.entries(SCENES).filter(([name]) => !name.startsWith('real-') || name.endsWith('_longest'));
+
 for (const scheme of ['light', 'dark']) {
   for (const [width, height] of [[375, 812], [1280, 800]]) {
     test(`every state between at ${width} px, ${scheme}: nothing sideways, contrast, and nothing serious for axe`, async (t) => {
@@ -151,7 +154,7 @@ for (const scheme of ['light', 'dark']) {
 
     test(`every surface at ${width} px, ${scheme}: nothing sideways, contrast, targets, names`, async (t) => {
       const page = await open(t, {}, { width, height, scheme, at: 'stream' });
-      for (const [name, [at, change]] of Object.entries(SCENES)) {
+      for (const [name, [at, change]] of width === 375 ? Object.entries(SCENES) : TELLING) {
         fake.shown = sample.snapshot(change);
         await page.goto('about:blank');
         await page.goto(`${fake.url}#${at}`);
@@ -170,7 +173,7 @@ for (const scheme of ['light', 'dark']) {
 for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 }, ''], ['200 % text', {}, '200%'], ['320 px and 200 % text', { width: 320, height: 640 }, '200%'], ['right to left', {}, '']]) {
   test(`${what}: nothing is cut off sideways`, async (t) => {
     const page = await open(t, {}, { ...options, at: 'stream' });
-    for (const [name, [at, change]] of Object.entries(SCENES)) {
+    for (const [name, [at, change]] of TELLING) {
       fake.shown = sample.snapshot(change);
       await page.goto('about:blank');
       await page.goto(`${fake.url}#${at}`);
