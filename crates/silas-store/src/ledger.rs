@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use silas_core::chain::{self, Link};
 use silas_core::event::{AuditEvent, SALT_BYTES, Text};
 use silas_core::export::SaltedText;
-use silas_core::{Digest, ExecutionId, Random, Timestamp, canonical};
-use std::collections::BTreeSet;
+use silas_core::{CardId, Digest, ExecutionId, Random, Timestamp, canonical};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Entries that one call returns at most; a page of Activity has far fewer.
 pub const ENTRIES_MAX: u32 = 1000;
@@ -172,6 +172,22 @@ pub fn spent_executions(tx: &ReadTx<'_>) -> Result<BTreeSet<ExecutionId>, Error>
         after = last.seq;
         spent.extend(batch.into_iter().filter_map(|entry| match entry.event {
             Some(AuditEvent::TokenSpent { execution, .. }) => Some(execution),
+            _ => None,
+        }));
+    }
+}
+
+/// What each of these cards asked for when it was offered last, and the words it was shown with.
+pub fn offered(tx: &ReadTx<'_>, cards: &BTreeSet<CardId>) -> Result<BTreeMap<CardId, (Digest, Digest)>, Error> {
+    let (mut offered, mut after) = (BTreeMap::new(), 0);
+    loop {
+        let batch = entries(tx, after + 1, ENTRIES_MAX)?;
+        let Some(last) = batch.last() else { return Ok(offered) };
+        after = last.seq;
+        offered.extend(batch.into_iter().filter_map(|entry| match entry.event {
+            Some(AuditEvent::CardOffered { card, plan_hash, shown, .. }) if cards.contains(&card) => {
+                Some((card, (plan_hash, shown)))
+            }
             _ => None,
         }));
     }

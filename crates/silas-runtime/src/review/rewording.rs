@@ -1,18 +1,31 @@
 //! Cards that another version has worded: they are asked again in the words of this one, because a card is answered only
-//! while it says exactly what it asks for. What was asked stays the same to the byte.
+//! while it says exactly what it asks for. What was asked stays the same to the byte, and must be what the ledger says that
+//! was asked: a card that somebody altered is left as it is, and refused when it is answered.
 
 use crate::{Stream, Trouble};
 use silas_approval::Rehearsal;
 use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::event::AuditEvent;
 use silas_core::work::WorkItem;
-use silas_store::{Commit, cards};
+use silas_core::{CardId, Digest};
+use silas_store::{Commit, cards, ledger};
+use std::collections::BTreeSet;
 
 impl Stream {
     /// Once, before anybody can answer.
     pub(crate) async fn reword_cards(&self) -> Result<(), Trouble> {
-        let known = self.store.read(cards::list_open).await?;
-        for card in known.into_iter().filter(|card| !self.words.shows_what_it_asks(card)) {
+        let mut known = self.store.read(cards::list_open).await?;
+        known.retain(|card| !self.words.shows_what_it_asks(card));
+        if known.is_empty() {
+            return Ok(());
+        }
+        let ids: BTreeSet<CardId> = known.iter().map(|card| card.id.clone()).collect();
+        let offered = self.store.read(move |tx| ledger::offered(tx, &ids)).await?;
+        for card in known {
+            let asks = Digest::of(card.payload.as_deref().unwrap_or_default().as_bytes());
+            if offered.get(&card.id) != Some(&(asks, card.face.hash()?)) {
+                continue;
+            }
             let Some(card) = self.reworded(card)? else { continue };
             let rewording = self.store.write(move |tx| {
                 cards::update(tx, &card)?;
