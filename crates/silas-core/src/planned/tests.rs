@@ -20,9 +20,13 @@ fn each_part_has_its_speaker() {
     );
     let again = Definition { failure_context: Some("Red: green.".to_owned()), ..d };
     assert!(again.briefing().contains("\n\nThe plan before this one failed. Red: green.\n\n"));
-    let mine = Definition { planned: None, body: " make it green\n".to_owned(), ..full() };
+    let mine = Definition { planned: None, body: " make it green\n".to_owned(), failure_context: None, ..full() };
     assert_eq!((mine.owners_words(), mine.models_words()), (Some("make it green"), None));
     assert_eq!(mine.briefing(), " make it green\n");
+    // What came of an earlier try is told, and is nobody's words.
+    let tried = Definition { failure_context: Some("Red.".to_owned()), ..mine };
+    assert_eq!(tried.briefing(), "The plan before this one failed. Red.\n\n make it green\n");
+    assert_eq!(tried.owners_words(), Some("make it green"));
 }
 
 #[test]
