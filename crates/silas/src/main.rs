@@ -256,8 +256,12 @@ fn main() -> ExitCode {
     }
     arm_fail_point();
     let args = Args::parse();
-    // A server must survive a reader that goes away; `silas activity | head` must not complain about one.
-    if !matches!(args.command, None | Some(Command::Start(_) | Command::Sandbox(_))) {
+    // A server must survive a reader that goes away, and so must whoever has to end one; `silas activity | head` must not
+    // complain about one.
+    if !matches!(
+        args.command,
+        None | Some(Command::Start(_) | Command::Sandbox(_) | Command::Demo(_) | Command::Eval(_))
+    ) {
         silas_sandbox::end_when_nobody_reads();
     }
     let command = args.command.unwrap_or(Command::Start(start::StartArgs::default()));

@@ -36,3 +36,20 @@ fn the_demo_plays_and_its_ledger_can_be_checked_without_a_server() {
     assert!(!broken.status.success());
     assert!(String::from_utf8_lossy(&broken.stdout).contains("Entry 5"), "{broken:?}");
 }
+
+/// `silas demo | head`: nobody reads to the end, and still nothing is left, neither the place nor the server in it.
+#[test]
+fn a_demo_that_nobody_watches_tidies_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut played = Command::new(env!("CARGO_BIN_EXE_silas"))
+        .arg("demo")
+        .env("TMPDIR", dir.path())
+        .env_remove("HOME")
+        .current_dir("/")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(played.stdout.take());
+    assert!(played.wait().unwrap().success());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
