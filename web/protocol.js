@@ -182,7 +182,7 @@
  * @typedef {'running' | 'rehearsed' | 'applied' | 'ended' | 'undone'} ExecutionState
  * @typedef {{ directory?: string, path: string, renamed_from?: string, mode_before?: FileMode, mode_after?: FileMode, added: number, removed: number, lines: DiffLine[] | null, is_verbatim?: boolean }} FileDiff
  * @typedef {{ file: number } | 'link'} FileMode
- * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number }} DiffLine
+ * @typedef {{ same: string } | { added: string } | { removed: string } | { gap: number } | { not_shown: number }} DiffLine
  */
 
 export {};

@@ -37,6 +37,7 @@ const SHELL = [
   '/lib/database.js',
   '/lib/decision.js',
   '/lib/download.js',
+  '/lib/hidden.js',
   '/lib/html.js',
   '/lib/icons.js',
   '/lib/keys.js',

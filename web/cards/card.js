@@ -84,7 +84,7 @@ function waited({ offer }) {
  * @param {import('../protocol.js').Face} face @param {import('../protocol.js').Fact[]} facts
  */
 function pointsBelow(face, facts) {
-  return [face.intent, ...facts.map(({ text }) => text)].some((text) => /\b(listed|named) below\b/i.test(text))
+  return [face.intent, ...facts.map(({ text }) => text)].some((text) => /\b((listed|named) below|not all shown|\d listed)\b/i.test(text))
     || checkCount(face) > LINES_MAX || (hasFiles(face) && face.diffs.length > FILES_MAX);
 }
 

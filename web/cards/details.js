@@ -31,7 +31,7 @@ const ROW_TITLE_CHARS_MAX = 11;
 const ROW_LINE_CHARS_MAX = 30;
 
 /** @param {Detail} detail */
-const isRow = ({ title, lines }) => lines.length === 1 && title.length <= ROW_TITLE_CHARS_MAX && lines[0].replaceAll('`', '').length <= ROW_LINE_CHARS_MAX;
+const isRow = ({ title, lines }) => lines.length === 1 && title.length <= ROW_TITLE_CHARS_MAX && lines[0].length <= ROW_LINE_CHARS_MAX && !/[\n\t]| {2}/.test(lines[0]);
 
 /** Short ones that follow each other as rows, the others as lists, in their order. @param {{ details: Detail[] }} props */
 function RowsAndLists({ details }) {
@@ -56,9 +56,9 @@ export function DetailLists({ details }) {
 }
 
 /** @param {import('../protocol.js').Card} card @param {import('../protocol.js').Fact[]} moved */
-export function hasDetails({ face, offer, payload, state }, moved) {
+export function hasDetails({ face, offer, payload, instead, state }, moved) {
   return face.details.length + face.diffs.length + moved.length > 0 || state === 'parked'
-    || signedDetails(/** @type {any} */ ({ offer, payload })).length > 0 || checkCount(face) > LINES_MAX || (face.evidence?.caveats ?? []).length > 0;
+    || signedDetails(/** @type {any} */ ({ offer, payload, instead })).length > 0 || checkCount(face) > LINES_MAX || (face.evidence?.caveats ?? []).length > 0;
 }
 
 /** @param {import('../protocol.js').Face} face */

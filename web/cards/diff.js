@@ -1,8 +1,9 @@
 // @ts-check
-// Changed files, line by line. Signs and words say what the colours say.
+// Changed files, line by line. Signs and words say what the colours say, and what is in no line is said in words: that a
+// file becomes executable, a link, or is gone, and that some of its changed lines are not shown.
 
 import { html } from '../lib/html.js';
-import { count, strict } from '../lib/text.js';
+import { count, oneLine, strict } from '../lib/text.js';
 
 /** @typedef {import('../protocol.js').FileDiff} FileDiff */
 
@@ -14,9 +15,20 @@ export function Counts({ diff }) {
   </span>`;
 }
 
-/** @param {{ line: import('../protocol.js').DiffLine }} props */
-function Line({ line }) {
-  if ('gap' in line) return html`<li class="diff-gap">${count(line.gap, 'line')} unchanged</li>`;
+/** Of a line of which only the beginning is shown. */
+const IS_CUT = / more characters⟩(⟨no line end⟩)?$/;
+
+/** Changed lines of which not everything is there, counted from those that are: an earlier version called them unchanged. @param {FileDiff} diff */
+export function notShown({ added, removed, lines }) {
+  if (lines === null) return 0;
+  const whole = lines.filter((line) => ('added' in line && !IS_CUT.test(line.added)) || ('removed' in line && !IS_CUT.test(line.removed)));
+  return Math.max(0, added + removed - whole.length);
+}
+
+/** @param {{ line: import('../protocol.js').DiffLine, isWhole: boolean }} props `isWhole`: everything that changed in the file is shown. */
+function Line({ line, isWhole }) {
+  if ('gap' in line) return html`<li class="diff-gap">${count(line.gap, 'line')}${isWhole && ' unchanged'}</li>`;
+  if ('not_shown' in line) return null;
   const [kind, text] = Object.entries(line)[0];
   const sign = { added: '+', removed: '−', same: '' }[kind];
   return html`<li class=${`diff-${kind}`}>
@@ -27,17 +39,41 @@ function Line({ line }) {
 }
 
 /** The path, with its directory where a plan changes several, and from where it moved. @param {FileDiff} diff */
-const named = (diff) => strict(`${diff.renamed_from ? `${diff.renamed_from} → ` : ''}${diff.directory ? `${diff.directory}/` : ''}${diff.path}`);
+const named = (diff) => oneLine(`${diff.renamed_from ? `${diff.renamed_from} → ` : ''}${diff.directory ? `${diff.directory}/` : ''}${diff.path}`);
+
+/** @param {import('../protocol.js').FileMode | undefined} mode */
+const isLink = (mode) => mode === 'link';
+/** @param {import('../protocol.js').FileMode | undefined} mode */
+const bits = (mode) => (mode === undefined || mode === 'link' ? 0 : mode.file & 0o7777);
+/** @param {import('../protocol.js').FileMode | undefined} mode */
+const isExecutable = (mode) => (bits(mode) & 0o111) !== 0;
+
+/** What becomes of the file itself, in words; nothing where only its lines change. @param {FileDiff} diff @returns {string} */
+export function becomes({ mode_before: before, mode_after: after, renamed_from: from }) {
+  if (after === undefined) return before === undefined ? '' : 'Is deleted';
+  if (isLink(after)) return before === undefined ? 'New, a link' : isLink(before) ? 'A link, leads elsewhere' : 'Becomes a link';
+  const may = isExecutable(after) ? 'executable' : '';
+  if (before === undefined) return from ? may && `Moved, ${may}` : ['New', may].filter(Boolean).join(', ');
+  if (isLink(before)) return ['Was a link, becomes a file', may].filter(Boolean).join(', ');
+  if (isExecutable(before) !== isExecutable(after)) return may ? 'Becomes executable' : 'Is no longer executable';
+  return bits(before) === bits(after) ? '' : `Permissions ${bits(before).toString(8)} become ${bits(after).toString(8)}`;
+}
+
+/** Where its lines stand, or why there are none. @param {{ diff: FileDiff }} props */
+function Lines({ diff }) {
+  const n = notShown(diff);
+  if (diff.lines === null) return html`<p class="diff-none">${diff.mode_after === undefined && diff.mode_before !== undefined ? 'It was not text, or too large to show.' : 'Not text, or too large to show.'}</p>`;
+  if (diff.added + diff.removed === 0) return diff.renamed_from || !becomes(diff) ? html`<p class="diff-none">${diff.renamed_from ? 'Moved, unchanged.' : 'No line is different.'}</p>` : null;
+  return html`<ol>${diff.lines.map((line, at) => html`<${Line} key=${at} line=${line} isWhole=${n === 0} />`)}
+    ${n > 0 && html`<li class="diff-gap diff-not-shown">${count(n, 'changed line')} not shown here</li>`}</ol>`;
+}
 
 /** @param {{ diffs: FileDiff[] }} props */
 export function Diffs({ diffs }) {
-  return diffs.map((diff) => html`<figure class="diff" key=${named(diff)} dir="ltr">
-    <figcaption><span class="path">${named(diff)}</span><${Counts} diff=${diff} /></figcaption>
-    ${diff.lines === null
-      ? html`<p class="diff-none">Not text, or too large to show.</p>`
-      : diff.renamed_from && diff.added + diff.removed === 0
-      ? html`<p class="diff-none">Moved, unchanged.</p>`
-      : html`<ol>${diff.lines.map((line, at) => html`<${Line} key=${at} line=${line} />`)}</ol>`}
+  return diffs.map((diff, at) => html`<figure class="diff" key=${at} dir="ltr">
+    <figcaption><span class="path">${named(diff)}</span>${diff.lines !== null && html`<${Counts} diff=${diff} />`}</figcaption>
+    ${becomes(diff) && html`<p class="diff-none diff-becomes">${becomes(diff)}</p>`}
+    <${Lines} diff=${diff} />
   </figure>`);
 }
 
@@ -48,7 +84,7 @@ export const FILES_MAX = 4;
 export function FileList({ diffs }) {
   const shown = diffs.slice(0, FILES_MAX);
   return html`<ul class="files" dir="ltr">
-    ${shown.map((diff) => html`<li key=${named(diff)}><span class="path">${named(diff)}</span><${Counts} diff=${diff} /></li>`)}
+    ${shown.map((diff, at) => html`<li key=${at}><span class="path">${named(diff)}</span>${diff.lines !== null && html`<${Counts} diff=${diff} />`}</li>`)}
     ${diffs.length > shown.length && html`<li>${count(diffs.length - shown.length, 'more file')}, listed below</li>`}
   </ul>`;
 }

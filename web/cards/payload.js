@@ -6,8 +6,11 @@ import { span } from '../lib/time.js';
 
 /** @typedef {import('../protocol.js').Detail} Detail */
 
-/** A command as a person would type it. @param {string | string[] | { python: string }} run */
-const typed = (run) => (Array.isArray(run) ? run.join(' ') : typeof run === 'string' ? run : `python: ${run.python}`);
+/** One word of a list, in quotes where a shell would not take it as one word and as it is. @param {string} word */
+const quoted = (word) => (/^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** A command as a person would type it; two lists that differ read differently. @param {string | string[] | { python: string }} run */
+const typed = (run) => (Array.isArray(run) ? run.map(quoted).join(' ') : typeof run === 'string' ? run : `python: ${run.python}`);
 
 /** @param {Record<string, unknown>} expect */
 function expectation(expect) {
@@ -79,7 +82,13 @@ function planDetails(plan) {
  * @param {import('../protocol.js').Card} card
  * @returns {Detail[]} Nothing where the payload says nothing that a person can read.
  */
-export function signedDetails({ offer, payload }) {
+export function signedDetails({ offer, payload, instead }) {
+  const again = instead ? read(instead.offer, instead.payload).map(({ title, lines }) => ({ title: `If you redo it: ${title}`, lines })) : [];
+  return [...read(offer, payload), ...again];
+}
+
+/** @param {import('../protocol.js').Offer | null} offer @param {string | null} payload @returns {Detail[]} */
+function read(offer, payload) {
   if (!offer || payload === null) return [];
   try {
     const parsed = JSON.parse(payload);

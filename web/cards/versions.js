@@ -2,7 +2,7 @@
 // Two versions of the same lines: the owner's, which is in place, and the one in the copy. Nothing here decides.
 
 import { html } from '../lib/html.js';
-import { FactText, count, strict } from '../lib/text.js';
+import { Words, count, oneLine, strict } from '../lib/text.js';
 import { clock } from '../lib/time.js';
 
 /** Whether there is more than one line of some version to give way. @param {import('../protocol.js').Versions | undefined} versions */
@@ -12,10 +12,11 @@ const WHOSE = { same: '', removed: 'You', added: 'Silas' };
 
 /** Both versions of whole files. @param {{ compare: import('../protocol.js').Compared[] | undefined }} props */
 export function Compare({ compare = [] }) {
-  return compare.map(({ path, lines }) => html`<figure class="diff compared" key=${path} dir="ltr">
-    <figcaption><span class="path">${strict(path)}</span></figcaption>
+  return compare.map(({ path, lines }, at) => html`<figure class="diff compared" key=${at} dir="ltr">
+    <figcaption><span class="path">${oneLine(path)}</span></figcaption>
     <ol>${lines.map((line, n) => {
-      if ('gap' in line) return html`<li key=${n} class="diff-gap">${count(line.gap, 'line')} alike, or left out</li>`;
+      if ('gap' in line) return html`<li key=${n} class="diff-gap">${count(line.gap, 'line')} alike</li>`;
+      if ('not_shown' in line) return html`<li key=${n} class="diff-gap diff-not-shown">${count(line.not_shown, 'line')} that differ, not shown</li>`;
       const [kind, text] = /** @type {[keyof typeof WHOSE, string]} */ (Object.entries(line)[0]);
       return html`<li key=${n} class=${kind === 'added' ? 'diff-added' : `diff-${kind}-yours`}><span class="sign">${WHOSE[kind]}</span><span class="code">${strict(text)}</span></li>`;
     })}</ol>
@@ -24,7 +25,7 @@ export function Compare({ compare = [] }) {
 
 /** @param {{ versions: import('../protocol.js').Versions, folded: boolean }} props `folded`: only the first line of each; all are in the details. */
 export function Versions({ versions: { says, shown = [] }, folded }) {
-  return html`<p class="says"><${FactText} text=${says} /></p>
+  return html`<p class="says"><${Words} text=${says} /></p>
     ${shown.length > 0 && html`<div class="versions">${shown.map(({ whose, at, lines, more = 0 }) => {
       const visible = folded ? lines.slice(0, 1) : lines;
       const rest = more + lines.length - visible.length;

@@ -80,8 +80,38 @@ impl FileState {
     }
 }
 
+impl FileDiff {
+    /// Changed lines of which the diff does not have everything. Counted from the lines that are there, so that it holds for
+    /// a diff of any version.
+    pub fn n_not_shown(&self) -> u32 {
+        let Some(lines) = &self.lines else { return 0 };
+        let whole = lines.iter().filter(|line| match line {
+            DiffLine::Added(text) | DiffLine::Removed(text) => !is_cut(text),
+            DiffLine::Same(_) | DiffLine::Gap(_) | DiffLine::NotShown(_) => false,
+        });
+        let n_whole = u32::try_from(whole.count()).unwrap_or(u32::MAX);
+        self.added.saturating_add(self.removed).saturating_sub(n_whole)
+    }
+
+    /// Whether there is a new content of which nothing is shown: it is not text, or too large.
+    pub fn is_unread(&self) -> bool {
+        self.lines.is_none() && self.mode_after.is_some()
+    }
+
+    /// The paths of the changeset that it stands for: a file that moved is one gone and one new.
+    pub fn n_paths(&self) -> usize {
+        1 + usize::from(self.renamed_from.is_some())
+    }
+}
+
 /// Stands at the end of a line that no line end follows.
 pub const NO_LINE_END: &str = "⟨no line end⟩";
+/// Ends the remark at the end of a line of which only the beginning is shown.
+pub const MORE_CHARACTERS: &str = " more characters⟩";
+
+fn is_cut(line: &str) -> bool {
+    line.strip_suffix(NO_LINE_END).unwrap_or(line).ends_with(MORE_CHARACTERS)
+}
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -91,6 +121,8 @@ pub enum DiffLine {
     Removed(String),
     /// Unchanged lines left out.
     Gap(u32),
+    /// Changed lines left out, because there are too many.
+    NotShown(u32),
 }
 
 /// The payload of an `undo` decision: exactly this change of exactly this execution.
@@ -101,3 +133,6 @@ pub struct ChangeOrder {
     pub execution: ExecutionId,
     pub changeset: Digest,
 }
+
+#[cfg(test)]
+mod tests;

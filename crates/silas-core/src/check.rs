@@ -38,14 +38,23 @@ impl Command {
         }
     }
 
-    /// As a person would type it.
+    /// As a person would type it. Two lists that differ read differently.
     pub fn words(&self) -> String {
         match self {
             Command::Shell(script) => script.clone(),
-            Command::Argv(argv) => argv.join(" "),
+            Command::Argv(argv) => argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
             Command::Python(script) => format!("python: {}", script.python),
         }
     }
+}
+
+/// One word of a list, in quotes where a shell would not take it as one word and as it is.
+fn quoted(word: &str) -> std::borrow::Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.into();
+    }
+    format!("'{}'", word.replace('\'', "'\\''")).into()
 }
 
 /// Exactly one thing that must hold. Zero or two are not representable.

@@ -28,6 +28,7 @@ pub mod export;
 pub mod fail;
 pub mod flags;
 pub mod handover;
+pub mod hidden;
 pub mod host;
 pub mod house_rules;
 pub mod ids;

@@ -110,7 +110,8 @@ fn push_line(text: &mut String, line: &DiffLine) {
         DiffLine::Same(line) => (' ', line),
         DiffLine::Added(line) => ('+', line),
         DiffLine::Removed(line) => ('-', line),
-        DiffLine::Gap(_) => return,
+        // A file of which something is not shown has no hunks at all.
+        DiffLine::Gap(_) | DiffLine::NotShown(_) => return,
     };
     text.push(sign);
     match line.strip_suffix(NO_LINE_END) {

@@ -105,8 +105,8 @@ impl Stream {
 /// What `silas work diff` prints and the page saves.
 fn patch(diffs: &[FileDiff], files: u32) -> PatchView {
     // A file that moved is two of those that were put in place: one is gone, one is new.
-    let n_paths = |diff: &FileDiff| 1 + u32::from(diff.renamed_from.is_some());
-    let n_hidden = files.saturating_sub(diffs.iter().map(n_paths).sum());
+    let n_named = diffs.iter().map(FileDiff::n_paths).sum::<usize>();
+    let n_hidden = files.saturating_sub(u32::try_from(n_named).unwrap_or(u32::MAX));
     let whole = unified(diffs);
     PatchView { text: whole.text, left_out: whole.left_out, n_hidden }
 }

@@ -6,13 +6,13 @@ use silas_approval::house_rules::HouseRules;
 use silas_core::call_order::CallOrder;
 use silas_core::canonical;
 use silas_core::card::{Card, CardKind, Face};
+use silas_core::hidden;
 use silas_core::input::{Input, ModelChoice, SecureInput};
 use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
 use silas_core::passkey::PasskeyGrant;
 use silas_core::roots::RootGrant;
 use silas_core::token::Kind;
 use silas_core::work::WorkItem;
-use silas_gates::scrub;
 
 mod budget;
 mod checks;
@@ -60,7 +60,7 @@ impl Words {
             let rest = path.strip_prefix(home)?;
             (rest.is_empty() || rest.starts_with('/')).then(|| format!("~{rest}"))
         });
-        scrub::visible(&short.unwrap_or_else(|| path.to_owned()))
+        hidden::name(&short.unwrap_or_else(|| path.to_owned()))
     }
 
     /// Whether a card says exactly what its payload asks for. Cards about results are computed from more than their

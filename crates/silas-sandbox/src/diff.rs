@@ -1,5 +1,5 @@
-//! How the changed files read, line by line, for the person who decides. Bounded in every direction; what is left out is
-//! counted. Characters that could make a line look like another are written out. A file that only moved, or nearly so, is
+//! How the changed files read, line by line, for the person who decides. Every file is named and counted; its lines are
+//! bounded in every direction, and changed lines that are left out are never counted as unchanged. Characters that could make a line look like another are written out. A file that only moved, or nearly so, is
 //! shown as that and not as one gone and one new.
 
 use crate::dir::Dir;
@@ -7,19 +7,26 @@ use crate::error::Doing;
 use crate::lifeline::Lifeline;
 use crate::observe::Seen;
 use crate::{Error, commits, observe, renames};
-use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileState, NO_LINE_END};
+use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileState, MORE_CHARACTERS, NO_LINE_END};
 use silas_core::flags::{self, FLAGS_MAX, Flag};
+use silas_core::hidden;
 use silas_core::relpath::RelPath;
 use similar::{ChangeTag, TextDiff};
 use std::collections::HashSet;
 use std::io::Read;
 use std::time::Duration;
 
-/// Files that are shown; the changeset names all of them.
-const FILES_MAX: usize = 50;
 /// Larger files are not text that a person reads here.
 const TEXT_BYTES_MAX: u64 = 256 << 10;
-const LINES_MAX: usize = 400;
+/// Of one file; nobody reads more of it on a card.
+const LINES_MAX: usize = 2000;
+/// Of one file, however many there are: what is hidden among many is small.
+const LINES_MIN: usize = 20;
+/// Of all files together, and their bytes: a card goes to every page that is open.
+const ALL_LINES_MAX: usize = 20_000;
+const ALL_BYTES_MAX: usize = 1 << 20;
+/// Texts of all files together that are compared: it takes its time, and somebody waits for the card.
+const COMPARED_BYTES_MAX: usize = 16 << 20;
 const LINE_CHARS_MAX: usize = 500;
 /// Files that are looked through for what to look at twice.
 const FLAGGED_FILES_MAX: usize = 2000;
@@ -45,11 +52,48 @@ pub(crate) fn of<'d>(
     let moved = renames::find(changes, read);
     let is_shown_elsewhere: HashSet<usize> = moved.values().copied().collect();
     let shown = changes.iter().enumerate().filter(|(n, _)| !is_shown_elsewhere.contains(n));
-    let diffs = shown.take(FILES_MAX).filter_map(|(n, change)| {
+    let n_shown = changes.len().saturating_sub(is_shown_elsewhere.len());
+    let mut room = Room::for_files(n_shown);
+    let diffs = shown.filter_map(|(n, change)| {
         let from = moved.get(&n).map(|from| &changes[*from]);
-        Some(one(change, from, &sides(change)?))
+        Some(one(change, from, &sides(change)?, &mut room))
     });
     diffs.collect()
+}
+
+/// What may still be shown and compared.
+pub(crate) struct Room {
+    lines_of_one: usize,
+    lines: usize,
+    bytes: usize,
+    compared: usize,
+}
+
+impl Room {
+    fn for_files(n: usize) -> Self {
+        let lines_of_one = (ALL_LINES_MAX / n.max(1)).clamp(LINES_MIN, LINES_MAX);
+        Room { lines_of_one, lines: ALL_LINES_MAX, bytes: ALL_BYTES_MAX, compared: COMPARED_BYTES_MAX }
+    }
+
+    /// For one that is shown by itself.
+    pub(crate) fn for_one() -> Self {
+        Room::for_files(1)
+    }
+
+    /// Whether these may be compared; then they have been.
+    fn compares(&mut self, texts: [&str; 2]) -> bool {
+        let left = self.compared.checked_sub(texts.iter().map(|text| text.len()).sum());
+        self.compared = left.unwrap_or(self.compared);
+        left.is_some()
+    }
+
+    fn takes(&mut self, n_taken: usize, line: &str) -> bool {
+        if n_taken >= self.lines_of_one || self.lines == 0 || self.bytes < line.len() {
+            return false;
+        }
+        (self.lines, self.bytes) = (self.lines - 1, self.bytes - line.len());
+        true
+    }
 }
 
 /// What to look at twice. Looks at more files than are shown: what is hidden among many is what one looks for.
@@ -61,13 +105,17 @@ pub(crate) fn flags<'d>(
     let mut found = Vec::new();
     // What a repository is made of is not for reading; what was committed stands in the directory too, or is gone.
     let files = changeset.changes.iter().filter(|change| !commits::is_in_repository(&change.path));
+    let n_files = files.clone().count();
+    let mut n_looked_at = 0;
     for change in files.take(FLAGGED_FILES_MAX) {
+        n_looked_at += 1;
         lifeline.holds()?;
         let Some(sides) = sides(change) else { continue };
         let before = text(sides.real, &change.path, change.before.as_ref())?.unwrap_or_default();
         let after = text(&sides.changed, &change.path, change.after.as_ref())?;
-        let known: HashSet<&str> = before.lines().collect();
-        let added = after.iter().flat_map(|text| text.lines()).filter(|line| !known.contains(line));
+        // Some languages end a line where only a carriage return stands.
+        let known: HashSet<&str> = before.split(['\n', '\r']).collect();
+        let added = after.iter().flat_map(|text| text.split(['\n', '\r'])).filter(|line| !known.contains(line));
         let mut here = flags::of(&change.path, added);
         if after.is_none() {
             let what = "is not text, or too long to look through".to_owned();
@@ -81,7 +129,14 @@ pub(crate) fn flags<'d>(
             break;
         }
     }
-    found.truncate(FLAGS_MAX);
+    if let Some(last) =
+        found.get(FLAGS_MAX - 1).or(found.last()).filter(|_| n_looked_at < n_files || found.len() > FLAGS_MAX)
+    {
+        let what = format!("is the last one listed here; there may be more in {n_files} changed files");
+        let said = Flag { path: last.path.clone(), what };
+        found.truncate(FLAGS_MAX);
+        found.push(said);
+    }
     Ok(found)
 }
 
@@ -95,12 +150,12 @@ pub(crate) struct Sides<'d> {
 }
 
 /// `from` is the file that this one was before it moved.
-fn one(change: &Change, from: Option<&Change>, sides: &Sides<'_>) -> Result<FileDiff, Error> {
+fn one(change: &Change, from: Option<&Change>, sides: &Sides<'_>, room: &mut Room) -> Result<FileDiff, Error> {
     let origin = from.unwrap_or(change);
     let kept = sides.original.as_deref().filter(|_| from.is_none());
     let before = Side { root: sides.real, path: &origin.path, state: origin.before.as_ref(), kept };
     let after = Side { root: &sides.changed, path: &change.path, state: change.after.as_ref(), kept: None };
-    let diff = between(sides.directory.clone(), &change.path, &before, &after)?;
+    let diff = between(sides.directory.clone(), &change.path, &before, &after, room)?;
     Ok(FileDiff { renamed_from: from.map(|from| from.path.clone()), ..diff })
 }
 
@@ -119,6 +174,7 @@ pub(crate) fn between(
     path: &RelPath,
     before: &Side<'_>,
     after: &Side<'_>,
+    room: &mut Room,
 ) -> Result<FileDiff, Error> {
     let shown = FileDiff {
         directory,
@@ -131,12 +187,19 @@ pub(crate) fn between(
         lines: None,
         is_verbatim: false,
     };
+    // Whatever it holds: this is all there is to show.
+    if content(before.state).is_some_and(|hash| Some(hash) == content(after.state)) {
+        return Ok(FileDiff { lines: Some(Vec::new()), is_verbatim: true, ..shown });
+    }
     let is_link = |state: Option<&FileState>| matches!(state, Some(FileState::Link { .. }));
     let is_linked = is_link(before.state) || is_link(after.state);
     let before = text(before.root, before.path, before.state)?.or_else(|| before.kept.map(str::to_owned));
     let after = text(after.root, after.path, after.state)?.or_else(|| after.kept.map(str::to_owned));
     let (Some(before), Some(after)) = (before, after) else { return Ok(shown) };
-    let compared = compare(&before, &after);
+    if !room.compares([&before, &after]) {
+        return Ok(shown);
+    }
+    let compared = compare(&before, &after, room);
     Ok(FileDiff {
         added: compared.added,
         removed: compared.removed,
@@ -144,6 +207,13 @@ pub(crate) fn between(
         is_verbatim: compared.is_verbatim && !is_linked,
         ..shown
     })
+}
+
+fn content(state: Option<&FileState>) -> Option<&silas_core::Digest> {
+    match state {
+        Some(FileState::File { hash, .. }) => Some(hash),
+        Some(FileState::Link { .. }) | None => None,
+    }
 }
 
 /// `None` if this is not text, too large, or no longer what the changeset says.
@@ -177,17 +247,21 @@ struct Compared {
     is_verbatim: bool,
 }
 
-fn compare(before: &str, after: &str) -> Compared {
+fn compare(before: &str, after: &str, room: &mut Room) -> Compared {
     let diff = TextDiff::configure().timeout(TIME_MAX).diff_lines(before, after);
     let (mut added, mut removed) = (0u32, 0u32);
     let mut lines = Vec::new();
     let mut old_shown = 0;
-    let mut n_left_out = 0u32;
+    // Changed lines, and unchanged ones among them.
+    let (mut n_not_shown, mut n_passed_over) = (0u32, 0usize);
     // With the mark of our own remarks in a text, a remark could not be told from it.
     let mut is_verbatim = !before.contains('⟨') && !after.contains('⟨');
     for group in diff.grouped_ops(CONTEXT_LINES) {
         let starts = group.first().map_or(old_shown, |op| op.old_range().start);
-        push_gap(&mut lines, starts.saturating_sub(old_shown));
+        match n_not_shown {
+            0 => push_gap(&mut lines, starts.saturating_sub(old_shown)),
+            _ => n_passed_over += starts.saturating_sub(old_shown),
+        }
         for op in &group {
             for change in diff.iter_changes(op) {
                 match change.tag() {
@@ -195,11 +269,15 @@ fn compare(before: &str, after: &str) -> Compared {
                     ChangeTag::Insert => added += 1,
                     ChangeTag::Delete => removed += 1,
                 }
-                if lines.len() >= LINES_MAX {
-                    n_left_out += 1;
+                let line = visible(change.value(), change.missing_newline());
+                // What is left out is left out from there on, so that nothing that follows seems to follow at once.
+                if n_not_shown > 0 || n_passed_over > 0 || !room.takes(lines.len(), &line) {
+                    match change.tag() {
+                        ChangeTag::Equal => n_passed_over += 1,
+                        ChangeTag::Insert | ChangeTag::Delete => n_not_shown += 1,
+                    }
                     continue;
                 }
-                let line = visible(change.value(), change.missing_newline());
                 is_verbatim &= line.strip_suffix(NO_LINE_END).unwrap_or(&line)
                     == change.value().strip_suffix('\n').unwrap_or(change.value());
                 lines.push(match change.tag() {
@@ -212,13 +290,16 @@ fn compare(before: &str, after: &str) -> Compared {
         }
     }
     let rest = if added + removed == 0 { 0 } else { diff.old_len().saturating_sub(old_shown) };
-    push_gap(&mut lines, rest + usize::try_from(n_left_out).unwrap_or(usize::MAX));
-    Compared { added, removed, lines, is_verbatim: is_verbatim && n_left_out == 0 }
+    if n_not_shown > 0 {
+        lines.push(DiffLine::NotShown(n_not_shown));
+    }
+    push_gap(&mut lines, rest + n_passed_over);
+    Compared { added, removed, lines, is_verbatim: is_verbatim && n_not_shown == 0 && n_passed_over == 0 }
 }
 
 /// Two versions of a text, line by line, as a person reads them.
 pub(crate) fn compared_lines(one: &str, other: &str) -> Vec<DiffLine> {
-    compare(one, other).lines
+    compare(one, other, &mut Room::for_one()).lines
 }
 
 /// One line of a text, with everything in it that can be seen.
@@ -237,27 +318,16 @@ fn visible(line: &str, is_unfinished: bool) -> String {
     let line = line.strip_suffix('\n').unwrap_or(line);
     let mut out = String::new();
     for c in line.chars().take(LINE_CHARS_MAX) {
-        if c != '\t' && (c.is_control() || is_deceptive(c)) {
-            out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c)));
-        } else {
-            out.push(c);
-        }
+        if hidden::is_hidden(c) { out.push_str(&hidden::by_number(c)) } else { out.push(c) }
     }
     let n_more = line.chars().count().saturating_sub(LINE_CHARS_MAX);
     if n_more > 0 {
-        out.push_str(&format!("⟨{n_more} more characters⟩"));
+        out.push_str(&format!("⟨{n_more}{MORE_CHARACTERS}"));
     }
     if is_unfinished {
         out.push_str(NO_LINE_END);
     }
     out
-}
-
-/// Characters that turn the direction of text or take no room: a line with them is not what it looks like.
-fn is_deceptive(c: char) -> bool {
-    matches!(c,
-        '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! It only looks, only while the undo is open, and only where the owner still allows plans. The undo itself does not rely on
 //! it: that looks again and refuses by name ([`crate::undo`]).
 
-use crate::diff::{self, Side};
+use crate::diff::{self, Room, Side};
 use crate::error::Doing;
 use crate::ground::{self, Ground};
 use crate::journal::{Fate, Journal, Op};
@@ -81,6 +81,6 @@ fn edit_of(site: &Site<'_>, op: &Op, directory: String) -> Result<Option<FileDif
     let now = now.state();
     let now = Side { root: site.root, path: &op.path, state: now.as_ref(), kept: None };
     let then = Side { root: &site.stage.dir, path: &kept, state: op.there.as_ref(), kept: None };
-    let shown = diff::between(directory, &op.path, &now, &then)?;
+    let shown = diff::between(directory, &op.path, &now, &then, &mut Room::for_one())?;
     Ok(Some(if is_readable { shown } else { FileDiff { lines: None, added: 0, removed: 0, ..shown } }))
 }

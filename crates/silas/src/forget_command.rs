@@ -3,7 +3,7 @@
 //! It shows what would go first. Only with `--yes` the exact words are signed with the terminal's key and handed in.
 
 use crate::home::Home;
-use crate::terminal::Line;
+use crate::terminal::{Line, quoted};
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
@@ -29,7 +29,9 @@ pub(crate) fn run(home: &Home, args: &ForgetArgs) -> Result<ExitCode> {
         println!("Entry {} ({}) has no text, or it is forgotten already.", entry.seq, entry.event);
         return Ok(ExitCode::FAILURE);
     };
-    println!("Entry {}, {}, {}:\n\n{text}\n", entry.seq, entry.event, entry.at);
+    println!("Entry {}, {}, {}:\n", entry.seq, entry.event, entry.at);
+    quoted::marked(text).iter().for_each(|line| println!("{line}"));
+    println!();
     if !args.yes {
         println!("`silas audit forget {} --yes` has this forgotten, with the copies in what was said,", entry.seq);
         println!("planned and shown. It cannot be taken back. Tasks, backups and the pages of browsers that are");

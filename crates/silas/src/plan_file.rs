@@ -3,8 +3,10 @@
 
 use crate::exit::BadInput;
 use crate::home::Home;
+use crate::terminal::quoted;
 use crate::{Command, terminal};
 use anyhow::Result;
+use silas_core::hidden;
 use silas_core::message::MESSAGE_BYTES_MAX;
 use silas_core::plan;
 use silas_core::work::WorkItem;
@@ -16,7 +18,7 @@ use std::process::ExitCode;
 pub(crate) fn check(file: &Path) -> Result<ExitCode> {
     Ok(match read(file)? {
         Ok(item) => {
-            println!("{}: a sound plan, \"{}\".", file.display(), item.definition().title);
+            println!("{}: a sound plan, \"{}\".", file.display(), hidden::name(&item.definition().title));
             ExitCode::SUCCESS
         }
         Err(problem) => {
@@ -35,16 +37,20 @@ pub(crate) fn show(file: &Path) -> Result<ExitCode> {
         }
     };
     let d = item.definition();
-    println!("{}", d.title);
+    let row = |label: &str, text: &str| quoted::print(&format!("  {label:<10} "), 13, text);
+    println!("{}", hidden::name(&d.title));
     for directory in &d.directories {
-        println!("  may use    {} ({:?})", directory.path, directory.access);
+        row("may use", &format!("{} ({:?})", hidden::name(&directory.path), directory.access));
     }
     for step in &d.steps {
-        println!("  runs       {}", step.run.words());
+        row("runs", &step.run.words());
+        if let Some(cwd) = &step.cwd {
+            row("", &format!("in {}", hidden::name(cwd)));
+        }
     }
     for check in &d.verify {
         let open = if check.protected { "" } else { ", the work may change it" };
-        println!("  done when  {} ({}{open})", check.run.words(), check.name);
+        row("done when", &format!("{} ({}{open})", check.run.words(), check.name));
     }
     println!("  stops at   {} s", d.budget.max_wall_time_seconds);
     println!("  plan hash  {}", item.plan_hash()?);

@@ -8,10 +8,14 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
 use silas_core::bundle::{self, BYTES_MAX, Bundle, Proven};
+use silas_core::changeset::{Change, FileDiff};
+use silas_core::hidden;
+use silas_core::relpath::RelPath;
 use silas_core::signature::PublicKey;
 use silas_core::token::Kind;
 use silas_gates::scrub;
 use silas_runtime::Story;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
@@ -112,15 +116,43 @@ fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCod
         }
     }
     println!("\nChanged");
-    for diff in &proven.landed.diffs {
-        let from = diff.renamed_from.as_ref().map_or_else(String::new, |from| format!("{from} → "));
-        println!("  {} (+{} −{})", text(&format!("{from}{}", diff.path)), diff.added, diff.removed);
-    }
+    changed(proven).iter().for_each(|line| println!("  {line}"));
     println!("\nThis shows");
     shows.iter().for_each(|line| println!("  - {}", text(line)));
     println!("\nThis does not show");
     open.iter().for_each(|line| println!("  - {}", text(line)));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Every file of the change, by its whole name. A proof of an earlier version shows no lines of most of many files.
+fn changed(proven: &Proven) -> Vec<String> {
+    let landed = &proven.landed;
+    let line = |diff: &FileDiff| {
+        let from = diff.renamed_from.as_ref().map_or_else(String::new, |from| format!("{from} → "));
+        let counts = match (&diff.lines, diff.n_not_shown()) {
+            (None, _) => "not text, or too large to show".to_owned(),
+            (Some(_), 0) => format!("+{} −{}", diff.added, diff.removed),
+            (Some(_), n) => format!("+{} −{}, {n} of these lines are not in the proof", diff.added, diff.removed),
+        };
+        format!("{} ({counts})", hidden::name(&format!("{from}{}", diff.path)))
+    };
+    let directories = &proven.plan.definition().directories;
+    let named: BTreeSet<(&str, &RelPath)> = landed
+        .diffs
+        .iter()
+        .flat_map(|diff| {
+            [Some(&diff.path), diff.renamed_from.as_ref()].map(|path| Some((diff.directory.as_str(), path?)))
+        })
+        .flatten()
+        .collect();
+    let is_other = |change: &&Change| {
+        let place = directories.get(change.directory as usize).map_or("", |directory| directory.path.as_str());
+        !["", place].iter().any(|directory| named.contains(&(*directory, &change.path)))
+    };
+    let others = landed.changeset.changes.iter().filter(is_other);
+    let others =
+        others.map(|change| format!("{} (its lines are not in the proof)", hidden::name(&change.path.to_string())));
+    landed.diffs.iter().map(line).chain(others).collect()
 }
 
 /// What follows from the signatures and hashes.

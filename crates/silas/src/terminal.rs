@@ -9,6 +9,7 @@ mod names;
 mod paint;
 mod print;
 mod progress;
+pub(crate) mod quoted;
 mod refused;
 mod stopping;
 
@@ -177,7 +178,7 @@ fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     if output.json {
         print_json(&json!({ "entry": reply["entry"], "cards": line.cards, "refused": is_refused }))?;
     } else {
-        shown.whole(answer);
+        shown.whole(answer, reply["entry"]["in_models_words"] == true);
         if line.cards.len() > n_known {
             println!();
             print_cards(&line.cards);
@@ -186,18 +187,20 @@ fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// An answer on its way to the screen, sentence by sentence.
+/// An answer on its way to the screen, sentence by sentence. A model's words are marked line by line, so that none of them
+/// can be taken for Silas's own.
 #[derive(Default)]
 struct Shown {
     text: String,
+    spoken: quoted::Spoken,
 }
 
 impl Shown {
-    /// All that was said so far; what goes on is added, what begins again begins on a new line.
+    /// All that the model said so far; what goes on is added, what begins again begins on a new line.
     fn draft(&mut self, text: &str) {
         match text.strip_prefix(self.text.as_str()) {
-            Some(more) => print!("{more}"),
-            None => print!("\n{text}"),
+            Some(more) => print!("{}", self.spoken.more(more)),
+            None => print!("{}{}", self.spoken.end(), self.spoken.more(text)),
         }
         self.text = text.to_owned();
         // A reader that is gone is noticed at the next line.
@@ -205,9 +208,13 @@ impl Shown {
     }
 
     /// The answer as it stands; only what is not there yet is written.
-    fn whole(&mut self, text: &str) {
-        self.draft(text);
-        println!();
+    fn whole(&mut self, text: &str, is_quoted: bool) {
+        if is_quoted || !self.text.is_empty() {
+            self.draft(text);
+            print!("{}", self.spoken.end());
+        } else {
+            println!("{}", silas_core::hidden::strict(text));
+        }
     }
 }
 

@@ -116,8 +116,21 @@ fn a_text_is_for_the_shell_and_a_list_is_run_as_it_is() {
     let shell: Command = serde_json::from_str(r#""a | b""#).unwrap();
     assert_eq!(shell.argv(), ["/bin/sh", "-c", "a | b"]);
     let list: Command = serde_json::from_str(r#"["a","| b"]"#).unwrap();
-    assert_eq!((list.argv(), list.words()), (vec!["a".to_owned(), "| b".to_owned()], "a | b".to_owned()));
+    assert_eq!((list.argv(), list.words()), (vec!["a".to_owned(), "| b".to_owned()], "a '| b'".to_owned()));
     assert!(serde_json::from_str::<Command>(r#"{"sh":"a"}"#).is_err());
+}
+
+#[test]
+fn lists_that_differ_read_differently() {
+    for (list, words) in [
+        (r#"["rm","a b"]"#, "rm 'a b'"),
+        (r#"["rm","a","b"]"#, "rm a b"),
+        (r#"["rm",""]"#, "rm ''"),
+        (r#"["echo","it's","'a b'"]"#, r"echo 'it'\''s' ''\''a b'\'''"),
+        (r#"["python3","-m","unittest","tests/test_a.py"]"#, "python3 -m unittest tests/test_a.py"),
+    ] {
+        assert_eq!(serde_json::from_str::<Command>(list).unwrap().words(), words);
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Folding: the text as its words are read, with a way back to where each letter stood.
 
+use silas_core::hidden;
 use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -52,9 +53,8 @@ pub(super) fn without_hidden(text: &str) -> String {
 /// Control characters, characters without width, and those that reorder. A joiner is honest where writing needs it.
 fn is_hidden(c: char, before: char) -> bool {
     match c {
-        '\n' | '\t' | '\r' => false,
-        '\u{200C}' | '\u{200D}' => !crate::scrub::joins(before),
-        c => crate::scrub::is_deceptive(c),
+        '\r' => false,
+        c => hidden::is_hidden(c) && !hidden::is_needed(c, before),
     }
 }
 

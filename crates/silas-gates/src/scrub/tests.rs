@@ -26,8 +26,12 @@ fn reordering_and_hidden_characters_are_shown() {
 }
 
 #[test]
-fn carriage_returns_cannot_overwrite_a_line() {
-    check("real\rfake", "realfake");
+fn no_end_of_a_line_goes_unseen() {
+    check("# a comment\rimport os", "# a comment⟨U+000D⟩import os");
+    check("dos\r\nends", "dos⟨U+000D⟩\nends");
+    for c in ['\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'] {
+        check(&format!("a{c}b"), &format!("a⟨U+{:04X}⟩b", u32::from(c)));
+    }
 }
 
 #[test]
@@ -49,4 +53,12 @@ fn joiners_stay_where_writing_needs_them_and_show_where_they_hide() {
     check("می\u{200C}خواهم", "می\u{200C}خواهم");
     check("pass\u{200D}word", "pass⟨U+200D⟩word");
     check("\u{200D}start", "⟨U+200D⟩start");
+}
+
+#[test]
+fn an_emoji_keeps_its_one_selector_and_nothing_else_has_any() {
+    check("❤\u{FE0F}\u{200D}🔥", "❤\u{FE0F}\u{200D}🔥");
+    check("❤\u{FE0F}\u{FE0F}", "❤\u{FE0F}⟨U+FE0F⟩");
+    check("a\u{FE0F}\u{200D}b", "a⟨U+FE0F⟩⟨U+200D⟩b");
+    check("x\u{E0100}\u{E01EF}\u{3164}\u{2800}\u{34F}y", "x⟨U+E0100⟩⟨U+E01EF⟩⟨U+3164⟩⟨U+2800⟩⟨U+034F⟩y");
 }

@@ -2,6 +2,7 @@
 
 use super::expected;
 use silas_core::check::Check;
+use silas_core::hidden;
 use silas_core::runner;
 use silas_gates::scrub;
 
@@ -13,7 +14,8 @@ pub(super) fn line(check: &Check) -> String {
         (true, None) => "protected",
     };
     let network = if check.network { ", with the plan's network" } else { "" };
-    format!("{}: {}{network}; {worth}", scrub::visible(&check.run.words()), expected(&check.expect))
+    let expected = hidden::strict(&expected(&check.expect));
+    format!("{}: {expected}{network}; {worth}", hidden::strict(&check.run.words()))
 }
 
 /// Who may change what judges.

@@ -9,6 +9,7 @@ use silas_core::card::{
     Card, CardKind, Compared, Cta, Detail, Face, Press, Risk, VERSION_LINES_MAX, Version, Versions,
 };
 use silas_core::changeset::DiffLine;
+use silas_core::hidden;
 use silas_core::rehearsal::KEPT_FOR;
 use silas_core::risk;
 use silas_core::token::Kind;
@@ -63,10 +64,18 @@ impl Words {
             1 => "Compare the whole file".to_owned(),
             _ => "Compare the whole files".to_owned(),
         };
-        let mut details = Vec::new();
+        let (mut details, mut again) = (Vec::new(), Vec::new());
         if n != 1 || face.versions.as_ref().is_none_or(|versions| versions.compare.is_empty()) {
-            let lines = paths.iter().map(|path| scrub::visible(path)).collect();
+            let lines = paths.iter().map(|path| hidden::name(path)).collect();
             details.push(Detail { title: "Changed by you while Silas worked".to_owned(), lines });
+        }
+        let n_compared = face.versions.as_ref().map_or(0, |versions| versions.compare.len());
+        if n > n_compared && n_compared > 0 {
+            let lines = vec![format!(
+                "Both versions of {}",
+                count(n - n_compared, "more file").replace("more files", "files more")
+            )];
+            details.push(Detail { title: "Not on this card".to_owned(), lines });
         }
         if !result.after.is_empty() {
             let title = "What the checks said of Silas's version".to_owned();
@@ -83,10 +92,16 @@ impl Words {
             }
             face.risk = Some(risk_of(ways));
             face.ctas = ctas(ways, &result.name());
+            // Doing it again is signed about the whole plan, so the whole plan is here.
+            again.extend(self.plan(ways.redo.0).details);
         } else {
             face.ctas = vec![Cta { press: Press::Dismiss, label: DROP.to_owned(), consequence: String::new() }];
         }
         details.append(&mut face.details);
+        for detail in again {
+            let title = format!("If you redo it: {}", detail.title);
+            details.push(Detail { title, ..detail });
+        }
         face.details = details;
         face
     }
@@ -196,7 +211,7 @@ fn version(whose: &str, at: Option<silas_core::Timestamp>, lines: &[String], n_l
 
 /// A path that fits into a sentence: its end, from the name of a directory on.
 fn shortened(path: &str) -> String {
-    let path = scrub::visible(path);
+    let path = hidden::name(path);
     if path.chars().count() <= PATH_CHARS_MAX {
         return path;
     }
@@ -210,18 +225,30 @@ fn shortened(path: &str) -> String {
 
 /// Both versions of a file. What does not fit is counted.
 fn compared(file: &Collided) -> Compared {
-    let lines = file.compare.iter().take(COMPARED_LINES_MAX).map(|line| match line {
-        DiffLine::Same(text) => DiffLine::Same(scrub::visible(text)),
-        DiffLine::Removed(text) => DiffLine::Removed(scrub::visible(text)),
-        DiffLine::Added(text) => DiffLine::Added(scrub::visible(text)),
-        DiffLine::Gap(n) => DiffLine::Gap(*n),
-    });
-    let mut lines: Vec<DiffLine> = lines.collect();
-    let n_left_out = file.compare.len().saturating_sub(COMPARED_LINES_MAX);
-    if n_left_out > 0 {
-        lines.push(DiffLine::Gap(u32::try_from(n_left_out).unwrap_or(u32::MAX)));
+    let (shown, left_out) = file.compare.split_at(file.compare.len().min(COMPARED_LINES_MAX));
+    let mut lines: Vec<DiffLine> = shown
+        .iter()
+        .map(|line| match line {
+            DiffLine::Same(text) => DiffLine::Same(hidden::strict(text)),
+            DiffLine::Removed(text) => DiffLine::Removed(hidden::strict(text)),
+            DiffLine::Added(text) => DiffLine::Added(hidden::strict(text)),
+            DiffLine::Gap(n) => DiffLine::Gap(*n),
+            DiffLine::NotShown(n) => DiffLine::NotShown(*n),
+        })
+        .collect();
+    let (mut n_alike, mut n_apart) = (0u32, 0u32);
+    for line in left_out {
+        let (count, n) = match line {
+            DiffLine::Same(_) => (&mut n_alike, 1),
+            DiffLine::Gap(n) => (&mut n_alike, *n),
+            DiffLine::Removed(_) | DiffLine::Added(_) => (&mut n_apart, 1),
+            DiffLine::NotShown(n) => (&mut n_apart, *n),
+        };
+        *count = count.saturating_add(n);
     }
-    Compared { path: scrub::visible(&file.path), lines }
+    lines.extend((n_apart > 0).then_some(DiffLine::NotShown(n_apart)));
+    lines.extend((n_alike > 0).then_some(DiffLine::Gap(n_alike)));
+    Compared { path: hidden::name(&file.path), lines }
 }
 
 #[cfg(test)]

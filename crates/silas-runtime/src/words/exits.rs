@@ -32,7 +32,7 @@ pub(super) fn add_undeclared(face: &mut Face, undeclared: &[Undeclared]) {
     face.facts.insert(0, fact("Wanted", &format!("{} not named, listed below", undeclared.len())));
     let lines = undeclared.iter().take(LINES_MAX).map(line).collect::<Vec<_>>();
     let more = undeclared.len().saturating_sub(LINES_MAX);
-    let rest = (more > 0).then(|| format!("and {more} more, all in the changes below"));
+    let rest = (more > 0).then(|| format!("and {more} more, each named in the changes below"));
     let lines = lines.into_iter().chain(rest).collect();
     face.details.insert(0, Detail { title: "Not named in the plan".to_owned(), lines });
 }

@@ -2,11 +2,11 @@
 
 use super::{count, fact, listed};
 use silas_core::card::{Detail, Face, Risk};
+use silas_core::hidden;
 use silas_core::host::HostGrant;
 use silas_core::risk;
 use silas_core::toolchain::Toolchain;
 use silas_core::work::Definition;
-use silas_gates::scrub;
 
 pub(super) fn network_limit(d: &Definition) -> String {
     match d.hosts.len() {
@@ -21,7 +21,7 @@ pub(super) fn add_to(face: &mut Face, d: &Definition) {
         hosts => listed(face, "May reach", ("host", "hosts"), hosts.iter().map(words).collect()),
     }
     if !d.toolchains.is_empty() {
-        let line = |tool: &Toolchain| scrub::visible(&format!("{}: {}", tool.family.name(), tool.path));
+        let line = |tool: &Toolchain| hidden::name(&format!("{}: {}", tool.family.name(), tool.path));
         detail(face, "Tools, to read", d.toolchains.iter().map(line).collect());
     }
     if let Some(port) = d.callback_port {

@@ -6,9 +6,10 @@ use super::{
     outside, uses,
 };
 use silas_core::card::{CardKind, Cta, Detail, Face, Press, Quote, Risk};
+use silas_core::hidden;
 use silas_core::risk;
 use silas_core::roots::Access;
-use silas_core::work::{Definition, Replacing, WorkItem};
+use silas_core::work::{Definition, Replacing, Step, WorkItem};
 use silas_gates::scrub;
 
 impl Words {
@@ -35,7 +36,8 @@ impl Words {
             details: vec![
                 Detail {
                     title: "Steps".to_owned(),
-                    lines: d.steps.iter().map(|s| scrub::visible(&s.run.words())).collect(),
+                    // All of each: a command is bounded by the plan.
+                    lines: d.steps.iter().map(|s| hidden::strict(&s.run.words())).collect(),
                 },
                 Detail { title: "Checks".to_owned(), lines: d.verify.iter().map(checks::line).collect() },
                 Detail {
@@ -60,6 +62,13 @@ impl Words {
                 decline(outside::declined(d)),
             ],
         };
+        let elsewhere = |(n, step): (usize, &Step)| {
+            step.cwd.as_deref().map(|cwd| format!("Step {} in {}", n + 1, hidden::name(cwd)))
+        };
+        let elsewhere: Vec<String> = d.steps.iter().enumerate().filter_map(elsewhere).collect();
+        if !elsewhere.is_empty() {
+            face.details.insert(1, Detail { title: "Where they run".to_owned(), lines: elsewhere });
+        }
         if let Some(mandate) = &d.executor {
             face.details.retain(|detail| !detail.lines.is_empty());
             face.details.insert(0, executor::detail(mandate, d));
@@ -87,7 +96,10 @@ impl Words {
         let n_open = d.verify.iter().filter(|check| !check.protected).count();
         let when_done = match (d.verify.len(), n_open) {
             (0, _) => "No check, you decide".to_owned(),
-            (1, 0) if check.chars().count() <= 20 => format!("{check} passes"),
+            // A line end would read as a space there.
+            (1, 0) if check.chars().count() <= 20 && !d.verify[0].run.words().contains(['\n', '\t']) => {
+                format!("{check} passes")
+            }
             (1, 0) => "1 check, listed below".to_owned(),
             (1, _) => "1 check, not protected".to_owned(),
             (n, 0) => format!("{n} checks, listed below"),

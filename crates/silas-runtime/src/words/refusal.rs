@@ -7,6 +7,7 @@
 use super::{ResultFacts, Words, approve, count, decline, duration, fact, outside};
 use silas_core::card::contract::NEEDS_CHARS_MAX;
 use silas_core::card::{CardKind, Cta, Detail, FACT_CHARS_MAX, FACTS_MAX, Face, INTENT_CHARS_MAX, Press};
+use silas_core::hidden;
 use silas_core::host::HostGrant;
 use silas_core::risk;
 use silas_core::token::Kind;
@@ -177,12 +178,12 @@ fn line(d: &Definition, only: &HostFor) -> String {
     let who = match &only.by {
         By::Step(n) => {
             let step = usize::try_from(*n).ok().and_then(|n| d.steps.get(n));
-            let words = step.map_or_else(String::new, |step| scrub::visible(&step.run.words()));
+            let words = step.map_or_else(String::new, |step| hidden::strict(&step.run.words()));
             format!("step {}: {words}", n.saturating_add(1))
         }
         By::Check(name) => {
             let check = d.verify.iter().find(|check| check.name == *name);
-            format!("a check: {}", check.map_or_else(String::new, |check| scrub::visible(&check.run.words())))
+            format!("a check: {}", check.map_or_else(String::new, |check| hidden::strict(&check.run.words())))
         }
         By::Model => "whatever the model runs".to_owned(),
     };

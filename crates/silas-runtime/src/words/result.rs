@@ -146,8 +146,15 @@ impl ResultFacts<'_> {
         if !self.commands.is_empty() {
             details.push(Detail { title: "What was run".to_owned(), lines: self.commands.to_vec() });
         }
-        let printed: Vec<String> =
-            self.outputs.iter().flat_map(|o| o.lines()).map(scrub::visible).take(OUTPUT_LINES_MAX).collect();
+        let lines = || self.outputs.iter().flat_map(|o| o.lines());
+        let mut printed: Vec<String> = lines().map(scrub::visible).take(OUTPUT_LINES_MAX).collect();
+        let n_more = lines().count().saturating_sub(OUTPUT_LINES_MAX);
+        if n_more > 0 {
+            printed.push(format!(
+                "… and {}, not shown here",
+                count(n_more, "more line").replace("more lines", "lines more")
+            ));
+        }
         if !printed.is_empty() {
             // A person must see whose words these are before reading them.
             let title = match self.taint {

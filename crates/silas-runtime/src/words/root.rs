@@ -2,8 +2,8 @@
 
 use super::{Words, approve, decline, fact, name_of};
 use silas_core::card::{CardKind, Detail, FACT_CHARS_MAX, Face, Risk};
+use silas_core::hidden;
 use silas_core::roots::Place;
-use silas_gates::scrub;
 
 impl Words {
     /// May plans work in this directory?
@@ -24,7 +24,7 @@ impl Words {
             details_title: "Exactly which directory".to_owned(),
             details: vec![Detail {
                 title: "Directory".to_owned(),
-                lines: vec![scrub::visible(&place.path), format!("Device {}, inode {}", place.device, place.inode)],
+                lines: vec![hidden::name(&place.path), format!("Device {}, inode {}", place.device, place.inode)],
             }],
             diffs: Vec::new(),
             ctas: vec![

@@ -15,6 +15,7 @@ mod conflicts;
 mod plans;
 mod results;
 mod samples;
+mod shown;
 
 /// Exhaustive on purpose: whoever adds a kind comes here and sees that it needs a sample.
 fn number(kind: CardKind) -> usize {

@@ -4,6 +4,7 @@
 
 use super::{Words, approve, decline, fact, outside, uses};
 use silas_core::card::{CardKind, Cta, Detail, FACT_CHARS_MAX, Face, Press, Risk};
+use silas_core::hidden;
 use silas_core::risk;
 use silas_core::work::WorkItem;
 use silas_gates::scrub;
@@ -12,7 +13,7 @@ impl Words {
     /// It was cut short while it may have acted outside, by an interruption or by its owner. What is true?
     pub fn unknown_effect(&self, item: &WorkItem) -> Face {
         let d = item.definition();
-        let steps: Vec<String> = d.steps.iter().map(|step| scrub::visible(&step.run.words())).collect();
+        let steps: Vec<String> = d.steps.iter().map(|step| hidden::strict(&step.run.words())).collect();
         let mut face = Face {
             kind: CardKind::UnknownEffect,
             // Doing it a second time may be worse than doing it once.
@@ -44,7 +45,7 @@ impl Words {
                 decline("Yes, leave it"),
             ],
         };
-        let asking = d.verify.iter().filter(|check| check.network).map(|check| scrub::visible(&check.run.words()));
+        let asking = d.verify.iter().filter(|check| check.network).map(|check| hidden::strict(&check.run.words()));
         let lists = [("Steps", steps.clone()), ("Checks that may reach out", asking.collect())];
         face.details.extend(
             lists
@@ -60,6 +61,12 @@ impl Words {
         face.facts.push(fact("Wanted", &wanted));
         outside::add_to(&mut face, d);
         uses::add_to(&mut face, d, self);
+        // It is signed about the whole plan again: what that may change, and everything else that it says.
+        let plan = self.plan(item);
+        face.facts.extend(plan.facts.into_iter().filter(|fact| fact.label == "May change"));
+        let is_said = |detail: &Detail| face.details.iter().any(|said| said.title == detail.title);
+        let rest: Vec<Detail> = plan.details.into_iter().filter(|detail| !is_said(detail)).collect();
+        face.details.extend(rest);
         face.facts.push(fact("Stays", "Your files are untouched"));
         face
     }

@@ -46,7 +46,7 @@ impl Job {
         self.note_outside(Origin::FileName, names.iter().map(String::as_str))?;
         let added = diffs.iter().flat_map(|diff| diff.lines.iter().flatten()).filter_map(|line| match line {
             DiffLine::Added(text) => Some(text.as_str()),
-            DiffLine::Same(_) | DiffLine::Removed(_) | DiffLine::Gap(_) => None,
+            DiffLine::Same(_) | DiffLine::Removed(_) | DiffLine::Gap(_) | DiffLine::NotShown(_) => None,
         });
         self.note_outside(Origin::FileContent, added)
     }

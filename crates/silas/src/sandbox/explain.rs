@@ -194,7 +194,8 @@ fn diffs(changes: &Changes) -> String {
             DiffLine::Same(text) => format!("      {}", scrub::visible_line(text, 300)),
             DiffLine::Added(text) => format!("    + {}", scrub::visible_line(text, 300)),
             DiffLine::Removed(text) => format!("    - {}", scrub::visible_line(text, 300)),
-            DiffLine::Gap(n) => format!("      … {n} lines"),
+            DiffLine::Gap(n) => format!("      … {n} lines unchanged"),
+            DiffLine::NotShown(n) => format!("      … {n} changed lines, not shown"),
         };
         match &diff.lines {
             Some(changed) => lines.extend(changed.iter().map(show)),

@@ -89,8 +89,12 @@ impl Meant {
         }
         let is_approval = press.and_then(Press::verdict) == Some(Verdict::Approved);
         if is_approval && face::n_hidden(&card) > 0 && certainty != Certainty::Named && !is_yes {
+            let left = match face::n_not_shown(&card.face.diffs) {
+                0 => String::new(),
+                n => format!(" {n} changed lines are not on the card at all."),
+            };
             bail!(
-                "This change is too long to be shown here, so nothing was signed. Read all of it with \
+                "This change is too long to be shown here, so nothing was signed.{left} Read all of it with \
                  `silas show {called}`, then approve it by its name: `silas {verb} {called}`."
             );
         }

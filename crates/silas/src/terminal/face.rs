@@ -2,15 +2,16 @@
 //!
 //! The face is taken apart field by field, so that one which is added later cannot be left out here unnoticed. A change that
 //! is longer than a screen or two is cut where it is only glanced at; then its length and the way to the rest are said, and
-//! whoever approves it must name the card.
+//! whoever approves it must name the card. Whatever somebody else wrote stands on lines of its own kind (`quoted.rs`).
 
 use super::names::name;
 use super::paint::Paint;
+use super::quoted;
 use crate::wall_clock;
 use silas_core::card::{Card, Compared, Detail, EvidenceBlock, Face, Fact, Quote, Version, Versions};
 use silas_core::changeset::{DiffLine, FileDiff, FileMode};
 use silas_core::check::CheckResult;
-use silas_gates::scrub;
+use silas_core::hidden;
 
 /// Lines of all changes together that are printed unasked.
 const DIFF_LINES_MAX: usize = 400;
@@ -26,9 +27,19 @@ pub(crate) enum Extent {
     Glance,
 }
 
-/// How many lines of changes a glance leaves out.
+/// How many lines of changes whoever glances at it has not seen: those that a glance leaves out, and those that the card
+/// itself does not have.
 pub(crate) fn n_hidden(card: &Card) -> usize {
-    n_lines(&card.face.diffs).saturating_sub(DIFF_LINES_MAX)
+    n_cut(&card.face.diffs) + n_not_shown(&card.face.diffs)
+}
+
+/// Changed lines that are not on the card at all.
+pub(crate) fn n_not_shown(diffs: &[FileDiff]) -> usize {
+    diffs.iter().map(|diff| diff.n_not_shown() as usize).sum()
+}
+
+fn n_cut(diffs: &[FileDiff]) -> usize {
+    n_lines(diffs).saturating_sub(DIFF_LINES_MAX)
 }
 
 fn n_lines(diffs: &[FileDiff]) -> usize {
@@ -55,7 +66,7 @@ pub(crate) fn print_face(card: &Card, extent: Extent) {
     } = &card.face;
     let paint = Paint::of_stdout();
     println!("{} · {} · {}", paint.risk(*risk), visible(state), paint.quiet(&name(&card.id)));
-    println!("{}", paint.strong(&visible(intent)));
+    quoted::print_painted("", 0, intent, |line| paint.strong(line));
     if let Some(evidence) = evidence {
         print_evidence(evidence, paint);
     }
@@ -71,9 +82,9 @@ pub(crate) fn print_face(card: &Card, extent: Extent) {
 
 fn print_evidence(evidence: &EvidenceBlock, paint: Paint) {
     let EvidenceBlock { outcome: _, claim, caveats, before, after } = evidence;
-    println!("  {}", visible(claim));
+    put("  ", claim);
     for caveat in caveats {
-        println!("  {}", visible(caveat));
+        put("  ", caveat);
     }
     let mark = |passed: bool| if passed { paint.good("✓ pass") } else { paint.bad("✗ fail") };
     for n in 0..before.len().max(after.len()) {
@@ -90,21 +101,22 @@ fn print_evidence(evidence: &EvidenceBlock, paint: Paint) {
 }
 
 fn print_result(when: &str, result: &CheckResult, paint: Paint) {
-    println!("    {when}: {}", visible(&result.reason));
-    for line in result.output.lines() {
-        println!("      {}", paint.quiet(&format!("| {}", visible(line))));
+    put(&format!("    {when}: "), &result.reason);
+    // Not by its lines as a text has them: a carriage return would go with the line end.
+    for line in result.output.split('\n').filter(|line| !line.is_empty()) {
+        quoted::print_painted("      | ", 8, line, |line| paint.quiet(line));
     }
 }
 
 /// Both versions of the same lines, and whole files one line after the other.
 fn print_versions(versions: &Versions, paint: Paint) {
     let Versions { says, execution: _, shown, compare } = versions;
-    println!("  {}", visible(says));
+    put("  ", says);
     for Version { whose, at, lines, more } in shown {
         let at = at.map_or_else(String::new, |at| format!(", {}", wall_clock::minute(at)));
         println!("  {}", paint.quiet(&format!("{}{at}", visible(whose))));
         for line in lines {
-            println!("  {}", paint.good(&format!("+ {}", visible(line))));
+            quoted::print_painted("  + ", 4, line, |line| paint.good(line));
         }
         match (lines.len(), more) {
             (0, 0) => println!("    (these lines are gone)"),
@@ -116,10 +128,11 @@ fn print_versions(versions: &Versions, paint: Paint) {
         println!("  {}", paint.quiet(&format!("{}: yours, and Silas's", visible(path))));
         for line in lines {
             match line {
-                DiffLine::Same(text) => println!("           {}", visible(text)),
-                DiffLine::Removed(text) => println!("    You    {}", visible(text)),
-                DiffLine::Added(text) => println!("    Silas  {}", visible(text)),
-                DiffLine::Gap(n) => println!("           … {n} lines"),
+                DiffLine::Same(text) => put("           ", text),
+                DiffLine::Removed(text) => put("    You    ", text),
+                DiffLine::Added(text) => put("    Silas  ", text),
+                DiffLine::Gap(n) => println!("           … {n} lines alike"),
+                DiffLine::NotShown(n) => println!("           … {n} lines that differ, not shown"),
             }
         }
     }
@@ -127,12 +140,14 @@ fn print_versions(versions: &Versions, paint: Paint) {
 
 /// Why, in computed words, in the owner's, and in somebody else's; each marked as whose it is.
 fn said(rationale: &str, asked: Option<&str>, quote: Option<&Quote>) -> Vec<(String, String)> {
-    let mut said: Vec<(String, String)> = rationale.lines().map(|line| ("Why".to_owned(), line.to_owned())).collect();
-    let asked = asked.unwrap_or_default();
-    said.extend(asked.lines().map(|line| ("You asked".to_owned(), format!("“{line}”"))));
+    let mut said = Vec::new();
+    if !rationale.is_empty() {
+        said.push(("Why".to_owned(), rationale.to_owned()));
+    }
+    said.extend(asked.map(|asked| ("You asked".to_owned(), format!("“{asked}”"))));
     if let Some(Quote { who, text }) = quote {
         said.push(("In words of".to_owned(), format!("{who}:")));
-        said.extend(text.lines().map(|line| (String::new(), format!("“{line}”"))));
+        said.push((String::new(), format!("“{text}”")));
     }
     said
 }
@@ -143,11 +158,13 @@ fn print_labelled(facts: &[Fact], details: &[Detail], title: &str, said: &[(Stri
     let width = fitting.max().unwrap_or_default().max(LABEL_WIDTH_MIN);
     let row = |label: &str, text: &str| {
         let label = visible(label);
+        // Two spaces before it and one after.
+        let columns = width + 3;
         if label.chars().count() > width {
             println!("  {}", paint.quiet(&label));
-            println!("  {:width$} {}", "", visible(text));
+            quoted::print(&" ".repeat(columns), columns, text);
         } else {
-            println!("  {} {}", paint.quiet(&format!("{label:<width$}")), visible(text));
+            quoted::print(&format!("  {} ", paint.quiet(&format!("{label:<width$}"))), columns, text);
         }
     };
     facts.iter().for_each(|fact| row(&fact.label, &fact.text));
@@ -172,21 +189,27 @@ fn print_diffs(card: &Card, diffs: &[FileDiff], extent: Extent, paint: Paint) {
     for diff in diffs {
         println!("\n  {}", heading(diff));
         let Some(lines) = &diff.lines else {
-            println!("    (no text to show)");
+            println!("    (not text, or too large to show)");
             continue;
         };
         for line in lines.iter().take(n_left) {
             match line {
-                DiffLine::Same(text) => println!("    {}", visible(text)),
-                DiffLine::Added(text) => println!("  {}", paint.good(&format!("+ {}", visible(text)))),
-                DiffLine::Removed(text) => println!("  {}", paint.bad(&format!("− {}", visible(text)))),
-                DiffLine::Gap(n) => println!("    … {n} lines"),
+                DiffLine::Same(text) => put("    ", text),
+                DiffLine::Added(text) => quoted::print_painted("  + ", 4, text, |line| paint.good(line)),
+                DiffLine::Removed(text) => quoted::print_painted("  − ", 4, text, |line| paint.bad(line)),
+                // What an earlier version left out it called unchanged.
+                DiffLine::Gap(n) if diff.n_not_shown() > 0 => println!("    … {n} lines"),
+                DiffLine::Gap(n) => println!("    … {n} lines unchanged"),
+                DiffLine::NotShown(_) => {}
             }
+        }
+        if diff.n_not_shown() > 0 {
+            println!("    {}", paint.bad(&format!("… {} changed lines are not on this card", diff.n_not_shown())));
         }
         n_left = n_left.saturating_sub(lines.len());
     }
-    if extent == Extent::Glance && n_hidden(card) > 0 {
-        let shown = n_all - n_hidden(card);
+    if extent == Extent::Glance && n_cut(diffs) > 0 {
+        let shown = n_all - n_cut(diffs);
         println!("\n  {shown} of {n_all} lines of this change are above. `silas show {}` prints all.", name(&card.id));
     }
     println!();
@@ -202,7 +225,8 @@ fn heading(diff: &FileDiff) -> String {
         (Some(_), None) => "  (deleted)".to_owned(),
         _ => String::new(),
     };
-    format!("{place}{path}  +{} −{}{mode}", diff.added, diff.removed)
+    let counts = if diff.lines.is_some() { format!("  +{} −{}", diff.added, diff.removed) } else { String::new() };
+    format!("{place}{path}{counts}{mode}")
 }
 
 fn mode(mode: FileMode) -> String {
@@ -212,6 +236,12 @@ fn mode(mode: FileMode) -> String {
     }
 }
 
+/// A text after words of ours.
+fn put(lead: &str, text: &str) {
+    quoted::print(lead, lead.chars().count(), text);
+}
+
+/// What has one line.
 fn visible(text: &str) -> String {
-    scrub::visible(text)
+    hidden::name(text)
 }

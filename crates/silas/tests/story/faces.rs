@@ -8,7 +8,7 @@ use silas_core::card::{Card, CardKind, CardState};
 use silas_core::token::Verdict;
 use std::path::Path;
 
-fn started(server: &Server, cap_cents: &str) -> Silas {
+pub(crate) fn started(server: &Server, cap_cents: &str) -> Silas {
     let model = format!("openai:gpt-5-nano@{}", server.url());
     Silas::start_with(&[
         ("SILAS__MODELS__PROXY", &model),
@@ -22,7 +22,7 @@ fn started(server: &Server, cap_cents: &str) -> Silas {
     ])
 }
 
-fn routed(route: &str, response: Value) -> Act {
+pub(crate) fn routed(route: &str, response: Value) -> Act {
     let decision = json!({
         "route": route, "reason": "words", "interaction_register": "status", "interaction_mode": "default_and_offer",
         "context_profile": "conversation", "continuation_of": null, "response": response,

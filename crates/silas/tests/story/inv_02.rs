@@ -2,7 +2,10 @@
 //!
 //! Roads that need a clock or the engine's inside are in `silas-approval/tests/it/roads.rs` (expired, clock set back,
 //! restored, second installation) and `mutations.rs` (every bit of what was shown); those that go past the engine, straight
-//! to the launcher, in `silas-sandbox/tests/it/evidence.rs`; a restored backup in `backup.rs`.
+//! to the launcher, in `silas-sandbox/tests/it/evidence.rs`; a restored backup in `backup.rs`. `inv_02/shown.rs` has those on
+//! which somebody signs what the card does not show.
+
+mod shown;
 
 use crate::harness::{ASKING, Line, Silas};
 use crate::rotation;

@@ -1,6 +1,7 @@
 //! The card says what was found, in the words of the contract, and no other card passes for it.
 
 use super::*;
+use silas_core::changeset::{DiffLine, FileMode};
 use silas_core::check::CheckResult;
 use silas_core::exits::{Exit, Lack, Undeclared};
 use silas_core::relpath::RelPath;
@@ -113,7 +114,7 @@ fn what_the_plan_does_not_name_stands_first_with_its_source() {
     assert!(shows_what_it_asks(&face, &order(&before, &after, &diffs)), "more caution is no lie");
     let many: Vec<Undeclared> = (0..60).map(|n| undeclared(&format!("f{n}"), Lack::Value, &["a"])).collect();
     let face = face_with(&before, &after, &diffs, &many);
-    assert_eq!(face.details[0].lines.last().unwrap(), "and 10 more, all in the changes below");
+    assert_eq!(face.details[0].lines.last().unwrap(), "and 10 more, each named in the changes below");
 }
 
 #[test]
@@ -158,4 +159,62 @@ fn a_card_that_tells_another_story_is_noticed() {
     lie.risk = Some(Risk::Low);
     assert!(!shows_what_it_asks(&lie, &unproven));
     assert!(!shows_what_it_asks(&honest, "{}"));
+}
+
+fn long(path: &str, n_added: u32, shown: Vec<DiffLine>) -> FileDiff {
+    FileDiff { lines: Some(shown), mode_after: Some(FileMode::File(0o644)), ..diff(path, n_added, 0) }
+}
+
+/// Lines that nobody could read, a file that is no text: the card says so wherever it says how much there is, and is never
+/// the easy tap that a proof makes it otherwise.
+#[test]
+fn what_is_not_shown_is_said_and_is_no_low_risk() {
+    let (before, after) = ([result(false)], [result(true)]);
+    let picture = FileDiff { mode_after: Some(FileMode::File(0o644)), ..diff("logo.png", 0, 0) };
+    let some = vec![DiffLine::Added("a".to_owned()), DiffLine::NotShown(51)];
+    let diffs = [long("big.py", 52, some), picture];
+    let honest = face(&before, &after, &diffs);
+    assert_eq!((honest.risk, honest.facts[0].text.as_str()), (Some(Risk::Medium), "2 files, not all shown"));
+    assert_eq!(honest.details[0].title, "Not on this card");
+    assert_eq!(honest.details[0].lines, ["big.py: 51 changed lines", "logo.png: not text, or too large to show"]);
+    assert!(honest.ctas[0].consequence.ends_with("Part of it is not on this card."), "{:?}", honest.ctas);
+    let payload = order(&before, &after, &diffs);
+    assert!(shows_what_it_asks(&honest, &payload));
+    let without = |change: &dyn Fn(&mut Face)| {
+        let mut face = honest.clone();
+        change(&mut face);
+        shows_what_it_asks(&face, &payload)
+    };
+    assert!(!without(&|face| face.risk = Some(Risk::Low)));
+    assert!(!without(&|face| drop(face.details.remove(0))));
+    assert!(!without(&|face| face.facts[0].text = "2 files, listed below".to_owned()));
+    assert!(!without(&|face| drop(face.facts.remove(0))));
+}
+
+/// A card of an earlier version: fifty files are listed and more are meant, and its hidden lines are called unchanged.
+#[test]
+fn a_card_that_an_earlier_version_left_things_out_of_says_so_now() {
+    let (before, after) = ([result(false)], [result(true)]);
+    let shown = || vec![DiffLine::Added("a".to_owned()), DiffLine::Gap(51)];
+    let diffs = [long("a.py", 52, shown()), long("b.py", 1, vec![DiffLine::Added("b".to_owned())])];
+    let payload = order(&before, &after, &diffs);
+    let mut earlier = face(&before, &after, &diffs);
+    earlier.intent = "Apply 84 changed files to tidepool".to_owned();
+    (earlier.risk, earlier.facts[0].text) = (Some(Risk::Low), "84 files, listed below".to_owned());
+    earlier.details.remove(0);
+    earlier.ctas[0].consequence = "Changes 84 files in tidepool.".to_owned();
+    assert!(!shows_what_it_asks(&earlier, &payload));
+    let now = in_words_of_today(&earlier);
+    assert!(shows_what_it_asks(&now, &payload));
+    assert_eq!(in_words_of_today(&now), now);
+    assert_eq!((now.risk, now.facts[0].text.as_str()), (Some(Risk::Medium), "84 files, 2 listed"));
+    assert_eq!(now.details[0].lines, ["82 changed files that are not listed", "a.py: 51 changed lines"]);
+    assert_eq!(now.breaches(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_gone_or_only_moved_has_nothing_to_show() {
+    let gone = FileDiff { mode_before: Some(FileMode::File(0o644)), ..diff("old.png", 0, 0) };
+    let face = face(&[result(false)], &[result(true)], &[gone]);
+    assert_eq!((face.risk, face.facts[0].text.as_str()), (Some(Risk::Low), "old.png +0 −0"));
 }

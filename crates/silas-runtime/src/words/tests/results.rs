@@ -2,7 +2,7 @@
 
 use super::samples::{Sample, asks, execution, tells, undeclared, words};
 use crate::words::ResultFacts;
-use silas_core::changeset::{ChangeOrder, DiffLine, FileDiff};
+use silas_core::changeset::{ChangeOrder, DiffLine, FileDiff, FileMode};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::exits::{Exit, Lack, Undeclared};
 use silas_core::rehearsal::{ApplyOrder, Findings};
@@ -35,13 +35,14 @@ fn check(name: &str, passed: bool, protected: bool) -> CheckResult {
 }
 
 fn changed(path: &str, added: u32) -> FileDiff {
-    let lines = vec![
+    let mut lines = vec![
         DiffLine::Same("def parse_time(text, zone):".to_owned()),
         DiffLine::Removed("    return datetime.fromisoformat(text)".to_owned()),
-        DiffLine::Added("    when = datetime.fromisoformat(text)".to_owned()),
-        DiffLine::Gap(12),
-        DiffLine::Added("    return when.replace(tzinfo=ZoneInfo(zone))".to_owned()),
     ];
+    let more = (1..added).map(|n| DiffLine::Added(format!("    when = datetime.fromisoformat(text)  # {n}")));
+    lines.extend(more);
+    lines.push(DiffLine::Gap(12));
+    lines.push(DiffLine::Added("    return when.replace(tzinfo=ZoneInfo(zone))".to_owned()));
     FileDiff {
         directory: String::new(),
         path: RelPath::from_bytes(path.as_bytes()).unwrap(),
@@ -159,6 +160,51 @@ impl Found {
     }
 }
 
+/// More lines than a card has, a file that is no text, and changes that are in no line.
+fn half_seen() -> Found {
+    let file = |mode: u32| Some(FileMode::File(mode));
+    let link = |to: &str| format!("symlink to {to}");
+    let plain = |path: &str| FileDiff {
+        removed: 0,
+        lines: Some(Vec::new()),
+        mode_before: file(0o644),
+        mode_after: file(0o644),
+        ..changed(path, 0)
+    };
+    let first = |n: u32| (1..=n).map(|n| DiffLine::Added(format!("TIDES[{n}] = {n}"))).collect::<Vec<_>>();
+    let cut = [first(3), vec![DiffLine::NotShown(2048), DiffLine::Gap(7)]].concat();
+    let linked = vec![DiffLine::Removed("zone = UTC".to_owned()), DiffLine::Added(link("/etc/passwd"))];
+    Found {
+        diffs: vec![
+            FileDiff { added: 2051, lines: Some(cut), is_verbatim: false, ..plain("tides/tables.py") },
+            FileDiff { lines: None, is_verbatim: false, ..plain("tides/map.png") },
+            FileDiff { mode_after: file(0o755), ..plain("tides/report.py") },
+            FileDiff {
+                added: 3,
+                lines: Some(first(3)),
+                mode_before: None,
+                mode_after: file(0o755),
+                ..plain("hooks/late.sh")
+            },
+            FileDiff {
+                added: 1,
+                removed: 1,
+                lines: Some(linked),
+                mode_after: Some(FileMode::Link),
+                is_verbatim: false,
+                ..plain("zone.cfg")
+            },
+            FileDiff {
+                removed: 1,
+                mode_after: None,
+                lines: Some(vec![DiffLine::Removed("zone = UTC".to_owned())]),
+                ..plain("old.cfg")
+            },
+        ],
+        ..Found::ordinary()
+    }
+}
+
 pub(super) fn samples() -> Vec<Sample> {
     // More than the details list by themselves, once; elsewhere more than the card does.
     let (ordinary, longest, longer) = (Found::ordinary(), Found::longest(60), Found::longest(12));
@@ -183,6 +229,7 @@ pub(super) fn samples() -> Vec<Sample> {
         unproven.rehearsed("unproven"),
         with_ci.rehearsed("undeclared"),
         longest.rehearsed("rehearsed_longest"),
+        half_seen().rehearsed("half_seen"),
         ordinary.done("done"),
         open.done("done_open"),
         longer.done("done_longest"),

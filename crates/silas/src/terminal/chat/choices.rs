@@ -94,10 +94,14 @@ impl Confirm {
     }
 
     pub(super) fn question(&self) -> String {
-        let hidden = match face::n_hidden(&self.card) {
+        let n_not_shown = face::n_not_shown(&self.card.face.diffs);
+        let mut hidden = match face::n_hidden(&self.card).saturating_sub(n_not_shown) {
             0 => String::new(),
             n => format!("{n} lines of this change are not on the screen; `silas show {}` has them. ", self.word),
         };
+        if n_not_shown > 0 {
+            hidden.push_str(&format!("{n_not_shown} changed lines are not on the card at all. "));
+        }
         format!("{hidden}{} Type `{}` to confirm; anything else leaves it.", self.consequence, self.word)
     }
 

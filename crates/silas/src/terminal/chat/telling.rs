@@ -2,9 +2,13 @@
 
 use super::super::line::finished_steps;
 use super::super::print::took;
+use super::super::quoted;
 use super::Chat;
 use anyhow::Result;
 use serde_json::Value;
+
+/// Before the further lines of what somebody says.
+const INDENT: usize = 2;
 
 impl Chat<'_> {
     pub(super) fn server(&mut self, message: &Value) -> Result<()> {
@@ -27,7 +31,7 @@ impl Chat<'_> {
                     self.answered.remove(&card);
                     self.awaited = None;
                 }
-                self.print(message["message"].as_str().unwrap_or_default());
+                self.tell("", message["message"].as_str().unwrap_or_default());
                 self.next_card();
             }
             "proof" => self.proof(&message["proof"]),
@@ -35,7 +39,7 @@ impl Chat<'_> {
                 self.n_owed = self.n_owed.saturating_sub(1);
                 self.deciding = None;
                 self.awaited = None;
-                self.print(&self.line.trouble(message));
+                self.tell("", &self.line.trouble(message));
             }
             _ => {}
         }
@@ -48,9 +52,24 @@ impl Chat<'_> {
         let before = self.drafts.insert(id, text.to_owned());
         match before.as_deref().and_then(|before| text.strip_prefix(before)) {
             Some("") => {}
-            Some(more) => self.print(more.trim_end()),
+            Some(more) => self.go_on(more.trim_end()),
             None if text.is_empty() => {}
-            None => self.print(&format!("{} {}", self.speaker(true), text.trim_end())),
+            None => self.tell(&self.speaker(true), text.trim_end()),
+        }
+    }
+
+    /// What somebody says, after who it is: its other lines are marked as being of the same.
+    fn tell(&self, who: &str, text: &str) {
+        let lead = if who.is_empty() { String::new() } else { format!("{who} ") };
+        for (n, line) in quoted::lines(text, INDENT).iter().enumerate() {
+            self.print(&if n == 0 { format!("{lead}{line}") } else { format!("{:INDENT$}{line}", "") });
+        }
+    }
+
+    /// More of what was being said.
+    fn go_on(&self, text: &str) {
+        for line in quoted::marked(text) {
+            self.print(&format!("{:INDENT$}{line}", ""));
         }
     }
 
@@ -69,8 +88,8 @@ impl Chat<'_> {
             self.told_entries.insert(entry["id"].to_string(), text.len());
             match text.strip_prefix(draft.as_str()) {
                 Some("") => {}
-                Some(rest) => self.print(rest),
-                None => self.print(&format!("{} {text}", self.speaker(is_quoted))),
+                Some(rest) => self.go_on(rest),
+                None => self.tell(&self.speaker(is_quoted), text),
             }
             return;
         }
@@ -81,16 +100,16 @@ impl Chat<'_> {
         if entry["sender"] == "owner" {
             match self.said.iter().position(|said| said == text) {
                 Some(n) => drop(self.said.remove(n)),
-                None if is_new => self.print(&format!("{} {rest}", self.paint.strong("You  "))),
+                None if is_new => self.tell(&self.paint.strong("You  "), rest),
                 None => {}
             }
             return;
         }
         if is_new {
             self.n_owed = self.n_owed.saturating_sub(1);
-            self.print(&format!("{} {rest}", self.speaker(is_quoted)));
+            self.tell(&self.speaker(is_quoted), rest);
         } else if !rest.is_empty() {
-            self.print(rest);
+            self.go_on(rest);
         }
     }
 
@@ -99,7 +118,7 @@ impl Chat<'_> {
         let finished = finished_steps(work);
         let told = self.told_steps.get(&item).copied().unwrap_or(0);
         for step in finished.iter().skip(told) {
-            self.print(&format!("  {}{}", step.label, took(step.took_ms)));
+            self.tell(" ", &format!("{}{}", step.label, took(step.took_ms)));
         }
         self.told_steps.insert(item.clone(), told.max(finished.len()));
         // What is tried out at once, because of what was said here.
@@ -109,7 +128,7 @@ impl Chat<'_> {
         if work["running"] == false && self.awaited.as_deref() == Some(item.as_str()) {
             self.awaited = None;
             self.is_result_due = true;
-            self.print(work["footer"].as_str().unwrap_or_default());
+            self.tell("", work["footer"].as_str().unwrap_or_default());
         }
     }
 
@@ -117,7 +136,7 @@ impl Chat<'_> {
         self.print(&self.paint.strong(proof["claim"].as_str().unwrap_or_default()));
         for step in proof["steps"].as_array().into_iter().flatten() {
             let part = |name: &str| step[name].as_str().unwrap_or_default();
-            self.print(&format!("  {}. {}", part("title"), part("note")));
+            self.tell(" ", &format!("{}. {}", part("title"), part("note")));
         }
     }
 }
