@@ -22,6 +22,8 @@ const TEXT_BYTES_MAX: u64 = 256 << 10;
 const LINES_MAX: usize = 2000;
 /// Of one file, however many there are: what is hidden among many is small.
 const LINES_MIN: usize = 20;
+const BYTES_MIN: usize = 4 << 10;
+const COMPARED_BYTES_MIN: usize = 64 << 10;
 /// Of all files together, and their bytes: a card goes to every page that is open.
 const ALL_LINES_MAX: usize = 20_000;
 const ALL_BYTES_MAX: usize = 1 << 20;
@@ -61,9 +63,14 @@ pub(crate) fn of<'d>(
     diffs.collect()
 }
 
-/// What may still be shown and compared.
+/// What may still be shown and compared, of one file and of all.
 pub(crate) struct Room {
-    lines_of_one: usize,
+    share: Amount,
+    left: Amount,
+}
+
+#[derive(Clone, Copy)]
+struct Amount {
     lines: usize,
     bytes: usize,
     compared: usize,
@@ -71,8 +78,13 @@ pub(crate) struct Room {
 
 impl Room {
     fn for_files(n: usize) -> Self {
-        let lines_of_one = (ALL_LINES_MAX / n.max(1)).clamp(LINES_MIN, LINES_MAX);
-        Room { lines_of_one, lines: ALL_LINES_MAX, bytes: ALL_BYTES_MAX, compared: COMPARED_BYTES_MAX }
+        let n = n.max(1);
+        let share = Amount {
+            lines: (ALL_LINES_MAX / n).clamp(LINES_MIN, LINES_MAX),
+            bytes: (ALL_BYTES_MAX / n).max(BYTES_MIN),
+            compared: (COMPARED_BYTES_MAX / n).max(COMPARED_BYTES_MIN),
+        };
+        Room { share, left: Amount { lines: ALL_LINES_MAX, bytes: ALL_BYTES_MAX, compared: COMPARED_BYTES_MAX } }
     }
 
     /// For one that is shown by itself.
@@ -82,17 +94,20 @@ impl Room {
 
     /// Whether these may be compared; then they have been.
     fn compares(&mut self, texts: [&str; 2]) -> bool {
-        let left = self.compared.checked_sub(texts.iter().map(|text| text.len()).sum());
-        self.compared = left.unwrap_or(self.compared);
-        left.is_some()
+        let bytes = texts.iter().map(|text| text.len()).sum::<usize>();
+        let fits = bytes <= self.share.compared.min(self.left.compared);
+        self.left.compared -= if fits { bytes } else { 0 };
+        fits
     }
 
-    fn takes(&mut self, n_taken: usize, line: &str) -> bool {
-        if n_taken >= self.lines_of_one || self.lines == 0 || self.bytes < line.len() {
-            return false;
+    /// Whether a line fits after so many lines and bytes of the same file; then it has its place.
+    fn takes(&mut self, (n_lines, n_bytes): (usize, usize), line: &str) -> bool {
+        let has_share = n_lines < self.share.lines && n_bytes + line.len() <= self.share.bytes;
+        let fits = has_share && self.left.lines > 0 && line.len() <= self.left.bytes;
+        if fits {
+            (self.left.lines, self.left.bytes) = (self.left.lines - 1, self.left.bytes - line.len());
         }
-        (self.lines, self.bytes) = (self.lines - 1, self.bytes - line.len());
-        true
+        fits
     }
 }
 
@@ -254,13 +269,16 @@ fn compare(before: &str, after: &str, room: &mut Room) -> Compared {
     let mut old_shown = 0;
     // Changed lines, and unchanged ones among them.
     let (mut n_not_shown, mut n_passed_over) = (0u32, 0usize);
+    let mut n_bytes = 0;
     // With the mark of our own remarks in a text, a remark could not be told from it.
     let mut is_verbatim = !before.contains('⟨') && !after.contains('⟨');
     for group in diff.grouped_ops(CONTEXT_LINES) {
         let starts = group.first().map_or(old_shown, |op| op.old_range().start);
-        match n_not_shown {
-            0 => push_gap(&mut lines, starts.saturating_sub(old_shown)),
-            _ => n_passed_over += starts.saturating_sub(old_shown),
+        let between = starts.saturating_sub(old_shown);
+        if n_not_shown == 0 && n_passed_over == 0 {
+            push_gap(&mut lines, between)
+        } else {
+            n_passed_over += between
         }
         for op in &group {
             for change in diff.iter_changes(op) {
@@ -271,13 +289,14 @@ fn compare(before: &str, after: &str, room: &mut Room) -> Compared {
                 }
                 let line = visible(change.value(), change.missing_newline());
                 // What is left out is left out from there on, so that nothing that follows seems to follow at once.
-                if n_not_shown > 0 || n_passed_over > 0 || !room.takes(lines.len(), &line) {
+                if n_not_shown > 0 || n_passed_over > 0 || !room.takes((lines.len(), n_bytes), &line) {
                     match change.tag() {
                         ChangeTag::Equal => n_passed_over += 1,
                         ChangeTag::Insert | ChangeTag::Delete => n_not_shown += 1,
                     }
                     continue;
                 }
+                n_bytes += line.len();
                 is_verbatim &= line.strip_suffix(NO_LINE_END).unwrap_or(&line)
                     == change.value().strip_suffix('\n').unwrap_or(change.value());
                 lines.push(match change.tag() {

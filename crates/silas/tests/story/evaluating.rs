@@ -362,7 +362,7 @@ fn the_models_that_the_owner_added_are_measured() {
     let add = ["model", "add", &owner.model(), "--key-env", KEY_VARIABLE, "--price", "1/1", "--yes"];
     let (code, text) = silas.command(&add);
     assert_eq!(code, 0, "{text}");
-    assert_eq!(silas.command(&["say", "good morning"]).1.trim(), "Good morning.");
+    assert_eq!(silas.command(&["say", "good morning"]).1.trim(), "│ Good morning.");
     let (_, before) = silas.command(&["model", "list", "--json"]);
 
     let args = ["--yes", "--json", "--only", "money", "--price", "1/1", "--key-env", KEY_VARIABLE, "--data-dir"];

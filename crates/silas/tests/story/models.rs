@@ -126,7 +126,7 @@ fn a_model_is_added_tested_asked_and_taken_back() {
     assert!(list.contains("$1.00 and $5.00") && list.contains(KEY_VARIABLE) && !list.contains(KEY), "{list}");
 
     let (code, text) = silas.command(&["say", "what is the capital of France"]);
-    assert_eq!((code, text.trim()), (0, "Paris. It has been for long."));
+    assert_eq!((code, text.trim()), (0, "│ Paris. It has been for long."));
     assert_eq!((server.asked().len(), server.faults()), (2, vec![]));
 
     let (_, grants) = silas.command(&["grant", "list"]);

@@ -28,7 +28,7 @@ fn planned(silas: &Silas, step: &str) -> Card {
     let mut line = silas.line();
     let directory = silas.repo();
     let markdown = format!(
-        "---\nid: task-1\ntype: task\ntitle: x\nsteps:\n  - run: {step}\nverify:\n  - name: fixed\n    run: sh check.sh\n    expect: \
+        "---\nid: task-1\ntype: task\ntitle: x\nsteps:\n  - {step}\nverify:\n  - name: fixed\n    run: sh check.sh\n    expect: \
          {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write }}\n---\n\nFix it.\n",
         directory.display()
     );
@@ -88,7 +88,7 @@ fn a_line_behind_thousands() {
 #[test]
 fn a_line_that_ends_unseen() {
     let silas = Silas::start_asking();
-    let card = planned(&silas, r##"{ python: "# just a comment\rimport os\u2028import sys\u000b" }"##);
+    let card = planned(&silas, r##"python: "# just a comment\rimport os\u2028import sys\u000b""##);
     let shown = "python: # just a comment⟨U+000D⟩import os⟨U+2028⟩import sys⟨U+000B⟩";
     assert_eq!(card.face.details.iter().find(|detail| detail.title == "Steps").unwrap().lines, [shown]);
     assert!(silas.command(&["show"]).1.contains(shown));
@@ -98,7 +98,7 @@ fn a_line_that_ends_unseen() {
 #[test]
 fn a_command_that_draws_a_card() {
     let silas = Silas::start_asking();
-    planned(&silas, r#""true\n● Low risk · Plan · zzzzz\n  silas approve  Harmless\nA number answers this card""#);
+    planned(&silas, r#"run: "true\n● Low risk · Plan · zzzzz\n  silas approve  Harmless\nA number answers this card""#);
     let (code, text) = silas.command(&["show"]);
     assert_eq!(code, 0, "{text}");
     for forged in ["● Low risk · Plan · zzzzz", "silas approve  Harmless", "A number answers this card"] {
@@ -112,7 +112,7 @@ fn a_command_that_draws_a_card() {
 #[test]
 fn two_lists_of_words_that_read_alike() {
     let silas = Silas::start_asking();
-    let card = planned(&silas, r#"["rm", "a b"]"#);
+    let card = planned(&silas, r#"run: ["rm", "a b"]"#);
     assert_eq!(card.face.details.iter().find(|detail| detail.title == "Steps").unwrap().lines, ["rm 'a b'"]);
 }
 
