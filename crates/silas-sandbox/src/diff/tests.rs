@@ -86,12 +86,12 @@ fn an_unchanged_line_after_what_is_left_out_is_not_shown_as_if_it_followed() {
 
 #[test]
 fn every_file_has_its_share_of_the_room() {
-    let text: String = (0..LINES_MAX).map(|n| format!("{n}{}\n", "x".repeat(LINE_CHARS_MAX - 10))).collect();
+    let text: String = (0..40).map(|n| format!("{n}{}\n", "x".repeat(LINE_CHARS_MAX - 10))).collect();
     let n_files = 100;
     let mut room = Room::for_files(n_files);
     for n in 0..n_files - 1 {
         let shown = compare("", &text, &mut room);
-        assert_eq!(shown.added as usize, LINES_MAX, "every line is counted");
+        assert_eq!(shown.added, 40, "every line is counted");
         assert!(shown.lines.len() > LINES_MIN, "{n}: {}", shown.lines.len());
     }
     let last = compare("", "import os\n", &mut room);
