@@ -2,7 +2,7 @@
 // What decides, always in the same place: recommended, alternative, decline. Risk decides the friction, and the server
 // decided the risk.
 
-import { useEffect, useRef, useState } from '../vendor/hooks.js';
+import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
 import { executionOf, matches } from '../lib/decision.js';
@@ -165,9 +165,9 @@ function ladder({ face, state }) {
 function useKeptFocus(card, linked) {
   const dock = useRef(/** @type {HTMLElement | null} */ (null));
   const had = useRef('');
-  useEffect(() => void (had.current = ''), [card.id, card.offer?.nonce, card.state]);
+  useLayoutEffect(() => void (had.current = ''), [card.id, card.offer?.nonce, card.state]);
   // The hashes of a card that came anew are computed first, and its buttons are off until then.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!linked || !had.current || document.activeElement !== document.body) return;
     const button = [...dock.current?.querySelectorAll('button') ?? []].find((known) => known.textContent === had.current);
     if (button && !button.disabled) button.focus({ preventScroll: true });

@@ -87,6 +87,9 @@ export async function connected(page) {
   await page.locator('.ambient', { hasText: /quiet|running|active|review/ }).waitFor();
 }
 
+/** Waits until what says this has focus. */
+export const focusOn = (page, label) => page.waitForFunction((wanted) => document.activeElement?.textContent === wanted, label);
+
 /** How many things somebody may have to step through. */
 const TABS_MAX = 120;
 

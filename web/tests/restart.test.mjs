@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
-import { DESK, PHONE, approve, card, composer, connected, eventually, look, openPage, pair, say, show, step, tree, troubleOf } from './owner.mjs';
+import { DESK, PHONE, approve, card, composer, connected, eventually, focusOn, look, openPage, pair, say, show, step, tree, troubleOf } from './owner.mjs';
 import { ASKING, startSilas } from './real-server.mjs';
 
 let browser;
@@ -59,6 +59,7 @@ for (const [size, options] of [['375', PHONE], ['1280', DESK]]) {
         await silas.up();
         await connected(page);
         await page.locator('.dock .filled:enabled').waitFor();
+        await focusOn(page, 'Confirm');
         assert.deepEqual(await seen(page), before);
         assert.equal(silas.count('decision_recorded'), 1, 'only the directory was decided');
         await page.keyboard.press('Escape');

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
-import { DESK, PHONE, card as cardOf, eventually, look as lookAt, openPage, reach, step, tab, tree, troubleOf } from './owner.mjs';
+import { DESK, PHONE, card as cardOf, eventually, focusOn, look as lookAt, openPage, reach, step, tab, tree, troubleOf } from './owner.mjs';
 import { startSilas } from './real-server.mjs';
 
 let browser;
@@ -44,7 +44,8 @@ function keys(page) {
       await page.keyboard.type(text);
     },
     confirm: async () => {
-      assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Confirm', 'whoever began with keys goes on with them');
+      // Whoever began with keys goes on with them.
+      await focusOn(page, 'Confirm');
       await page.keyboard.press('Enter');
     },
     toStream: away, toReview: away, toActivity: () => page.keyboard.press('a'),
