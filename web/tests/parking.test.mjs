@@ -80,7 +80,7 @@ for (const [size, options] of [['375', PHONE], ['1280', DESK]]) {
       await approve(page);
       await card(page, '1 file changed in tidepool').waitFor();
       assert.equal(zone(), 'Europe/Vienna\n');
-      assert.deepEqual([silas.count('decision_recorded'), silas.count('work_applied')], [3, 1]);
+      assert.deepEqual(silas.counts('decision_recorded', 'work_applied'), [3, 1]);
 
       if (size !== '375') return;
       step('the time for undoing ends, and a plan is offered in its place');

@@ -84,11 +84,15 @@ export async function startSilas(settings = {}) {
   /** The names of all entries of the ledger, from the first on, as the terminal lists them. */
   const events = () => command('audit', 'list', '--last', '1000').split('\n').flatMap((line) => /^\s*\d+\s.*?\b([a-z]+(?:_[a-z]+)+)\b/.exec(line)?.[1] ?? []);
 
-  /** How often something is in the ledger. */
-  const count = (event) => events().filter((name) => name === event).length;
+  /** How often each of these is in the ledger. */
+  const counts = (...names) => {
+    const all = events();
+    return names.map((name) => all.filter((event) => event === name).length);
+  };
+  const count = (name) => counts(name)[0];
   const wish = `run \`sh fix.sh\` in \`${repo}\` and check with \`sh check.sh\``;
   /** As it was in the beginning: the owner's own edit. */
   const breakAgain = () => writeFileSync(join(repo, 'tides', 'zone.txt'), 'UTC\n');
 
-  return { url: await up(), wish, breakAgain, freeze, thaw, count, repo, home, place, log, up, terminate, kill, stop, verify, command, events };
+  return { url: await up(), wish, breakAgain, freeze, thaw, count, counts, repo, home, place, log, up, terminate, kill, stop, verify, command, events };
 }

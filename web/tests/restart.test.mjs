@@ -91,7 +91,7 @@ for (const [size, options] of [['375', PHONE], ['1280', DESK]]) {
       if (silas.count('decision_recorded') === 1) await approve(page);
       await card(page, '1 file changed in tidepool').waitFor();
       assert.equal(readFileSync(join(silas.repo, 'tides/zone.txt'), 'utf8'), 'Europe/Vienna\n');
-      assert.deepEqual([silas.count('decision_recorded'), silas.count('work_applied')], [2, 1]);
+      assert.deepEqual(silas.counts('decision_recorded', 'work_applied'), [2, 1]);
 
       step('it is killed while it does what was decided: that is begun again and done once');
       silas.breakAgain();

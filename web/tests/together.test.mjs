@@ -70,7 +70,7 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
     await approve(first);
     assert.equal(await overtaken, 0);
     await everywhere(DONE);
-    assert.deepEqual([silas.count('decision_recorded'), silas.count('work_applied')], [2, 1]);
+    assert.deepEqual(silas.counts('decision_recorded', 'work_applied'), [2, 1]);
 
     step('decided in two tabs and on two devices in the same moment');
     await ask();
@@ -89,7 +89,7 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
     silas.thaw();
     await everywhere(DONE);
     await eventually('what was decided', () => zone() === 'Europe/Vienna\n' && silas.count('work_applied') === 2);
-    assert.deepEqual([silas.count('decision_recorded'), silas.count('work_started')], [3, 2]);
+    assert.deepEqual(silas.counts('decision_recorded', 'work_started'), [3, 2]);
 
     step('a double tap decides once, and so does one on Undo');
     await ask();
@@ -106,7 +106,7 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
     await first.locator('.undo:enabled').waitFor();
     await first.locator('.undo').dblclick();
     await eventually('the undo', () => zone() === 'UTC\n');
-    assert.deepEqual([silas.count('decision_recorded'), silas.count('work_undone')], [5, 1]);
+    assert.deepEqual(silas.counts('decision_recorded', 'work_undone'), [5, 1]);
     assert.deepEqual(tree(silas.repo), original);
     assert.match(silas.command('audit', 'verify'), /unbroken|verified|holds/i);
 
