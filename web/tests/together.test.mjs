@@ -61,14 +61,16 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
 
     step('half decided on one device, decided on the other');
     await settle(other);
-    await other.locator('.dock .filled').click();
+    const { x, y } = await other.locator('.dock .filled').boundingBox();
+    await other.mouse.click(x + 40, y + 20);
     await other.getByRole('button', { name: 'Confirm' }).waitFor();
     const overtaken = toldElsewhere(other, /^Approved on Chromium on Linux, \d\d:\d\d$/).then(async (buttons) => {
+      const scrolled = await other.locator('.review').evaluate((review) => review.scrollTop);
       await shot(other, 'together-elsewhere-1280');
-      return buttons;
+      return [buttons, scrolled];
     });
     await approve(first);
-    assert.equal(await overtaken, 0);
+    assert.deepEqual(await overtaken, [0, 0], 'no button is left, and nothing has moved');
     await everywhere(DONE);
     assert.deepEqual(silas.counts('decision_recorded', 'work_applied'), [2, 1]);
 
@@ -134,7 +136,8 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
     silas.command('device', 'revoke', '2');
     for (const page of [first, second]) {
       await page.getByText('Silas does not know this browser any more. Pair it again.').waitFor();
-      assert.equal(await page.locator('.card .intent').count(), 0);
+      await page.getByText('silas pair').waitFor();
+      assert.equal(await page.locator('.card .intent, button.filled').count(), 0, 'a code that was used is not offered again');
     }
     await look(first, 'together-revoked-375');
     assert.equal(silas.count('decision_recorded'), 5);
