@@ -116,7 +116,7 @@
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
  * @typedef {{ token: string, title: string, text: string, uses: Uses | null, since: string, until: string | null, signed_on: string }} GrantView
  * @typedef {{ left: number, of: number }} Uses
- * @typedef {{ key: string, name: string, kind: 'browser' | 'terminal' | 'passkey', since: string, is_revoked: boolean, n_grants: number, site: Site | null }} DeviceView
+ * @typedef {{ key: string, name: string, kind: 'browser' | 'terminal' | 'passkey', since: string, is_revoked: boolean, n_grants: number, site: Site | null, digits: string }} DeviceView
  * @typedef {{ rp_id: string, credential: string }} Site
  * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView

@@ -62,5 +62,5 @@ export async function startSilas(settings = {}) {
     const { input = '' } = typeof args.at(-1) === 'object' ? args.pop() : {};
     return execFileSync(BINARY, ['--data-dir', join(place, 'data'), ...args], { cwd: place, encoding: 'utf8', input });
   };
-  return { url, repo, home, stop, verify, place, log, command, pid: server.pid };
+  return { url, repo, home, stop, verify, place, log, command, binary: BINARY, pid: server.pid };
 }

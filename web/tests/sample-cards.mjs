@@ -124,9 +124,9 @@ export const GRANTS = [
 ];
 
 export const DEVICES = [
-  { key: 'key-terminal', name: 'mira’s terminal', kind: 'terminal', since: at(Date.now() - 9 * 86_400_000), is_revoked: false, n_grants: 0, site: null },
-  { key: 'key-phone', name: 'Safari on iPhone', kind: 'browser', since: at(Date.now() - 4 * 86_400_000), is_revoked: false, n_grants: 2, site: null },
-  { key: 'key-lost', name: 'Firefox on a lost laptop', kind: 'browser', since: at(Date.now() - 5 * 86_400_000), is_revoked: true, n_grants: 0, site: null },
+  { key: 'key-terminal', name: 'mira’s terminal', kind: 'terminal', since: at(Date.now() - 9 * 86_400_000), is_revoked: false, n_grants: 0, site: null, digits: '204 117' },
+  { key: 'key-phone', name: 'Safari on iPhone', kind: 'browser', since: at(Date.now() - 4 * 86_400_000), is_revoked: false, n_grants: 2, site: null, digits: '384 210' },
+  { key: 'key-lost', name: 'Firefox on a lost laptop', kind: 'browser', since: at(Date.now() - 5 * 86_400_000), is_revoked: true, n_grants: 0, site: null, digits: '771 002' },
   { key: 'key-passkey', name: 'Passkey of Safari on iPhone', kind: 'passkey', since: at(Date.now() - 2 * 86_400_000), is_revoked: true, n_grants: 0, site: { rp_id: 'localhost', credential: 'AAEC' } },
 ];
 

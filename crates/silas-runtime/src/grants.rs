@@ -117,6 +117,7 @@ pub(crate) fn devices(
             kind: body.kind,
             since: body.issued_at,
             is_revoked: revocations.has_device(&body.key),
+            digits: silas_core::device::digits(&body.public, &anchor.installation),
             site: body.site,
             n_grants: u32::try_from(n_grants).unwrap_or(u32::MAX),
             key: body.key,

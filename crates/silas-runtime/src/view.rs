@@ -139,6 +139,10 @@ impl Published {
         Published { update, text: OnceLock::new() }
     }
 
+    pub fn update(&self) -> &Update {
+        &self.update
+    }
+
     /// Nothing if it cannot be written, which no update of ours is.
     pub fn text(&self) -> Option<Arc<str>> {
         self.text.get_or_init(|| serde_json::to_string(&self.update).ok().map(Arc::from)).clone()
@@ -397,6 +401,8 @@ pub struct DeviceView {
     pub n_grants: u32,
     /// Where a passkey counts, so that the page can ask for it; other devices have none.
     pub site: Option<Site>,
+    /// What its page showed before it was paired ([`silas_core::device::digits`]).
+    pub digits: String,
 }
 
 /// A task of the owner's.
