@@ -14,7 +14,7 @@ import { go } from './router.js';
 import { openSocket } from './socket.js';
 import { announce, set, state, upsert } from './store.js';
 import { count } from './text.js';
-import { learnServerTime } from './time.js';
+import { learnServerTime, timestamp } from './time.js';
 import * as pages from './pages.js';
 import * as withdrawals from './withdrawals.js';
 import * as witness from './witness.js';
@@ -83,7 +83,7 @@ async function receive(message) {
       return withdrawals.collected(way());
     }
     case 'beat': return socket?.beat();
-    case 'stopped': return set({ said: stopping(message.n_works) });
+    case 'stopped': return set({ said: stopping(message.n_works), ...(stoppingAll && { stopped: stoppedNow(message.n_works) }) });
     case 'withdrawn': return withdrawals.answered(message);
     case 'asked': return asked(message.card);
     case 'decided': return decided(message);
@@ -243,11 +243,18 @@ export function renew(card, rehearse) {
   mark(card, rehearse ? 'renew_rehearsal' : 'renew', sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
 
-/** Says which model; the next card asks for its key or for the agreement. @param {Card} card @param {string} model @param {import('../protocol.js').KeyWanted} key */
-export function choose(card, model, key) {
+/** Says which model; the next card asks for its key or for the agreement. @param {Card} card @param {string} model @param {import('../protocol.js').KeyWanted} key @param {import('../protocol.js').Price | null} price What the owner says that it costs. */
+export function choose(card, model, key, price) {
   if (['sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
-  const sent = socket?.send({ type: 'model_choose', request_id: card.id, model, key });
+  const sent = socket?.send({ type: 'model_choose', request_id: card.id, model, key, price });
   mark(card, 'choose', sent ? 'sent' : 'failed', sent ? '' : LOST);
+}
+
+/** After a test that failed: the same question once more, or another model. Needs no signature; the agreement was given. @param {Card} card @param {'again' | 'another'} press */
+export function testAgain(card, press) {
+  if (['sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
+  const sent = socket?.send({ type: `model_${press}`, request_id: card.id });
+  mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
 
 /** @param {number} after */
@@ -313,8 +320,15 @@ export const askBundle = (execution) => socket?.send({ type: 'bundle', execution
 /** Ends what a model is saying; what was said stays. */
 export const interrupt = () => socket?.send({ type: 'interrupt' });
 
+/** Whether what was asked to stop last was everything. */
+let stoppingAll = false;
+
+/** @param {number} n_works @returns {import('../protocol.js').StopView} */
+const stoppedNow = (n_works) => ({ at: timestamp(), n_works, n_grants: 0 });
+
 /** Ends running work, all of it or one; it can only take away and so needs no signature. @param {string | null} execution */
 export function stop(execution) {
+  stoppingAll = execution === null;
   const sent = socket?.send({ type: 'stop', execution }) ?? false;
   if (sent) set({ sheet: null, said: 'Stop was sent.' });
   return sent;

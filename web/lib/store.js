@@ -48,6 +48,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {import('./notify.js').Choice} notify
  * @property {'stop' | 'more' | null} sheet
  * @property {string | null} stopping The execution that the question before Stop is about; null is all of them.
+ * @property {import('../protocol.js').StopView | null} stopped What was stopped and taken back last, while nothing has begun since and nobody has put it away.
  * @property {string} said What the polite live region says.
  */
 
@@ -91,6 +92,7 @@ export let state = {
   notify: { name: 'notifications', wanted: null, missed: false },
   sheet: null,
   stopping: null,
+  stopped: null,
   said: '',
 };
 

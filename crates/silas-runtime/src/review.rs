@@ -30,6 +30,7 @@ use silas_store::queue::{self, Lease, Leased, Name};
 use silas_store::{Abort, Commit, Tx, cards, model_calls, undo_records, work_items};
 use std::sync::Arc;
 
+mod dropped;
 mod renewing;
 mod rewording;
 
@@ -55,7 +56,8 @@ pub(crate) struct Question {
 
 /// What an approved card leads to.
 enum Granted {
-    Declined,
+    /// With how many messages waited for a yes; they are dropped.
+    Declined(usize),
     /// Not like this; nothing is allowed.
     ChangeWanted,
     /// What was refused stays so, and it is tried again.
@@ -257,9 +259,10 @@ impl Stream {
                         }
                         // What is wanted instead is a new plan with a card of its own, so nothing is granted here.
                         verdict @ (Verdict::Declined | Verdict::EditRequested | Verdict::Conditional) => {
-                            if holds_up_wishes(card.face.kind) {
-                                queue::take_key(tx, Name::Waiting, &subject, TURN)?;
-                            }
+                            let n_waited = match holds_up_wishes(card.face.kind) {
+                                true => queue::take_key(tx, Name::Waiting, &subject, TURN)?.len(),
+                                false => 0,
+                            };
                             if card.face.kind == CardKind::Refusal && verdict == Verdict::EditRequested {
                                 let without = stream.go_on_without(tx, &card)?;
                                 return Ok(Commit(Some((card, without.map(Granted::Without)))));
@@ -271,7 +274,10 @@ impl Stream {
                                 let discarded = Discarded { dropped, is_change };
                                 return Ok(Commit(Some((card, Ok(Granted::Discarded(discarded))))));
                             }
-                            Ok(if verdict == Verdict::Declined { Granted::Declined } else { Granted::ChangeWanted })
+                            Ok(match verdict {
+                                Verdict::Declined => Granted::Declined(n_waited),
+                                _ => Granted::ChangeWanted,
+                            })
                         }
                     }
                 }
@@ -432,7 +438,11 @@ impl Stream {
             self.drop_versions(card).await;
         }
         match granted {
-            Granted::Declined => {
+            Granted::Declined(n_waited) => {
+                if let Some(say) = dropped::in_words(card.face.kind, n_waited) {
+                    self.tell(say).await?;
+                    return Ok("Declined. Nothing was sent, and nothing ran.".to_owned());
+                }
                 if card.face.kind == CardKind::Conflict {
                     return Ok("Dropped. Your version stays as it is.".to_owned());
                 }
@@ -531,7 +541,7 @@ impl Stream {
                 | CardKind::HouseRules
                 | CardKind::Pairing => card.state == CardState::Parked,
             };
-            let mut posted = None;
+            let (mut posted, mut n_waited) = (None, 0);
             if may_go {
                 card.state = CardState::Closed;
                 cards::update(tx, &card)?;
@@ -542,12 +552,12 @@ impl Stream {
                 if holds_up_wishes(card.face.kind) {
                     // Every card was kept with a subject; one without waits for nothing.
                     let subject = cards::subject(tx, &id)?.unwrap_or_default();
-                    queue::take_key(tx, Name::Waiting, &subject, TURN)?;
+                    n_waited = queue::take_key(tx, Name::Waiting, &subject, TURN)?.len();
                 }
             }
-            Ok(Commit(may_go.then_some((card, posted))))
+            Ok(Commit(may_go.then_some((card, posted, n_waited))))
         });
-        let Some((card, posted)) = closing.await? else {
+        let Some((card, posted, n_waited)) = closing.await? else {
             let what = "This card waits for a decision, or was answered already.";
             return Err(Trouble::new("E_APPROVAL_CARD", what, "Approve or decline it."));
         };
@@ -555,6 +565,9 @@ impl Stream {
         self.publish_cards().await;
         if let Some(posted) = posted {
             self.deliver(posted);
+        }
+        if let Some(say) = dropped::in_words(card.face.kind, n_waited) {
+            self.tell(say).await?;
         }
         let skipped = "Skipped. Nothing was stored, and what waited for it is dropped.";
         Ok(if card.face.kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())

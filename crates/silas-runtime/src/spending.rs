@@ -82,6 +82,16 @@ impl<'a> Purse<'a> {
         Purse { keeps_for: Some(message.clone()), ..Purse::of_work(stream, model, budget, (0, 0)) }
     }
 
+    /// Something else that the same piece of work was paid for counts towards its limit.
+    pub(crate) fn also_spent(&self, microusd: u64) {
+        self.spent.fetch_add(microusd, Ordering::Relaxed);
+    }
+
+    /// What the plan allows, if this pays for one.
+    pub(crate) fn plan(&self) -> Option<&Budget> {
+        self.plan.as_ref()
+    }
+
     /// Tokens and micro-dollars so far.
     pub(crate) fn used(&self) -> (u64, u64) {
         (self.tokens.load(Ordering::Relaxed), self.spent())

@@ -46,8 +46,19 @@ pub struct Snapshot {
     pub undoable: Vec<UndoView>,
     /// What is answered to an open question while no model is set up; absent when one is.
     pub no_model: Option<String>,
+    /// What was stopped and taken back last, if nothing has begun since.
+    pub stopped: Option<StopView>,
     /// Commits since the start that were synced to disk.
     pub n_durable_commits: u64,
+}
+
+/// Everything was stopped.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct StopView {
+    pub at: Timestamp,
+    pub n_works: usize,
+    /// Grants that were taken back with it.
+    pub n_grants: usize,
 }
 
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -91,6 +102,8 @@ pub struct DraftView {
     pub reply: MessageId,
     /// Whole sentences, all of them from the beginning.
     pub text: String,
+    /// Whether an earlier draft could not be used, and the model was asked once more.
+    pub is_second: bool,
 }
 
 /// The model of one role.

@@ -39,7 +39,7 @@ mod uses;
 pub(crate) use claim::{caveats, claim};
 pub(crate) use conflict::Ways;
 pub(crate) use inputs::{for_model, for_plan, model_option};
-pub(crate) use models::{key, price};
+pub(crate) use models::{cost, key, price};
 
 /// Lines of output on a card; the ledger keeps more.
 const OUTPUT_LINES_MAX: usize = 200;

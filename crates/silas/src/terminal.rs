@@ -148,6 +148,9 @@ fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     let mut shown = Shown::default();
     let reply = line.wait_for(|m| {
         if m["type"] == "draft" && !output.json {
+            if m["draft"]["is_second"] == true && m["draft"]["text"] == "" {
+                println!("\n{ASKED_AGAIN}");
+            }
             shown.draft(m["draft"]["text"].as_str().unwrap_or_default());
         }
         m["type"] == "message" && m["entry"]["sender"] == "silas"
@@ -165,6 +168,9 @@ fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     }
     Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
+
+/// Said where sentences were shown that turned out to be no answer.
+pub(crate) const ASKED_AGAIN: &str = "(That could not be used as an answer. The model is asked once more.)";
 
 /// An answer on its way to the screen, sentence by sentence.
 #[derive(Default)]

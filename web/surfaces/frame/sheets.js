@@ -1,6 +1,7 @@
 // @ts-check
 // The two sheets that belong to no surface: the question before Stop, and More.
 
+import { useLayoutEffect, useRef, useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { canTell, tells, want } from '../../lib/notify.js';
@@ -30,6 +31,7 @@ export function Sheets({ state }) {
 
 /** @param {{ state: State }} props */
 function StopSheet({ state }) {
+  const [revokes, setRevokes] = useState(false);
   const one = state.work.find(({ execution, running }) => running && execution === state.stopping);
   const n_running = state.work.filter((work) => work.running).length;
   const { grants, cards } = state;
@@ -61,12 +63,31 @@ function StopSheet({ state }) {
         : html`<li><${Icon} name="activity" size=${18} /><p><b>Nothing is running</b> as far as this page knows.</p></li>`}
       <li class="kept"><${Icon} name="tick" size=${18} /><p><b>Kept:</b> ${kept.join(', ')}.</p></li>
     </ul>
-    <button type="button" class="button stop" onClick=${() => stop(null)}><${Icon} name="stop" size=${22} />Stop everything</button>
+    ${revokes
+      ? html`<${ConfirmRevoking} n_grants=${grants.length + state.n_more_grants} off=${state.revoking !== null} />`
+      : html`<button type="button" class="button stop" onClick=${() => stop(null)}><${Icon} name="stop" size=${22} />Stop everything</button>`}
     <div class="dock-row">
-      ${grants.length > 0 && html`<button type="button" class="button plain" disabled=${state.revoking !== null} onClick=${stopAndRevokeAll}>Stop and revoke all</button>`}
+      ${grants.length > 0 && (revokes
+        ? html`<button type="button" class="button plain" onClick=${() => setRevokes(false)}>Back</button>`
+        : html`<button type="button" class="button plain" disabled=${state.revoking !== null} onClick=${() => setRevokes(true)}>Stop and revoke all</button>`)}
       <button type="button" class="button plain last" onClick=${close}>Keep going</button>
     </div>
   <//>`;
+}
+
+/** The second tap of a double tap confirms nothing. */
+const DOUBLE_TAP_MS = 350;
+
+/** What cannot be brought back with one tap is not gone with one. @param {{ n_grants: number, off: boolean }} props */
+function ConfirmRevoking({ n_grants, off }) {
+  const since = useRef(performance.now());
+  const confirm = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => confirm.current?.focus({ preventScroll: true }), []);
+  const done = () => void (performance.now() - since.current < DOUBLE_TAP_MS || stopAndRevokeAll());
+  return html`<div class="chip">
+    <p id="revokes">Stops everything and revokes ${count(n_grants, 'grant')}. Directories, models and house rules ask you again.</p>
+    <button type="button" class="button filled confirm" ref=${confirm} disabled=${off} aria-describedby="revokes" onClick=${done}><${Icon} name="tick" size=${18} />Confirm</button>
+  </div>`;
 }
 
 const KEYS = [['/', 'Write to Silas'], ['R', 'Review'], ['A', 'Activity'], ['.', 'Stop everything, asks first'], ['?', 'This list']];

@@ -7,7 +7,7 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { Unsupported } from '../../lib/keys.js';
 import { Refused, pair, pairingScreen } from '../../lib/pairing.js';
-import { FactText, strict, visible } from '../../lib/text.js';
+import { FactText, Words, strict, visible } from '../../lib/text.js';
 import { DetailLists } from '../../cards/details.js';
 
 /** @typedef {{ message: string, todo: string }} Problem */
@@ -46,7 +46,7 @@ export function Pair({ code, note, onPaired }) {
             <p class="why">It gets a key of its own that never leaves it. With it you talk to Silas and sign what you decide.</p>
             ${code && shown && html`<p class="pair-digits"><span class="why">The digits of its key. The terminal shows the same ones when it is paired:</span> <b>${shown.digits}</b></p>`}
             ${rules && html`<${Rules} face=${rules.face} />`}`}
-        ${problem && html`<div class="pair-problem" role="alert"><p><b>${problem.message}</b> ${problem.todo}</p></div>`}
+        ${problem && html`<div class="pair-problem" role="alert"><p><b><${Words} text=${problem.message} /></b> <${Words} text=${problem.todo} /></p></div>`}
       </div>
       ${!left && html`<div class="pair-dock">
         ${code

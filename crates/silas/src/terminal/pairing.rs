@@ -75,9 +75,8 @@ fn is_late(kind: ErrorKind) -> bool {
 
 /// A browser that was not there before, with its number in `silas device list`.
 pub(crate) fn newcomer(known: &[DeviceView], now: Vec<DeviceView>) -> Option<(usize, DeviceView)> {
-    let is_new = |device: &DeviceView| {
-        device.kind == DeviceKind::Browser && known.iter().all(|before| before.key != device.key)
-    };
+    let is_new =
+        |device: &DeviceView| device.kind == DeviceKind::Browser && known.iter().all(|before| before.key != device.key);
     now.into_iter().enumerate().find(|(_, device)| is_new(device)).map(|(at, device)| (at + 1, device))
 }
 
