@@ -35,7 +35,8 @@ function StopSheet({ state }) {
   const one = state.work.find(({ execution, running }) => running && execution === state.stopping);
   const n_running = state.work.filter((work) => work.running).length;
   const { grants, cards } = state;
-  const kept = [grants.length > 0 && count(grants.length, 'grant'), cards.length > 0 && `${count(cards.length, 'card')} in Review`, 'the log'].filter(Boolean);
+  const n_grants = grants.length + state.n_more_grants;
+  const kept = [n_grants > 0 && !revokes && count(n_grants, 'grant'), cards.length > 0 && `${count(cards.length, 'card')} in Review`, 'the log'].filter(Boolean);
   if (state.link.status !== 'open') {
     return html`<${Sheet} label="Stop everything" onClose=${close}>
       <h2 class="sheet-title" tabindex="-1">This page cannot reach Silas</h2>
@@ -64,7 +65,7 @@ function StopSheet({ state }) {
       <li class="kept"><${Icon} name="tick" size=${18} /><p><b>Kept:</b> ${kept.join(', ')}.</p></li>
     </ul>
     ${revokes
-      ? html`<${ConfirmRevoking} n_grants=${grants.length + state.n_more_grants} off=${state.revoking !== null} />`
+      ? html`<${ConfirmRevoking} n_grants=${n_grants} off=${state.revoking !== null} />`
       : html`<button type="button" class="button stop" onClick=${() => stop(null)}><${Icon} name="stop" size=${22} />Stop everything</button>`}
     <div class="dock-row">
       ${grants.length > 0 && (revokes
