@@ -14,6 +14,9 @@ import { Sheet } from './sheet.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 
+/** Within this a second tap belongs to the first. */
+const DOUBLE_TAP_MS = 350;
+
 const close = () => set({ sheet: null });
 
 const addModel = () => {
@@ -32,6 +35,13 @@ export function Sheets({ state }) {
 /** @param {{ state: State }} props */
 function StopSheet({ state }) {
   const [revokes, setRevokes] = useState(false);
+  const turned = useRef(0);
+  /** The second tap of a double tap neither confirms nor goes back. @param {() => void} act */
+  const deliberately = (act) => () => void (performance.now() - turned.current < DOUBLE_TAP_MS || act());
+  const turn = (/** @type {boolean} */ on) => {
+    turned.current = performance.now();
+    setRevokes(on);
+  };
   const one = state.work.find(({ execution, running }) => running && execution === state.stopping);
   const n_running = state.work.filter((work) => work.running).length;
   const { grants, cards } = state;
@@ -65,29 +75,24 @@ function StopSheet({ state }) {
       <li class="kept"><${Icon} name="tick" size=${18} /><p><b>Kept:</b> ${kept.join(', ')}.</p></li>
     </ul>
     ${revokes
-      ? html`<${ConfirmRevoking} n_grants=${n_grants} off=${state.revoking !== null} />`
+      ? html`<${ConfirmRevoking} n_grants=${n_grants} off=${state.revoking !== null} onConfirm=${deliberately(stopAndRevokeAll)} />`
       : html`<button type="button" class="button stop" onClick=${() => stop(null)}><${Icon} name="stop" size=${22} />Stop everything</button>`}
     <div class="dock-row">
       ${grants.length > 0 && (revokes
-        ? html`<button type="button" class="button plain" onClick=${() => setRevokes(false)}>Back</button>`
-        : html`<button type="button" class="button plain" disabled=${state.revoking !== null} onClick=${() => setRevokes(true)}>Stop and revoke all</button>`)}
+        ? html`<button type="button" class="button plain" onClick=${deliberately(() => turn(false))}>Back</button>`
+        : html`<button type="button" class="button plain" disabled=${state.revoking !== null} onClick=${() => turn(true)}>Stop and revoke all</button>`)}
       <button type="button" class="button plain last" onClick=${close}>Keep going</button>
     </div>
   <//>`;
 }
 
-/** The second tap of a double tap confirms nothing. */
-const DOUBLE_TAP_MS = 350;
-
-/** What cannot be brought back with one tap is not gone with one. @param {{ n_grants: number, off: boolean }} props */
-function ConfirmRevoking({ n_grants, off }) {
-  const since = useRef(performance.now());
+/** What cannot be brought back with one tap is not gone with one. @param {{ n_grants: number, off: boolean, onConfirm: () => void }} props */
+function ConfirmRevoking({ n_grants, off, onConfirm }) {
   const confirm = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => confirm.current?.focus({ preventScroll: true }), []);
-  const done = () => void (performance.now() - since.current < DOUBLE_TAP_MS || stopAndRevokeAll());
   return html`<div class="chip">
     <p id="revokes">Stops everything and revokes ${count(n_grants, 'grant')}. Directories, models and house rules ask you again.</p>
-    <button type="button" class="button filled confirm" ref=${confirm} disabled=${off} aria-describedby="revokes" onClick=${done}><${Icon} name="tick" size=${18} />Confirm</button>
+    <button type="button" class="button filled confirm" ref=${confirm} disabled=${off} aria-describedby="revokes" onClick=${onConfirm}><${Icon} name="tick" size=${18} />Confirm</button>
   </div>`;
 }
 

@@ -70,11 +70,12 @@ async fn nothing_is_heard_of_an_answer_that_cannot_be_used() {
 
 #[tokio::test]
 async fn words_that_begin_with_an_escape_are_heard_too() {
-    let (_, heard) = hear(&[direct("\"Quoted.\" \u{1F600} And").to_string()]).await;
-    assert_eq!(heard.len(), 0, "a quotation mark is not the end of a sentence");
     let (_, heard) = hear(&[direct("\n\u{e4}. And").to_string()]).await;
-    let said: Vec<Said> = vec![Said::More("\n".to_owned()), Said::More("\u{e4}. ".to_owned())];
-    assert_eq!(heard, said);
+    assert_eq!(heard, [Said::More("\n\u{e4}. ".to_owned())]);
+    // As another writer may put the same.
+    let escaped = direct("Q. And").to_string().replace("Q. And", r"\ud83d\ude00. And");
+    let (_, heard) = hear(&[escaped]).await;
+    assert_eq!(heard, [Said::More("\u{1f600}. ".to_owned())]);
 }
 
 #[test]

@@ -72,8 +72,9 @@ pub(crate) fn name_of(path: &str) -> String {
 /// The last part of a path where it says what is allowed. One that does not fit is not cut, because what is cut could be
 /// another's: it is named in full below, where the details begin open.
 pub(super) fn whole_name_of(path: &str) -> String {
-    let name = scrub::visible(path.rsplit('/').next().unwrap_or(path));
-    if name.chars().count() <= NAME_CHARS_MAX { name } else { "the directory named below".to_owned() }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let fits = scrub::visible(name).chars().count() <= NAME_CHARS_MAX;
+    if fits { scrub::visible_line(name, NAME_CHARS_MAX) } else { "the directory named below".to_owned() }
 }
 
 /// The same for what a plan changes.

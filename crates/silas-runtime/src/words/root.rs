@@ -40,3 +40,6 @@ impl Words {
         face
     }
 }
+
+#[cfg(test)]
+mod tests;
