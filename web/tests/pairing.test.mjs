@@ -1,97 +1,79 @@
-// What an unpaired browser shows, and that its digits are those of the key that is paired: on a stage, and with the real
-// Silas and its terminal.
+// Pairing in a real browser: the house rules, codes that do not count, a new key, and a browser that is not known any more.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { after, before, test } from 'node:test';
-import { digits } from '../lib/keys.js';
-import { launch, serious, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
-import { CODE, startFake } from './fake-server.mjs';
-import { startSilas } from './real-server.mjs';
-import { INSTALLATION } from './sample-cards.mjs';
+import { test } from 'node:test';
+import { shot } from './browser.mjs';
+import { CODE } from './fake-server.mjs';
+import { browser, fake, open } from './stage.mjs';
 
-let browser;
-before(async () => {
-  browser = await launch();
+test('pairing signs the house rules with one tap, and the code leaves the address bar', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  assert.equal(fake.devices.size, 1);
+  assert.match([...fake.devices.values()][0].name, /^Chromium on /);
+  assert.ok(!page.url().includes('pair='));
+  await page.reload();
+  await page.locator('.welcome').waitFor();
 });
-after(() => browser.close());
 
-async function unpaired(t, url, viewport = { width: 375, height: 812 }) {
-  const context = await browser.newContext({ viewport, serviceWorkers: 'block' });
-  t.after(() => context.close());
+test('without a code the page says how to get one, and shows nothing else', async (t) => {
+  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, serviceWorkers: 'block' });
+  t.after(async () => { await context.close(); await fake.close(); });
   const page = await context.newPage();
-  await page.goto(url);
-  await page.getByRole('button', { name: 'Pair this browser' }).waitFor();
-  return page;
-}
-
-const shown = (page) => page.locator('.pair-digits b').textContent();
-
-test('the digits are those that Rust computes of the same key', async () => {
-  // The other half is in crates/silas-core/src/device/tests.rs.
-  assert.equal(await digits({ installation: 'inst-1', public: '6kpsY-KcUgq-9VB7Ey7F-ZVHdq6-vnuSQh7qaRRG0iw' }), '737 446');
+  await page.goto(fake.url);
+  await page.getByText('silas pair').waitFor();
+  assert.equal(await page.locator('button.filled').count(), 0);
+  assert.equal(await page.locator('.frame').count(), 0);
+  await shot(page, 'pair-no-code');
 });
 
-test('an unpaired page has the card with its digits and two buttons, and nothing else of the page', async (t) => {
-  const fake = await startFake();
-  t.after(fake.close);
-  const page = await unpaired(t, `${fake.url}#pair=${CODE}`);
-  assert.match(await shown(page), /^\d{3} \d{3}$/);
-  assert.deepEqual(await page.getByRole('button').allTextContents(), ['Pair this browser', 'Not now']);
-  for (const other of ['nav', 'header', 'textarea', 'dialog', '.frame', 'a[href]']) assert.equal(await page.locator(other).count(), 0, other);
-  assert.deepEqual(await sideways(page), { by: 0, elements: [] });
-  for (const wrong of [smallTargets, weakTexts, serious]) assert.deepEqual(await wrong(page), []);
-  await shot(page, 'pair-digits-375-light');
+test('a refused code is told in the words of the server, and no key stays', async (t) => {
+  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, serviceWorkers: 'block' });
+  t.after(async () => { await context.close(); await fake.close(); });
+  const page = await context.newPage();
+  await page.goto(`${fake.url}#pair=old`);
+  await page.locator('.rules').waitFor();
+  await shot(page, 'pair');
+  await page.locator('.pair-dock .filled').click();
+  await page.getByText('This code is not valid any more. Nothing was paired.').waitFor();
+  await page.reload();
+  await page.getByText('silas pair').waitFor();
 });
 
-test('what is paired is the key whose digits were shown; a reload makes another key with others', async (t) => {
-  const fake = await startFake();
-  t.after(fake.close);
-  const page = await unpaired(t, `${fake.url}#pair=${CODE}`);
-  const first = await shown(page);
-  // The address has no code any more: it is opened again as it was printed.
+test('house rules that differ from their hash are not signed', async (t) => {
+  fake.rules.face = { ...fake.rules.face, rationale: 'Everything is allowed.' };
+  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, serviceWorkers: 'block' });
+  t.after(async () => { await context.close(); await fake.close(); });
+  const page = await context.newPage();
+  await page.goto(`${fake.url}#pair=${CODE}`);
+  await page.locator('.pair-dock .filled').click();
+  await page.getByText('These rules and the request differ. Nothing was signed.').waitFor();
+  assert.equal(fake.devices.size, 0);
+});
+
+test('a paired browser that opens a new pairing address gets a new key, or keeps the one it has', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  const [first] = fake.devices.keys();
+  await page.goto('about:blank');
+  await page.goto(`${fake.url}#pair=wrong`);
+  await page.getByRole('heading', { name: 'Give this browser a new key' }).waitFor();
+  await page.getByRole('button', { name: 'Pair again with a new key' }).click();
+  await page.getByText('This code is not valid any more.').waitFor();
+  await shot(page, 'pair-again');
+  // The old key was not lost by trying.
+  await page.getByRole('button', { name: 'Keep the key' }).click();
+  await page.locator('.welcome').waitFor();
   await page.goto('about:blank');
   await page.goto(`${fake.url}#pair=${CODE}`);
-  await page.getByRole('button', { name: 'Pair this browser' }).click({ trial: true });
-  const second = await shown(page);
-  assert.notEqual(second, first);
-  await page.getByRole('button', { name: 'Pair this browser' }).click();
-  await page.locator('.frame').waitFor();
-  const [paired] = [...fake.devices.values()];
-  assert.equal(await digits({ installation: INSTALLATION, public: paired.public }), second);
+  await page.getByRole('button', { name: 'Pair again with a new key' }).click();
+  await page.locator('.welcome').waitFor();
+  assert.equal(fake.devices.size, 1);
+  assert.notEqual([...fake.devices.keys()][0], first);
 });
 
-test('the terminal shows the digits of the page: where Silas runs, where it was asked for an address, and in the list', async (t) => {
-  const silas = await startSilas();
-  t.after(silas.stop);
-  const page = await unpaired(t, silas.url);
-  const first = await shown(page);
-  await page.getByRole('button', { name: 'Pair this browser' }).click();
-  await page.getByText('Nothing happens without you.').waitFor();
-  for (let tries = 0; !silas.log.join('').includes(`with the digits ${first}`); tries += 1) {
-    assert.ok(tries < 3000, silas.log.join(''));
-    await page.waitForTimeout(10);
-  }
-  assert.ok(silas.command('device', 'list').includes(`paired with ${first}`));
-
-  const asking = spawn(silas.binary, ['--data-dir', `${silas.place}/data`, 'pair', '--wait'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let printed = '';
-  asking.stdout.on('data', (chunk) => { printed += chunk; });
-  const ended = new Promise((resolve) => { asking.once('exit', resolve); });
-  for (let tries = 0; !/Waiting/.test(printed); tries += 1) {
-    assert.ok(tries < 3000, printed);
-    await page.waitForTimeout(10);
-  }
-  const phone = await unpaired(t, printed.match(/http:\/\/localhost:\d+\/#pair=\S+/)[0]);
-  const second = await shown(phone);
-  assert.notEqual(second, first);
-  await phone.getByRole('button', { name: 'Pair this browser' }).click();
-  assert.equal(await ended, 0, printed);
-  assert.ok(printed.includes(`with the digits ${second}`) && printed.includes('silas device revoke 3'), printed);
-
-  // And on the page itself, beside the device.
-  await page.evaluate(() => { location.hash = 'activity'; });
-  await page.getByRole('button', { name: 'What is allowed' }).or(page.getByRole('tab', { name: 'What is allowed' })).first().click();
-  await page.getByText(`digits ${second}`).waitFor();
-  await shot(page, 'devices-digits');
+test('close code 4001 leads to pairing and says why', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  fake.devices.clear();
+  fake.drop();
+  await page.getByText('Silas does not know this browser any more. Pair it again.').waitFor();
+  assert.equal(await page.locator('.frame').count(), 0);
 });

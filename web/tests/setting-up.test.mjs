@@ -2,47 +2,11 @@
 // not be used, stopping everything, and names that are longer than a button.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import { isLoopback, microdollars, typedDollars } from '../lib/price.js';
-import { launch, serious, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
-import { CODE, startFake } from './fake-server.mjs';
+import { serious, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
-
-let browser;
-let fake;
-
-before(async () => {
-  browser = await launch();
-});
-after(() => browser.close());
-beforeEach(async () => {
-  fake = await startFake();
-});
-// Also where no page was opened, so that nothing listens when all is over.
-afterEach(() => fake.close());
-
-async function until(is) {
-  for (let tries = 0; !is(); tries += 1) {
-    if (tries > 3000) throw new Error('it never came');
-    await new Promise((resolve) => { setTimeout(resolve, 10); });
-  }
-}
-
-async function open(t, change, at = 'review', viewport = { width: 375, height: 812 }) {
-  const stage = fake;
-  stage.shown = sample.snapshot(change);
-  const context = await browser.newContext({ viewport, serviceWorkers: 'block', hasTouch: true });
-  t.after(() => context.close());
-  const page = await context.newPage();
-  await page.goto(`${stage.url}#pair=${CODE}`);
-  await page.locator('.pair-dock .filled').click();
-  await page.locator('.frame').waitFor();
-  await until(() => stage.acks.length > 0);
-  await page.evaluate((hash) => { location.hash = hash; }, at);
-  return page;
-}
-
-const sent = (type) => fake.received.filter((message) => message.type === type);
+import { fake, open, sent, until } from './stage.mjs';
 
 const fits = async (page) => {
   assert.deepEqual(await sideways(page), { by: 0, elements: [] });
@@ -131,7 +95,7 @@ test('a refusal of the server is told without its marks, and what was typed stay
 });
 
 test('an answer that could not be used is gone, and one line says so', async (t) => {
-  const page = await open(t, { entries: [sample.entry('owner', 'why is the sky blue', 3000)] }, 'stream');
+  const page = await open(t, { entries: [sample.entry('owner', 'why is the sky blue', 3000)] }, { at: 'stream' });
   fake.tell({ type: 'draft', draft: { reply: 'msg-9', text: 'Because it is. ', is_second: false } });
   await page.getByText('Because it is.').waitFor();
   fake.tell({ type: 'draft', draft: { reply: 'msg-9', text: '', is_second: true } });
@@ -146,7 +110,7 @@ test('an answer that could not be used is gone, and one line says so', async (t)
 
 test('Stop is one tap after the question; revoking everything is two, and what is gone is said', async (t) => {
   const work = [sample.runningWork()];
-  const page = await open(t, { grants: sample.GRANTS, devices: sample.DEVICES, work }, 'stream');
+  const page = await open(t, { grants: sample.GRANTS, devices: sample.DEVICES, work }, { at: 'stream' });
   const n_grants = fake.shown.grants.length;
   await page.getByRole('button', { name: 'Stop everything' }).click();
   const sheet = page.getByRole('dialog', { name: 'Stop everything' });
@@ -185,7 +149,7 @@ test('a plan that asks no model signs no money', async (t) => {
 
 for (const width of [375, 320]) {
   test(`a directory whose name is longer than a button is not cut at ${width}`, async (t) => {
-    const page = await open(t, { cards: [sample.longestRootCard()] }, 'review', { width, height: 812 });
+    const page = await open(t, { cards: [sample.longestRootCard()] }, { width });
     await settle(page);
     await page.getByRole('heading', { name: 'Let plans work in the directory named below' }).waitFor();
     await page.getByText('/home/mira/a-directory-with-a-rather-long-name').first().waitFor();
