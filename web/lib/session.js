@@ -172,7 +172,7 @@ function receiveCards({ cards, n_more_cards }) {
   const kept = Object.entries(state.decisions).filter(([id]) => cards.some((card) => card.id === id && !isNew(card)));
   const holding = cards.some(({ id }) => id === state.holding) ? state.holding : null;
   notify.follow(cards);
-  set({ cards, n_more_cards, holding, over: leftBehind(state, cards), decisions: Object.fromEntries(kept) });
+  set({ cards, n_more_cards, holding, over: leftBehind(state, cards), decisions: Object.fromEntries(kept), ...nextOfSettingUp(fresh) });
   if (fresh.length > 0) announce(`New in Review: ${fresh.map(({ face }) => face.intent).join('; ')}`);
 }
 
@@ -243,6 +243,23 @@ export function renew(card, rehearse) {
   mark(card, rehearse ? 'renew_rehearsal' : 'renew', sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
 
+/** The cards of setting up a model, in their order. */
+const SETTING_UP = ['model_choice', 'secure_input', 'model', 'report'];
+
+/** Asks for the choice of a model. Its cards come first until it is set up, whatever else waits. */
+export function addModel() {
+  const asked = state.cards.find(({ face, state: s }) => face.kind === 'model_choice' && s === 'open');
+  set({ settingUp: true, holding: asked?.id ?? state.holding });
+  void say('add a model');
+  go('review');
+}
+
+/** The next card of it, if that has just come. @param {Card[]} fresh */
+function nextOfSettingUp(fresh) {
+  const next = state.settingUp ? fresh.find(({ face }) => SETTING_UP.includes(face.kind)) : undefined;
+  return next && { holding: next.id, settingUp: next.face.kind !== 'report' };
+}
+
 /** Says which model; the next card asks for its key or for the agreement. @param {Card} card @param {string} model @param {import('../protocol.js').KeyWanted} key @param {import('../protocol.js').Price | null} price What the owner says that it costs. */
 export function choose(card, model, key, price) {
   if (['sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
@@ -253,6 +270,7 @@ export function choose(card, model, key, price) {
 /** After a test that failed: the same question once more, or another model. Needs no signature; the agreement was given. @param {Card} card @param {'again' | 'another'} press */
 export function testAgain(card, press) {
   if (['sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
+  set({ settingUp: true });
   const sent = socket?.send({ type: `model_${press}`, request_id: card.id });
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
@@ -340,7 +358,7 @@ const stopping = (n_works) => (n_works === 0 ? 'Nothing was running.' : `${count
 /** @param {string} text */
 export async function say(text) {
   const message = await outbox.keep(text);
-  set({ outbox: [...state.outbox, message], draft: '', problem: null });
+  set({ outbox: [...state.outbox, message], draft: '', problem: null, stopped: null });
   await post(message);
 }
 

@@ -317,6 +317,10 @@ fn subject_of_test(model: &ModelName) -> String {
 fn not_a_model(bad: &BadModel) -> Trouble {
     let change = "Change it and try again.";
     let (what, todo) = match bad {
+        BadModel::Name(typed) if typed.ends_with(':') || typed.contains(":@") => (
+            "The name of the model is missing.".to_owned(),
+            format!("Use the name that its provider gives it. {change}"),
+        ),
         BadModel::Name(_) => (
             "This is not the name of a model.".to_owned(),
             format!("Use the name that its provider gives it: letters, digits and - _ . / : without spaces. {change}"),

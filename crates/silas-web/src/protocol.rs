@@ -196,7 +196,7 @@ pub enum ServerMessage {
         #[serde(flatten)]
         delivery: DeliveryView,
     },
-    /// The answer to `approval_response`, `renew`, `dismiss` and `model_choose`.
+    /// The answer to `approval_response`, `renew`, `dismiss`, `model_choose`, `model_again` and `model_another`.
     Decided {
         request_id: CardId,
         recorded: bool,

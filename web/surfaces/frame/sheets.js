@@ -6,8 +6,7 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { canTell, tells, want } from '../../lib/notify.js';
 import { passkeys, unavailable } from '../../lib/passkeys.js';
-import { go } from '../../lib/router.js';
-import { addPasskey, say, stop, stopAndRevokeAll } from '../../lib/session.js';
+import { addModel, addPasskey, stop, stopAndRevokeAll } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
 import { count, visible } from '../../lib/text.js';
 import { Sheet } from './sheet.js';
@@ -19,10 +18,9 @@ const DOUBLE_TAP_MS = 350;
 
 const close = () => set({ sheet: null });
 
-const addModel = () => {
+const setUpModel = () => {
   close();
-  void say('add a model');
-  go('review');
+  addModel();
 };
 
 /** @param {{ state: State }} props */
@@ -120,7 +118,7 @@ function MoreSheet({ state }) {
     <p class="sheet-text">On the machine where Silas runs: <code dir="ltr">silas pair</code></p>
     <h3 class="sheet-label">Models</h3>
     <p class="sheet-text">${state.no_model === null ? 'A model answers open questions.' : 'Open questions need a model; nothing else does.'}</p>
-    <button type="button" class="link-button" onClick=${addModel}>${state.no_model === null ? 'Choose another model' : 'Add a model'}</button>
+    <button type="button" class="link-button" onClick=${setUpModel}>${state.no_model === null ? 'Choose another model' : 'Add a model'}</button>
     <h3 class="sheet-label">Keys</h3>
     <dl class="keys">${KEYS.map(([key, meaning]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${meaning}</dd></div>`)}</dl>
     <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Close</button></div>

@@ -151,6 +151,7 @@ impl Stream {
                 Proposal::ModelChoice,
             )),
             Decision::TrySample => self.try_sample(message).await,
+            Decision::Help => Ok(Route::say(self.help().await)),
             Decision::NotUnderstood => self.ask_model(turn).await,
         }
     }

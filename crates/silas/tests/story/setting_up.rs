@@ -44,6 +44,7 @@ fn a_model_that_did_not_answer_its_test_is_tried_again_or_exchanged_and_nothing_
     line.ask("add a model");
     let card = line.card(CardKind::ModelChoice).unwrap();
     for (bad, words) in [
+        ("compatible:@http://localhost:1/v1", "name of the model is missing"),
         ("compatible:test", "address of the model is missing"),
         ("compatible:a model@http://localhost:1/v1", "not the name of a model"),
         ("compatible:test@http://far.example/v1", "unencrypted"),

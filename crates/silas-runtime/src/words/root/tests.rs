@@ -8,6 +8,13 @@ fn asked(path: &str) -> Face {
 }
 
 #[test]
+fn a_long_name_that_is_only_mentioned_keeps_both_ends() {
+    let shown = super::super::name_of("/home/mira/photographs-of-the-northern-harbours-2026");
+    assert_eq!(shown, "photographs-of…harbours-2026");
+    assert_eq!(super::super::name_of("/home/mira/tidepool"), "tidepool");
+}
+
+#[test]
 fn a_name_that_does_not_fit_is_told_below_and_nowhere_cut() {
     let long = "/home/mira/photographs-of-the-northern-harbours-2026";
     let face = asked(long);
