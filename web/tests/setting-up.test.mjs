@@ -158,3 +158,38 @@ for (const width of [375, 320]) {
     await fits(page);
   });
 }
+
+test('what sets up a model comes first, whatever else waits', async (t) => {
+  const [plan, choice, secret] = [sample.planCard(), sample.choiceCard(), sample.secretCard()];
+  const page = await open(t, { cards: [plan] }, { at: 'stream' });
+  const active = (name) => page.getByRole('article').getByRole('heading', { name }).waitFor();
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Add a model' }).click();
+  await active(plan.face.intent);
+  fake.cards([plan, choice]);
+  await active(choice.face.intent);
+  fake.cards([plan, secret]);
+  await active(secret.face.intent);
+  fake.cards([plan]);
+  await active(plan.face.intent);
+});
+
+test('what is too long to be sent does not look as if it could be', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  await page.getByRole('textbox').fill('x'.repeat(40_000));
+  await page.getByText('This is longer than 32 KiB.').waitFor();
+  assert.equal(await page.locator('.send.ready').count(), 0);
+  await page.getByRole('textbox').fill('x');
+  await page.locator('.send.ready').waitFor();
+});
+
+test('a path is a path also with spaces in it, and code that is cut off stays code', async (t) => {
+  const { clamped } = await import('../cards/quote.js');
+  assert.equal(clamped('run `sh -c "sleep 25; echo b" > a.txt` now', 'fact'), 'run `sh -c "sleep 25;` …');
+  const card = sample.rootCard();
+  const path = '/tmp/Pläne für Übermorgen';
+  card.face.details[0].lines[0] = path;
+  const page = await open(t, { cards: [card] });
+  await page.locator('details summary, .details-toggle, button[aria-expanded]').first().click();
+  await page.locator('code', { hasText: path }).first().waitFor();
+});

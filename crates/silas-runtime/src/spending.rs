@@ -312,7 +312,8 @@ pub(crate) fn no_key(assigned: &Assigned) -> Trouble {
 pub(crate) fn failed(error: &silas_agents::Error) -> Trouble {
     let said = silas_gates::scrub::visible_line(&error.to_string(), 300);
     // A host that stands first is written as it is.
-    let begins_with_a_word = said.split(' ').next().is_some_and(|first| !first.contains(['.', ':', '[']) && first != "localhost");
+    let begins_with_a_word =
+        said.split(' ').next().is_some_and(|first| !first.contains(['.', ':', '[']) && first != "localhost");
     let mut chars = said.chars();
     let said: String = match chars.next().filter(|_| begins_with_a_word) {
         Some(first) => first.to_uppercase().chain(chars).collect(),
