@@ -1,3 +1,5 @@
+//! The digits of a key: the same for the same key, others for another.
+
 use super::*;
 use ed25519_dalek::SigningKey;
 
