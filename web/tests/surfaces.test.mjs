@@ -1136,6 +1136,14 @@ for (const how of ['Other approach', 'Say it in other words']) {
   });
 }
 
+test('an answer says when nothing was made of what was said', async (t) => {
+  const said = (came_of, after) => ({ ...sample.entry('silas', `About ${came_of}.`, after), answers: { message: 'msg-1', came_of } });
+  const page = await open(t, { entries: [...ENTRIES, said('refused', 500), said('asked', 501), said('answered', 502)] });
+  await page.getByText('About answered.').waitFor();
+  const labels = await page.locator('.turn', { hasText: 'About ' }).locator('.turn-label').allTextContents();
+  assert.deepEqual(labels.map((label) => label.endsWith('nothing was done')), [true, false, false], labels.join());
+});
+
 test('a model’s words are marked: on its card cut at a word and whole in the details, in the Stream by a label', async (t) => {
   const [short, long] = [sample.realCard('model_plan'), sample.realCard('model_plan_longest')];
   const answer = { ...sample.entry('silas', 'High water is at noon.', 500), in_models_words: true };
