@@ -108,7 +108,9 @@
  * @typedef {{ execution: string, title: string, until: string }} UndoView
  * @typedef {{ seq: number, at: string, event: string, text: string | null }} LedgerTextView
  * @typedef {'owner' | 'silas'} Sender
- * @typedef {{ id: string, sender: Sender, in_models_words?: boolean, text: string, at: string }} Entry
+ * @typedef {{ id: string, sender: Sender, in_models_words?: boolean, text: string, answers?: Answering, at: string }} Entry
+ * @typedef {{ message: string, came_of: CameOf }} Answering
+ * @typedef {'answered' | 'done' | 'begun' | 'asked' | 'refused'} CameOf
  * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
  * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
  * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState

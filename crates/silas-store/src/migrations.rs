@@ -24,6 +24,7 @@ pub(crate) const AGENT: &[Migration] = &[
     Migration { number: 12, name: "models", sql: include_str!("migrations/0012_models.sql") },
     Migration { number: 15, name: "tools", sql: include_str!("migrations/0015_tools.sql") },
     Migration { number: 21, name: "turn_answers", sql: include_str!("migrations/0021_turn_answers.sql") },
+    Migration { number: 23, name: "answers", sql: include_str!("migrations/0023_answers.sql") },
 ];
 
 /// The human's domain, in a file of its own with a history of its own.

@@ -4,10 +4,11 @@
 //! Nothing is written from here.
 
 use crate::home::Home;
-use crate::terminal::Line;
+use crate::terminal::{Line, came_of};
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use serde_json::json;
+use silas_core::message::CameOf;
 use silas_core::reflex::{self, Decision};
 use silas_core::task::TaskState;
 use silas_runtime::view::TaskView;
@@ -49,12 +50,7 @@ fn add(line: &mut Line<'_>, title: &str) -> Result<ExitCode> {
     if reflex::decide(&words) != (Decision::AddTask { title: title.to_owned() }) {
         bail!("A task is one line of text. Nothing was added.");
     }
-    let known = tasks(line)?;
-    let reply = line.ask(&words)?;
-    println!("{reply}");
-    let is_new = |task: &TaskView| !known.iter().any(|old| old.id == task.id);
-    let was_added = tasks(line)?.iter().any(|task| is_new(task) && task.state == TaskState::Open);
-    Ok(if was_added { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    instruct(line, &words)
 }
 
 fn list(line: &mut Line<'_>, as_json: bool) -> Result<ExitCode> {
@@ -95,10 +91,14 @@ fn done(line: &mut Line<'_>, said: &str) -> Result<ExitCode> {
     let is_plain = known.iter().filter(is_same).count() == 1
         && reflex::decide(&by_title) == (Decision::CompleteTask { task: task.title.clone() });
     let words = if is_plain { by_title } else { format!("done with {}", reflex::quote(id.as_str())) };
-    let reply = line.ask(&words)?;
-    println!("{reply}");
-    let is_done = tasks(line)?.iter().any(|task| task.id == id && task.state == TaskState::Done);
-    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    instruct(line, &words)
+}
+
+/// Only what has happened is a success.
+fn instruct(line: &mut Line<'_>, words: &str) -> Result<ExitCode> {
+    let answer = line.ask(words, |_| {})?;
+    println!("{}", answer["text"].as_str().unwrap_or_default());
+    Ok(if came_of(&answer) == CameOf::Done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn tasks(line: &mut Line<'_>) -> Result<Vec<TaskView>> {
