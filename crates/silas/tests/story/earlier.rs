@@ -100,6 +100,9 @@ fn each_is_brought_up_to_date_and_goes_on() {
         // And it goes on from there.
         let ended = line.run(&silas.wish()).unwrap();
         assert_eq!(ended["outcome"], "proved", "{name}: {ended}");
+        if fixture.has_secret {
+            the_vault_opens(&silas, name);
+        }
         silas.assert_ledger_holds();
     }
 }
@@ -168,6 +171,26 @@ fn what_waits_is_answered(silas: &Silas, line: &mut Line, fixture: &Fixture) {
     let card: Card = serde_json::from_value(line.wait_for("asked").unwrap()["card"].clone()).unwrap();
     assert_eq!(card.face.kind, CardKind::Plan, "{name}");
     assert!(line.decide(&card, Verdict::Declined).unwrap().0, "{name}");
+}
+
+/// A plan is given what was put in then, whole.
+fn the_vault_opens(silas: &Silas, name: &str) {
+    let plan = format!(
+        "---\nid: task-open\ntitle: Open it\ntype: task\nsteps:\n  - run: silas-secret get fixture-key | wc -c > \
+         length.txt\nverify:\n  - name: it is whole\n    run: cat length.txt\n    expect: {{ contains: \"{}\" \
+         }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write }}\n  secrets: [fixture-key]\n---\nOpen it.\n",
+        "a value of this fixture".len(),
+        silas.repo().display()
+    );
+    let file = silas.outside().join("plan.md");
+    std::fs::write(&file, plan).unwrap();
+    let (code, text) = silas.command(&["plan", "submit", file.to_str().unwrap()]);
+    assert_eq!(code, 0, "{name}: {text}");
+    let mut line = silas.line();
+    line.approve(CardKind::Plan).unwrap();
+    let opened = |line: &Line| line.work.values().find(|work| work["title"] == "Open it").cloned();
+    line.wait(|line| opened(line).is_some_and(|work| work["running"] == false)).unwrap();
+    assert_eq!(opened(&line).unwrap()["outcome"], "proved", "{name}");
 }
 
 /// What was kept of the agent's file from before an upgrade.
