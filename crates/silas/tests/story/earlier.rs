@@ -150,11 +150,9 @@ fn what_waits_is_answered(silas: &Silas, line: &mut Line, fixture: &Fixture) {
         line.decide(&plan, Verdict::Declined).unwrap()
     };
     assert!(recorded, "{name}: {message}");
-    // What was rehearsed is let go, with the copy that it waited in.
-    let result = find(line, CardKind::Rehearsed);
-    assert_eq!(result.is_some(), fixture.has_result, "{name}");
-    if let Some(result) = result {
-        let result = if result.state == CardState::Open { result } else { asked_again(line, &result) };
+    // What was rehearsed waits for a day after it was made; then it is gone by itself. Either way it leaves no copy.
+    if let Some(result) = find(line, CardKind::Rehearsed) {
+        assert!(fixture.has_result, "{name}");
         let (recorded, message) = line.decide(&result, Verdict::Declined).unwrap();
         assert!(recorded, "{name}: {message}");
     }
@@ -162,9 +160,14 @@ fn what_waits_is_answered(silas: &Silas, line: &mut Line, fixture: &Fixture) {
         let dir = silas.data().join("launcher").join(dir);
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0, "{name}: {}", dir.display());
     }
-    // What was applied then is past its undo window; the way back is a plan, and asks.
     let work: Value = serde_json::from_str(&silas.command(&["work", "list", "--json"]).1).unwrap();
-    let applied = work["work"].as_array().unwrap().iter().find(|one| one["state"] == "applied").expect(name);
+    let in_state = |state: &str| {
+        let all = work["work"].as_array().unwrap().iter();
+        all.filter(|one| one["state"] == state).cloned().collect::<Vec<Value>>()
+    };
+    assert_eq!(in_state("ended").len(), usize::from(fixture.has_result), "{name}: {work:#}");
+    // What was applied then is past its undo window; the way back is a plan, and asks.
+    let applied = in_state("applied").pop().expect(name);
     let (code, text) = silas.command(&["work", "undo", applied["called"].as_str().unwrap()]);
     assert!(code == 1 && text.contains("its undo window is over"), "{name}: {text}");
     line.send(&json!({ "type": "way_back", "execution": applied["execution"] })).unwrap();
