@@ -55,7 +55,7 @@ pub(crate) fn apply(
         ) STRICT",
     )?;
     for migration in missing {
-        tx.execute_batch(migration.sql)?;
+        tx.execute_batch(migration.sql).map_err(without_statement)?;
         tx.execute(
             "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
             params![migration.number, migration.name, migration.checksum(), now.micros()],
@@ -66,6 +66,14 @@ pub(crate) fn apply(
     }
     look(&tx)?;
     Ok(tx.commit()?)
+}
+
+/// What SQLite says about a statement, without the statement: whoever reads this did not write it.
+fn without_statement(cause: rusqlite::Error) -> rusqlite::Error {
+    match cause {
+        rusqlite::Error::SqlInputError { error, msg, .. } => rusqlite::Error::SqliteFailure(error, Some(msg)),
+        other => other,
+    }
 }
 
 /// Whether a database whose history came in another order has the tables and indexes of one that this version makes.

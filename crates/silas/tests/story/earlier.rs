@@ -165,7 +165,7 @@ fn what_waits_is_answered(silas: &Silas, line: &mut Line, fixture: &Fixture) {
         let all = work["work"].as_array().unwrap().iter();
         all.filter(|one| one["state"] == state).cloned().collect::<Vec<Value>>()
     };
-    assert_eq!(in_state("ended").len(), usize::from(fixture.has_result), "{name}: {work:#}");
+    assert_eq!(in_state("rehearsed"), Vec::<Value>::new(), "{name}");
     // What was applied then is past its undo window; the way back is a plan, and asks.
     let applied = in_state("applied").pop().expect(name);
     let (code, text) = silas.command(&["work", "undo", applied["called"].as_str().unwrap()]);
@@ -223,7 +223,7 @@ fn one_that_fails_half_way_is_as_it_was() {
         silas.await_death();
         let data = silas.data();
         let (code, text) = silas.command(&["start", "--port", "0", "--quiet"]);
-        assert!(code != 0 && text.contains("as it was before"), "{name}: {text}");
+        assert!(code != 0 && text.contains("as it was before") && !text.contains("CREATE TABLE"), "{name}: {text}");
         let kept = copies(&data);
         assert_eq!((schema(&agent(&data)), head(&agent(&data))), (fixture.schema, before.clone()), "{name}");
         assert_eq!(shape(&agent(&data)), shape(&kept[0]), "{name}");
