@@ -70,8 +70,13 @@ fn print(devices: &[DeviceView]) {
             DeviceKind::Passkey => "passkey, for what cannot be undone",
         };
         let state = if device.is_revoked { ", revoked" } else { "" };
+        // Only a browser has shown them to anybody.
+        let digits = match device.kind {
+            DeviceKind::Browser => format!(", paired with {}", device.digits),
+            DeviceKind::Terminal | DeviceKind::Passkey => String::new(),
+        };
         let called = name_of(device.key.as_str());
-        println!("{called}  {}  ({kind}, since {}{state})", device.name, day(device.since));
+        println!("{called}  {}  ({kind}, since {}{digits}{state})", device.name, day(device.since));
     }
     let paired = |device: &&DeviceView| device.kind == DeviceKind::Browser && !device.is_revoked;
     if !devices.iter().any(|device| paired(&device)) {
