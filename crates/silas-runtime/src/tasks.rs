@@ -95,8 +95,8 @@ impl Stream {
                 Err(format!("No {state} task is called “{name}”. Nothing was changed; say `tasks` to see the list."))
             }
             (n, _) => Err(format!(
-                "{n} {state} tasks are called “{name}”, so none was changed. In the terminal, `silas task list` numbers \
-                 them and `silas task done NUMBER` finishes one."
+                "{n} {state} tasks are called “{name}”, so none was changed. In the terminal, `silas task list` names \
+                 each and `silas task done NAME` finishes one."
             )),
         })
     }

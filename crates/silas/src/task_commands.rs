@@ -4,8 +4,8 @@
 //! Nothing is written from here.
 
 use crate::home::Home;
-use crate::terminal::{Line, came_of};
-use anyhow::{Context, Result, bail};
+use crate::terminal::{Line, Named, came_of, name_of, print_json, with_name};
+use anyhow::{Result, bail};
 use clap::Subcommand;
 use serde_json::json;
 use silas_core::message::CameOf;
@@ -21,7 +21,7 @@ pub(crate) enum TaskCommand {
         #[arg(required = true, value_name = "TITLE")]
         title: Vec<String>,
     },
-    /// List the open tasks, numbered.
+    /// List the open tasks, each with its name.
     List {
         /// Everything as JSON, finished tasks too.
         #[arg(long)]
@@ -29,11 +29,13 @@ pub(crate) enum TaskCommand {
     },
     /// Mark a task as done.
     Done {
-        /// Its number in `silas task list`, or its id.
-        #[arg(value_name = "NUMBER|ID")]
+        /// Its name in `silas task list`, five letters, or its id.
+        #[arg(value_name = "TASK")]
         task: String,
     },
 }
+
+const TASK: Named = Named { noun: "task", list: "silas task list" };
 
 pub(crate) fn run(home: &Home, command: TaskCommand) -> Result<ExitCode> {
     let mut line = Line::open(home)?;
@@ -56,31 +58,22 @@ fn add(line: &mut Line<'_>, title: &str) -> Result<ExitCode> {
 fn list(line: &mut Line<'_>, as_json: bool) -> Result<ExitCode> {
     let tasks = tasks(line)?;
     if as_json {
-        println!("{}", serde_json::to_string_pretty(&tasks)?);
+        print_json(&tasks.iter().map(|task| with_name(task, task.id.as_str())).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let open: Vec<&TaskView> = tasks.iter().filter(|task| task.state == TaskState::Open).collect();
     if open.is_empty() {
         println!("No open tasks. Add one with `silas task add TITLE`.");
     }
-    for (n, task) in open.iter().enumerate() {
-        println!("{:>3}  {}", n + 1, task.title);
+    for task in open {
+        println!("{}  {}", name_of(task.id.as_str()), task.title);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn done(line: &mut Line<'_>, said: &str) -> Result<ExitCode> {
     let known = tasks(line)?;
-    let mut open = known.iter().filter(|task| task.state == TaskState::Open);
-    let task = match said.parse::<usize>() {
-        Ok(n) => open
-            .nth(n.wrapping_sub(1))
-            .with_context(|| format!("There is no task {n} on the list. `silas task list` shows the numbers."))?,
-        Err(_) => known
-            .iter()
-            .find(|task| task.id.as_str() == said)
-            .with_context(|| format!("There is no task with the id {said}. `silas task list --json` shows the ids."))?,
-    };
+    let task = TASK.find(&known, |task| task.id.as_str(), said)?;
     if task.state == TaskState::Done {
         bail!("“{}” is done already.", task.title);
     }

@@ -14,6 +14,7 @@ mod stopping;
 
 pub(crate) use face::Extent;
 pub(crate) use line::{Line, came_of};
+pub(crate) use names::{Named, name_of, with_name};
 pub(crate) use paint::Paint;
 pub(crate) use print::{print_card, print_json, took};
 
@@ -79,7 +80,10 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
     match command {
         Command::Chat => return chat::run(line),
         Command::Say { text, output } => return say(&mut line, &text, output),
-        Command::Review { output: Output { json: true } } => print_json(&line.all_cards()?)?,
+        Command::Review { output: Output { json: true } } => {
+            let cards = line.all_cards()?;
+            print_json(&cards.iter().map(|card| with_name(card, card.id.as_str())).collect::<Vec<_>>())?;
+        }
         Command::Review { .. } => print_cards(&line.all_cards()?),
         Command::Approve(card) => return decide(&mut line, &card, Press::Approve, "approve"),
         Command::Rehearse(card) => return decide(&mut line, &card, Press::Rehearse, "rehearse"),

@@ -245,13 +245,14 @@ fn data_that_is_not_whole_is_named_before_the_greeting() {
 fn a_task_is_named_and_the_work_has_a_place() {
     let silas = Silas::start();
     silas.command(&["task", "add", "water the plants"]);
-    assert_eq!(silas.command(&["task", "done", "1"]).0, 0);
+    assert_eq!(silas.command(&["task", "done", &silas.called("task")[0]]).0, 0);
     let entries = silas.line().snapshot["entries"].to_string();
     assert!(entries.contains("done with `water the plants`"), "{entries}");
     for _ in 0..2 {
         silas.command(&["task", "add", "twice"]);
     }
-    assert_eq!(silas.command(&["task", "done", "1"]).0, 0, "two are called the same, and one is meant");
+    let twice = silas.called("task");
+    assert_eq!(silas.command(&["task", "done", &twice[1]]).0, 0, "two are called the same, and one is meant");
     let mut line = silas.line();
     line.run(&silas.wish()).unwrap();
     let (_, text) = silas.command(&["work", "list"]);
