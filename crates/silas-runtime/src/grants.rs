@@ -5,7 +5,7 @@
 
 use crate::review::refused;
 use crate::view::{DeviceView, GrantView, GrantsPage, Uses};
-use crate::words::{Words, duration, name_of};
+use crate::words::{Words, count, duration, name_of};
 use crate::work::Stop;
 use crate::{Stream, Trouble};
 use silas_approval::house_rules::HouseRules;
@@ -43,6 +43,7 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
     let offer = &grant.token.body.offer;
     let uses = Uses { left: grant.uses_left, of: offer.max_executions };
     let until = Some(offer.expires_at);
+    let mut directory = None;
     let (title, text, uses, until) = match grant.kind {
         Kind::HouseRules => {
             let rules: HouseRules = canonical::read(&grant.payload).ok()?;
@@ -53,6 +54,7 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
             let root: RootGrant = canonical::read(&grant.payload).ok()?;
             let title = format!("Work in {}", name_of(&root.place.path));
             let text = format!("Plans may be offered for `{}`. Each one still asks you.", words.path(&root.place.path));
+            directory = Some(scrub::visible(&root.place.path));
             (title, text, None, None)
         }
         Kind::Model => {
@@ -89,7 +91,7 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
         Kind::Device => return None,
     };
     let signed_on = scrub::visible_line(&grant.signed_on, 60);
-    Some(GrantView { token: grant.id, title, text, uses, since: offer.issued_at, until, signed_on })
+    Some(GrantView { token: grant.id, title, text, directory, uses, since: offer.issued_at, until, signed_on })
 }
 
 /// Grants that a door is given at once; the rest is counted and can be asked for.
@@ -117,6 +119,7 @@ pub(crate) fn devices(
             kind: body.kind,
             since: body.issued_at,
             is_revoked: revocations.has_device(&body.key),
+            digits: silas_core::device::digits(&body.public, &anchor.installation),
             site: body.site,
             n_grants: u32::try_from(n_grants).unwrap_or(u32::MAX),
             key: body.key,
@@ -206,6 +209,11 @@ impl Stream {
             && !self.has_house_rules(None).await?
         {
             self.ask_house_rules().await?;
+        }
+        if let Withdrawn::Grants(all) = &what {
+            self.note_grants_gone(all.len()).await;
+            let gone = count(all.len(), "grant");
+            return Ok(format!("{gone} revoked. Everything asks you first from now on."));
         }
         Ok("Revoked. It holds from now on.".to_owned())
     }

@@ -9,6 +9,7 @@
 //! any decision of a model's. What is sent to one passes [`spending`] and the checks of [`models`] first.
 
 mod activity;
+mod allowing;
 mod call_log;
 mod calls;
 mod conflicts;
@@ -37,6 +38,7 @@ mod search;
 mod secrets;
 mod spending;
 mod start;
+mod stopping;
 mod stream;
 mod tasks;
 mod telling;
@@ -52,12 +54,15 @@ mod work_list;
 
 pub use forget::words as forget_words;
 pub use gauges::{Gauges, Tally};
+pub use inputs::Chosen;
 pub use listeners::{Attached, Listener, Resume};
 pub use models::{KeyRing, ModelOptions};
 pub use pairing::Newcomer;
 pub use places::Places;
 pub use proof::Story;
 pub use secrets::{SecretView, VaultView};
+/// So many wait, of so many that may.
+pub use silas_store::{Pressure, Waiting};
 pub use stream::{Options, Parts, Stream};
 pub use trouble::Trouble;
 pub use words::Words;

@@ -12,6 +12,7 @@ mod caller;
 pub mod control;
 mod deliveries;
 mod guard;
+mod health;
 mod http;
 mod limiter;
 mod listeners;

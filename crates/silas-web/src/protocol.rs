@@ -10,7 +10,7 @@ use silas_core::changeset::FileDiff;
 use silas_core::device::Certificate;
 use silas_core::input::KeyWanted;
 use silas_core::message::{HeardMessage, SignedMessage};
-use silas_core::model::{ModelGrant, Role};
+use silas_core::model::{ModelGrant, Price, Role};
 use silas_core::passkey::Site;
 use silas_core::revocation::Withdrawal;
 use silas_core::signature::{PublicKey, Signature};
@@ -66,6 +66,11 @@ pub enum ClientMessage {
     },
     /// Asks for the house rules again, in a card.
     HouseRules {},
+    /// Asks for a card about a directory that plans may work in. Nothing is allowed before that card is approved.
+    RootAdd {
+        /// Its whole path.
+        path: String,
+    },
     Proof {
         execution: ExecutionId,
     },
@@ -116,6 +121,17 @@ pub enum ClientMessage {
         /// As for `silas model add`: `PROVIDER:MODEL`, or `PROVIDER:MODEL@URL`.
         model: String,
         key: KeyWanted,
+        /// What a million tokens cost, where the owner says so.
+        #[serde(default)]
+        price: Option<Price>,
+    },
+    /// Answers a card that tells of a test that failed: the same question to the same model.
+    ModelAgain {
+        request_id: CardId,
+    },
+    /// Answers the same card: asks for another model, filled in with what was tried.
+    ModelAnother {
+        request_id: CardId,
     },
     /// Checks the whole ledger.
     Verify {},
@@ -185,7 +201,7 @@ pub enum ServerMessage {
         #[serde(flatten)]
         delivery: DeliveryView,
     },
-    /// The answer to `approval_response`, `renew`, `dismiss` and `model_choose`.
+    /// The answer to `approval_response`, `renew`, `dismiss`, `model_choose`, `model_again` and `model_another`.
     Decided {
         request_id: CardId,
         recorded: bool,
@@ -257,7 +273,7 @@ pub enum ServerMessage {
     Models {
         models: ModelsView,
     },
-    /// The card that `model_add`, `passkey_add` or `way_back` asked for.
+    /// The card that `root_add`, `model_add`, `passkey_add` or `way_back` asked for.
     Asked {
         card: Box<Card>,
     },
@@ -286,14 +302,6 @@ pub struct SessionProof<'a> {
     pub challenge: &'a Nonce,
     pub installation: &'a InstallationId,
     pub key: &'a KeyId,
-}
-
-/// `GET /health`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-pub struct Health {
-    pub status: &'static str,
-    /// Open WebSockets.
-    pub connections: usize,
 }
 
 /// `Authorization: Silas …` of a request that reads: this, as JSON in base64url. The signature covers [`ReadProof`].

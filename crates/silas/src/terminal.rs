@@ -7,31 +7,29 @@ mod face;
 mod line;
 mod names;
 mod paint;
+pub(crate) mod pairing;
 mod print;
 mod progress;
 pub(crate) mod quoted;
-mod refused;
 mod stopping;
 
 pub(crate) use face::Extent;
-pub(crate) use line::Line;
+pub(crate) use line::{Line, came_of};
+pub(crate) use names::{Named, name_of, with_name};
 pub(crate) use paint::Paint;
 pub(crate) use print::{print_card, print_json, took};
 
 use crate::Command;
-use crate::exit::NotRunning;
 use crate::grant_commands;
 use crate::home::Home;
-use crate::key_commands;
 use crate::known_head;
-use crate::passphrase::Asked;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use print::{print_activity, print_cards, print_measures, print_status};
 use progress::Progress;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
-use silas_core::key_service::Protection;
+use silas_core::message::CameOf;
 use silas_core::token::Verdict;
 use std::io::Write;
 use std::process::ExitCode;
@@ -76,14 +74,17 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
-    if matches!(command, Command::Pair) {
-        return pair(home);
+    if let Command::Pair { wait } = command {
+        return pairing::run(home, wait);
     }
     let mut line = Line::open(home)?;
     match command {
         Command::Chat => return chat::run(line),
         Command::Say { text, output } => return say(&mut line, &text, output),
-        Command::Review { output: Output { json: true } } => print_json(&line.all_cards()?)?,
+        Command::Review { output: Output { json: true } } => {
+            let cards = line.all_cards()?;
+            print_json(&cards.iter().map(|card| with_name(card, card.id.as_str())).collect::<Vec<_>>())?;
+        }
         Command::Review { .. } => print_cards(&line.all_cards()?),
         Command::Approve(card) => return decide(&mut line, &card, Press::Approve, "approve"),
         Command::Rehearse(card) => return decide(&mut line, &card, Press::Rehearse, "rehearse"),
@@ -129,23 +130,6 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn pair(home: &Home) -> Result<ExitCode> {
-    let address = silas_web::control::address(&home.path).map_err(|_| NotRunning)?;
-    drop(Line::open(home)?);
-    if key_commands::protection(home)? == Protection::Passphrase {
-        let asked = Asked::default();
-        silas_sandbox::terminal_arm(&home.path, &mut || asked.get()).map_err(|e| anyhow!("{e}"))?;
-    }
-    let code = silas_sandbox::terminal_pairing_code(&home.path).map_err(|e| anyhow!("{e}"))?;
-    println!("Open this in the browser you want to pair, within 5 minutes:\n\n  {}/#pair={code}\n", address.trim());
-    if let Some(network) = silas_web::control::network_address(&home.path) {
-        println!(
-            "Or this on another device, which must trust the certificate (`silas tls`):\n\n  {network}/#pair={code}\n"
-        );
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
 fn stop(line: &mut Line<'_>) -> Result<()> {
     line.send(&json!({ "type": "stop" }))?;
     let stopped = line.wait_for(|message| message["type"] == "stopped")?;
@@ -163,22 +147,23 @@ fn stop(line: &mut Line<'_>) -> Result<()> {
 
 fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     let n_known = line.cards.len();
-    let wish = refused::Wish::read(line, text)?;
     line.interrupt_on_ctrl_c()?;
-    line.say(text)?;
     let mut shown = Shown::default();
-    let reply = line.wait_for(|m| {
-        if m["type"] == "draft" && !output.json {
-            shown.draft(m["draft"]["text"].as_str().unwrap_or_default());
+    let answer = line.ask(text, |message| {
+        if message["type"] == "draft" && !output.json {
+            if message["draft"]["is_second"] == true && message["draft"]["text"] == "" {
+                print!("{}", shown.spoken.end());
+                println!("{ASKED_AGAIN}");
+            }
+            shown.draft(message["draft"]["text"].as_str().unwrap_or_default());
         }
-        m["type"] == "message" && m["entry"]["sender"] == "silas"
     })?;
-    let answer = reply["entry"]["text"].as_str().unwrap_or_default();
-    let is_refused = wish.is_refused(line, answer)?;
+    let is_refused = came_of(&answer) == CameOf::Refused;
     if output.json {
-        print_json(&json!({ "entry": reply["entry"], "cards": line.cards, "refused": is_refused }))?;
+        print_json(&json!({ "entry": answer, "cards": line.cards, "refused": is_refused }))?;
     } else {
-        shown.whole(answer, reply["entry"]["in_models_words"] == true);
+        let is_quoted = answer["in_models_words"] == true;
+        shown.whole(answer["text"].as_str().unwrap_or_default(), is_quoted);
         if line.cards.len() > n_known {
             println!();
             print_cards(&line.cards);
@@ -186,6 +171,9 @@ fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     }
     Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
+
+/// Said where sentences were shown that turned out to be no answer.
+pub(crate) const ASKED_AGAIN: &str = "(That could not be used as an answer. The model is asked once more.)";
 
 /// An answer on its way to the screen, sentence by sentence. A model's words are marked line by line, so that none of them
 /// can be taken for Silas's own.

@@ -15,6 +15,7 @@ use silas_core::boundary::{self, Call, Policy, Projected};
 use silas_core::event::AuditEvent;
 use silas_core::input::WantedBy;
 use silas_core::interaction::{ContextProfile, InteractionRegister, Signals, resolve_mode};
+use silas_core::message::CameOf;
 use silas_core::model::{KeySource, ModelGrant, Role, count_tokens};
 use silas_core::seen::{Seen, Sight};
 use silas_core::taint::{Lineage, Source};
@@ -57,7 +58,7 @@ impl Stream {
     pub(super) async fn ask_model(self: &Arc<Self>, turn: &Turn) -> Result<Route, Trouble> {
         let grants = self.model_grants().await?;
         let Some(assigned) = self.assigned(&grants, Role::Proxy) else {
-            return Ok(Route::say(Minds::without()));
+            return Ok(Route::refuse(Minds::without()));
         };
         let mut conversation = self.conversation(turn).await?;
         let payload = json!({
@@ -73,7 +74,7 @@ impl Stream {
         };
         let purse = Purse::new(self, Some(turn.message.id.clone()), Role::Proxy, &assigned.model);
         let mut interrupted = self.interrupts();
-        let mut draft = Draft { stream: self, turn, text: String::new() };
+        let mut draft = Draft { stream: self, turn, text: String::new(), is_second: false };
         let seen = Mutex::new(conversation.seen());
         let ended = {
             let mut hear = |said| draft.hear(said);
@@ -98,13 +99,13 @@ impl Stream {
             (RouteKind::Direct, response) => {
                 let message = response.as_ref().map(|response| response.message.clone()).unwrap_or_default();
                 let say = Tainted::new(message, conversation.taint);
-                if is_own { Route::tell(say) } else { Route::quote(say) }
+                if is_own { Route::tell(say).coming_to(CameOf::Refused) } else { Route::quote(say) }
             }
             (RouteKind::Planner, _) => {
                 let plan = self.ask_planner(turn, &decision, conversation, &grants, purse);
                 tokio::select! {
                     route = plan => route?,
-                    _ = interrupted.changed() => Route::say("Stopped. Nothing was planned."),
+                    _ = interrupted.changed() => Route::refuse("Stopped. Nothing was planned."),
                 }
             }
         };
@@ -147,12 +148,12 @@ impl Stream {
                     let wanted_by = WantedBy::Model { model: assigned.model.clone(), then: None };
                     Route::asking(say, Proposal::Secret(reference.clone(), wanted_by))
                 }
-                _ => Route::say(spending::no_key(assigned).to_string()),
+                _ => Route::refuse(spending::no_key(assigned).to_string()),
             },
             boundary::Refusal::OutOfScope
             | boundary::Refusal::DisallowedProviderModel
             | boundary::Refusal::OversharedPayloadBlocked { .. } => {
-                Route::say(format!("No model was asked: {refusal}. Nothing was sent."))
+                Route::refuse(format!("No model was asked: {refusal}. Nothing was sent."))
             }
         };
         Ok(Err(route))
@@ -283,13 +284,15 @@ struct Draft<'a> {
     stream: &'a Stream,
     turn: &'a Turn,
     text: String,
+    /// The first answer could not be used.
+    is_second: bool,
 }
 
 impl Draft<'_> {
     /// What stays when the owner has heard enough.
     fn stopped(&self, taint: Taint) -> Route {
         match self.text.trim_end() {
-            "" => Route::say("Stopped before anything was said."),
+            "" => Route::refuse("Stopped before anything was said."),
             text => Route::quote(Tainted::new(format!("{text} … (stopped)"), taint)),
         }
     }
@@ -297,9 +300,13 @@ impl Draft<'_> {
     fn hear(&mut self, said: Said) {
         match said {
             Said::More(sentence) => self.text.push_str(&scrub::visible(&sentence)),
-            Said::Again => self.text.clear(),
+            Said::Again => {
+                self.text.clear();
+                self.is_second = true;
+            }
         }
-        let draft = DraftView { reply: self.turn.reply.clone(), text: self.text.clone() };
+        let (reply, text, is_second) = (self.turn.reply.clone(), self.text.clone(), self.is_second);
+        let draft = DraftView { reply, text, is_second };
         {
             let mut drafts = lock(&self.stream.drafts);
             drafts.retain(|other| other.reply != draft.reply);

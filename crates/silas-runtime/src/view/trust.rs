@@ -21,6 +21,8 @@ pub struct GrantView {
     pub title: String,
     /// What it allows, in a sentence or two.
     pub text: String,
+    /// The directory that it allows plans to work in, if it is about one: its whole path.
+    pub directory: Option<String>,
     /// How often it can still be used, and how often at first; `None` if it does not run out by use.
     pub uses: Option<Uses>,
     pub since: Timestamp,
@@ -48,4 +50,6 @@ pub struct DeviceView {
     pub n_grants: u32,
     /// Where a passkey counts, so that the page can ask for it; other devices have none.
     pub site: Option<Site>,
+    /// What its page showed before it was paired ([`silas_core::device::digits`]).
+    pub digits: String,
 }

@@ -13,6 +13,7 @@ use crate::turn::date;
 use serde_json::{Value, json};
 use silas_agents::{AgentResponse, Minds, Outcome};
 use silas_core::boundary::{self, Call, Policy};
+use silas_core::fail::{self, FailPoint};
 use silas_core::model::{ModelGrant, Role};
 use silas_core::taint::Source;
 use silas_core::work::WorkItem;
@@ -60,15 +61,22 @@ impl Job {
     }
 
     /// What the planner advises; nothing if it cannot be asked or says nothing that can be used.
-    pub(super) fn consult(&self, item: &WorkItem, progress: &Progress) -> Result<Option<String>, Failure> {
+    pub(super) fn consult(
+        &self,
+        item: &WorkItem,
+        progress: &Progress,
+        purse: &Purse<'_>,
+    ) -> Result<Option<String>, Failure> {
         let reason = format!(
             "Whoever works on this is stuck after {} attempts. Say in `message` what to do differently, in a few sentences; \
              `plan_action` is null. {}",
             progress.attempts,
             self.what_failed(),
         );
+        let occasion = format!("advice after attempt {}", progress.attempts);
         // Advice is a kindness: without it the next attempt is on its own.
-        Ok(self.planners_word(item, &reason, Offering::Nothing)?.map(|response| response.message))
+        let heard = self.planners_word(item, (&occasion, &reason), Offering::Nothing, Some(purse))?;
+        Ok(heard.map(|response| response.message))
     }
 
     /// What was said and printed at the end, fenced and cut: all of it may be somebody else's.
@@ -77,12 +85,15 @@ impl Job {
         format!("Last said: {}\nRed: {}", injection::fenced(&said), json!(self.failures()))
     }
 
-    /// One question to the planner about work that does not succeed. `None` if it cannot be asked or is of no use.
+    /// One question to the planner about work that does not succeed. `None` if it cannot be asked or is of no use. Work that
+    /// was cut short and is begun again comes to the same occasion, and is told what was answered then. What it cost counts
+    /// towards the work that goes on with it.
     pub(super) fn planners_word(
         &self,
         item: &WorkItem,
-        reason: &str,
+        (occasion, reason): (&str, &str),
         offering: Offering,
+        work: Option<&Purse<'_>>,
     ) -> Result<Option<AgentResponse>, Failure> {
         let grants = self.grants()?;
         let Some(planner) = self.stream.assigned(&grants, Role::Planner) else { return Ok(None) };
@@ -103,16 +114,17 @@ impl Job {
             "has_search": has_search,
         });
         let call = Call { asker: Source::Signed.taint(), role: Role::Planner, model: &planner.model, payload };
+        let stream = &self.stream;
         let policy = Policy {
             allowed: std::slice::from_ref(&planner.model),
             local_only: self.stream.options.models.local_only,
             receipts: &grants,
-            has_key: &|| self.stream.has_key(&planner.key),
+            has_key: &|| stream.has_key(&planner.key),
         };
         let (Ok(projected), Ok(asking)) = (boundary::admit(call, &policy), self.stream.asking(&planner)) else {
             return Ok(None);
         };
-        let purse = Purse::new(&self.stream, None, Role::Planner, &planner.model);
+        let purse = Purse::of_consulting(&self.stream, &planner.model, &self.record.view.execution, occasion);
         let mut stop = self.stream.running().get(&self.record.view.execution).map(Running::stops);
         let answered = tokio::runtime::Handle::current().block_on(async {
             let stopped = async {
@@ -127,6 +139,10 @@ impl Job {
                 answered = tokio::time::timeout(ADVICE_TIME_MAX, Minds::plan(&asking, &projected, &purse)) => Ok(answered),
             }
         });
+        if let Some(work) = work {
+            work.also_spent(purse.spent());
+        }
+        fail::point(FailPoint::PlannerAnswered);
         match answered? {
             Ok(Ok(Outcome::Usable(response))) => Ok(Some(response)),
             Ok(Ok(Outcome::Unusable { .. }) | Err(_)) | Err(_) => Ok(None),

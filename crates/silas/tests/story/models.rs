@@ -95,6 +95,20 @@ fn open_card(line: &Line, kind: CardKind) -> Option<Card> {
     line.cards.iter().find(|card| card.face.kind == kind && card.state == CardState::Open).cloned()
 }
 
+/// One model that needs no key in all three roles, and money enough for a story.
+pub(crate) fn in_every_role(model: &str) -> [(&'static str, &str); 8] {
+    [
+        ("SILAS__MODELS__PROXY", model),
+        ("SILAS__MODELS__PLANNER", model),
+        ("SILAS__MODELS__EXECUTOR", model),
+        ("SILAS__MODELS__PROXY_KEY", "none"),
+        ("SILAS__MODELS__PLANNER_KEY", "none"),
+        ("SILAS__MODELS__EXECUTOR_KEY", "none"),
+        ("SILAS__MODELS__DAILY_CAP_CENTS", "100000"),
+        ("SILAS__MODELS__MONTHLY_CAP_CENTS", "100000"),
+    ]
+}
+
 #[test]
 fn without_a_model_everything_is_as_it_was_and_says_how_to_add_one() {
     let silas = Silas::start();
@@ -130,8 +144,8 @@ fn a_model_is_added_tested_asked_and_taken_back() {
     assert_eq!((server.asked().len(), server.faults()), (2, vec![]));
 
     let (_, grants) = silas.command(&["grant", "list"]);
-    let number = grants.lines().find(|line| line.contains("Ask compatible")).unwrap().trim().split(' ').next().unwrap();
-    let (code, text) = silas.command(&["grant", "revoke", number]);
+    let name = grants.lines().find(|line| line.contains("Ask compatible")).unwrap().trim().split(' ').next().unwrap();
+    let (code, text) = silas.command(&["grant", "revoke", name]);
     assert_eq!(code, 0, "{text}");
     let reply = silas.line().ask("and of Spain");
     assert!(reply.contains("none is set up"), "{reply}");
@@ -321,6 +335,19 @@ fn the_cap_is_checked_before_and_a_card_adds_to_it() {
     assert_eq!(day["cap_microusd"], 1_000_000);
     assert!((1..1_000_000).contains(&day["microusd"].as_u64().unwrap()), "{day}");
     silas.assert_ledger_holds();
+}
+
+#[test]
+fn a_no_to_more_money_says_what_became_of_the_message() {
+    let server = server(says(&[direct("Worth it.")]));
+    let silas = configured(&server, &[("SILAS__MODELS__DAILY_CAP_CENTS", "0")]);
+    let (mut line, reply) = agreed(&silas, "good morning");
+    assert!(reply.contains("Your message waits for it"), "{reply}");
+    let card = line.card(CardKind::Budget).unwrap();
+    assert!(line.decide(&card, Verdict::Declined).unwrap().0);
+    let told = next_reply(&mut line);
+    assert!(told.contains("was not sent to a model") && told.contains("waits no longer"), "{told}");
+    assert!(server.asked().is_empty());
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! What a chat makes of what the server says: entries, drafts, work as it goes.
 
-use super::super::line::finished_steps;
+use super::super::line::{came_of, finished_steps};
 use super::super::print::took;
 use super::super::quoted;
 use super::Chat;
 use anyhow::Result;
 use serde_json::Value;
+use silas_core::message::CameOf;
 
 /// Before the further lines of what somebody says.
 const INDENT: usize = 2;
@@ -36,7 +37,7 @@ impl Chat<'_> {
             }
             "proof" => self.proof(&message["proof"]),
             "error" => {
-                self.n_owed = self.n_owed.saturating_sub(1);
+                self.owed.pop();
                 self.deciding = None;
                 self.awaited = None;
                 self.tell("", &self.line.trouble(message));
@@ -53,7 +54,7 @@ impl Chat<'_> {
         match before.as_deref().and_then(|before| text.strip_prefix(before)) {
             Some("") => {}
             Some(more) => self.go_on(more.trim_end()),
-            None if text.is_empty() => {}
+            None if text.is_empty() => self.print(&self.paint.quiet(super::super::ASKED_AGAIN)),
             None => self.tell(&self.speaker(true), text.trim_end()),
         }
     }
@@ -83,8 +84,8 @@ impl Chat<'_> {
     pub(super) fn entry(&mut self, entry: &Value) {
         let text = entry["text"].as_str().unwrap_or_default();
         let is_quoted = entry["in_models_words"] == true;
+        self.settle(entry);
         if let Some(draft) = self.drafts.remove(&entry["id"].to_string()) {
-            self.n_owed = self.n_owed.saturating_sub(1);
             self.told_entries.insert(entry["id"].to_string(), text.len());
             match text.strip_prefix(draft.as_str()) {
                 Some("") => {}
@@ -99,18 +100,30 @@ impl Chat<'_> {
         let rest = text.get(before..).unwrap_or(text);
         if entry["sender"] == "owner" {
             match self.said.iter().position(|said| said == text) {
-                Some(n) => drop(self.said.remove(n)),
+                Some(n) => {
+                    self.said.remove(n);
+                    // What is not taken as the owner's has a name that only the server knows.
+                    if !self.owed.contains(&entry["id"]) && self.owed.pop().is_some() {
+                        self.owed.push(entry["id"].clone());
+                    }
+                }
                 None if is_new => self.tell(&self.paint.strong("You  "), rest),
                 None => {}
             }
             return;
         }
         if is_new {
-            self.n_owed = self.n_owed.saturating_sub(1);
             self.tell(&self.speaker(is_quoted), rest);
         } else if !rest.is_empty() {
             self.go_on(rest);
         }
+    }
+
+    /// Something that was said here has its answer.
+    fn settle(&mut self, entry: &Value) {
+        let Some(n) = self.owed.iter().position(|id| *id == entry["answers"]["message"]) else { return };
+        self.owed.remove(n);
+        self.has_trouble |= came_of(entry) == CameOf::Refused;
     }
 
     fn work(&mut self, work: &Value) {
@@ -122,7 +135,7 @@ impl Chat<'_> {
         }
         self.told_steps.insert(item.clone(), told.max(finished.len()));
         // What is tried out at once, because of what was said here.
-        if work["running"] == true && self.n_owed > 0 && self.awaited.is_none() {
+        if work["running"] == true && !self.owed.is_empty() && self.awaited.is_none() {
             self.awaited = Some(item.clone());
         }
         if work["running"] == false && self.awaited.as_deref() == Some(item.as_str()) {
