@@ -10,6 +10,8 @@ use silas_core::message::CameOf;
 
 /// Before the further lines of what somebody says.
 const INDENT: usize = 2;
+/// What the longest name of a speaker takes, so that no first line is wider than the screen.
+const SPEAKER_COLUMNS: usize = 32;
 
 impl Chat<'_> {
     pub(super) fn server(&mut self, message: &Value) -> Result<()> {
@@ -62,7 +64,8 @@ impl Chat<'_> {
     /// What somebody says, after who it is: its other lines are marked as being of the same.
     fn tell(&self, who: &str, text: &str) {
         let lead = if who.is_empty() { String::new() } else { format!("{who} ") };
-        for (n, line) in quoted::lines(text, INDENT).iter().enumerate() {
+        let columns = if who.is_empty() { INDENT } else { SPEAKER_COLUMNS };
+        for (n, line) in quoted::lines(text, columns).iter().enumerate() {
             self.print(&if n == 0 { format!("{lead}{line}") } else { format!("{:INDENT$}{line}", "") });
         }
     }
