@@ -2,9 +2,11 @@
 // One session with Silas: answers the challenge, keeps the store equal to what the server says, and sends what the
 // owner does. Decides nothing itself.
 
+import * as advanced from './advanced.js';
 import { answer } from './decision.js';
 import { bundleName, download, savePatch } from './download.js';
 import { devices, sign } from './keys.js';
+import * as last from './last.js';
 import * as outbox from './outbox.js';
 import { NoPasskey, create, signerOf } from './passkeys.js';
 import { answeredElsewhere, leftBehind } from './leaving.js';
@@ -12,7 +14,7 @@ import * as notify from './notify.js';
 import { decided as paced } from './pace.js';
 import { go } from './router.js';
 import { openSocket } from './socket.js';
-import { announce, set, state, upsert } from './store.js';
+import { announce, blank, set, state, upsert } from './store.js';
 import { count } from './text.js';
 import { learnServerTime } from './time.js';
 import * as pages from './pages.js';
@@ -30,21 +32,34 @@ let device = null;
 let resume = null;
 /** The number at which this page is up to date with what was said before it connected. */
 let upToDate = 0;
+/** When the server was last heard from. */
+let heardAt = 0;
 /** The execution whose patch is saved as soon as it is told. @type {string | null} */
 let wantedPatch = null;
 
 export async function start() {
-  set({ outbox: await outbox.load() });
+  set({ outbox: await outbox.load(), phase: 'paired' });
   await notify.load();
+  await advanced.load();
   notify.listen();
+  const copy = await last.whenSilent();
   socket = openSocket({
     message: (message) => void receive(message),
     connecting: () => set({ link: { ...state.link, status: 'connecting' } }),
-    lost: (retryAt) => set({ link: { ...state.link, status: 'waiting', retryAt }, decisions: unsettled(state.decisions) }),
-    // The key stays: after a restored backup it may be known again, and pairing replaces it.
-    notKnown: () => set({ phase: 'pairing', pairingNote: 'Silas does not know this browser any more. Pair it again.' }),
+    lost: (retryAt) => {
+      const lastSeen = heardAt || state.link.lastSeen;
+      set({ link: { status: 'waiting', retryAt, lastSeen }, decisions: unsettled(state.decisions) });
+      copy.show();
+    },
+    notKnown: () => unpaired('Silas does not know this browser any more. Pair it again.'),
   });
-  set({ phase: 'paired' });
+}
+
+/** The key stays: after a restored backup it may be known again, and pairing replaces it. What it has seen does not stay. @param {string} why */
+function unpaired(why) {
+  [resume, heardAt] = [null, 0];
+  blank({ phase: 'pairing', pairingNote: why });
+  void last.wipe();
 }
 
 export const retry = () => socket?.retry();
@@ -56,6 +71,7 @@ function unsettled(/** @type {typeof state.decisions} */ decisions) {
 
 /** @param {ServerMessage} message */
 async function receive(message) {
+  heardAt = Date.now();
   switch (message.type) {
     case 'challenge': return open(message);
     case 'welcome': return welcome(message);
@@ -82,12 +98,16 @@ async function receive(message) {
       pages.grantsCame(message);
       return withdrawals.collected(way());
     }
-    case 'beat': return socket?.beat();
+    case 'beat': {
+      last.stillTrue();
+      return socket?.beat();
+    }
     case 'stopped': return set({ said: stopping(message.n_works) });
     case 'withdrawn': return withdrawals.answered(message);
     case 'asked': return asked(message.card);
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? proved(message.proof) : undefined;
+    case 'evidence': return set({ evidence: { ...state.evidence, [message.evidence.seq]: message.evidence } });
     case 'bundle': return 'bundle' in message ? download(bundleName(message.execution), message.bundle) : undefined;
     case 'later_edits': return 'edits' in message ? set({ edits: { ...state.edits, [message.execution]: message.edits } }) : undefined;
     case 'error': return refused(message);
@@ -110,8 +130,7 @@ async function open({ challenge, installation }) {
   if (!device) {
     socket?.end();
     socket = null;
-    set({ phase: 'pairing', pairingNote: 'This is another Silas than the one this browser was paired with.' });
-    return;
+    return unpaired('This is another Silas than the one this browser was paired with.');
   }
   /** @type {import('../protocol.js').SessionProof} */
   const proof = { kind: 'session', challenge, installation, key: device.key };
@@ -147,6 +166,7 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     revoking: null,
     answering: null,
     loaded: true,
+    asOf: null,
     decisions: {},
     // Whoever is in the middle of a card goes on with it.
     holding: snapshot.cards.some(({ id }) => id === state.holding) ? state.holding : null,
@@ -155,6 +175,7 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     link: { status: 'open', retryAt: 0, lastSeen: Date.now() },
   });
   socket?.send({ type: 'ack', seq });
+  await last.follow(state.key);
   await withdrawals.resumed(way());
   await witness.meet(snapshot.installation, snapshot.activity, askLedger);
   if (seq >= head) await postAll();
@@ -293,6 +314,9 @@ export const askHouseRules = () => socket?.send({ type: 'house_rules' });
 
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });
+
+/** Asks what stands behind a row of Activity. @param {number} seq */
+export const askEvidence = (seq) => socket?.send({ type: 'evidence', seq });
 
 /** Asks whether somebody has changed what an undo would put back. @param {string} execution */
 export const askLaterEdits = (execution) => socket?.send({ type: 'later_edits', execution });

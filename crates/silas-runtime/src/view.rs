@@ -1,7 +1,7 @@
 //! What the doors show: plain values, computed here, so that no door decides anything.
 
 use serde::{Deserialize, Serialize};
-use silas_core::card::Card;
+use silas_core::card::{Card, Fact, Quote};
 use silas_core::chain::Link;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
@@ -335,6 +335,24 @@ pub struct Row {
     pub note: String,
     /// What it is about; a row may be about nothing that one would look for.
     pub topics: Vec<Topic>,
+}
+
+/// What stands behind a row: who, what and why as far as it is known, and the entry that the row tells.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct EvidenceView {
+    pub seq: u64,
+    /// What the row says; of an entry without a row, the name of its event.
+    pub text: String,
+    pub note: String,
+    /// Computed.
+    pub facts: Vec<Fact>,
+    /// Words that Silas did not compute, each with whose they are.
+    pub quotes: Vec<Quote>,
+    /// The work whose proof can be asked for.
+    pub proof: Option<ExecutionId>,
+    /// Whether the hash is that of the entry, as the runtime computes it; whoever believes nobody computes it again.
+    pub holds: bool,
+    pub link: Link,
 }
 
 /// What somebody looks for in Activity.

@@ -5,6 +5,7 @@
 import { useEffect } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { used } from '../../lib/advanced.js';
 import { show } from '../../lib/notify.js';
 import { go, leave, useRoute, useWide } from '../../lib/router.js';
 import { needingReview, set } from '../../lib/store.js';
@@ -89,6 +90,7 @@ function useKeys() {
       const act = keys[event.key.toLowerCase()];
       if (!act) return;
       event.preventDefault();
+      used('keys');
       act();
     };
     addEventListener('keydown', pressed);
