@@ -5,12 +5,10 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
-import { startSilas } from './real-server.mjs';
+import { PATIENCE_MS, startSilas } from './real-server.mjs';
 
 const silas = await startSilas();
 const { origin, port } = new URL(silas.url);
-/** Generous: a loaded machine is slow, a hang is forever. */
-const PATIENCE_MS = 60_000;
 
 let browser;
 let elsewhere;

@@ -69,7 +69,8 @@ test('protocol.js names what the Rust types name, in their order', () => {
   assert.deepEqual(tags('ClientMessage'), rust(protocol, 'ClientMessage').map(snake));
   assert.deepEqual(tags('ServerMessage'), rust(protocol, 'ServerMessage').filter((name) => name !== 'Update').map(snake));
 
-  const view = text(join(CRATES, 'silas-runtime/src/view.rs'));
+  const parts = readdirSync(join(CRATES, 'silas-runtime/src/view')).map((name) => `view/${name}`);
+  const view = ['view.rs', ...parts].map((name) => text(join(CRATES, 'silas-runtime/src', name))).join('\n');
   assert.deepEqual(tags('Update'), rust(view, 'Update').map(snake));
   const core = (name) => text(join(CRATES, `silas-core/src/${name}.rs`));
   const pairs = [

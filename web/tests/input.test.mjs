@@ -2,47 +2,15 @@
 // a second tap and a second tab do to it, and the choice of a model. Every size and theme of them is in the surfaces' test.
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import { launch, settle } from './browser.mjs';
-import { CODE, startFake } from './fake-server.mjs';
+import { test } from 'node:test';
+import { settle } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
+import { fake, open as openPage, until } from './stage.mjs';
 
 const CANARY = 'sk-or-canary-41f7b2';
-let browser;
-let fake;
 
-before(async () => {
-  browser = await launch();
-});
-after(() => browser.close());
-beforeEach(async () => {
-  fake = await startFake();
-});
-
-async function until(is) {
-  for (let tries = 0; !is(); tries += 1) {
-    if (tries > 3000) throw new Error('it never came');
-    await new Promise((resolve) => { setTimeout(resolve, 10); });
-  }
-}
-
-/** A paired page, and more of the same browser if a test wants them. */
-async function open(t, cards, more = {}) {
-  const stage = fake;
-  stage.shown = sample.snapshot({ cards });
-  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, serviceWorkers: 'block', hasTouch: true, ...more });
-  t.after(async () => {
-    await context.close();
-    await stage.close();
-  });
-  const page = await context.newPage();
-  await page.goto(`${stage.url}#pair=${CODE}`);
-  await page.locator('.pair-dock .filled').click();
-  await page.locator('.frame').waitFor();
-  await until(() => stage.acks.length > 0);
-  await page.evaluate(() => { location.hash = 'review'; });
-  return page;
-}
+/** A paired page in front of these cards. */
+const open = (t, cards, more) => openPage(t, { cards }, more);
 
 const field = (page) => page.locator('.entry-field[type=password]');
 const save = (page) => page.locator('.dock .filled');

@@ -7,10 +7,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, serious, settle, shot, sideways, weakTexts } from './browser.mjs';
-import { startSilas } from './real-server.mjs';
+import { PATIENCE_MS, startSilas } from './real-server.mjs';
 
-/** Generous: a loaded machine is slow, a hang is forever. */
-const PATIENCE_MS = 60_000;
 const silas = await startSilas();
 const REPO = realpathSync(silas.repo);
 

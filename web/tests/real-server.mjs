@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const BINARY = process.env.SILAS_BINARY ?? fileURLToPath(new URL('../../target/debug/silas', import.meta.url));
 /** Generous: a loaded machine is slow, a hang is forever. */
-const PATIENCE_MS = 60_000;
+export const PATIENCE_MS = 60_000;
 
 /** Starts the server and reads the address that it prints. */
 /** @param {Record<string, string>} [settings] */

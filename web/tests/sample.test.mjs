@@ -2,38 +2,21 @@
 // put back, with taps only. The keyboard is never used.
 
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { realpathSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { launch, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { launch, settle } from './browser.mjs';
+import { PHONE, card as cardOf, look as lookAt, openPage, step, tree } from './owner.mjs';
 import { startSilas } from './real-server.mjs';
 
 const silas = await startSilas();
 const HOME = realpathSync(silas.home);
-
-/** Every file of the home with its content; what Silas keeps for the undo is not the owner's. */
-function tree(directory = HOME) {
-  return Object.fromEntries(readdirSync(directory).filter((name) => !name.startsWith('.silas-')).sort().flatMap((name) => {
-    const path = join(directory, name);
-    return statSync(path).isDirectory() ? Object.entries(tree(path)) : [[relative(HOME, path), readFileSync(path, 'utf8')]];
-  }));
-}
-
-/** Generous: a loaded machine is slow, a hang is forever. */
-const PATIENCE_MS = 60_000;
-
 let browser;
 let page;
-const trouble = [];
 let taps = 0;
 
 before(async () => {
   browser = await launch();
-  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, hasTouch: true, deviceScaleFactor: 2 });
-  page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  page.on('pageerror', (error) => trouble.push(String(error)));
-  page.on('console', (message) => /Content Security Policy|Refused to/.test(message.text()) && trouble.push(message.text()));
+  page = await openPage(await browser.newContext(PHONE));
   // Whatever is typed would be noticed.
   await page.addInitScript(() => addEventListener('keydown', () => { document.documentElement.dataset.typed = 'yes'; }, true));
 });
@@ -42,26 +25,17 @@ after(async () => {
   await silas.stop();
 });
 
-const step = (what) => console.log(`- ${what}`);
-const card = (intent) => page.locator('.card', { has: page.getByRole('heading', { name: intent }) });
+const look = (name) => lookAt(page, `sample-${name}`);
+const card = (intent) => cardOf(page, intent);
 
 async function tap(locator) {
   taps += 1;
   await locator.tap();
 }
 
-/** Each stop of the road is looked at: by the rules of the page, and by people. */
-async function look(name) {
-  await shot(page, `sample-${name}`);
-  assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
-  assert.deepEqual(await weakTexts(page), [], name);
-  assert.deepEqual(await smallTargets(page), [], name);
-  assert.deepEqual(trouble, [], name);
-}
-
 test('the first minute, with taps only', async () => {
   const began = Date.now();
-  assert.deepEqual(tree(), {});
+  assert.deepEqual(tree(HOME), {});
   step('one tap pairs the browser');
   await page.goto(silas.url);
   await tap(page.getByRole('button', { name: 'Pair this browser' }));
@@ -74,7 +48,7 @@ test('the first minute, with taps only', async () => {
   await tap(first);
   await page.locator('.turn-owner', { hasText: 'Try it on a sample project' }).waitFor();
   await page.locator('.turn-silas', { hasText: '~/silas-sample' }).waitFor();
-  const original = tree();
+  const original = tree(HOME);
   assert.deepEqual(Object.keys(original).filter((path) => !path.includes('/tests/')), ['silas-sample/README.md', 'silas-sample/high-water.txt', 'silas-sample/tides.sh']);
   await page.getByRole('button', { name: 'Open Review' }).waitFor();
   await look('2-laid-out');
@@ -99,7 +73,7 @@ test('the first minute, with taps only', async () => {
   }
   await result.locator('.details').getByText('ahead=2 ;; # summer').first().scrollIntoViewIfNeeded();
   await look('5-details');
-  assert.deepEqual(tree(), original);
+  assert.deepEqual(tree(HOME), original);
 
   step('applied, with the time to undo, and its proof');
   await settle(page);
@@ -107,7 +81,7 @@ test('the first minute, with taps only', async () => {
   await card('1 file changed in silas-sample').waitFor();
   await page.locator('.undo').waitFor();
   await look('6-done');
-  assert.match(tree()['silas-sample/tides.sh'], /ahead=2 ;; # summer/);
+  assert.match(tree(HOME)['silas-sample/tides.sh'], /ahead=2 ;; # summer/);
   await tap(page.getByRole('button', { name: 'See the proof' }));
   await page.getByRole('heading', { name: 'Proved', exact: true }).waitFor();
   await page.locator('.proof-steps li').first().waitFor();
@@ -119,7 +93,7 @@ test('the first minute, with taps only', async () => {
   await settle(page);
   await tap(page.locator('.undo'));
   await page.getByText('Nothing to decide').waitFor();
-  assert.deepEqual(tree(), original);
+  assert.deepEqual(tree(HOME), original);
   await look('8-undone');
 
   step('and what to do next');

@@ -8,12 +8,10 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
-import { startSilas } from './real-server.mjs';
+import { PATIENCE_MS, startSilas } from './real-server.mjs';
 
 const SECRET = 'canary-f00d-51c3-mail';
 const KEY = 'sk-canary-9e77ab20';
-/** Generous: a loaded machine is slow, a hang is forever. */
-const PATIENCE_MS = 60_000;
 
 const silas = await startSilas();
 const REPO = realpathSync(silas.repo);

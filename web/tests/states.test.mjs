@@ -2,63 +2,22 @@
 // quick, seen in other colours and sizes. In a real browser; pictures go to shots/.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
 import { cameUp, decided } from '../lib/pace.js';
 import { launch, serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
-import { CODE, startFake } from './fake-server.mjs';
 import * as sample from './sample-cards.mjs';
+import { fake, open as openPage, received, sent, until } from './stage.mjs';
 
-let browser;
 /** As its owner set it: text of twice the ordinary size. */
 let largePrint;
-let fake;
 
 before(async () => {
-  [browser, largePrint] = [await launch(), await launch(['--blink-settings=defaultFontSize=32'])];
+  largePrint = await launch(['--blink-settings=defaultFontSize=32']);
 });
-after(() => Promise.all([browser.close(), largePrint.close()]));
-beforeEach(async () => {
-  fake = await startFake();
-});
-// Also where no page was opened, so that nothing listens when all is over.
-afterEach(() => fake.close());
+after(() => largePrint.close());
 
-async function until(is) {
-  for (let tries = 0; !(await is()); tries += 1) {
-    if (tries > 3000) throw new Error('it never came');
-    await new Promise((resolve) => { setTimeout(resolve, 10); });
-  }
-}
-
-/** A paired page that shows `change`. Whatever the page throws or the policy blocks fails the test. */
-async function open(t, change = {}, { width = 375, height = 812, scheme = 'light', at = 'review', host = 'localhost', large = false, prepare = async () => {}, ...more } = {}) {
-  const stage = fake;
-  stage.shown = sample.snapshot(change);
-  const context = await (large ? largePrint : browser).newContext({ viewport: { width, height }, colorScheme: scheme, serviceWorkers: 'block', hasTouch: width < 960, ...more });
-  const page = await context.newPage();
-  const trouble = [];
-  page.on('pageerror', (error) => trouble.push(String(error)));
-  page.on('console', (message) => /Content Security Policy|Refused/.test(message.text()) && trouble.push(message.text()));
-  t.after(async () => {
-    await context.close();
-    await stage.close();
-    assert.deepEqual(trouble, []);
-  });
-  await prepare(page);
-  await page.goto(`${stage.url.replace('localhost', host)}#pair=${CODE}`);
-  await page.locator('.pair-dock .filled').click();
-  await page.locator('.frame').waitFor();
-  await until(() => stage.acks.length > 0);
-  await page.evaluate((hash) => { location.hash = hash; }, at);
-  return page;
-}
-
-const sent = (type) => fake.received.filter((message) => message.type === type);
-const received = async (type) => {
-  await until(() => sent(type).length > 0);
-  return sent(type);
-};
+const open = (t, change, { large = false, ...options } = {}) => openPage(t, change, { by: large ? largePrint : undefined, ...options });
 const said = (page, words) => page.locator('#app > [role=status]', { hasText: words }).waitFor({ state: 'attached' });
 const intent = (page, card) => page.locator(`[id="${card.id}-intent"]`);
 const ENTRIES = [sample.entry('owner', sample.ASKED, 300_000)];

@@ -1,74 +1,30 @@
 // The whole story against the real server, in a real browser, as the owner would play it on a phone.
 
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { realpathSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { launch, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { launch, settle } from './browser.mjs';
+import { PHONE, approve, card as cardOf, eventually, look as lookAt, openPage, step, tab as tabOf, tree, troubleOf } from './owner.mjs';
 import { startSilas } from './real-server.mjs';
 
 const silas = await startSilas();
 const REPO = realpathSync(silas.repo);
-
-/** Every file with its content; what Silas keeps for the undo is not the owner's. */
-function tree(directory = REPO) {
-  return Object.fromEntries(readdirSync(directory).filter((name) => !name.startsWith('.silas-')).sort().flatMap((name) => {
-    const path = join(directory, name);
-    return statSync(path).isDirectory() ? Object.entries(tree(path)) : [[relative(REPO, path), readFileSync(path, 'base64')]];
-  }));
-}
-
-/** Generous: a loaded machine is slow, a hang is forever. */
-const PATIENCE_MS = 60_000;
-
-async function eventually(what, holds) {
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end;) {
-    if (holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  assert.fail(`${what} did not happen`);
-}
-
+const original = tree(REPO);
 let browser;
 let page;
-const trouble = [];
-const original = tree();
 
 before(async () => {
   browser = await launch();
-  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, hasTouch: true, deviceScaleFactor: 2 });
-  page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  page.on('pageerror', (error) => trouble.push(String(error)));
-  page.on('console', (message) => /Content Security Policy|Refused to/.test(message.text()) && trouble.push(message.text()));
+  page = await openPage(await browser.newContext(PHONE));
 });
 after(async () => {
   await browser?.close();
   await silas.stop();
 });
 
-/** Later steps need earlier ones, so all of it is one test; this says how far it came. */
-const step = (what) => console.log(`- ${what}`);
-
-/** Each stop of the story is looked at: by the rules of the page, and by people. */
-async function look(name) {
-  await shot(page, `story-${name}`);
-  assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
-  assert.deepEqual(await weakTexts(page), [], name);
-  assert.deepEqual(await smallTargets(page), [], name);
-  assert.deepEqual(trouble, [], name);
-}
-
-const tab = (name) => page.getByRole('navigation', { name: 'Surfaces' }).getByRole('link', { name }).tap();
-const card = (intent) => page.locator('.card', { has: page.getByRole('heading', { name: intent }) });
-
-/** A medium decision: tap, read the consequence, confirm. */
-async function approve() {
-  await settle(page);
-  await page.locator('.dock .filled').tap();
-  await settle(page);
-  await page.getByRole('button', { name: 'Confirm' }).tap();
-}
+const look = (name) => lookAt(page, `story-${name}`);
+const tab = (name) => tabOf(page, name).tap();
+const card = (intent) => cardOf(page, intent);
 
 test('the whole story', async () => {
   step('one tap pairs the browser');
@@ -88,9 +44,9 @@ test('the whole story', async () => {
   await look('3-asked');
   await tab(/Review/);
   await card(/^Let plans work in/).waitFor();
-  assert.deepEqual(tree(), original);
+  assert.deepEqual(tree(REPO), original);
   await look('4-directory');
-  await approve();
+  await approve(page);
   step('it is tried out in a private copy, and the one card shows what was proved');
   await card('Apply 1 changed file to tidepool').waitFor();
   await page.getByText('Proved: red before, green after').waitFor();
@@ -101,7 +57,7 @@ test('the whole story', async () => {
   await tab('Stream');
   await page.locator('.folded', { hasText: 'Rehearsed' }).waitFor();
   await look('7-tried-out');
-  assert.deepEqual(tree(), original);
+  assert.deepEqual(tree(REPO), original);
 
   step('one tap applies exactly that');
   await tab(/Review/);
@@ -115,7 +71,7 @@ test('the whole story', async () => {
   await card(/changed in/).locator('.badge-proved').waitFor();
   await page.locator('.undo').waitFor();
   await look('9-done');
-  assert.notDeepEqual(tree(), original);
+  assert.notDeepEqual(tree(REPO), original);
 
   step('the proof tells the story, with the checks before and after');
   await page.getByRole('button', { name: 'See the proof' }).tap();
@@ -132,7 +88,7 @@ test('the whole story', async () => {
   step('one tap takes it back, exactly');
   await settle(page);
   await page.locator('.undo').tap();
-  await eventually('the undo', () => JSON.stringify(tree()) === JSON.stringify(original));
+  await eventually('the undo', () => JSON.stringify(tree(REPO)) === JSON.stringify(original));
   await page.locator('.undo').waitFor({ state: 'detached' });
   await look('11-undone');
   await tab('Stream');
@@ -161,5 +117,5 @@ test('the whole story', async () => {
   await tab('Stream');
   await page.reload();
   await page.locator('.turn', { hasText: /Put \d+ files? back/ }).waitFor();
-  assert.deepEqual(trouble, []);
+  assert.deepEqual(troubleOf(page), []);
 });

@@ -5,25 +5,23 @@
 //! approval that was spent for it. Deliberately absent: the chain ([`crate::chain`]), files, and any clock; time is what
 //! the entries say.
 
+mod account;
+mod approvals;
+mod effects;
 mod fault;
 
 pub use fault::{Fault, Reason};
 
-use crate::canonical;
-use crate::changeset::ChangeOrder;
-use crate::device::{Certificate, DeviceKind};
+use crate::device::Certificate;
 use crate::event::AuditEvent;
-use crate::evidence::{self, Anchor, When};
+use crate::evidence::Anchor;
 use crate::handover::Handovers;
-use crate::house_rules::HouseRules;
 use crate::instruction::Instruction;
-use crate::passkey;
-use crate::rehearsal::ApplyOrder;
-use crate::revocation::Revocations;
 use crate::signature::PublicKey;
-use crate::task::{OperationId, TaskCall, TaskId};
-use crate::token::{Kind, Offer, Token, Verdict};
-use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Timestamp, TokenId, WorkItemId};
+use crate::task::{OperationId, TaskId};
+use crate::token::{Kind, Token, Verdict};
+use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Timestamp, TokenId};
+use account::{Account, Claimed, Gone, Spent, Stage, Terms};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,74 +63,6 @@ pub fn wanted(event: &AuditEvent) -> Option<Wanted<'_>> {
         AuditEvent::InstructionTaken { message, .. } => Some(Wanted::Instruction(message)),
         _ => None,
     }
-}
-
-/// What remains of a decision once it was checked. A ledger of a million entries has perhaps a hundred thousand.
-struct Account {
-    kind: Kind,
-    is_approved: bool,
-    n_spent: u32,
-    terms: Terms,
-}
-
-/// What was signed.
-struct Terms {
-    plan_hash: Digest,
-    epoch: u64,
-    expires_at: Timestamp,
-    max_executions: u32,
-    /// As the store counts; `None` where only a part of the ledger is read, and nobody can say.
-    executions_used: Option<u32>,
-    subject: String,
-    /// What an approved undo is about, unless its text was forgotten.
-    order: Option<ChangeOrder>,
-    /// What an approved apply is about, likewise.
-    apply: Option<ApplyOrder>,
-    /// Whether work may be done under it. Of house rules whose text was forgotten nobody can say, and then it may.
-    may_work: bool,
-}
-
-impl Terms {
-    fn of(offer: &Offer, payload: &str, executions_used: Option<u32>) -> Self {
-        Terms {
-            plan_hash: offer.plan_hash,
-            epoch: offer.epoch,
-            expires_at: offer.expires_at,
-            max_executions: offer.max_executions,
-            executions_used,
-            subject: offer.work_item_id.clone(),
-            order: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Undo),
-            apply: canonical::read(payload).ok().filter(|_| offer.kind == Kind::Apply),
-            may_work: may_work(offer.kind, payload),
-        }
-    }
-}
-
-/// An entry that needs something which is not there any more. A later entry must say that it was forgotten.
-struct Gone {
-    seq: u64,
-    at: Timestamp,
-    reason: Reason,
-    /// Whether it goes with its time. Decisions never do; their texts only if the owner has them forgotten.
-    expires: bool,
-}
-
-/// One spending, and how far it came.
-struct Spent {
-    kind: Kind,
-    may_work: bool,
-    subject: Option<String>,
-    stage: Stage,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Spent,
-    Started,
-    Rehearsed,
-    Applied,
-    Ended,
-    Undone,
 }
 
 /// Everything read so far.
@@ -366,234 +296,6 @@ impl Books {
         }
     }
 
-    /// A decision of this kind was spent for it.
-    fn granted(&self, token: &TokenId, kind: Kind) -> Result<(), Reason> {
-        let account = self.accounts.get(token).filter(|account| account.n_spent > 0).ok_or(Reason::NotSpent)?;
-        if account.kind == kind { Ok(()) } else { Err(Reason::OtherKind) }
-    }
-
-    /// The two keys signed it, under the next number.
-    fn hand_over(&mut self, number: u64, from: &KeyId, to: &KeyId) -> Result<(), Reason> {
-        let next = self.handovers.list().iter().find(|handover| handover.body.number == self.n_handovers_told + 1);
-        let is_it = next
-            .is_some_and(|next| next.body.number == number && next.body.from.id() == *from && next.body.to.id() == *to);
-        if !is_it {
-            return Err(Reason::Handover);
-        }
-        self.n_handovers_told += 1;
-        Ok(())
-    }
-
-    fn begin_epoch(&mut self, epoch: u64) -> Result<(), Reason> {
-        if self.is_epoch_known && epoch <= self.anchor.epoch {
-            return Err(Reason::EpochBack);
-        }
-        (self.anchor.epoch, self.is_epoch_known) = (epoch, true);
-        Ok(())
-    }
-
-    /// A decision is checked when it is recorded: who signed, for whom, what, and whether it came in time.
-    fn decide(
-        &mut self,
-        seq: u64,
-        at: Timestamp,
-        claimed: &Claimed<'_>,
-        beside: Option<&Beside>,
-    ) -> Result<(), Reason> {
-        // Decisions are kept as long as the ledger: one that is not there was taken away.
-        let Some(Beside::Decision(kept)) = beside else { return Err(Reason::NoDecision) };
-        let Decision { token, certificate, payload, card, executions_used } = kept.as_ref();
-        let offer = &token.body.offer;
-        let is_the_one = token.id().is_ok_and(|id| id == *claimed.token)
-            && token.body.key == *claimed.key
-            && token.body.verdict == claimed.verdict
-            && offer.kind == claimed.kind
-            && card.as_ref() == claimed.card;
-        if !is_the_one {
-            return Err(Reason::OtherDecision);
-        }
-        if self.revoked.contains(claimed.key) {
-            return Err(evidence::Refusal::RevokedDevice.into());
-        }
-        if !self.is_epoch_known {
-            (self.anchor.epoch, self.is_epoch_known) = (offer.epoch, true);
-        }
-        let is_approved = token.body.verdict == Verdict::Approved;
-        if is_approved {
-            // It was taken at its time; what was revoked later does not make that untrue.
-            let none = Revocations::default();
-            evidence::verify_token(token, certificate, offer.kind, &self.anchor, &none, When::At(at))?;
-        } else {
-            evidence::verify_signature(token, certificate, &self.anchor)?;
-        }
-        if payload.is_empty() {
-            self.gone.push(Gone { seq, at, reason: evidence::Refusal::Content.into(), expires: false });
-        } else if Digest::of(payload.as_bytes()) != offer.plan_hash {
-            return Err(evidence::Refusal::Content.into());
-        }
-        let signer = certificate.body.kind;
-        passkey::may_decide(signer, offer.kind, payload, token.body.verdict, !self.passkeys.is_empty())?;
-        if let Some(count) = token.signature.sign_count() {
-            let last = self.counts.insert(claimed.key.clone(), count).unwrap_or(0);
-            if !passkey::may_follow(last, count) {
-                return Err(Reason::Counter);
-            }
-        }
-        // A browser signs the house rules in the moment in which it is paired; everything else comes after.
-        let is_pairing = offer.kind == Kind::HouseRules;
-        if signer != DeviceKind::Terminal && !is_pairing && !self.devices.contains(claimed.key) {
-            return Err(Reason::Unpaired);
-        }
-        let terms = Terms::of(offer, payload, Some(*executions_used));
-        let account = Account { kind: claimed.kind, is_approved, n_spent: 0, terms };
-        match self.accounts.insert(claimed.token.clone(), account) {
-            None => Ok(()),
-            Some(_) => Err(Reason::DecidedTwice),
-        }
-    }
-
-    /// A spending is checked against what was signed and against every spending before it.
-    fn spend(
-        &mut self,
-        at: Timestamp,
-        token: &TokenId,
-        execution: &ExecutionId,
-        plan_hash: &Digest,
-        use_number: u32,
-    ) -> Result<(), Reason> {
-        let account = self.accounts.get_mut(token).ok_or(Reason::NoDecision)?;
-        if !account.is_approved {
-            return Err(evidence::Refusal::Verdict.into());
-        }
-        let terms = &account.terms;
-        if terms.epoch != self.anchor.epoch {
-            return Err(evidence::Refusal::Epoch.into());
-        }
-        if at >= terms.expires_at {
-            return Err(evidence::Refusal::Expired.into());
-        }
-        if *plan_hash != terms.plan_hash {
-            return Err(evidence::Refusal::Content.into());
-        }
-        if account.n_spent >= terms.max_executions {
-            return Err(Reason::Overspent { max: terms.max_executions });
-        }
-        if use_number != account.n_spent || *execution != ExecutionId::derive(token, use_number) {
-            return Err(evidence::Refusal::Execution.into());
-        }
-        account.n_spent += 1;
-        // House rules are about no item; each rehearsal names its own.
-        let subject = Some(account.terms.subject.clone()).filter(|_| account.kind != Kind::HouseRules);
-        let spent = Spent { kind: account.kind, may_work: account.terms.may_work, subject, stage: Stage::Spent };
-        self.executions.insert(execution.clone(), spent);
-        if account.kind == Kind::Apply {
-            match &account.terms.apply {
-                Some(order) => drop(self.applies.insert(order.execution.clone(), order.changeset)),
-                None => self.n_applies_forgotten += 1,
-            }
-        }
-        Ok(())
-    }
-
-    /// The spending that lets the work be done which an effect names.
-    fn plan(&mut self, execution: &ExecutionId) -> Result<&mut Spent, Reason> {
-        let spent = self.executions.get_mut(execution).ok_or(Reason::NotSpent)?;
-        if spent.may_work { Ok(spent) } else { Err(Reason::OtherKind) }
-    }
-
-    fn start(&mut self, work_item: &WorkItemId, execution: &ExecutionId) -> Result<(), Reason> {
-        let spent = self.plan(execution)?;
-        if spent.subject.as_deref().is_some_and(|subject| subject != work_item.as_str()) {
-            return Err(Reason::OtherWork);
-        }
-        if spent.stage != Stage::Spent {
-            return Err(Reason::Twice);
-        }
-        spent.stage = Stage::Started;
-        Ok(())
-    }
-
-    fn end(&mut self, execution: &ExecutionId, stage: Stage) -> Result<(), Reason> {
-        let spent = self.plan(execution)?;
-        let may_end = spent.stage == Stage::Started || spent.stage == Stage::Rehearsed && stage == Stage::Ended;
-        if !may_end {
-            return Err(Reason::Twice);
-        }
-        spent.stage = stage;
-        Ok(())
-    }
-
-    /// A plan may be applied when its work ends. What waits in a copy needs a decision about exactly its changes, and a
-    /// rehearsal is never applied without one.
-    fn apply(&mut self, execution: &ExecutionId, changeset: &Digest) -> Result<(), Reason> {
-        let (ordered, n_forgotten) = (self.applies.get(execution).copied(), self.n_applies_forgotten);
-        let spent = self.plan(execution)?;
-        match (spent.stage, ordered) {
-            (Stage::Started, _) if spent.kind == Kind::Plan => {}
-            (Stage::Started, _) => return Err(Reason::OtherKind),
-            (Stage::Rehearsed, Some(ordered)) if ordered == *changeset => {}
-            (Stage::Rehearsed, Some(_)) => return Err(Reason::OtherChange),
-            (Stage::Rehearsed, None) if n_forgotten > 0 => {}
-            (Stage::Rehearsed, None) => return Err(Reason::NotSpent),
-            (Stage::Spent | Stage::Applied | Stage::Ended | Stage::Undone, _) => return Err(Reason::Twice),
-        }
-        spent.stage = Stage::Applied;
-        Ok(())
-    }
-
-    fn undo(&mut self, execution: &ExecutionId, changeset: &Digest, token: &TokenId) -> Result<(), Reason> {
-        let account = self.accounts.get(token).filter(|account| account.n_spent > 0).ok_or(Reason::NotSpent)?;
-        if account.kind != Kind::Undo {
-            return Err(Reason::OtherKind);
-        }
-        let order = account.terms.order.as_ref();
-        if order.is_some_and(|order| order.execution != *execution || order.changeset != *changeset) {
-            return Err(Reason::OtherChange);
-        }
-        let spent = self.plan(execution)?;
-        if spent.stage != Stage::Applied {
-            return Err(Reason::Twice);
-        }
-        spent.stage = Stage::Undone;
-        Ok(())
-    }
-
-    fn instruct(
-        &mut self,
-        message: &MessageId,
-        operation: &OperationId,
-        key: &KeyId,
-        call: &Digest,
-        kept: Option<&Instruction>,
-    ) -> Result<(), Reason> {
-        let holds = |kept: &Instruction| {
-            kept.message == *message
-                && kept.operation() == *operation
-                && kept.signed.signature.key == *key
-                && canonical::digest(&kept.call).is_ok_and(|digest| digest == *call)
-                && kept.verifies(&self.anchor)
-        };
-        if kept.is_some_and(|kept| !holds(kept)) {
-            return Err(Reason::Instruction);
-        }
-        let asked = kept.map(|kept| match &kept.call {
-            TaskCall::AddTask { task, .. } => ("add_task", task.clone()),
-            TaskCall::CompleteTask { task, .. } => ("complete_task", task.clone()),
-            TaskCall::ReopenTask { task, .. } => ("reopen_task", task.clone()),
-        });
-        match self.operations.insert(*operation, asked) {
-            None => Ok(()),
-            Some(_) => Err(Reason::Twice),
-        }
-    }
-
-    fn task(&mut self, operation: &OperationId, tool: &str, task: &TaskId) -> Result<(), Reason> {
-        match self.operations.get(operation).ok_or(Reason::NotInstructed)? {
-            Some((asked, about)) if *asked != tool || about != task => Err(Reason::NotInstructed),
-            _ => Ok(()),
-        }
-    }
-
     /// Whether some entries are of another version. Then what is not known here need not be wrong.
     pub fn has_unknown(&self) -> bool {
         self.n_unknown > 0
@@ -634,24 +336,6 @@ impl Books {
             n_unknown: self.n_unknown,
         })
     }
-}
-
-fn may_work(kind: Kind, payload: &str) -> bool {
-    match kind {
-        Kind::Plan | Kind::Rehearsal => true,
-        Kind::HouseRules if payload.is_empty() => true,
-        Kind::HouseRules => canonical::read::<HouseRules>(payload).is_ok_and(|rules| rules.rehearsals().is_some()),
-        Kind::Apply | Kind::Undo | Kind::Root | Kind::Device | Kind::Step | Kind::Model | Kind::Budget => false,
-    }
-}
-
-/// What an entry says of a decision.
-struct Claimed<'a> {
-    token: &'a TokenId,
-    key: &'a KeyId,
-    kind: Kind,
-    verdict: Verdict,
-    card: Option<&'a CardId>,
 }
 
 #[cfg(test)]

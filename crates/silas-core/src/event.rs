@@ -3,6 +3,11 @@
 //! Facts are ids, hashes, counts and codes. Words that a person wrote or a program printed are never here; they are kept
 //! beside the chain under a salted digest ([`Text`]), so that forgetting them leaves the chain whole.
 
+mod name;
+mod text;
+
+pub use text::{SALT_BYTES, Text};
+
 use crate::check::Outcome;
 use crate::checkpoint::Head;
 use crate::interaction::{ContextProfile, InteractionRegister};
@@ -16,11 +21,6 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// A text kept beside the chain; the entry holds only its salted digest.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Text(pub Digest);
 
 /// `kind` is the name of the event on disk and in exports.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -389,179 +389,4 @@ pub enum AuditEvent {
 pub enum Phase {
     Before,
     After,
-}
-
-/// The salt of a text: enough that equal texts cannot be recognised and short ones cannot be guessed.
-pub const SALT_BYTES: usize = 16;
-
-impl Text {
-    /// The digest by which an entry names a text. The salt's length is fixed, or its end could pass for the text's
-    /// beginning.
-    pub fn of(salt: &[u8; SALT_BYTES], text: &str) -> Self {
-        Text(Digest::of(&[salt, text.as_bytes()].concat()))
-    }
-
-    /// The salt as it is written: hexadecimal digits of exactly its length.
-    pub fn read_salt(hex: &str) -> Option<[u8; SALT_BYTES]> {
-        if hex.len() != 2 * SALT_BYTES || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
-        }
-        let mut salt = [0u8; SALT_BYTES];
-        for (n, byte) in salt.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).ok()?;
-        }
-        Some(salt)
-    }
-}
-
-impl AuditEvent {
-    /// The text that the event names, if it names one.
-    pub fn text(&self) -> Option<&Text> {
-        match self {
-            AuditEvent::DevicePaired { name: text, .. }
-            | AuditEvent::PasskeyRegistered { name: text, .. }
-            | AuditEvent::MessageReceived { text, .. }
-            | AuditEvent::ReplySent { text, .. }
-            | AuditEvent::CardOffered { intent: text, .. }
-            | AuditEvent::RootGranted { place: text, .. }
-            | AuditEvent::WorkStarted { title: text, .. }
-            | AuditEvent::ChecksRun { results: text, .. }
-            | AuditEvent::StepRun { output: text, .. }
-            | AuditEvent::ToolCalled { arguments: text, .. }
-            | AuditEvent::ToolReturned { output: text, .. }
-            | AuditEvent::ToolRefused { tool: text, .. }
-            | AuditEvent::ConnectionMade { to: text, .. }
-            | AuditEvent::ConnectionRefused { to: text, .. }
-            | AuditEvent::CredentialUsed { reference: text, .. }
-            | AuditEvent::CredentialRefused { reference: text, .. }
-            | AuditEvent::SecretRequested { reference: text, .. }
-            | AuditEvent::SecretStored { reference: text }
-            | AuditEvent::SecretRemoved { reference: text }
-            | AuditEvent::WorkEnded { reason: text, .. }
-            | AuditEvent::ApplyConflicted { paths: text, .. }
-            | AuditEvent::TaskAdded { title: text, .. }
-            | AuditEvent::TaskCompleted { title: text, .. }
-            | AuditEvent::TaskReopened { title: text, .. }
-            | AuditEvent::MessageDeadLettered { reason: text, .. } => Some(text),
-            AuditEvent::WorkApplied { landed, .. } => landed.as_ref(),
-            AuditEvent::InstallationCreated { .. }
-            | AuditEvent::RestoredFromBackup { .. }
-            | AuditEvent::StreamStarted { .. }
-            | AuditEvent::StreamStopped { .. }
-            | AuditEvent::DeviceRevoked { .. }
-            | AuditEvent::GrantRevoked { .. }
-            | AuditEvent::WithdrawalRefused { .. }
-            | AuditEvent::HouseRulesSigned { .. }
-            | AuditEvent::MessageReplayed { .. }
-            | AuditEvent::ExternalTextScrubbed { .. }
-            | AuditEvent::CardParked { .. }
-            | AuditEvent::CardRenewed { .. }
-            | AuditEvent::DecisionRecorded { .. }
-            | AuditEvent::DecisionRefused { .. }
-            | AuditEvent::SampleLaidOut { .. }
-            | AuditEvent::ModelAllowed { .. }
-            | AuditEvent::BudgetExtended { .. }
-            | AuditEvent::ModelCalled { .. }
-            | AuditEvent::ModelAnswered { .. }
-            | AuditEvent::ModelRefused { .. }
-            | AuditEvent::TurnRouted { .. }
-            | AuditEvent::TokenSpent { .. }
-            | AuditEvent::ExecutionBlockedNoApproval { .. }
-            | AuditEvent::ExecutionResumed { .. }
-            | AuditEvent::AttemptBegun { .. }
-            | AuditEvent::StepBegun { .. }
-            | AuditEvent::ChecksBegun { .. }
-            | AuditEvent::EffectUnknown { .. }
-            | AuditEvent::WorkRehearsed { .. }
-            | AuditEvent::WorkUndone { .. }
-            | AuditEvent::UndoWindowClosed { .. }
-            | AuditEvent::InstructionTaken { .. }
-            | AuditEvent::InstructionRefused { .. }
-            | AuditEvent::VaultUnlocked {}
-            | AuditEvent::VaultLocked {}
-            | AuditEvent::TerminalCertified { .. }
-            | AuditEvent::ServerKeyRotated { .. }
-            | AuditEvent::VaultKeyRotated { .. }
-            | AuditEvent::RootHandedOver { .. }
-            | AuditEvent::DeadLetterRevived { .. }
-            | AuditEvent::TextForgotten { .. }
-            | AuditEvent::RecordsExpired { .. }
-            | AuditEvent::TextsExpired { .. } => None,
-        }
-    }
-
-    /// The event's name on disk.
-    pub fn name(&self) -> &'static str {
-        match self {
-            AuditEvent::InstallationCreated { .. } => "installation_created",
-            AuditEvent::RestoredFromBackup { .. } => "restored_from_backup",
-            AuditEvent::StreamStarted { .. } => "stream_started",
-            AuditEvent::StreamStopped { .. } => "stream_stopped",
-            AuditEvent::DevicePaired { .. } => "device_paired",
-            AuditEvent::PasskeyRegistered { .. } => "passkey_registered",
-            AuditEvent::StepBegun { .. } => "step_begun",
-            AuditEvent::ChecksBegun { .. } => "checks_begun",
-            AuditEvent::EffectUnknown { .. } => "effect_unknown",
-            AuditEvent::DeviceRevoked { .. } => "device_revoked",
-            AuditEvent::GrantRevoked { .. } => "grant_revoked",
-            AuditEvent::WithdrawalRefused { .. } => "withdrawal_refused",
-            AuditEvent::HouseRulesSigned { .. } => "house_rules_signed",
-            AuditEvent::MessageReceived { .. } => "message_received",
-            AuditEvent::MessageReplayed { .. } => "message_replayed",
-            AuditEvent::ExternalTextScrubbed { .. } => "external_text_scrubbed",
-            AuditEvent::ReplySent { .. } => "reply_sent",
-            AuditEvent::CardOffered { .. } => "card_offered",
-            AuditEvent::CardParked { .. } => "card_parked",
-            AuditEvent::CardRenewed { .. } => "card_renewed",
-            AuditEvent::DecisionRecorded { .. } => "decision_recorded",
-            AuditEvent::DecisionRefused { .. } => "decision_refused",
-            AuditEvent::RootGranted { .. } => "root_granted",
-            AuditEvent::SampleLaidOut { .. } => "sample_laid_out",
-            AuditEvent::ModelAllowed { .. } => "model_allowed",
-            AuditEvent::BudgetExtended { .. } => "budget_extended",
-            AuditEvent::ModelCalled { .. } => "model_called",
-            AuditEvent::ModelAnswered { .. } => "model_answered",
-            AuditEvent::ModelRefused { .. } => "model_refused",
-            AuditEvent::TurnRouted { .. } => "turn_routed",
-            AuditEvent::TokenSpent { .. } => "token_spent",
-            AuditEvent::ExecutionBlockedNoApproval { .. } => "execution_blocked_no_approval",
-            AuditEvent::ExecutionResumed { .. } => "execution_resumed",
-            AuditEvent::WorkStarted { .. } => "work_started",
-            AuditEvent::ChecksRun { .. } => "checks_run",
-            AuditEvent::StepRun { .. } => "step_run",
-            AuditEvent::ToolCalled { .. } => "tool_called",
-            AuditEvent::ToolReturned { .. } => "tool_returned",
-            AuditEvent::ToolRefused { .. } => "tool_refused",
-            AuditEvent::AttemptBegun { .. } => "attempt_begun",
-            AuditEvent::ConnectionMade { .. } => "connection_made",
-            AuditEvent::ConnectionRefused { .. } => "connection_refused",
-            AuditEvent::CredentialUsed { .. } => "credential_used",
-            AuditEvent::CredentialRefused { .. } => "credential_refused",
-            AuditEvent::WorkRehearsed { .. } => "work_rehearsed",
-            AuditEvent::WorkApplied { .. } => "work_applied",
-            AuditEvent::WorkEnded { .. } => "work_ended",
-            AuditEvent::WorkUndone { .. } => "work_undone",
-            AuditEvent::UndoWindowClosed { .. } => "undo_window_closed",
-            AuditEvent::ApplyConflicted { .. } => "apply_conflicted",
-            AuditEvent::InstructionTaken { .. } => "instruction_taken",
-            AuditEvent::InstructionRefused { .. } => "instruction_refused",
-            AuditEvent::TaskAdded { .. } => "task_added",
-            AuditEvent::TaskCompleted { .. } => "task_completed",
-            AuditEvent::TaskReopened { .. } => "task_reopened",
-            AuditEvent::SecretRequested { .. } => "secret_requested",
-            AuditEvent::SecretStored { .. } => "secret_stored",
-            AuditEvent::SecretRemoved { .. } => "secret_removed",
-            AuditEvent::VaultUnlocked {} => "vault_unlocked",
-            AuditEvent::VaultLocked {} => "vault_locked",
-            AuditEvent::TerminalCertified { .. } => "terminal_certified",
-            AuditEvent::ServerKeyRotated { .. } => "server_key_rotated",
-            AuditEvent::VaultKeyRotated { .. } => "vault_key_rotated",
-            AuditEvent::RootHandedOver { .. } => "root_handed_over",
-            AuditEvent::MessageDeadLettered { .. } => "message_dead_lettered",
-            AuditEvent::DeadLetterRevived { .. } => "dead_letter_revived",
-            AuditEvent::TextForgotten { .. } => "text_forgotten",
-            AuditEvent::RecordsExpired { .. } => "records_expired",
-            AuditEvent::TextsExpired { .. } => "texts_expired",
-        }
-    }
 }

@@ -18,8 +18,9 @@ use silas_core::token::{Offer, Token};
 use silas_core::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, Timestamp};
 use silas_runtime::Resume;
 use silas_runtime::view::{
-    ActivityPage, CardsPage, DeadLetterView, DeliveryView, EvidenceView, GrantsPage, LedgerPart, LedgerReport, LedgerTextView,
-    MeasureView, ModelsView, ProofView, SessionView, SinceView, Snapshot, TaskView, Update, WorkListPage, WorkView,
+    ActivityPage, CardsPage, DeadLetterView, DeliveryView, EvidenceView, GrantsPage, LedgerPart, LedgerReport,
+    LedgerTextView, MeasureView, ModelsView, ProofView, SessionView, SinceView, Snapshot, TaskView, Update,
+    WorkListPage, WorkView,
 };
 use std::borrow::Cow;
 

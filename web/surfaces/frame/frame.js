@@ -58,8 +58,8 @@ export function Frame({ state }) {
     </main>
     <nav class="tabs" aria-label="Surfaces">
       ${[['stream', 'Stream'], ['review', 'Review'], ['activity', 'Activity']].map(([name, label]) => html`<a key=${name} href=${`#${name}`} aria-current=${tab === name ? 'page' : undefined}>
-        <span class="tab-icon"><${Icon} name=${name} size=${24} />${name === 'review' && waiting > 0 && html`<span class="tab-count">${waiting}<span class="hidden"> waiting,</span></span>`}</span>
         ${label}
+        <span class="tab-icon"><${Icon} name=${name} size=${24} />${name === 'review' && waiting > 0 && html`<span class="tab-count">${waiting}<span class="hidden"> waiting</span></span>`}</span>
       </a>`)}
     </nav>
     <${Sheets} state=${state} />

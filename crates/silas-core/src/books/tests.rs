@@ -5,12 +5,14 @@ mod passkeys;
 mod rehearsing;
 
 use super::*;
-use crate::device::CertificateBody;
+use crate::changeset::ChangeOrder;
+use crate::device::{CertificateBody, DeviceKind};
 use crate::event::Text;
 use crate::message::{MessageBody, SignedMessage};
 use crate::signature::Signature;
+use crate::task::TaskCall;
 use crate::token::{Offer, Strength};
-use crate::{Nonce, check::Outcome};
+use crate::{Nonce, WorkItemId, canonical, check::Outcome, evidence};
 use ed25519_dalek::{Signer as _, SigningKey};
 use std::time::Duration;
 

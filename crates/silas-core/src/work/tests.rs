@@ -6,8 +6,11 @@ use super::*;
 use crate::check::{CheckResult, Expectation};
 use crate::exits::{Exits, Flow, Glob};
 use crate::model::ModelName;
+use crate::roots::Access;
 use crate::toolchain::Family;
+use crate::{Digest, Timestamp};
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// An item in which every field says something, so that every field can be changed.

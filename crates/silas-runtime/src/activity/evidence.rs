@@ -13,6 +13,7 @@ use crate::view::EvidenceView;
 use crate::words::{Words, count, took};
 use crate::work::{NOT_GRANTED, WorkRecord};
 use crate::{Stream, Trouble, forget};
+use lookup::{answer, came_to, grant, purpose, suspicion};
 use silas_core::card::{Card, Fact, Quote};
 use silas_core::chain;
 use silas_core::check::{CheckResult, Outcome};
@@ -24,7 +25,6 @@ use silas_core::token::{Kind, Verdict};
 use silas_core::{CallId, CardId, ExecutionId, KeyId, MessageId, Taint, TokenId, WorkItemId};
 use silas_gates::scrub;
 use silas_store::ledger::{self, Entry};
-use lookup::{answer, came_to, grant, purpose, suspicion};
 use silas_store::{Error, ReadTx, cards, executions, tokens, work_items};
 
 /// How far back what an entry names is looked for: a question for its price, an offer for its decision.
@@ -224,7 +224,10 @@ impl<'a, 'c> Behind<'a, 'c> {
             }
             AuditEvent::StepRun { execution, step, exit_code, output } => {
                 self.fact("Command", &format!("Number {}", step + 1));
-                self.fact("Ended", &exit_code.map_or_else(|| "by force".to_owned(), |code| format!("with code {code}")));
+                self.fact(
+                    "Ended",
+                    &exit_code.map_or_else(|| "by force".to_owned(), |code| format!("with code {code}")),
+                );
                 self.task(execution)?;
                 let output = self.text(output);
                 self.quote("What it printed", &output);

@@ -6,6 +6,7 @@
 use super::*;
 use samples::{Sample, samples};
 use serde_json::{Map, Value, json};
+use silas_core::card::{Press, Risk};
 use silas_core::model::Role;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::house_rules::HouseRule;
+use crate::house_rules::HouseRules;
+use crate::rehearsal::ApplyOrder;
 
 fn rules() -> Decision {
     let rules = canonical::text(&HouseRules::current()).unwrap();

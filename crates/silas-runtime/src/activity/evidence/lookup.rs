@@ -97,9 +97,8 @@ impl Behind<'_, '_> {
 
     pub(super) fn item(&mut self, id: &WorkItemId) -> Result<(), Error> {
         let item = work_items::get(self.tx, id)?;
-        let title = item.map_or_else(|| "Work that is not kept any more".to_owned(), |kept| {
-            kept.item.definition().title.clone()
-        });
+        let title = item
+            .map_or_else(|| "Work that is not kept any more".to_owned(), |kept| kept.item.definition().title.clone());
         self.fact("Wanted", &format!("To run: {title}"));
         Ok(())
     }

@@ -1,0 +1,104 @@
+//! The parts that faces are made of: counts, names and times in words, facts and choices.
+
+use silas_core::card::{Cta, Detail, Face, Fact, Press};
+use silas_core::check::{CheckResult, Expectation};
+use silas_core::roots::Access;
+use silas_core::work::Directory;
+use silas_gates::scrub;
+
+/// Longest name of a directory in an intent.
+const NAME_CHARS_MAX: usize = 28;
+
+/// One line as it is if it fits, otherwise how many there are; then all of them are in the details.
+pub(super) fn listed(face: &mut Face, label: &str, (one, many): (&str, &str), lines: Vec<String>) {
+    match lines.as_slice() {
+        [] => {}
+        [line] => face.add_fact(label, line, &format!("1 {one}, listed below")),
+        more => {
+            face.facts.push(fact(label, &format!("{} {many}, listed below", more.len())));
+            face.details.push(Detail { title: label.to_owned(), lines });
+        }
+    }
+}
+
+/// "1 red turned green, 2 stayed": short enough for a fact.
+pub(crate) fn turned(before: &[CheckResult], after: &[CheckResult]) -> String {
+    let pairs = || before.iter().zip(after);
+    let turned = pairs().filter(|(b, a)| !b.passed && a.passed).count();
+    let stayed = pairs().filter(|(b, a)| b.passed && a.passed).count();
+    let red = after.iter().filter(|a| !a.passed).count();
+    let mut parts = Vec::new();
+    if turned > 0 {
+        parts.push(format!("{turned} red turned green"));
+    }
+    if stayed > 0 {
+        parts.push(if turned > 0 { format!("{stayed} stayed") } else { format!("{stayed} stayed green") });
+    }
+    if red > 0 {
+        parts.push(format!("{red} red"));
+    }
+    parts.join(", ")
+}
+
+pub(super) fn expected(expect: &Expectation) -> String {
+    match expect {
+        Expectation::ExitCode(0) => "must succeed".to_owned(),
+        Expectation::ExitCode(code) => format!("must exit with {code}"),
+        Expectation::Equals(text) => format!("must print exactly {text:?}"),
+        Expectation::Contains(text) => format!("must print {text:?}"),
+        Expectation::Regex(pattern) => format!("must print what matches {:?}", pattern.as_str()),
+        Expectation::OutputLt(limit) => format!("must print a number below {limit}"),
+        Expectation::OutputGt(limit) => format!("must print a number above {limit}"),
+        Expectation::FileExists(path) => format!("{path} must exist"),
+        Expectation::NotEmpty => "must print something".to_owned(),
+    }
+}
+
+/// What a plan changes, in few words: the name of its directory, or how many there are.
+pub(crate) fn changed_name(directories: &[Directory]) -> String {
+    let mut written = directories.iter().filter(|d| d.access == Access::Write);
+    match (written.next(), written.count()) {
+        (None, _) => String::new(),
+        (Some(only), 0) => name_of(&only.path),
+        (Some(_), more) => format!("{} directories", more + 1),
+    }
+}
+
+/// The last part of a path, clipped at the width of an intent.
+pub(crate) fn name_of(path: &str) -> String {
+    scrub::visible_line(path.rsplit('/').next().unwrap_or(path), NAME_CHARS_MAX)
+}
+
+pub(crate) fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+pub(crate) fn duration(secs: u64) -> String {
+    match (secs / 3600, secs % 3600 / 60, secs % 60) {
+        (0, 0, s) => count(s as usize, "second"),
+        (0, m, 0) => count(m as usize, "minute"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, 0, 0) => count(h as usize, "hour"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+pub(crate) fn took(ms: u64) -> String {
+    if ms < 10_000 { format!("{}.{} s", ms / 1000, ms % 1000 / 100) } else { duration(ms / 1000) }
+}
+
+pub(super) fn fact(label: &str, text: &str) -> Fact {
+    Fact { label: label.to_owned(), text: text.to_owned() }
+}
+
+pub(super) fn approve(label: &str, consequence: &str) -> Cta {
+    Cta { press: Press::Approve, label: label.to_owned(), consequence: consequence.to_owned() }
+}
+
+pub(super) fn ask_for_a_change() -> Cta {
+    Cta { press: Press::Change, label: "Ask for a change".to_owned(), consequence: String::new() }
+}
+
+pub(super) fn decline(label: &str) -> Cta {
+    Cta { press: Press::Decline, label: label.to_owned(), consequence: String::new() }
+}

@@ -1,0 +1,42 @@
+//! May plans work in this directory? The words of that card.
+
+use super::{Words, approve, decline, fact, name_of};
+use silas_core::card::{CardKind, Detail, FACT_CHARS_MAX, Face, Risk};
+use silas_core::roots::Place;
+use silas_gates::scrub;
+
+impl Words {
+    /// May plans work in this directory?
+    pub fn root(&self, place: &Place) -> Face {
+        let name = name_of(&place.path);
+        let mut face = Face {
+            kind: CardKind::Root,
+            risk: Some(Risk::Medium),
+            state: "Directory".to_owned(),
+            intent: format!("Let plans work in {name}"),
+            facts: Vec::new(),
+            evidence: None,
+            versions: None,
+            rationale: "You name the directories once. Every plan still asks you before it changes anything."
+                .to_owned(),
+            asked: None,
+            quote: None,
+            details_title: "Exactly which directory".to_owned(),
+            details: vec![Detail {
+                title: "Directory".to_owned(),
+                lines: vec![scrub::visible(&place.path), format!("Device {}, inode {}", place.device, place.inode)],
+            }],
+            diffs: Vec::new(),
+            ctas: vec![
+                approve(&format!("Allow plans in {name}"), &format!("Plans may be offered for {name}.")),
+                decline("Not now"),
+            ],
+        };
+        // The details name the directory in any case, so a long path only needs to point there.
+        let may_change = format!("{}, not .git", self.path(&place.path));
+        let fits = may_change.chars().count() <= FACT_CHARS_MAX;
+        face.facts.push(fact("May change", if fits { &may_change } else { "1 directory, listed below" }));
+        face.facts.push(fact("Needs only", "Your approval, plan by plan"));
+        face
+    }
+}

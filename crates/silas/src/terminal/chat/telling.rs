@@ -1,0 +1,123 @@
+//! What a chat makes of what the server says: entries, drafts, work as it goes.
+
+use super::super::line::finished_steps;
+use super::super::print::took;
+use super::Chat;
+use anyhow::Result;
+use serde_json::Value;
+
+impl Chat<'_> {
+    pub(super) fn server(&mut self, message: &Value) -> Result<()> {
+        match message["type"].as_str().unwrap_or_default() {
+            "message" => self.entry(&message["entry"]),
+            "draft" => self.draft(&message["draft"]),
+            "cards" => {
+                self.line.cards = serde_json::from_value(message["cards"].clone())?;
+                // A parked card that was asked again is a new question under the same name.
+                self.answered.retain(|id, was| self.line.cards.iter().any(|card| card.id == *id && card.state == *was));
+                self.is_result_due = false;
+                self.next_card();
+            }
+            "work" => self.work(&message["work"]),
+            "activity" => self.line.snapshot["activity"] = message["activity"].clone(),
+            "decided" => {
+                if let Some(card) = self.deciding.take()
+                    && message["recorded"] != true
+                {
+                    self.answered.remove(&card);
+                    self.awaited = None;
+                }
+                self.print(message["message"].as_str().unwrap_or_default());
+                self.next_card();
+            }
+            "proof" => self.proof(&message["proof"]),
+            "error" => {
+                self.n_owed = self.n_owed.saturating_sub(1);
+                self.deciding = None;
+                self.awaited = None;
+                self.print(&self.line.trouble(message));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The next sentences of an answer; if it began anew, all of it.
+    fn draft(&mut self, draft: &Value) {
+        let (id, text) = (draft["reply"].to_string(), draft["text"].as_str().unwrap_or_default());
+        let before = self.drafts.insert(id, text.to_owned());
+        match before.as_deref().and_then(|before| text.strip_prefix(before)) {
+            Some("") => {}
+            Some(more) => self.print(more.trim_end()),
+            None if text.is_empty() => {}
+            None => self.print(&format!("{} {}", self.speaker(true), text.trim_end())),
+        }
+    }
+
+    /// Who speaks. What Silas says itself is computed; what a model said is marked as that.
+    fn speaker(&self, is_quoted: bool) -> String {
+        let silas = self.paint.strong("Silas");
+        if is_quoted { format!("{silas} {}", self.paint.quiet("(in the model's words)")) } else { silas }
+    }
+
+    /// New, or longer than it was.
+    pub(super) fn entry(&mut self, entry: &Value) {
+        let text = entry["text"].as_str().unwrap_or_default();
+        let is_quoted = entry["in_models_words"] == true;
+        if let Some(draft) = self.drafts.remove(&entry["id"].to_string()) {
+            self.n_owed = self.n_owed.saturating_sub(1);
+            self.told_entries.insert(entry["id"].to_string(), text.len());
+            match text.strip_prefix(draft.as_str()) {
+                Some("") => {}
+                Some(rest) => self.print(rest),
+                None => self.print(&format!("{} {text}", self.speaker(is_quoted))),
+            }
+            return;
+        }
+        let told = self.told_entries.entry(entry["id"].to_string()).or_default();
+        let (before, is_new) = (*told, *told == 0);
+        *told = text.len();
+        let rest = text.get(before..).unwrap_or(text);
+        if entry["sender"] == "owner" {
+            match self.said.iter().position(|said| said == text) {
+                Some(n) => drop(self.said.remove(n)),
+                None if is_new => self.print(&format!("{} {rest}", self.paint.strong("You  "))),
+                None => {}
+            }
+            return;
+        }
+        if is_new {
+            self.n_owed = self.n_owed.saturating_sub(1);
+            self.print(&format!("{} {rest}", self.speaker(is_quoted)));
+        } else if !rest.is_empty() {
+            self.print(rest);
+        }
+    }
+
+    fn work(&mut self, work: &Value) {
+        let item = work["work_item"].as_str().unwrap_or_default().to_owned();
+        let finished = finished_steps(work);
+        let told = self.told_steps.get(&item).copied().unwrap_or(0);
+        for step in finished.iter().skip(told) {
+            self.print(&format!("  {}{}", step.label, took(step.took_ms)));
+        }
+        self.told_steps.insert(item.clone(), told.max(finished.len()));
+        // What is tried out at once, because of what was said here.
+        if work["running"] == true && self.n_owed > 0 && self.awaited.is_none() {
+            self.awaited = Some(item.clone());
+        }
+        if work["running"] == false && self.awaited.as_deref() == Some(item.as_str()) {
+            self.awaited = None;
+            self.is_result_due = true;
+            self.print(work["footer"].as_str().unwrap_or_default());
+        }
+    }
+
+    fn proof(&self, proof: &Value) {
+        self.print(&self.paint.strong(proof["claim"].as_str().unwrap_or_default()));
+        for step in proof["steps"].as_array().into_iter().flatten() {
+            let part = |name: &str| step[name].as_str().unwrap_or_default();
+            self.print(&format!("  {}. {}", part("title"), part("note")));
+        }
+    }
+}

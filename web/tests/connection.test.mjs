@@ -1,0 +1,80 @@
+// A connection that is lost or falls silent, in a real browser, and what the page keeps meanwhile. Losing it to the real
+// server is tested with that.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { shot } from './browser.mjs';
+import * as sample from './sample-cards.mjs';
+import { fake, open, retry, sent, until } from './stage.mjs';
+
+test('after a loss: notice with seconds and Retry, cards readable, dock off; then it goes on in place', async (t) => {
+  const page = await open(t, { cards: [sample.lowCard()] });
+  fake.refuse = true;
+  fake.drop();
+  await page.getByText('Silas is not answering.').waitFor();
+  await page.getByText(/Trying again (in \d+ s|now)\./).waitFor();
+  await page.getByText('You can decide as soon as Silas answers').waitFor();
+  assert.ok(await page.locator('.dock .button').first().isDisabled());
+  await page.getByText('Apply 2 changed files to tidepool').waitFor();
+  await shot(page, 'reconnecting-375-light');
+  fake.refuse = false;
+  await retry(page);
+  await page.getByText('Silas is not answering.').waitFor({ state: 'detached' });
+  // The card came anew with the connection, so its hash is computed anew before it can be decided.
+  await page.locator('.dock .filled:enabled').waitFor();
+});
+
+test('what is typed without a connection is kept over a reload, marked, and signed when it is sent', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  fake.refuse = true;
+  fake.drop();
+  await page.getByText('Silas is not answering.').waitFor();
+  await page.getByRole('textbox').fill('what did you do?');
+  await page.keyboard.press('Enter');
+  await page.getByText('You · will be sent').waitFor();
+  await shot(page, 'will-be-sent-375-light');
+  await page.reload();
+  await page.getByText('You · will be sent').waitFor();
+  fake.refuse = false;
+  await retry(page);
+  await page.getByText('You · will be sent').waitFor({ state: 'detached' });
+  await page.getByText(/You · \d\d:\d\d/).waitFor();
+  assert.equal(sent('message').length, 1);
+  await page.reload();
+  await page.getByText(/You · \d\d:\d\d/).waitFor();
+  assert.equal(sent('message').length, 1);
+});
+
+test('a line that fell silent is noticed', async (t) => {
+  const page = await open(t, { cards: [sample.planCard()] });
+  await page.clock.install();
+  fake.tell({ type: 'beat' });
+  fake.tell({ type: 'message', seq: 1, entry: sample.entry('silas', 'Still here.', 0) });
+  await until(() => fake.acks.includes(1));
+  assert.equal(await page.getByText('Silas is not answering.').count(), 0);
+  fake.refuse = true;
+  await page.clock.runFor(70_000);
+  await page.getByText('Silas is not answering.').waitFor();
+});
+
+test('the shell opens without a server, from the worker’s cache; nothing that Silas says is kept there', async (t) => {
+  const page = await open(t, {}, { at: 'stream', serviceWorkers: 'allow' });
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  await page.reload();
+  await page.locator('.welcome').waitFor();
+  const kept = await page.evaluate(async () => (await Promise.all((await caches.keys()).map(async (name) => (await (await caches.open(name)).keys()).map((request) => new URL(request.url).pathname)))).flat());
+  assert.ok(kept.includes('/app.js') && !kept.some((path) => /pair$|ws/.test(path)), kept.join(' '));
+  await fake.close();
+  await page.reload();
+  await page.getByText('Silas is not answering.').waitFor();
+});
+
+test('what came while this device was away is told, and what is shown is acknowledged', async (t) => {
+  fake.since = { at: sample.at(Date.now() - 3_600_000), n_entries: 3 };
+  const page = await open(t, {}, { at: 'activity' });
+  await page.getByText('3 messages since this device was last here').waitFor();
+  fake.seq += 1;
+  fake.tell({ type: 'message', seq: fake.seq, entry: sample.entry('silas', 'hello from the outbox') });
+  await page.waitForFunction(() => document.querySelector('[role=status]')?.textContent === 'hello from the outbox');
+  assert.equal(fake.acks.at(-1), fake.seq);
+});

@@ -1,0 +1,66 @@
+// The owner in front of a real Silas: a browser that they paired, what they press in it, and what they find in their files
+// afterwards. What a test makes of that is its own.
+
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { PATIENCE_MS } from './real-server.mjs';
+
+export const PHONE = { viewport: { width: 375, height: 812 }, hasTouch: true, deviceScaleFactor: 2 };
+export const DESK = { viewport: { width: 1280, height: 800 } };
+
+/** Every file under a directory with its content; what Silas keeps for the undo is not the owner's. */
+export function tree(root, directory = root) {
+  return Object.fromEntries(readdirSync(directory).filter((name) => !name.startsWith('.silas-')).sort().flatMap((name) => {
+    const path = join(directory, name);
+    return statSync(path).isDirectory() ? Object.entries(tree(root, path)) : [[relative(root, path), readFileSync(path, 'utf8')]];
+  }));
+}
+
+/** Waits for what can be seen outside the page. */
+export async function eventually(what, holds) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end;) {
+    if (await holds()) return;
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+  }
+  assert.fail(`${what} did not happen`);
+}
+
+/** Later steps need earlier ones, so a story is one test; this says how far it came. */
+export const step = (what) => console.log(`- ${what}`);
+
+/** What each page threw, or its policy blocked. */
+const troubles = new WeakMap();
+export const troubleOf = (page) => troubles.get(page);
+
+/** A page of this context whose troubles are written down. */
+export async function openPage(context) {
+  const page = await context.newPage();
+  const trouble = [];
+  troubles.set(page, trouble);
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.on('pageerror', (error) => trouble.push(String(error)));
+  page.on('console', (message) => /Content Security Policy|Refused to/.test(message.text()) && trouble.push(message.text()));
+  return page;
+}
+
+/** Each stop is looked at: by the rules of the page, and by people. */
+export async function look(page, name) {
+  await shot(page, name);
+  assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
+  assert.deepEqual(await weakTexts(page), [], name);
+  assert.deepEqual(await smallTargets(page), [], name);
+  assert.deepEqual(troubleOf(page), [], name);
+}
+
+export const card = (page, intent) => page.locator('.card', { has: page.getByRole('heading', { name: intent }) });
+export const tab = (page, name) => page.getByRole('navigation', { name: 'Surfaces' }).getByRole('link', { name });
+
+/** A medium decision: press, read the consequence, confirm. */
+export async function approve(page) {
+  await settle(page);
+  await page.locator('.dock .filled').click();
+  await settle(page);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+}

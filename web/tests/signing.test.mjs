@@ -1,0 +1,151 @@
+// What is signed is what is shown, in a real browser: every card that the runtime words can be signed here, and none whose
+// words, payload or evidence differ from each other. How many taps that takes is tested elsewhere.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { canonical } from '../lib/canonical.js';
+import { settle, shot } from './browser.mjs';
+import { sha256 } from './fake-server.mjs';
+import * as sample from './sample-cards.mjs';
+import { ENTRIES, anotherStage, open, received, sent } from './stage.mjs';
+
+for (const name of sample.REAL_CARDS.filter((known) => sample.realCard(known).offer)) {
+  test(`${name}: what the runtime put on the card can be signed here, and nothing that it points to is hidden`, async (t) => {
+    const card = sample.realCard(name);
+    const page = await open(t, { entries: ENTRIES, cards: [card] });
+    const main = page.locator('.dock .filled, .dock .undo');
+    await main.waitFor();
+    const { face } = card;
+    const pointsBelow = face.facts.some(({ text }) => /listed below/i.test(text)) || (face.evidence?.before.length ?? 0) > 4 || (face.kind === 'done' && face.diffs.length > 4);
+    const startsOpen = pointsBelow || face.risk === 'high' || face.risk === 'irreversible';
+    if (startsOpen) assert.equal(await page.locator('.details').getAttribute('open'), '', 'what is listed below is seen');
+    else await page.locator('.details summary').click();
+    const text = await page.locator('.details').textContent();
+    for (const { title, lines } of face.details) {
+      for (const line of [title, ...lines]) assert.ok(text.includes(line.replaceAll('`', '')), `${title}: ${line}`);
+    }
+    if (face.quote) for (const words of [face.quote.text, face.asked]) assert.ok(text.includes(words), words);
+    const { executor } = JSON.parse(card.payload);
+    if (executor) await page.locator('.signed').getByText(executor.model).first().waitFor();
+    await settle(page);
+    await main.click();
+    // One tap decides what has a low risk; then there is no dock any more.
+    if (face.risk !== 'low') await settle(page);
+    if (face.risk === 'medium') await page.getByRole('button', { name: 'Confirm' }).click();
+    else if (face.risk !== 'low') await slideToTheEnd(page);
+    if (face.risk === 'irreversible') {
+      await settle(page);
+      await page.getByRole('button', { name: 'Sign with this browser' }).click();
+    }
+    const [{ token }] = await received('approval_response');
+    assert.equal(token.body.offer.plan_hash, sha256(card.payload));
+    assert.equal(token.body.offer.kind, card.offer.kind);
+  });
+}
+
+/** With keys, which is the exact way. */
+async function slideToTheEnd(page) {
+  await page.getByRole('slider').press('End');
+  await page.getByRole('slider').press('Enter');
+}
+
+const shown = (card, change) => {
+  const face = { ...card.face, ...change };
+  return { ...card, face, offer: { ...card.offer, shown: sample.sha256(canonical(face)) } };
+};
+
+for (const [what, spoil] of [
+  ['the face', (card) => ({ ...card, face: { ...card.face, intent: 'Change 1 file in tidepool' } })],
+  ['the payload', (card) => ({ ...card, payload: card.payload.replace('fix.sh', 'rm.sh') })],
+  ['the payload’s spelling', (card) => { const payload = card.payload.replace('{', '{ '); return { ...card, payload, offer: { ...card.offer, plan_hash: sample.sha256(payload) } }; }],
+  ['the installation', (card) => ({ ...card, offer: { ...card.offer, installation: 'inst-other' } })],
+  ['the kind', (card) => ({ ...card, offer: { ...card.offer, kind: 'root' } })],
+  ['what a rehearsal allows', (card) => ({ ...shown(card, { state: 'Rehearsal' }), show_first: undefined })],
+]) {
+  test(`if ${what} is not what would be signed, the dock is replaced`, async (t) => {
+    const page = await open(t, { cards: [spoil(sample.planCard())] });
+    await page.getByText('This card and the request differ. Nothing was signed. Reload, or decide in the terminal.').waitFor();
+    assert.equal(await page.locator('.dock button').count(), 0);
+    await shot(page, 'differs-375-light');
+  });
+}
+
+test('the details say what the payload says, not only what the face says', async (t) => {
+  const page = await open(t, { cards: [sample.planCard()] });
+  assert.equal(await page.locator('.details').evaluate((details) => details.open), false);
+  await page.locator('.details summary').click();
+  const signed = await page.locator('.signed').innerText();
+  for (const part of ['sh fix.sh', 'sh check.sh ends with code 0', '/home/mira/code/tidepool, read and change', 'None', '10 min and $0.20 at most']) assert.ok(signed.includes(part), part);
+  await shot(page, 'plan-details-375-light');
+});
+
+test('agreeing to a model signs exactly what its card says', async (t) => {
+  const page = await open(t, { cards: [sample.modelCard()] });
+  await settle(page);
+  await page.getByRole('button', { name: 'Agree, make 1 test call' }).click();
+  await settle(page);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  const [{ token }] = await received('approval_response');
+  assert.equal(token.body.offer.kind, 'model');
+  assert.equal(token.body.verdict, 'approved');
+});
+
+test('“show me first” takes the same steps as doing it, and signs its own offer', async (t) => {
+  const card = sample.planCard();
+  const page = await open(t, { entries: ENTRIES, cards: [card] });
+  await settle(page);
+  await page.getByRole('button', { name: 'Do it, show me first' }).click();
+  await page.getByText('Nothing is applied before you have seen it.').waitFor();
+  await settle(page);
+  assert.equal(sent('approval_response').length, 0);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  const [{ token }] = await received('approval_response');
+  assert.deepEqual([token.body.offer, token.body.verdict], [card.show_first, 'approved']);
+});
+
+test('a conflict signs the merge, or the plan again, each with its own offer, and drops only by a no', async (t) => {
+  let n_pressed = 0;
+  const press = async (name, label) => {
+    // Each on a page of its own; the first has its server already.
+    if (n_pressed++ > 0) await anotherStage();
+    const card = sample.realCard(name);
+    const page = await open(t, { entries: ENTRIES, cards: [card] });
+    await settle(page);
+    await page.getByRole('button', { name: label }).click();
+    if (label !== 'Drop Silas\'s change') {
+      await settle(page);
+      assert.equal(sent('approval_response').length, 0);
+      await page.getByRole('button', { name: 'Confirm' }).click();
+    }
+    const [{ token }] = await received('approval_response');
+    return [card, token.body];
+  };
+  const [merge, merging] = await press('conflict_merge', 'Merge both, check again');
+  assert.deepEqual([merging.offer, merging.verdict, merging.offer.kind], [merge.offer, 'approved', 'rehearsal']);
+  const [redo, redoing] = await press('conflict_merge', 'Redo on my version');
+  assert.deepEqual([redoing.offer, redoing.verdict, redoing.offer.kind], [redo.instead.offer, 'approved', 'plan']);
+  const [only, again] = await press('conflict', 'Redo on my version');
+  assert.deepEqual([again.offer, again.verdict], [only.offer, 'approved']);
+  const [drop, dropped] = await press('conflict_merge', 'Drop Silas\'s change');
+  assert.deepEqual([dropped.offer, dropped.verdict], [drop.offer, 'declined']);
+});
+
+test('a conflict whose other plan is not what was hashed cannot be signed', async (t) => {
+  const card = sample.realCard('conflict_merge');
+  const swapped = { ...card, instead: { ...card.instead, payload: card.payload } };
+  const page = await open(t, { entries: ENTRIES, cards: [swapped] });
+  await page.getByText('This card and the request differ.').waitFor();
+});
+
+for (const [what, spoil] of [
+  ['the checks', (card) => shown(card, { evidence: { ...card.face.evidence, before: card.face.evidence.after } })],
+  ['the outcome', (card) => shown(card, { evidence: { ...card.face.evidence, outcome: 'guarded' } })],
+  ['the changes', (card) => shown(card, { diffs: card.face.diffs.slice(1) })],
+  ['everything that was found', (card) => shown(card, { evidence: null })],
+]) {
+  test(`a result whose card lies about ${what} cannot be signed, though its hashes fit`, async (t) => {
+    const page = await open(t, { cards: [spoil(sample.rehearsedCard())] });
+    await page.getByText('This card and the request differ.').waitFor();
+    assert.equal(await page.locator('.dock button').count(), 0);
+  });
+}

@@ -1,0 +1,70 @@
+// A stage for each test of a file that imports this: a browser for all of them, a fake server for each, and pages that are
+// paired with it. What a test then does and looks at is its own.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach } from 'node:test';
+import { launch } from './browser.mjs';
+import { CODE, startFake } from './fake-server.mjs';
+import * as sample from './sample-cards.mjs';
+
+export let browser;
+/** The server of the test that runs now. */
+export let fake;
+
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+beforeEach(async () => {
+  fake = await startFake();
+});
+// Also where no page was opened, so that nothing listens when all is over.
+afterEach(() => fake.close());
+
+/** From here on the test has another server; pages of the one before keep theirs. */
+export async function anotherStage() {
+  fake = await startFake();
+}
+
+/** Waits for what only the server of the test knows. */
+export async function until(is) {
+  for (let tries = 0; !(await is()); tries += 1) {
+    if (tries > 3000) throw new Error('it never came');
+    await new Promise((resolve) => { setTimeout(resolve, 10); });
+  }
+}
+
+/** A paired page that shows `change`. Anything the policy blocks or the page throws fails the test. */
+export async function open(t, change = {}, { width = 375, height = 812, scheme = 'light', at = 'review', host = 'localhost', by = browser, prepare = async () => {}, ...more } = {}) {
+  const stage = fake;
+  stage.shown = sample.snapshot(change);
+  const context = await by.newContext({ viewport: { width, height }, colorScheme: scheme, serviceWorkers: 'block', hasTouch: width < 960, ...more });
+  const page = await context.newPage();
+  const trouble = [];
+  page.on('pageerror', (error) => trouble.push(String(error)));
+  page.on('console', (message) => /Content Security Policy|Refused/.test(message.text()) && trouble.push(message.text()));
+  t.after(async () => {
+    await context.close();
+    await stage.close();
+    assert.deepEqual(trouble, []);
+  });
+  await prepare(page);
+  await page.goto(`${stage.url.replace('localhost', host)}#pair=${CODE}`);
+  await page.locator('.pair-dock .filled').click();
+  await page.locator('.frame').waitFor();
+  // The frame is there before the connection: what a test does to the connection must find one.
+  await until(() => stage.acks.length > 0);
+  await page.evaluate((hash) => { location.hash = hash; }, at);
+  return page;
+}
+
+/** Retry, unless the page has just tried by itself. */
+export const retry = (page) => page.evaluate(() => [...document.querySelectorAll('.notice-act')].find(({ textContent }) => textContent === 'Retry')?.click());
+export const focused = (page, id) => page.waitForFunction((wanted) => document.activeElement?.id === wanted, id);
+export const sent = (type) => fake.received.filter((message) => message.type === type);
+export const received = async (type) => {
+  await until(() => sent(type).length > 0);
+  return sent(type);
+};
+
+export const ENTRIES = [sample.entry('owner', sample.ASKED, 300_000), sample.entry('silas', 'A plan waits for you in Review.', 1000)];
