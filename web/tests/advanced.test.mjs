@@ -6,10 +6,9 @@ import { test } from 'node:test';
 import { ADVANCED } from '../lib/advanced.js';
 import { serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import { CODE } from './fake-server.mjs';
-import { fake, open, until } from './paired.mjs';
+import { fake, open, until } from './stage.mjs';
 import * as sample from './sample-cards.mjs';
 
-const MANY = { ...sample.ACTIVITY, rows: [...sample.ACTIVITY.rows, ...Array.from({ length: 3 }, (_, n) => ({ ...sample.ACTIVITY.rows[6], seq: 1200 - n }))] };
 const MORE = /^(Show everything|Show only what was of use)$/;
 
 async function more(page) {
@@ -67,14 +66,14 @@ test('each comes with what the server tells, and stays', async (t) => {
     await until(async () => (await shown(page)).includes(name));
   };
   await tell({ work: [sample.finishedWork()] }, 'All work');
-  await tell({ activity: MANY }, 'How deciding goes');
+  await tell({ activity: sample.DECIDED }, 'How deciding goes');
   await tell({ cards: [sample.highCard()] }, 'Passkey');
   await tell({}, 'Passkey');
   assert.deepEqual(await shown(page), ['All work', 'How deciding goes', 'No passkey', 'Passkey']);
 });
 
 test('another device of the same owner sees the same, as far as the server tells', async (t) => {
-  const change = { work: [sample.finishedWork()], activity: MANY, cards: [sample.highCard()] };
+  const change = { work: [sample.finishedWork()], activity: sample.DECIDED, cards: [sample.highCard()] };
   const page = await open(t, change, { at: 'review' });
   const wanted = ['All work', 'How deciding goes', 'No passkey', 'Passkey'];
   await until(async () => (await shown(page)).length === wanted.length);

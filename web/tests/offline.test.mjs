@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { mayReplace } from '../lib/last.js';
 import { serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import { startFake } from './fake-server.mjs';
-import { fake, open, until } from './paired.mjs';
+import { fake, open, until } from './stage.mjs';
 import * as sample from './sample-cards.mjs';
 
 const CLOCK = /\d\d:\d\d/;

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serious, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
-import { fake, open, received, sent } from './paired.mjs';
+import { fake, open, received, sent } from './stage.mjs';
 import * as sample from './sample-cards.mjs';
 
 const row = (page, text) => page.locator('.timeline .row', { hasText: text });

@@ -118,6 +118,9 @@ export const ACTIVITY = {
   rows: ROWS.map(([icon, text, note, ...topics], n) => ({ seq: 1284 - n, at: at(Date.now() - n * 900_000), icon, text, note, topics })),
 };
 
+/** The same of an owner who has decided five times. */
+export const DECIDED = { ...ACTIVITY, rows: [...ACTIVITY.rows, ...Array.from({ length: 3 }, (_, n) => ({ ...ACTIVITY.rows[6], seq: 1200 - n }))] };
+
 /** What stands behind a row: its entry, with a hash that is right. */
 export function evidence(seq, change = {}) {
   const link = { seq, at: at(Date.now() - 900_000), event: 'decision_recorded', body: canonical({ event: 'decision_recorded', verdict: 'approved' }), prev: sha256('before') };

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settle } from './browser.mjs';
-import { open, received, sent } from './paired.mjs';
+import { open, received, sent } from './stage.mjs';
 import * as sample from './sample-cards.mjs';
 
 async function slide(t) {
