@@ -75,10 +75,12 @@ export function Details({ card, startsOpen, moved, checksMoved, children }) {
   useEffect(() => setOpen(startsOpen), [startsOpen, card.id]);
   const signed = signedDetails(card);
   const execution = executionOf(card);
-  const showsChanges = open && face.diffs.length > 0 && execution !== null;
-  useEffect(() => void (showsChanges && used('patch')), [showsChanges]);
+  const toggled = (/** @type {boolean} */ isOpen) => {
+    setOpen(isOpen);
+    if (isOpen && face.diffs.length > 0 && execution !== null) used('patch');
+  };
   const title = card.state === 'parked' ? (face.kind === 'plan' ? 'The plan as it was' : 'As it was') : face.details_title || 'Details';
-  return html`<details class="details" open=${open} onToggle=${(/** @type {any} */ event) => setOpen(event.currentTarget.open)}>
+  return html`<details class="details" open=${open} onToggle=${(/** @type {any} */ event) => toggled(event.currentTarget.open)}>
     <summary><span>${strict(title)}</span><${Icon} name=${open ? 'up' : 'down'} size=${20} /></summary>
     <div class="details-body">
       ${children}

@@ -126,8 +126,8 @@ export function evidence(seq, change = {}) {
   const link = { seq, at: at(Date.now() - 900_000), event: 'decision_recorded', body: canonical({ event: 'decision_recorded', verdict: 'approved' }), prev: sha256('before') };
   return {
     seq, text: 'You approved a plan', note: 'Signed on Chromium on Linux', proof: null, holds: true,
-    facts: [['Asked', 'Change up to 4 files in tidepool'], ['May change', '~/code/tidepool, not `.git`'], ['Answer', 'Yes'], ['Signed on', 'Chromium on Linux, with its own key'], ['Key', 'key-00112233445566778899aabbccddeeff'], ['Covers', sha256('plan')]].map(([label, text]) => ({ label, text })),
-    quotes: [{ who: 'You asked', text: ASKED }, { who: 'anthropic/claude-haiku-4-5', text: 'The reader drops the zone.\nI will keep it.' }],
+    facts: [['Asked', 'Change up to 4 files in tidepool'], ['May change', '~/code/tidepool, not `.git`'], ['Answer', 'Yes'], ['Signed on', 'Chromium on Linux, with its own key'], ['Key', '`key-00112233445566778899aabbccddeeff`'], ['Covers', `\`${sha256('plan')}\``]].map(([label, text]) => ({ label, text })),
+    quotes: [{ who: 'You asked', text: ASKED }, { who: 'In the model’s words, anthropic/claude-haiku-4-5', text: 'The reader drops the zone.\nI will keep it.' }],
     link: { ...link, hash: sha256(canonical(['v1', 'ledger', seq, link.at, link.body, link.prev])) }, ...change,
   };
 }

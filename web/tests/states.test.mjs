@@ -290,7 +290,7 @@ test('offline: the last known state with its time, read only', async (t) => {
   await page.context().setOffline(true);
   fake.refuse = true;
   fake.drop();
-  await page.getByText('This device is offline.').waitFor();
+  await page.getByText(/^This (device|phone) is offline\./).waitFor();
   await page.getByText(/What you see is from \d\d:\d\d\. Work on the machine goes on\./).waitFor();
   await page.locator('.ambient', { hasText: /^Offline · last seen \d\d:\d\d$/ }).waitFor();
   await page.locator('.intent').waitFor();

@@ -39,6 +39,8 @@ function Doubted({ doubt }) {
   </div>`;
 }
 
+const isPhone = () => matchMedia('(pointer: coarse) and (max-width: 599px)').matches;
+
 /** @param {{ link: State['link'], asOf: State['asOf'] }} props */
 function Reconnecting({ link, asOf }) {
   const waiting = link.status === 'waiting';
@@ -47,7 +49,7 @@ function Reconnecting({ link, asOf }) {
   if (!waiting && link.retryAt === 0 && asOf === null) return null;
   if (isOffline()) {
     return html`<div class="notice" role="status"><${Icon} name="offline" size=${20} />
-      <p><b>This device is offline.</b> ${link.lastSeen ? `What you see is from ${moment(link.lastSeen)}. ` : ''}Work on the machine goes on.</p></div>`;
+      <p><b>This ${isPhone() ? 'phone' : 'device'} is offline.</b> ${link.lastSeen ? `What you see is from ${moment(link.lastSeen)}. ` : ''}Work on the machine goes on.</p></div>`;
   }
   const seconds = Math.max(0, Math.ceil((serverTime(link.retryAt) - serverNow()) / 1000));
   return html`<div class="notice">

@@ -121,18 +121,18 @@ impl<'a, 'c> Behind<'a, 'c> {
             }
             AuditEvent::DevicePaired { key, name } => {
                 self.texts("Device", name);
-                self.fact("Key", key.as_str());
+                self.code("Key", key.as_str());
             }
             AuditEvent::PasskeyRegistered { key, name, token } => {
                 self.texts("Passkey", name);
-                self.fact("Key", key.as_str());
+                self.code("Key", key.as_str());
                 if let Some(token) = token {
                     self.signed(token)?;
                 }
             }
             AuditEvent::DeviceRevoked { key, by, number } => {
                 self.device("Device", key);
-                self.fact("Key", key.as_str());
+                self.code("Key", key.as_str());
                 self.taken_back(by.as_ref(), *number);
             }
             AuditEvent::GrantRevoked { token, by, number } => {
@@ -263,13 +263,13 @@ impl<'a, 'c> Behind<'a, 'c> {
             AuditEvent::WorkRehearsed { execution, changeset, files, outcome } => {
                 self.fact("Changes", &count(*files as usize, "file"));
                 self.fact("Checks", came_to(*outcome));
-                self.fact("Content", &changeset.to_string());
+                self.code("Content", &changeset.to_string());
                 self.task(execution)?;
             }
             AuditEvent::WorkApplied { execution, changeset, files, outcome, .. } => {
                 self.fact("Changes", &format!("{}, all or none", count(*files as usize, "file")));
                 self.fact("Checks", came_to(*outcome));
-                self.fact("Content", &changeset.to_string());
+                self.code("Content", &changeset.to_string());
                 self.task(execution)?;
             }
             AuditEvent::WorkUndone { execution, files, token, .. } => {

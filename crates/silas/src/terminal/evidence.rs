@@ -22,7 +22,7 @@ pub(super) fn print(line: &mut Line<'_>, seq: u64, as_json: bool) -> Result<()> 
     println!("{}.{note}", evidence.text);
     let fact = |label: &str, text: &str| println!("  {label:<LABEL_WIDTH$}{text}");
     for told in &evidence.facts {
-        fact(&told.label, &told.text);
+        fact(&told.label, &told.text.replace('`', ""));
     }
     fact("When", &wall_clock::of_wire(&evidence.link.at.to_string(), wall_clock::second));
     for quote in &evidence.quotes {

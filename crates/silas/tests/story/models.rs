@@ -130,7 +130,13 @@ fn a_model_is_added_tested_asked_and_taken_back() {
     assert_eq!((code, text.trim()), (0, "Paris. It has been for long."));
     assert_eq!((server.asked().len(), server.faults()), (2, vec![]));
     let behind = rows::behind(&silas, "Asked compatible:test");
-    let paid = ["Model       compatible:test", "For         to answer you", "Cost        ", "Tokens      ", "what is the capital of"];
+    let paid = [
+        "Model       compatible:test",
+        "For         to answer you",
+        "Cost        ",
+        "Tokens      ",
+        "what is the capital of",
+    ];
     rows::assert_tells(&behind, &paid);
 
     let (_, grants) = silas.command(&["grant", "list"]);

@@ -14,6 +14,11 @@ impl Behind<'_, '_> {
         self.fact("Refused", &format!("{words} ({code}). Nothing was sent."));
     }
 
+    /// A key or a hash, which is read letter by letter.
+    pub(super) fn code(&mut self, label: &str, text: &str) {
+        self.fact(label, &format!("`{text}`"));
+    }
+
     pub(super) fn device(&mut self, label: &str, key: &KeyId) {
         let name = Lookup(self.tx).device(key).unwrap_or_else(|| "An unknown device".to_owned());
         self.fact(label, &name);
@@ -39,7 +44,9 @@ impl Behind<'_, '_> {
                 if let Some(asked) = &face.asked {
                     self.quote("You asked", asked);
                 }
-                self.quotes.extend(face.quote);
+                if let Some(quote) = &face.quote {
+                    self.quote(&format!("In the model’s words, {}", quote.who), &quote.text);
+                }
             }
             None => {
                 let offered = self.entries.iter().rev().find_map(|entry| match entry.event.as_ref()? {
@@ -62,8 +69,8 @@ impl Behind<'_, '_> {
             DeviceKind::Passkey => "a finger, a face or a PIN",
         };
         self.fact("Signed on", &format!("{}, with {with}", kept.certificate.body.name));
-        self.fact("Key", kept.token.body.key.as_str());
-        self.fact("Covers", &kept.token.body.offer.plan_hash.to_string());
+        self.code("Key", kept.token.body.key.as_str());
+        self.code("Covers", &kept.token.body.offer.plan_hash.to_string());
         Ok(())
     }
 
