@@ -125,7 +125,7 @@ export async function whenSilent() {
     if (state.loaded || state.phase !== 'paired') return;
     try {
       const parts = JSON.parse(shown);
-      set({ ...Object.fromEntries(PARTS.map((part) => [part, parts[part] ?? state[part]])), loaded: true, asOf: at, link: { ...state.link, lastSeen: at } });
+      set({ ...Object.fromEntries(PARTS.map((part) => [part, parts[part] ?? state[part]])), key: found.key, loaded: true, asOf: at, link: { ...state.link, lastSeen: at } });
     } catch {
       void remove('last', found.installation).catch(() => {}); // Not ours, whatever it is.
     }

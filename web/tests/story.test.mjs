@@ -101,6 +101,13 @@ test('the whole story', async () => {
   assert.ok((await page.locator('.timeline .row').count()) >= 4);
   assert.equal(await page.locator('.row-undo').count(), 1);
   await look('13-activity');
+  const decided = page.locator('.timeline .row', { hasText: 'You approved a result' });
+  await decided.getByRole('button').tap();
+  await decided.getByText('Computed here, its hash is').waitFor();
+  const behind = await decided.locator('.row-evidence').innerText();
+  for (const part of ['Apply 1 changed file to tidepool', 'Signed on', 'with its own key', 'decision_recorded']) assert.ok(behind.includes(part), `${part}: ${behind}`);
+  await look('13-row');
+  await decided.getByRole('button').tap();
   await page.getByRole('tab', { name: 'What is allowed' }).tap();
   await page.locator('.grant').first().waitFor();
   await look('14-allowed');
