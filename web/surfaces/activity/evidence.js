@@ -9,6 +9,7 @@ import { shows } from '../../lib/advanced.js';
 import { askBundle, askEvidence } from '../../lib/session.js';
 import { set, state as store } from '../../lib/store.js';
 import { Words, strict } from '../../lib/text.js';
+import { clock, day } from '../../lib/time.js';
 import { follow } from '../../lib/witness.js';
 import { Facts } from '../../cards/details.js';
 
@@ -51,5 +52,5 @@ function Entry({ link, holds }) {
   if (fits === false) {
     return html`<p class="row-entry row-altered" role="alert"><${Icon} name="broken" size=${16} /><span><b>${number} was altered.</b> Its hash does not fit its content. Approve nothing. On its machine: <code dir="ltr">silas audit verify</code></span></p>`;
   }
-  return html`<p class="row-entry"><${Icon} name="link" size=${16} /><span>${number} of the log, <code dir="ltr">${link.event}</code>. ${fits ? 'Computed here, its hash is' : 'Its hash is'} <code class="row-hash" dir="ltr">${link.hash}</code></span></p>`;
+  return html`<p class="row-entry"><${Icon} name="link" size=${16} /><span>${number} of the log, <code dir="ltr">${link.event}</code>, ${day(link.at)} ${clock(link.at)}. ${fits ? 'Computed here, its hash is' : 'Its hash is'} <code class="row-hash" dir="ltr">${link.hash}</code></span></p>`;
 }
