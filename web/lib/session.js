@@ -14,9 +14,10 @@ import * as notify from './notify.js';
 import { decided as paced } from './pace.js';
 import { go } from './router.js';
 import { openSocket } from './socket.js';
-import { announce, blank, set, state, upsert } from './store.js';
+import { announce, forget, set, state, upsert } from './store.js';
 import { count } from './text.js';
 import { learnServerTime } from './time.js';
+import { interrupted, unheard } from './unheard.js';
 import * as pages from './pages.js';
 import * as withdrawals from './withdrawals.js';
 import * as witness from './witness.js';
@@ -48,26 +49,23 @@ export async function start() {
     connecting: () => set({ link: { ...state.link, status: 'connecting' } }),
     lost: (retryAt) => {
       const lastSeen = heardAt || state.link.lastSeen;
-      set({ link: { status: 'waiting', retryAt, lastSeen }, decisions: unsettled(state.decisions) });
+      set({ link: { status: 'waiting', retryAt, lastSeen }, decisions: interrupted() });
       copy.show();
     },
-    notKnown: () => unpaired('Silas does not know this browser any more. Pair it again.'),
+    // The key stays: after a restored backup it may be known again, and pairing replaces it.
+    notKnown: () => leave('Silas does not know this browser any more. Pair it again.'),
   });
 }
 
-/** The key stays: after a restored backup it may be known again, and pairing replaces it. What it has seen does not stay. @param {string} why */
-function unpaired(why) {
-  [resume, heardAt] = [null, 0];
-  blank({ phase: 'pairing', pairingNote: why });
+/** Back to pairing, with nothing of what this page had, neither on it nor behind it, nor kept. @param {string} why */
+function leave(why) {
+  [resume, wantedPatch, heardAt] = [null, null, 0];
+  notify.follow([]);
+  forget({ phase: 'pairing', pairingNote: why });
   void last.wipe();
 }
 
 export const retry = () => socket?.retry();
-
-/** A decision that was on its way when the connection broke: the snapshot will say whether it arrived. */
-function unsettled(/** @type {typeof state.decisions} */ decisions) {
-  return Object.fromEntries(Object.entries(decisions).filter(([, decision]) => decision.phase === 'recorded'));
-}
 
 /** @param {ServerMessage} message */
 async function receive(message) {
@@ -130,7 +128,8 @@ async function open({ challenge, installation }) {
   if (!device) {
     socket?.end();
     socket = null;
-    return unpaired('This is another Silas than the one this browser was paired with.');
+    leave('This is another Silas than the one this browser was paired with.');
+    return;
   }
   /** @type {import('../protocol.js').SessionProof} */
   const proof = { kind: 'session', challenge, installation, key: device.key };
@@ -164,10 +163,9 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     device: name,
     key: device?.key ?? '',
     revoking: null,
-    answering: null,
     loaded: true,
     asOf: null,
-    decisions: {},
+    decisions: unheard(snapshot.cards),
     // Whoever is in the middle of a card goes on with it.
     holding: snapshot.cards.some(({ id }) => id === state.holding) ? state.holding : null,
     problem: null,

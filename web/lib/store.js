@@ -55,7 +55,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  */
 
 /** @type {State} */
-const BLANK = {
+const EMPTY = {
   phase: 'starting',
   pairingNote: '',
   link: { status: 'connecting', retryAt: 0, lastSeen: null },
@@ -100,7 +100,7 @@ const BLANK = {
   said: '',
 };
 
-export let state = BLANK;
+export let state = EMPTY;
 
 /** @type {Set<(state: State) => void>} */
 const watchers = new Set();
@@ -114,8 +114,8 @@ export function set(change) {
   watchers.forEach((watch) => watch(state));
 }
 
-/** Everything that was shown goes; what the owner chose for this browser stays. @param {Partial<State>} change */
-export const blank = (change) => set({ ...BLANK, notify: state.notify, uses: state.uses, ...change });
+/** Whoever looks from here on is not known: nothing of what was shown stays. What was chosen for this browser does. @param {Partial<State>} change */
+export const forget = (change) => set({ ...EMPTY, notify: state.notify, uses: state.uses, ...change });
 
 /** Says something to people who listen instead of looking. @param {string} said */
 export const announce = (said) => set({ said });

@@ -4,10 +4,10 @@
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { retry } from '../../lib/session.js';
+import { isOffline } from '../../lib/socket.js';
 import { set } from '../../lib/store.js';
 import { clock, moment, serverNow, serverTime, useNow } from '../../lib/time.js';
 import { acceptRestore } from '../../lib/witness.js';
-import { isOffline } from './header.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 
@@ -39,8 +39,6 @@ function Doubted({ doubt }) {
   </div>`;
 }
 
-const isPhone = () => matchMedia('(pointer: coarse) and (max-width: 599px)').matches;
-
 /** @param {{ link: State['link'], asOf: State['asOf'] }} props */
 function Reconnecting({ link, asOf }) {
   const waiting = link.status === 'waiting';
@@ -49,12 +47,12 @@ function Reconnecting({ link, asOf }) {
   if (!waiting && link.retryAt === 0 && asOf === null) return null;
   if (isOffline()) {
     return html`<div class="notice" role="status"><${Icon} name="offline" size=${20} />
-      <p><b>This ${isPhone() ? 'phone' : 'device'} is offline.</b> ${link.lastSeen ? `What you see is from ${moment(link.lastSeen)}. ` : ''}Work on the machine goes on.</p></div>`;
+      <p><b>This device is offline.</b> ${link.lastSeen ? `What you see is from ${moment(link.lastSeen)}. ` : ''}Work on the machine goes on.</p></div>`;
   }
   const seconds = Math.max(0, Math.ceil((serverTime(link.retryAt) - serverNow()) / 1000));
   return html`<div class="notice">
     <${Icon} name="dashed" size=${20} />
-    <p><span role="status"><b>Silas is not answering.</b></span> ${waiting && seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again now.'} ${asOf === null ? 'Nothing you decided is lost.' : `What you see is as of ${moment(asOf)}.`}</p>
+    <p><span role="status"><b>Silas is not answering.</b></span> ${waiting && seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again now.'} ${asOf === null ? 'Nothing that was recorded is lost.' : `What you see is as of ${moment(asOf)}.`}</p>
     <button type="button" class="notice-act" onClick=${retry}>Retry</button>
   </div>`;
 }
