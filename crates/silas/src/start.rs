@@ -100,6 +100,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
         user_home: std::env::var("HOME").ok(),
         start_dir,
         owner_uid,
+        is_looked_at: !args.quiet,
     };
     wire::serve(front, listeners)?;
     Ok(ExitCode::SUCCESS)
