@@ -34,6 +34,7 @@
  * @typedef {{ type: 'cards', from: number }} CardsQuestion
  * @typedef {{ type: 'grants', from: number }} GrantsQuestion
  * @typedef {{ type: 'activity', before: number }} ActivityQuestion
+ * @typedef {{ type: 'evidence', seq: number }} EvidenceQuestion
  * @typedef {{ type: 'sessions' }} SessionsQuestion
  * @typedef {{ type: 'dead_letters' }} DeadLettersQuestion
  * @typedef {{ type: 'measures' }} MeasuresQuestion
@@ -41,7 +42,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | RootAdd | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | ModelAgain | ModelAnother | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | RootAdd | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | ModelAgain | ModelAnother | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | EvidenceQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -62,6 +63,7 @@
  * @typedef {{ type: 'cards_page', from: number, cards: Card[], n_more_cards: number }} CardsAnswer
  * @typedef {{ type: 'grants_page', from: number, grants: GrantView[], n_more_grants: number }} GrantsAnswer
  * @typedef {{ type: 'activity_page', before: number, rows: Row[], earlier: number | null }} ActivityAnswer
+ * @typedef {{ type: 'evidence', evidence: EvidenceView }} EvidenceAnswer
  * @typedef {{ type: 'sessions', sessions: SessionView[] }} SessionsAnswer
  * @typedef {{ type: 'dead_letters', dead_letters: DeadLetterView[] }} DeadLettersAnswer
  * @typedef {{ type: 'measures', measures: MeasureView[] }} MeasuresAnswer
@@ -71,7 +73,7 @@
  * @typedef {{ type: 'done', message: string }} Done
  * @typedef {{ type: 'ledger', part: LedgerPart }} LedgerAnswer
  * @typedef {{ type: 'error', code: string, message: string, todo: string }} ErrorMessage
- * @typedef {Challenge | Welcome | Delivered | Decided | Stopped | Beat | WithdrawnAnswer | ProofAnswer | BundleAnswer | LaterEditsAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | GrantsAnswer | ActivityAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
+ * @typedef {Challenge | Welcome | Delivered | Decided | Stopped | Beat | WithdrawnAnswer | ProofAnswer | BundleAnswer | LaterEditsAnswer | WorkListAnswer | Verified | TasksAnswer | CardsAnswer | GrantsAnswer | ActivityAnswer | EvidenceAnswer | SessionsAnswer | DeadLettersAnswer | MeasuresAnswer | LedgerTextAnswer | ModelsAnswer | Asked | Done | LedgerAnswer | ErrorMessage | Update} ServerMessage
  */
 
 /**
@@ -118,6 +120,7 @@
  * @typedef {{ summary: string, away: PeriodView | null, spent: Spent, rows: Row[], earlier: number | null, n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
  * @typedef {{ from: string, to: string, text: string, microusd: number }} PeriodView
  * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string, topics: Topic[] }} Row
+ * @typedef {{ seq: number, text: string, note: string, facts: Fact[], quotes: Quote[], proof: string | null, holds: boolean, link: Link }} EvidenceView
  * @typedef {'change' | 'decision' | 'refusal' | 'spending'} Topic
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
  * @typedef {{ token: string, title: string, text: string, directory: string | null, uses: Uses | null, since: string, until: string | null, signed_on: string }} GrantView

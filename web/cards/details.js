@@ -2,13 +2,14 @@
 // The part of a card that opens: what the runtime lists, the changes, and what would be signed.
 
 import { useEffect, useState } from '../vendor/hooks.js';
+import { used } from '../lib/advanced.js';
 import { executionOf } from '../lib/decision.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
 import { FactText, strict } from '../lib/text.js';
 import { Counts, Diffs } from './diff.js';
 import { CheckLines, LINES_MAX } from './evidence.js';
-import { SavePatch, fitsDock } from './patch.js';
+import { SavePatch, inDock } from './patch.js';
 import { signedDetails } from './payload.js';
 import { Compare } from './versions.js';
 
@@ -74,8 +75,12 @@ export function Details({ card, startsOpen, moved, checksMoved, children }) {
   useEffect(() => setOpen(startsOpen), [startsOpen, card.id]);
   const signed = signedDetails(card);
   const execution = executionOf(card);
+  const toggled = (/** @type {boolean} */ isOpen) => {
+    setOpen(isOpen);
+    if (isOpen && face.diffs.length > 0 && execution !== null) used('patch');
+  };
   const title = card.state === 'parked' ? (face.kind === 'plan' ? 'The plan as it was' : 'As it was') : face.details_title || 'Details';
-  return html`<details class="details" open=${open} onToggle=${(/** @type {any} */ event) => setOpen(event.currentTarget.open)}>
+  return html`<details class="details" open=${open} onToggle=${(/** @type {any} */ event) => toggled(event.currentTarget.open)}>
     <summary><span>${strict(title)}</span><${Icon} name=${open ? 'up' : 'down'} size=${20} /></summary>
     <div class="details-body">
       ${children}
@@ -84,7 +89,7 @@ export function Details({ card, startsOpen, moved, checksMoved, children }) {
       <${RowsAndLists} details=${face.details} />
       ${face.evidence && (checksMoved || checkCount(face) > LINES_MAX) && html`<section class="detail"><h3>All checks</h3><${CheckLines} before=${face.evidence.before} after=${face.evidence.after} /></section>`}
       <${Diffs} diffs=${face.diffs} />
-      ${face.diffs.length > 0 && execution && !fitsDock(card) && html`<${SavePatch} execution=${execution} />`}
+      ${face.diffs.length > 0 && execution && !inDock(card) && html`<${SavePatch} execution=${execution} />`}
       ${signed.length > 0 && html`<div class="signed"><h3>Exactly what you sign</h3><${DetailLists} details=${signed} /></div>`}
     </div>
   </details>`;

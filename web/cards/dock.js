@@ -15,14 +15,11 @@ import { ChangeChips } from './change.js';
 import { PasskeySheet, Rungs, asksPasskey } from './passkey.js';
 import { withPatch } from './patch.js';
 import { formOf } from './secure-input.js';
-import { Slide } from './slide.js';
+import { DOUBLE_TAP_MS, Slide } from './slide.js';
 import { Undo, useUndoLeft } from './undo.js';
 
 /** @typedef {import('../protocol.js').Card} Card */
 /** @typedef {import('../protocol.js').Cta} Cta */
-
-/** The second tap of a double tap decides nothing: neither the chip nor a card that has just come up under the thumb. */
-const DOUBLE_TAP_MS = 350;
 
 /** What is only looked at or saved needs no check of what would be signed. */
 const READS = ['proof', 'look', 'patch'];

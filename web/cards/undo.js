@@ -64,7 +64,7 @@ export function Undo({ label, left, card, edits, linked, disabled, onClick }) {
   const edited = edits.length > 0;
   return html`<button type="button" class="button outlined undo" disabled=${disabled || edited} aria-describedby=${edited ? 'later-edit' : undefined} onClick=${onClick}>
     <${Icon} name="undo" size=${20} /><span class="undo-label">${label}</span>
-    <span class="undo-time"><span class="hidden">, time left </span>${countdown(left)}</span><${Ring} part=${left / whole} />
+    ${' '}<span class="undo-time">${countdown(left)}<span class="hidden"> left</span></span><${Ring} part=${left / whole} />
   </button>
   ${edited && html`<${LaterEdit} edits=${edits} />`}`;
 }

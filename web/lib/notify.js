@@ -21,7 +21,7 @@ export const tells = () => state.notify.wanted === true && canTell() && Notifica
 export const isToBeAsked = () => state.notify.missed && state.notify.wanted === null && canTell();
 
 export async function load() {
-  const [kept] = await all('choices').catch(() => []);
+  const kept = (await all('choices').catch(() => [])).find(({ name }) => name === 'notifications');
   if (kept) set({ notify: kept });
 }
 
@@ -49,7 +49,7 @@ const tagOf = (card) => `silas-${card.offer?.work_item_id || card.id}`;
  */
 export function follow(cards) {
   const before = new Map(state.cards.map((card) => [card.id, card]));
-  const away = document.visibilityState === 'hidden' || !state.loaded;
+  const away = document.visibilityState === 'hidden' || !state.loaded || state.asOf !== null;
   const parked = cards.some((card) => card.state === 'parked' && before.get(card.id)?.state !== 'parked');
   if (away && parked && !state.notify.missed) keep({ missed: true });
   const waiting = needingReview(cards).filter((card) => card.state === 'open');

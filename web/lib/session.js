@@ -2,9 +2,11 @@
 // One session with Silas: answers the challenge, keeps the store equal to what the server says, and sends what the
 // owner does. Decides nothing itself.
 
+import * as advanced from './advanced.js';
 import { answer } from './decision.js';
 import { bundleName, download, savePatch } from './download.js';
 import { devices, sign } from './keys.js';
+import * as last from './last.js';
 import * as outbox from './outbox.js';
 import { NoPasskey, create, signerOf } from './passkeys.js';
 import { answeredElsewhere, leftBehind } from './leaving.js';
@@ -31,35 +33,43 @@ let device = null;
 let resume = null;
 /** The number at which this page is up to date with what was said before it connected. */
 let upToDate = 0;
+/** When the server was last heard from. */
+let heardAt = 0;
 /** The execution whose patch is saved as soon as it is told. @type {string | null} */
 let wantedPatch = null;
 
 export async function start() {
-  set({ outbox: await outbox.load() });
+  set({ outbox: await outbox.load(), phase: 'paired' });
   await notify.load();
+  await advanced.load();
   notify.listen();
+  const copy = await last.whenSilent();
   socket = openSocket({
     message: (message) => void receive(message),
     connecting: () => set({ link: { ...state.link, status: 'connecting' } }),
-    lost: (retryAt) => set({ link: { ...state.link, status: 'waiting', retryAt }, decisions: interrupted() }),
+    lost: (retryAt) => {
+      const lastSeen = heardAt || state.link.lastSeen;
+      set({ link: { status: 'waiting', retryAt, lastSeen }, decisions: interrupted() });
+      copy.show();
+    },
     // The key stays: after a restored backup it may be known again, and pairing replaces it.
     notKnown: () => leave('Silas does not know this browser any more. Pair it again.'),
   });
-  set({ phase: 'paired' });
 }
 
-/** Back to pairing, with nothing of what this page had, neither on it nor behind it. @param {string} why */
+/** Back to pairing, with nothing of what this page had, neither on it nor behind it, nor kept. @param {string} why */
 function leave(why) {
-  resume = null;
-  wantedPatch = null;
+  [resume, wantedPatch, heardAt] = [null, null, 0];
   notify.follow([]);
   forget({ phase: 'pairing', pairingNote: why });
+  void last.wipe();
 }
 
 export const retry = () => socket?.retry();
 
 /** @param {ServerMessage} message */
 async function receive(message) {
+  heardAt = Date.now();
   switch (message.type) {
     case 'challenge': return open(message);
     case 'welcome': return welcome(message);
@@ -86,12 +96,16 @@ async function receive(message) {
       pages.grantsCame(message);
       return withdrawals.collected(way());
     }
-    case 'beat': return socket?.beat();
+    case 'beat': {
+      last.stillTrue();
+      return socket?.beat();
+    }
     case 'stopped': return set({ said: stopping(message.n_works), ...(stoppingAll && { stopped: stoppedNow(message.n_works) }) });
     case 'withdrawn': return withdrawals.answered(message);
     case 'asked': return asked(message.card);
     case 'decided': return decided(message);
     case 'proof': return 'proof' in message ? proved(message.proof) : undefined;
+    case 'evidence': return set({ evidence: { ...state.evidence, [message.evidence.seq]: message.evidence } });
     case 'bundle': return 'bundle' in message ? download(bundleName(message.execution), message.bundle) : undefined;
     case 'later_edits': return 'edits' in message ? set({ edits: { ...state.edits, [message.execution]: message.edits } }) : undefined;
     case 'error': return refused(message);
@@ -150,6 +164,7 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     key: device?.key ?? '',
     revoking: null,
     loaded: true,
+    asOf: null,
     decisions: unheard(snapshot.cards),
     // Whoever is in the middle of a card goes on with it.
     holding: snapshot.cards.some(({ id }) => id === state.holding) ? state.holding : null,
@@ -158,6 +173,7 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     link: { status: 'open', retryAt: 0, lastSeen: Date.now() },
   });
   socket?.send({ type: 'ack', seq });
+  await last.follow(state.key);
   await withdrawals.resumed(way());
   await witness.meet(snapshot.installation, snapshot.activity, askLedger);
   if (seq >= head) await postAll();
@@ -321,6 +337,9 @@ export const askHouseRules = () => socket?.send({ type: 'house_rules' });
 
 /** @param {string} execution */
 export const askProof = (execution) => socket?.send({ type: 'proof', execution });
+
+/** Asks what stands behind a row of Activity. @param {number} seq */
+export const askEvidence = (seq) => socket?.send({ type: 'evidence', seq });
 
 /** Asks whether somebody has changed what an undo would put back. @param {string} execution */
 export const askLaterEdits = (execution) => socket?.send({ type: 'later_edits', execution });

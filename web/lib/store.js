@@ -15,7 +15,8 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {Link} link
  * @property {string} device
  * @property {string} installation
- * @property {boolean} loaded Whether a snapshot has ever arrived.
+ * @property {boolean} loaded Whether there is something to show: a snapshot, or a copy of an earlier one.
+ * @property {number | null} asOf When what is shown was true, if it is a copy from before this page was loaded.
  * @property {import('../protocol.js').Entry[]} entries
  * @property {import('../protocol.js').DraftView | null} answering What a model has said so far; its entry takes its place.
  * @property {import('../protocol.js').SinceView | null} since What came while this device was away.
@@ -37,6 +38,8 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {Record<string, Decision>} decisions What was pressed, by card, until the card leaves.
  * @property {string | null} holding The card somebody is in the middle of deciding; it stays active meanwhile.
  * @property {Record<string, import('../protocol.js').ProofView>} proofs
+ * @property {Record<number, import('../protocol.js').EvidenceView>} evidence What stands behind the rows that are open, by entry.
+ * @property {import('./advanced.js').Uses} uses What was of use in this browser, and so is shown.
  * @property {Outgoing[]} outbox
  * @property {string} draft
  * @property {{ code: string, message: string, todo: string } | null} problem
@@ -61,6 +64,7 @@ const EMPTY = {
   device: '',
   installation: '',
   loaded: false,
+  asOf: null,
   entries: [],
   answering: null,
   since: null,
@@ -82,6 +86,8 @@ const EMPTY = {
   decisions: {},
   holding: null,
   proofs: {},
+  evidence: {},
+  uses: { name: 'uses', seen: [], everything: false },
   outbox: [],
   draft: '',
   problem: null,
@@ -103,14 +109,17 @@ export let state = EMPTY;
 /** @type {Set<(state: State) => void>} */
 const watchers = new Set();
 
+/** Calls back with every new state, for as long as the page is open. @param {(state: State) => void} watcher */
+export const watch = (watcher) => void watchers.add(watcher);
+
 /** @param {Partial<State>} change */
 export function set(change) {
   state = { ...state, ...change };
   watchers.forEach((watch) => watch(state));
 }
 
-/** Whoever looks from here on is not known: nothing of what was shown stays. @param {Partial<State>} change */
-export const forget = (change) => set({ ...EMPTY, ...change });
+/** Whoever looks from here on is not known: nothing of what was shown stays. What was chosen for this browser does. @param {Partial<State>} change */
+export const forget = (change) => set({ ...EMPTY, notify: state.notify, uses: state.uses, ...change });
 
 /** Says something to people who listen instead of looking. @param {string} said */
 export const announce = (said) => set({ said });

@@ -13,12 +13,12 @@ export function Words({ text }) {
   return html`<bdi>${parts.map((part) => (/^`[^`]+`$/.test(part) ? html`<code dir="ltr">${part.slice(1, -1)}</code>` : part))}</bdi>`;
 }
 
-/** A computed fact: paths and `code` look like code, nothing is hidden and nothing left out: in a command backticks mean something. @param {{ text: string }} props */
+/** A computed fact: paths, names that begin with a dot and `code` look like code, nothing is hidden and nothing left out: in a command backticks mean something. @param {{ text: string }} props */
 export function FactText({ text }) {
   // A line that is nothing but a path is one, also with spaces in it.
   if (/^(?:~\/|\/)[^,;:`\n]+$/.test(text)) return html`<bdi><code dir="ltr">${strict(text)}</code></bdi>`;
-  const parts = strict(text).split(/(`[^`\n]+`|(?<=^|\s)(?:~\/|\/)[^\s,;]+)/);
-  const isCode = (/** @type {string} */ part) => /^(`.+`|~\/.+|\/.+)$/.test(part);
+  const parts = strict(text).split(/(`[^`\n]+`|(?<=^|\s)(?:~\/|\/|\.(?=[a-z]))[^\s,;]+)/);
+  const isCode = (/** @type {string} */ part) => /^(`.+`|~\/.+|\/.+|\.[a-z].*)$/.test(part);
   return html`<bdi>${parts.map((part) => (isCode(part) ? html`<code dir="ltr">${part}</code>` : part))}</bdi>`;
 }
 

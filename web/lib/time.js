@@ -50,6 +50,12 @@ export function day(at) {
   return days === 1 ? 'yesterday' : dayFormat.format(date);
 }
 
+/** "07:14" of today, "yesterday 07:14", "3 September 07:14". @param {number} at */
+export function moment(at) {
+  const when = day(new Date(at).toISOString());
+  return when === 'today' ? clock(at) : `${when} ${clock(at)}`;
+}
+
 const weekdayFormat = new Intl.DateTimeFormat('en-GB', { weekday: 'long' });
 const yearFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric' });
 

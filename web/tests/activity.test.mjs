@@ -36,7 +36,7 @@ for (const [hour, filter, title] of [[8, 'Last night', 'While you slept'], [20, 
 
 test('each filter keeps the rows that are about it, by tap, by keys and by address, and says what it would list', async (t) => {
   const page = await open(t, {}, { at: 'activity/changes' });
-  const rows = () => page.locator('.timeline .row .row-words > p:first-child').allTextContents();
+  const rows = () => page.locator('.timeline .row .row-text').allTextContents();
   await page.getByRole('heading', { name: 'What changed' }).waitFor();
   assert.deepEqual(await rows(), ['Put 2 files back', 'Proved 2 changed files']);
   await page.getByText('2 changes, newest first.').waitFor();
@@ -83,7 +83,7 @@ test('a pause that is long over is a filter and no longer the first thing told',
 test('grants, cards, what happened and work beyond the first page can all be reached', async (t) => {
   const row = (/** @type {number} */ seq) => ({ seq, at: sample.at(Date.now()), icon: 'tick', text: `Row ${seq}`, note: '', topics: [] });
   const activity = { ...sample.snapshot().activity, rows: [row(9), row(8)], earlier: 8 };
-  const page = await open(t, { activity, n_more_grants: 1, cards: [sample.planCard(), sample.rootCard()], n_more_cards: 1 }, { at: 'activity' });
+  const page = await open(t, { activity, n_more_grants: 1, work: [sample.finishedWork()], cards: [sample.planCard(), sample.rootCard()], n_more_cards: 1 }, { at: 'activity' });
   fake.beyond = [{ ...fake.shown.grants[0], token: 'tok-beyond', title: 'Far down the list' }];
   fake.pages.activity = ({ before }) => ({ type: 'activity_page', before, rows: [row(before - 1)], earlier: before > 7 ? before - 1 : null });
   await page.getByRole('button', { name: 'Show earlier' }).click();
@@ -117,7 +117,7 @@ test('grants, cards, what happened and work beyond the first page can all be rea
 
 for (const [width, height, scheme] of [[375, 812, 'dark'], [1280, 800, 'light']]) {
   test(`how deciding goes at ${width} px, ${scheme}: asked for when it is opened`, async (t) => {
-    const page = await open(t, {}, { width, height, scheme, at: 'activity' });
+    const page = await open(t, { activity: sample.DECIDED }, { width, height, scheme, at: 'activity' });
     assert.equal(await page.getByText('Declined').count(), 0);
     await page.getByText('How deciding goes').click();
     await page.getByText('So few that they may not be read.').waitFor();

@@ -87,7 +87,36 @@ export async function serious(page) {
   });
 }
 
-/** Controls without a name, and names that do not contain the words that are seen. */
-export const unnamed = (page) => page.evaluate(() => [...document.querySelectorAll('button, a[href], textarea, summary, [role=slider], dialog, section, nav')]
-  .filter((e) => e.checkVisibility() && !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
-  .map((e) => e.outerHTML.slice(0, 80)));
+/**
+ * Controls without a name, and names that do not contain the words that are seen on the control: whoever speaks to the page says
+ * what they see. What is drawn for the eye only (a key that could be pressed) is not part of the label.
+ */
+export const unnamed = (page) => page.evaluate(() => {
+  const plain = (text) => text.replaceAll(/\s+/g, ' ').trim().toLowerCase();
+  const isLeftOut = (node, also) => node.nodeType === Node.ELEMENT_NODE && (also(node) || !node.checkVisibility());
+  const words = (node, also) => {
+    if (node.nodeType === Node.TEXT_NODE) return node.data;
+    if (isLeftOut(node, also)) return '';
+    const inner = [...node.childNodes].map((child) => words(child, also)).join('');
+    return getComputedStyle(node).display === 'inline' ? inner : ` ${inner} `;
+  };
+  const isSilent = (node) => node.getAttribute('aria-hidden') === 'true';
+  const named = (node) => node.getAttribute('aria-label') ?? words(node, isSilent);
+  const nameOf = (control) => {
+    const by = control.getAttribute('aria-labelledby');
+    if (by) return by.split(' ').map((id) => named(document.getElementById(id))).join(' ');
+    return control.getAttribute('aria-label') ?? ([...(control.labels ?? [])].map(named).join(' ') || words(control, isSilent) || control.title);
+  };
+  const seenOn = (control) => {
+    // The words of a slide stand in its track, those of a field in its label or in the field.
+    if (control.matches('[role=slider]')) return control.parentElement.innerText;
+    if (control.matches('textarea, input')) return [...control.labels].map((label) => words(label, (node) => node.matches('.hidden'))).join(' ') || control.placeholder;
+    return words(control, (node) => node.matches('.hidden, kbd[aria-hidden=true], svg'));
+  };
+  const controls = [...document.querySelectorAll('button, a[href], textarea, input, summary, [role=slider], [role=tab]')].filter((control) => control.checkVisibility());
+  const places = [...document.querySelectorAll('dialog, section, nav')].filter((place) => place.checkVisibility());
+  return [
+    ...[...controls, ...places].filter((element) => !plain(nameOf(element))).map((element) => `no name: ${element.outerHTML.slice(0, 80)}`),
+    ...controls.filter((control) => !plain(nameOf(control)).includes(plain(seenOn(control)))).map((control) => `seen “${plain(seenOn(control))}”, called “${plain(nameOf(control))}”`),
+  ];
+});

@@ -111,9 +111,13 @@ test('a proof is one line on the card, with the facts beside it and what it leav
   await page.locator('.card-body .claim').getByText('checks not protected').waitFor();
 });
 
-test('what was not applied can be saved as a patch from the dock', async (t) => {
+test('what was not applied can be saved as a patch from the dock, once somebody has looked at the changes of a result', async (t) => {
   const card = sample.failedCard();
-  const page = await open(t, { entries: ENTRIES, cards: [card] });
+  const page = await open(t, { entries: ENTRIES, cards: [sample.rehearsedCard()] });
+  await page.locator('.details summary').click();
+  await page.locator('.details .diff').first().waitFor();
+  fake.cards([card]);
+  await page.getByRole('heading', { name: card.face.intent }).waitFor();
   await settle(page);
   assert.deepEqual(await page.locator('.dock button').allTextContents(), ['Save as a patch', 'Done']);
   const downloading = page.waitForEvent('download');
@@ -133,7 +137,7 @@ test('choosing another model is said with a signature and leaves the composer al
 
 test('a done card counts down, and its button offers a plan when the window is over', async (t) => {
   const page = await open(t, { entries: ENTRIES, cards: [sample.doneCard({ issued: Date.now() - 60_000 })] });
-  assert.match(await page.locator('.undo-time').textContent(), /^, time left (4:00|3:\d\d)$/);
+  assert.match(await page.locator('.undo-time').textContent(), /^(4:00|3:\d\d) left$/);
   fake.cards([sample.doneCard({ issued: Date.now() - 300_000 })]);
   await page.getByRole('button', { name: 'Plan a way back' }).waitFor();
   assert.equal(await page.locator('.undo').count(), 0);

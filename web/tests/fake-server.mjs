@@ -8,7 +8,7 @@ import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WebSocketServer } from 'ws';
 import { canonical } from '../lib/canonical.js';
-import { INSTALLATION, PROOF, at, houseRules, sha256, snapshot } from './sample-cards.mjs';
+import { INSTALLATION, PROOF, at, evidence, houseRules, sha256, snapshot } from './sample-cards.mjs';
 
 const WEB = fileURLToPath(new URL('..', import.meta.url));
 export const CODE = 'correct-horse';
@@ -27,7 +27,7 @@ function holds(key, body, signature) {
 export async function startFake({ port = 0 } = {}) {
   const devices = new Map();
   const received = [];
-  const fake = { beyond: [], pages: {}, given: [], refuseSecret: null, hold: null, frames: [], shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null, edits: [], wayBack: null, holdWelcome: null, links: [], proof: {}, measures: [{ name: 'Time to decide', value: '5 s', target: '2 to 15 s', note: '' }, { name: 'Declined', value: '0 of 21, 0 %', target: '5 to 15 %', note: 'So few that they may not be read.' }] };
+  const fake = { beyond: [], pages: {}, given: [], refuseSecret: null, hold: null, frames: [], shown: snapshot(), received, devices, sockets: new Set(), refuse: false, rules: houseRules(), silent: false, seq: 0, acks: [], since: null, edits: [], wayBack: null, holdWelcome: null, links: [], proof: {}, evidence: {}, measures: [{ name: 'Time to decide', value: '5 s', target: '2 to 15 s', note: '' }, { name: 'Declined', value: '0 of 21, 0 %', target: '5 to 15 %', note: 'So few that they may not be read.' }] };
 
   const http = createServer(async (request, response) => {
     response.setHeader('content-security-policy', POLICY);
@@ -109,6 +109,7 @@ export async function startFake({ port = 0 } = {}) {
       if (message.type === 'ledger') return send({ type: 'ledger', part: { after: message.after, links: fake.links.filter(({ seq }) => seq > message.after), head: fake.shown.activity.head } });
       if (message.type === 'grants') return send({ type: 'grants_page', from: message.from, grants: fake.beyond, n_more_grants: 0 });
       if (message.type === 'cards' || message.type === 'activity' || message.type === 'work_list') return send(fake.pages[message.type](message));
+      if (message.type === 'evidence') return send({ type: 'evidence', evidence: evidence(message.seq, fake.evidence) });
       if (message.type === 'passkey_add') return undefined;
       if (message.type === 'measures') return send({ type: 'measures', measures: fake.measures });
       if (message.type === 'later_edits') return send({ type: 'later_edits', execution: message.execution, edits: fake.edits });

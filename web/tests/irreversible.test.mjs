@@ -62,6 +62,7 @@ test('a passkey is made here, asked for in a card, and from then on signs what c
   const page = await open(t, {}, { at: 'stream' });
   const { cdp, authenticatorId } = await authenticator(page);
   await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Show everything' }).click();
   await page.getByText('Let what cannot be undone ask for your finger, face or PIN.').waitFor();
   await shot(page, 'more-375-light');
   assert.deepEqual(await serious(page), []);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shot } from './browser.mjs';
+import { shot, unnamed } from './browser.mjs';
 import { CODE } from './fake-server.mjs';
 import { browser, fake, open } from './stage.mjs';
 
@@ -33,6 +33,7 @@ test('a refused code is told in the words of the server, and no key stays', asyn
   await page.goto(`${fake.url}#pair=old`);
   await page.locator('.rules').waitFor();
   await shot(page, 'pair');
+  assert.deepEqual(await unnamed(page), []);
   await page.locator('.pair-dock .filled').click();
   await page.getByText('This code is not valid any more. Nothing was paired.').waitFor();
   await page.reload();

@@ -121,6 +121,20 @@ export const ACTIVITY = {
   rows: ROWS.map(([icon, text, note, ...topics], n) => ({ seq: 1284 - n, at: at(Date.now() - n * 900_000), icon, text, note, topics })),
 };
 
+/** The same of an owner who has decided five times. */
+export const DECIDED = { ...ACTIVITY, rows: [...ACTIVITY.rows, ...Array.from({ length: 3 }, (_, n) => ({ ...ACTIVITY.rows[6], seq: 1200 - n }))] };
+
+/** What stands behind a row: its entry, with a hash that is right. */
+export function evidence(seq, change = {}) {
+  const link = { seq, at: at(Date.now() - 900_000), event: 'decision_recorded', body: canonical({ event: 'decision_recorded', verdict: 'approved' }), prev: sha256('before') };
+  return {
+    seq, text: 'You approved a plan', note: 'Signed on Chromium on Linux', proof: null, holds: true,
+    facts: [['Asked', 'Change up to 4 files in tidepool'], ['May change', '~/code/tidepool, not `.git`'], ['Answer', 'Yes'], ['Signed on', 'Chromium on Linux, with its own key'], ['Key', '`key-00112233445566778899aabbccddeeff`'], ['Covers', `\`${sha256('plan')}\``]].map(([label, text]) => ({ label, text })),
+    quotes: [{ who: 'You asked', text: ASKED }, { who: 'In the model’s words, anthropic/claude-haiku-4-5', text: 'The reader drops the zone.\nI will keep it.' }],
+    link: { ...link, hash: sha256(canonical(['v1', 'ledger', seq, link.at, link.body, link.prev])) }, ...change,
+  };
+}
+
 export const GRANTS = [
   { token: 'tok-rules', title: 'House rules', text: 'Begin an approved task again if it was interrupted. Drop the old versions of changed files.', directory: null, uses: { left: 700, of: 1000 }, since: at(Date.now() - 4 * 86_400_000), until: at(Date.now() + 3 * 86_400_000), signed_on: 'Chromium on Linux' },
   { token: 'tok-root', title: 'Work in tidepool', text: 'Plans may be offered for `/home/mira/code/tidepool`. Each one still asks you.', directory: '/home/mira/code/tidepool', uses: null, since: at(Date.now() - 3 * 86_400_000), until: null, signed_on: 'Chromium on Linux' },

@@ -155,6 +155,14 @@ async function story(silas, page, hands, shots) {
   assert.ok((await page.locator('.timeline .row').count()) >= 4);
   assert.equal(await page.locator('.row-undo').count(), 1);
   await look('13-activity');
+  const decided = page.locator('.timeline .row', { hasText: 'You approved a result' });
+  const opener = decided.getByRole('button');
+  await opener.click();
+  await decided.getByText('Computed here, its hash is').waitFor();
+  const behind = await decided.locator('.row-evidence').innerText();
+  for (const part of ['Apply 1 changed file to tidepool', 'Signed on', 'with its own key', 'decision_recorded']) assert.ok(behind.includes(part), `${part}: ${behind}`);
+  await look('13-row');
+  await opener.click();
   await hands.toAllowed();
   await page.locator('.grant').first().waitFor();
   await look('14-allowed');

@@ -80,7 +80,7 @@ const TELLING = Object.entries(SCENES).filter(([name]) => !name.startsWith('real
 
 for (const scheme of ['light', 'dark']) {
   for (const [width, height] of [[375, 812], [1280, 800]]) {
-    test(`every state between at ${width} px, ${scheme}: nothing sideways, contrast, and nothing serious for axe`, async (t) => {
+    test(`every state between at ${width} px, ${scheme}: nothing sideways, contrast, names, and nothing serious for axe`, async (t) => {
       const page = await open(t, {}, { width, height, scheme, at: 'stream' });
       for (const [name, reach] of Object.entries(STATES)) {
         fake.shown = sample.snapshot({ entries: ENTRIES, cards: [(CARDS_OF[name] ?? sample.planCard)()] });
@@ -94,6 +94,7 @@ for (const scheme of ['light', 'dark']) {
         await shot(page, `state-${name}-${width}-${scheme}`);
         assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
         assert.deepEqual(await weakTexts(page), [], name);
+        assert.deepEqual(await unnamed(page), [], name);
         assert.deepEqual(await serious(page), [], name);
       }
     });

@@ -107,7 +107,8 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
     await settle(first);
     await first.locator('.undo:enabled').waitFor();
     await first.locator('.undo').dblclick();
-    await eventually('the undo', () => zone() === 'UTC\n');
+    // The file is there before the entry that tells of it.
+    await eventually('the undo', () => zone() === 'UTC\n' && silas.count('work_undone') === 1);
     assert.deepEqual(silas.counts('decision_recorded', 'work_undone'), [5, 1]);
     assert.deepEqual(tree(silas.repo), original);
     assert.match(silas.command('audit', 'verify'), /unbroken|verified|holds/i);

@@ -17,6 +17,7 @@ use silas_gates::scrub;
 use silas_store::ledger::{self, Entry};
 use std::collections::BTreeMap;
 
+mod evidence;
 mod topics;
 
 /// Rows that Activity shows at first.

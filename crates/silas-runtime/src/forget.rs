@@ -78,7 +78,7 @@ impl Stream {
     }
 }
 
-fn no_such_entry(seq: u64) -> Trouble {
+pub(crate) fn no_such_entry(seq: u64) -> Trouble {
     Trouble::new("E_LEDGER_ENTRY", &format!("The ledger has no entry {seq}."), "`silas audit list` shows the numbers.")
 }
 

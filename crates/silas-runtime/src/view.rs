@@ -8,7 +8,8 @@ mod trust;
 mod work;
 
 pub use activity::{
-    ActivityPage, ActivityView, Icon, LedgerPart, LedgerReport, LedgerTextView, MeasureView, PeriodView, Row, Topic,
+    ActivityPage, ActivityView, EvidenceView, Icon, LedgerPart, LedgerReport, LedgerTextView, MeasureView, PeriodView,
+    Row, Topic,
 };
 pub use models::{ModelView, ModelsView, Spent};
 pub use published::Published;

@@ -18,8 +18,9 @@ use silas_core::token::{Offer, Token};
 use silas_core::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, Timestamp};
 use silas_runtime::Resume;
 use silas_runtime::view::{
-    ActivityPage, CardsPage, DeadLetterView, DeliveryView, GrantsPage, LedgerPart, LedgerReport, LedgerTextView,
-    MeasureView, ModelsView, ProofView, SessionView, SinceView, Snapshot, TaskView, Update, WorkListPage, WorkView,
+    ActivityPage, CardsPage, DeadLetterView, DeliveryView, EvidenceView, GrantsPage, LedgerPart, LedgerReport,
+    LedgerTextView, MeasureView, ModelsView, ProofView, SessionView, SinceView, Snapshot, TaskView, Update,
+    WorkListPage, WorkView,
 };
 use std::borrow::Cow;
 
@@ -149,6 +150,10 @@ pub enum ClientMessage {
     Activity {
         before: u64,
     },
+    /// Asks what stands behind a row of Activity, by the number of its entry.
+    Evidence {
+        seq: u64,
+    },
     /// Asks who follows the Stream.
     Sessions {},
     /// Asks for what was put aside.
@@ -257,6 +262,9 @@ pub enum ServerMessage {
         before: u64,
         #[serde(flatten)]
         page: ActivityPage,
+    },
+    Evidence {
+        evidence: Box<EvidenceView>,
     },
     Sessions {
         sessions: Vec<SessionView>,

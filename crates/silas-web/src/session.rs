@@ -305,6 +305,10 @@ impl Session {
                 Ok(page) => ServerMessage::ActivityPage { before, page },
                 Err(trouble) => error(trouble),
             }),
+            ClientMessage::Evidence { seq } => Some(match self.stream.evidence(seq).await {
+                Ok(evidence) => ServerMessage::Evidence { evidence: Box::new(evidence) },
+                Err(trouble) => error(trouble),
+            }),
             ClientMessage::Sessions {} => Some(match self.stream.sessions().await {
                 Ok(sessions) => ServerMessage::Sessions { sessions },
                 Err(trouble) => error(trouble),

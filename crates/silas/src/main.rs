@@ -117,8 +117,11 @@ enum Command {
     Work(work_commands::WorkCommand),
     /// Check a proof from any Silas; needs nothing but the file and that Silas's public root key.
     Verify(proof_file::VerifyArgs),
-    /// Tell what happened, from the ledger.
+    /// Tell what happened, from the ledger; or open one row: what was asked, who signed, which rule, how much.
     Activity {
+        /// The number before a row: shows what stands behind it, and its entry of the ledger.
+        #[arg(value_name = "ENTRY", conflicts_with_all = ["away", "measures", "all", "before"])]
+        entry: Option<u64>,
         /// Tell only what happened while you were away: in the longest pause between two things that you did.
         #[arg(long, conflicts_with = "measures")]
         away: bool,

@@ -3,6 +3,7 @@
 mod answering;
 mod chat;
 mod earlier;
+mod evidence;
 mod face;
 mod line;
 mod names;
@@ -98,6 +99,10 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         Command::Dismiss(card) => return put(&mut line, &card, "dismiss", json!({ "type": "dismiss" })),
         Command::Undo { output } => return undo(&mut line, output),
         Command::Activity { measures: true, output, .. } => print_measures(&mut line, output.json)?,
+        Command::Activity { entry: Some(seq), output, .. } => {
+            known_head::follow(home)?;
+            evidence::print(&mut line, seq, output.json)?;
+        }
         Command::Activity { away, all, before, output, .. } => {
             known_head::follow(home)?;
             let activity = match (away, all, before) {

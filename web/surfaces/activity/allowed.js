@@ -3,6 +3,7 @@
 
 import { useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
+import { shows } from '../../lib/advanced.js';
 import { unavailable } from '../../lib/passkeys.js';
 import { moreGrants } from '../../lib/pages.js';
 import { addPasskey, askHouseRules, more, withdraw } from '../../lib/session.js';
@@ -31,7 +32,7 @@ export function Allowed({ state, titled }) {
     </ul>
     <h2 class="devices-title">Devices that may decide</h2>
     <ul class="grants">${present.map((device) => html`<${DeviceBlock} key=${device.key} device=${device} state=${state} linked=${linked} />`)}
-      ${linked && !present.some(({ kind }) => kind === 'passkey') && html`<${NoPasskey} />`}</ul>`;
+      ${linked && shows(state, 'passkeys') && !present.some(({ kind }) => kind === 'passkey') && html`<${NoPasskey} />`}</ul>`;
 }
 
 function NoPasskey() {

@@ -2,14 +2,17 @@
 // What happened: a sentence that sums up, the mark of the log, and the rows of what is looked for. What a row is about is
 // the server's word; nothing is guessed from its text.
 
+import { useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { shows } from '../../lib/advanced.js';
 import { earliest, moreActivity } from '../../lib/pages.js';
 import { more } from '../../lib/session.js';
 import { needingReview } from '../../lib/store.js';
 import { Words, count } from '../../lib/text.js';
 import { clock, day, serverNow } from '../../lib/time.js';
 import { Loading } from '../../cards/loading.js';
+import { Evidence, idOf } from './evidence.js';
 import { AWAY, EVERYTHING, Filters, TOPICS, awayWords } from './filters.js';
 import { Measures } from './measures.js';
 import { Works } from './works.js';
@@ -49,10 +52,10 @@ export function Happened({ state, wanted, titled }) {
     <${Filters} away=${away} chosen=${filter} />
     ${shown.length === 0
       ? html`<p class="activity-text activity-none">${looked ? looked.none : 'Nothing happened in this time.'}</p>`
-      : html`<ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>`}
+      : html`<ol class="timeline">${shown.map((row, at) => html`<${TimelineRow} key=${row.seq} state=${state} row=${row} newDay=${at === 0 ? day(row.at) !== 'today' : day(row.at) !== day(shown[at - 1].at)} />`)}</ol>`}
     ${earliest(state) !== null && html`<p class="show-more"><button type="button" class="button plain" disabled=${!linked} onClick=${() => more(moreActivity)}>Show earlier</button></p>`}
-    <${Works} works=${state.works} linked=${linked} />
-    <${Measures} measures=${measures} />`;
+    ${shows(state, 'works') && html`<${Works} works=${state.works} linked=${linked} />`}
+    ${shows(state, 'measures') && html`<${Measures} measures=${measures} />`}`;
 }
 
 /** @param {{ activity: State['activity'] }} props */
@@ -63,13 +66,18 @@ function LogMark({ activity: { verified, n_entries } }) {
   return html`<div class="log-mark log-broken" role="alert"><${Icon} name="broken" size=${18} /><p><b>The log is broken.</b> Something changed it outside Silas. Do not rely on what is listed here. On its machine: <code dir="ltr">silas audit verify</code></p></div>`;
 }
 
-/** @param {{ row: Row, newDay: boolean }} props */
-function TimelineRow({ row, newDay }) {
+/** @param {{ state: State, row: Row, newDay: boolean }} props */
+function TimelineRow({ state, row, newDay }) {
+  const [open, setOpen] = useState(false);
   return html`<li class=${`row row-${row.icon}`}>
     ${newDay && html`<p class="row-day">${day(row.at)}</p>`}
     <time class="row-time" datetime=${row.at}>${clock(row.at)}</time>
     <span class="row-icon"><${Icon} name=${row.icon} size=${18} /></span>
-    <div class="row-words"><p><${Told} row=${row} /></p>${row.note && html`<p class="row-note"><${Words} text=${row.note} /></p>`}</div>
+    <button type="button" class="row-words" aria-expanded=${open} aria-controls=${open ? idOf(row.seq) : undefined} onClick=${() => setOpen(!open)}>
+      <span class="row-text"><${Told} row=${row} /></span><${Icon} name=${open ? 'up' : 'down'} size=${16} />
+      ${row.note && html`<span class="row-note"><${Words} text=${row.note} /></span>`}
+    </button>
+    ${open && html`<${Evidence} state=${state} seq=${row.seq} />`}
   </li>`;
 }
 

@@ -2,6 +2,7 @@
 // The document of the doors, rendered from /openapi.json of this very server. Text is set as text; nothing comes from
 // elsewhere. A paired browser can read what it describes: it signs each request.
 
+import { load, used } from '../../lib/advanced.js';
 import { base64url, utf8 } from '../../lib/bytes.js';
 import { devices, sign } from '../../lib/keys.js';
 import { timestamp } from '../../lib/time.js';
@@ -108,3 +109,6 @@ try {
 } catch (problem) {
   place.append(element('p', `Silas does not answer. ${problem}`));
 }
+
+// Whoever has read this finds it again in More.
+void load().then(() => used('programs'));

@@ -5,6 +5,7 @@
 import { useEffect } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { used } from '../../lib/advanced.js';
 import { show } from '../../lib/notify.js';
 import { go, leave, useRoute, useWide } from '../../lib/router.js';
 import { needingReview, set } from '../../lib/store.js';
@@ -62,8 +63,8 @@ export function Frame({ state }) {
     </main>
     <nav class="tabs" aria-label="Surfaces">
       ${[['stream', 'Stream'], ['review', 'Review'], ['activity', 'Activity']].map(([name, label]) => html`<a key=${name} href=${`#${name}`} aria-current=${tab === name ? 'page' : undefined}>
-        <span class="tab-icon"><${Icon} name=${name} size=${24} />${name === 'review' && waiting > 0 && html`<span class="tab-count">${waiting}<span class="hidden"> waiting,</span></span>`}</span>
         ${label}
+        <span class="tab-icon"><${Icon} name=${name} size=${24} />${name === 'review' && waiting > 0 && html`<span class="tab-count">${waiting}<span class="hidden"> waiting</span></span>`}</span>
       </a>`)}
     </nav>
     <${Sheets} state=${state} />
@@ -94,6 +95,7 @@ function useKeys() {
       const act = keys[event.key.toLowerCase()];
       if (!act) return;
       event.preventDefault();
+      used('keys');
       act();
     };
     addEventListener('keydown', pressed);

@@ -5,7 +5,7 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { isOffline } from '../../lib/socket.js';
 import { needingReview, set } from '../../lib/store.js';
-import { clock } from '../../lib/time.js';
+import { moment } from '../../lib/time.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 
@@ -28,8 +28,11 @@ export function Header({ state, wide }) {
 
 /** "1 active · 1 needs review". @param {{ state: State }} props */
 function Ambient({ state }) {
-  const { link, loaded } = state;
-  if (link.status !== 'open') return html`<p class="ambient">${link.lastSeen && isOffline() ? `Offline · last seen ${clock(link.lastSeen)}` : loaded ? 'Reconnecting' : 'Connecting'}</p>`;
+  const { link, loaded, asOf } = state;
+  if (link.status !== 'open') {
+    const since = asOf === null ? '' : ` · as of ${moment(asOf)}`;
+    return html`<p class="ambient">${link.lastSeen && isOffline() ? `Offline · last seen ${moment(link.lastSeen)}` : loaded ? `Reconnecting${since}` : 'Connecting'}</p>`;
+  }
   const active = state.work.filter((work) => work.running).length;
   const waiting = needingReview(state.cards).length;
   const isFirst = state.entries.length + state.work.length === 0;

@@ -7,7 +7,7 @@ import { retry } from '../../lib/session.js';
 import { isOffline } from '../../lib/socket.js';
 import { set } from '../../lib/store.js';
 import { Words, count } from '../../lib/text.js';
-import { clock, serverNow, serverTime, useNow } from '../../lib/time.js';
+import { clock, moment, serverNow, serverTime, useNow } from '../../lib/time.js';
 import { acceptRestore } from '../../lib/witness.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
@@ -15,7 +15,7 @@ import { acceptRestore } from '../../lib/witness.js';
 /** @param {{ state: State }} props */
 export function Notice({ state }) {
   if (state.doubt) return html`<${Doubted} doubt=${state.doubt} />`;
-  if (state.link.status !== 'open') return html`<${Reconnecting} link=${state.link} />`;
+  if (state.link.status !== 'open') return html`<${Reconnecting} link=${state.link} asOf=${state.asOf} />`;
   if (!state.problem) return html`<${Stopped} state=${state} />`;
   const { message, todo, code } = state.problem;
   return html`<div class="notice" role="alert">
@@ -52,20 +52,20 @@ function Doubted({ doubt }) {
   </div>`;
 }
 
-/** @param {{ link: State['link'] }} props */
-function Reconnecting({ link }) {
+/** @param {{ link: State['link'], asOf: State['asOf'] }} props */
+function Reconnecting({ link, asOf }) {
   const waiting = link.status === 'waiting';
   useNow(waiting);
   // The first connection is not a loss; and a try that lasts a moment keeps the notice as it is.
-  if (!waiting && link.retryAt === 0) return null;
+  if (!waiting && link.retryAt === 0 && asOf === null) return null;
   if (isOffline()) {
     return html`<div class="notice" role="status"><${Icon} name="offline" size=${20} />
-      <p><b>This device is offline.</b> ${link.lastSeen ? `What you see is from ${clock(link.lastSeen)}. ` : ''}Work on the machine goes on.</p></div>`;
+      <p><b>This device is offline.</b> ${link.lastSeen ? `What you see is from ${moment(link.lastSeen)}. ` : ''}Work on the machine goes on.</p></div>`;
   }
   const seconds = Math.max(0, Math.ceil((serverTime(link.retryAt) - serverNow()) / 1000));
   return html`<div class="notice">
     <${Icon} name="dashed" size=${20} />
-    <p><span role="status"><b>Silas is not answering.</b></span> ${waiting && seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again now.'} Nothing that was recorded is lost.</p>
+    <p><span role="status"><b>Silas is not answering.</b></span> ${waiting && seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again now.'} ${asOf === null ? 'Nothing that was recorded is lost.' : `What you see is as of ${moment(asOf)}.`}</p>
     <button type="button" class="notice-act" onClick=${retry}>Retry</button>
   </div>`;
 }

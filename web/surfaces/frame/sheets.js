@@ -4,6 +4,7 @@
 import { useLayoutEffect, useRef, useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { notShown, showEverything, shows } from '../../lib/advanced.js';
 import { canTell, tells, want } from '../../lib/notify.js';
 import { passkeys, unavailable } from '../../lib/passkeys.js';
 import { addModel, addPasskey, stop, stopAndRevokeAll } from '../../lib/session.js';
@@ -103,14 +104,24 @@ function passkeyWords({ devices }) {
   return unavailable() ?? 'Let what cannot be undone ask for your finger, face or PIN.';
 }
 
+/** The one place from which what was of no use yet can be reached. @param {{ state: State }} props */
+function Everything({ state }) {
+  const { everything } = state.uses;
+  const hidden = notShown(state);
+  if (hidden.length === 0) return null;
+  return html`<h3 class="sheet-label">Shown when it is of use</h3>
+    <p class="sheet-text">${hidden.join(' · ')}</p>
+    <button type="button" class="link-button" onClick=${() => showEverything(!everything)}>${everything ? 'Show only what was of use' : 'Show everything'}</button>`;
+}
+
 /** @param {{ state: State }} props */
 function MoreSheet({ state }) {
   return html`<${Sheet} label="More" onClose=${close}>
     <h2 class="sheet-title" tabindex="-1">This browser</h2>
     <p class="sheet-text">${state.device ? html`Paired as <b><bdi>${state.device}</bdi></b>. ` : ''}Its key stays here and signs what you decide.</p>
-    <h3 class="sheet-label">Passkey</h3>
-    <p class="sheet-text">${passkeyWords(state)}</p>
-    ${!unavailable() && html`<button type="button" class="button outlined" disabled=${state.link.status !== 'open'} onClick=${addPasskey}><${Icon} name="finger" size=${20} />${passkeys(state.devices).known.length > 0 ? 'Add another passkey' : 'Add a passkey'}</button>`}
+    ${shows(state, 'passkeys') && html`<h3 class="sheet-label">Passkey</h3>
+    <p class="sheet-text">${passkeyWords(state)}</p>`}
+    ${shows(state, 'passkeys') && !unavailable() && html`<button type="button" class="button outlined" disabled=${state.link.status !== 'open'} onClick=${addPasskey}><${Icon} name="finger" size=${20} />${passkeys(state.devices).known.length > 0 ? 'Add another passkey' : 'Add a passkey'}</button>`}
     <h3 class="sheet-label">Notifications</h3>
     <p class="sheet-text">${tells() ? 'While this page is open and nobody looks at it, each decision is told: what it is and how risky.' : canTell() ? 'Nothing is told while nobody looks at this page.' : 'This browser does not let this page tell anything.'}</p>
     ${canTell() && html`<button type="button" class="link-button" onClick=${() => void want(!tells())}>${tells() ? 'Tell nothing here' : 'Tell me when a card waits'}</button>`}
@@ -119,8 +130,12 @@ function MoreSheet({ state }) {
     <h3 class="sheet-label">Models</h3>
     <p class="sheet-text">${state.no_model === null ? 'A model answers open questions.' : 'Open questions need a model; nothing else does.'}</p>
     <button type="button" class="link-button" onClick=${setUpModel}>${state.no_model === null ? 'Choose another model' : 'Add a model'}</button>
-    <h3 class="sheet-label">Keys</h3>
-    <dl class="keys">${KEYS.map(([key, meaning]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${meaning}</dd></div>`)}</dl>
+    ${shows(state, 'programs') && html`<h3 class="sheet-label">For programs</h3>
+    <p class="sheet-text">What Silas speaks at its doors, and how a request is signed.</p>
+    <a class="link-button sheet-link" href="/api.html">Read it</a>`}
+    ${shows(state, 'keys') && html`<h3 class="sheet-label">Keys</h3>
+    <dl class="keys">${KEYS.map(([key, meaning]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${meaning}</dd></div>`)}</dl>`}
+    <${Everything} state=${state} />
     <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Close</button></div>
   <//>`;
 }

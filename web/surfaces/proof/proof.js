@@ -4,6 +4,7 @@
 import { useEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { used } from '../../lib/advanced.js';
 import { executionOf } from '../../lib/decision.js';
 import { bundleName } from '../../lib/download.js';
 import { askBundle, askProof } from '../../lib/session.js';
@@ -24,6 +25,7 @@ export function Proof({ state, execution, onBack }) {
   useEffect(() => void (linked && askProof(execution)), [execution, linked]);
   useEffect(() => title.current?.focus(), []);
   const proof = state.proofs[execution];
+  useEffect(() => void (proof && !proof.no_bundle && used('proof_file')), [proof]);
   return html`<section class="proof" aria-label="Proof">
     <div class="proof-top"><button type="button" class="proof-back" aria-label="Back" onClick=${onBack}><${Icon} name="back" size=${22} /></button><h1 ref=${title} tabindex="-1">Proof</h1>
       ${proof && !proof.no_bundle && html`<button type="button" class="proof-save" disabled=${!linked} onClick=${() => askBundle(execution)}><${Icon} name="save" size=${20} />Save file</button>`}</div>

@@ -2,9 +2,10 @@
 
 use super::Spent;
 use serde::{Deserialize, Serialize};
-use silas_core::Timestamp;
+use silas_core::card::{Fact, Quote};
 use silas_core::chain::Link;
 use silas_core::checkpoint::Head;
+use silas_core::{ExecutionId, Timestamp};
 
 /// What happened before an entry of the ledger, newest first.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
@@ -64,6 +65,24 @@ pub struct Row {
     pub note: String,
     /// What it is about; a row may be about nothing that one would look for.
     pub topics: Vec<Topic>,
+}
+
+/// What stands behind a row: who, what and why as far as it is known, and the entry that the row tells.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct EvidenceView {
+    pub seq: u64,
+    /// What the row says; of an entry without a row, the name of its event.
+    pub text: String,
+    pub note: String,
+    /// Computed.
+    pub facts: Vec<Fact>,
+    /// Words that Silas did not compute, each with whose they are.
+    pub quotes: Vec<Quote>,
+    /// The work whose proof can be asked for.
+    pub proof: Option<ExecutionId>,
+    /// Whether the hash is that of the entry, as the runtime computes it; whoever believes nobody computes it again.
+    pub holds: bool,
+    pub link: Link,
 }
 
 /// What somebody looks for in Activity.

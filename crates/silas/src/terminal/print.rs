@@ -98,7 +98,11 @@ pub(super) fn print_activity(activity: &Value) {
     for row in activity["rows"].as_array().into_iter().flatten() {
         let at = row["at"].as_str().unwrap_or_default();
         let (text, note) = (row["text"].as_str().unwrap_or_default(), row["note"].as_str().unwrap_or_default());
-        println!("{}  {text}. {note}", wall_clock::of_wire(at, wall_clock::second));
+        let number = row["seq"].as_u64().unwrap_or_default();
+        println!("{number:>6}  {}  {text}. {note}", wall_clock::of_wire(at, wall_clock::second));
+    }
+    if activity["rows"].as_array().is_some_and(|rows| !rows.is_empty()) {
+        println!("`silas activity NUMBER` shows what stands behind a row.");
     }
     if let Some(seq) = activity["earlier"].as_u64() {
         println!("There is more before that: `silas activity --before {seq}`, or all of it with `--all`.");

@@ -161,6 +161,7 @@ fn templates(installation: &InstallationId, execution: &str) -> Vec<Value> {
         json!({ "type": "work_list", "from": 0 }),
         json!({ "type": "grants", "from": 0 }),
         json!({ "type": "activity", "before": 5 }),
+        json!({ "type": "evidence", "seq": 5 }),
         json!({ "type": "stop", "execution": execution }),
         json!({ "type": "interrupt" }),
         json!({ "type": "passkey_add", "name": "a key", "public": stranger.public(), "site": { "rp_id": "localhost", "origin": "http://localhost:1" } }),

@@ -58,6 +58,7 @@ mod rehearsing;
 mod resting;
 mod revocation;
 mod rotation;
+mod rows;
 mod sample;
 mod sandbox;
 mod search_engine;

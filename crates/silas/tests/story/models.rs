@@ -2,6 +2,7 @@
 //! cap that holds across crashes, and never trusted with anything but words.
 
 use crate::harness::{Device, Line, Silas};
+use crate::rows;
 use scripted_model::{Act, Dialect, Part, Script, Server};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState};
@@ -142,6 +143,15 @@ fn a_model_is_added_tested_asked_and_taken_back() {
     let (code, text) = silas.command(&["say", "what is the capital of France"]);
     assert_eq!((code, text.trim()), (0, "│ Paris. It has been for long."));
     assert_eq!((server.asked().len(), server.faults()), (2, vec![]));
+    let behind = rows::behind(&silas, "Asked compatible:test");
+    let paid = [
+        "Model       compatible:test",
+        "For         to answer you",
+        "Cost        ",
+        "Tokens      ",
+        "what is the capital of",
+    ];
+    rows::assert_tells(&behind, &paid);
 
     let (_, grants) = silas.command(&["grant", "list"]);
     let name = grants.lines().find(|line| line.contains("Ask compatible")).unwrap().trim().split(' ').next().unwrap();

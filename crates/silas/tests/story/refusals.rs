@@ -3,6 +3,7 @@
 
 use crate::executing::{RIGHT, World, finish, shell};
 use crate::harness::{ASKING, Line, Silas};
+use crate::rows;
 use scripted_model::Dialect;
 use serde_json::json;
 use silas_core::card::{Card, CardKind, CardState, Press, Risk};
@@ -97,6 +98,9 @@ fn a_rehearsal_that_wanted_a_host_is_allowed_it_and_goes_on_to_the_end() {
     assert!(told.contains("Refused to reach tides.localhost"), "{told}");
     assert!(told.contains("The plan does not name it. Nothing was sent."), "{told}");
     assert!(told.contains(&format!("Reached {host} at 127.0.0.1")), "{told}");
+    let behind = rows::behind(&silas, "Refused to reach tides.localhost");
+    let rule = "Refused     The plan does not name it. Nothing was sent.";
+    rows::assert_tells(&behind, &["Wanted      To reach tides.localhost", rule, "connection_refused"]);
     silas.assert_ledger_holds();
     let file = silas.outside().join("proof.json").to_str().unwrap().to_owned();
     for command in [&["work", "proof", "--out", &file][..], &["verify", &file]] {
