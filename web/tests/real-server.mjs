@@ -11,8 +11,8 @@ const BINARY = process.env.SILAS_BINARY ?? fileURLToPath(new URL('../../target/d
 export const PATIENCE_MS = 60_000;
 
 /** Starts the server and reads the address that it prints. */
-/** @param {Record<string, string>} [settings] */
-export async function startSilas(settings = {}) {
+/** @param {Record<string, string>} [settings] @param {number} [port] Any free one, if none is given. */
+export async function startSilas(settings = {}, port = 0) {
   const place = mkdtempSync(join(tmpdir(), 'silas-story-'));
   const repo = join(place, 'tidepool');
   // A home of its own, which is empty: whose it is that runs the tests is not Silas's to write.
@@ -22,7 +22,7 @@ export async function startSilas(settings = {}) {
   writeFileSync(join(repo, 'tides', 'zone.txt'), 'UTC\n');
   writeFileSync(join(repo, 'check.sh'), 'grep -q Vienna tides/zone.txt\n');
   writeFileSync(join(repo, 'fix.sh'), "echo Europe/Vienna > tides/zone.txt\n");
-  const server = spawn(BINARY, ['start', '--port', '0', '--data-dir', join(place, 'data')], {
+  const server = spawn(BINARY, ['start', '--port', String(port), '--data-dir', join(place, 'data')], {
     cwd: '/',
     // The keyring of whoever runs the tests is not theirs.
     env: { ...process.env, HOME: home, SILAS__KEYS__KEYRING: 'false', ...settings },
@@ -55,8 +55,8 @@ export async function startSilas(settings = {}) {
     });
     server.kill('SIGTERM');
   });
-  /** What `silas verify` says of a file, where there is no data of this Silas. */
-  const verify = (file) => execFileSync(BINARY, ['verify', file], { cwd: place, env: { HOME: place }, encoding: 'utf8' });
+  /** What `silas verify` says of a file to whoever knows the root key, where there is no data of this Silas. */
+  const verify = (file) => execFileSync(BINARY, ['verify', file, '--key', command('key', 'root').trim()], { cwd: place, env: { HOME: place }, encoding: 'utf8' });
   /** A command in the terminal, and what it prints. An object at the end says what it reads. */
   const command = (...args) => {
     const { input = '' } = typeof args.at(-1) === 'object' ? args.pop() : {};

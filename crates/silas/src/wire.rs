@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Searching};
 use crate::home::Home;
+use crate::opening::Opening;
 use crate::world::{OsRandom, SystemClock};
 use crate::{room, server_key, soundness};
 use anyhow::{Result, anyhow};
@@ -39,6 +40,8 @@ pub(crate) struct Front {
     pub user_home: Option<String>,
     pub start_dir: Option<PathBuf>,
     pub owner_uid: u32,
+    /// What leads the browser to the page, with the code in it.
+    pub opening: Option<Opening>,
 }
 
 /// How often parked cards and undo windows are looked at.
@@ -100,6 +103,10 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     let door_options = door_options(&front.config);
     let reminding = listeners.certificate_ends().map(|ends| tokio::spawn(remind(ends, clock.clone())));
     let door = Door::new(stream.clone(), clock, random, door_options, leaving);
+    let opening = front.opening.map(|opening| {
+        let door = door.clone();
+        tokio::spawn(async move { opening.keep(&door).await })
+    });
     let serving = tokio::spawn(door.serve(listeners, front.owner_uid));
     let ticking = tokio::spawn(tick(stream.clone(), front.launcher.clone()));
     let tidying = tokio::spawn(stream.clone().keep_house());
@@ -115,6 +122,9 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     tidying.abort();
     if let Some(reminding) = reminding {
         reminding.abort();
+    }
+    if let Some(opening) = opening {
+        opening.abort();
     }
     stream.stop().await?;
     leave.send_replace(true);

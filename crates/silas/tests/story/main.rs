@@ -57,6 +57,7 @@ mod rehearsing;
 mod resting;
 mod revocation;
 mod rotation;
+mod same_machine;
 mod sample;
 mod sandbox;
 mod search_engine;

@@ -98,11 +98,7 @@ fn a_rehearsal_that_wanted_a_host_is_allowed_it_and_goes_on_to_the_end() {
     assert!(told.contains("The plan does not name it. Nothing was sent."), "{told}");
     assert!(told.contains(&format!("Reached {host} at 127.0.0.1")), "{told}");
     silas.assert_ledger_holds();
-    let file = silas.outside().join("proof.json").to_str().unwrap().to_owned();
-    for command in [&["work", "proof", "--out", &file][..], &["verify", &file]] {
-        let (code, text) = silas.command(command);
-        assert_eq!(code, 0, "{text}");
-    }
+    silas.assert_proof_travels();
 }
 
 #[test]
