@@ -10,12 +10,18 @@ import { set, useStore } from './lib/store.js';
 import { Frame } from './surfaces/frame/frame.js';
 import { Pair } from './surfaces/pair/pair.js';
 
-const code = takeCode();
+let code = takeCode();
+
+/** A code is for one pairing; whoever comes to that screen again needs a new one. */
+function paired() {
+  code = null;
+  void start();
+}
 
 function App() {
   const state = useStore();
   return html`
-    ${state.phase === 'pairing' && html`<${Pair} code=${code} note=${state.pairingNote} onPaired=${start} />`}
+    ${state.phase === 'pairing' && html`<${Pair} code=${code} note=${state.pairingNote} onPaired=${paired} />`}
     ${state.phase === 'paired' && html`<${Frame} state=${state} />`}
     <p class="hidden" role="status" aria-live="polite">${state.said}</p>`;
 }

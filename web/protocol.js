@@ -85,7 +85,7 @@
 
 /**
  * What the runtime shows.
- * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, n_durable_commits: number }} Snapshot
+ * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], answering: DraftView | null, activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, n_durable_commits: number }} Snapshot
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
  * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], no_model: string | null }} ActivityUpdate

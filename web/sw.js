@@ -54,6 +54,7 @@ const SHELL = [
   '/lib/store.js',
   '/lib/text.js',
   '/lib/time.js',
+  '/lib/unheard.js',
   '/lib/withdrawals.js',
   '/lib/witness.js',
   '/manifest.webmanifest',

@@ -2,7 +2,7 @@
 // What decides, always in the same place: recommended, alternative, decline. Risk decides the friction, and the server
 // decided the risk.
 
-import { useEffect, useRef, useState } from '../vendor/hooks.js';
+import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
 import { executionOf, matches } from '../lib/decision.js';
@@ -46,7 +46,9 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
     since.current = performance.now();
     cameUp(card.id, since.current);
     setStage('ask');
-  }, [card.id, card.offer?.nonce]);
+    // What is parked cannot be confirmed any more, however far somebody was.
+  }, [card.id, card.offer?.nonce, card.state]);
+  const keptFocus = useKeptFocus(card, linked);
   useEffect(() => {
     if (stage === 'confirm' || stage === 'slide') main.current?.focus({ preventScroll: true });
   }, [stage]);
@@ -99,7 +101,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
   };
   const label = (/** @type {{ press: string, label: string }} */ cta) => (busy && decision.press === cta.press ? doing(cta) : strict(cta.label));
 
-  return html`<footer class="dock" aria-label="Decision" onKeyDown=${onKey}>
+  return html`<footer class="dock" aria-label="Decision" onKeyDown=${onKey} ...${keptFocus}>
     ${decision?.phase === 'failed' && html`<p class="dock-failed" role="alert">${decision.message}</p>`}
     ${first && stage === 'confirm' && html`<div class="chip">
       <p id="consequence">${strict(meant.consequence || meant.label)}</p>
@@ -153,6 +155,28 @@ function ladder({ face, state }) {
   if (state === 'parked') return 'tap';
   if (face.risk === 'medium') return 'confirm';
   return face.risk === 'high' || face.risk === 'irreversible' ? 'slide' : 'tap';
+}
+
+/**
+ * A browser takes focus from a button that is off or gone, as all of them are without a connection. Whoever had it there
+ * gets it back with the connection, unless they went elsewhere or the card did.
+ * @param {Card} card @param {boolean} linked
+ */
+function useKeptFocus(card, linked) {
+  const dock = useRef(/** @type {HTMLElement | null} */ (null));
+  const had = useRef('');
+  useLayoutEffect(() => void (had.current = ''), [card.id, card.offer?.nonce, card.state]);
+  // The hashes of a card that came anew are computed first, and its buttons are off until then.
+  useLayoutEffect(() => {
+    if (!linked || !had.current || document.activeElement !== document.body) return;
+    const button = [...dock.current?.querySelectorAll('button') ?? []].find((known) => known.textContent === had.current);
+    if (button && !button.disabled) button.focus({ preventScroll: true });
+  });
+  return {
+    ref: dock,
+    onFocusIn: (/** @type {any} */ { target }) => void (had.current = target.textContent),
+    onFocusOut: (/** @type {any} */ { target }) => void (!target.disabled && target.isConnected && linked && (had.current = '')),
+  };
 }
 
 /** `null` while the hashes are being computed. @param {Card} card @param {string} installation */

@@ -12,9 +12,10 @@ import * as notify from './notify.js';
 import { decided as paced } from './pace.js';
 import { go } from './router.js';
 import { openSocket } from './socket.js';
-import { announce, set, state, upsert } from './store.js';
+import { announce, forget, set, state, upsert } from './store.js';
 import { count } from './text.js';
 import { learnServerTime } from './time.js';
+import { interrupted, unheard } from './unheard.js';
 import * as pages from './pages.js';
 import * as withdrawals from './withdrawals.js';
 import * as witness from './witness.js';
@@ -40,19 +41,22 @@ export async function start() {
   socket = openSocket({
     message: (message) => void receive(message),
     connecting: () => set({ link: { ...state.link, status: 'connecting' } }),
-    lost: (retryAt) => set({ link: { ...state.link, status: 'waiting', retryAt }, decisions: unsettled(state.decisions) }),
+    lost: (retryAt) => set({ link: { ...state.link, status: 'waiting', retryAt }, decisions: interrupted() }),
     // The key stays: after a restored backup it may be known again, and pairing replaces it.
-    notKnown: () => set({ phase: 'pairing', pairingNote: 'Silas does not know this browser any more. Pair it again.' }),
+    notKnown: () => leave('Silas does not know this browser any more. Pair it again.'),
   });
   set({ phase: 'paired' });
 }
 
-export const retry = () => socket?.retry();
-
-/** A decision that was on its way when the connection broke: the snapshot will say whether it arrived. */
-function unsettled(/** @type {typeof state.decisions} */ decisions) {
-  return Object.fromEntries(Object.entries(decisions).filter(([, decision]) => decision.phase === 'recorded'));
+/** Back to pairing, with nothing of what this page had, neither on it nor behind it. @param {string} why */
+function leave(why) {
+  resume = null;
+  wantedPatch = null;
+  notify.follow([]);
+  forget({ phase: 'pairing', pairingNote: why });
 }
+
+export const retry = () => socket?.retry();
 
 /** @param {ServerMessage} message */
 async function receive(message) {
@@ -110,7 +114,7 @@ async function open({ challenge, installation }) {
   if (!device) {
     socket?.end();
     socket = null;
-    set({ phase: 'pairing', pairingNote: 'This is another Silas than the one this browser was paired with.' });
+    leave('This is another Silas than the one this browser was paired with.');
     return;
   }
   /** @type {import('../protocol.js').SessionProof} */
@@ -145,9 +149,8 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     device: name,
     key: device?.key ?? '',
     revoking: null,
-    answering: null,
     loaded: true,
-    decisions: {},
+    decisions: unheard(snapshot.cards),
     // Whoever is in the middle of a card goes on with it.
     holding: snapshot.cards.some(({ id }) => id === state.holding) ? state.holding : null,
     problem: null,

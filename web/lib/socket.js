@@ -10,6 +10,9 @@ const SILENCE_MS = 65_000;
 /** The server does not know this device. */
 export const NOT_KNOWN = 4001;
 
+/** A machine without any network still reaches a Silas of its own. */
+export const isOffline = () => !navigator.onLine && !['localhost', '127.0.0.1', '[::1]'].includes(location.hostname);
+
 /**
  * @param {object} on
  * @param {(message: import('../protocol.js').ServerMessage) => void} on.message
@@ -62,6 +65,8 @@ export function openSocket(on) {
 
   /** Nobody is there any more, and nobody would answer a goodbye. */
   function giveUp() {
+    clearTimeout(timer);
+    clearTimeout(silence);
     const gone = socket;
     socket = null;
     gone?.close();
@@ -69,7 +74,10 @@ export function openSocket(on) {
   }
 
   const onVisible = () => void (document.visibilityState === 'visible' && connect());
+  // Without a network the line is dead, whether it knows or not: what is pressed now would wait unseen.
+  const onOffline = () => void (socket && isOffline() && giveUp());
   addEventListener('online', connect);
+  addEventListener('offline', onOffline);
   document.addEventListener('visibilitychange', onVisible);
   connect();
 
@@ -97,6 +105,7 @@ export function openSocket(on) {
       clearTimeout(timer);
       clearTimeout(silence);
       removeEventListener('online', connect);
+      removeEventListener('offline', onOffline);
       document.removeEventListener('visibilitychange', onVisible);
       socket?.close();
     },

@@ -52,7 +52,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  */
 
 /** @type {State} */
-export let state = {
+const EMPTY = {
   phase: 'starting',
   pairingNote: '',
   link: { status: 'connecting', retryAt: 0, lastSeen: null },
@@ -94,6 +94,8 @@ export let state = {
   said: '',
 };
 
+export let state = EMPTY;
+
 /** @type {Set<(state: State) => void>} */
 const watchers = new Set();
 
@@ -102,6 +104,9 @@ export function set(change) {
   state = { ...state, ...change };
   watchers.forEach((watch) => watch(state));
 }
+
+/** Whoever looks from here on is not known: nothing of what was shown stays. @param {Partial<State>} change */
+export const forget = (change) => set({ ...EMPTY, ...change });
 
 /** Says something to people who listen instead of looking. @param {string} said */
 export const announce = (said) => set({ said });

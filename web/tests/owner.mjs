@@ -64,3 +64,41 @@ export async function approve(page) {
   await settle(page);
   await page.getByRole('button', { name: 'Confirm' }).click();
 }
+
+/** Opens an address that was printed, and pairs. */
+export async function pair(page, url) {
+  await page.goto(url);
+  await page.locator('.pair-dock .filled').click();
+  await page.locator('.ambient', { hasText: /quiet|running|active|review/ }).waitFor();
+}
+
+export const show = (page, surface) => page.evaluate((hash) => { location.hash = hash; }, surface);
+export const composer = (page) => page.getByRole('textbox', { name: 'Ask or tell Silas something' });
+
+export async function say(page, text) {
+  await show(page, 'stream');
+  await composer(page).fill(text);
+  await composer(page).press('Enter');
+}
+
+/** Retry, unless the page has just tried by itself; then waits until the page is connected. */
+export async function connected(page) {
+  await page.evaluate(() => [...document.querySelectorAll('.notice-act')].find(({ textContent }) => textContent === 'Retry')?.click());
+  await page.locator('.ambient', { hasText: /quiet|running|active|review/ }).waitFor();
+}
+
+/** Waits until what says this has focus. */
+export const focusOn = (page, label) => page.waitForFunction((wanted) => document.activeElement?.textContent === wanted, label);
+
+/** How many things somebody may have to step through. */
+const TABS_MAX = 120;
+
+/** Steps on with Tab until it has focus, as somebody without a mouse would. */
+export async function reach(page, locator) {
+  await locator.waitFor();
+  for (let tabs = 0; tabs < TABS_MAX; tabs += 1) {
+    if (await locator.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press('Tab');
+  }
+  assert.fail(`${locator} cannot be reached with the Tab key`);
+}

@@ -146,7 +146,7 @@ const UNDERSTOOD = [...readFileSync(new URL('../../crates/silas-core/src/reflex.
 
 export function snapshot(change = {}) {
   return {
-    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], activity: ACTIVITY, grants: GRANTS, n_more_grants: 0, devices: DEVICES, epoch: 3,
+    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], answering: null, activity: ACTIVITY, grants: GRANTS, n_more_grants: 0, devices: DEVICES, epoch: 3,
     understood: UNDERSTOOD, no_model: NO_MODEL, ...change,
   };
 }

@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, realpathSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { direct, startProvider } from './model-provider.mjs';
 import { PATIENCE_MS, startSilas } from './real-server.mjs';
 
 const SECRET = 'canary-f00d-51c3-mail';
@@ -22,25 +22,16 @@ let model;
 const frames = [];
 const requests = [];
 
-/** A provider that speaks the language of chat completions, and knows one key. */
-function startModel() {
-  const asked = [];
-  const route = (message) => JSON.stringify({ route: 'direct', reason: 'words', interaction_register: 'status', interaction_mode: 'default_and_offer', context_profile: 'conversation', continuation_of: null, response: { message } });
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const part of request) body += part;
-    asked.push(request.headers.authorization);
-    if (request.headers.authorization !== `Bearer ${KEY}`) return response.writeHead(401).end('{"error":{"message":"wrong key"}}');
-    const text = body.includes('capital') ? route('Paris.') : '{"word":"ready"}';
-    const event = (delta, finish_reason) => `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    return response.end(`${event({ role: 'assistant', content: text }, null)}${event({}, 'stop')}data: [DONE]\n\n`);
-  });
-  return new Promise((resolve) => { server.listen(0, '127.0.0.1', () => resolve({ server, asked, url: `http://127.0.0.1:${server.address().port}/v1` })); });
-}
+/** The keys with which the model was asked. */
+const asked = [];
 
 before(async () => {
-  model = await startModel();
+  // It knows one key.
+  model = await startProvider(({ body, authorization }, say) => {
+    asked.push(authorization);
+    if (authorization !== `Bearer ${KEY}`) return 401;
+    return say(body.includes('capital') ? direct('Paris.') : '{"word":"ready"}');
+  });
   browser = await launch();
   context = await browser.newContext({ viewport: { width: 375, height: 812 }, hasTouch: true, deviceScaleFactor: 2 });
   context.setDefaultTimeout(PATIENCE_MS);
@@ -56,7 +47,7 @@ before(async () => {
 });
 after(async () => {
   await browser?.close();
-  model?.server.close();
+  model?.close();
   await silas.stop();
 });
 
@@ -149,7 +140,7 @@ test('a plan asks for its secret, a provider for its key, and neither value is a
   step('the agreement says what leaves and to whom; nothing was sent before it');
   await card('Ask a model on this machine').waitFor();
   await look('7-agreement');
-  assert.deepEqual(model.asked, []);
+  assert.deepEqual(asked, []);
   await settle(page);
   await page.getByRole('button', { name: 'Agree, make 1 test call' }).tap();
   await card('The model answers').waitFor();
@@ -162,7 +153,7 @@ test('a plan asks for its secret, a provider for its key, and neither value is a
   await tab('Stream');
   await page.locator('.turn', { hasText: 'Paris.' }).waitFor();
   await look('9-answered');
-  assert.deepEqual(model.asked, Array(2).fill(`Bearer ${KEY}`));
+  assert.deepEqual(asked, Array(2).fill(`Bearer ${KEY}`));
 
   step('the search');
   const page_keeps = await page.evaluate(async () => {

@@ -287,9 +287,8 @@ test('an error has what happened, what to do, one action, and its code small at 
 test('offline: the last known state with its time, read only', async (t) => {
   const page = await open(t, { cards: [sample.planCard()] }, { host: 'silas.localhost' });
   await settle(page);
+  // Nobody has closed the connection; it is only dead.
   await page.context().setOffline(true);
-  fake.refuse = true;
-  fake.drop();
   await page.getByText('This device is offline.').waitFor();
   await page.getByText(/What you see is from \d\d:\d\d\. Work on the machine goes on\./).waitFor();
   await page.locator('.ambient', { hasText: /^Offline · last seen \d\d:\d\d$/ }).waitFor();
@@ -299,6 +298,10 @@ test('offline: the last known state with its time, read only', async (t) => {
   await page.getByRole('button', { name: 'Stop everything' }).click();
   await page.getByRole('heading', { name: 'This page cannot reach Silas' }).waitFor();
   await page.getByText('On its machine: silas stop --all').waitFor();
+  await page.keyboard.press('Escape');
+  await page.context().setOffline(false);
+  await page.locator('.dock .filled:enabled').waitFor();
+  assert.equal(fake.acks.length, 2, 'it connected anew, and once');
 });
 
 /** As when the owner has another window in front of this one. */

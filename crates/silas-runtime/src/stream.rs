@@ -9,7 +9,8 @@ use crate::letters;
 use crate::models::{self, KeyRing, ModelOptions};
 use crate::period;
 use crate::view::{
-    ActivityView, CardsPage, DeviceView, Entry, GrantsPage, Published, Sender, Snapshot, UndoView, Update, WorkView,
+    ActivityView, CardsPage, DeviceView, DraftView, Entry, GrantsPage, Published, Sender, Snapshot, UndoView, Update,
+    WorkView,
 };
 use crate::work::{Running, Stop, WorkRecord};
 use crate::{Places, Trouble, Words};
@@ -113,6 +114,8 @@ pub struct Stream {
     running: Mutex<BTreeMap<ExecutionId, Running>>,
     /// Turns that wait for a model. Written by whoever begins one, ended at the stop; one at a time for each scope.
     thinking: Mutex<JoinSet<()>>,
+    /// What models have said so far, for doors that open meanwhile. Written by the turns; as many as think.
+    pub(crate) drafts: Mutex<Vec<DraftView>>,
     /// When models were asked in the last minute; bounded by the limit for it.
     calls: Mutex<VecDeque<Timestamp>>,
     /// Runs whose next call waits for the owner.
@@ -178,6 +181,7 @@ impl Stream {
             stopping: watch::Sender::new(false),
             running: Mutex::new(BTreeMap::new()),
             thinking: Mutex::new(JoinSet::new()),
+            drafts: Mutex::default(),
             calls: Mutex::new(VecDeque::new()),
             waiting: Waiting::default(),
             cards_moved: watch::Sender::new(0),
@@ -249,6 +253,8 @@ impl Stream {
             n_more_cards: cards.len().saturating_sub(CARDS_SHOWN),
             cards: cards.into_iter().take(CARDS_SHOWN).collect(),
             work,
+            // Looked at after the entries: a draft goes before its entry comes.
+            answering: lock(&self.drafts).last().cloned(),
             activity,
             grants: grants.grants,
             n_more_grants: grants.n_more_grants,

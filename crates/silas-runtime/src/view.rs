@@ -38,6 +38,8 @@ pub struct Snapshot {
     pub n_more_cards: usize,
     /// The work shown in the Stream, oldest first.
     pub work: Vec<WorkView>,
+    /// The answer that a model is giving now, as far as it has come.
+    pub answering: Option<DraftView>,
     pub activity: ActivityView,
     /// Not more than a page of them.
     pub grants: Vec<GrantView>,

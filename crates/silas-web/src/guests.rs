@@ -88,10 +88,9 @@ impl Guests {
         }
     }
 
-    /// The table can be long, so it is not read where connections are served.
     async fn is_owners(&self, peer: SocketAddr, local: SocketAddr) -> bool {
-        let held = tokio::task::spawn_blocking(move || whose::holds_the_other_end(peer, local)).await;
-        held.is_ok_and(|uid| uid.is_some_and(|uid| uid == 0 || Some(uid) == self.owner_uid))
+        let holder = whose::holds_the_other_end(peer, local).await;
+        holder.is_some_and(|uid| uid == 0 || Some(uid) == self.owner_uid)
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {

@@ -3,13 +3,18 @@
 //! It is asked to keep others out, never to let anybody in: whoever has the right user still needs the code, or a key.
 //! What it does not know: programs on other machines, and connections that are closing, which belong to nobody any more.
 
+mod question;
+
+use question::Answer;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Both versions: a client may reach an address of version 4 through a socket of version 6.
 const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 const ESTABLISHED: &str = "01";
+const ESTABLISHED_NUMBER: u8 = 1;
 const LISTENING: &str = "0A";
 
 /// One socket of this machine.
@@ -23,8 +28,31 @@ struct Line<'t> {
     inode: u64,
 }
 
+/// Whether the kernel has ever named a socket when asked; if not, that it knows none means nothing.
+static ANSWERS: AtomicBool = AtomicBool::new(false);
+
 /// The user whose program holds the other end of a connection; nobody if it is not on this machine, or not open any more.
-pub(crate) fn holds_the_other_end(theirs: SocketAddr, ours: SocketAddr) -> Option<u32> {
+pub(crate) async fn holds_the_other_end(theirs: SocketAddr, ours: SocketAddr) -> Option<u32> {
+    match asked(theirs, ours) {
+        Some(holder) => holder,
+        // The table can be long, so it is not read where connections are served.
+        None => tokio::task::spawn_blocking(move || looked_up(theirs, ours)).await.ok().flatten(),
+    }
+}
+
+/// Nothing if the kernel does not answer such questions.
+fn asked(theirs: SocketAddr, ours: SocketAddr) -> Option<Option<u32>> {
+    match question::ask(canonical(theirs), canonical(ours)) {
+        Answer::Socket { state, uid, inode } => {
+            ANSWERS.store(true, Ordering::Relaxed);
+            Some((state == ESTABLISHED_NUMBER && inode != 0).then_some(uid))
+        }
+        Answer::NotThere => ANSWERS.load(Ordering::Relaxed).then_some(None),
+        Answer::Unanswered => None,
+    }
+}
+
+fn looked_up(theirs: SocketAddr, ours: SocketAddr) -> Option<u32> {
     let (theirs, ours) = (canonical(theirs), canonical(ours));
     let is_it = |line: &Line<'_>| line.here == theirs && line.there == ours && line.state == ESTABLISHED;
     find(|line| is_it(line) && line.inode != 0).first().copied()

@@ -31,6 +31,11 @@ export function Frame({ state }) {
     document.title = waiting > 0 ? `(${waiting}) Silas` : 'Silas';
     void navigator.setAppBadge?.(waiting).catch(() => {}); // Not installed: there is no badge, and nothing is missing.
   }, [waiting]);
+  // Whoever is not paired any more is told nothing, not even how many.
+  useEffect(() => () => {
+    document.title = 'Silas';
+    void navigator.clearAppBadge?.().catch(() => {});
+  }, []);
 
   const proof = html`<${Proof} state=${state} execution=${route.execution} onBack=${leave} />`;
   if (wide) {

@@ -3,6 +3,7 @@
 
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
+import { isOffline } from '../../lib/socket.js';
 import { needingReview, set } from '../../lib/store.js';
 import { clock } from '../../lib/time.js';
 
@@ -38,6 +39,3 @@ function Ambient({ state }) {
     ${waiting > 0 && html`${' · '}<a href="#review">${waiting} ${waiting === 1 ? 'needs' : 'need'} review</a>`}
   </p>`;
 }
-
-/** A machine without any network still reaches a Silas of its own. */
-export const isOffline = () => !navigator.onLine && !['localhost', '127.0.0.1', '[::1]'].includes(location.hostname);

@@ -4,10 +4,10 @@
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { retry } from '../../lib/session.js';
+import { isOffline } from '../../lib/socket.js';
 import { set } from '../../lib/store.js';
 import { clock, serverNow, serverTime, useNow } from '../../lib/time.js';
 import { acceptRestore } from '../../lib/witness.js';
-import { isOffline } from './header.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 
@@ -52,7 +52,7 @@ function Reconnecting({ link }) {
   const seconds = Math.max(0, Math.ceil((serverTime(link.retryAt) - serverNow()) / 1000));
   return html`<div class="notice">
     <${Icon} name="dashed" size=${20} />
-    <p><span role="status"><b>Silas is not answering.</b></span> ${waiting && seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again now.'} Nothing you decided is lost.</p>
+    <p><span role="status"><b>Silas is not answering.</b></span> ${waiting && seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again now.'} Nothing that was recorded is lost.</p>
     <button type="button" class="notice-act" onClick=${retry}>Retry</button>
   </div>`;
 }

@@ -6,6 +6,7 @@ use super::route::Route;
 use crate::models::Assigned;
 use crate::review::Proposal;
 use crate::spending::{self, Purse, Refused};
+use crate::stream::lock;
 use crate::view::{DraftView, Update};
 use crate::{Stream, Trouble};
 use serde_json::{Value, json};
@@ -286,7 +287,7 @@ struct Draft<'a> {
 
 impl Draft<'_> {
     /// What stays when the owner has heard enough.
-    fn stopped(self, taint: Taint) -> Route {
+    fn stopped(&self, taint: Taint) -> Route {
         match self.text.trim_end() {
             "" => Route::say("Stopped before anything was said."),
             text => Route::quote(Tainted::new(format!("{text} … (stopped)"), taint)),
@@ -299,6 +300,18 @@ impl Draft<'_> {
             Said::Again => self.text.clear(),
         }
         let draft = DraftView { reply: self.turn.reply.clone(), text: self.text.clone() };
+        {
+            let mut drafts = lock(&self.stream.drafts);
+            drafts.retain(|other| other.reply != draft.reply);
+            drafts.push(draft.clone());
+        }
         self.stream.publish(Update::Draft { draft });
+    }
+}
+
+impl Drop for Draft<'_> {
+    /// However the question ended, what comes next is an entry.
+    fn drop(&mut self) {
+        lock(&self.stream.drafts).retain(|other| other.reply != self.turn.reply);
     }
 }

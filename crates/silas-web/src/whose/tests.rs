@@ -25,6 +25,16 @@ fn a_line_is_read_as_the_kernel_writes_it() {
     }
 }
 
+/// By both ways, where the kernel answers questions.
+fn holder(theirs: SocketAddr, ours: SocketAddr) -> Option<u32> {
+    let found = looked_up(theirs, ours);
+    match asked(theirs, ours) {
+        Some(holder) => assert_eq!(holder, found),
+        None => println!("skipped: this kernel answers no questions"),
+    }
+    found
+}
+
 #[test]
 fn an_open_connection_has_a_user_and_a_closed_one_has_none() {
     for address in ["127.0.0.1:0", "[::1]:0"] {
@@ -36,11 +46,11 @@ fn an_open_connection_has_a_user_and_a_closed_one_has_none() {
         assert_eq!(listens_at(ours), [me()]);
         let client = TcpStream::connect(ours).unwrap();
         let (taken, theirs) = listener.accept().unwrap();
-        assert_eq!(holds_the_other_end(theirs, ours), Some(me()));
-        assert_eq!(holds_the_other_end(ours, ours), None);
+        assert_eq!(holder(theirs, ours), Some(me()));
+        assert_eq!(holder(ours, ours), None);
         // Whoever has hung up is nobody, not root, as which the kernel counts what has no owner.
         drop(client);
-        assert_eq!(holds_the_other_end(theirs, ours), None);
+        assert_eq!(holder(theirs, ours), None);
         drop(taken);
     }
 }
@@ -55,5 +65,5 @@ fn a_mapped_address_is_the_same_one() {
         return;
     };
     let (_taken, theirs) = listener.accept().unwrap();
-    assert_eq!(holds_the_other_end(theirs, ours), Some(me()));
+    assert_eq!(holder(theirs, ours), Some(me()));
 }

@@ -190,6 +190,7 @@ fn an_answer_is_heard_sentence_by_sentence() {
     // The server says no more before this was heard.
     let draft = line.wait_for("draft").unwrap()["draft"].clone();
     assert_eq!(draft["text"], "The first sentence. ");
+    assert_eq!(silas.line().snapshot["answering"], draft, "whoever comes now is told how far it is");
     server.open_gate();
     let entry = loop {
         let message = line.wait_for("message").unwrap();
@@ -199,6 +200,7 @@ fn an_answer_is_heard_sentence_by_sentence() {
     };
     assert_eq!(entry["text"], "The first sentence. The second one. And the end");
     assert_eq!(entry["id"], draft["reply"]);
+    assert!(silas.line().snapshot["answering"].is_null());
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn a_stranger_who_holds_every_place_keeps_no_page_out() {
     let mut page = Page::open(&silas, &device, None);
     let Some(mut crowd) = stranger(CROWD, &[port.to_string()]) else { return };
     assert_eq!(first_line(&mut crowd), "held");
-    for _ in 0..20 {
+    for _ in 0..10 {
         assert_eq!(http::get(port, "/health").0, 200);
         let mut another = Page::open(&silas, &device, None);
         assert_eq!(another.ask(&json!({ "type": "tasks" })), "tasks");
