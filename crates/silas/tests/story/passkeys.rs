@@ -177,6 +177,7 @@ fn where_there_is_one_no_other_key_decides_what_cannot_be_undone() {
     let (recorded, said) = line.decide(&card, Verdict::Approved).unwrap();
     assert!(!recorded && said.contains("decided with your passkey"), "{said}");
 
+    passkey.port = silas.port();
     // The terminal is the way back in when an authenticator is lost.
     let (code, text) = silas.command(&["device", "revoke", passkey.id().as_str()]);
     assert_eq!(code, 0, "{text}");
@@ -235,6 +236,7 @@ fn a_passkey_outlives_the_root_key_that_certified_it() {
     assert_eq!(kept[0]["body"], certified[0]["body"]);
     assert_ne!(kept[0]["signature"]["key"], certified[0]["signature"]["key"]);
 
+    passkey.port = silas.port();
     // The bar stays where it was, for the engine and for the launcher.
     let mut line = silas.line();
     std::fs::remove_file(silas.repo().join("sent.txt")).unwrap();
