@@ -25,7 +25,9 @@
  * @typedef {{ type: 'models' }} ModelsQuestion
  * @typedef {{ type: 'model_add', grant: ModelGrant }} ModelAdd
  * @typedef {{ type: 'model_check', role: Role }} ModelCheck
- * @typedef {{ type: 'model_choose', request_id: string, model: string, key: KeyWanted }} ModelChoose
+ * @typedef {{ type: 'model_choose', request_id: string, model: string, key: KeyWanted, price: Price | null }} ModelChoose
+ * @typedef {{ type: 'model_again', request_id: string }} ModelAgain
+ * @typedef {{ type: 'model_another', request_id: string }} ModelAnother
  * @typedef {{ type: 'verify' }} Verify
  * @typedef {{ type: 'tasks' }} TasksQuestion
  * @typedef {{ type: 'cards', from: number }} CardsQuestion
@@ -38,7 +40,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | ModelAgain | ModelAnother | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -85,7 +87,8 @@
 
 /**
  * What the runtime shows.
- * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], answering: DraftView | null, activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, n_durable_commits: number }} Snapshot
+ * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], answering: DraftView | null, activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, stopped: StopView | null, n_durable_commits: number }} Snapshot
+ * @typedef {{ at: string, n_works: number, n_grants: number }} StopView
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
  * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], no_model: string | null }} ActivityUpdate
@@ -93,7 +96,7 @@
  * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
  * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate} Update
  * @typedef {{ card: string, verdict: Verdict, device: string, at: string }} AnsweredView
- * @typedef {{ reply: string, text: string }} DraftView
+ * @typedef {{ reply: string, text: string, is_second: boolean }} DraftView
  * @typedef {{ role: Role, model: string, host: string, is_local: boolean, key: string, has_key: boolean, price: string, is_configured: boolean, is_agreed: boolean }} ModelView
  * @typedef {{ models: ModelView[], local_only: boolean, day: Spent, month: Spent }} ModelsView
  * @typedef {{ period: string, microusd: number, cap_microusd: number }} Spent
@@ -116,7 +119,7 @@
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
  * @typedef {{ token: string, title: string, text: string, uses: Uses | null, since: string, until: string | null, signed_on: string }} GrantView
  * @typedef {{ left: number, of: number }} Uses
- * @typedef {{ key: string, name: string, kind: 'browser' | 'terminal' | 'passkey', since: string, is_revoked: boolean, n_grants: number, site: Site | null }} DeviceView
+ * @typedef {{ key: string, name: string, kind: 'browser' | 'terminal' | 'passkey', since: string, is_revoked: boolean, n_grants: number, site: Site | null, digits: string }} DeviceView
  * @typedef {{ rp_id: string, credential: string }} Site
  * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
@@ -135,7 +138,7 @@
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
  * @typedef {'pairing' | 'house_rules' | 'root' | 'passkey' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'refusal' | 'conflict' | 'unknown_effect'} CardKind
- * @typedef {'approve' | 'rehearse' | 'redo' | 'decline' | 'change' | 'proof' | 'look' | 'dismiss' | 'store' | 'choose'} Press
+ * @typedef {'approve' | 'rehearse' | 'redo' | 'decline' | 'change' | 'proof' | 'look' | 'dismiss' | 'store' | 'choose' | 'again' | 'another'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
  * @typedef {{ title: string, lines: string[] }} Detail
@@ -152,8 +155,8 @@
  * @typedef {{ ref_id: string, label: string, input_hint: string | null, guidance: Guidance, wanted_by: WantedBy, expires_at: string }} SecureInput
  * @typedef {{ instructions: string, help_url: string | null }} Guidance
  * @typedef {{ type: 'plan', name: string } | { type: 'model', model: string, then: ModelGrant | null }} WantedBy
- * @typedef {{ choices: ModelOption[], expires_at: string }} ModelChoice
- * @typedef {{ provider: Provider, title: string, note: string, model: string, takes_url: boolean, key: KeyState, facts: Fact[] }} ModelOption
+ * @typedef {{ choices: ModelOption[], tried?: Provider, expires_at: string }} ModelChoice
+ * @typedef {{ provider: Provider, title: string, note: string, model: string, takes_url: boolean, url?: string, price?: Price, key: KeyState, facts: Fact[] }} ModelOption
  * @typedef {'openrouter' | 'openai' | 'anthropic' | 'ollama' | 'compatible'} Provider
  * @typedef {'none' | 'needed' | 'kept'} KeyState
  * @typedef {'none' | 'kept' | 'new'} KeyWanted

@@ -46,6 +46,7 @@ const SHELL = [
   '/lib/pace.js',
   '/lib/pages.js',
   '/lib/pairing.js',
+  '/lib/price.js',
   '/lib/passkeys.js',
   '/lib/router.js',
   '/lib/secure.js',

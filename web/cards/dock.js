@@ -8,9 +8,9 @@ import { Icon } from '../lib/icons.js';
 import { executionOf, matches } from '../lib/decision.js';
 import { cameUp } from '../lib/pace.js';
 import { go } from '../lib/router.js';
-import { DIFFERS, decide, dismiss, renew } from '../lib/session.js';
+import { DIFFERS, decide, dismiss, renew, testAgain } from '../lib/session.js';
 import { set } from '../lib/store.js';
-import { strict } from '../lib/text.js';
+import { Words, strict } from '../lib/text.js';
 import { ChangeChips } from './change.js';
 import { PasskeySheet, Rungs, asksPasskey } from './passkey.js';
 import { withPatch } from './patch.js';
@@ -102,7 +102,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
   const label = (/** @type {{ press: string, label: string }} */ cta) => (busy && decision.press === cta.press ? doing(cta) : strict(cta.label));
 
   return html`<footer class="dock" aria-label="Decision" onKeyDown=${onKey} ...${keptFocus}>
-    ${decision?.phase === 'failed' && html`<p class="dock-failed" role="alert">${decision.message}</p>`}
+    ${decision?.phase === 'failed' && html`<p class="dock-failed" role="alert"><${Words} text=${decision.message} /></p>`}
     ${first && stage === 'confirm' && html`<div class="chip">
       <p id="consequence">${strict(meant.consequence || meant.label)}</p>
       <button type="button" class="button filled confirm" ref=${main} disabled=${off} aria-describedby="consequence" onClick=${onConfirm}><${Icon} name="tick" size=${18} />Confirm</button>
@@ -114,7 +114,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
     ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
     ${first && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
       ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} edits=${edits} linked=${linked} disabled=${off} onClick=${onFirst} />`
-      : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || first.press === 'approve' || first.press === 'renew' ? 'filled' : 'outlined'}`} disabled=${off} onClick=${form ? onForm : onFirst}>
+      : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || ['approve', 'renew', 'again'].includes(first.press) ? 'filled' : 'outlined'}`} disabled=${off} onClick=${form ? onForm : onFirst}>
           ${steps === 'slide' && html`<${Icon} name=${card.face.risk === 'irreversible' ? 'irreversible' : 'high'} size=${16} />`}${label(first)}
         </button>`)}
     ${!linked && html`<p class="dock-note">You can decide as soon as Silas answers</p>`}
@@ -135,6 +135,7 @@ function press(card, cta, passkey) {
   // Another model is chosen in the next card, not said; other changes have chips.
   if (cta.press === 'change') return void decide(card, cta.press);
   if (cta.press === 'dismiss') return dismiss(card);
+  if (cta.press === 'again' || cta.press === 'another') return testAgain(card, cta.press);
   const execution = executionOf(card);
   return execution ? go(`proof/${execution}`) : set({ problem: NO_PROOF });
 }
@@ -203,6 +204,8 @@ function doing({ press: pressed, label }) {
   if (pressed === 'dismiss') return 'Putting away';
   if (pressed === 'store') return 'Saving to vault';
   if (pressed === 'choose') return 'Going on';
+  if (pressed === 'again') return 'Asking it again';
+  if (pressed === 'another') return 'Asking for it';
   const [clause] = label.split(',');
   const [verb, ...objects] = clause.split(' ');
   const short = /^[^aeiou]*[aeiou][^aeiouwxy]$/i.test(verb);

@@ -1,9 +1,10 @@
 // @ts-check
-// Choosing a model: who answers, which of their models, and with which key. Everything that each choice means comes from
-// the server; choosing sends nothing anywhere but there, and the next card asks.
+// Choosing a model: who answers, which of their models, with which key and at what price. Everything that each choice means
+// comes from the server; choosing sends nothing anywhere but there, and the next card asks.
 
 import { useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
+import { isLoopback, microdollars, typedDollars } from '../lib/price.js';
 import { choose } from '../lib/session.js';
 import { set } from '../lib/store.js';
 import { strict } from '../lib/text.js';
@@ -11,20 +12,35 @@ import { CardView } from './card.js';
 import { formOf } from './secure-input.js';
 
 /** @typedef {import('../protocol.js').Card} Card */
-/** @typedef {import('../protocol.js').ModelOption} ModelOption */
+/** @typedef {import('../protocol.js').ModelChoice} ModelChoice */
+/** @typedef {'nothing' | 'price' | 'unknown'} Costs */
 
-/** @param {{ card: Card, choices: ModelOption[], focus: boolean, linked: boolean }} props */
-export function ModelChoiceCard({ card, choices, focus, linked }) {
-  const [provider, setProvider] = useState(choices[0]?.provider);
+/** @type {{ costs: Costs, title: string, note: string }[]} */
+const COSTS = [
+  { costs: 'nothing', title: 'It costs nothing', note: 'Your own, or paid for' },
+  { costs: 'price', title: 'It has a price', note: 'Dollars a million tokens' },
+  { costs: 'unknown', title: 'I do not know', note: 'Counted as expensive' },
+];
+
+/** @param {{ card: Card, input: ModelChoice, focus: boolean, linked: boolean }} props */
+export function ModelChoiceCard({ card, input: { choices, tried }, focus, linked }) {
+  const [provider, setProvider] = useState(tried ?? choices[0]?.provider);
   const [typed, setTyped] = useState(/** @type {Record<string, string>} */ ({}));
-  const [url, setUrl] = useState('');
-  /** Whether the box under the choices is ticked; what it says depends on the choice. */
-  const [ticked, setTicked] = useState(false);
+  /** What is ticked; nothing of it while the owner has not said. @type {[{ none?: boolean, fresh?: boolean }, (ticks: object) => void]} */
+  const [ticks, setTicks] = useState({});
+  const [said, setSaid] = useState(/** @type {Costs | null} */ (null));
+  const [note, setNote] = useState('');
   const chosen = choices.find((choice) => choice.provider === provider) ?? choices[0];
   if (!chosen || card.state !== 'open') return html`<${CardView} card=${card} focus=${focus} />`;
 
-  const model = typed[chosen.provider] ?? chosen.model;
-  const box = chosen.takes_url ? 'It needs no key' : chosen.key === 'kept' ? 'Give a new key' : null;
+  const entered = (/** @type {string} */ id, /** @type {string} */ otherwise) => typed[`${chosen.provider}-${id}`] ?? otherwise;
+  const model = entered('model', chosen.model);
+  const url = entered('url', chosen.url ?? '');
+  const [into, out] = ['input', 'output'].map((id) => entered(id, chosen.price ? typedDollars(chosen.price[/** @type {'input' | 'output'} */ (id)]) : ''));
+  const keyless = chosen.takes_url ? ticks.none ?? chosen.key === 'none' : chosen.key === 'none';
+  // What is one's own costs nothing unless somebody says otherwise; about anything else nobody can know.
+  const before = chosen.price ? (chosen.price.input + chosen.price.output === 0 ? 'nothing' : 'price') : null;
+  const costs = said ?? before ?? (keyless && isLoopback(url) ? 'nothing' : 'unknown');
   const hold = () => set({ holding: card.id });
 
   /** @param {Event} event */
@@ -32,26 +48,39 @@ export function ModelChoiceCard({ card, choices, focus, linked }) {
     event.preventDefault();
     if (!linked) return;
     const name = `${chosen.provider}:${model.trim()}${chosen.takes_url ? `@${url.trim()}` : ''}`;
-    const none = chosen.key === 'none' || (chosen.takes_url && ticked);
-    choose(card, name, none ? 'none' : chosen.key === 'kept' && ticked ? 'new' : 'kept');
+    const [input, output] = costs === 'nothing' ? [0, 0] : [microdollars(into), microdollars(out)];
+    if (chosen.takes_url && costs === 'price' && (input === null || output === null)) return setNote('Write both prices in dollars, as 0.25.');
+    setNote('');
+    const price = chosen.takes_url && costs !== 'unknown' && input !== null && output !== null ? { input, output } : null;
+    return choose(card, name, keyless ? 'none' : ticks.fresh ? 'new' : 'kept', price);
   };
-  /** @param {string} id @param {string} label @param {string} value @param {(value: string) => void} change @param {string} hint */
-  const line = (id, label, value, change, hint) => html`<label class="entry-label" for=${`${card.id}-${id}`}>${label}</label>
+  /** @param {string} id @param {string} label @param {string} value @param {string} hint */
+  const line = (id, label, value, hint) => html`<label class="entry-label" for=${`${card.id}-${id}`}>${label}</label>
     <div class="entry-box"><input class="entry-field" id=${`${card.id}-${id}`} form=${formOf(card)} type="text" dir="ltr" autocomplete="off" autocapitalize="off" spellcheck=${false} maxlength="200" placeholder=${hint}
-      value=${value} onFocus=${hold} onInput=${(/** @type {any} */ event) => change(event.currentTarget.value)} /></div>`;
+      value=${value} onFocus=${hold} onInput=${(/** @type {any} */ event) => setTyped({ ...typed, [`${chosen.provider}-${id}`]: event.currentTarget.value })} /></div>`;
+  /** @param {'none' | 'fresh'} id @param {boolean} on @param {string} words */
+  const box = (id, on, words) => html`<label class="choice-box"><input type="checkbox" checked=${on} onChange=${(/** @type {any} */ event) => setTicks({ ...ticks, [id]: event.currentTarget.checked })} />${words}</label>`;
+  /** @param {string} group @param {boolean} on @param {() => void} choosing @param {string} title @param {string} about */
+  const radio = (group, on, choosing, title, about) => html`<label class="choice" key=${title}>
+    <input type="radio" class="hidden" name=${`${card.id}-${group}`} checked=${on} onChange=${() => { choosing(); hold(); }} /><b>${strict(title)}</b><span>${strict(about)}</span>
+  </label>`;
 
   return html`<${CardView} card=${card} focus=${focus} facts=${chosen.facts}>
       <form class="entry" id=${formOf(card)} method="post" autocomplete="off" onSubmit=${submit}>
-        ${line('model', 'Model', model, (value) => setTyped({ ...typed, [chosen.provider]: value }), 'Its name')}
+        ${line('model', 'Model', model, 'Its name')}
       </form>
     <//>
     <fieldset class="choices">
       <legend>Provider</legend>
-      <div class="choices-grid">${choices.map((choice) => html`<label class="choice" key=${choice.provider}>
-        <input type="radio" class="hidden" name=${`${card.id}-provider`} checked=${choice.provider === chosen.provider} onChange=${() => { setProvider(choice.provider); setTicked(false); hold(); }} />
-        <b>${strict(choice.title)}</b><span>${strict(choice.note)}</span>
-      </label>`)}</div>
-      ${chosen.takes_url && line('url', 'Address', url, setUrl, 'https://…/v1')}
-      ${box && html`<label class="choice-box"><input type="checkbox" checked=${ticked} onChange=${(/** @type {any} */ event) => setTicked(event.currentTarget.checked)} />${box}</label>`}
-    </fieldset>`;
+      <div class="choices-grid">${choices.map((choice) => radio('provider', choice.provider === chosen.provider, () => { setProvider(choice.provider); setTicks({}); setSaid(null); }, choice.title, choice.note))}</div>
+      ${chosen.takes_url && line('url', 'Address', url, 'https://…/v1')}
+      ${chosen.takes_url && box('none', keyless, 'It needs no key')}
+      ${chosen.key === 'kept' && !keyless && box('fresh', ticks.fresh ?? false, 'Give a new key')}
+    </fieldset>
+    ${chosen.takes_url && html`<fieldset class="choices">
+      <legend>What it costs</legend>
+      <div class="choices-grid">${COSTS.map((one) => radio('costs', one.costs === costs, () => setSaid(one.costs), one.title, one.note))}</div>
+      ${costs === 'price' && html`${line('input', 'A million tokens in, in dollars', into, '0.25')}${line('output', 'A million tokens out, in dollars', out, '2.00')}`}
+      <p class="entry-note" role="status">${note}</p>
+    </fieldset>`}`;
 }

@@ -55,7 +55,6 @@ function onlyFor({ sandbox }, host) {
 /** @param {any} plan @returns {Detail[]} */
 function planDetails(plan) {
   const { budget } = plan;
-  const dollars = (budget.max_cost_microusd / 1_000_000).toFixed(2);
   return [
     { title: 'Steps', lines: plan.steps.map((/** @type {any} */ step) => (step.cwd ? `${typed(step.run)}, in ${step.cwd}` : typed(step.run))) },
     { title: 'Left to a model', lines: leftToModel(plan) },
@@ -69,10 +68,25 @@ function planDetails(plan) {
     { title: 'Puts back', lines: plan.sandbox.restores ? ['The files that an earlier plan replaced, unless they were changed since'] : [] },
     { title: 'Brings together', lines: plan.sandbox.merges ? ['Your version of these files, and Silas’s change of them; exactly what was kept of both', `Changes ${plan.sandbox.merges.changeset}`] : [] },
     { title: 'What may leave the copy', lines: leaving(plan) },
-    { title: 'Limits', lines: [`${span(budget.max_wall_time_seconds * 1000)} and $${dollars} at most`, `${budget.max_attempts} attempts, ${budget.max_tokens.toLocaleString('en')} tokens at most`] },
+    { title: 'Limits', lines: limits(budget) },
     { title: 'You asked', lines: plan.planned ? [plan.planned.asked] : [] },
     { title: plan.planned ? `In the words of ${plan.planned.by}` : 'In full', lines: plan.body ? [plan.body] : [] },
   ];
+}
+
+/** What the owner said that it costs; nothing where the list is asked. @param {import('../protocol.js').Price | null} price */
+function costs(price) {
+  if (!price) return [];
+  if (price.input === 0 && price.output === 0) return ['Nothing'];
+  const [into, out] = [price.input, price.output].map((micro) => `$${(micro / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}`);
+  return [`${into} and ${out} for a million tokens in and out`];
+}
+
+/** Where no model takes part there is no money to speak of. @param {any} budget */
+function limits({ max_wall_time_seconds, max_attempts, max_tokens, max_cost_microusd }) {
+  const time = span(max_wall_time_seconds * 1000);
+  if (max_tokens === 0 && max_cost_microusd === 0) return [`${time} at most`, 'No model, no money'];
+  return [`${time} and $${(max_cost_microusd / 1_000_000).toFixed(2)} at most`, `${max_attempts} attempts, ${max_tokens.toLocaleString('en')} tokens at most`];
 }
 
 /**
@@ -86,7 +100,7 @@ export function signedDetails({ offer, payload }) {
     if (offer.kind === 'plan' || offer.kind === 'rehearsal') return planDetails(parsed).filter(({ lines }) => lines.length > 0);
     if (offer.kind === 'root') return [{ title: 'Directory', lines: [parsed.place.path] }];
     if (offer.kind === 'device') return [{ title: 'Passkey', lines: [parsed.name, `On pages of ${parsed.site.rp_id}`] }];
-    if (offer.kind === 'model') return [{ title: 'Goes to', lines: [parsed.model] }, { title: 'For', lines: parsed.roles }, { title: 'Key', lines: [parsed.key] }];
+    if (offer.kind === 'model') return [{ title: 'Goes to', lines: [parsed.model] }, { title: 'For', lines: parsed.roles }, { title: 'Key', lines: [parsed.key] }, { title: 'Costs', lines: costs(parsed.price) }].filter(({ lines }) => lines.length > 0);
     if (offer.kind === 'budget') return [{ title: 'Allows', lines: [`$${(parsed.microusd / 1_000_000).toFixed(2)} more for ${parsed.period}`] }];
     if (offer.kind === 'step') return [{ title: 'The call', lines: [parsed.tool, parsed.arguments] }, { title: 'Wanted', lines: parsed.undeclared.map((/** @type {any} */ one) => one.value) }];
     return [];

@@ -3,7 +3,7 @@
 // is and isolated from the text around it; on the card it is cut at a word, in the details it stands whole.
 
 import { html } from '../lib/html.js';
-import { Words, strict, visible } from '../lib/text.js';
+import { Words, strict } from '../lib/text.js';
 
 /** @typedef {import('../protocol.js').Face} Face */
 
@@ -15,7 +15,9 @@ export function clamped(text, place) {
   const line = text.trim().replaceAll(/\s+/g, ' ');
   if (line.length <= CHARS_MAX[place]) return line;
   const cut = line.slice(0, CHARS_MAX[place]).replace(/\s\S*$/, '');
-  return `${cut} …`;
+  // What began as code and is cut off in it ends as code.
+  const isOpen = (cut.match(/`/g) ?? []).length % 2 === 1;
+  return `${cut}${isOpen ? '`' : ''} …`;
 }
 
 /** Whether there may be more of it than the card shows. @param {string | null | undefined} text */
@@ -36,7 +38,7 @@ function Quotation({ label, text, oneLine }) {
 export function Why({ face: { asked, quote, rationale }, oneLine }) {
   if (quote) return html`<${Quotation} label="In the model’s words" text=${quote.text} oneLine=${oneLine} />`;
   if (asked) return html`<${Quotation} label="You asked" text=${asked} oneLine=${oneLine} />`;
-  return rationale ? html`<p class="why"><bdi>${visible(rationale)}</bdi></p>` : null;
+  return rationale ? html`<p class="why"><${Words} text=${rationale} /></p>` : null;
 }
 
 /** Whether the details have to say it all. @param {Face} face @param {boolean} moved Whether the card does not say it at all. */
@@ -46,5 +48,5 @@ export const saysMore = ({ asked, quote, rationale }, moved) => Boolean(quote) |
 export function Whole({ face: { asked, quote, rationale } }) {
   return html`${asked && html`<section class="detail said"><h3>You asked</h3><p dir="auto"><${Words} text=${asked} /></p></section>`}
     ${quote && html`<section class="detail said said-model"><h3>In the model’s words, ${strict(quote.who)}</h3><p dir="auto"><${Words} text=${quote.text} /></p></section>`}
-    ${!asked && !quote && rationale && html`<p class="why"><bdi>${visible(rationale)}</bdi></p>`}`;
+    ${!asked && !quote && rationale && html`<p class="why"><${Words} text=${rationale} /></p>`}`;
 }

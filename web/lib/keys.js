@@ -54,6 +54,17 @@ export async function signWithdrawal(device, epoch, what, signer = { key: device
   return { body, signature: await signer.sign(body) };
 }
 
+/**
+ * Six digits by which a person recognises a key. The terminal computes them from the key that was paired: `digits` in
+ * crates/silas-core/src/device.rs.
+ * @param {Pick<Device, 'installation' | 'public'>} device
+ */
+export async function digits({ installation, public: key }) {
+  const hash = await sha256(canonical(['v1', 'device-digits', installation, key]));
+  const number = String(Number.parseInt(hash.slice(0, 12), 16) % 1_000_000).padStart(6, '0');
+  return `${number.slice(0, 3)} ${number.slice(3)}`;
+}
+
 /** Shows that whoever holds the code also holds this key. @param {string} code @param {string} publicKey */
 export async function pairingProof(code, publicKey) {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };

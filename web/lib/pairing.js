@@ -2,9 +2,11 @@
 // Pairing: the code of the printed address vouches for a new key, and the same tap signs the house rules.
 
 import { answer } from './decision.js';
-import { devices, forget, generate, pairingProof, remember, signWithdrawal } from './keys.js';
+import { devices, digits, forget, generate, pairingProof, remember, signWithdrawal } from './keys.js';
 
 /** @typedef {import('../protocol.js').PairingScreen} PairingScreen */
+/** @typedef {import('./keys.js').Device} Device */
+/** @typedef {{ screen: PairingScreen, old: Device | null, device: Device, digits: string }} Newcomer What is shown, the key that it is about, and the one that it replaces. */
 
 /** A refusal of the server, in words for people. */
 export class Refused extends Error {
@@ -31,20 +33,21 @@ async function ask(query) {
 
 /**
  * What the screen shows. A browser that has a key already gets a new one, and what the old one signed goes with it, so
- * the house rules may have to be signed again.
+ * the house rules may have to be signed again. The new key is made here, so that its digits can be compared before the tap.
  * @param {boolean} known Whether this Silas still knows the old key.
- * @returns {Promise<{ screen: PairingScreen, old: import('./keys.js').Device | null }>}
+ * @returns {Promise<Newcomer>}
  */
 export async function pairingScreen(known) {
   const screen = await ask('');
+  const device = await generate(screen.installation);
+  const shown = { screen, old: null, device, digits: await digits(device) };
   const old = (await devices().catch(() => [])).find(({ installation }) => installation === screen.installation) ?? null;
-  if (!old || !known) return { screen, old: null };
-  return { screen: await ask(`?replaces=${old.key}`), old };
+  if (!old || !known) return shown;
+  return { ...shown, screen: await ask(`?replaces=${old.key}`), old };
 }
 
-/** @param {string} code @param {PairingScreen} screen @param {import('./keys.js').Device | null} old */
-export async function pair(code, screen, old) {
-  const device = await generate(screen.installation);
+/** @param {string} code @param {Newcomer} newcomer */
+export async function pair(code, { screen, old, device }) {
   const token = screen.house_rules && (await answer(device, screen.house_rules, 'approved'));
   if (screen.house_rules && !token) {
     throw new Refused({

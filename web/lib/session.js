@@ -14,7 +14,7 @@ import { go } from './router.js';
 import { openSocket } from './socket.js';
 import { announce, forget, set, state, upsert } from './store.js';
 import { count } from './text.js';
-import { learnServerTime } from './time.js';
+import { learnServerTime, timestamp } from './time.js';
 import { interrupted, unheard } from './unheard.js';
 import * as pages from './pages.js';
 import * as withdrawals from './withdrawals.js';
@@ -87,7 +87,7 @@ async function receive(message) {
       return withdrawals.collected(way());
     }
     case 'beat': return socket?.beat();
-    case 'stopped': return set({ said: stopping(message.n_works) });
+    case 'stopped': return set({ said: stopping(message.n_works), ...(stoppingAll && { stopped: stoppedNow(message.n_works) }) });
     case 'withdrawn': return withdrawals.answered(message);
     case 'asked': return asked(message.card);
     case 'decided': return decided(message);
@@ -175,7 +175,7 @@ function receiveCards({ cards, n_more_cards }) {
   const kept = Object.entries(state.decisions).filter(([id]) => cards.some((card) => card.id === id && !isNew(card)));
   const holding = cards.some(({ id }) => id === state.holding) ? state.holding : null;
   notify.follow(cards);
-  set({ cards, n_more_cards, holding, over: leftBehind(state, cards), decisions: Object.fromEntries(kept) });
+  set({ cards, n_more_cards, holding, over: leftBehind(state, cards), decisions: Object.fromEntries(kept), ...nextOfSettingUp(fresh) });
   if (fresh.length > 0) announce(`New in Review: ${fresh.map(({ face }) => face.intent).join('; ')}`);
 }
 
@@ -246,11 +246,36 @@ export function renew(card, rehearse) {
   mark(card, rehearse ? 'renew_rehearsal' : 'renew', sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
 
-/** Says which model; the next card asks for its key or for the agreement. @param {Card} card @param {string} model @param {import('../protocol.js').KeyWanted} key */
-export function choose(card, model, key) {
+/** The cards of setting up a model, in their order. */
+const SETTING_UP = ['model_choice', 'secure_input', 'model', 'report'];
+
+/** Asks for the choice of a model. Its cards come first until it is set up, whatever else waits. */
+export function addModel() {
+  const asked = state.cards.find(({ face, state: s }) => face.kind === 'model_choice' && s === 'open');
+  set({ settingUp: true, holding: asked?.id ?? state.holding });
+  void say('add a model');
+  go('review');
+}
+
+/** The next card of it, if that has just come. @param {Card[]} fresh */
+function nextOfSettingUp(fresh) {
+  const next = state.settingUp ? fresh.find(({ face }) => SETTING_UP.includes(face.kind)) : undefined;
+  return next && { holding: next.id, settingUp: next.face.kind !== 'report' };
+}
+
+/** Says which model; the next card asks for its key or for the agreement. @param {Card} card @param {string} model @param {import('../protocol.js').KeyWanted} key @param {import('../protocol.js').Price | null} price What the owner says that it costs. */
+export function choose(card, model, key, price) {
   if (['sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
-  const sent = socket?.send({ type: 'model_choose', request_id: card.id, model, key });
+  const sent = socket?.send({ type: 'model_choose', request_id: card.id, model, key, price });
   mark(card, 'choose', sent ? 'sent' : 'failed', sent ? '' : LOST);
+}
+
+/** After a test that failed: the same question once more, or another model. Needs no signature; the agreement was given. @param {Card} card @param {'again' | 'another'} press */
+export function testAgain(card, press) {
+  if (['sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
+  set({ settingUp: true });
+  const sent = socket?.send({ type: `model_${press}`, request_id: card.id });
+  mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
 
 /** @param {number} after */
@@ -316,8 +341,15 @@ export const askBundle = (execution) => socket?.send({ type: 'bundle', execution
 /** Ends what a model is saying; what was said stays. */
 export const interrupt = () => socket?.send({ type: 'interrupt' });
 
+/** Whether what was asked to stop last was everything. */
+let stoppingAll = false;
+
+/** @param {number} n_works @returns {import('../protocol.js').StopView} */
+const stoppedNow = (n_works) => ({ at: timestamp(), n_works, n_grants: 0 });
+
 /** Ends running work, all of it or one; it can only take away and so needs no signature. @param {string | null} execution */
 export function stop(execution) {
+  stoppingAll = execution === null;
   const sent = socket?.send({ type: 'stop', execution }) ?? false;
   if (sent) set({ sheet: null, said: 'Stop was sent.' });
   return sent;
@@ -329,7 +361,7 @@ const stopping = (n_works) => (n_works === 0 ? 'Nothing was running.' : `${count
 /** @param {string} text */
 export async function say(text) {
   const message = await outbox.keep(text);
-  set({ outbox: [...state.outbox, message], draft: '', problem: null });
+  set({ outbox: [...state.outbox, message], draft: '', problem: null, stopped: null });
   await post(message);
 }
 

@@ -47,7 +47,9 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {boolean} quick Whether the last decisions were so quick that it is said.
  * @property {import('./notify.js').Choice} notify
  * @property {'stop' | 'more' | null} sheet
+ * @property {boolean} settingUp Whether a model is being set up from here: the next card of that comes first.
  * @property {string | null} stopping The execution that the question before Stop is about; null is all of them.
+ * @property {import('../protocol.js').StopView | null} stopped What was stopped and taken back last, while nothing has begun since and nobody has put it away.
  * @property {string} said What the polite live region says.
  */
 
@@ -90,7 +92,9 @@ const EMPTY = {
   quick: false,
   notify: { name: 'notifications', wanted: null, missed: false },
   sheet: null,
+  settingUp: false,
   stopping: null,
+  stopped: null,
   said: '',
 };
 

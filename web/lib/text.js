@@ -26,6 +26,8 @@ export function Words({ text }) {
 
 /** A computed fact: paths and `code` look like code, nothing is hidden. @param {{ text: string }} props */
 export function FactText({ text }) {
+  // A line that is nothing but a path is one, also with spaces in it.
+  if (/^(?:~\/|\/)[^,;:`\n]+$/.test(text)) return html`<bdi><code dir="ltr">${strict(text)}</code></bdi>`;
   const parts = strict(text).split(/(`[^`\n]+`|(?<=^|\s)(?:~\/|\/)[^\s,;]+)/);
   const isCode = (/** @type {string} */ part) => /^(`.+`|~\/.+|\/.+)$/.test(part);
   return html`<bdi>${parts.map((part) => (isCode(part) ? html`<code dir="ltr">${part.replace(/^`|`$/g, '')}</code>` : part))}</bdi>`;

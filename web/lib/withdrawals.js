@@ -7,6 +7,7 @@ import { moreGrants } from './pages.js';
 import { NoPasskey, signerOf } from './passkeys.js';
 import { set, state } from './store.js';
 import { count } from './text.js';
+import { timestamp } from './time.js';
 
 /** @typedef {{ device: import('./keys.js').Device | null, send: (message: any) => boolean }} Way Who signs, and how it is sent. */
 
@@ -58,8 +59,9 @@ export async function collected(way) {
 /** @param {import('../protocol.js').WithdrawnAnswer} answer */
 export function answered({ done, message }) {
   const said = !all ? message : done ? `Everything is stopped. ${count(all.n_all, 'grant')} revoked.` : `Everything is stopped. ${message}`;
+  const stopped = all && done ? { at: timestamp(), n_works: state.stopped?.n_works ?? 0, n_grants: all.n_all } : state.stopped;
   all = null;
-  set({ revoking: null, said, problem: done ? null : { code: '', message: said, todo: '' } });
+  set({ revoking: null, said, stopped, problem: done ? null : { code: '', message: said, todo: '' } });
 }
 
 /** There is a connection again: whoever wanted all of them gone still does. @param {Way} way */

@@ -75,7 +75,7 @@ test('protocol.js names what the Rust types name, in their order', () => {
   const core = (name) => text(join(CRATES, `silas-core/src/${name}.rs`));
   const pairs = [
     [protocol, ['SessionProof', 'Credentials', 'ReadProof', 'WriteProof', 'PairingScreen', 'HouseRules', 'PairRequest']],
-    [view, ['Snapshot', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'Topic', 'Icon', 'GrantView', 'Uses', 'PeriodView', 'DeviceView', 'ProofView', 'PatchView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView', 'WorkItemView', 'AnsweredView', 'DraftView', 'ModelView', 'ModelsView', 'Spent']],
+    [view, ['Snapshot', 'StopView', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'Topic', 'Icon', 'GrantView', 'Uses', 'PeriodView', 'DeviceView', 'ProofView', 'PatchView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView', 'WorkItemView', 'AnsweredView', 'DraftView', 'ModelView', 'ModelsView', 'Spent']],
     [core('execution'), ['ExecutionState']],
     [text(join(CRATES, 'silas-runtime/src/listeners.rs')), ['Resume']],
     [core('checkpoint'), ['Head']],

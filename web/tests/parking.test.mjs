@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
 import { DESK, PHONE, approve, card, connected, eventually, look, openPage, pair, say, show, step, tree, troubleOf } from './owner.mjs';
 import { ASKING, parkingAfter, startSilas } from './real-server.mjs';
@@ -31,74 +31,77 @@ const watch = (page) => page.evaluate(() => {
   note();
 });
 
-for (const [size, options] of [['375', PHONE], ['1280', DESK]]) {
-  test(`a card is parked under somebody's hand and asked again, and an undo runs out, at ${size} px`, async () => {
-    const silas = await startSilas(ASKING);
-    const page = await openPage(await browser.newContext(options));
-    const zone = () => readFileSync(join(silas.repo, 'tides/zone.txt'), 'utf8');
-    try {
-      await pair(page, silas.url);
-      await say(page, silas.wish);
-      await show(page, 'review');
-      await card(page, /^Let plans work in/).waitFor();
-      await approve(page);
-      await card(page, 'Run 1 command in tidepool').waitFor();
-      await settle(page);
-      await page.getByRole('button', { name: 'Decline' }).click();
-      await page.getByText('Nothing to decide').waitFor();
-      const original = tree(silas.repo);
-      await silas.terminate();
-      await silas.up({ ...ASKING, ...parkingAfter(SECONDS), ...UNDO });
-      await connected(page);
+// Each has its own Silas, and most of the time they wait.
+describe('at both sizes', { concurrency: true }, () => {
+  for (const [size, options] of [['375', PHONE], ['1280', DESK]]) {
+    test(`a card is parked under somebody's hand and asked again, and an undo runs out, at ${size} px`, async () => {
+      const silas = await startSilas(ASKING);
+      const page = await openPage(await browser.newContext(options));
+      const zone = () => readFileSync(join(silas.repo, 'tides/zone.txt'), 'utf8');
+      try {
+        await pair(page, silas.url);
+        await say(page, silas.wish);
+        await show(page, 'review');
+        await card(page, /^Let plans work in/).waitFor();
+        await approve(page);
+        await card(page, 'Run 1 command in tidepool').waitFor();
+        await settle(page);
+        await page.getByRole('button', { name: 'Decline' }).click();
+        await page.getByText('Nothing to decide').waitFor();
+        const original = tree(silas.repo);
+        await silas.terminate();
+        await silas.up({ ...ASKING, ...parkingAfter(SECONDS), ...UNDO });
+        await connected(page);
 
-      step('nobody confirms what somebody began to decide');
-      await watch(page);
-      await say(page, silas.wish);
-      await show(page, 'review');
-      await settle(page);
-      await page.locator('.dock .filled').click();
-      await page.getByText('Parked', { exact: true }).waitFor();
-      await page.getByText(`No answer in ${SECONDS} seconds counts as no, so nothing was done.`).waitFor();
-      assert.equal(await page.getByRole('button', { name: 'Confirm' }).count(), 0, 'there is nothing to confirm any more');
-      const shown = await page.evaluate(() => window.shown);
-      const ids = new Set(shown.map((line) => line.split(' ')[0]));
-      assert.equal(ids.size, 1, `it turned in place: ${shown.join('; ')}`);
-      assert.match(shown[0], /Do it, apply when green/);
-      assert.match(shown.at(-1), /Ask me again \| Rehearse it instead \| Drop it$/);
-      await look(page, `parking-${size}-parked`);
-      assert.deepEqual(tree(silas.repo), original);
-      assert.equal(silas.count('decision_recorded'), 2);
+        step('nobody confirms what somebody began to decide');
+        await watch(page);
+        await say(page, silas.wish);
+        await show(page, 'review');
+        await settle(page);
+        await page.locator('.dock .filled').click();
+        await page.getByText('Parked', { exact: true }).waitFor();
+        await page.getByText(`No answer in ${SECONDS} seconds counts as no, so nothing was done.`).waitFor();
+        assert.equal(await page.getByRole('button', { name: 'Confirm' }).count(), 0, 'there is nothing to confirm any more');
+        const shown = await page.evaluate(() => window.shown);
+        const ids = new Set(shown.map((line) => line.split(' ')[0]));
+        assert.equal(ids.size, 1, `it turned in place: ${shown.join('; ')}`);
+        assert.match(shown[0], /Do it, apply when green/);
+        assert.match(shown.at(-1), /Ask me again \| Rehearse it instead \| Drop it$/);
+        await look(page, `parking-${size}-parked`);
+        assert.deepEqual(tree(silas.repo), original);
+        assert.equal(silas.count('decision_recorded'), 2);
 
-      step('it is there after a restart, asks again, and is done');
-      await silas.terminate();
-      await silas.up({ ...ASKING, ...UNDO });
-      await connected(page);
-      await settle(page);
-      await page.getByRole('button', { name: 'Ask me again' }).click();
-      await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
-      assert.deepEqual(await page.locator('.card .intent').getAttribute('id'), [...ids][0], 'it is the same card');
-      await approve(page);
-      await card(page, '1 file changed in tidepool').waitFor();
-      assert.equal(zone(), 'Europe/Vienna\n');
-      assert.deepEqual(silas.counts('decision_recorded', 'work_applied'), [3, 1]);
+        step('it is there after a restart, asks again, and is done');
+        await silas.terminate();
+        await silas.up({ ...ASKING, ...UNDO });
+        await connected(page);
+        await settle(page);
+        await page.getByRole('button', { name: 'Ask me again' }).click();
+        await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
+        assert.deepEqual(await page.locator('.card .intent').getAttribute('id'), [...ids][0], 'it is the same card');
+        await approve(page);
+        await card(page, '1 file changed in tidepool').waitFor();
+        assert.equal(zone(), 'Europe/Vienna\n');
+        assert.deepEqual(silas.counts('decision_recorded', 'work_applied'), [3, 1]);
 
-      if (size !== '375') return;
-      step('the time for undoing ends, and a plan is offered in its place');
-      await page.getByRole('button', { name: 'Plan a way back' }).waitFor();
-      assert.equal(await page.locator('.undo').count(), 0);
-      await eventually('the end of the window', () => silas.count('undo_window_closed') === 1);
-      await look(page, `parking-${size}-over`);
-      await settle(page);
-      await page.getByRole('button', { name: 'Plan a way back' }).click();
-      await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
-      await look(page, `parking-${size}-way-back`);
-      await approve(page);
-      await eventually('the way back', () => zone() === 'UTC\n');
-      assert.deepEqual(tree(silas.repo), original);
-      assert.deepEqual(troubleOf(page), []);
-    } finally {
-      await page.context().close();
-      await silas.stop();
-    }
-  });
-}
+        if (size !== '375') return;
+        step('the time for undoing ends, and a plan is offered in its place');
+        await page.getByRole('button', { name: 'Plan a way back' }).waitFor();
+        assert.equal(await page.locator('.undo').count(), 0);
+        await eventually('the end of the window', () => silas.count('undo_window_closed') === 1);
+        await look(page, `parking-${size}-over`);
+        await settle(page);
+        await page.getByRole('button', { name: 'Plan a way back' }).click();
+        await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
+        await look(page, `parking-${size}-way-back`);
+        await approve(page);
+        await eventually('the way back', () => zone() === 'UTC\n');
+        assert.deepEqual(tree(silas.repo), original);
+        assert.deepEqual(troubleOf(page), []);
+      } finally {
+        await page.context().close();
+        await silas.stop();
+      }
+    });
+  }
+});

@@ -94,5 +94,5 @@ export async function startSilas(settings = {}, at = 0) {
   /** As it was in the beginning: the owner's own edit. */
   const breakAgain = () => writeFileSync(join(repo, 'tides', 'zone.txt'), 'UTC\n');
 
-  return { url: await up(), wish, breakAgain, freeze, thaw, count, counts, repo, home, place, log, up, terminate, kill, stop, verify, command, events };
+  return { url: await up(), wish, breakAgain, freeze, thaw, count, counts, repo, home, place, log, up, terminate, kill, stop, verify, command, events, binary: BINARY };
 }

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
 import { startLine } from './line.mjs';
 import { direct, startProvider } from './model-provider.mjs';
@@ -16,87 +16,90 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** An odd number of seconds, so that the process can be looked for. */
-const FOREVER = 'sleep 6173';
-const runs = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).some((pid) => {
+/** An odd number of seconds for each size, so that the process can be looked for. */
+const forever = (size) => `sleep 6${size}`;
+const runs = (command) => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).some((pid) => {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() === FOREVER;
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() === command;
   } catch {
     return false; // It has just ended.
   }
 });
 
-const plan = (repo) => `---\nid: task-long\ntitle: Take a long time\ntype: task\nsteps:\n  - run: echo one > one.txt\n  - run: sleep 3\n  - run: ${FOREVER}\nverify:\n  - name: it was finished\n    run: test -e finished.txt\n    expect: { exit_code: 0 }\nsandbox:\n  directories:\n    - { path: ${repo}, access: write }\n---\nTake a long time.\n`;
+const plan = (repo, command) => `---\nid: task-long\ntitle: Take a long time\ntype: task\nsteps:\n  - run: echo one > one.txt\n  - run: sleep 3\n  - run: ${command}\nverify:\n  - name: it was finished\n    run: test -e finished.txt\n    expect: { exit_code: 0 }\nsandbox:\n  directories:\n    - { path: ${repo}, access: write }\n---\nTake a long time.\n`;
 
 const lost = (page) => page.getByText('Silas is not answering.').waitFor();
 const running = (page, label) => page.locator('.work .step-running', { hasText: label });
 const told = (page, selector) => page.locator(selector).allInnerTexts();
 
-for (const [size, options] of [['375', PHONE], ['1280', DESK]]) {
-  test(`a long command is seen, survives a broken line, and is stopped, at ${size} px`, async () => {
-    const [silas, line] = [await startSilas(ASKING), await startLine()];
-    const page = await openPage(await browser.newContext({ ...options, proxy: line.proxy }));
-    try {
-      await pair(page, silas.url);
-      await say(page, plan(silas.repo));
-      await show(page, 'review');
-      await card(page, /^Let plans work in/).waitFor();
-      const original = tree(silas.repo);
+// Each has its own Silas, and most of the time they wait.
+describe('at both sizes', { concurrency: true }, () => {
+  for (const [size, options] of [['375', PHONE], ['1280', DESK]]) {
+    test(`a long command is seen, survives a broken line, and is stopped, at ${size} px`, async () => {
+      const [silas, line] = [await startSilas(ASKING), await startLine()];
+      const page = await openPage(await browser.newContext({ ...options, proxy: line.proxy }));
+      try {
+        await pair(page, silas.url);
+        await say(page, plan(silas.repo, forever(size)));
+        await show(page, 'review');
+        await card(page, /^Let plans work in/).waitFor();
+        const original = tree(silas.repo);
 
-      step('the line breaks in front of an open card: it stays readable, decides nothing, and goes on');
-      await settle(page);
-      line.cut();
-      await lost(page);
-      assert.ok(await page.locator('.dock .filled').isDisabled());
-      await page.getByText('You can decide as soon as Silas answers').waitFor();
-      await look(page, `running-${size}-cut`);
-      line.mend();
-      await connected(page);
-      await page.locator('.dock .filled:enabled').waitFor();
-      await approve(page);
-      await card(page, /^Run 3 commands in/).waitFor();
-      await approve(page);
+        step('the line breaks in front of an open card: it stays readable, decides nothing, and goes on');
+        await settle(page);
+        line.cut();
+        await lost(page);
+        assert.ok(await page.locator('.dock .filled').isDisabled());
+        await page.getByText('You can decide as soon as Silas answers').waitFor();
+        await look(page, `running-${size}-cut`);
+        line.mend();
+        await connected(page);
+        await page.locator('.dock .filled:enabled').waitFor();
+        await approve(page);
+        await card(page, /^Run 3 commands in/).waitFor();
+        await approve(page);
 
-      step('how far it is comes by itself, and what happened meanwhile comes with the line');
-      await show(page, 'stream');
-      await running(page, 'sleep 3').waitFor();
-      await composer(page).fill('half a thou');
-      const before = await told(page, '.turn');
-      line.cut();
-      await lost(page);
-      await eventually('the next step', () => silas.count('step_run') === 2 && runs());
-      assert.equal(await running(page, FOREVER).count(), 0, 'nothing comes through');
-      line.mend();
-      await connected(page);
-      await running(page, FOREVER).waitFor();
-      assert.equal(await page.locator('.work').count(), 1);
-      const labels = await told(page, '.work .step-label');
-      assert.equal(new Set(labels).size, labels.length, `each step once: ${labels.join('; ')}`);
-      assert.deepEqual(await told(page, '.turn'), before, 'nothing is told twice');
-      assert.equal(await composer(page).inputValue(), 'half a thou');
-      await look(page, `running-${size}-step-3`);
+        step('how far it is comes by itself, and what happened meanwhile comes with the line');
+        await show(page, 'stream');
+        await running(page, 'sleep 3').waitFor();
+        await composer(page).fill('half a thou');
+        const before = await told(page, '.turn');
+        line.cut();
+        await lost(page);
+        await eventually('the next step', () => silas.count('step_run') === 2 && runs(forever(size)));
+        assert.equal(await running(page, forever(size)).count(), 0, 'nothing comes through');
+        line.mend();
+        await connected(page);
+        await running(page, forever(size)).waitFor();
+        assert.equal(await page.locator('.work').count(), 1);
+        const labels = await told(page, '.work .step-label');
+        assert.equal(new Set(labels).size, labels.length, `each step once: ${labels.join('; ')}`);
+        assert.deepEqual(await told(page, '.turn'), before, 'nothing is told twice');
+        assert.equal(await composer(page).inputValue(), 'half a thou');
+        await look(page, `running-${size}-step-3`);
 
-      step('Stop stops it, and says what became of the files');
-      await page.locator('.work-foot').getByRole('button', { name: 'Stop' }).click();
-      await page.getByRole('button', { name: 'Stop this task' }).click();
-      await page.locator('.work').waitFor({ state: 'detached' });
-      await page.locator('.folded', { hasText: 'Take a long time' }).waitFor();
-      await eventually('the end of the command', () => !runs());
-      await look(page, `running-${size}-stopped`);
-      await show(page, 'review');
-      await card(page, 'Stopped before it was done').waitFor();
-      await card(page, 'Stopped before it was done').getByText(/untouched/i).first().waitFor();
-      await look(page, `running-${size}-stopped-card`);
-      assert.deepEqual(tree(silas.repo), original);
-      assert.equal(silas.count('work_applied'), 0);
-      assert.deepEqual(troubleOf(page), []);
-    } finally {
-      await page.context().close();
-      await silas.stop();
-      await line.close();
-    }
-  });
-}
+        step('Stop stops it, and says what became of the files');
+        await page.locator('.work-foot').getByRole('button', { name: 'Stop' }).click();
+        await page.getByRole('button', { name: 'Stop this task' }).click();
+        await page.locator('.work').waitFor({ state: 'detached' });
+        await page.locator('.folded', { hasText: 'Take a long time' }).waitFor();
+        await eventually('the end of the command', () => !runs(forever(size)));
+        await look(page, `running-${size}-stopped`);
+        await show(page, 'review');
+        await card(page, 'Stopped before it was done').waitFor();
+        await card(page, 'Stopped before it was done').getByText(/untouched/i).first().waitFor();
+        await look(page, `running-${size}-stopped-card`);
+        assert.deepEqual(tree(silas.repo), original);
+        assert.equal(silas.count('work_applied'), 0);
+        assert.deepEqual(troubleOf(page), []);
+      } finally {
+        await page.context().close();
+        await silas.stop();
+        await line.close();
+      }
+    });
+  }
+});
 
 test('an answer comes sentence by sentence, is there again after a broken line and in a new tab, and can be stopped', async () => {
   const whole = direct('One. Two. Three. Four.');

@@ -54,8 +54,11 @@ export const planCard = real('plan');
 export const modelPlanCard = real('model_plan');
 export const longestCard = real('plan_longest');
 export const rootCard = real('root');
+export const longestRootCard = real('root_longest');
 export const modelCard = real('model_to_test');
 export const choiceCard = real('choice');
+export const choiceAgainCard = real('choice_again');
+export const failedTestCard = real('tested_failed');
 export const rehearsedCard = real('rehearsed');
 export const unprovenCard = real('unproven');
 export const doneCard = real('done');
@@ -124,9 +127,9 @@ export const GRANTS = [
 ];
 
 export const DEVICES = [
-  { key: 'key-terminal', name: 'mira’s terminal', kind: 'terminal', since: at(Date.now() - 9 * 86_400_000), is_revoked: false, n_grants: 0, site: null },
-  { key: 'key-phone', name: 'Safari on iPhone', kind: 'browser', since: at(Date.now() - 4 * 86_400_000), is_revoked: false, n_grants: 2, site: null },
-  { key: 'key-lost', name: 'Firefox on a lost laptop', kind: 'browser', since: at(Date.now() - 5 * 86_400_000), is_revoked: true, n_grants: 0, site: null },
+  { key: 'key-terminal', name: 'mira’s terminal', kind: 'terminal', since: at(Date.now() - 9 * 86_400_000), is_revoked: false, n_grants: 0, site: null, digits: '204 117' },
+  { key: 'key-phone', name: 'Safari on iPhone', kind: 'browser', since: at(Date.now() - 4 * 86_400_000), is_revoked: false, n_grants: 2, site: null, digits: '384 210' },
+  { key: 'key-lost', name: 'Firefox on a lost laptop', kind: 'browser', since: at(Date.now() - 5 * 86_400_000), is_revoked: true, n_grants: 0, site: null, digits: '771 002' },
   { key: 'key-passkey', name: 'Passkey of Safari on iPhone', kind: 'passkey', since: at(Date.now() - 2 * 86_400_000), is_revoked: true, n_grants: 0, site: { rp_id: 'localhost', credential: 'AAEC' } },
 ];
 
@@ -147,7 +150,7 @@ const UNDERSTOOD = [...readFileSync(new URL('../../crates/silas-core/src/reflex.
 export function snapshot(change = {}) {
   return {
     installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], answering: null, activity: ACTIVITY, grants: GRANTS, n_more_grants: 0, devices: DEVICES, epoch: 3,
-    understood: UNDERSTOOD, no_model: NO_MODEL, ...change,
+    understood: UNDERSTOOD, no_model: NO_MODEL, stopped: null, ...change,
   };
 }
 

@@ -42,6 +42,9 @@ test('Stop and revoke all: stops, then takes back every grant under one signatur
   const ask = async () => {
     await page.getByRole('button', { name: 'Stop everything' }).click();
     await page.getByRole('button', { name: 'Stop and revoke all' }).click();
+    // Past the moment in which a second tap confirms nothing.
+    await page.waitForTimeout(400);
+    await page.getByRole('dialog').getByRole('button', { name: 'Confirm' }).click();
   };
   fake.keeps = true;
   await ask();

@@ -2,7 +2,7 @@
 // with keys only.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
 import { DESK, PHONE, card as cardOf, eventually, focusOn, look as lookAt, openPage, reach, step, tab, tree, troubleOf } from './owner.mjs';
 import { startSilas } from './real-server.mjs';
@@ -56,18 +56,21 @@ function keys(page) {
   };
 }
 
-for (const [where, options, hands] of [['375 px with taps', PHONE, thumb], ['1280 px with keys only', DESK, keys]]) {
-  test(`the whole story at ${where}`, async () => {
-    const silas = await startSilas();
-    const page = await openPage(await browser.newContext(options));
-    try {
-      await story(silas, page, hands(page), `story-${where.split(' ')[0]}`);
-    } finally {
-      await page.context().close();
-      await silas.stop();
-    }
-  });
-}
+// Each has its own Silas, and most of the time they wait.
+describe('at both sizes', { concurrency: true }, () => {
+  for (const [where, options, hands] of [['375 px with taps', PHONE, thumb], ['1280 px with keys only', DESK, keys]]) {
+    test(`the whole story at ${where}`, async () => {
+      const silas = await startSilas();
+      const page = await openPage(await browser.newContext(options));
+      try {
+        await story(silas, page, hands(page), `story-${where.split(' ')[0]}`);
+      } finally {
+        await page.context().close();
+        await silas.stop();
+      }
+    });
+  }
+});
 
 async function story(silas, page, hands, shots) {
   const { press } = hands;

@@ -112,37 +112,82 @@ pub enum Said {
     Again,
 }
 
-/// Makes sentences of what arrives, for whoever listens.
+/// Makes sentences of what arrives, for whoever listens. Nothing is heard of an answer that cannot be used by what has come
+/// before its words: it would be shown as an answer and then be taken back.
 struct Hearing<'a> {
     extractor: Extractor,
     sentences: Sentences,
-    has_said: bool,
+    /// What came before the first of its words.
+    head: String,
+    state: Heard,
     said: &'a mut (dyn FnMut(Said) + Send),
 }
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    /// None of its words have come yet.
+    Nothing,
+    /// As far as it has come, it can be used.
+    Usable,
+    Unusable,
+}
+
+/// Of an answer, everything besides its words is short; who says more before them is not heard before the end.
+const HEAD_BYTES_MAX: usize = 4_096;
 
 impl<'a> Hearing<'a> {
     fn new(said: &'a mut (dyn FnMut(Said) + Send)) -> Self {
         let extractor = Extractor::new(&["response", "message"]);
-        Hearing { extractor, sentences: Sentences::default(), has_said: false, said }
+        Hearing { extractor, sentences: Sentences::default(), head: String::new(), state: Heard::Nothing, said }
     }
 
     fn hear(&mut self, piece: Piece<'_>) {
         match piece {
             Piece::Text(text) => {
-                if let Some(more) = self.sentences.feed(&self.extractor.feed(text)) {
-                    self.has_said = true;
+                let words = self.words_in(text);
+                if self.state == Heard::Usable
+                    && let Some(more) = self.sentences.feed(&words)
+                {
                     (self.said)(Said::More(more));
                 }
             }
             Piece::Again => {
+                let was_heard = self.state == Heard::Usable;
                 self.extractor = Extractor::new(&["response", "message"]);
                 self.sentences = Sentences::default();
-                if std::mem::take(&mut self.has_said) {
+                self.head.clear();
+                self.state = Heard::Nothing;
+                if was_heard {
                     (self.said)(Said::Again);
                 }
             }
         }
     }
+
+    /// What this adds to the words. With the first of them it is decided whether they are heard.
+    fn words_in(&mut self, text: &str) -> String {
+        let mut words = String::new();
+        let mut rest = text.chars();
+        while self.state == Heard::Nothing {
+            let Some(c) = rest.next() else { return words };
+            self.head.push(c);
+            words = self.extractor.feed(c.encode_utf8(&mut [0; 4]));
+            if !words.is_empty() {
+                self.state = if could_be_used(&self.head) { Heard::Usable } else { Heard::Unusable };
+            } else if self.head.len() > HEAD_BYTES_MAX {
+                self.state = Heard::Unusable;
+            }
+        }
+        words.push_str(&self.extractor.feed(rest.as_str()));
+        words
+    }
+}
+
+/// Whether an answer that begins like this, up to its first word, fits the form. Which route it takes may come last.
+fn could_be_used(head: &str) -> bool {
+    [r#"x"}}"#, r#"x"},"route":"direct"}"#]
+        .iter()
+        .any(|end| structured::value_in::<RouteDecision>(&format!("{head}{end}")).is_ok())
 }
 
 pub(crate) async fn route<M: Meter>(

@@ -84,6 +84,10 @@ pub enum Press {
     Store,
     /// Say which model; decides nothing.
     Choose,
+    /// Try once more what was tried and failed; decides nothing, what it needs was allowed before.
+    Again,
+    /// Ask for another one to be chosen; decides nothing.
+    Another,
 }
 
 impl Press {
@@ -92,7 +96,13 @@ impl Press {
             Press::Approve | Press::Rehearse | Press::Redo => Some(Verdict::Approved),
             Press::Decline => Some(Verdict::Declined),
             Press::Change => Some(Verdict::EditRequested),
-            Press::Proof | Press::Look | Press::Dismiss | Press::Store | Press::Choose => None,
+            Press::Proof
+            | Press::Look
+            | Press::Dismiss
+            | Press::Store
+            | Press::Choose
+            | Press::Again
+            | Press::Another => None,
         }
     }
 }
@@ -300,7 +310,13 @@ impl Card {
             Press::Rehearse => Some((self.show_first.as_ref()?, self.payload.as_deref()?)),
             Press::Redo => self.instead.as_ref().map(|instead| (&instead.offer, instead.payload.as_str())),
             Press::Approve | Press::Decline | Press::Change => Some((self.offer.as_ref()?, self.payload.as_deref()?)),
-            Press::Proof | Press::Look | Press::Dismiss | Press::Store | Press::Choose => None,
+            Press::Proof
+            | Press::Look
+            | Press::Dismiss
+            | Press::Store
+            | Press::Choose
+            | Press::Again
+            | Press::Another => None,
         }
     }
 

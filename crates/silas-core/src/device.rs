@@ -1,5 +1,6 @@
 //! Devices of the owner and the certificates by which the root key vouches for them.
 
+use crate::canonical::Digest;
 use crate::passkey::Site;
 use crate::signature::{Algorithm, PublicKey, Signature, SignatureBytes};
 use crate::{InstallationId, KeyId, Timestamp, canonical};
@@ -42,6 +43,18 @@ pub struct Certificate {
 
 /// Longest name of a device, in characters.
 pub const DEVICE_NAME_CHARS_MAX: usize = 60;
+
+/// Six digits by which a person recognises a key: the page shows them before it is paired, the terminal afterwards.
+///
+/// Both compute them from the key itself, so another key shows others. They are for eyes: whoever can try a million keys
+/// finds one with the same digits, and nothing is decided by them.
+pub fn digits(public: &PublicKey, installation: &InstallationId) -> String {
+    let text = format!(r#"["v1","device-digits","{installation}","{}"]"#, String::from(*public));
+    let hash = Digest::of(text.as_bytes());
+    // Six bytes are exact in a browser's numbers too.
+    let number = hash.as_bytes().iter().take(6).fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte)) % 1_000_000;
+    format!("{:03} {:03}", number / 1000, number % 1000)
+}
 
 /// Why something that the root key should have signed does not count. Each names the one thing that did not match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
@@ -98,3 +111,6 @@ impl Certificate {
         self.check(root, installation).is_ok()
     }
 }
+
+#[cfg(test)]
+mod tests;

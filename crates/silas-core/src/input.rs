@@ -5,7 +5,7 @@
 
 use crate::Timestamp;
 use crate::card::Fact;
-use crate::model::{ModelGrant, ModelName, Provider};
+use crate::model::{KeySource, ModelGrant, ModelName, Price, Provider};
 use crate::secret::SecretRef;
 use serde::{Deserialize, Serialize};
 
@@ -93,12 +93,32 @@ impl SecureInput {
 #[serde(deny_unknown_fields)]
 pub struct ModelChoice {
     pub choices: Vec<ModelOption>,
+    /// The one that was tried before; it is filled in as it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<Provider>,
     pub expires_at: Timestamp,
 }
 
 impl ModelChoice {
     /// One such card at a time is enough.
     pub const SUBJECT: &'static str = "model-choice";
+
+    /// The same, filled in with what was chosen before and has not worked, so that nobody types it twice.
+    pub fn filled_in(mut self, tried: &ModelGrant, is_key_kept: bool) -> Self {
+        let model = &tried.model;
+        if let Some(option) = self.choices.iter_mut().find(|option| option.provider == model.provider()) {
+            model.model().clone_into(&mut option.model);
+            option.url = option.takes_url.then(|| model.url().to_owned());
+            option.price = tried.price;
+            if is_key_kept {
+                option.key = KeyState::Kept;
+            } else if option.takes_url && tried.key == KeySource::None {
+                option.key = KeyState::None;
+            }
+            self.tried = Some(model.provider());
+        }
+        self
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -110,8 +130,14 @@ pub struct ModelOption {
     pub note: String,
     /// What is suggested, as the provider calls it; empty where nothing can be.
     pub model: String,
-    /// Whether the owner has to say where it is.
+    /// Whether the owner has to say where it is, and what it costs.
     pub takes_url: bool,
+    /// Where it was said to be before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What it was said to cost before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
     pub key: KeyState,
     /// What leaves this machine, and to whom.
     pub facts: Vec<Fact>,

@@ -101,15 +101,15 @@ pub struct ModelName {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadModel {
     #[error(
-        "`{0}` is not a model: write PROVIDER:MODEL with openrouter, openai, anthropic, ollama or compatible, \
+        "“{0}” is not a model: write PROVIDER:MODEL with openrouter, openai, anthropic, ollama or compatible, \
          for example openrouter:anthropic/claude-haiku-4-5"
     )]
     Name(String),
     #[error("a compatible provider needs its address: compatible:MODEL@https://HOST/v1")]
     NoUrl,
-    #[error("`{0}` is not an address of the form https://HOST/PATH, without a name, password, `?` or `#` in it")]
+    #[error("“{0}” is not an address of the form https://HOST/PATH, without a name, a password, ? or # in it")]
     Url(String),
-    #[error("`{0}` would send everything unencrypted; only this machine may be reached by http://")]
+    #[error("“{0}” would send everything unencrypted; only this machine may be reached by http://")]
     Plain(String),
 }
 

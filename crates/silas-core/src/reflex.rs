@@ -48,6 +48,8 @@ pub enum Decision {
     AddModel,
     /// "try it on a sample project"
     TrySample,
+    /// "help"
+    Help,
     NotUnderstood,
 }
 
@@ -77,6 +79,7 @@ impl Decision {
             | Decision::ListTasks
             | Decision::AddModel
             | Decision::TrySample
+            | Decision::Help
             | Decision::NotUnderstood => false,
         }
     }
@@ -119,6 +122,7 @@ pub fn decide(text: &str) -> Decision {
         | ["try", "it" | "silas", "on", "a" | "the", "sample", "project"]
         | ["try", "a" | "the", "sample"]
         | ["try", "a" | "the", "sample", "project"] => Decision::TrySample,
+        ["help"] | ["help", "me"] | ["what", "can", "you", "do"] | ["what", "can", "i", "say"] => Decision::Help,
         ["tasks"]
         | ["my", "tasks"]
         | ["list" | "show", "tasks"]

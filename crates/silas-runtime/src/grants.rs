@@ -5,7 +5,7 @@
 
 use crate::review::refused;
 use crate::view::{DeviceView, GrantView, GrantsPage, Uses};
-use crate::words::{Words, duration, name_of};
+use crate::words::{Words, count, duration, name_of};
 use crate::work::Stop;
 use crate::{Stream, Trouble};
 use silas_approval::house_rules::HouseRules;
@@ -117,6 +117,7 @@ pub(crate) fn devices(
             kind: body.kind,
             since: body.issued_at,
             is_revoked: revocations.has_device(&body.key),
+            digits: silas_core::device::digits(&body.public, &anchor.installation),
             site: body.site,
             n_grants: u32::try_from(n_grants).unwrap_or(u32::MAX),
             key: body.key,
@@ -206,6 +207,11 @@ impl Stream {
             && !self.has_house_rules(None).await?
         {
             self.ask_house_rules().await?;
+        }
+        if let Withdrawn::Grants(all) = &what {
+            self.note_grants_gone(all.len()).await;
+            let gone = count(all.len(), "grant");
+            return Ok(format!("{gone} revoked. Everything asks you first from now on."));
         }
         Ok("Revoked. It holds from now on.".to_owned())
     }

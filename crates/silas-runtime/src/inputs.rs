@@ -9,11 +9,12 @@ use crate::review::Question;
 use crate::words::{for_model, for_plan, model_option};
 use crate::{Stream, Trouble};
 use silas_core::CardId;
-use silas_core::card::{Card, CardKind, CardState, Face};
+use silas_core::card::{Card, CardKind, CardState, Face, Press};
 use silas_core::input::{Input, KeyState, KeyWanted, ModelChoice, ModelOption, SecureInput, WantedBy};
-use silas_core::model::{KeySource, ModelGrant, ModelName, Provider, Role, list_price};
+use silas_core::model::{BadModel, KeySource, ModelGrant, ModelName, Price, Provider, Role, list_price};
 use silas_core::secret::SecretRef;
 use silas_core::work::Definition;
+use silas_gates::scrub;
 use silas_store::queue::Leased;
 use silas_store::{Abort, Commit, Tx, cards};
 use std::collections::BTreeSet;
@@ -64,7 +65,10 @@ impl Stream {
     }
 
     pub(crate) fn model_choice_question(&self) -> Result<Question, Trouble> {
-        let choice = self.model_choice()?;
+        self.choice_question(self.model_choice()?)
+    }
+
+    fn choice_question(&self, choice: ModelChoice) -> Result<Question, Trouble> {
         let face = self.words.model_choice(&choice);
         Ok(Question::about(self.input_card(face, Input::Model(choice)), ModelChoice::SUBJECT.to_owned()))
     }
@@ -104,7 +108,7 @@ impl Stream {
         };
         let choices: Result<Vec<ModelOption>, Trouble> =
             Provider::ALL.into_iter().filter(is_open).map(option).collect();
-        Ok(ModelChoice { choices: choices?, expires_at: self.clock.now().plus(self.options.plan_timeout) })
+        Ok(ModelChoice { choices: choices?, tried: None, expires_at: self.clock.now().plus(self.options.plan_timeout) })
     }
 
     /// The same card, as it would be asked now.
@@ -116,18 +120,26 @@ impl Stream {
                 input.set_expires_at(self.clock.now().plus(self.options.plan_timeout));
                 Ok(Some((card.face.clone(), input)))
             }
-            Some(Input::Model(_)) => {
-                let choice = self.model_choice()?;
+            Some(Input::Model(old)) => {
+                let mut choice = self.model_choice()?;
+                if let Some(tried) = old.tried {
+                    // As it was filled in.
+                    let filled_in = old.choices.iter().filter(|option| option.provider == tried);
+                    choice.choices.retain(|option| option.provider != tried);
+                    choice.choices.extend(filled_in.cloned());
+                    choice.choices.sort_by_key(|option| option.provider);
+                    choice.tried = Some(tried);
+                }
                 Ok(Some((self.words.model_choice(&choice), Input::Model(choice))))
             }
         }
     }
 
     /// The owner named a model. The next card asks for its key, if that is not there, or for the agreement.
-    pub async fn choose_model(&self, card_id: &CardId, typed: &str, key: KeyWanted) -> Result<String, Trouble> {
+    pub async fn choose_model(&self, card_id: &CardId, chosen: Chosen<'_>) -> Result<String, Trouble> {
+        let Chosen { typed, key, price } = chosen;
         let model = typed.get(..typed.len().min(TYPED_BYTES_MAX)).unwrap_or_default().trim();
-        let model = ModelName::parse(model)
-            .map_err(|bad| Trouble::new("E_CFG_MODEL", &capitalised(&bad.to_string()), "Change it and try again."))?;
+        let model = ModelName::parse(model).map_err(|bad| not_a_model(&bad))?;
         let reference = key_name(&model)?;
         let (source, wants_key) = match key {
             KeyWanted::None => (KeySource::None, false),
@@ -138,7 +150,7 @@ impl Stream {
                 _ => (KeySource::Vault(reference.clone()), true),
             },
         };
-        let grant = ModelGrant::new(model.clone(), Role::ALL.to_vec(), source, None);
+        let grant = ModelGrant::new(model.clone(), Role::ALL.to_vec(), source, price);
         self.may_be_offered(&grant)?;
         let question = match wants_key {
             true => self.secret_question(reference, WantedBy::Model { model, then: Some(grant) }),
@@ -159,6 +171,61 @@ impl Stream {
         }
         self.publish_cards().await;
         Ok(if wants_key { "Next: its key." } else { "Next: what may be sent." }.to_owned())
+    }
+
+    /// Asks a model again that did not answer its test. The agreement stands, so nothing is asked of the owner.
+    pub async fn test_again(self: &Arc<Self>, card_id: &CardId) -> Result<String, Trouble> {
+        let tried = self.close_tested(card_id).await?;
+        let stream = self.clone();
+        self.think(async move { stream.test_model(tried).await });
+        Ok("It is asked one test question again.".to_owned())
+    }
+
+    /// Asks for another model instead of one that did not answer, filled in with what was tried.
+    pub async fn choose_another(&self, card_id: &CardId) -> Result<String, Trouble> {
+        let tried = self.close_tested(card_id).await?;
+        let is_key_kept = match &tried.key {
+            KeySource::Vault(reference) => self.is_kept(reference)?,
+            KeySource::None | KeySource::Variable(_) => false,
+        };
+        let question = self.choice_question(self.model_choice()?.filled_in(&tried, is_key_kept))?;
+        let asking = self.store.write(move |tx| {
+            // One that asks already would be without what was tried.
+            for mut old in cards::find_by_subject(tx, ModelChoice::SUBJECT)? {
+                if matches!(old.state, CardState::Open | CardState::Parked) {
+                    old.state = CardState::Closed;
+                    cards::update(tx, &old)?;
+                }
+            }
+            Ok(Commit(question.ask(tx)?))
+        });
+        asking.await?;
+        self.publish_cards().await;
+        Ok("Choose another; what you typed is still there.".to_owned())
+    }
+
+    /// Puts the outcome of a failed test away and gives back what was tested, if it still may be.
+    async fn close_tested(&self, card_id: &CardId) -> Result<ModelGrant, Trouble> {
+        let (engine, id) = (self.engine.clone(), card_id.clone());
+        let closing = self.store.write(move |tx| {
+            let offers = |card: &Card| card.face.ctas.iter().any(|cta| cta.press == Press::Again);
+            let Some(mut card) = cards::get(tx, &id)?.filter(|c| c.state == CardState::Open && offers(c)) else {
+                return Ok(Commit(None));
+            };
+            let subject = cards::subject(tx, &id)?.unwrap_or_default();
+            let tried = engine.models(tx)?.into_iter().rev().find(|grant| subject_of_test(&grant.model) == subject);
+            if tried.is_some() {
+                card.state = CardState::Answered;
+                cards::update(tx, &card)?;
+            }
+            Ok(Commit(tried))
+        });
+        let tried = closing.await?.ok_or_else(|| {
+            let what = "This card was answered meanwhile, or its model may not be asked any more.";
+            Trouble::new("E_APPROVAL_CARD", what, "Say `add a model` to begin again.")
+        })?;
+        self.publish_cards().await;
+        Ok(tried)
     }
 
     /// The value is in the vault: every card that asked for it is answered, and what comes after each is asked or goes on.
@@ -224,7 +291,7 @@ impl Stream {
     ) -> Result<(), Trouble> {
         let face = self.words.model_tested(model, took, &said);
         let card = self.card(face, "", None::<&ModelGrant>, Duration::ZERO)?;
-        let subject = format!("tested:{model}");
+        let subject = subject_of_test(model);
         let asking = self.store.write(move |tx| Ok(Commit(cards::insert(tx, &card, &subject)?)));
         asking.await?;
         self.publish_cards().await;
@@ -232,7 +299,44 @@ impl Stream {
     }
 }
 
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).chain(".".chars()).collect())
+/// What the owner chose.
+pub struct Chosen<'a> {
+    /// As for `silas model add`.
+    pub typed: &'a str,
+    pub key: KeyWanted,
+    /// What a million tokens cost, where the owner says so.
+    pub price: Option<Price>,
+}
+
+/// What the outcome of a test is about.
+fn subject_of_test(model: &ModelName) -> String {
+    format!("tested:{model}")
+}
+
+/// In the words of a form with a field for the name and one for the address.
+fn not_a_model(bad: &BadModel) -> Trouble {
+    let change = "Change it and try again.";
+    let (what, todo) = match bad {
+        BadModel::Name(typed) if typed.ends_with(':') || typed.contains(":@") => (
+            "The name of the model is missing.".to_owned(),
+            format!("Use the name that its provider gives it. {change}"),
+        ),
+        BadModel::Name(_) => (
+            "This is not the name of a model.".to_owned(),
+            format!("Use the name that its provider gives it: letters, digits and - _ . / : without spaces. {change}"),
+        ),
+        BadModel::NoUrl => (
+            "The address of the model is missing.".to_owned(),
+            format!("Write it as https://HOST/v1, or http://localhost:PORT/v1 on this machine. {change}"),
+        ),
+        BadModel::Url(typed) => (
+            format!("“{}” is not an address that can be asked.", scrub::visible_line(typed, 80)),
+            format!("Write it as https://HOST/v1, without a name, a password, ? or # in it. {change}"),
+        ),
+        BadModel::Plain(typed) => (
+            format!("“{}” would send everything unencrypted.", scrub::visible_line(typed, 80)),
+            format!("Use https://. Only an address of this machine may begin with http://. {change}"),
+        ),
+    };
+    Trouble::new("E_CFG_MODEL", &what, &todo)
 }

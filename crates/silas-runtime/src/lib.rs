@@ -37,6 +37,7 @@ mod search;
 mod secrets;
 mod spending;
 mod start;
+mod stopping;
 mod stream;
 mod tasks;
 mod telling;
@@ -52,6 +53,7 @@ mod work_list;
 
 pub use forget::words as forget_words;
 pub use gauges::{Gauges, Tally};
+pub use inputs::Chosen;
 pub use listeners::{Attached, Listener, Resume};
 pub use models::{KeyRing, ModelOptions};
 pub use pairing::Newcomer;

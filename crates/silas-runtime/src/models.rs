@@ -223,12 +223,12 @@ impl Stream {
         let began = Instant::now();
         match Minds::check(&asking, &purse).await {
             Ok(Outcome::Usable(_)) => Ok(format!(
-                "{} answers as {} in {} ms: {}. It cost {}.",
+                "{} answers as {} in {} ms: {}. {}",
                 assigned.model,
                 role.name(),
                 began.elapsed().as_millis(),
                 asking.model.mode().words(),
-                silas_core::model::dollars(purse.spent()),
+                words::cost(assigned.price, purse.spent()),
             )),
             Ok(Outcome::Unusable { why }) => Err(Trouble::new(
                 "E_LLM_FORM",

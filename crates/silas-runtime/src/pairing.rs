@@ -74,11 +74,12 @@ impl Stream {
                 return Err(Trouble::new(
                     "E_APPROVAL_PAIRING",
                     &error.to_string(),
-                    "On the machine where Silas runs: `silas pair` prints a new address.",
+                    "For a new address, on the machine where Silas runs: silas pair",
                 ));
             }
             Err(_) => return Err(Trouble::new("E_APPROVAL_PAIRING", "The pairing was interrupted.", "Try again.")),
         };
+        let digits = silas_core::device::digits(&certificate.body.public, self.installation());
         let engine = self.engine.clone();
         let device = certificate.clone();
         let pairing = self.store.write(move |tx| {
@@ -97,6 +98,7 @@ impl Stream {
             Ok(Commit(Ok(())))
         });
         pairing.await?.map_err(|refusal| refused(&refusal))?;
+        tracing::info!(name = certificate.body.name, %digits, "a browser was paired; its page showed these digits");
         if let Some(withdrawal) = replaces
             && let Err(trouble) = self.withdraw(withdrawal).await
         {

@@ -27,6 +27,7 @@ use silas_store::{Commit, cards};
 use std::sync::Arc;
 
 mod beginning;
+mod dropped;
 mod granting;
 mod putting_by;
 mod question;
@@ -37,7 +38,8 @@ pub(crate) use question::{Proposal, Question};
 
 /// What an approved card leads to.
 enum Granted {
-    Declined,
+    /// With how many messages waited for a yes; they are dropped.
+    Declined(usize),
     /// Not like this; nothing is allowed.
     ChangeWanted,
     /// What was refused stays so, and it is tried again.
@@ -92,9 +94,10 @@ impl Stream {
                         }
                         // What is wanted instead is a new plan with a card of its own, so nothing is granted here.
                         verdict @ (Verdict::Declined | Verdict::EditRequested | Verdict::Conditional) => {
-                            if holds_up_wishes(card.face.kind) {
-                                queue::take_key(tx, Name::Waiting, &subject, TURN)?;
-                            }
+                            let n_waited = match holds_up_wishes(card.face.kind) {
+                                true => queue::take_key(tx, Name::Waiting, &subject, TURN)?.len(),
+                                false => 0,
+                            };
                             if card.face.kind == CardKind::Refusal && verdict == Verdict::EditRequested {
                                 let without = stream.go_on_without(tx, &card)?;
                                 return Ok(Commit(Some((card, without.map(Granted::Without)))));
@@ -106,7 +109,10 @@ impl Stream {
                                 let discarded = Discarded { dropped, is_change };
                                 return Ok(Commit(Some((card, Ok(Granted::Discarded(discarded))))));
                             }
-                            Ok(if verdict == Verdict::Declined { Granted::Declined } else { Granted::ChangeWanted })
+                            Ok(match verdict {
+                                Verdict::Declined => Granted::Declined(n_waited),
+                                _ => Granted::ChangeWanted,
+                            })
                         }
                     }
                 }

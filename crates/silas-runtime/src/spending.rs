@@ -82,6 +82,16 @@ impl<'a> Purse<'a> {
         Purse { keeps_for: Some(message.clone()), ..Purse::of_work(stream, model, budget, (0, 0)) }
     }
 
+    /// Something else that the same piece of work was paid for counts towards its limit.
+    pub(crate) fn also_spent(&self, microusd: u64) {
+        self.spent.fetch_add(microusd, Ordering::Relaxed);
+    }
+
+    /// What the plan allows, if this pays for one.
+    pub(crate) fn plan(&self) -> Option<&Budget> {
+        self.plan.as_ref()
+    }
+
     /// Tokens and micro-dollars so far.
     pub(crate) fn used(&self) -> (u64, u64) {
         (self.tokens.load(Ordering::Relaxed), self.spent())
@@ -301,7 +311,13 @@ pub(crate) fn no_key(assigned: &Assigned) -> Trouble {
 
 pub(crate) fn failed(error: &silas_agents::Error) -> Trouble {
     let said = silas_gates::scrub::visible_line(&error.to_string(), 300);
+    // A host that stands first is written as it is.
+    let begins_with_a_word =
+        said.split(' ').next().is_some_and(|first| !first.contains(['.', ':', '[']) && first != "localhost");
     let mut chars = said.chars();
-    let said: String = chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect());
+    let said: String = match chars.next().filter(|_| begins_with_a_word) {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => said,
+    };
     Trouble::new(error.code(), &format!("{said}."), error.todo())
 }

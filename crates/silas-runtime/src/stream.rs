@@ -8,6 +8,7 @@ use crate::grants;
 use crate::letters;
 use crate::models::{self, KeyRing, ModelOptions};
 use crate::period;
+use crate::stopping;
 use crate::view::{
     ActivityView, CardsPage, DeviceView, DraftView, Entry, GrantsPage, Published, Sender, Snapshot, UndoView, Update,
     WorkView,
@@ -230,9 +231,10 @@ impl Stream {
             let entries = (chronicle::recent(tx, ENTRIES_SHOWN)?, channel_outbox::head(tx)?);
             let cards = open_cards(tx)?;
             let finished = executions::recent(tx, WORK_SHOWN)?;
-            Ok((entries, cards, finished, letters::dead_letters(tx)?, undo_records::list_open(tx, now)?))
+            let asides = (letters::dead_letters(tx)?, undo_records::list_open(tx, now)?, stopping::last(tx)?);
+            Ok((entries, cards, finished, asides))
         });
-        let ((entries, seq), cards, finished, dead_letters, undoable) = looking.await?;
+        let ((entries, seq), cards, finished, (dead_letters, undoable, stopped)) = looking.await?;
         let mut work: BTreeMap<ExecutionId, WorkView> = finished
             .into_iter()
             .filter_map(|execution| serde_json::from_value::<WorkRecord>(execution.result?).ok())
@@ -243,6 +245,7 @@ impl Stream {
         }
         let mut work: Vec<WorkView> = work.into_values().collect();
         work.sort_by_key(|view| view.started_at);
+        let stopped = stopped.filter(|stop| work.iter().all(|view| view.started_at <= stop.at));
         let Told { activity, grants, devices, no_model } = self.activity().await?;
         Ok(Snapshot {
             installation: self.installation().clone(),
@@ -263,6 +266,7 @@ impl Stream {
             dead_letters,
             undoable: undoable.into_iter().filter_map(undo).collect(),
             no_model,
+            stopped,
             n_durable_commits: self.store.n_durable_commits(),
         })
     }
@@ -372,13 +376,10 @@ impl Stream {
         lock(&self.calls)
     }
 
-    /// Ends all running work, or one piece of it; how many there were. Copies are thrown away; only what is being put in
-    /// place already is finished.
-    pub fn end_work(&self, one: Option<&ExecutionId>) -> usize {
-        if one.is_none() {
-            self.interrupt();
-        }
-        self.stop_work(one, Stop::Owner)
+    /// Ends one piece of running work; how many there were. Its copy is thrown away; only what is being put in place already
+    /// is finished.
+    pub fn end_work(&self, one: &ExecutionId) -> usize {
+        self.stop_work(Some(one), Stop::Owner)
     }
 
     pub(crate) fn stop_work(&self, one: Option<&ExecutionId>, why: Stop) -> usize {

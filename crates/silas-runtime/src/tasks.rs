@@ -74,6 +74,7 @@ impl Stream {
             | Decision::ListTasks
             | Decision::AddModel
             | Decision::TrySample
+            | Decision::Help
             | Decision::NotUnderstood => {
                 return Ok(Err("That is not about a task.".to_owned()));
             }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(crate) mod accept;
 mod answer;
 mod ask;
+mod help;
 mod look_up;
 mod plan_with_model;
 mod put_back;

@@ -14,7 +14,9 @@ pub use models::{ModelView, ModelsView, Spent};
 pub use published::Published;
 pub use stream::{DeadLetterView, DeliveryView, DraftView, Entry, Sender, SessionView, SinceView};
 pub use trust::{DeviceView, GrantView, GrantsPage, Uses};
-pub use work::{PatchView, ProofStep, ProofView, StepState, StepView, UndoView, WorkItemView, WorkListPage, WorkView};
+pub use work::{
+    PatchView, ProofStep, ProofView, StepState, StepView, StopView, UndoView, WorkItemView, WorkListPage, WorkView,
+};
 
 use serde::{Deserialize, Serialize};
 use silas_core::card::Card;
@@ -54,6 +56,8 @@ pub struct Snapshot {
     pub undoable: Vec<UndoView>,
     /// What is answered to an open question while no model is set up; absent when one is.
     pub no_model: Option<String>,
+    /// What was stopped and taken back last, if nothing has begun since.
+    pub stopped: Option<StopView>,
     /// Commits since the start that were synced to disk.
     pub n_durable_commits: u64,
 }

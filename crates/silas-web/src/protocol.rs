@@ -10,7 +10,7 @@ use silas_core::changeset::FileDiff;
 use silas_core::device::Certificate;
 use silas_core::input::KeyWanted;
 use silas_core::message::{HeardMessage, SignedMessage};
-use silas_core::model::{ModelGrant, Role};
+use silas_core::model::{ModelGrant, Price, Role};
 use silas_core::passkey::Site;
 use silas_core::revocation::Withdrawal;
 use silas_core::signature::{PublicKey, Signature};
@@ -116,6 +116,17 @@ pub enum ClientMessage {
         /// As for `silas model add`: `PROVIDER:MODEL`, or `PROVIDER:MODEL@URL`.
         model: String,
         key: KeyWanted,
+        /// What a million tokens cost, where the owner says so.
+        #[serde(default)]
+        price: Option<Price>,
+    },
+    /// Answers a card that tells of a test that failed: the same question to the same model.
+    ModelAgain {
+        request_id: CardId,
+    },
+    /// Answers the same card: asks for another model, filled in with what was tried.
+    ModelAnother {
+        request_id: CardId,
     },
     /// Checks the whole ledger.
     Verify {},
@@ -185,7 +196,7 @@ pub enum ServerMessage {
         #[serde(flatten)]
         delivery: DeliveryView,
     },
-    /// The answer to `approval_response`, `renew`, `dismiss` and `model_choose`.
+    /// The answer to `approval_response`, `renew`, `dismiss`, `model_choose`, `model_again` and `model_another`.
     Decided {
         request_id: CardId,
         recorded: bool,

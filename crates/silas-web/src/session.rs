@@ -11,7 +11,7 @@ use silas_core::Clock;
 use silas_core::message::Channel;
 use silas_core::signature::Signature;
 use silas_runtime::view::Published;
-use silas_runtime::{Attached, Stream, Trouble};
+use silas_runtime::{Attached, Chosen, Stream, Trouble};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -263,7 +263,11 @@ impl Session {
                 Err(trouble) => error(trouble),
             }),
             ClientMessage::Stop { execution } => {
-                Some(ServerMessage::Stopped { n_works: self.stream.end_work(execution.as_ref()) })
+                let n_works = match &execution {
+                    Some(one) => self.stream.end_work(one),
+                    None => self.stream.end_everything().await,
+                };
+                Some(ServerMessage::Stopped { n_works })
             }
             ClientMessage::Interrupt {} => {
                 self.stream.interrupt();
@@ -284,8 +288,17 @@ impl Session {
                 Err(trouble) => error(trouble),
             }),
             ClientMessage::ModelCheck { role } => Some(done(self.stream.check_model(role).await)),
-            ClientMessage::ModelChoose { request_id, model, key } => {
-                let outcome = self.stream.choose_model(&request_id, &model, key).await;
+            ClientMessage::ModelChoose { request_id, model, key, price } => {
+                let chosen = Chosen { typed: &model, key, price };
+                let outcome = self.stream.choose_model(&request_id, chosen).await;
+                Some(decided(request_id, outcome))
+            }
+            ClientMessage::ModelAgain { request_id } => {
+                let outcome = self.stream.test_again(&request_id).await;
+                Some(decided(request_id, outcome))
+            }
+            ClientMessage::ModelAnother { request_id } => {
+                let outcome = self.stream.choose_another(&request_id).await;
                 Some(decided(request_id, outcome))
             }
             ClientMessage::Verify {} => Some(match self.stream.verify_ledger().await {

@@ -74,7 +74,12 @@ fn print(devices: &[DeviceView]) {
             DeviceKind::Passkey => "passkey, for what cannot be undone",
         };
         let state = if device.is_revoked { ", revoked" } else { "" };
-        println!("{:>3}  {}  ({kind}, since {}{state})", n + 1, device.name, day(device.since));
+        // Only a browser has shown them to anybody.
+        let digits = match device.kind {
+            DeviceKind::Browser => format!(", paired with {}", device.digits),
+            DeviceKind::Terminal | DeviceKind::Passkey => String::new(),
+        };
+        println!("{:>3}  {}  ({kind}, since {}{digits}{state})", n + 1, device.name, day(device.since));
     }
     let paired = |device: &&DeviceView| device.kind == DeviceKind::Browser && !device.is_revoked;
     if !devices.iter().any(|device| paired(&device)) {

@@ -141,8 +141,12 @@ enum Command {
     },
     /// Say who follows the Stream, and what waits for whom.
     Sessions,
-    /// Print a new address for pairing a browser.
-    Pair,
+    /// Print a new address for pairing a browser; at a terminal, wait until it was used and say which digits it showed.
+    Pair {
+        /// Wait also where this is no terminal.
+        #[arg(long)]
+        wait: bool,
+    },
     /// See and revoke the browsers that may decide.
     #[command(subcommand)]
     Device(device_commands::DeviceCommand),

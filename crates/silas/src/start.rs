@@ -101,6 +101,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
         start_dir,
         owner_uid,
         opening,
+        is_looked_at: !args.quiet,
     };
     wire::serve(front, listeners)?;
     Ok(ExitCode::SUCCESS)

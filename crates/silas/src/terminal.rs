@@ -7,6 +7,7 @@ mod face;
 mod line;
 mod names;
 mod paint;
+pub(crate) mod pairing;
 mod print;
 mod progress;
 mod refused;
@@ -18,19 +19,15 @@ pub(crate) use paint::Paint;
 pub(crate) use print::{print_card, print_json, took};
 
 use crate::Command;
-use crate::exit::NotRunning;
 use crate::grant_commands;
 use crate::home::Home;
-use crate::key_commands;
 use crate::known_head;
-use crate::passphrase::Asked;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use print::{print_activity, print_cards, print_measures, print_status};
 use progress::Progress;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
-use silas_core::key_service::Protection;
 use silas_core::token::Verdict;
 use std::io::Write;
 use std::process::ExitCode;
@@ -75,8 +72,8 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
-    if matches!(command, Command::Pair) {
-        return pair(home);
+    if let Command::Pair { wait } = command {
+        return pairing::run(home, wait);
     }
     let mut line = Line::open(home)?;
     match command {
@@ -128,23 +125,6 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn pair(home: &Home) -> Result<ExitCode> {
-    let address = silas_web::control::address(&home.path).map_err(|_| NotRunning)?;
-    drop(Line::open(home)?);
-    if key_commands::protection(home)? == Protection::Passphrase {
-        let asked = Asked::default();
-        silas_sandbox::terminal_arm(&home.path, &mut || asked.get()).map_err(|e| anyhow!("{e}"))?;
-    }
-    let code = silas_sandbox::terminal_pairing_code(&home.path).map_err(|e| anyhow!("{e}"))?;
-    println!("Open this in the browser you want to pair, within 5 minutes:\n\n  {}/#pair={code}\n", address.trim());
-    if let Some(network) = silas_web::control::network_address(&home.path) {
-        println!(
-            "Or this on another device, which must trust the certificate (`silas tls`):\n\n  {network}/#pair={code}\n"
-        );
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
 fn stop(line: &mut Line<'_>) -> Result<()> {
     line.send(&json!({ "type": "stop" }))?;
     let stopped = line.wait_for(|message| message["type"] == "stopped")?;
@@ -168,6 +148,9 @@ fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     let mut shown = Shown::default();
     let reply = line.wait_for(|m| {
         if m["type"] == "draft" && !output.json {
+            if m["draft"]["is_second"] == true && m["draft"]["text"] == "" {
+                println!("\n{ASKED_AGAIN}");
+            }
             shown.draft(m["draft"]["text"].as_str().unwrap_or_default());
         }
         m["type"] == "message" && m["entry"]["sender"] == "silas"
@@ -185,6 +168,9 @@ fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     }
     Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
+
+/// Said where sentences were shown that turned out to be no answer.
+pub(crate) const ASKED_AGAIN: &str = "(That could not be used as an answer. The model is asked once more.)";
 
 /// An answer on its way to the screen, sentence by sentence.
 #[derive(Default)]

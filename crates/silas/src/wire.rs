@@ -3,6 +3,7 @@
 use crate::config::{Config, Searching};
 use crate::home::Home;
 use crate::opening::Opening;
+use crate::terminal::pairing;
 use crate::world::{OsRandom, SystemClock};
 use crate::{room, server_key, soundness};
 use anyhow::{Result, anyhow};
@@ -16,6 +17,7 @@ use silas_core::handover::Handovers;
 use silas_core::model::{KeySource, Role};
 use silas_core::secret::Secret;
 use silas_core::{Clock, Random, Timestamp};
+use silas_runtime::view::Update;
 use silas_runtime::{ModelOptions, Options, Parts, Places, Stream, Words};
 use silas_sandbox::Launcher;
 use silas_store::Store;
@@ -25,6 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
 /// What a confined front has in its hands.
@@ -42,6 +45,8 @@ pub(crate) struct Front {
     pub owner_uid: u32,
     /// What leads the browser to the page, with the code in it.
     pub opening: Option<Opening>,
+    /// Whether somebody may be looking at what this process prints.
+    pub is_looked_at: bool,
 }
 
 /// How often parked cards and undo windows are looked at.
@@ -102,6 +107,7 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     let (leave, leaving) = watch::channel(false);
     let door_options = door_options(&front.config);
     let reminding = listeners.certificate_ends().map(|ends| tokio::spawn(remind(ends, clock.clone())));
+    let telling = front.is_looked_at.then(|| tokio::spawn(tell_paired(stream.clone())));
     let door = Door::new(stream.clone(), clock, random, door_options, leaving);
     let opening = front.opening.map(|opening| {
         let door = door.clone();
@@ -123,8 +129,8 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     if let Some(reminding) = reminding {
         reminding.abort();
     }
-    if let Some(opening) = opening {
-        opening.abort();
+    for task in [opening, telling].into_iter().flatten() {
+        task.abort();
     }
     stream.stop().await?;
     leave.send_replace(true);
@@ -230,6 +236,28 @@ async fn remind(ends: Timestamp, clock: Arc<dyn Clock>) {
         every.tick().await;
         if ends.since(clock.now()) < REMIND_BEFORE {
             tracing::warn!(%ends, "the certificate of the encrypted door ends soon; start Silas again to renew it");
+        }
+    }
+}
+
+/// Whoever started Silas in a terminal sees there which browser was paired, to compare it with the page.
+async fn tell_paired(stream: Arc<Stream>) {
+    let mut updates = stream.updates();
+    let Ok(snapshot) = stream.snapshot().await else { return };
+    let mut known = snapshot.devices;
+    loop {
+        match updates.recv().await {
+            Ok(published) => {
+                if let Update::Activity { devices, .. } = published.update() {
+                    if let Some((n, device)) = pairing::newcomer(&known, devices.clone()) {
+                        println!("\n  {}", pairing::paired(n, &device));
+                    }
+                    known.clone_from(devices);
+                }
+            }
+            // What was missed was older than what comes next, and that has all devices again.
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
         }
     }
 }

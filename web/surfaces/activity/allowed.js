@@ -65,7 +65,7 @@ function DeviceBlock({ device, state, linked }) {
   const passkey = device.kind === 'passkey';
   const text = terminal ? 'On the machine where Silas runs. It is the way back in, so it stays.' : passkey ? `A passkey. On pages of ${device.site?.rp_id} it signs what cannot be undone, and nothing else does.` : own ? 'This browser.' : 'A browser that you paired.';
   const goes = device.n_grants > 0 ? ` ${count(device.n_grants, 'grant')} that it signed ${device.n_grants === 1 ? 'goes' : 'go'} too.` : '';
-  const since = `Since ${day(device.since)}`;
+  const since = `Since ${day(device.since)}${device.kind === 'browser' ? ` · digits ${device.digits}` : ''}`;
   return html`<li class="grant">
     <h2><bdi>${device.name}</bdi></h2><p>${text}</p>
     ${terminal

@@ -6,6 +6,7 @@ import { Icon } from '../../lib/icons.js';
 import { retry } from '../../lib/session.js';
 import { isOffline } from '../../lib/socket.js';
 import { set } from '../../lib/store.js';
+import { Words, count } from '../../lib/text.js';
 import { clock, serverNow, serverTime, useNow } from '../../lib/time.js';
 import { acceptRestore } from '../../lib/witness.js';
 
@@ -15,12 +16,24 @@ import { acceptRestore } from '../../lib/witness.js';
 export function Notice({ state }) {
   if (state.doubt) return html`<${Doubted} doubt=${state.doubt} />`;
   if (state.link.status !== 'open') return html`<${Reconnecting} link=${state.link} />`;
-  if (!state.problem) return null;
+  if (!state.problem) return html`<${Stopped} state=${state} />`;
   const { message, todo, code } = state.problem;
   return html`<div class="notice" role="alert">
     <${Icon} name="refused" size=${20} />
-    <p><b>${message}</b> ${todo}${/^E_/.test(code) && html`<span class="notice-code">${code}</span>`}</p>
+    <p><b><${Words} text=${message} /></b> <${Words} text=${todo} />${/^E_/.test(code) && html`<span class="notice-code">${code}</span>`}</p>
     <button type="button" class="notice-act" onClick=${() => set({ problem: null })}>Close</button>
+  </div>`;
+}
+
+/** What Stop did, until something begins again or somebody puts it away. @param {{ state: State }} props */
+function Stopped({ state: { stopped, work, grants } }) {
+  if (!stopped || work.some(({ running, started_at }) => running || started_at > stopped.at)) return null;
+  const ended = stopped.n_works > 0 ? `${count(stopped.n_works, 'task')} ended.` : 'Nothing was running.';
+  const gone = stopped.n_grants > 0 ? `${count(stopped.n_grants, 'grant')} ${stopped.n_grants === 1 ? 'is' : 'are'} gone: everything asks you first.` : grants.length > 0 ? `What you granted stays.` : '';
+  return html`<div class="notice" role="note">
+    <${Icon} name="stop" size=${20} />
+    <p><b>Everything is stopped.</b> ${ended} ${gone}</p>
+    <button type="button" class="notice-act" onClick=${() => set({ stopped: null })}>Close</button>
   </div>`;
 }
 

@@ -1,24 +1,26 @@
 // @ts-check
 // The two sheets that belong to no surface: the question before Stop, and More.
 
+import { useLayoutEffect, useRef, useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { canTell, tells, want } from '../../lib/notify.js';
 import { passkeys, unavailable } from '../../lib/passkeys.js';
-import { go } from '../../lib/router.js';
-import { addPasskey, say, stop, stopAndRevokeAll } from '../../lib/session.js';
+import { addModel, addPasskey, stop, stopAndRevokeAll } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
 import { count, visible } from '../../lib/text.js';
 import { Sheet } from './sheet.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 
+/** Within this a second tap belongs to the first. */
+const DOUBLE_TAP_MS = 350;
+
 const close = () => set({ sheet: null });
 
-const addModel = () => {
+const setUpModel = () => {
   close();
-  void say('add a model');
-  go('review');
+  addModel();
 };
 
 /** @param {{ state: State }} props */
@@ -30,10 +32,19 @@ export function Sheets({ state }) {
 
 /** @param {{ state: State }} props */
 function StopSheet({ state }) {
+  const [revokes, setRevokes] = useState(false);
+  const turned = useRef(0);
+  /** The second tap of a double tap neither confirms nor goes back. @param {() => void} act */
+  const deliberately = (act) => () => void (performance.now() - turned.current < DOUBLE_TAP_MS || act());
+  const turn = (/** @type {boolean} */ on) => {
+    turned.current = performance.now();
+    setRevokes(on);
+  };
   const one = state.work.find(({ execution, running }) => running && execution === state.stopping);
   const n_running = state.work.filter((work) => work.running).length;
   const { grants, cards } = state;
-  const kept = [grants.length > 0 && count(grants.length, 'grant'), cards.length > 0 && `${count(cards.length, 'card')} in Review`, 'the log'].filter(Boolean);
+  const n_grants = grants.length + state.n_more_grants;
+  const kept = [n_grants > 0 && !revokes && count(n_grants, 'grant'), cards.length > 0 && `${count(cards.length, 'card')} in Review`, 'the log'].filter(Boolean);
   if (state.link.status !== 'open') {
     return html`<${Sheet} label="Stop everything" onClose=${close}>
       <h2 class="sheet-title" tabindex="-1">This page cannot reach Silas</h2>
@@ -61,12 +72,26 @@ function StopSheet({ state }) {
         : html`<li><${Icon} name="activity" size=${18} /><p><b>Nothing is running</b> as far as this page knows.</p></li>`}
       <li class="kept"><${Icon} name="tick" size=${18} /><p><b>Kept:</b> ${kept.join(', ')}.</p></li>
     </ul>
-    <button type="button" class="button stop" onClick=${() => stop(null)}><${Icon} name="stop" size=${22} />Stop everything</button>
+    ${revokes
+      ? html`<${ConfirmRevoking} n_grants=${n_grants} off=${state.revoking !== null} onConfirm=${deliberately(stopAndRevokeAll)} />`
+      : html`<button type="button" class="button stop" onClick=${() => stop(null)}><${Icon} name="stop" size=${22} />Stop everything</button>`}
     <div class="dock-row">
-      ${grants.length > 0 && html`<button type="button" class="button plain" disabled=${state.revoking !== null} onClick=${stopAndRevokeAll}>Stop and revoke all</button>`}
+      ${grants.length > 0 && (revokes
+        ? html`<button type="button" class="button plain" onClick=${deliberately(() => turn(false))}>Back</button>`
+        : html`<button type="button" class="button plain" disabled=${state.revoking !== null} onClick=${() => turn(true)}>Stop and revoke all</button>`)}
       <button type="button" class="button plain last" onClick=${close}>Keep going</button>
     </div>
   <//>`;
+}
+
+/** What cannot be brought back with one tap is not gone with one. @param {{ n_grants: number, off: boolean, onConfirm: () => void }} props */
+function ConfirmRevoking({ n_grants, off, onConfirm }) {
+  const confirm = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => confirm.current?.focus({ preventScroll: true }), []);
+  return html`<div class="chip">
+    <p id="revokes">Stops everything and revokes ${count(n_grants, 'grant')}. Directories, models and house rules ask you again.</p>
+    <button type="button" class="button filled confirm" ref=${confirm} disabled=${off} aria-describedby="revokes" onClick=${onConfirm}><${Icon} name="tick" size=${18} />Confirm</button>
+  </div>`;
 }
 
 const KEYS = [['/', 'Write to Silas'], ['R', 'Review'], ['A', 'Activity'], ['.', 'Stop everything, asks first'], ['?', 'This list']];
@@ -93,7 +118,7 @@ function MoreSheet({ state }) {
     <p class="sheet-text">On the machine where Silas runs: <code dir="ltr">silas pair</code></p>
     <h3 class="sheet-label">Models</h3>
     <p class="sheet-text">${state.no_model === null ? 'A model answers open questions.' : 'Open questions need a model; nothing else does.'}</p>
-    <button type="button" class="link-button" onClick=${addModel}>${state.no_model === null ? 'Choose another model' : 'Add a model'}</button>
+    <button type="button" class="link-button" onClick=${setUpModel}>${state.no_model === null ? 'Choose another model' : 'Add a model'}</button>
     <h3 class="sheet-label">Keys</h3>
     <dl class="keys">${KEYS.map(([key, meaning]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${meaning}</dd></div>`)}</dl>
     <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Close</button></div>

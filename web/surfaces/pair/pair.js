@@ -1,39 +1,38 @@
 // @ts-check
-// The only thing an unpaired browser sees: the house rules in words and one tap. No code is typed; it came with the
-// printed address.
+// The only thing an unpaired browser sees: the digits of its new key, the house rules in words, and one tap. No code is
+// typed; it came with the printed address.
 
 import { useEffect, useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { Unsupported } from '../../lib/keys.js';
 import { Refused, pair, pairingScreen } from '../../lib/pairing.js';
-import { FactText, strict, visible } from '../../lib/text.js';
+import { FactText, Words, strict, visible } from '../../lib/text.js';
 import { DetailLists } from '../../cards/details.js';
 
-/** @typedef {import('../../protocol.js').PairingScreen} Screen */
 /** @typedef {{ message: string, todo: string }} Problem */
 
 /** @param {{ code: string | null, note: string, onPaired: () => void }} props `note`: why the key of this browser is not known any more. */
 export function Pair({ code, note, onPaired }) {
-  const [screen, setScreen] = useState(/** @type {Screen | null} */ (null));
-  const [old, setOld] = useState(/** @type {import('../../lib/keys.js').Device | null} */ (null));
+  const [shown, setShown] = useState(/** @type {import('../../lib/pairing.js').Newcomer | null} */ (null));
   const [problem, setProblem] = useState(/** @type {Problem | null} */ (null));
   const [busy, setBusy] = useState(false);
   const [left, setLeft] = useState(false);
-  const load = () => pairingScreen(note === '').then((loaded) => { setScreen(loaded.screen); setOld(loaded.old); setProblem(null); }, (cause) => setProblem(inWords(cause)));
+  const load = () => pairingScreen(note === '').then((loaded) => { setShown(loaded); setProblem(null); }, (cause) => setProblem(inWords(cause)));
   useEffect(() => void load(), []);
 
   const tap = async () => {
-    if (!code || !screen || busy) return;
+    if (!code || !shown || busy) return;
     setBusy(true);
     try {
-      await pair(code, screen, old);
+      await pair(code, shown);
       onPaired();
     } catch (cause) {
       setProblem(inWords(cause));
       setBusy(false);
     }
   };
+  const { screen, old } = shown ?? {};
   const rules = screen?.house_rules;
   return html`<main class="pair">
     <article class="card pair-card" aria-labelledby="pair-title">
@@ -45,8 +44,9 @@ export function Pair({ code, note, onPaired }) {
           : html`${note && html`<p class="pair-note">${note}</p>`}
             ${old && html`<p class="pair-note">This browser is paired already. Its old key stops counting, and so does what it allowed: directories are asked for again.</p>`}
             <p class="why">It gets a key of its own that never leaves it. With it you talk to Silas and sign what you decide.</p>
+            ${code && shown && html`<p class="pair-digits"><span class="why">The digits of its key. The terminal shows the same ones when it is paired:</span> <b>${shown.digits}</b></p>`}
             ${rules && html`<${Rules} face=${rules.face} />`}`}
-        ${problem && html`<div class="pair-problem" role="alert"><p><b>${problem.message}</b> ${problem.todo}</p></div>`}
+        ${problem && html`<div class="pair-problem" role="alert"><p><b><${Words} text=${problem.message} /></b> <${Words} text=${problem.todo} /></p></div>`}
       </div>
       ${!left && html`<div class="pair-dock">
         ${code

@@ -25,7 +25,7 @@ export function Lines({ state, card }) {
 function Many({ cards }) {
   const careful = cards.filter(({ face }) => face.risk !== 'low' && face.risk !== null).length;
   return html`<div class="notice notice-inside" role="note"><${Icon} name="review" size=${20} />
-    <p><b>${careful > 0 ? `${careful} of these need care.` : `${cards.length} cards wait.`}</b> They keep until you are ready. Nothing runs meanwhile.</p></div>`;
+    <p><b>${careful > 0 ? `${careful} of these need care.` : `${cards.length} cards wait.`}</b> They keep until you are ready. None of them runs before you decide.</p></div>`;
 }
 
 /** @param {{ card: Card }} props */

@@ -51,7 +51,7 @@ export function Review({ state, wide }) {
 /** @param {{ card: Card, focus: boolean, linked: boolean }} props */
 function Active({ card, focus, linked }) {
   const { input } = card;
-  if (input?.type === 'model') return html`<${ModelChoiceCard} card=${card} choices=${input.choices} focus=${focus} linked=${linked} />`;
+  if (input?.type === 'model') return html`<${ModelChoiceCard} card=${card} input=${input} focus=${focus} linked=${linked} />`;
   return html`<${CardView} card=${card} focus=${focus}>${input?.type === 'secret' && html`<${SecureField} card=${card} wanted=${input} linked=${linked} />`}<//>`;
 }
 

@@ -37,7 +37,7 @@ export function Composer({ draft }) {
       <textarea id="composer" ref=${field} rows="1" dir="auto" aria-label="Ask or tell Silas something" placeholder="Ask or tell Silas something" enterkeyhint="send" value=${draft}
         aria-describedby=${tooLong ? 'too-long' : undefined}
         onInput=${(/** @type {any} */ event) => set({ draft: event.currentTarget.value })} onKeyDown=${key}></textarea>
-      <button type="submit" class=${draft.trim() ? 'send ready' : 'send'} aria-label="Send" aria-disabled=${!draft.trim() || tooLong}><${Icon} name="send" size=${20} /></button>
+      <button type="submit" class=${draft.trim() && !tooLong ? 'send ready' : 'send'} aria-label="Send" aria-disabled=${!draft.trim() || tooLong}><${Icon} name="send" size=${20} /></button>
     </div>
     ${tooLong && html`<p class="composer-note" id="too-long">This is longer than 32 KiB. Put it into a file and name the file.</p>`}
   </form>`;

@@ -45,7 +45,7 @@ export function Stream({ state }) {
           ${waits && html`<div class="turn-box to-review" key="to-review"><button type="button" class="link-button" onClick=${() => go('review')}>Open Review</button></div>`}
           ${offered && html`<div class="turn-box" key="fill"><button type="button" class="link-button" onClick=${() => fill(offered)}>Fill it in</button></div>`}
           ${outbox.map((message) => html`<div class="turn-box" key=${message.id}><${Outgoing} message=${message} /></div>`)}
-          ${answering && html`<div class="turn-box" key=${answering.reply}><${Answering} text=${answering.text} /></div>`}`}
+          ${answering && html`<div class="turn-box" key=${answering.reply}><${Answering} draft=${answering} /></div>`}`}
       </div>
     </div>
     <${Composer} draft=${state.draft} />
@@ -60,9 +60,11 @@ function Turn({ sender, quoted = false, text, note, isGrowing = false }) {
   </div>`;
 }
 
-/** @param {{ text: string }} props */
-function Answering({ text }) {
-  return html`<${Turn} sender="silas" quoted text=${text} note="answering" isGrowing />
+/** What a model has said so far. What could not be used is gone from here, and one line says why nothing is there. @param {{ draft: import('../../protocol.js').DraftView }} props */
+function Answering({ draft: { text, is_second } }) {
+  return html`${is_second && text === ''
+    ? html`<${Turn} sender="silas" text="The model’s first answer could not be used. It is asked once more." note="answering" />`
+    : html`<${Turn} sender="silas" quoted text=${text} note="answering" isGrowing />`}
     <button type="button" class="link-button" onClick=${interrupt}>Stop</button>`;
 }
 

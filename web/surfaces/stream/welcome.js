@@ -3,8 +3,7 @@
 
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
-import { go } from '../../lib/router.js';
-import { say } from '../../lib/session.js';
+import { addModel, say } from '../../lib/session.js';
 import { set } from '../../lib/store.js';
 import { Words } from '../../lib/text.js';
 
@@ -31,11 +30,7 @@ export function fill(sentence, example) {
 
 /** Says it for the owner, and goes where the answer will be. */
 export function AddModel() {
-  const add = () => {
-    void say('add a model');
-    go('review');
-  };
-  return html`<button type="button" class="link-button add-model" onClick=${add}>Add a model<${Icon} name="chevron" size=${18} /></button>`;
+  return html`<button type="button" class="link-button add-model" onClick=${addModel}>Add a model<${Icon} name="chevron" size=${18} /></button>`;
 }
 
 /** Said by its own button below. */

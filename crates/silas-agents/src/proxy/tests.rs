@@ -50,6 +50,34 @@ async fn what_was_heard_before_a_repair_is_taken_back() {
     assert_eq!(heard, [Said::More("Not this. ".to_owned()), Said::Again, Said::More("But this. ".to_owned())]);
 }
 
+/// As small models answer: the words first, or nothing but them.
+#[tokio::test]
+async fn nothing_is_heard_of_an_answer_that_cannot_be_used() {
+    let good = direct("But this. Yes").to_string();
+    for bad in [
+        r#"{"response":{"message":"Not this. And"}}"#.to_owned(),
+        r#"{"message":"Not this. And"}"#.to_owned(),
+        direct("Not this. And").to_string().replace("conversation", "unheard_of"),
+        direct("Not this. And").to_string().replacen('{', r#"{"extra":1,"#, 1),
+    ] {
+        let (outcome, heard) = hear(&[bad.clone(), good.clone()]).await;
+        assert!(matches!(outcome, Outcome::Usable(_)), "{bad}");
+        assert_eq!(heard, [Said::More("But this. ".to_owned())], "{bad}");
+        let (outcome, heard) = hear(&[bad.clone(), bad]).await;
+        assert!(matches!(outcome, Outcome::Unusable { .. }) && heard.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn words_that_begin_with_an_escape_are_heard_too() {
+    let (_, heard) = hear(&[direct("\n\u{e4}. And").to_string()]).await;
+    assert_eq!(heard, [Said::More("\n\u{e4}. ".to_owned())]);
+    // As another writer may put the same.
+    let escaped = direct("Q. And").to_string().replace("Q. And", r"\ud83d\ude00. And");
+    let (_, heard) = hear(&[escaped]).await;
+    assert_eq!(heard, [Said::More("\u{1f600}. ".to_owned())]);
+}
+
 #[test]
 fn a_route_must_be_whole() {
     let check = |value: Value| {

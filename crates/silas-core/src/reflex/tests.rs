@@ -330,3 +330,12 @@ fn a_check_is_open_only_if_that_is_said() {
     }
     assert_eq!(decide("run `a` and check not openly with `b`"), Decision::NotUnderstood);
 }
+
+#[test]
+fn whoever_asks_for_help_gets_it_without_a_model() {
+    for said in ["help", "Help!", "help me", "What can you do?", "what can I say"] {
+        assert_eq!(decide(said), Decision::Help, "{said}");
+    }
+    assert_eq!(decide("help me move the harbour"), Decision::NotUnderstood);
+    assert!(!Decision::Help.is_instruction());
+}

@@ -27,6 +27,13 @@ impl Default for Budget {
     }
 }
 
+impl Budget {
+    /// The same for work in which no model takes part: nobody is promised tokens or money that nothing could use.
+    pub fn without_models(self) -> Self {
+        Budget { max_tokens: 0, max_cost_microusd: 0, max_planner_calls: 0, ..self }
+    }
+}
+
 /// What an item has used up so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

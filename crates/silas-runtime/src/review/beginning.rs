@@ -1,6 +1,6 @@
 //! What follows from a decision once it is on disk: work begins, a wish is heard again, a sentence says what happened.
 
-use super::Granted;
+use super::{Granted, dropped};
 use crate::going_on::Without;
 use crate::{Stream, Trouble};
 use silas_approval::Admitted;
@@ -17,7 +17,11 @@ impl Stream {
             self.drop_versions(card).await;
         }
         match granted {
-            Granted::Declined => {
+            Granted::Declined(n_waited) => {
+                if let Some(say) = dropped::in_words(card.face.kind, n_waited) {
+                    self.tell(say).await?;
+                    return Ok("Declined. Nothing was sent, and nothing ran.".to_owned());
+                }
                 if card.face.kind == CardKind::Conflict {
                     return Ok("Dropped. Your version stays as it is.".to_owned());
                 }

@@ -1,5 +1,6 @@
 //! Cards that go without a decision: put away by the owner, or nobody answered in time.
 
+use super::dropped;
 use super::question::holds_up_wishes;
 use crate::consumer::TURN;
 use crate::{Stream, Trouble};
@@ -36,7 +37,7 @@ impl Stream {
                 | CardKind::HouseRules
                 | CardKind::Pairing => card.state == CardState::Parked,
             };
-            let mut posted = None;
+            let (mut posted, mut n_waited) = (None, 0);
             if may_go {
                 card.state = CardState::Closed;
                 cards::update(tx, &card)?;
@@ -47,12 +48,12 @@ impl Stream {
                 if holds_up_wishes(card.face.kind) {
                     // Every card was kept with a subject; one without waits for nothing.
                     let subject = cards::subject(tx, &id)?.unwrap_or_default();
-                    queue::take_key(tx, Name::Waiting, &subject, TURN)?;
+                    n_waited = queue::take_key(tx, Name::Waiting, &subject, TURN)?.len();
                 }
             }
-            Ok(Commit(may_go.then_some((card, posted))))
+            Ok(Commit(may_go.then_some((card, posted, n_waited))))
         });
-        let Some((card, posted)) = closing.await? else {
+        let Some((card, posted, n_waited)) = closing.await? else {
             let what = "This card waits for a decision, or was answered already.";
             return Err(Trouble::new("E_APPROVAL_CARD", what, "Approve or decline it."));
         };
@@ -60,6 +61,9 @@ impl Stream {
         self.publish_cards().await;
         if let Some(posted) = posted {
             self.deliver(posted);
+        }
+        if let Some(say) = dropped::in_words(card.face.kind, n_waited) {
+            self.tell(say).await?;
         }
         let skipped = "Skipped. Nothing was stored, and what waited for it is dropped.";
         Ok(if card.face.kind == CardKind::SecureInput { skipped } else { "Put away." }.to_owned())

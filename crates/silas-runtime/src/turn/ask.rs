@@ -73,7 +73,7 @@ impl Stream {
         };
         let purse = Purse::new(self, Some(turn.message.id.clone()), Role::Proxy, &assigned.model);
         let mut interrupted = self.interrupts();
-        let mut draft = Draft { stream: self, turn, text: String::new() };
+        let mut draft = Draft { stream: self, turn, text: String::new(), is_second: false };
         let seen = Mutex::new(conversation.seen());
         let ended = {
             let mut hear = |said| draft.hear(said);
@@ -283,6 +283,8 @@ struct Draft<'a> {
     stream: &'a Stream,
     turn: &'a Turn,
     text: String,
+    /// The first answer could not be used.
+    is_second: bool,
 }
 
 impl Draft<'_> {
@@ -297,9 +299,13 @@ impl Draft<'_> {
     fn hear(&mut self, said: Said) {
         match said {
             Said::More(sentence) => self.text.push_str(&scrub::visible(&sentence)),
-            Said::Again => self.text.clear(),
+            Said::Again => {
+                self.text.clear();
+                self.is_second = true;
+            }
         }
-        let draft = DraftView { reply: self.turn.reply.clone(), text: self.text.clone() };
+        let (reply, text, is_second) = (self.turn.reply.clone(), self.text.clone(), self.is_second);
+        let draft = DraftView { reply, text, is_second };
         {
             let mut drafts = lock(&self.stream.drafts);
             drafts.retain(|other| other.reply != draft.reply);

@@ -150,7 +150,7 @@ impl Stream {
         let definition = Definition {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&turn.message.text, TITLE_CHARS_MAX),
-            budget: within_the_usual(&d.budget, self.options.work_secs),
+            budget: within_the_usual(d, self.options.work_secs),
             // On a card a model's prose is a quotation, and what the owner said stands apart from it.
             body: d.body.trim().to_owned(),
             planned: Some(Planned { by: model.clone(), asked: turn.message.text.clone() }),
@@ -225,16 +225,18 @@ struct Asked<'a> {
     projected: Projected,
 }
 
-/// A model may plan with less than usual, and not with more.
-fn within_the_usual(planned: &Budget, work_secs: u64) -> Budget {
+/// A model may plan with less than usual, and not with more; with nothing for models where none takes part.
+fn within_the_usual(d: &Definition, work_secs: u64) -> Budget {
+    let planned = &d.budget;
     let usual = Budget { max_wall_time_seconds: work_secs, ..Budget::default() };
-    Budget {
+    let budget = Budget {
         max_tokens: planned.max_tokens.min(usual.max_tokens),
         max_cost_microusd: planned.max_cost_microusd.min(usual.max_cost_microusd),
         max_wall_time_seconds: usual.max_wall_time_seconds,
         max_attempts: planned.max_attempts.min(usual.max_attempts),
         max_planner_calls: planned.max_planner_calls.min(usual.max_planner_calls),
-    }
+    };
+    if d.executor.is_some() { budget } else { budget.without_models() }
 }
 
 /// Hosts, secrets and ports are for the owner to name: what a model adds may have been put into its head by a text that it

@@ -84,7 +84,7 @@ impl Stream {
             id: WorkItemId::new(self.random.as_ref()),
             title: scrub::visible_line(&format!("Put back: {}", earlier.title), TITLE_CHARS_MAX),
             follow_up_of: Some(item.id().clone()),
-            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() },
+            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() }.without_models(),
             body: wish.to_owned(),
             planned: None,
             steps: vec![Step { run: script("restore"), cwd: None }],

@@ -151,6 +151,7 @@ impl Stream {
                 Proposal::ModelChoice,
             )),
             Decision::TrySample => self.try_sample(message).await,
+            Decision::Help => Ok(Route::say(self.help().await)),
             Decision::NotUnderstood => self.ask_model(turn).await,
         }
     }
@@ -272,7 +273,7 @@ impl Stream {
             spawned_by: None,
             follow_up_of: None,
             domain: None,
-            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() },
+            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() }.without_models(),
             body: message.text.clone(),
             planned: None,
             interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,

@@ -75,7 +75,7 @@ impl Stream {
             spawned_by: None,
             follow_up_of: None,
             domain: None,
-            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() },
+            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() }.without_models(),
             body: message.text.clone(),
             planned: None,
             interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,

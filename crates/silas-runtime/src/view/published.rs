@@ -15,6 +15,10 @@ impl Published {
         Published { update, text: OnceLock::new() }
     }
 
+    pub fn update(&self) -> &Update {
+        &self.update
+    }
+
     /// Nothing if it cannot be written, which no update of ours is.
     pub fn text(&self) -> Option<Arc<str>> {
         self.text.get_or_init(|| serde_json::to_string(&self.update).ok().map(Arc::from)).clone()

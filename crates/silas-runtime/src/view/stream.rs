@@ -11,6 +11,8 @@ pub struct DraftView {
     pub reply: MessageId,
     /// Whole sentences, all of them from the beginning.
     pub text: String,
+    /// Whether an earlier draft could not be used, and the model was asked once more.
+    pub is_second: bool,
 }
 
 /// An entry of the Stream with its number in the channel outbox, by which it is acknowledged.

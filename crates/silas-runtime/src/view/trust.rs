@@ -48,4 +48,6 @@ pub struct DeviceView {
     pub n_grants: u32,
     /// Where a passkey counts, so that the page can ask for it; other devices have none.
     pub site: Option<Site>,
+    /// What its page showed before it was paired ([`silas_core::device::digits`]).
+    pub digits: String,
 }

@@ -117,3 +117,12 @@ pub struct ProofStep {
     pub title: String,
     pub note: String,
 }
+
+/// Everything was stopped.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct StopView {
+    pub at: Timestamp,
+    pub n_works: usize,
+    /// Grants that were taken back with it.
+    pub n_grants: usize,
+}

@@ -141,6 +141,8 @@ pub(crate) fn model_option(provider: Provider, key: KeyState) -> ModelOption {
         note: note.to_owned(),
         model: suggested(provider).to_owned(),
         takes_url: provider == Provider::Compatible,
+        url: None,
+        price: None,
         key,
         facts,
     }
@@ -198,7 +200,14 @@ pub(super) fn model_tested(model: &ModelName, took: Option<Duration>, said: &str
         details_title: "Exactly which model".to_owned(),
         details,
         diffs: Vec::new(),
-        ctas: vec![press(Press::Dismiss, "Done")],
+        ctas: match took {
+            Some(_) => vec![press(Press::Dismiss, "Done")],
+            None => vec![
+                press(Press::Again, "Try again"),
+                press(Press::Another, "Choose another"),
+                press(Press::Dismiss, "Leave it"),
+            ],
+        },
     }
 }
 

@@ -57,6 +57,17 @@ pub(crate) fn price(price: Price) -> String {
     }
 }
 
+/// What a question has cost, as far as that is known.
+pub(crate) fn cost(price: Price, microusd: u64) -> String {
+    match price {
+        Price::FREE if microusd == 0 => "It costs nothing.".to_owned(),
+        price if price.is_unknown() => {
+            format!("Its price is not known, so {} were counted towards your caps.", dollars(microusd))
+        }
+        _ => format!("It cost {}.", dollars(microusd)),
+    }
+}
+
 /// May this model be asked, and may what is said go there?
 pub(super) fn model(grant: &ModelGrant) -> Face {
     let is_local = grant.model.is_local();

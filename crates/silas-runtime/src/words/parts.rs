@@ -64,9 +64,34 @@ pub(crate) fn changed_name(directories: &[Directory]) -> String {
     }
 }
 
-/// The last part of a path, clipped at the width of an intent.
+/// The last part of a path where it is only mentioned. What is wider than an intent is shortened in its middle: names differ
+/// at their ends more often than there.
 pub(crate) fn name_of(path: &str) -> String {
-    scrub::visible_line(path.rsplit('/').next().unwrap_or(path), NAME_CHARS_MAX)
+    let name = scrub::visible_line(path.rsplit('/').next().unwrap_or(path), usize::MAX);
+    let chars: Vec<char> = name.chars().collect();
+    if chars.len() <= NAME_CHARS_MAX {
+        return name;
+    }
+    let (head, tail) = (NAME_CHARS_MAX / 2, NAME_CHARS_MAX - NAME_CHARS_MAX / 2 - 1);
+    let (head, tail): (String, String) = (chars[..head].iter().collect(), chars[chars.len() - tail..].iter().collect());
+    format!("{}…{}", head.trim_end(), tail.trim_start())
+}
+
+/// The last part of a path where it says what is allowed. One that does not fit is not cut, because what is cut could be
+/// another's: it is named in full below, where the details begin open.
+pub(super) fn whole_name_of(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let fits = scrub::visible(name).chars().count() <= NAME_CHARS_MAX;
+    if fits { scrub::visible_line(name, NAME_CHARS_MAX) } else { "the directory named below".to_owned() }
+}
+
+/// The same for what a plan changes.
+pub(super) fn whole_name_of_changed(directories: &[Directory]) -> String {
+    let mut written = directories.iter().filter(|d| d.access == Access::Write);
+    match (written.next(), written.next()) {
+        (Some(only), None) => whole_name_of(&only.path),
+        _ => changed_name(directories),
+    }
 }
 
 pub(crate) fn count(n: usize, noun: &str) -> String {

@@ -2,8 +2,8 @@
 
 use super::result::UNSAID;
 use super::{
-    Words, approve, ask_for_a_change, changed_name, checks, count, decline, duration, executor, exits, fact, listed,
-    outside, uses,
+    Words, approve, ask_for_a_change, checks, count, decline, duration, executor, exits, fact, listed, outside, uses,
+    whole_name_of_changed,
 };
 use silas_core::card::{CardKind, Cta, Detail, Face, Press, Quote, Risk};
 use silas_core::risk;
@@ -15,7 +15,7 @@ impl Words {
     /// May this plan be carried out?
     pub fn plan(&self, item: &WorkItem) -> Face {
         let d = item.definition();
-        let name = changed_name(&d.directories);
+        let name = whole_name_of_changed(&d.directories);
         let mut face = Face {
             kind: CardKind::Plan,
             risk: Some(risk::of_plan(d)),

@@ -1,6 +1,6 @@
 //! The card that asks for a rehearsal instead of the plan itself: what a parked plan becomes if its owner wants to see first.
 
-use super::{Words, approve, changed_name, count, decline};
+use super::{Words, approve, count, decline, whole_name_of_changed};
 use silas_core::card::Face;
 use silas_core::work::WorkItem;
 
@@ -9,7 +9,7 @@ impl Words {
     /// applied.
     pub fn rehearsal(&self, item: &WorkItem) -> Face {
         let d = item.definition();
-        let name = changed_name(&d.directories);
+        let name = whole_name_of_changed(&d.directories);
         let consequence = "Runs it in a private copy. Nothing is applied before you have seen it.";
         Face {
             state: "Rehearsal".to_owned(),

@@ -1,6 +1,6 @@
 //! May plans work in this directory? The words of that card.
 
-use super::{Words, approve, decline, fact, name_of};
+use super::{Words, approve, decline, fact, whole_name_of};
 use silas_core::card::{CardKind, Detail, FACT_CHARS_MAX, Face, Risk};
 use silas_core::roots::Place;
 use silas_gates::scrub;
@@ -8,7 +8,7 @@ use silas_gates::scrub;
 impl Words {
     /// May plans work in this directory?
     pub fn root(&self, place: &Place) -> Face {
-        let name = name_of(&place.path);
+        let name = whole_name_of(&place.path);
         let mut face = Face {
             kind: CardKind::Root,
             risk: Some(Risk::Medium),
@@ -40,3 +40,6 @@ impl Words {
         face
     }
 }
+
+#[cfg(test)]
+mod tests;

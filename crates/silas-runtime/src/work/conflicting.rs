@@ -110,6 +110,7 @@ impl Job {
             follow_up_of: Some(d.id.clone()),
             steps: vec![Step { run: lay, cwd: None }],
             executor: None,
+            budget: d.budget.clone().without_models(),
             hosts: if needs_network { d.hosts.clone() } else { Vec::new() },
             hosts_for,
             secrets: Vec::new(),

@@ -60,7 +60,12 @@ impl Job {
     }
 
     /// What the planner advises; nothing if it cannot be asked or says nothing that can be used.
-    pub(super) fn consult(&self, item: &WorkItem, progress: &Progress) -> Result<Option<String>, Failure> {
+    pub(super) fn consult(
+        &self,
+        item: &WorkItem,
+        progress: &Progress,
+        purse: &Purse<'_>,
+    ) -> Result<Option<String>, Failure> {
         let reason = format!(
             "Whoever works on this is stuck after {} attempts. Say in `message` what to do differently, in a few sentences; \
              `plan_action` is null. {}",
@@ -68,7 +73,7 @@ impl Job {
             self.what_failed(),
         );
         // Advice is a kindness: without it the next attempt is on its own.
-        Ok(self.planners_word(item, &reason, Offering::Nothing)?.map(|response| response.message))
+        Ok(self.planners_word(item, &reason, Offering::Nothing, Some(purse))?.map(|response| response.message))
     }
 
     /// What was said and printed at the end, fenced and cut: all of it may be somebody else's.
@@ -77,12 +82,14 @@ impl Job {
         format!("Last said: {}\nRed: {}", injection::fenced(&said), json!(self.failures()))
     }
 
-    /// One question to the planner about work that does not succeed. `None` if it cannot be asked or is of no use.
+    /// One question to the planner about work that does not succeed. `None` if it cannot be asked or is of no use. What it
+    /// cost counts towards the work that goes on with it.
     pub(super) fn planners_word(
         &self,
         item: &WorkItem,
         reason: &str,
         offering: Offering,
+        work: Option<&Purse<'_>>,
     ) -> Result<Option<AgentResponse>, Failure> {
         let grants = self.grants()?;
         let Some(planner) = self.stream.assigned(&grants, Role::Planner) else { return Ok(None) };
@@ -127,6 +134,9 @@ impl Job {
                 answered = tokio::time::timeout(ADVICE_TIME_MAX, Minds::plan(&asking, &projected, &purse)) => Ok(answered),
             }
         });
+        if let Some(work) = work {
+            work.also_spent(purse.spent());
+        }
         match answered? {
             Ok(Ok(Outcome::Usable(response))) => Ok(Some(response)),
             Ok(Ok(Outcome::Unusable { .. }) | Err(_)) | Err(_) => Ok(None),

@@ -87,7 +87,7 @@ impl Job {
                     return Ok(());
                 }
                 Move::Consult => {
-                    guidance = self.consult(item, &progress)?;
+                    guidance = self.consult(item, &progress, &purse)?;
                     planner_calls += 1;
                     progress.may_consult = false;
                     continue;

@@ -112,7 +112,7 @@ impl Job {
             self.what_failed(),
         );
         let searches = self.stream.search.is_some() && d.executor.as_ref().is_some_and(|old| old.has(WEB_SEARCH));
-        let Some(response) = self.planners_word(item, &reason, Offering::Executor { searches })? else {
+        let Some(response) = self.planners_word(item, &reason, Offering::Executor { searches }, None)? else {
             return Ok(Err("The planner could not be asked, or said nothing that can be used.".to_owned()));
         };
         let Some(markdown) = response.plan() else {
@@ -193,7 +193,10 @@ fn revised(
         callback_port: new.callback_port,
         flows: new.flows.clone(),
         exits: Exits { typed: old.exits.typed.clone(), ..new.exits.clone() },
-        budget: no_more_than(&old.budget, &new.budget),
+        budget: match new.executor {
+            Some(_) => no_more_than(&old.budget, &new.budget),
+            None => no_more_than(&old.budget, &new.budget).without_models(),
+        },
         ..old.clone()
     };
     WorkItem::new(definition).map_err(|broken| format!("What it wrote cannot be carried out: {broken}."))

@@ -286,9 +286,8 @@ impl WorkRecord {
 
     /// What a model used up, and how often it began. What it cost is told while it works.
     pub(crate) fn note_use(&mut self, used: BudgetUsed) {
-        if used.cost_microusd > 0 {
-            let (spent, cap) = (dollars(used.cost_microusd), dollars(self.budget.max_cost_microusd));
-            self.view.footer = format!("{UNTOUCHED} · {spent} of {cap}");
+        if let Some(footer) = footer_of(used.cost_microusd, &self.budget) {
+            self.view.footer = footer;
         }
         self.used = used;
     }
@@ -348,4 +347,10 @@ fn under_way(label: &str) -> String {
         other => other,
     };
     format!("{verb} {rest}")
+}
+
+/// What all models have cost that took part so far, once that is anything.
+pub(super) fn footer_of(cost_microusd: u64, budget: &Budget) -> Option<String> {
+    let (spent, cap) = (dollars(cost_microusd), dollars(budget.max_cost_microusd));
+    (cost_microusd > 0).then(|| format!("{UNTOUCHED} · {spent} of {cap}"))
 }

@@ -3,6 +3,7 @@
 
 use super::hands::TIMEOUT_SECS;
 use super::job::Failure;
+use super::record::footer_of;
 use crate::Stream;
 use crate::call_log::{self, Whose};
 use crate::leaving::judged;
@@ -79,6 +80,16 @@ impl WorkRun<'_> {
         let mut so_far = self.so_far();
         so_far.n_asked += 1;
         so_far.n_asked - 1
+    }
+
+    /// What it has cost so far, while it works.
+    fn show_cost(&self, microusd: u64) {
+        let Some(footer) = self.purse.plan().and_then(|budget| footer_of(microusd, budget)) else { return };
+        if let Some(running) = self.stream.running().get_mut(&self.execution) {
+            running.view.footer = footer;
+            let work = running.view.clone();
+            self.stream.publish(Update::Work { work });
+        }
     }
 
     /// Changes the line of the work that shows what happens.
@@ -202,6 +213,7 @@ impl Script for WorkRun<'_> {
             so_far.n_answers - 1
         };
         let (tokens, microusd) = self.purse.used();
+        self.show_cost(microusd);
         let reply = serde_json::to_value(reply).map_err(silas_store::Error::from)?;
         let execution = self.execution.clone();
         let keeping = self.stream.store.write_buffered(move |tx| {

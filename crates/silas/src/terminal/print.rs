@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::input::Input;
 use silas_core::session::SessionType;
+use silas_runtime::view::StopView;
 
 /// What a program reads.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
@@ -51,7 +52,7 @@ pub(crate) fn print_card(card: &Card, extent: Extent) {
             Press::Change => Some("change"),
             Press::Decline => Some("decline"),
             Press::Dismiss => Some("dismiss"),
-            Press::Proof | Press::Look | Press::Store | Press::Choose => None,
+            Press::Proof | Press::Look | Press::Store | Press::Choose | Press::Again | Press::Another => None,
         };
         let is_possible = is_asking || matches!(command, Some("undo" | "dismiss"));
         match command.filter(|_| is_possible) {
@@ -171,11 +172,15 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
             "keys": key_commands::protection(home)?,
             "vault": secret_commands::state(home)?,
             "grants": n_grants,
+            "stopped": line.snapshot["stopped"],
             "devices": count("devices"),
         }));
     }
     println!("Silas runs on {}.", home.path.display());
     println!("{}.", ambient(running, n_cards));
+    if let Some(stopped) = stopped(&line.snapshot["stopped"]) {
+        println!("{stopped}");
+    }
     match n_results {
         0 => {}
         1 => println!("1 result to look at: `silas review`."),
@@ -202,6 +207,24 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
         counted(count("devices") as u64, "device")
     );
     Ok(())
+}
+
+/// "Everything was stopped at …: 1 task ended, 3 grants are gone.", while nothing has begun since.
+fn stopped(view: &Value) -> Option<String> {
+    let view: StopView = serde_json::from_value(view.clone()).ok()?;
+    let counted = |n: usize, name: &str| if n == 1 { format!("1 {name}") } else { format!("{n} {name}s") };
+    let mut parts = Vec::new();
+    if view.n_works > 0 {
+        parts.push(format!("{} ended", counted(view.n_works, "task")));
+    }
+    if view.n_grants > 0 {
+        parts.push(format!(
+            "{} {} gone",
+            counted(view.n_grants, "grant"),
+            if view.n_grants == 1 { "is" } else { "are" }
+        ));
+    }
+    Some(format!("Everything was stopped at {}: {}.", wall_clock::minute(view.at), parts.join(", ")))
 }
 
 fn vault_words(home: &Home) -> Result<String> {

@@ -63,6 +63,7 @@ mod sandbox;
 mod search_engine;
 mod secrets;
 mod secure_input;
+mod setting_up;
 mod stopping;
 mod story;
 mod strangers;

@@ -324,6 +324,19 @@ fn the_cap_is_checked_before_and_a_card_adds_to_it() {
 }
 
 #[test]
+fn a_no_to_more_money_says_what_became_of_the_message() {
+    let server = server(says(&[direct("Worth it.")]));
+    let silas = configured(&server, &[("SILAS__MODELS__DAILY_CAP_CENTS", "0")]);
+    let (mut line, reply) = agreed(&silas, "good morning");
+    assert!(reply.contains("Your message waits for it"), "{reply}");
+    let card = line.card(CardKind::Budget).unwrap();
+    assert!(line.decide(&card, Verdict::Declined).unwrap().0);
+    let told = next_reply(&mut line);
+    assert!(told.contains("was not sent to a model") && told.contains("waits no longer"), "{told}");
+    assert!(server.asked().is_empty());
+}
+
+#[test]
 fn a_minute_has_room_for_so_many_questions() {
     let server = server(says(&[direct("Yes.")]));
     let silas = configured(&server, &[("SILAS__LIMITS__LLM_CALLS_PER_MINUTE_PER_SCOPE", "2")]);

@@ -11,7 +11,7 @@ use silas_core::card::Face;
 use silas_core::exits::{Exit, Lack, Undeclared};
 use silas_core::house_rules::HouseRules;
 use silas_core::input::{Input, KeyState, ModelChoice, SecureInput, WantedBy};
-use silas_core::model::{BudgetGrant, BudgetKind, KeySource, ModelGrant, ModelName, Period, Provider, Role};
+use silas_core::model::{BudgetGrant, BudgetKind, KeySource, ModelGrant, ModelName, Period, Price, Provider, Role};
 use silas_core::passkey::{DeviceGrantKind, PasskeyGrant, Site};
 use silas_core::roots::{Place, RootGrant, RootKind};
 use silas_core::secret::SecretRef;
@@ -100,15 +100,19 @@ fn secret(name: &'static str, reference: &str, wanted_by: WantedBy) -> Sample {
     wants(name, words().secure_input(&wanted), Input::Secret(Box::new(wanted)))
 }
 
-fn choice() -> Sample {
+/// With what was tried and did not answer, or without.
+fn choice(name: &'static str, tried: Option<&ModelGrant>) -> Sample {
     let key = |provider| match provider {
         Provider::Ollama => KeyState::None,
         Provider::Anthropic => KeyState::Kept,
         Provider::Openrouter | Provider::Openai | Provider::Compatible => KeyState::Needed,
     };
     let choices = Provider::ALL.into_iter().map(|provider| model_option(provider, key(provider))).collect();
-    let choice = ModelChoice { choices, expires_at: Timestamp::EPOCH };
-    wants("choice", words().model_choice(&choice), Input::Model(choice))
+    let mut choice = ModelChoice { choices, tried: None, expires_at: Timestamp::EPOCH };
+    if let Some(tried) = tried {
+        choice = choice.filled_in(tried, true);
+    }
+    wants(name, words().model_choice(&choice), Input::Model(choice))
 }
 
 fn tested(name: &'static str, model: &str, took: Option<Duration>, said: &str) -> Sample {
@@ -129,6 +133,8 @@ pub(super) fn samples() -> Vec<Sample> {
     let (long_face, long_grant) = model(LONG_MODEL, Role::ALL.to_vec());
     let to_test = grant("openrouter:anthropic/claude-haiku-4-5", Role::ALL.to_vec());
     let for_key = |model: &str| WantedBy::Model { model: ModelName::parse(model).unwrap(), then: None };
+    let price = Some(Price { input: 250_000, output: 2_000_000 });
+    let tried = ModelGrant { price, ..grant("compatible:local-7b@http://localhost:9000/v1", Role::ALL.to_vec()) };
     let rules = HouseRules::current();
     let rules_text = canonical::text(&rules).unwrap();
     let mut samples = vec![
@@ -161,7 +167,9 @@ pub(super) fn samples() -> Vec<Sample> {
         ),
         secret("key", "openrouter", for_key("openrouter:anthropic/claude-haiku-4-5")),
         secret("key_longest", "compatible", for_key(LONG_MODEL)),
-        choice(),
+        choice("choice", None),
+        choice("choice_again", Some(&tried)),
+        tested("tested_failed", "compatible:local-7b@http://localhost:9000/v1", None, "Nobody answers there."),
         tested("tested", "openai:gpt-5-mini", Some(Duration::from_millis(812)), "gpt-5-mini answers as proxy."),
         tested(
             "tested_longest",

@@ -36,6 +36,8 @@ pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
             Press::Dismiss => Choice::Send(json!({ "type": "dismiss" })),
             Press::Proof => Choice::Proof(proof_of(card)?),
             Press::Look => Choice::Look,
+            Press::Again => Choice::Send(json!({ "type": "model_again" })),
+            Press::Another => Choice::Send(json!({ "type": "model_another" })),
             press => Choice::Decide(card.asked_by(press).map(|_| press)?),
         };
         Some((cta.label.clone(), choice))

@@ -49,7 +49,7 @@ impl Chat<'_> {
         match before.as_deref().and_then(|before| text.strip_prefix(before)) {
             Some("") => {}
             Some(more) => self.print(more.trim_end()),
-            None if text.is_empty() => {}
+            None if text.is_empty() => self.print(&self.paint.quiet(super::super::ASKED_AGAIN)),
             None => self.print(&format!("{} {}", self.speaker(true), text.trim_end())),
         }
     }
