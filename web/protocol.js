@@ -14,6 +14,7 @@
  * @typedef {{ type: 'dismiss', request_id: string }} Dismiss
  * @typedef {{ type: 'withdraw', withdrawal: Withdrawal }} Withdraw
  * @typedef {{ type: 'house_rules' }} HouseRulesQuestion
+ * @typedef {{ type: 'root_add', path: string }} RootAdd
  * @typedef {{ type: 'proof', execution: string }} Proof
  * @typedef {{ type: 'bundle', execution: string }} BundleQuestion
  * @typedef {{ type: 'later_edits', execution: string }} LaterEditsQuestion
@@ -40,7 +41,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | ModelAgain | ModelAnother | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | RootAdd | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | ModelAgain | ModelAnother | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -108,7 +109,9 @@
  * @typedef {{ execution: string, title: string, until: string }} UndoView
  * @typedef {{ seq: number, at: string, event: string, text: string | null }} LedgerTextView
  * @typedef {'owner' | 'silas'} Sender
- * @typedef {{ id: string, sender: Sender, in_models_words?: boolean, text: string, at: string }} Entry
+ * @typedef {{ id: string, sender: Sender, in_models_words?: boolean, text: string, answers?: Answering, at: string }} Entry
+ * @typedef {{ message: string, came_of: CameOf }} Answering
+ * @typedef {'answered' | 'done' | 'begun' | 'asked' | 'refused'} CameOf
  * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
  * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
  * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState
@@ -117,7 +120,7 @@
  * @typedef {{ seq: number, at: string, icon: Icon, text: string, note: string, topics: Topic[] }} Row
  * @typedef {'change' | 'decision' | 'refusal' | 'spending'} Topic
  * @typedef {'tick' | 'cross' | 'seal' | 'refused' | 'shield' | 'pen' | 'undo'} Icon
- * @typedef {{ token: string, title: string, text: string, uses: Uses | null, since: string, until: string | null, signed_on: string }} GrantView
+ * @typedef {{ token: string, title: string, text: string, directory: string | null, uses: Uses | null, since: string, until: string | null, signed_on: string }} GrantView
  * @typedef {{ left: number, of: number }} Uses
  * @typedef {{ key: string, name: string, kind: 'browser' | 'terminal' | 'passkey', since: string, is_revoked: boolean, n_grants: number, site: Site | null, digits: string }} DeviceView
  * @typedef {{ rp_id: string, credential: string }} Site

@@ -87,7 +87,7 @@ test('protocol.js names what the Rust types name, in their order', () => {
     [core('model/price'), ['Price']],
     [core('token'), ['Kind', 'Verdict', 'Offer', 'TokenBody', 'Token']],
     [core('signature'), ['Signature']],
-    [core('message'), ['MessageBody', 'SignedMessage']],
+    [core('message'), ['MessageBody', 'SignedMessage', 'CameOf', 'Answering']],
     [core('revocation'), ['WithdrawalBody', 'Withdrawal']],
     [core('check'), ['CheckResult', 'Outcome']],
     [core('changeset'), ['FileDiff', 'DiffLine']],

@@ -235,3 +235,11 @@ test('axe is awake: it finds what is put there to be found', async (t) => {
   assert.equal(found.length, 1);
   assert.match(found[0], /^image-alt/);
 });
+
+test('an answer says when nothing was made of what was said', async (t) => {
+  const said = (came_of, ago) => ({ ...sample.entry('silas', `About ${came_of}.`, ago), answers: { message: 'msg-1', came_of } });
+  const page = await open(t, { entries: [...ENTRIES, said('refused', 502), said('asked', 501), said('answered', 500)] }, { at: 'stream' });
+  await page.getByText('About answered.').waitFor();
+  const labels = await page.locator('.turn', { hasText: 'About ' }).locator('.turn-label').allTextContents();
+  assert.deepEqual(labels.map((label) => label.endsWith('nothing was done')), [true, false, false], labels.join());
+});

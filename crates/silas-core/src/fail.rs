@@ -32,6 +32,7 @@ pub enum FailPoint {
     TaskWritten,
     OutboxDrained,
     ModelReserved,
+    PlannerAnswered,
     StepBegun,
     MergeKept,
     TerminalKeyMade,
@@ -51,7 +52,7 @@ pub enum FailPoint {
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 41] = [
+    pub const ALL: [FailPoint; 42] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
         FailPoint::RehearsalBegun,
@@ -77,6 +78,7 @@ impl FailPoint {
         FailPoint::TaskWritten,
         FailPoint::OutboxDrained,
         FailPoint::ModelReserved,
+        FailPoint::PlannerAnswered,
         FailPoint::StepBegun,
         FailPoint::MergeKept,
         FailPoint::TerminalKeyMade,

@@ -115,11 +115,6 @@ impl Handovers {
     pub fn first(&self, root: &PublicKey) -> KeyId {
         self.0.first().map_or_else(|| root.id(), |first| first.body.from.id())
     }
-
-    /// Whether `other` is this list, or goes on from it.
-    pub fn are_continued_by(&self, other: &Handovers) -> bool {
-        other.0.starts_with(&self.0)
-    }
 }
 
 #[cfg(test)]

@@ -55,6 +55,29 @@ pub struct Message {
     pub taint: Taint,
 }
 
+/// What came of a message. Whoever decides it says so, and nobody has to read it out of the words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CameOf {
+    /// It asked for words, and has them.
+    Answered,
+    /// What it asked for has happened.
+    Done,
+    /// Work on it has begun; how that goes is told by the work.
+    Begun,
+    /// A card asks the owner first, and until then nothing happens.
+    Asked,
+    /// Nothing was made of it.
+    Refused,
+}
+
+/// Which message an entry of the Stream answers, and what came of that message.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Answering {
+    pub message: MessageId,
+    pub came_of: CameOf,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
@@ -65,5 +88,12 @@ pub enum Channel {
 impl MessageBody {
     pub fn message(&self) -> Result<String, canonical::Error> {
         canonical::text(self)
+    }
+
+    /// What the message is called if it counts as the owner's: the device that signs it knows that before it is sent, and so
+    /// which entry of the Stream is its own and which one answers it.
+    pub fn id(&self) -> Option<MessageId> {
+        let rest = self.nonce.as_str().strip_prefix(Nonce::PREFIX)?;
+        MessageId::parse(&format!("{}{rest}", MessageId::PREFIX)).ok()
     }
 }

@@ -1,7 +1,7 @@
 //! Hosts that commands asked for and were refused, and the smallest plan that would let them: the same one, with these
 //! hosts for these commands.
 //!
-//! Which names were asked for is said by whoever watched the command. Nothing here looks anything up, and nothing here
+//! Which names were asked for, and which addresses were tried, is said by whoever watched the command. Nothing here looks anything up, and nothing here
 //! allows anything: what comes out is a plan like any other, which the owner signs or does not.
 
 use crate::WorkItemId;
@@ -9,6 +9,7 @@ use crate::check::Command;
 use crate::host::{HOSTS_MAX, HostGrant};
 use crate::work::{Definition, RuleBroken, WorkItem, rule};
 use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
 
 /// Names that are kept of one command; what asks for more is looking for something else than a host.
 pub const NAMES_MAX: usize = 16;
@@ -45,10 +46,11 @@ pub struct HostFor {
     pub by: By,
 }
 
-/// A name that a command asked for, and that its plan does not name for it.
+/// What a command asked for, and what its plan does not name for it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
+    /// A name; or an address with the port that was tried.
     pub host: String,
     pub by: By,
     /// The command as a person would type it, from its beginning.
@@ -64,9 +66,28 @@ impl Wanted {
     /// What would have to be granted. A name server is not told a port, so it is read from the command where it stands
     /// beside the name.
     pub fn grants(&self) -> Vec<HostGrant> {
+        if let Ok(tried) = HostGrant::parse(&self.host) {
+            return vec![tried];
+        }
         let grant = |port: u16| HostGrant::parse(&format!("{}:{port}", self.host)).ok();
         ports_beside(&self.host, &self.command).into_iter().filter_map(grant).collect()
     }
+}
+
+/// The addresses that stand in a text, each once and only the first few: four plain numbers, and nothing around them that makes
+/// them part of something else. Whether one is an address or a version shows when somebody tries to reach it.
+pub fn addresses_in(text: &str) -> Vec<Ipv4Addr> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let mut found = Vec::new();
+    for word in text.split(|c: char| !is_part(c)) {
+        // A sentence may end with one.
+        let Ok(address) = word.trim_end_matches('.').parse::<Ipv4Addr>() else { continue };
+        let is_one_host = !address.is_loopback() && HostGrant::parse(&format!("{address}:{USUAL_PORT}")).is_ok();
+        if is_one_host && !found.contains(&address) && found.len() < NAMES_MAX {
+            found.push(address);
+        }
+    }
+    found
 }
 
 /// The ports with which a text names a host; the usual one if it names none.

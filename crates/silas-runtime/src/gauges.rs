@@ -4,13 +4,13 @@
 use crate::stream::lock;
 use crate::{Stream, Trouble};
 use silas_core::card::CardState;
-use silas_store::{cards, counts, ledger};
+use silas_store::{Pressure, Waiting, cards, counts, ledger, queue};
 use std::collections::BTreeMap;
 
 /// A word, as `open` or `work_started`, and how many.
 pub type Tally = BTreeMap<String, u64>;
 
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gauges {
     /// Events of the whole ledger, by name.
     pub events: Tally,
@@ -18,6 +18,10 @@ pub struct Gauges {
     pub cards: Tally,
     /// Messages of the queue, by state.
     pub queue: Tally,
+    /// Messages of the key that has most of them, and how many it may have.
+    pub fullest: Waiting,
+    /// What waits for the store.
+    pub pressure: Pressure,
     /// Pieces of work under way in this process.
     pub n_running: u64,
     /// Commits since the start that were synced to disk.
@@ -34,7 +38,9 @@ pub(crate) struct Counted {
 impl Stream {
     pub async fn gauges(&self) -> Result<Gauges, Trouble> {
         let events = self.count_events().await?;
+        let pressure = self.store_pressure();
         let (waiting, queued) = self.store.read(|tx| Ok((cards::list_open(tx)?, counts::queue(tx)?))).await?;
+        let fullest = self.turns_waiting().await?;
         let in_state = |state| waiting.iter().filter(|card| card.state == state).count() as u64;
         let cards = [("open", in_state(CardState::Open)), ("parked", in_state(CardState::Parked))];
         let queue = [("alive", queued.alive), ("dead", queued.dead)];
@@ -42,9 +48,22 @@ impl Stream {
             events,
             cards: tally(cards),
             queue: tally(queue),
+            fullest,
+            pressure,
             n_running: self.running().len() as u64,
             n_durable_commits: self.store.n_durable_commits(),
         })
+    }
+
+    /// What waits for the store, without asking it.
+    pub fn store_pressure(&self) -> Pressure {
+        self.store.pressure()
+    }
+
+    /// Messages of the key that has most of them in the durable queue, and how many it may have.
+    pub async fn turns_waiting(&self) -> Result<Waiting, Trouble> {
+        let n = self.store.read(counts::fullest_key).await?;
+        Ok(Waiting { n: usize::try_from(n).unwrap_or(usize::MAX), max: queue::KEY_MESSAGES_MAX as usize })
     }
 
     /// Piece by piece: the first look at a long ledger keeps nobody waiting.

@@ -43,6 +43,7 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
     let offer = &grant.token.body.offer;
     let uses = Uses { left: grant.uses_left, of: offer.max_executions };
     let until = Some(offer.expires_at);
+    let mut directory = None;
     let (title, text, uses, until) = match grant.kind {
         Kind::HouseRules => {
             let rules: HouseRules = canonical::read(&grant.payload).ok()?;
@@ -53,6 +54,7 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
             let root: RootGrant = canonical::read(&grant.payload).ok()?;
             let title = format!("Work in {}", name_of(&root.place.path));
             let text = format!("Plans may be offered for `{}`. Each one still asks you.", words.path(&root.place.path));
+            directory = Some(scrub::visible(&root.place.path));
             (title, text, None, None)
         }
         Kind::Model => {
@@ -89,7 +91,7 @@ fn view(grant: Grant, words: &Words) -> Option<GrantView> {
         Kind::Device => return None,
     };
     let signed_on = scrub::visible_line(&grant.signed_on, 60);
-    Some(GrantView { token: grant.id, title, text, uses, since: offer.issued_at, until, signed_on })
+    Some(GrantView { token: grant.id, title, text, directory, uses, since: offer.issued_at, until, signed_on })
 }
 
 /// Grants that a door is given at once; the rest is counted and can be asked for.

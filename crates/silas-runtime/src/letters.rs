@@ -7,7 +7,7 @@ use crate::work::WorkRecord;
 use crate::{Stream, Trouble};
 use serde_json::Value;
 use silas_core::event::AuditEvent;
-use silas_core::message::Message;
+use silas_core::message::{Answering, CameOf, Message};
 use silas_core::taint::Source;
 use silas_core::{MessageId, Tainted};
 use silas_gates::scrub;
@@ -27,10 +27,12 @@ impl Stream {
             let message = lease.message.clone();
             let why = tx.text(&reason)?;
             tx.record(&AuditEvent::MessageDeadLettered { message, attempts: ATTEMPTS_MAX, reason: why })?;
+            let said = serde_json::from_value::<Message>(body.clone()).ok().map(|message| message.id);
             // Whoever has it tried again pays for it again; what models said is not kept for that long.
-            if let Ok(message) = serde_json::from_value::<Message>(body.clone()) {
-                answers::forget_turn(tx, &message.id)?;
+            if let Some(message) = &said {
+                answers::forget_turn(tx, message)?;
             }
+            let refused = said.map(|message| Answering { message, came_of: CameOf::Refused });
             let what = what_it_was(tx, kind, &body)?;
             let todo = match kind {
                 Kind::UserMessage => "Say it again, or have it tried again with `silas queue revive`.",
@@ -40,7 +42,7 @@ impl Stream {
             let work = put_aside(tx, &body)?;
             // The reason may quote a name on disk.
             let sentence = Tainted::new(sentence, Source::Elsewhere.taint());
-            Ok(Commit(Some((stream.tell_in(tx, &sentence)?, work))))
+            Ok(Commit(Some((stream.tell_about(tx, &sentence, refused)?, work))))
         });
         match nacking.await {
             Ok(None) => {}

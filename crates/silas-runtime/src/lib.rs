@@ -9,6 +9,7 @@
 //! any decision of a model's. What is sent to one passes [`spending`] and the checks of [`models`] first.
 
 mod activity;
+mod allowing;
 mod call_log;
 mod calls;
 mod conflicts;
@@ -60,6 +61,8 @@ pub use pairing::Newcomer;
 pub use places::Places;
 pub use proof::Story;
 pub use secrets::{SecretView, VaultView};
+/// So many wait, of so many that may.
+pub use silas_store::{Pressure, Waiting};
 pub use stream::{Options, Parts, Stream};
 pub use trouble::Trouble;
 pub use words::Words;

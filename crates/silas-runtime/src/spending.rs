@@ -10,7 +10,7 @@ use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::model::{BudgetGrant, BudgetKind, ModelName, Role, dollars};
 use silas_core::work::Budget;
-use silas_core::{CallId, Digest, MessageId};
+use silas_core::{CallId, Digest, ExecutionId, MessageId};
 use silas_store::model_calls::{self, NewCall, OverCap};
 use silas_store::{Commit, answers};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,8 +27,24 @@ pub(crate) struct Purse<'a> {
     spent: AtomicU64,
     /// What a plan allows, if this pays for one; else what a message may use up.
     plan: Option<Budget>,
-    /// The message until whose answer the answers of models are kept.
-    keeps_for: Option<MessageId>,
+    keeping: Keeping,
+}
+
+/// Where the answers of models are kept, so that a restart need not pay for them again.
+enum Keeping {
+    /// Nowhere, or by somebody else: the dialogue of work keeps its own (`work/run.rs`).
+    Nothing,
+    /// Until the message has its answer, by the very question.
+    Turn(MessageId),
+    /// Until the work has its end, by what was asked for and the how many-th question that took. Not by its words: what checks
+    /// print goes into them, and that is never quite the same twice.
+    Work { execution: ExecutionId, occasion: String, n_asked: AtomicU64 },
+}
+
+/// One kept answer.
+enum Place {
+    Turn(MessageId, Digest),
+    Work(ExecutionId, Digest),
 }
 
 /// A call that is under way.
@@ -66,20 +82,33 @@ const STEP_MICROUSD: u64 = 1_000_000;
 
 impl<'a> Purse<'a> {
     pub(crate) fn new(stream: &'a Stream, message: Option<MessageId>, role: Role, model: &ModelName) -> Self {
-        let (tokens, spent, keeps_for) = (AtomicU64::new(0), AtomicU64::new(0), message.clone());
-        Purse { stream, message, role, model: model.to_string(), tokens, spent, plan: None, keeps_for }
+        let (tokens, spent) = (AtomicU64::new(0), AtomicU64::new(0));
+        let keeping = message.clone().map_or(Keeping::Nothing, Keeping::Turn);
+        Purse { stream, message, role, model: model.to_string(), tokens, spent, plan: None, keeping }
+    }
+
+    /// Pays for one thing that whoever works asks the planner for.
+    pub(crate) fn of_consulting(
+        stream: &'a Stream,
+        model: &ModelName,
+        execution: &ExecutionId,
+        occasion: &str,
+    ) -> Self {
+        let (execution, occasion) = (execution.clone(), occasion.to_owned());
+        let keeping = Keeping::Work { execution, occasion, n_asked: AtomicU64::new(0) };
+        Purse { keeping, ..Purse::new(stream, None, Role::Planner, model) }
     }
 
     /// Pays for a piece of work, which has used up something before if it is begun again.
     pub(crate) fn of_work(stream: &'a Stream, model: &ModelName, budget: &Budget, used: (u64, u64)) -> Self {
         let (tokens, spent) = (AtomicU64::new(used.0), AtomicU64::new(used.1));
         let (model, plan) = (model.to_string(), Some(budget.clone()));
-        Purse { stream, message: None, role: Role::Executor, model, tokens, spent, plan, keeps_for: None }
+        Purse { stream, message: None, role: Role::Executor, model, tokens, spent, plan, keeping: Keeping::Nothing }
     }
 
     /// Pays for what is found out for a message.
     pub(crate) fn of_research(stream: &'a Stream, model: &ModelName, budget: &Budget, message: &MessageId) -> Self {
-        Purse { keeps_for: Some(message.clone()), ..Purse::of_work(stream, model, budget, (0, 0)) }
+        Purse { keeping: Keeping::Turn(message.clone()), ..Purse::of_work(stream, model, budget, (0, 0)) }
     }
 
     /// Something else that the same piece of work was paid for counts towards its limit.
@@ -106,9 +135,24 @@ impl<'a> Purse<'a> {
         self.spent.load(Ordering::Relaxed)
     }
 
-    /// Another model's answer to the same question is another answer.
-    fn of_this_model(&self, question: &Digest) -> Digest {
-        Digest::of(format!("{}\n{question}", self.model).as_bytes())
+    /// The next question begins.
+    fn count_question(&self) {
+        if let Keeping::Work { n_asked, .. } = &self.keeping {
+            n_asked.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Where the answer to the question that is being asked is kept. Another model's answer to it is another answer.
+    fn place_of(&self, question: &Digest) -> Option<Place> {
+        let of_this_model = |what: String| Digest::of(format!("{}\n{what}", self.model).as_bytes());
+        match &self.keeping {
+            Keeping::Nothing => None,
+            Keeping::Turn(message) => Some(Place::Turn(message.clone(), of_this_model(question.to_string()))),
+            Keeping::Work { execution, occasion, n_asked } => {
+                let n = n_asked.load(Ordering::Relaxed);
+                Some(Place::Work(execution.clone(), of_this_model(format!("{occasion}\n{n}"))))
+            }
+        }
     }
 
     async fn write_down(&self, worth: Worth) -> Result<CallId, Refused> {
@@ -153,8 +197,13 @@ impl Meter for Purse<'_> {
     type Refusal = Refused;
 
     async fn recall(&self, question: &Digest) -> Option<Reply> {
-        let (message, question) = (self.keeps_for.clone()?, self.of_this_model(question));
-        match self.stream.store.read(move |tx| answers::of_turn(tx, &message, &question)).await {
+        self.count_question();
+        let place = self.place_of(question)?;
+        let looking = self.stream.store.read(move |tx| match &place {
+            Place::Turn(message, question) => answers::of_turn(tx, message, question),
+            Place::Work(execution, question) => answers::of_work(tx, execution, question),
+        });
+        match looking.await {
             Ok(kept) => serde_json::from_value(kept?).ok(),
             Err(cause) => {
                 tracing::error!(%cause, "what a model answered cannot be read, so it is asked again");
@@ -208,8 +257,8 @@ impl Meter for Purse<'_> {
             let is_known = told > 0 || settled.microusd == 0;
             self.tokens.fetch_add(if is_known { told } else { tokens_max }, Ordering::Relaxed);
         }
-        let kept = answered.zip(self.keeps_for.clone()).and_then(|(Answered { question, reply }, message)| {
-            Some((message, self.of_this_model(&question), serde_json::to_value(reply).ok()?))
+        let kept = answered.and_then(|Answered { question, reply }| {
+            Some((self.place_of(&question)?, serde_json::to_value(reply).ok()?))
         });
         // Lost with the power, the reserve counts, which is never less than it should be.
         let writing = self.stream.store.write_buffered(move |tx| {
@@ -223,8 +272,12 @@ impl Meter for Purse<'_> {
                     microusd: in_a_ledger(microusd),
                 })?;
             }
-            if let Some((message, question, reply)) = &kept {
-                answers::keep_for_turn(tx, message, question, reply)?;
+            match &kept {
+                Some((Place::Turn(message, question), reply)) => answers::keep_for_turn(tx, message, question, reply)?,
+                Some((Place::Work(execution, question), reply)) => {
+                    answers::keep_for_work(tx, execution, question, reply)?;
+                }
+                None => {}
             }
             Ok(Commit(()))
         });

@@ -6,6 +6,7 @@ use crate::work::Stop;
 use crate::{Parts, Stream, Trouble};
 use silas_core::device::Certificate;
 use silas_core::event::AuditEvent;
+use silas_core::message::Answering;
 use silas_core::roots::{RootGrant, RootKind};
 use silas_core::taint::Source;
 use silas_core::{MessageId, Tainted};
@@ -106,11 +107,22 @@ impl Stream {
 
     /// The same, as part of a larger transaction; whoever commits it delivers the entry.
     pub(crate) fn tell_in(&self, tx: &mut Tx<'_>, sentence: &Tainted<String>) -> Result<Posted, silas_store::Error> {
+        self.tell_about(tx, sentence, None)
+    }
+
+    /// The same where it is the last word about a message.
+    pub(crate) fn tell_about(
+        &self,
+        tx: &mut Tx<'_>,
+        sentence: &Tainted<String>,
+        answers: Option<Answering>,
+    ) -> Result<Posted, silas_store::Error> {
         let entry = chronicle::Entry {
             id: MessageId::new(self.random.as_ref()),
             sender: chronicle::Sender::Silas,
             taint: sentence.taint().join(Source::Own.taint()),
             text: sentence.peek().clone(),
+            answers,
             at: self.clock.now(),
         };
         let posted = Stream::post(tx, &entry)?;

@@ -419,7 +419,7 @@ pub(crate) fn entry(stored: chronicle::Entry) -> Entry {
         "" => "(forgotten)".to_owned(),
         text => silas_gates::scrub::visible(text),
     };
-    Entry { id: stored.id, sender, in_models_words, text, at: stored.at }
+    Entry { id: stored.id, sender, in_models_words, text, answers: stored.answers, at: stored.at }
 }
 
 /// Work that can still be taken back, if it has a name to show.

@@ -11,7 +11,7 @@ use crate::{Stream, Trouble};
 use instruction::Instructed;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
-use silas_core::message::Message;
+use silas_core::message::{CameOf, Message};
 use silas_core::reflex::{self, Decision};
 use silas_core::revocation::Revocations;
 use silas_core::task::{self, Ending, OperationId, Refusal, TITLE_CHARS_MAX, TaskCall, TaskId};
@@ -30,28 +30,29 @@ pub(crate) const OPERATION_REST: Duration = Duration::from_secs(10);
 
 impl Stream {
     /// Carries out what the owner's message asks of the tasks, and says how it went. Asked twice it happens once.
-    pub(crate) async fn change_tasks(&self, message: &Message) -> Result<String, Trouble> {
+    pub(crate) async fn change_tasks(&self, message: &Message) -> Result<(String, CameOf), Trouble> {
         let operation = OperationId::derive(&message.id);
         let known = self.store.read(move |tx| saga::get(tx, &operation)).await?;
         let call = match known {
-            Some(saga::Saga { call, ending: Some(ending), .. }) => return Ok(told(&call, &ending)),
+            Some(saga::Saga { call, ending: Some(ending), .. }) => return Ok(ended(&call, &ending)),
             // What was worked out before a crash stands, whatever the list looks like by now.
             Some(prepared) => prepared.call,
             None => match self.work_out(&message.text, &operation).await? {
                 Ok(call) => call,
-                Err(say) => return Ok(say),
+                Err(say) => return Ok((say, CameOf::Refused)),
             },
         };
         let Some(instructed) = self.prepare(&message.id, call.clone()).await? else {
-            return Ok(told(&call, &Ending::Refused { why: Refusal::NotApproved }));
+            return Ok(ended(&call, &Ending::Refused { why: Refusal::NotApproved }));
         };
         fail::point(FailPoint::TaskPrepared);
         match self.settle(instructed).await {
-            Ok(ending) => Ok(told(&call, &ending)),
+            Ok(ending) => Ok(ended(&call, &ending)),
             Err(cause) => {
                 tracing::error!(%cause, "an operation waits for its next attempt");
-                Ok("Noted, but your task list could not be written yet. Silas goes on trying; do not say it again."
-                    .to_owned())
+                let say =
+                    "Noted, but your task list could not be written yet. Silas goes on trying; do not say it again.";
+                Ok((say.to_owned(), CameOf::Begun))
             }
         }
     }
@@ -94,8 +95,8 @@ impl Stream {
                 Err(format!("No {state} task is called “{name}”. Nothing was changed; say `tasks` to see the list."))
             }
             (n, _) => Err(format!(
-                "{n} {state} tasks are called “{name}”, so none was changed. In the terminal, `silas task list` numbers \
-                 them and `silas task done NUMBER` finishes one."
+                "{n} {state} tasks are called “{name}”, so none was changed. In the terminal, `silas task list` names \
+                 each and `silas task done NAME` finishes one."
             )),
         })
     }
@@ -216,6 +217,14 @@ fn shown(title: &str) -> String {
 }
 
 /// How it went, as a sentence.
+fn ended(call: &TaskCall, ending: &Ending) -> (String, CameOf) {
+    let came_of = match ending {
+        Ending::Done {} => CameOf::Done,
+        Ending::Refused { .. } => CameOf::Refused,
+    };
+    (told(call, ending), came_of)
+}
+
 fn told(call: &TaskCall, ending: &Ending) -> String {
     let title = shown(call.title());
     let why = match ending {

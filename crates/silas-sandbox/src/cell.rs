@@ -18,6 +18,7 @@
 //! address space than they use. [`CellOutcome::limits`] says which of the two it was. What all files together may take is
 //! bound by what is free: a cell is ended before a disk that it can write to is full.
 
+mod addresses;
 mod cgroup;
 mod disk;
 mod error;
@@ -138,7 +139,8 @@ pub struct CellOutcome {
     pub is_memory_exceeded: bool,
     /// A disk that the program could write to was nearly full, and so all of it was killed.
     pub is_disk_nearly_full: bool,
-    /// Names that it asked for and that were not granted: each once, as they could be granted, and only the first few.
+    /// Names that it asked for and addresses that it tried (with the port), which were not granted: each once, as they could
+    /// be granted, and only the first few.
     pub asked: Vec<String>,
     pub took: Duration,
 }

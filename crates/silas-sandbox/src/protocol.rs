@@ -173,7 +173,7 @@ pub struct Finished {
     pub is_disk_nearly_full: bool,
     /// What memory and processes were limited by.
     pub limits: LimitsInForce,
-    /// Names of hosts that it asked for and that were not granted.
+    /// Names of hosts that it asked for and addresses that it tried, which were not granted.
     #[serde(default)]
     pub asked: Vec<String>,
     /// Every connection that it made or tried to make.

@@ -42,7 +42,24 @@ pub fn of(tx: &ReadTx<'_>, execution: &ExecutionId) -> Result<Vec<Answer>, Error
 
 pub fn forget(tx: &mut Tx<'_>, execution: &ExecutionId) -> Result<(), Error> {
     tx.execute("DELETE FROM executor_answers WHERE execution_id = ?1", params![execution.as_str()])?;
+    tx.execute("DELETE FROM consulted_answers WHERE execution_id = ?1", params![execution.as_str()])?;
     Ok(())
+}
+
+/// Keeps what was answered to whoever works, by what it was asked for.
+pub fn keep_for_work(tx: &mut Tx<'_>, execution: &ExecutionId, question: &Digest, reply: &Value) -> Result<(), Error> {
+    tx.execute(
+        "INSERT INTO consulted_answers (execution_id, question, reply) VALUES (?1, ?2, ?3)
+         ON CONFLICT (execution_id, question) DO NOTHING",
+        params![execution.as_str(), question.to_string(), to_json(reply)?],
+    )?;
+    Ok(())
+}
+
+/// What was answered to it before, in the same work.
+pub fn of_work(tx: &ReadTx<'_>, execution: &ExecutionId, question: &Digest) -> Result<Option<Value>, Error> {
+    let sql = "SELECT reply FROM consulted_answers WHERE execution_id = ?1 AND question = ?2";
+    tx.query_one(sql, params![execution.as_str(), question.to_string()], |row| json(row, "reply"))
 }
 
 /// Keeps the answer to a question that was asked for a message.

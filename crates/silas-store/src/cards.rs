@@ -3,7 +3,7 @@
 use crate::columns::{json, to_json, to_word};
 use crate::{Error, ReadTx, Tx, params};
 use silas_core::CardId;
-use silas_core::card::Card;
+use silas_core::card::{Card, Risk};
 
 /// Cards that one statement returns at most.
 pub const CARDS_MAX: u32 = 1000;
@@ -26,6 +26,18 @@ pub fn insert(tx: &mut Tx<'_>, card: &Card, subject: &str) -> Result<(), Error> 
 
 pub fn get(tx: &ReadTx<'_>, id: &CardId) -> Result<Option<Card>, Error> {
     tx.query_one("SELECT card FROM cards WHERE id = ?1", params![id.as_str()], |row| json(row, "card"))
+}
+
+/// How risky what this card asks for was said to be. `None` if it says nothing of it, or is not kept any more.
+pub fn risk(tx: &ReadTx<'_>, id: &CardId) -> Result<Option<Risk>, Error> {
+    let risk =
+        tx.query_one("SELECT card -> '$.face.risk' AS risk FROM cards WHERE id = ?1", params![id.as_str()], |row| {
+            match row.get::<_, Option<String>>("risk")? {
+                Some(_) => json(row, "risk"),
+                None => Ok(None),
+            }
+        })?;
+    Ok(risk.flatten())
 }
 
 /// Replaces the card of this id. Its subject and its place in the queue stay.

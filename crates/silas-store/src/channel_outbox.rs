@@ -39,7 +39,7 @@ pub fn put(tx: &mut Tx<'_>, message: &MessageId, at: Timestamp) -> Result<u64, E
 /// What comes after `seq`, oldest first. An entry that retention has taken meanwhile is not among it.
 pub fn after(tx: &ReadTx<'_>, seq: u64, limit: u32) -> Result<Vec<Delivery>, Error> {
     tx.query(
-        "SELECT o.seq, c.id, c.sender, c.taint, c.text, c.at FROM channel_outbox AS o
+        "SELECT o.seq, c.id, c.sender, c.taint, c.text, c.answers, c.came_of, c.at FROM channel_outbox AS o
          JOIN chronicle AS c ON c.id = o.message_id WHERE o.seq > ?1 ORDER BY o.seq LIMIT ?2",
         params![to_column(seq), limit.min(PAGE_MAX)],
         |row| Ok(Delivery { seq: self::seq(row, "seq")?, entry: chronicle::stored(row)? }),

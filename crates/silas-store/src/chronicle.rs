@@ -1,8 +1,9 @@
 //! The Stream as it was said: what the owner wrote and what Silas answered, in order.
 
-use crate::columns::{id, time, to_word, word};
+use crate::columns::{id, optional_id, time, to_word, word};
 use crate::{Error, ReadTx, Row, Tx, params};
 use serde::{Deserialize, Serialize};
+use silas_core::message::Answering;
 use silas_core::{MessageId, Taint, Timestamp};
 
 /// Entries that one call returns at most.
@@ -24,14 +25,20 @@ pub struct Entry {
     pub taint: Taint,
     /// Empty once it was forgotten; nobody says nothing.
     pub text: String,
+    /// Nothing for what answers nobody, and for what earlier versions wrote.
+    pub answers: Option<Answering>,
     pub at: Timestamp,
 }
 
 /// Adds an entry to the owner's scope, the only one of this version.
 pub fn append(tx: &mut Tx<'_>, entry: &Entry) -> Result<(), Error> {
+    let (sender, taint) = (to_word(&entry.sender)?, to_word(&entry.taint)?);
+    let answers = entry.answers.as_ref().map(|answers| answers.message.as_str());
+    let came_of = entry.answers.as_ref().map(|answers| to_word(&answers.came_of)).transpose()?;
     tx.execute(
-        "INSERT INTO chronicle (id, scope, sender, taint, text, at) VALUES (?1, 'owner', ?2, ?3, ?4, ?5)",
-        params![entry.id.as_str(), to_word(&entry.sender)?, to_word(&entry.taint)?, entry.text, entry.at.micros()],
+        "INSERT INTO chronicle (id, scope, sender, taint, text, answers, came_of, at)
+         VALUES (?1, 'owner', ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![entry.id.as_str(), sender, taint, entry.text, answers, came_of, entry.at.micros()],
     )?;
     Ok(())
 }
@@ -39,7 +46,8 @@ pub fn append(tx: &mut Tx<'_>, entry: &Entry) -> Result<(), Error> {
 /// The last entries of the owner's scope, oldest first.
 pub fn recent(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Entry>, Error> {
     let mut entries = tx.query(
-        "SELECT id, sender, taint, text, at FROM chronicle WHERE scope = 'owner' ORDER BY seq DESC LIMIT ?1",
+        "SELECT id, sender, taint, text, answers, came_of, at FROM chronicle WHERE scope = 'owner'
+         ORDER BY seq DESC LIMIT ?1",
         params![limit.min(RECENT_MAX)],
         stored,
     )?;
@@ -54,11 +62,16 @@ pub(crate) fn forget(tx: &mut Tx<'_>, message: &MessageId) -> Result<(), Error> 
 }
 
 pub(crate) fn stored(row: &Row<'_>) -> Result<Entry, Error> {
+    let answers = match optional_id(row, "answers")? {
+        Some(message) => Some(Answering { message, came_of: word(row, "came_of")? }),
+        None => None,
+    };
     Ok(Entry {
         id: id(row, "id")?,
         sender: word(row, "sender")?,
         taint: word(row, "taint")?,
         text: row.get("text")?,
+        answers,
         at: time(row, "at")?,
     })
 }

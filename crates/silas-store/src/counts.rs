@@ -22,6 +22,16 @@ pub fn queue(tx: &ReadTx<'_>) -> Result<Queued, Error> {
     Ok(Queued { alive, dead })
 }
 
+/// Messages of the key that has most of them waiting, of those that are not put aside: the first to be told to come back.
+pub fn fullest_key(tx: &ReadTx<'_>) -> Result<u64, Error> {
+    let waiting = tx.query(
+        "SELECT count(*) AS n FROM queue WHERE queue >= '' AND is_dead = 0 GROUP BY queue, key",
+        params![],
+        |row| Ok(row.get::<_, i64>("n")?),
+    )?;
+    Ok(waiting.into_iter().max().and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
+}
+
 /// Events of the ledger by name, of the entries after `after` up to `through`.
 pub fn events(tx: &ReadTx<'_>, after: u64, through: u64) -> Result<BTreeMap<String, u64>, Error> {
     let names = tx.query(

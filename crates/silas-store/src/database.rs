@@ -89,6 +89,11 @@ impl<D: 'static> Database<D> {
         Ok(Database { reader, jobs, head, queue_changes, waker, _writer: writer })
     }
 
+    /// Changes that wait for the writer, and looks that wait for a connection.
+    pub(crate) fn waiting(&self) -> (usize, usize) {
+        (self.jobs.n_waiting(), self.reader.n_waiting())
+    }
+
     /// Changes something that must survive a loss of power, while somebody waits for it.
     ///
     /// The closure may run twice, so it touches nothing but its [`Tx`]; what follows from it belongs into

@@ -32,8 +32,9 @@ pub enum Error {
     #[error("The database lacks migration {number} ({name}). Start Silas once on it to bring it up to date.")]
     MigrationMissing { number: i64, name: String },
     #[error(
-        "The database could not be brought up to date: {cause} It is as it was before, and a copy of it lies at {}. \
-         Start the version of Silas that you used before.",
+        "The database could not be brought up to date. {}. It is as it was before, and a copy of it lies at {}. Start the \
+         version of Silas that you used before.",
+        cause.to_string().trim_end_matches('.'),
         kept.display()
     )]
     MigrationFailed { kept: PathBuf, cause: Box<Error> },

@@ -118,6 +118,12 @@ impl<J, S> Queue<J, S> {
         self.lock().free.push(seat);
     }
 
+    /// Jobs in the fuller lane.
+    pub(crate) fn n_waiting(&self) -> usize {
+        let state = self.lock();
+        state.interactive.len().max(state.background.len())
+    }
+
     pub(crate) fn push(&self, lane: Lane, job: J) -> Result<Ticket, (Refused, J)> {
         let mut state = self.lock();
         let ticket = state.push(lane, job)?;

@@ -1,5 +1,8 @@
 //! The schema's history: numbered SQL files, each applied once, in order; what is missing, in one transaction.
 //!
+//! A number is given out when the work on it begins, so a later one may have been shipped first. A database of that time
+//! lacks one in the middle; it gets it, if what comes of it is exactly what this version makes ([`agrees`]).
+//!
 //! What was applied is recorded with its checksum. A database that this version does not fully understand is refused, not
 //! repaired and not read: guessing would be worse than stopping.
 
@@ -24,6 +27,7 @@ pub(crate) const AGENT: &[Migration] = &[
     Migration { number: 12, name: "models", sql: include_str!("migrations/0012_models.sql") },
     Migration { number: 15, name: "tools", sql: include_str!("migrations/0015_tools.sql") },
     Migration { number: 21, name: "turn_answers", sql: include_str!("migrations/0021_turn_answers.sql") },
+    Migration { number: 23, name: "answers", sql: include_str!("migrations/0023_answers.sql") },
 ];
 
 /// The human's domain, in a file of its own with a history of its own.
@@ -44,6 +48,7 @@ pub(crate) fn apply(
     look: impl FnOnce(&Connection) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let missing = missing(connection, known)?;
+    let is_in_order = missing.first().is_none_or(|first| first.number == known[known.len() - missing.len()].number);
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute_batch(
         "CREATE TABLE IF NOT EXISTS migrations (
@@ -51,18 +56,46 @@ pub(crate) fn apply(
         ) STRICT",
     )?;
     for migration in missing {
-        tx.execute_batch(migration.sql)?;
+        tx.execute_batch(migration.sql).map_err(without_statement)?;
         tx.execute(
             "INSERT INTO migrations (number, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
             params![migration.number, migration.name, migration.checksum(), now.micros()],
         )?;
     }
+    if !is_in_order {
+        agrees(&tx, known)?;
+    }
     look(&tx)?;
     Ok(tx.commit()?)
 }
 
+/// What SQLite says about a statement, without the statement: whoever reads this did not write it.
+fn without_statement(cause: rusqlite::Error) -> rusqlite::Error {
+    match cause {
+        rusqlite::Error::SqlInputError { error, msg, .. } => rusqlite::Error::SqliteFailure(error, Some(msg)),
+        other => other,
+    }
+}
+
+/// Whether a database whose history came in another order has the tables and indexes of one that this version makes.
+fn agrees(connection: &Connection, known: &[Migration]) -> Result<(), Error> {
+    let mut ours = Connection::open_in_memory()?;
+    apply(&mut ours, known, Timestamp::EPOCH, |_| Ok(()))?;
+    if shape(connection)? == shape(&ours)? {
+        return Ok(());
+    }
+    let reason = "its tables are not those that this version makes".to_owned();
+    Err(Error::Damaged { what: "database", reason })
+}
+
+fn shape(connection: &Connection) -> Result<Vec<(String, String)>, Error> {
+    let sql = "SELECT name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name";
+    let mut statement = connection.prepare(sql)?;
+    Ok(statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+}
+
 /// What a database that was made by this version or an earlier one still lacks. Any other is refused.
-pub(crate) fn missing<'k>(connection: &Connection, known: &'k [Migration]) -> Result<&'k [Migration], Error> {
+pub(crate) fn missing<'k>(connection: &Connection, known: &'k [Migration]) -> Result<Vec<&'k Migration>, Error> {
     compare(&applied(connection)?, known)
 }
 
@@ -74,9 +107,9 @@ pub(crate) fn check(connection: &Connection, known: &[Migration]) -> Result<(), 
     }
 }
 
-/// What is still to be applied. The database's history must be the beginning of ours.
-fn compare<'k>(applied: &[Applied], known: &'k [Migration]) -> Result<&'k [Migration], Error> {
-    for (n, row) in applied.iter().enumerate() {
+/// What is still to be applied. Nothing may be in the database's history that is not in ours.
+fn compare<'k>(applied: &[Applied], known: &'k [Migration]) -> Result<Vec<&'k Migration>, Error> {
+    for row in applied {
         let (number, name) = (row.number, row.name.clone());
         let Some(ours) = known.iter().find(|migration| migration.number == number) else {
             return Err(Error::MigrationUnknown { number, name });
@@ -84,11 +117,8 @@ fn compare<'k>(applied: &[Applied], known: &'k [Migration]) -> Result<&'k [Migra
         if ours.checksum() != row.checksum {
             return Err(Error::MigrationAltered { number, name });
         }
-        if known[n].number != number {
-            return Err(Error::MigrationMissing { number: known[n].number, name: known[n].name.to_owned() });
-        }
     }
-    Ok(&known[applied.len()..])
+    Ok(known.iter().filter(|ours| !applied.iter().any(|row| row.number == ours.number)).collect())
 }
 
 fn applied(connection: &Connection) -> Result<Vec<Applied>, Error> {

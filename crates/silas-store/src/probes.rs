@@ -94,7 +94,7 @@ fn dead_letters(reader: &Reader) -> Probe {
     Probe::warning(
         NAME,
         format!("{} could not be dealt with and were put aside: {}{more}.", dead.len(), names.join(", ")),
-        "`silas queue list` says what they were, `silas queue revive NUMBER` has one tried again.",
+        "`silas queue list` says what they were, `silas queue revive NAME` has one tried again.",
     )
 }
 

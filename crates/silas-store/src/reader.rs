@@ -52,6 +52,10 @@ impl<D> Reader<D> {
         Ok(Reader { threads: Arc::new(threads), domain: PhantomData })
     }
 
+    pub(crate) fn n_waiting(&self) -> usize {
+        self.threads.queue.n_waiting()
+    }
+
     /// Looks at one consistent state. What was answered before this call is in it.
     pub fn read<T, F>(&self, look: F) -> Pending<T>
     where

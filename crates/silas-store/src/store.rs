@@ -6,6 +6,7 @@
 use crate::database::{Agent, Database, Human, Shared};
 use crate::lanes::Lane;
 use crate::lock::Lock;
+use crate::migrations::Migration;
 use crate::reader::Reader;
 use crate::tx::{ReadTx, Tx};
 use crate::write::{Abort, Commit, Durability};
@@ -42,6 +43,9 @@ impl Store {
         let lock = Arc::new(Lock::take(dir)?);
         let n_durable_commits = Arc::new(AtomicU64::new(0));
         let shared = Shared { clock, random, n_durable_commits: n_durable_commits.clone(), lock };
+        // Both are looked at before either is touched: opening a file to write it already writes.
+        refuse_unknown(&dir.join(AGENT_FILE), migrations::AGENT)?;
+        refuse_unknown(&dir.join(HUMAN_FILE), migrations::HUMAN)?;
         let agent = Database::open(&dir.join(AGENT_FILE), migrations::AGENT, &shared, ledger::check_tail, |tx| {
             Ok(ledger::last(tx)?.map_or(0, |last| last.seq))
         })?;
@@ -131,6 +135,10 @@ impl Store {
         self.inner.agent.queue_changes().clone()
     }
 
+    pub(crate) fn agent_waiting(&self) -> (usize, usize) {
+        self.inner.agent.waiting()
+    }
+
     pub(crate) fn empty_log(&self) -> Pending<bool> {
         self.inner.agent.empty_log()
     }
@@ -143,5 +151,13 @@ impl Store {
     /// Commits since the store was opened that were synced to disk, in both files. Durability is counted, not timed.
     pub fn n_durable_commits(&self) -> u64 {
         self.inner.n_durable_commits.load(Ordering::SeqCst)
+    }
+}
+
+/// A file of a version that this one does not know is left exactly as it is.
+fn refuse_unknown(path: &Path, known: &[Migration]) -> Result<(), Error> {
+    match path.exists() {
+        true => migrations::missing(&connect::for_reading(path)?, known).map(|_known_or_missing| ()),
+        false => Ok(()),
     }
 }

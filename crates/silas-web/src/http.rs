@@ -5,11 +5,11 @@ use crate::caller::Callers;
 use crate::deliveries::Deliveries;
 use crate::guard::{self, Gate, Origin};
 use crate::guests::{Guest, Guests};
+use crate::health::{self, Pulse};
 use crate::listeners::Listeners;
-use crate::protocol::Health;
 use crate::tallies::{Tallies, Turned};
 use crate::{Error, assets, control, metrics, openapi, pairing, reads, secret_door, secret_post, socket};
-use axum::extract::{DefaultBodyLimit, Extension, State};
+use axum::extract::{DefaultBodyLimit, Extension};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
@@ -53,6 +53,7 @@ pub struct Door {
     pub(crate) givers: Callers,
     pub(crate) tallies: Arc<Tallies>,
     pub(crate) started_at: Timestamp,
+    pub(crate) pulse: Pulse,
     /// One for each device that may be connected; whoever has not shown which one it is takes none.
     pub(crate) places: Arc<Semaphore>,
     /// Under which addresses the page is served, since the doors are open.
@@ -95,6 +96,7 @@ impl Door {
             givers,
             tallies: Arc::default(),
             started_at,
+            pulse: Pulse::default(),
             places,
             origins: OnceLock::new(),
             paired: watch::Sender::new(0),
@@ -141,7 +143,7 @@ impl Door {
     fn router(self: &Arc<Self>, origin: Origin, authority: Option<Arc<str>>) -> Router {
         let gate = Arc::new(Gate { origin, tallies: self.tallies.clone() });
         let mut router = Router::new()
-            .route("/health", get(health))
+            .route("/health", get(health::show))
             .route("/metrics", get(metrics::show))
             .route("/openapi.json", get(openapi::serve))
             .route("/api/review", get(reads::review))
@@ -244,10 +246,6 @@ where
     if let Err(cause) = ended {
         tracing::debug!(%cause, "a connection ended early");
     }
-}
-
-async fn health(State(door): State<Arc<Door>>) -> impl IntoResponse {
-    Json(Health { status: "ok", connections: door.n_sockets() })
 }
 
 pub(crate) fn refusal(status: StatusCode, trouble: &Trouble) -> Response {

@@ -13,6 +13,7 @@ pub mod control;
 mod deliveries;
 mod guard;
 mod guests;
+mod health;
 mod http;
 mod limiter;
 mod listeners;

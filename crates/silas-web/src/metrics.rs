@@ -4,12 +4,13 @@
 //! shared machine, when somebody works is nobody's business.
 
 use crate::guard::{Gate, single};
+use crate::health::Status;
 use crate::http::{Door, refusal};
 use crate::tallies::Turned;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use silas_runtime::{Gauges, Tally};
+use silas_runtime::{Gauges, Tally, Waiting};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -28,13 +29,16 @@ pub(crate) async fn show(
         return refused;
     }
     match door.stream.gauges().await {
-        Ok(gauges) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], door.page(&gauges)).into_response(),
+        Ok(gauges) => {
+            let status = door.backpressure().await.status();
+            ([(header::CONTENT_TYPE, CONTENT_TYPE)], door.page(&gauges, status)).into_response()
+        }
         Err(trouble) => refusal(StatusCode::INTERNAL_SERVER_ERROR, &trouble),
     }
 }
 
 impl Door {
-    fn page(&self, gauges: &Gauges) -> String {
+    fn page(&self, gauges: &Gauges, status: Status) -> String {
         let event = |name: &str| gauges.events.get(name).copied().unwrap_or(0);
         let turned: Tally =
             Turned::ALL.into_iter().map(|why| (why.word().to_owned(), self.tallies.read(why))).collect();
@@ -49,6 +53,16 @@ impl Door {
         page.one("silas_turns_total", "counter", "Messages taken in, from the ledger.", event("message_received"));
         page.many("silas_cards", "gauge", "Cards that wait for the owner.", "state", &gauges.cards);
         page.many("silas_queue_messages", "gauge", "Messages of the durable queue.", "state", &gauges.queue);
+        let (fullest, pressure) = (gauges.fullest, gauges.pressure);
+        page.one("silas_queue_fullest_key", "gauge", "Messages of the key that has most of them.", fullest.n as u64);
+        page.one("silas_queue_key_max", "gauge", "Messages that one key may have.", fullest.max as u64);
+        let store = [("reads", pressure.reads), ("writes", pressure.writes)];
+        let tally = |of: fn(Waiting) -> usize| store.map(|(word, one)| (word.to_owned(), of(one) as u64));
+        let (waiting, most) = (Tally::from(tally(|one| one.n)), Tally::from(tally(|one| one.max)));
+        page.many("silas_store_waiting", "gauge", "Changes and looks that wait for the store.", "lane", &waiting);
+        page.many("silas_store_waiting_max", "gauge", "As many as may wait.", "lane", &most);
+        let overloaded = u64::from(status == Status::Overloaded);
+        page.one("silas_overloaded", "gauge", "1 while somebody would be told to come back.", overloaded);
         page.one("silas_work_running", "gauge", "Pieces of work under way.", gauges.n_running);
         page.many("silas_sandbox_runs_total", "counter", "Runs in the sandbox.", "kind", &Tally::from(runs));
         page.many("silas_refusals_total", "counter", "Refusals in the ledger.", "event", &refused);

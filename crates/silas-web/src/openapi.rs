@@ -3,9 +3,10 @@
 //! `docs/openapi.json` is this, written to disk, and `docs/protocol.md` is made from it; a test compares them. The page
 //! `/api.html` renders it without asking anybody else.
 
+use crate::health::Health;
 use crate::protocol::{
-    ClientMessage, Credentials, Health, PairRequest, Paired, PairingScreen, ReadProof, Refused, SecretGiven,
-    SecretValue, ServerMessage, SessionProof, WorkPage, WriteProof,
+    ClientMessage, Credentials, PairRequest, Paired, PairingScreen, ReadProof, Refused, SecretGiven, SecretValue,
+    ServerMessage, SessionProof, WorkPage, WriteProof,
 };
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -29,7 +30,8 @@ pub fn document() -> Value {
     let signed = json!([{ "device": [] }]);
     let paths = json!({
         "/health": { "get": {
-            "summary": "Whether Silas answers, and how many WebSockets are open",
+            "summary": "Whether Silas answers, how many WebSockets are open, and how full what somebody may have to wait for is",
+            "description": "For anybody, without numbers of what happens. Always 200 while Silas answers; `/metrics` has the numbers.",
             "responses": said.ok::<Health>("It does"),
         } },
         "/metrics": { "get": {

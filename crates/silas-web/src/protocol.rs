@@ -66,6 +66,11 @@ pub enum ClientMessage {
     },
     /// Asks for the house rules again, in a card.
     HouseRules {},
+    /// Asks for a card about a directory that plans may work in. Nothing is allowed before that card is approved.
+    RootAdd {
+        /// Its whole path.
+        path: String,
+    },
     Proof {
         execution: ExecutionId,
     },
@@ -268,7 +273,7 @@ pub enum ServerMessage {
     Models {
         models: ModelsView,
     },
-    /// The card that `model_add`, `passkey_add` or `way_back` asked for.
+    /// The card that `root_add`, `model_add`, `passkey_add` or `way_back` asked for.
     Asked {
         card: Box<Card>,
     },
@@ -297,14 +302,6 @@ pub struct SessionProof<'a> {
     pub challenge: &'a Nonce,
     pub installation: &'a InstallationId,
     pub key: &'a KeyId,
-}
-
-/// `GET /health`.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
-pub struct Health {
-    pub status: &'static str,
-    /// Open WebSockets.
-    pub connections: usize,
 }
 
 /// `Authorization: Silas …` of a request that reads: this, as JSON in base64url. The signature covers [`ReadProof`].

@@ -242,6 +242,10 @@ impl Session {
                 None => withdrawn(self.stream.withdraw(withdrawal).await),
             }),
             ClientMessage::HouseRules {} => Some(withdrawn(self.stream.ask_house_rules().await)),
+            ClientMessage::RootAdd { path } => Some(match self.stream.offer_root(&path).await {
+                Ok(card) => ServerMessage::Asked { card: Box::new(card) },
+                Err(trouble) => error(trouble),
+            }),
             ClientMessage::Proof { execution } => Some(match self.stream.proof(&execution).await {
                 Ok(proof) => ServerMessage::Proof { proof: Box::new(proof) },
                 Err(trouble) => error(trouble),

@@ -4,9 +4,9 @@
 
 use crate::grant_commands::withdraw;
 use crate::home::Home;
-use crate::terminal::Line;
+use crate::terminal::{Line, Named, name_of, print_json, with_name};
 use crate::wall_clock::day;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Subcommand;
 use silas_core::device::DeviceKind;
 use silas_core::revocation::Withdrawn;
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 #[derive(Subcommand)]
 pub(crate) enum DeviceCommand {
-    /// List the devices, numbered.
+    /// List the devices, each with its name.
     List {
         /// Everything as JSON.
         #[arg(long)]
@@ -23,20 +23,24 @@ pub(crate) enum DeviceCommand {
     },
     /// Take a device out: its page is closed, and nothing that it signed counts any more.
     Revoke {
-        /// Its number in `silas device list`, or its key.
-        #[arg(value_name = "NUMBER|KEY")]
+        /// Its name in `silas device list`, five letters, or its key.
+        #[arg(value_name = "DEVICE")]
         device: String,
     },
 }
+
+const DEVICE: Named = Named { noun: "device", list: "silas device list" };
 
 pub(crate) fn run(home: &Home, command: DeviceCommand) -> Result<ExitCode> {
     let mut line = Line::open(home)?;
     let devices: Vec<DeviceView> = serde_json::from_value(line.snapshot["devices"].clone())?;
     match command {
-        DeviceCommand::List { json: true } => println!("{}", serde_json::to_string_pretty(&devices)?),
+        DeviceCommand::List { json: true } => {
+            print_json(&devices.iter().map(|device| with_name(device, device.key.as_str())).collect::<Vec<_>>())?;
+        }
         DeviceCommand::List { json: false } => print(&devices),
         DeviceCommand::Revoke { device } => {
-            let device = pick(&devices, &device)?;
+            let device = DEVICE.find(&devices, |device| device.key.as_str(), &device)?;
             if device.key == home.known()?.terminal.body.key {
                 bail!("The terminal of this machine cannot be revoked: it is the way back in when a browser is lost.");
             }
@@ -50,14 +54,6 @@ pub(crate) fn run(home: &Home, command: DeviceCommand) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn pick<'d>(devices: &'d [DeviceView], said: &str) -> Result<&'d DeviceView> {
-    let found = match said.parse::<usize>() {
-        Ok(n) => devices.get(n.wrapping_sub(1)),
-        Err(_) => devices.iter().find(|device| device.key.as_str() == said),
-    };
-    found.with_context(|| format!("There is no device {said}. `silas device list` shows them."))
-}
-
 fn with_it(device: &DeviceView) -> String {
     match device.n_grants {
         0 => "and no grant with it".to_owned(),
@@ -67,7 +63,7 @@ fn with_it(device: &DeviceView) -> String {
 }
 
 fn print(devices: &[DeviceView]) {
-    for (n, device) in devices.iter().enumerate() {
+    for device in devices {
         let kind = match device.kind {
             DeviceKind::Browser => "browser",
             DeviceKind::Terminal => "this machine's terminal",
@@ -79,7 +75,8 @@ fn print(devices: &[DeviceView]) {
             DeviceKind::Browser => format!(", paired with {}", device.digits),
             DeviceKind::Terminal | DeviceKind::Passkey => String::new(),
         };
-        println!("{:>3}  {}  ({kind}, since {}{digits}{state})", n + 1, device.name, day(device.since));
+        let called = name_of(device.key.as_str());
+        println!("{called}  {}  ({kind}, since {}{digits}{state})", device.name, day(device.since));
     }
     let paired = |device: &&DeviceView| device.kind == DeviceKind::Browser && !device.is_revoked;
     if !devices.iter().any(|device| paired(&device)) {

@@ -1,7 +1,7 @@
 //! `silas grant`: everything that is allowed without asking again, in words, and taking it back.
 
 use crate::home::Home;
-use crate::terminal::{Line, PAGES_MAX};
+use crate::terminal::{Line, Named, PAGES_MAX, name_of, print_json, with_name};
 use crate::wall_clock::day;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result};
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 #[derive(Subcommand)]
 pub(crate) enum GrantCommand {
-    /// List what is allowed, numbered, and what is left of it.
+    /// List what is allowed, each with its name, and what is left of it.
     List {
         /// Everything as JSON.
         #[arg(long)]
@@ -23,35 +23,40 @@ pub(crate) enum GrantCommand {
     },
     /// Show one grant with who signed it and when.
     Show {
-        #[arg(value_name = "NUMBER|TOKEN")]
+        /// Its name in `silas grant list`, five letters, or its token.
+        #[arg(value_name = "GRANT")]
         grant: String,
     },
     /// Take a grant back, at once.
     Revoke {
-        /// Its number in `silas grant list`, or its token.
-        #[arg(value_name = "NUMBER|TOKEN")]
+        /// Its name in `silas grant list`, five letters, or its token.
+        #[arg(value_name = "GRANT")]
         grant: String,
     },
     /// Ask for the house rules again, in a card, when none hold.
     HouseRules,
 }
 
+const GRANT: Named = Named { noun: "grant", list: "silas grant list" };
+
 pub(crate) fn run(home: &Home, command: GrantCommand) -> Result<ExitCode> {
     let mut line = Line::open(home)?;
     let grants = all(&mut line)?;
     match command {
-        GrantCommand::List { json: true } => println!("{}", serde_json::to_string_pretty(&grants)?),
+        GrantCommand::List { json: true } => {
+            print_json(&grants.iter().map(|grant| with_name(grant, grant.token.as_str())).collect::<Vec<_>>())?;
+        }
         GrantCommand::List { json: false } => {
             if grants.is_empty() {
                 println!("Nothing is granted. Everything asks you first.");
             }
-            for (n, grant) in grants.iter().enumerate() {
-                println!("{:>3}  {}  ({})", n + 1, grant.title, left(grant));
-                println!("     {}", grant.text);
+            for grant in &grants {
+                println!("{}  {}  ({})", name_of(grant.token.as_str()), grant.title, left(grant));
+                println!("       {}", grant.text);
             }
         }
         GrantCommand::Show { grant } => {
-            let grant = pick(&grants, &grant)?;
+            let grant = GRANT.find(&grants, |grant| grant.token.as_str(), &grant)?;
             println!("{}\n  {}", grant.title, grant.text);
             println!("  Left        {}", left(grant));
             println!("  Since       {}", day(grant.since));
@@ -59,7 +64,7 @@ pub(crate) fn run(home: &Home, command: GrantCommand) -> Result<ExitCode> {
             println!("  Token       {}", grant.token);
         }
         GrantCommand::Revoke { grant } => {
-            let grant = pick(&grants, &grant)?;
+            let grant = GRANT.find(&grants, |grant| grant.token.as_str(), &grant)?;
             println!("Revoking: {}. {}", grant.title, grant.text);
             return withdraw(&mut line, Withdrawn::Grant(grant.token.clone()));
         }
@@ -69,14 +74,6 @@ pub(crate) fn run(home: &Home, command: GrantCommand) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn pick<'g>(grants: &'g [GrantView], said: &str) -> Result<&'g GrantView> {
-    let found = match said.parse::<usize>() {
-        Ok(n) => grants.get(n.wrapping_sub(1)),
-        Err(_) => grants.iter().find(|grant| grant.token.as_str() == said),
-    };
-    found.with_context(|| format!("There is no grant {said}. `silas grant list` shows them."))
 }
 
 /// "7 of 10 left · until 2026-11-21", "No limit · since 2026-09-03".
@@ -90,7 +87,7 @@ fn left(grant: &GrantView) -> String {
 }
 
 /// Every grant, page by page.
-fn all(line: &mut Line<'_>) -> Result<Vec<GrantView>> {
+pub(crate) fn all(line: &mut Line<'_>) -> Result<Vec<GrantView>> {
     let mut all: Vec<GrantView> = serde_json::from_value(line.snapshot["grants"].clone())?;
     let mut n_more = line.snapshot["n_more_grants"].as_u64().unwrap_or(0);
     for _ in 0..PAGES_MAX {

@@ -30,6 +30,7 @@ mod proof_file;
 mod queue_commands;
 mod restore;
 mod room;
+mod root_commands;
 mod root_handover;
 mod sandbox;
 mod secret_commands;
@@ -153,6 +154,9 @@ enum Command {
     /// See and revoke what is allowed.
     #[command(subcommand)]
     Grant(grant_commands::GrantCommand),
+    /// Say in which directories plans may work: list them, allow one before any wish needs it, take one back.
+    #[command(subcommand)]
+    Root(root_commands::RootCommand),
     /// Say how the keys are kept; set, change or remove their passphrase; exchange a key for a new one.
     #[command(subcommand)]
     Key(key_commands::KeyCommand),
@@ -326,6 +330,9 @@ fn main() -> ExitCode {
         }
         Command::Grant(grant) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| grant_commands::run(&home, grant))
+        }
+        Command::Root(root) => {
+            home::find(args.data_dir, args.config.as_deref()).and_then(|home| root_commands::run(&home, root))
         }
         Command::Key(key) => {
             home::find(args.data_dir, args.config.as_deref()).and_then(|home| key_commands::run(&home, &key))

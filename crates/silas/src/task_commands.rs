@@ -4,10 +4,11 @@
 //! Nothing is written from here.
 
 use crate::home::Home;
-use crate::terminal::Line;
-use anyhow::{Context, Result, bail};
+use crate::terminal::{Line, Named, came_of, name_of, print_json, with_name};
+use anyhow::{Result, bail};
 use clap::Subcommand;
 use serde_json::json;
+use silas_core::message::CameOf;
 use silas_core::reflex::{self, Decision};
 use silas_core::task::TaskState;
 use silas_runtime::view::TaskView;
@@ -20,7 +21,7 @@ pub(crate) enum TaskCommand {
         #[arg(required = true, value_name = "TITLE")]
         title: Vec<String>,
     },
-    /// List the open tasks, numbered.
+    /// List the open tasks, each with its name.
     List {
         /// Everything as JSON, finished tasks too.
         #[arg(long)]
@@ -28,11 +29,13 @@ pub(crate) enum TaskCommand {
     },
     /// Mark a task as done.
     Done {
-        /// Its number in `silas task list`, or its id.
-        #[arg(value_name = "NUMBER|ID")]
+        /// Its name in `silas task list`, five letters, or its id.
+        #[arg(value_name = "TASK")]
         task: String,
     },
 }
+
+const TASK: Named = Named { noun: "task", list: "silas task list" };
 
 pub(crate) fn run(home: &Home, command: TaskCommand) -> Result<ExitCode> {
     let mut line = Line::open(home)?;
@@ -49,42 +52,28 @@ fn add(line: &mut Line<'_>, title: &str) -> Result<ExitCode> {
     if reflex::decide(&words) != (Decision::AddTask { title: title.to_owned() }) {
         bail!("A task is one line of text. Nothing was added.");
     }
-    let known = tasks(line)?;
-    let reply = line.ask(&words)?;
-    println!("{reply}");
-    let is_new = |task: &TaskView| !known.iter().any(|old| old.id == task.id);
-    let was_added = tasks(line)?.iter().any(|task| is_new(task) && task.state == TaskState::Open);
-    Ok(if was_added { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    instruct(line, &words)
 }
 
 fn list(line: &mut Line<'_>, as_json: bool) -> Result<ExitCode> {
     let tasks = tasks(line)?;
     if as_json {
-        println!("{}", serde_json::to_string_pretty(&tasks)?);
+        print_json(&tasks.iter().map(|task| with_name(task, task.id.as_str())).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let open: Vec<&TaskView> = tasks.iter().filter(|task| task.state == TaskState::Open).collect();
     if open.is_empty() {
         println!("No open tasks. Add one with `silas task add TITLE`.");
     }
-    for (n, task) in open.iter().enumerate() {
-        println!("{:>3}  {}", n + 1, task.title);
+    for task in open {
+        println!("{}  {}", name_of(task.id.as_str()), task.title);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn done(line: &mut Line<'_>, said: &str) -> Result<ExitCode> {
     let known = tasks(line)?;
-    let mut open = known.iter().filter(|task| task.state == TaskState::Open);
-    let task = match said.parse::<usize>() {
-        Ok(n) => open
-            .nth(n.wrapping_sub(1))
-            .with_context(|| format!("There is no task {n} on the list. `silas task list` shows the numbers."))?,
-        Err(_) => known
-            .iter()
-            .find(|task| task.id.as_str() == said)
-            .with_context(|| format!("There is no task with the id {said}. `silas task list --json` shows the ids."))?,
-    };
+    let task = TASK.find(&known, |task| task.id.as_str(), said)?;
     if task.state == TaskState::Done {
         bail!("“{}” is done already.", task.title);
     }
@@ -95,10 +84,14 @@ fn done(line: &mut Line<'_>, said: &str) -> Result<ExitCode> {
     let is_plain = known.iter().filter(is_same).count() == 1
         && reflex::decide(&by_title) == (Decision::CompleteTask { task: task.title.clone() });
     let words = if is_plain { by_title } else { format!("done with {}", reflex::quote(id.as_str())) };
-    let reply = line.ask(&words)?;
-    println!("{reply}");
-    let is_done = tasks(line)?.iter().any(|task| task.id == id && task.state == TaskState::Done);
-    Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    instruct(line, &words)
+}
+
+/// Only what has happened is a success.
+fn instruct(line: &mut Line<'_>, words: &str) -> Result<ExitCode> {
+    let answer = line.ask(words, |_| {})?;
+    println!("{}", answer["text"].as_str().unwrap_or_default());
+    Ok(if came_of(&answer) == CameOf::Done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn tasks(line: &mut Line<'_>) -> Result<Vec<TaskView>> {

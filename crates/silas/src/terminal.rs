@@ -10,11 +10,11 @@ mod paint;
 pub(crate) mod pairing;
 mod print;
 mod progress;
-mod refused;
 mod stopping;
 
 pub(crate) use face::Extent;
-pub(crate) use line::Line;
+pub(crate) use line::{Line, came_of};
+pub(crate) use names::{Named, name_of, with_name};
 pub(crate) use paint::Paint;
 pub(crate) use print::{print_card, print_json, took};
 
@@ -28,6 +28,7 @@ use print::{print_activity, print_cards, print_measures, print_status};
 use progress::Progress;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
+use silas_core::message::CameOf;
 use silas_core::token::Verdict;
 use std::io::Write;
 use std::process::ExitCode;
@@ -79,7 +80,10 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
     match command {
         Command::Chat => return chat::run(line),
         Command::Say { text, output } => return say(&mut line, &text, output),
-        Command::Review { output: Output { json: true } } => print_json(&line.all_cards()?)?,
+        Command::Review { output: Output { json: true } } => {
+            let cards = line.all_cards()?;
+            print_json(&cards.iter().map(|card| with_name(card, card.id.as_str())).collect::<Vec<_>>())?;
+        }
         Command::Review { .. } => print_cards(&line.all_cards()?),
         Command::Approve(card) => return decide(&mut line, &card, Press::Approve, "approve"),
         Command::Rehearse(card) => return decide(&mut line, &card, Press::Rehearse, "rehearse"),
@@ -142,25 +146,21 @@ fn stop(line: &mut Line<'_>) -> Result<()> {
 
 fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
     let n_known = line.cards.len();
-    let wish = refused::Wish::read(line, text)?;
     line.interrupt_on_ctrl_c()?;
-    line.say(text)?;
     let mut shown = Shown::default();
-    let reply = line.wait_for(|m| {
-        if m["type"] == "draft" && !output.json {
-            if m["draft"]["is_second"] == true && m["draft"]["text"] == "" {
+    let answer = line.ask(text, |message| {
+        if message["type"] == "draft" && !output.json {
+            if message["draft"]["is_second"] == true && message["draft"]["text"] == "" {
                 println!("\n{ASKED_AGAIN}");
             }
-            shown.draft(m["draft"]["text"].as_str().unwrap_or_default());
+            shown.draft(message["draft"]["text"].as_str().unwrap_or_default());
         }
-        m["type"] == "message" && m["entry"]["sender"] == "silas"
     })?;
-    let answer = reply["entry"]["text"].as_str().unwrap_or_default();
-    let is_refused = wish.is_refused(line, answer)?;
+    let is_refused = came_of(&answer) == CameOf::Refused;
     if output.json {
-        print_json(&json!({ "entry": reply["entry"], "cards": line.cards, "refused": is_refused }))?;
+        print_json(&json!({ "entry": answer, "cards": line.cards, "refused": is_refused }))?;
     } else {
-        shown.whole(answer);
+        shown.whole(answer["text"].as_str().unwrap_or_default());
         if line.cards.len() > n_known {
             println!();
             print_cards(&line.cards);

@@ -5,7 +5,7 @@
 //! fields, which stay as they are.
 
 use crate::home::Home;
-use crate::terminal::{self, Line, Output, PAGES_MAX, print_json};
+use crate::terminal::{self, Line, Named, Output, PAGES_MAX, name_of, print_json, with_name};
 use crate::wall_clock::minute;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
@@ -51,15 +51,18 @@ pub(crate) enum WorkCommand {
 
 #[derive(Args)]
 pub(crate) struct Which {
-    /// Its number in `silas work list`, or its id; by default the newest that fits.
-    #[arg(value_name = "N")]
-    number: Option<String>,
+    /// Its name in `silas work list`, five letters, or its id; by default the newest that fits, or, where something is
+    /// signed, the only one.
+    #[arg(value_name = "WORK")]
+    work: Option<String>,
     /// Sign without asking again, where something is signed.
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
     output: Output,
 }
+
+const WORK: Named = Named { noun: "work", list: "silas work list" };
 
 /// Something of the change is not in the patch.
 const NOT_WHOLE: u8 = 4;
@@ -81,25 +84,26 @@ pub(crate) fn run(home: &Home, command: WorkCommand) -> Result<ExitCode> {
 fn list(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
     let work = all(line)?;
     if output.json {
-        return tell(&json!({ "work": work.iter().enumerate().map(|(n, one)| numbered(n, one)).collect::<Vec<_>>() }));
+        return tell(&json!({ "work": work.iter().map(named).collect::<Vec<_>>() }));
     }
     if work.is_empty() {
         println!("No work yet.");
     }
-    for (n, one) in work.iter().enumerate() {
+    for one in &work {
         let title = scrub::visible_line(&one.title, LINE_CHARS_MAX);
         let place = scrub::visible_line(&one.place, LINE_CHARS_MAX);
         let place = if place.is_empty() { place } else { format!("  in {place}") };
-        println!("{:>3}  {}  {:<9}  {title}{place}{}", n + 1, minute(one.started_at), state(one.state), worth(one));
+        let (called, at) = (name_of(one.execution.as_str()), minute(one.started_at));
+        println!("{called}  {at}  {:<9}  {title}{place}{}", state(one.state), worth(one));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn show(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
-    let (n, one) = pick(line, which, |_| true)?;
+    let one = pick(line, which, |_| true)?;
     let proof = told(line, &one)?;
     if which.output.json {
-        return tell(&json!({ "work": numbered(n, &one), "proof": proof }));
+        return tell(&json!({ "work": named(&one), "proof": proof }));
     }
     let text = |value: &Value| scrub::visible_line(value.as_str().unwrap_or_default(), LINE_CHARS_MAX);
     println!("{}  ({})", text(&proof["title"]), state(one.state));
@@ -132,24 +136,25 @@ fn show(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
         println!();
         terminal::print_card(&card, terminal::Extent::Glance);
     }
+    let called = name_of(one.execution.as_str());
     if let Some(until) = one.undo_until {
-        println!("\nCan be undone until {}: silas work undo {}", minute(until), n + 1);
+        println!("\nCan be undone until {}: silas work undo {called}", minute(until));
     }
     match proof["no_bundle"].as_str() {
-        None => println!("To prove it elsewhere: silas work proof {} --out FILE", n + 1),
+        None => println!("To prove it elsewhere: silas work proof {called} --out FILE"),
         Some(why) => println!("There is no file of this proof. {}", scrub::visible_line(why, LINE_CHARS_MAX)),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn diff(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
-    let (n, one) = pick(line, which, |_| true)?;
+    let one = pick(line, which, |_| true)?;
     let proof = told(line, &one)?;
     let diffs: Vec<FileDiff> = serde_json::from_value(proof["diffs"].clone())?;
     let whole: PatchView = serde_json::from_value(proof["patch"].clone())?;
     if which.output.json {
         tell(&json!({
-            "work": numbered(n, &one), "diffs": diffs, "patch": whole.text, "left_out": whole.left_out,
+            "work": named(&one), "diffs": diffs, "patch": whole.text, "left_out": whole.left_out,
         }))?;
     } else {
         print!("{}", whole.text);
@@ -164,9 +169,10 @@ fn diff(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
 }
 
 fn apply(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
-    let (n, one) = pick(line, which, |one| one.state == ExecutionState::Rehearsed)?;
+    let one = pick_to_sign(line, which, "apply", |one| one.state == ExecutionState::Rehearsed)?;
     if one.state != ExecutionState::Rehearsed {
-        bail!("Work {} has no result that waits: {}.", n + 1, why_not_applied(one.state));
+        let called = name_of(one.execution.as_str());
+        bail!("Work {called} has no result that waits: {}.", why_not_applied(one.state));
     }
     let is_of_it = |card: &Card| {
         let order = card.payload.as_deref().and_then(|payload| canonical::read::<ApplyOrder>(payload).ok());
@@ -182,9 +188,9 @@ fn apply(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
 }
 
 fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
-    let (n, one) = pick(line, which, |one| one.undo_until.is_some())?;
+    let one = pick_to_sign(line, which, "undo", |one| one.undo_until.is_some())?;
     if one.undo_until.is_none() {
-        bail!("Work {} cannot be undone: {}.", n + 1, why_not(one.state));
+        bail!("Work {} cannot be undone: {}.", name_of(one.execution.as_str()), why_not(one.state));
     }
     let is_of_it = |card: &Card| {
         let order = card.payload.as_deref().and_then(|payload| canonical::read::<ChangeOrder>(payload).ok());
@@ -197,7 +203,7 @@ fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     }
     let (is_undone, message) = line.decide(&card, Press::Approve)?;
     if which.output.json {
-        tell(&json!({ "work": numbered(n, &one), "undone": is_undone, "message": message }))?;
+        tell(&json!({ "work": named(&one), "undone": is_undone, "message": message }))?;
     } else {
         println!("{message}");
     }
@@ -205,7 +211,7 @@ fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
 }
 
 fn proof(line: &mut Line<'_>, which: &Which, out: &PathBuf) -> Result<ExitCode> {
-    let (n, one) = pick(line, which, |one| one.has_proof)?;
+    let one = pick(line, which, |one| one.has_proof)?;
     line.send(&json!({ "type": "bundle", "execution": one.execution }))?;
     let answer = line.wait_for(|message| message["type"] == "bundle")?;
     let text = answer["bundle"].as_str().context("Silas answered something else.")?;
@@ -218,7 +224,7 @@ fn proof(line: &mut Line<'_>, which: &Which, out: &PathBuf) -> Result<ExitCode> 
     let root = String::from(line.home().root()?);
     if which.output.json {
         return tell(&json!({
-            "work": numbered(n, &one), "file": out.display().to_string(), "bytes": text.len(), "root": root,
+            "work": named(&one), "file": out.display().to_string(), "bytes": text.len(), "root": root,
         }));
     }
     println!("Written to {}: the plan, your approval, what the checks showed, what landed.", out.display());
@@ -243,20 +249,37 @@ fn all(line: &mut Line<'_>) -> Result<Vec<WorkItemView>> {
     Ok(all)
 }
 
-/// The work that is meant, with its place in the list; without a number the newest that fits.
-fn pick(line: &mut Line<'_>, which: &Which, fits: impl Fn(&WorkItemView) -> bool) -> Result<(usize, WorkItemView)> {
+/// The work that is meant; without a name the newest that fits.
+fn pick(line: &mut Line<'_>, which: &Which, fits: impl Fn(&WorkItemView) -> bool) -> Result<WorkItemView> {
     let work = all(line)?;
-    let found = match &which.number {
-        None => work.iter().position(fits),
-        Some(text) => match text.parse::<usize>() {
-            Ok(number) => number.checked_sub(1).filter(|n| *n < work.len()),
-            Err(_) => work.iter().position(|one| one.execution.as_str() == text),
-        },
-    };
-    match (found, &which.number) {
-        (Some(n), _) => Ok((n, work[n].clone())),
-        (None, Some(text)) => bail!("There is no work {text}. `silas work list` numbers it."),
-        (None, None) => bail!("There is no such work yet. `silas work list` lists it."),
+    match &which.work {
+        Some(said) => Ok(WORK.find(&work, |one| one.execution.as_str(), said)?.clone()),
+        None => work.into_iter().find(fits).context("There is no such work yet. `silas work list` lists it."),
+    }
+}
+
+/// The same where something will be signed: of several that fit, the newest may be another one than a moment ago.
+fn pick_to_sign(
+    line: &mut Line<'_>,
+    which: &Which,
+    verb: &str,
+    fits: impl Fn(&WorkItemView) -> bool,
+) -> Result<WorkItemView> {
+    if which.work.is_some() {
+        return pick(line, which, fits);
+    }
+    let mut fitting: Vec<WorkItemView> = all(line)?.into_iter().filter(fits).collect();
+    match (fitting.pop(), fitting.first()) {
+        (None, _) => bail!("There is no such work now. `silas work list` lists what there is."),
+        (Some(only), None) => Ok(only),
+        (Some(_), Some(newest)) => {
+            let (called, title) =
+                (name_of(newest.execution.as_str()), scrub::visible_line(&newest.title, LINE_CHARS_MAX));
+            bail!(
+                "More than one fits, so nothing was signed. Name the one that you mean: `silas work {verb} {called}` is \
+                 “{title}”, the newest. `silas work list` lists them."
+            )
+        }
     }
 }
 
@@ -267,10 +290,8 @@ fn told(line: &mut Line<'_>, one: &WorkItemView) -> Result<Value> {
     Ok(answer["proof"].clone())
 }
 
-fn numbered(n: usize, one: &WorkItemView) -> Value {
-    let mut value = json!(one);
-    value["number"] = json!(n + 1);
-    value
+fn named(one: &WorkItemView) -> Value {
+    with_name(one, one.execution.as_str())
 }
 
 fn tell(document: &Value) -> Result<ExitCode> {

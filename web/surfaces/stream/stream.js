@@ -31,7 +31,7 @@ export function Stream({ state }) {
   const offered = last && state.understood.find((sentence) => BLANK.test(sentence) && last.text.endsWith(sentence));
 
   const turns = [
-    ...entries.map((entry) => ({ at: entry.at, key: entry.id, view: html`<${Turn} sender=${entry.sender} quoted=${entry.in_models_words ?? false} text=${entry.text} note=${clock(entry.at)} />` })),
+    ...entries.map((entry) => ({ at: entry.at, key: entry.id, view: html`<${Turn} sender=${entry.sender} quoted=${entry.in_models_words ?? false} text=${entry.text} note=${entry.answers?.came_of === 'refused' ? `${clock(entry.at)} · nothing was done` : clock(entry.at)} />` })),
     ...work.map((item) => ({ at: item.started_at, key: item.execution, view: html`<${WorkView} work=${item} linked=${state.link.status === 'open'} />` })),
   ].sort((a, b) => a.at.localeCompare(b.at));
 

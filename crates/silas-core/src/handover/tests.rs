@@ -48,9 +48,7 @@ fn they_lead_from_the_first_key_to_the_one_that_holds() {
     let (one, two) = (handover(1, 1, 2), handover(2, 2, 3));
     let both = checked(&[one.clone(), two.clone()], 3).unwrap();
     assert_eq!((both.number(), both.first(&public(3))), (2, public(1).id()));
-    let first = checked(std::slice::from_ref(&one), 2).unwrap();
-    assert!(none.are_continued_by(&both) && first.are_continued_by(&both) && both.are_continued_by(&both));
-    assert!(!both.are_continued_by(&first), "nothing that happened is forgotten");
+    assert_eq!(checked(std::slice::from_ref(&one), 2).unwrap().number(), 1);
     assert_eq!(checked(std::slice::from_ref(&one), 1), Err(Mismatch::Successor), "the old key holds no more");
     assert_eq!(checked(std::slice::from_ref(&one), 9), Err(Mismatch::Successor));
     assert_eq!(checked(&[two.clone(), one.clone()], 2), Err(Mismatch::Order));

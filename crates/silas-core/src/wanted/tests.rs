@@ -114,3 +114,26 @@ fn what_nobody_can_mean_is_refused() {
     let too_many: Vec<Wanted> = (0..40).map(|n| wanted(&format!("h{n}.example"), By::Step(0), "x")).collect();
     assert!(amended(&definition(), WorkItemId::parse("task-2").unwrap(), &too_many).is_err());
 }
+
+#[test]
+fn addresses_that_stand_in_a_text() {
+    let check = |text: &str, expected: &[&str]| {
+        let found: Vec<String> = addresses_in(text).iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected, "{text}");
+    };
+    check("curl http://93.184.216.34:8080/a?to=10.0.0.5", &["93.184.216.34", "10.0.0.5"]);
+    check("connect(('192.0.2.9', 22)); ssh me@192.0.2.9.", &["192.0.2.9"]);
+    // The cell itself, nobody in particular, and what only looks like one.
+    check("127.0.0.1 127.8.8.8 0.0.0.0 255.255.255.255 224.0.0.1", &[]);
+    check("lib-1.2.3.4 1.2.3.4.5 v1.2.3.4 01.2.3.4 256.1.1.1 1.2.3 x.1.2.3.4", &[]);
+    let many: Vec<String> = (1..=40).map(|n| format!("10.0.0.{n}")).collect();
+    assert_eq!(addresses_in(&many.join(",")).len(), NAMES_MAX);
+}
+
+#[test]
+fn an_address_is_granted_at_the_port_that_was_tried() {
+    let command = Command::Shell("curl https://93.184.216.34/ http://tides.example/".to_owned());
+    let grants = |host: &str| Wanted::new(host, By::Step(0), &command).grants();
+    assert_eq!(grants("93.184.216.34:8080"), [HostGrant::parse("93.184.216.34:8080").unwrap()]);
+    assert_eq!(grants("tides.example"), [HostGrant::parse("tides.example:80").unwrap()]);
+}

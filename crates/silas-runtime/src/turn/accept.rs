@@ -10,7 +10,7 @@ use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::message::{Channel, HeardMessage, Message, OWNER_SCOPE};
 use silas_core::taint::{Origin, Source};
-use silas_core::{MessageId, Nonce, SessionId, Taint, Timestamp, reflex};
+use silas_core::{MessageId, SessionId, Taint, Timestamp, reflex};
 use silas_gates::injection;
 use silas_store::queue::Entered;
 use silas_store::{Commit, Tx, chronicle, instructions, nonces, sessions};
@@ -33,10 +33,7 @@ impl Stream {
         let accepting = self.store.write(move |tx| {
             let source = classify(tx, &engine, &heard, &other_id, at, freshness)?;
             let taint = source.taint();
-            // The owner's device knows the id of what it said, and so when it has arrived: it is the nonce's.
-            let own_id = heard.body.nonce.as_str().strip_prefix(Nonce::PREFIX).map(|rest| format!("msg-{rest}"));
-            let own_id = own_id.and_then(|id| MessageId::parse(&id).ok()).filter(|_| taint == Taint::Owner);
-            let id = own_id.unwrap_or_else(|| other_id.clone());
+            let id = heard.body.id().filter(|_| taint == Taint::Owner).unwrap_or_else(|| other_id.clone());
             // From here on nobody sees a stranger's words as they came; the ledger keeps them, as evidence.
             let scrubbed = (taint == Taint::External).then(|| injection::scrub(&heard.body.text));
             let kept = scrubbed.as_ref().map_or(&heard.body.text, |scrubbed| &scrubbed.text);
@@ -46,6 +43,7 @@ impl Stream {
                 sender: chronicle::Sender::Owner,
                 taint,
                 text: message.text.clone(),
+                answers: None,
                 at,
             };
             let posted = Stream::post(tx, &entry)?;

@@ -9,6 +9,7 @@ use crate::words::changed_name;
 use crate::{Stream, Trouble};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
+use silas_core::message::{Answering, CameOf};
 use silas_core::taint::Source;
 use silas_core::work::WorkItem;
 use silas_store::{Commit, answers, chronicle, queue};
@@ -17,6 +18,7 @@ use std::sync::Arc;
 impl Stream {
     pub(super) async fn answer(self: &Arc<Self>, turn: &Turn, cleared: Cleared) -> Result<(), Trouble> {
         let sender = if cleared.is_quoted() { chronicle::Sender::Model } else { chronicle::Sender::Silas };
+        let came_of = cleared.came_of();
         let (say, proposal, noted) = cleared.into_parts();
         let tried_out = self.tried_out(proposal.as_ref());
         let question = proposal.map(|proposal| self.question(proposal, turn)).transpose()?;
@@ -30,6 +32,7 @@ impl Stream {
             // What went into the sentence, and never better than Silas's own words.
             taint: say.taint().join(Source::Own.taint()),
             text: say.peek().clone(),
+            answers: Some(Answering { message: turn.message.id.clone(), came_of }),
             at: self.clock.now(),
         };
         let (stream, trace, answered) = (self.clone(), turn.trace.clone(), turn.message.id.clone());
@@ -46,8 +49,13 @@ impl Stream {
                 Some((item, _)) => stream.begin_rehearsal(tx, item, &trace)?,
                 None => None,
             };
-            let say = tried_out.as_ref().filter(|_| begun.is_some()).map(|(_, say)| say.clone());
-            let reply = chronicle::Entry { text: say.unwrap_or_else(|| reply.text.clone()), ..reply.clone() };
+            let reply = match tried_out.as_ref().filter(|_| begun.is_some()) {
+                Some((_, say)) => {
+                    let answers = Some(Answering { message: answered.clone(), came_of: CameOf::Begun });
+                    chronicle::Entry { text: say.clone(), answers, ..reply.clone() }
+                }
+                None => reply.clone(),
+            };
             let posted = Stream::post(tx, &reply)?;
             let text = tx.text(&reply.text)?;
             tx.record(&AuditEvent::ReplySent { message: reply.id.clone(), text })?;

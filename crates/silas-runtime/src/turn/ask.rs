@@ -15,6 +15,7 @@ use silas_core::boundary::{self, Call, Policy, Projected};
 use silas_core::event::AuditEvent;
 use silas_core::input::WantedBy;
 use silas_core::interaction::{ContextProfile, InteractionRegister, Signals, resolve_mode};
+use silas_core::message::CameOf;
 use silas_core::model::{KeySource, ModelGrant, Role, count_tokens};
 use silas_core::seen::{Seen, Sight};
 use silas_core::taint::{Lineage, Source};
@@ -57,7 +58,7 @@ impl Stream {
     pub(super) async fn ask_model(self: &Arc<Self>, turn: &Turn) -> Result<Route, Trouble> {
         let grants = self.model_grants().await?;
         let Some(assigned) = self.assigned(&grants, Role::Proxy) else {
-            return Ok(Route::say(Minds::without()));
+            return Ok(Route::refuse(Minds::without()));
         };
         let mut conversation = self.conversation(turn).await?;
         let payload = json!({
@@ -98,13 +99,13 @@ impl Stream {
             (RouteKind::Direct, response) => {
                 let message = response.as_ref().map(|response| response.message.clone()).unwrap_or_default();
                 let say = Tainted::new(message, conversation.taint);
-                if is_own { Route::tell(say) } else { Route::quote(say) }
+                if is_own { Route::tell(say).coming_to(CameOf::Refused) } else { Route::quote(say) }
             }
             (RouteKind::Planner, _) => {
                 let plan = self.ask_planner(turn, &decision, conversation, &grants, purse);
                 tokio::select! {
                     route = plan => route?,
-                    _ = interrupted.changed() => Route::say("Stopped. Nothing was planned."),
+                    _ = interrupted.changed() => Route::refuse("Stopped. Nothing was planned."),
                 }
             }
         };
@@ -147,12 +148,12 @@ impl Stream {
                     let wanted_by = WantedBy::Model { model: assigned.model.clone(), then: None };
                     Route::asking(say, Proposal::Secret(reference.clone(), wanted_by))
                 }
-                _ => Route::say(spending::no_key(assigned).to_string()),
+                _ => Route::refuse(spending::no_key(assigned).to_string()),
             },
             boundary::Refusal::OutOfScope
             | boundary::Refusal::DisallowedProviderModel
             | boundary::Refusal::OversharedPayloadBlocked { .. } => {
-                Route::say(format!("No model was asked: {refusal}. Nothing was sent."))
+                Route::refuse(format!("No model was asked: {refusal}. Nothing was sent."))
             }
         };
         Ok(Err(route))
@@ -291,7 +292,7 @@ impl Draft<'_> {
     /// What stays when the owner has heard enough.
     fn stopped(&self, taint: Taint) -> Route {
         match self.text.trim_end() {
-            "" => Route::say("Stopped before anything was said."),
+            "" => Route::refuse("Stopped before anything was said."),
             text => Route::quote(Tainted::new(format!("{text} … (stopped)"), taint)),
         }
     }

@@ -41,7 +41,7 @@ impl Stream {
         purse: Purse<'_>,
     ) -> Result<Route, Trouble> {
         let Some(assigned) = self.assigned(grants, Role::Planner) else {
-            return Ok(Route::say(
+            return Ok(Route::refuse(
                 "That takes a plan, and no model is set up for planning. `silas model add` adds one; or say it as: run \
                  `COMMAND` in `DIRECTORY` and check with `COMMAND`.",
             ));
@@ -94,7 +94,7 @@ impl Stream {
     ) -> Result<Result<AgentResponse, Route>, Trouble> {
         let Asked { turn, said, assigned, asking, projected } = asked;
         let useless = |why: &str| {
-            Route::say(format!(
+            Route::refuse(format!(
                 "The planner answered twice in a form that cannot be used ({}). Nothing was planned.",
                 scrub::visible_line(why, 160)
             ))
@@ -113,7 +113,7 @@ impl Stream {
         Ok(match Minds::plan_with(asking, projected, &tools, &run, &desk.seen, purse).await {
             Ok(Ended::Answer(response)) => Ok(response),
             Ok(Ended::GaveUp(Why::Form(why) | Why::Mistakes(why))) => Err(useless(&why)),
-            Ok(Ended::GaveUp(Why::Calls(n))) => Err(Route::say(format!(
+            Ok(Ended::GaveUp(Why::Calls(n))) => Err(Route::refuse(format!(
                 "The planner was asked {n} times and came to no plan. Say it in smaller steps."
             ))),
             Err(Break::Halted(trouble)) => return Err(trouble),
@@ -133,7 +133,7 @@ impl Stream {
     ) -> Result<Route, Trouble> {
         let d = written.definition();
         if let Some(unasked) = unasked(d, &turn.message.text) {
-            return Ok(Route::say(format!(
+            return Ok(Route::refuse(format!(
                 "The model's plan wants {unasked}, which you did not name, so it is not offered. Say it again and name it, \
                  or say it without."
             )));
@@ -187,7 +187,7 @@ impl Stream {
     ) -> Result<Result<WorkItem, Route>, Trouble> {
         let Some(mandate) = &item.definition().executor else { return Ok(Ok(item)) };
         let Some(assigned) = self.assigned(grants, Role::Executor) else {
-            return Ok(Err(Route::say(
+            return Ok(Err(Route::refuse(
                 "The plan leaves the work to a model, and none is set up for that. `silas model add --for executor` adds \
                  one; or say it as: run `COMMAND` in `DIRECTORY` and check with `COMMAND`.",
             )));
@@ -196,10 +196,10 @@ impl Stream {
             return Ok(Err(self.ask_to_agree(&assigned, grants)));
         }
         if !self.has_key(&assigned.key) {
-            return Ok(Err(Route::say(spending::no_key(&assigned).to_string())));
+            return Ok(Err(Route::refuse(spending::no_key(&assigned).to_string())));
         }
         if mandate.has(WEB_SEARCH) && self.search.is_none() {
-            return Ok(Err(Route::say(
+            return Ok(Err(Route::refuse(
                 "The plan searches the web, and no search server is set up (`search.url`). Nothing was planned.",
             )));
         }

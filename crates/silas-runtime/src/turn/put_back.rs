@@ -9,7 +9,7 @@ use silas_core::card::{Card, CardKind, CardState};
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::execution::ExecutionState;
 use silas_core::exits::Exits;
-use silas_core::message::Message;
+use silas_core::message::{CameOf, Message};
 use silas_core::work::{Budget, Definition, KEPT_INSIDE, RuleBroken, Step, WorkItem};
 use silas_core::{ExecutionId, WorkItemId};
 use silas_gates::scrub;
@@ -31,11 +31,12 @@ impl Stream {
             Ok(item.map(|stored| (last, stored.item)))
         });
         let Some((last, item)) = found.await? else {
-            return Ok(Route::say("Nothing of what I did is in place, so there is nothing to put back."));
+            return Ok(Route::refuse("Nothing of what I did is in place, so there is nothing to put back."));
         };
         if last.undo_until.is_some_and(|until| self.clock.now() < until) {
             self.show_again(&last.id).await?;
-            return Ok(Route::say("The last change can still be undone with one tap. Its card is in Review."));
+            let say = "The last change can still be undone with one tap. Its card is in Review.";
+            return Ok(Route::say(say).coming_to(CameOf::Asked));
         }
         let item = self.restoring(&last, &item, &message.text).map_err(|broken| cannot_plan(&broken))?;
         let name = changed_name(&item.definition().directories);

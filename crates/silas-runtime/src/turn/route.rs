@@ -10,7 +10,7 @@ use silas_core::event::AuditEvent;
 use silas_core::exits::Exits;
 use silas_core::host::HostGrant;
 use silas_core::input::WantedBy;
-use silas_core::message::Message;
+use silas_core::message::{CameOf, Message};
 use silas_core::plan;
 use silas_core::reflex::{self, Asked, Decision};
 use silas_core::roots::{self, Access, RootGrant, RootKind};
@@ -22,9 +22,10 @@ use silas_gates::{injection, scrub};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A sentence, and perhaps a question.
+/// A sentence, what it comes to, and perhaps a question.
 pub(super) struct Route {
     pub(super) say: Tainted<String>,
+    pub(super) came_of: CameOf,
     /// Whether the sentence is a model's, word for word.
     pub(super) is_quoted: bool,
     pub(super) proposal: Option<Proposal>,
@@ -39,7 +40,12 @@ impl Route {
     }
 
     pub(super) fn tell(say: Tainted<String>) -> Route {
-        Route { say, is_quoted: false, proposal: None, noted: Vec::new() }
+        Route { say, came_of: CameOf::Answered, is_quoted: false, proposal: None, noted: Vec::new() }
+    }
+
+    /// Silas's own words about why nothing is made of it.
+    pub(super) fn refuse(text: impl Into<String>) -> Route {
+        Route::say(text).coming_to(CameOf::Refused)
     }
 
     /// What a model says, as its own words.
@@ -50,12 +56,16 @@ impl Route {
     /// A name on disk is what somebody called it: a sentence with one in it is no better than that.
     pub(super) fn propose(text: impl Into<String>, proposal: Proposal) -> Route {
         let say = Tainted::new(text.into(), Source::Elsewhere.taint());
-        Route { proposal: Some(proposal), ..Route::tell(say) }
+        Route { proposal: Some(proposal), ..Route::tell(say).coming_to(CameOf::Asked) }
     }
 
     /// Silas's own words, and a question that follows from nothing but them.
     pub(super) fn asking(text: impl Into<String>, proposal: Proposal) -> Route {
-        Route { proposal: Some(proposal), ..Route::say(text) }
+        Route { proposal: Some(proposal), ..Route::say(text).coming_to(CameOf::Asked) }
+    }
+
+    pub(super) fn coming_to(self, came_of: CameOf) -> Route {
+        Route { came_of, ..self }
     }
 
     /// The same, with something for the ledger.
@@ -122,14 +132,16 @@ impl Stream {
     /// Trouble on this road is an answer to the owner, not a failure of the turn.
     pub(super) async fn route(self: &Arc<Self>, turn: &Turn) -> Route {
         // What went wrong may quote a name on disk.
-        let told = |trouble: Trouble| Route::tell(Tainted::new(trouble.to_string(), Source::Elsewhere.taint()));
-        self.try_route(turn).await.unwrap_or_else(told)
+        let refused = |trouble: Trouble| {
+            Route::tell(Tainted::new(trouble.to_string(), Source::Elsewhere.taint())).coming_to(CameOf::Refused)
+        };
+        self.try_route(turn).await.unwrap_or_else(refused)
     }
 
     async fn try_route(self: &Arc<Self>, turn: &Turn) -> Result<Route, Trouble> {
         let message = &turn.message;
         if !message.taint.may_ask() {
-            return Ok(Route::say(
+            return Ok(Route::refuse(
                 "This message was not freshly signed by one of your devices, so nothing was made of it. Send it again.",
             ));
         }
@@ -143,7 +155,8 @@ impl Stream {
             Decision::PutBack => self.put_back(message).await,
             Decision::WhatHappened { when } => self.what_happened(when).await.map(Route::tell),
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => {
-                self.change_tasks(message).await.map(Route::say)
+                let (say, came_of) = self.change_tasks(message).await?;
+                Ok(Route::say(say).coming_to(came_of))
             }
             Decision::ListTasks => self.tell_tasks().await.map(Route::say),
             Decision::AddModel => Ok(Route::asking(

@@ -5,7 +5,7 @@ use crate::Trouble;
 use crate::review::Proposal;
 use silas_core::Tainted;
 use silas_core::event::AuditEvent;
-use silas_core::message::{HeardMessage, MESSAGE_BYTES_MAX};
+use silas_core::message::{CameOf, HeardMessage, MESSAGE_BYTES_MAX};
 use silas_gates::scrub;
 
 /// A message that may be taken in.
@@ -38,6 +38,7 @@ pub(super) fn input(message: HeardMessage) -> Result<Screened, Trouble> {
 pub(super) struct Cleared {
     say: Tainted<String>,
     is_quoted: bool,
+    came_of: CameOf,
     proposal: Option<Proposal>,
     noted: Vec<AuditEvent>,
 }
@@ -48,12 +49,16 @@ impl Cleared {
         self.is_quoted
     }
 
+    pub(super) fn came_of(&self) -> CameOf {
+        self.came_of
+    }
+
     pub(super) fn into_parts(self) -> (Tainted<String>, Option<Proposal>, Vec<AuditEvent>) {
         (self.say, self.proposal, self.noted)
     }
 }
 
 pub(super) fn output(route: Route) -> Cleared {
-    let Route { say, is_quoted, proposal, noted } = route;
-    Cleared { say: say.map(|say| scrub::visible(&say)), is_quoted, proposal, noted }
+    let Route { say, is_quoted, came_of, proposal, noted } = route;
+    Cleared { say: say.map(|say| scrub::visible(&say)), is_quoted, came_of, proposal, noted }
 }

@@ -1,6 +1,7 @@
 //! What the Stream shows: what was said, who listens, and what a device finds that was away.
 
 use serde::{Deserialize, Serialize};
+use silas_core::message::Answering;
 use silas_core::session::SessionType;
 use silas_core::{MessageId, SessionId, Timestamp};
 
@@ -61,6 +62,9 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_models_words: bool,
     pub text: String,
+    /// Which message it answers, and what came of that; absent where it answers none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Answering>,
     pub at: Timestamp,
 }
 

@@ -21,6 +21,8 @@ pub struct GrantView {
     pub title: String,
     /// What it allows, in a sentence or two.
     pub text: String,
+    /// The directory that it allows plans to work in, if it is about one: its whole path.
+    pub directory: Option<String>,
     /// How often it can still be used, and how often at first; `None` if it does not run out by use.
     pub uses: Option<Uses>,
     pub since: Timestamp,

@@ -190,9 +190,13 @@ fn line(d: &Definition, only: &HostFor) -> String {
 }
 
 fn warnings(d: &Definition) -> Vec<String> {
+    let is_address = |only: &HostFor| only.host.address().is_some();
     let mut lines = vec!["A command asked for it. Silas has not looked it up, and nothing was sent.".to_owned()];
-    if d.hosts_for.iter().any(|only| only.by != By::Model) {
+    if d.hosts_for.iter().any(|only| only.by != By::Model && only.host.address().is_none()) {
         lines.push("The port is what the command says beside the name, or 443.".to_owned());
+    }
+    if d.hosts_for.iter().any(is_address) {
+        lines.push("An address has no name: nobody can say from it alone who is there.".to_owned());
     }
     let steered = |only: &HostFor| d.executor.is_some() && !matches!(only.by, By::Step(_));
     if d.hosts_for.iter().any(steered) {

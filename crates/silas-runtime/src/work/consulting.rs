@@ -13,6 +13,7 @@ use crate::turn::date;
 use serde_json::{Value, json};
 use silas_agents::{AgentResponse, Minds, Outcome};
 use silas_core::boundary::{self, Call, Policy};
+use silas_core::fail::{self, FailPoint};
 use silas_core::model::{ModelGrant, Role};
 use silas_core::taint::Source;
 use silas_core::work::WorkItem;
@@ -72,8 +73,10 @@ impl Job {
             progress.attempts,
             self.what_failed(),
         );
+        let occasion = format!("advice after attempt {}", progress.attempts);
         // Advice is a kindness: without it the next attempt is on its own.
-        Ok(self.planners_word(item, &reason, Offering::Nothing, Some(purse))?.map(|response| response.message))
+        let heard = self.planners_word(item, (&occasion, &reason), Offering::Nothing, Some(purse))?;
+        Ok(heard.map(|response| response.message))
     }
 
     /// What was said and printed at the end, fenced and cut: all of it may be somebody else's.
@@ -82,12 +85,13 @@ impl Job {
         format!("Last said: {}\nRed: {}", injection::fenced(&said), json!(self.failures()))
     }
 
-    /// One question to the planner about work that does not succeed. `None` if it cannot be asked or is of no use. What it
-    /// cost counts towards the work that goes on with it.
+    /// One question to the planner about work that does not succeed. `None` if it cannot be asked or is of no use. Work that
+    /// was cut short and is begun again comes to the same occasion, and is told what was answered then. What it cost counts
+    /// towards the work that goes on with it.
     pub(super) fn planners_word(
         &self,
         item: &WorkItem,
-        reason: &str,
+        (occasion, reason): (&str, &str),
         offering: Offering,
         work: Option<&Purse<'_>>,
     ) -> Result<Option<AgentResponse>, Failure> {
@@ -110,16 +114,17 @@ impl Job {
             "has_search": has_search,
         });
         let call = Call { asker: Source::Signed.taint(), role: Role::Planner, model: &planner.model, payload };
+        let stream = &self.stream;
         let policy = Policy {
             allowed: std::slice::from_ref(&planner.model),
             local_only: self.stream.options.models.local_only,
             receipts: &grants,
-            has_key: &|| self.stream.has_key(&planner.key),
+            has_key: &|| stream.has_key(&planner.key),
         };
         let (Ok(projected), Ok(asking)) = (boundary::admit(call, &policy), self.stream.asking(&planner)) else {
             return Ok(None);
         };
-        let purse = Purse::new(&self.stream, None, Role::Planner, &planner.model);
+        let purse = Purse::of_consulting(&self.stream, &planner.model, &self.record.view.execution, occasion);
         let mut stop = self.stream.running().get(&self.record.view.execution).map(Running::stops);
         let answered = tokio::runtime::Handle::current().block_on(async {
             let stopped = async {
@@ -137,6 +142,7 @@ impl Job {
         if let Some(work) = work {
             work.also_spent(purse.spent());
         }
+        fail::point(FailPoint::PlannerAnswered);
         match answered? {
             Ok(Ok(Outcome::Usable(response))) => Ok(Some(response)),
             Ok(Ok(Outcome::Unusable { .. }) | Err(_)) | Err(_) => Ok(None),

@@ -44,6 +44,9 @@ pub(super) struct Job {
     pub(super) in_flight: Option<(Begun, u64)>,
     /// Whether a model has used up its attempts without turning the checks green.
     pub(super) is_stuck: bool,
+    /// The copy of work that came to nothing. Thrown away once nobody has to be asked about it any more: an execution whose
+    /// copy is gone is not begun again after a crash.
+    useless: Option<Workshop>,
     /// What came of planning it again.
     pub(super) again: Again,
     /// Both versions of what the owner changed too, once that was met.
@@ -61,6 +64,7 @@ impl Job {
             reach,
             in_flight: None,
             is_stuck: false,
+            useless: None,
             again: Again::NotAsked,
             collision: Collision::default(),
         }
@@ -194,11 +198,15 @@ impl Job {
         }
         let changes = shop.changes()?;
         let ending = self.judge(shop, changes, approved)?;
-        match self.offer_what_was_refused(approved, ending)? {
+        let ending = match self.offer_what_was_refused(approved, ending)? {
             // The owner has the word first.
-            refused @ Ending::Refused { .. } => Ok(refused),
-            ending => self.plan_again(approved.item(), ending),
+            refused @ Ending::Refused { .. } => refused,
+            ending => self.plan_again(approved.item(), ending)?,
+        };
+        if let Some(shop) = self.useless.take() {
+            shop.discard();
         }
+        Ok(ending)
     }
 
     fn copy(&mut self, shop: &mut Workshop) -> Result<(), Failure> {
@@ -308,12 +316,18 @@ impl Job {
             self.record.view.outcome = outcome;
             let is_nothing = changes.changeset == Changeset::default();
             match (outcome, admitted) {
-                (Some(Outcome::Failed) | None, _) => return Ok(self.still_red(shop)),
+                (Some(Outcome::Failed) | None, _) => {
+                    self.useless = Some(shop);
+                    return Ok(self.still_red());
+                }
                 _ if is_nothing => return Ok(nothing_changed(shop, outcome)),
                 (Some(Outcome::Proved), Admitted::Plan(_)) if self.record.undeclared.is_empty() => {}
                 // Commits cannot wait: what they were made of goes with the clone.
                 (Some(Outcome::Proved), Admitted::Plan(_)) if plan.commits => return Ok(self.undeclared_commits(shop)),
-                _ if plan.commits => return Ok(self.still_red(shop)),
+                _ if plan.commits => {
+                    self.useless = Some(shop);
+                    return Ok(self.still_red());
+                }
                 _ => return self.keep(shop),
             }
             // On disk before the first file moves: after a crash the proof can still be shown.
@@ -331,8 +345,7 @@ impl Job {
         Some(Outcome::of(&self.record.before, &self.record.after))
     }
 
-    fn still_red(&mut self, shop: Workshop) -> Ending {
-        shop.discard();
+    fn still_red(&self) -> Ending {
         let n_red = self.record.after.iter().filter(|result| !result.passed).count();
         let intent = match (self.record.view.outcome, n_red) {
             (Some(Outcome::Unproven), _) => "Unproven: there was no check".to_owned(),
@@ -355,7 +368,8 @@ impl Job {
     /// The checks ran again with what the owner changed, and do not say any more what was decided about.
     pub(super) fn not_as_decided(&mut self, shop: Workshop) -> Ending {
         self.record.view.outcome = self.outcome();
-        self.still_red(shop)
+        shop.discard();
+        self.still_red()
     }
 
     /// The result waits in its copy. The story is on disk before that, so that it can be shown after a crash.

@@ -112,7 +112,8 @@ impl Job {
             self.what_failed(),
         );
         let searches = self.stream.search.is_some() && d.executor.as_ref().is_some_and(|old| old.has(WEB_SEARCH));
-        let Some(response) = self.planners_word(item, &reason, Offering::Executor { searches }, None)? else {
+        let asked = ("another plan", reason.as_str());
+        let Some(response) = self.planners_word(item, asked, Offering::Executor { searches }, None)? else {
             return Ok(Err("The planner could not be asked, or said nothing that can be used.".to_owned()));
         };
         let Some(markdown) = response.plan() else {

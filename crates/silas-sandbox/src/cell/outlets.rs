@@ -1,11 +1,13 @@
 //! The places inside a cell that lead outside: a listening socket for each granted host, one for secrets, and sockets
-//! through which one port inside can be called. Beside them the socket of its name server, which leads nowhere.
+//! through which one port inside can be called. Beside them the socket of its name server and those of addresses that the
+//! command names, which lead nowhere.
 //!
 //! A socket belongs to the network namespace in which it was made, whoever holds it. So the child only makes these
 //! sockets, while it still may, and hands them to the caller; nothing of ours has to run inside to forward anything.
 //! Every granted name has an address of its own on the cell's loopback, which `/etc/hosts` tells; an address that was
 //! granted literally is put on the cell's loopback itself. Clients need not know of any of this.
 
+use super::addresses;
 use super::names::{self, Names};
 use super::prepared::Prepared;
 use super::report::{Failure, Step, at};
@@ -30,6 +32,7 @@ pub(crate) const SECRET_SOCKET: &str = "secret.sock";
 const CALLS_MAX: usize = 32;
 
 /// What goes before a descriptor on its way to the caller. Anything smaller is the number of a listener.
+const TAG_ADDRESS: u8 = 252;
 const TAG_NAMES: u8 = 253;
 const TAG_SECRETS: u8 = 254;
 const TAG_CALL: u8 = 255;
@@ -41,6 +44,8 @@ pub(super) struct Outlets {
     addresses: Vec<IpAddr>,
     /// What `/etc/hosts` says besides the usual.
     names: Vec<(IpAddr, String)>,
+    /// Addresses that the command names and may not reach.
+    tried: Vec<Ipv4Addr>,
     pub(super) has_secrets: bool,
     pub(super) callback_port: Option<u16>,
 }
@@ -57,14 +62,19 @@ struct Listening {
 pub(super) struct Made {
     hosts: Vec<(usize, TcpListener)>,
     names: Option<UdpSocket>,
+    tried: Vec<OwnedFd>,
     secrets: Option<UnixListener>,
     calls: Vec<OwnedFd>,
 }
 
 impl Outlets {
     pub(super) fn of(spec: &CellSpec) -> Outlets {
-        let mut outlets =
-            Outlets { has_secrets: !spec.secrets.is_empty(), callback_port: spec.callback_port, ..Outlets::default() };
+        let mut outlets = Outlets {
+            tried: addresses::of(&spec.argv, &spec.hosts),
+            has_secrets: !spec.secrets.is_empty(),
+            callback_port: spec.callback_port,
+            ..Outlets::default()
+        };
         let literal: Vec<IpAddr> = spec.hosts.iter().filter_map(HostGrant::address).collect();
         let mut free = (1..=u16::MAX).map(own_address).filter(|address| !literal.contains(address));
         let mut places: BTreeMap<&str, IpAddr> = BTreeMap::new();
@@ -127,6 +137,9 @@ impl Outlets {
         if in_force(Layer::Network) {
             let server = UdpSocket::bind((names::ADDRESS, names::PORT)).map_err(at(Step::Names, 0))?;
             hand_over(to, TAG_NAMES, &server).map_err(at(Step::Names, 0))?;
+            for socket in self.tried.iter().filter_map(|address| addresses::open(*address)) {
+                hand_over(to, TAG_ADDRESS, &socket).map_err(at(Step::Names, 0))?;
+            }
         }
         for (n, address) in self.addresses.iter().enumerate() {
             sys::add_loopback_address(*address).map_err(at(Step::Network, n))?;
@@ -171,6 +184,7 @@ pub(super) fn take_over(mut from: UnixStream) -> io::Result<Made> {
         let fd = fd_passing::receive(&from)?;
         match tag[0] {
             TAG_CALL => made.calls.push(fd),
+            TAG_ADDRESS => made.tried.push(fd),
             TAG_NAMES => made.names = Some(UdpSocket::from(fd)),
             TAG_SECRETS => made.secrets = Some(UnixListener::from(fd)),
             n => made.hosts.push((usize::from(n), TcpListener::from(fd))),
@@ -183,6 +197,11 @@ impl Made {
     /// The name server, unless the child died before it had made its socket.
     pub(super) fn take_names(&mut self, outlets: &Outlets) -> io::Result<Option<Names>> {
         self.names.take().map(|socket| Names::new(socket, outlets.known_names())).transpose()
+    }
+
+    /// The sockets that show which addresses were tried.
+    pub(super) fn take_tried(&mut self) -> Vec<OwnedFd> {
+        std::mem::take(&mut self.tried)
     }
 
     /// What the child has made, put together with what was granted.

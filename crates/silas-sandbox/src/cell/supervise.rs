@@ -8,12 +8,13 @@ use super::names::Names;
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, RECORD_BYTES, Record, Step};
 use super::sys::{self, Cloned};
-use super::{Brokers, Error, Limits, LimitsInForce, Streams, disk, idmap, outlets, refuse_threads};
+use super::{Brokers, Error, Limits, LimitsInForce, Streams, addresses, disk, idmap, outlets, refuse_threads};
 use crate::broker::Handle;
 use crate::confine::syscalls;
 use crate::layers::{Layer, in_force};
 use silas_core::check::Ended;
 use silas_core::outside::Outside;
+use silas_core::wanted::NAMES_MAX;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -149,6 +150,7 @@ pub(super) fn run(
     let taking = |cause| Error::Setup { step: "taking over sockets", cause };
     let mut made = handover.map(outlets::take_over).transpose().map_err(taking)?;
     let names = made.as_mut().map_or(Ok(None), |made| made.take_names(&cell.outlets)).map_err(taking)?;
+    let tried = made.as_mut().map(outlets::Made::take_tried).unwrap_or_default();
     let mut broker = match made.filter(|_| !cell.outlets.is_empty()) {
         Some(made) => Some(Handle::start(made.setup(cell, callers), brokers.resolver)?),
         None => None,
@@ -181,7 +183,9 @@ pub(super) fn run(
     };
     let is_disk_nearly_full = until == Over::DiskNearlyFull;
     let (stdout, stderr) = (watch.stdout.1, watch.stderr.1);
-    let asked = watch.names.map_or_else(Vec::new, Names::finish);
+    let mut asked = watch.names.map_or_else(Vec::new, Names::finish);
+    asked.extend(addresses::tried(tried));
+    asked.truncate(NAMES_MAX);
     Ok(Seen { ended, stdout, stderr, limits: in_force, is_memory_exceeded, is_disk_nearly_full, asked })
 }
 

@@ -18,6 +18,7 @@ pub(crate) const CASES: &[Case] = &[
     ("asked_by_git", asked_by_git),
     ("asked_by_node", asked_by_node),
     ("asked_by_busybox", asked_by_busybox),
+    ("addresses_that_are_tried", addresses_that_are_tried),
     ("granted_names_are_not_refused", granted_names_are_not_refused),
     ("by_asking_a_name_server_outside", by_asking_a_name_server_outside),
     ("by_names_that_carry_something", by_names_that_carry_something),
@@ -48,7 +49,7 @@ fn asked_by_python(ground: &Ground) -> Shown {
     is_refused(&ground.python("import socket; socket.gethostbyname('tides.example')"));
     let literal =
         ground.python("import socket\ntry: socket.create_connection(('93.184.216.34', 80), 2)\nexcept OSError: pass");
-    assert_eq!((literal.ended, literal.asked.len()), (Ended::Exited(0), 0), "an address is no name");
+    assert_eq!((literal.ended, &literal.asked[..]), (Ended::Exited(0), &["93.184.216.34:80".to_owned()][..]));
     Shown::Held
 }
 
@@ -80,6 +81,28 @@ fn asked_by_node(ground: &Ground) -> Shown {
 fn asked_by_busybox(ground: &Ground) -> Shown {
     needs!("/usr/bin/busybox");
     is_refused(&ground.sh("/usr/bin/busybox wget -q -O - http://tides.example/zones.csv"));
+    Shown::Held
+}
+
+/// What stands in the command is seen when it is tried, with its port, and not when it is only named; what is computed is not.
+fn addresses_that_are_tried(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = "
+import socket
+def to(address, port):
+    try: socket.create_connection((address, port), 5)
+    except OSError as e: return e.errno != 0
+print(to('198.51.100.7', 8080), to('198.51.100.7', 8080), to('192.0.2.9', 22), to('.'.join(['203', '0', '113', '5']), 80))
+version = '1.2.3.4'
+";
+    let outcome = ground.python(code);
+    assert_eq!(text(&outcome.stdout), "True True True True", "{}", text(&outcome.stderr));
+    assert_eq!(outcome.asked, ["198.51.100.7:8080", "192.0.2.9:22"]);
+    // Not by way of a server of its own: that is the cell's business, at whatever address.
+    let own = ground.python(
+        "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname(), 5)",
+    );
+    assert_eq!((own.ended, own.asked.len()), (Ended::Exited(0), 0), "{}", text(&own.stderr));
     Shown::Held
 }
 

@@ -102,6 +102,7 @@ const ROWS: &[(&str, &str)] = &[
     ("names::asked_by_git",                       "nothing: it must be told"),
     ("names::asked_by_node",                      "nothing: it must be told"),
     ("names::asked_by_busybox",                   "nothing: it must be told"),
+    ("names::addresses_that_are_tried",           "nothing: it must be told"),
     ("names::granted_names_are_not_refused",      "nothing: it must work"),
     ("names::by_asking_a_name_server_outside",    "Network"),
     ("names::by_names_that_carry_something",      "the name server keeps what could be granted"),

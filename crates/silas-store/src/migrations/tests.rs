@@ -5,6 +5,7 @@ use super::*;
 const FIRST: Migration = Migration { number: 1, name: "first", sql: "CREATE TABLE a (x INTEGER) STRICT" };
 const SECOND: Migration = Migration { number: 2, name: "second", sql: "CREATE TABLE b (x INTEGER) STRICT" };
 const SECOND_ALTERED: Migration = Migration { number: 2, name: "second", sql: "CREATE TABLE b (y INTEGER) STRICT" };
+const THIRD: Migration = Migration { number: 3, name: "third", sql: "CREATE TABLE c (x INTEGER) STRICT" };
 const THIRD_BROKEN: Migration = Migration { number: 3, name: "third", sql: "CREATE TABLE c (x INTEGER); nonsense" };
 
 fn made_with(known: &[Migration]) -> Connection {
@@ -44,11 +45,31 @@ fn one_that_this_version_does_not_know_is_refused() {
 }
 
 #[test]
-fn a_hole_in_the_history_is_refused() {
+fn one_that_was_shipped_after_a_later_one_is_made_up_for() {
+    let mut connection = made_with(&[FIRST, THIRD]);
+    assert!(matches!(check(&connection, &[FIRST, SECOND, THIRD]), Err(Error::MigrationMissing { number: 2, .. })));
+    apply(&mut connection, &[FIRST, SECOND, THIRD], Timestamp::EPOCH, |_| Ok(())).unwrap();
+    check(&connection, &[FIRST, SECOND, THIRD]).unwrap();
+    assert_eq!(shape(&connection).unwrap(), shape(&made_with(&[FIRST, SECOND, THIRD])).unwrap());
+}
+
+/// Each adds a column to the same table, so their order shows.
+#[test]
+fn it_is_not_where_the_order_makes_another_database() {
+    const WIDE: Migration = Migration { number: 2, name: "wide", sql: "ALTER TABLE a ADD COLUMN y INTEGER" };
+    const HIGH: Migration = Migration { number: 3, name: "high", sql: "ALTER TABLE a ADD COLUMN z INTEGER" };
+    let mut connection = made_with(&[FIRST, HIGH]);
+    let error = apply(&mut connection, &[FIRST, WIDE, HIGH], Timestamp::EPOCH, |_| Ok(())).unwrap_err();
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    check(&connection, &[FIRST, HIGH]).unwrap();
+}
+
+#[test]
+fn a_row_that_somebody_took_out_of_the_history_changes_nothing() {
     let mut connection = made_with(&[FIRST, SECOND]);
     connection.execute("DELETE FROM migrations WHERE number = 1", []).unwrap();
-    let error = refused(&[FIRST, SECOND], &mut connection);
-    assert!(matches!(error, Error::MigrationMissing { number: 1, .. }), "{error}");
+    assert!(apply(&mut connection, &[FIRST, SECOND], Timestamp::EPOCH, |_| Ok(())).is_err());
+    assert!(matches!(check(&connection, &[FIRST, SECOND]), Err(Error::MigrationMissing { number: 1, .. })));
 }
 
 #[test]

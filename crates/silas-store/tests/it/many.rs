@@ -63,6 +63,7 @@ fn turn(tx: &mut Tx<'_>) -> Result<(), silas_store::Error> {
         sender,
         taint: Taint::Owner,
         text: text.to_owned(),
+        answers: None,
         at: now,
     };
     chronicle::append(tx, &entry("msg-asked", chronicle::Sender::Owner, "hello"))?;

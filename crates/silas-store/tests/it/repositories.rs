@@ -92,7 +92,7 @@ fn a_nonce_is_used_once_in_its_domain(backend: &impl Backend) {
 pub(crate) fn said(n: u32, text: &str) -> chronicle::Entry {
     let sender = if n.is_multiple_of(2) { chronicle::Sender::Owner } else { chronicle::Sender::Silas };
     let id = MessageId::parse(&format!("msg-{n}")).unwrap();
-    chronicle::Entry { id, sender, taint: Taint::Owner, text: text.to_owned(), at: at(0) }
+    chronicle::Entry { id, sender, taint: Taint::Owner, text: text.to_owned(), answers: None, at: at(0) }
 }
 
 fn the_chronicle_gives_the_last_entries_oldest_first(backend: &impl Backend) {

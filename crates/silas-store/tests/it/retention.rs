@@ -25,7 +25,10 @@ fn say(store: &Store, n: u32, day: i64, text: &'static str) {
     let writing = store.write_buffered(move |tx| {
         let id = MessageId::parse(&format!("msg-{n}")).unwrap();
         let (sender, taint) = (chronicle::Sender::Owner, Taint::Owner);
-        chronicle::append(tx, &chronicle::Entry { id, sender, taint, text: text.to_owned(), at: at(day) })?;
+        chronicle::append(
+            tx,
+            &chronicle::Entry { id, sender, taint, text: text.to_owned(), answers: None, at: at(day) },
+        )?;
         nonces::use_once(tx, "message", &n.to_string(), at(day))?;
         tx.record(&started("1"))?;
         Ok(Commit(()))

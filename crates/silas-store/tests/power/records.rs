@@ -191,7 +191,10 @@ fn say(tx: &mut Tx<'_>, name: &str, n_bytes: usize) -> Result<Commit<Said>, Abor
     let taint = Taint::Owner;
     let seq = tx.record(&AuditEvent::MessageReceived { message: id.clone(), taint, text: kept })?;
     let at = Timestamp::EPOCH;
-    chronicle::append(tx, &chronicle::Entry { id: id.clone(), sender: chronicle::Sender::Owner, taint, text, at })?;
+    chronicle::append(
+        tx,
+        &chronicle::Entry { id: id.clone(), sender: chronicle::Sender::Owner, taint, text, answers: None, at },
+    )?;
     channel_outbox::put(tx, &id, at)?;
     Ok(Commit(Some(format!("message {id} {seq}"))))
 }

@@ -168,7 +168,9 @@ impl Owner<'_, '_> {
         let message = self.line.wait_for(|_| true)?;
         match message["type"].as_str() {
             Some("message") if message["entry"]["sender"] == "silas" => {
-                self.n_awaited = self.n_awaited.saturating_sub(1);
+                if !message["entry"]["answers"].is_null() {
+                    self.n_awaited = self.n_awaited.saturating_sub(1);
+                }
                 self.last = text(&message["entry"]["text"]);
             }
             Some("decided") if message["recorded"] != true => bail!("{}", text(&message["message"])),

@@ -93,12 +93,12 @@ struct Chat<'h> {
     /// Typed, and not yet the answer to anything.
     held: VecDeque<Keyed>,
     has_ended: bool,
-    /// Something that was typed could not be taken.
+    /// Something that was typed could not be taken, or nothing was made of it.
     has_trouble: bool,
     /// Own words that came back neither as an entry nor as an error.
     said: Vec<String>,
-    /// Answers that Silas owes.
-    n_owed: usize,
+    /// Own messages that Silas still owes an answer.
+    owed: Vec<Value>,
     /// Answered here, as they were then; the server may still list them so for a moment.
     answered: HashMap<CardId, CardState>,
     /// A decision that is on its way.
@@ -131,7 +131,7 @@ impl<'h> Chat<'h> {
             has_ended: false,
             has_trouble: false,
             said: Vec::new(),
-            n_owed: 0,
+            owed: Vec::new(),
             answered: HashMap::new(),
             deciding: None,
             awaited: None,
@@ -201,7 +201,7 @@ impl<'h> Chat<'h> {
 
     /// Nothing of what was said here is under way.
     fn is_settled(&self) -> bool {
-        self.n_owed == 0 && self.deciding.is_none() && self.awaited.is_none() && !self.is_result_due
+        self.owed.is_empty() && self.deciding.is_none() && self.awaited.is_none() && !self.is_result_due
     }
 
     /// A person's line counts at once. A pipe's waits for its turn, and a number for a card.

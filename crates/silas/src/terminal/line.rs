@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, Press};
 use silas_core::key_service::{Protection, SignBody};
-use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
+use silas_core::message::{CameOf, MessageBody, OWNER_SCOPE, SignedMessage};
 use silas_core::signature::Signature;
 use silas_core::token::Token;
 use silas_core::{Clock, InstallationId, KeyId, Nonce};
@@ -180,9 +180,11 @@ impl<'h> Line<'h> {
         Ok(())
     }
 
-    pub(crate) fn say(&mut self, text: &str) -> Result<()> {
+    /// Gives what the message will be called, if it is taken as the owner's.
+    pub(crate) fn say(&mut self, text: &str) -> Result<Value> {
         let message = self.signed(text)?;
-        self.send(&json!({ "type": "message", "message": message }))
+        self.send(&json!({ "type": "message", "message": message }))?;
+        Ok(json!(message.body.id()))
     }
 
     /// The words with the terminal's signature.
@@ -192,18 +194,26 @@ impl<'h> Line<'h> {
         Ok(SignedMessage { body, signature })
     }
 
-    /// Says something and gives the answer: what Silas says next after taking exactly that in.
-    pub(crate) fn ask(&mut self, text: &str) -> Result<String> {
-        self.say(text)?;
+    /// Says something and gives the entry that answers exactly that. `meanwhile` is told of everything that comes before.
+    pub(crate) fn ask(&mut self, text: &str, mut meanwhile: impl FnMut(&Value)) -> Result<Value> {
+        let said = self.say(text)?;
         // As it is shown: characters that could mislead come back visibly.
         let heard = silas_gates::scrub::visible(text);
-        let mut is_heard = false;
-        let reply = self.wait_for(|message| {
+        let mut asked = said.clone();
+        let mut reply = self.wait_for(|message| {
             let entry = &message["entry"];
-            is_heard |= entry["sender"] == "owner" && entry["text"] == heard;
-            is_heard && message["type"] == "message" && entry["sender"] == "silas"
+            // What is not taken as the owner's has a name that only the server knows.
+            let is_renamed = asked == said && entry["sender"] == "owner" && entry["text"] == heard;
+            if entry["id"] == said || is_renamed {
+                asked = entry["id"].clone();
+            }
+            let is_answer = message["type"] == "message" && entry["answers"]["message"] == asked;
+            if !is_answer {
+                meanwhile(message);
+            }
+            is_answer
         })?;
-        Ok(reply["entry"]["text"].as_str().unwrap_or_default().to_owned())
+        Ok(reply["entry"].take())
     }
 
     /// Signs what this button of the card offers and hands it in. Says what the server answered.
@@ -284,6 +294,11 @@ pub(crate) struct Step {
     pub(crate) label: String,
     pub(crate) took_ms: Option<u64>,
     pub(crate) n_steps: usize,
+}
+
+/// What came of a message, as the entry that answers it says. One that says nothing of it is none.
+pub(crate) fn came_of(answer: &Value) -> CameOf {
+    serde_json::from_value(answer["answers"]["came_of"].clone()).unwrap_or(CameOf::Refused)
 }
 
 pub(super) fn finished_steps(work: &Value) -> Vec<Step> {

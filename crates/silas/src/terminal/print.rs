@@ -117,7 +117,7 @@ pub(super) fn print_measures(line: &mut Line<'_>, as_json: bool) -> Result<()> {
     }
     for measure in measures {
         let part = |name: &str| measure[name].as_str().unwrap_or_default();
-        println!("{:<26} {:<18} should be {:<12} {}", part("name"), part("value"), part("target"), part("note"));
+        println!("{:<28} {:<20} should be {:<12} {}", part("name"), part("value"), part("target"), part("note"));
     }
     Ok(())
 }

@@ -75,7 +75,7 @@ fn the_golden_bug_fix_is_proved_on_another_machine_and_then_undone() {
     let file = elsewhere.file("written.json");
     let (code, text) = silas.command(&["work", "proof", "--out", file.to_str().unwrap()]);
     assert!(code == 0 && text.contains("silas verify FILE --key"), "{text}");
-    let (code, text) = silas.command(&["work", "proof", "1", "--out", file.to_str().unwrap()]);
+    let (code, text) = silas.command(&["work", "proof", &silas.called("work")[0], "--out", file.to_str().unwrap()]);
     assert!(code == 1 && text.contains("not there yet"), "{text}");
     let written = fs::read_to_string(&file).unwrap();
     let (code, root) = silas.command(&["key", "root"]);
@@ -123,13 +123,13 @@ fn the_golden_bug_fix_is_proved_on_another_machine_and_then_undone() {
 
     tampered_copies_are_refused(&elsewhere, &written, root);
 
-    let (code, text) = silas.command(&["work", "undo", "1"]);
+    let (code, text) = silas.command(&["work", "undo", &silas.called("work")[0]]);
     assert!(code == 0 && text.contains("Put 1 file back"), "{text}");
     assert_eq!(silas.tree(), original);
     // What was proved stays proved, and a new file says that it was taken back.
     assert_eq!(elsewhere.verify(&written, &["--key", root]).0, 0);
     let undone = elsewhere.file("undone.json");
-    assert_eq!(silas.command(&["work", "proof", "1", "--out", undone.to_str().unwrap()]).0, 0);
+    assert_eq!(silas.command(&["work", "proof", &silas.called("work")[0], "--out", undone.to_str().unwrap()]).0, 0);
     let (code, text) = elsewhere.verify(&fs::read_to_string(&undone).unwrap(), &["--key", root]);
     assert!(code == 0 && text.contains("It was undone"), "{text}");
     silas.assert_ledger_holds();
@@ -198,34 +198,40 @@ fn work_is_listed_shown_and_taken_back_one_by_one() {
     let red = work(&silas, &format!("run `true` in `{dir}` and check with `test -e never.txt`"));
     assert_eq!((&red["state"], &red["outcome"], &red["undo_until"]), (&json!("ended"), &json!("failed"), &Value::Null));
 
+    let names = silas.called("work");
     let (code, text) = silas.command(&["work", "list"]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(code == 0 && lines.len() == 3, "{text}");
     assert!(
-        lines[0].starts_with("  1  ") && lines[0].contains("ended") && lines[0].contains("a check is red"),
+        lines[0].starts_with(&names[0]) && lines[0].contains("ended") && lines[0].contains("a check is red"),
         "{text}"
     );
     assert!(lines[1].contains("applied") && lines[1].contains("proved, can be undone until"), "{text}");
 
-    let (code, text) = silas.command(&["work", "show", "2"]);
-    assert!(code == 0 && text.contains("Proved: red before, green after") && text.contains("work undo 2"), "{text}");
-    let (code, text) = silas.command(&["work", "show", "1"]);
+    let (code, text) = silas.command(&["work", "show", &names[1]]);
+    assert!(
+        code == 0
+            && text.contains("Proved: red before, green after")
+            && text.contains(&format!("work undo {}", names[1])),
+        "{text}"
+    );
+    let (code, text) = silas.command(&["work", "show", &names[0]]);
     assert!(code == 0 && text.contains("Nothing was put in place"), "{text}");
     let none = silas.outside().join("none.json");
-    let (code, text) = silas.command(&["work", "proof", "1", "--out", none.to_str().unwrap()]);
+    let (code, text) = silas.command(&["work", "proof", &names[0], "--out", none.to_str().unwrap()]);
     assert!(code == 1 && text.contains("Nothing was put in place") && !none.exists(), "{text}");
-    for bad in ["0", "9", "exec-nobody"] {
+    for (bad, exit, said) in [("0", 2, "places move"), ("1", 2, "places move"), ("exec-nobody", 2, "names no work")] {
         let (code, text) = silas.command(&["work", "show", bad]);
-        assert!(code == 1 && text.contains("There is no work"), "{text}");
+        assert!(code == exit && text.contains(said), "{text}");
     }
-    let (code, text) = silas.command(&["work", "undo", "1"]);
+    let (code, text) = silas.command(&["work", "undo", &names[0]]);
     assert!(code == 1 && text.contains("nothing of it was put in place"), "{text}");
 
     // The older one first, by its id; the newer one stays.
     let undone = json_of(silas.command(&["work", "undo", first["execution"].as_str().unwrap(), "--json"]));
     assert_eq!(undone["undone"], true);
     assert!(silas.repo().join("note.txt").exists() && silas.repo().join("gone.txt").exists());
-    let (code, text) = silas.command(&["work", "undo", "3"]);
+    let (code, text) = silas.command(&["work", "undo", &names[2]]);
     assert!(code == 1 && text.contains("undone already"), "{text}");
     let (code, text) = silas.command(&["work", "undo"]);
     assert_eq!(code, 0, "{text}");

@@ -83,6 +83,15 @@ fn what_is_not_confirmed_is_not_signed() {
 }
 
 #[test]
+fn a_pipe_learns_that_nothing_was_made_of_what_it_said() {
+    let silas = Silas::start();
+    let (code, text) = chat(&silas, &["add task `Buy milk`", "tasks"]);
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = chat(&silas, &["done with `Buy bread`", "tasks"]);
+    assert!(code == 1 && text.contains("No open task is called") && text.contains("1 open task"), "{code} {text}");
+}
+
+#[test]
 fn a_number_is_for_what_was_just_asked() {
     let silas = Silas::start();
     silas.command(&["grant", "house-rules"]);

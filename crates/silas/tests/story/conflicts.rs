@@ -254,7 +254,7 @@ fn the_terminal_shows_both_versions_and_answers() {
     drop(line);
     let (code, text) = silas.command(&["review"]);
     assert!(code == 0 && text.contains("1  You edited the same file  (◆ Medium risk)"), "{text}");
-    let (code, text) = silas.command(&["work", "show", "1"]);
+    let (code, text) = silas.command(&["work", "show"]);
     assert_eq!(code, 0, "{text}");
     let (_, shown) = silas.command(&["show"]);
     for text in [text, shown] {

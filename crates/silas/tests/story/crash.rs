@@ -5,6 +5,7 @@ use crate::conflicts::{crash_meeting, crash_merging};
 use crate::harness::{Gone, Line, Silas};
 use crate::kills;
 use crate::models::crash_while_asking;
+use crate::paying_once::crash_consulting;
 use crate::rotation::crash_rotating;
 use crate::traces::Traces;
 use crate::unknown_effect::crash_outside;
@@ -141,7 +142,7 @@ macro_rules! at {
                 assert!(tested.contains(&point), "{point:?}");
             }
             let ways =
-                [rehearsing::POINTS, adding::POINTS, thinking::POINTS, reaching::POINTS, meeting::POINTS, rotating::POINTS].concat();
+                [rehearsing::POINTS, adding::POINTS, thinking::POINTS, consulting::POINTS, reaching::POINTS, meeting::POINTS, rotating::POINTS].concat();
             assert_eq!(ways, FailPoint::ALL.to_vec(), "a rehearsal comes by all of them");
         }
     };
@@ -192,6 +193,9 @@ at! {
     }
     thinking: crash_while_asking {
         model_reserved: ModelReserved,
+    }
+    consulting: crash_consulting {
+        planner_answered: PlannerAnswered,
     }
     reaching: crash_outside {
         step_begun: StepBegun,

@@ -110,7 +110,13 @@ fn the_other_loopback_name_is_sent_on_to_the_one_address() {
     assert_eq!(http::get(port, "/").0, 200);
     assert_eq!(http::get(port, "/nothing-here").0, 404);
     let (status, health) = http::get(port, "/health");
-    assert_eq!((status, health.as_str()), (200, r#"{"status":"ok","connections":0}"#));
+    assert_eq!(
+        (status, health.as_str()),
+        (
+            200,
+            r#"{"status":"ok","connections":0,"backpressure":{"turns":"free","writes":"free","reads":"free","sockets":"free"}}"#
+        )
+    );
 }
 
 #[test]

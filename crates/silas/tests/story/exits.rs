@@ -2,6 +2,7 @@
 //! cannot even be asked about.
 
 use crate::harness::{ASKING, Line, Silas};
+use crate::models::in_every_role;
 use crate::search_engine::Search;
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::{Value, json};
@@ -40,18 +41,8 @@ impl World {
     fn new(more: &[(&str, &str)]) -> Self {
         let (server, search) = (Server::start(Script::new(Dialect::OpenAi, [])).unwrap(), Search::start());
         let model = format!("compatible:test@{}", server.url());
-        let mut env = vec![
-            ("SILAS__MODELS__PROXY", model.as_str()),
-            ("SILAS__MODELS__PLANNER", model.as_str()),
-            ("SILAS__MODELS__EXECUTOR", model.as_str()),
-            ("SILAS__MODELS__PROXY_KEY", "none"),
-            ("SILAS__MODELS__PLANNER_KEY", "none"),
-            ("SILAS__MODELS__EXECUTOR_KEY", "none"),
-            ("SILAS__MODELS__DAILY_CAP_CENTS", "100000"),
-            ("SILAS__MODELS__MONTHLY_CAP_CENTS", "100000"),
-            ("SILAS__SEARCH__URL", search.url.as_str()),
-            ASKING,
-        ];
+        let mut env = in_every_role(&model).to_vec();
+        env.extend([("SILAS__SEARCH__URL", search.url.as_str()), ASKING]);
         env.extend(more);
         let silas = Silas::start_with(&env);
         World { server, search, silas }

@@ -127,17 +127,7 @@ fn an_execution_without_any_token() {
         ],
     )
     .unwrap();
-    db.execute(
-        "INSERT INTO queue (message_id, queue, key, kind, body, trace_id, state, attempts, available_at, lease_holder,
-             lease_until, fence)
-         VALUES (?1, 'work', ?2, 'execution_status', ?3, ?1, 'leased', 1, 0, 'front', 0, 1)",
-        rusqlite::params![
-            format!("msg-{execution}"),
-            execution,
-            serde_json::json!({ "execution": execution, "status": "running" }).to_string()
-        ],
-    )
-    .unwrap();
+    crate::queue::leave_work_behind(&db, execution);
     drop(db);
     silas.up(&[]);
     let mut line = silas.line();

@@ -203,7 +203,10 @@ fn lower_limits_hold() {
     let mut pages: Vec<Page> = (0..8).map(|_| Page::open(&silas, &device, None)).collect();
     let try_one_more = || http::upgrade(port, &format!("localhost:{port}"), &format!("http://localhost:{port}")).0;
     assert_eq!(try_one_more(), 503);
-    assert_eq!(http::get(port, "/health").1, r#"{"status":"ok","connections":8}"#);
+    assert_eq!(
+        http::get(port, "/health").1,
+        r#"{"status":"overloaded","connections":8,"backpressure":{"turns":"free","writes":"free","reads":"free","sockets":"full"}}"#
+    );
     // Whoever asks too often is told so, and nobody else notices.
     let answers: Vec<String> = (0..8).map(|_| pages[0].ask(&json!({ "type": "tasks" }))).collect();
     assert_eq!(
@@ -238,8 +241,38 @@ fn a_page_hears_that_the_line_is_alive_and_one_that_is_gone_loses_its_place() {
     // It answers no ping, as a phone that has left the house.
     assert!(page.is_closed());
     let until = std::time::Instant::now() + PATIENCE;
-    while http::get(silas.port(), "/health").1 != r#"{"status":"ok","connections":0}"# {
+    while !http::get(silas.port(), "/health").1.starts_with(r#"{"status":"ok","connections":0,"#) {
         assert!(std::time::Instant::now() < until, "the place was not given back");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// With every place of the owner's queue taken, anybody is told that Silas is overloaded, and nobody how much of what waits.
+#[test]
+fn health_tells_that_the_queue_is_full() {
+    let mut silas = Silas::start();
+    let _paired = silas.pair();
+    silas.terminate();
+    let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    // Not due before tomorrow, so that they wait however fast this machine is.
+    let due = now().micros() + 24 * 3600 * 1_000_000;
+    for n in 0..256 {
+        let body = format!(
+            r#"{{"id":"msg-{n}","channel":"cli","text":"later","at":"2026-01-01T00:00:00.000000Z","taint":"owner"}}"#
+        );
+        db.execute(
+            "INSERT INTO queue (message_id, queue, key, kind, body, trace_id, state, attempts, available_at, fence)
+             VALUES (?1, 'turns', 'owner', 'user_message', ?2, ?1, 'ready', 0, ?3, 0)",
+            rusqlite::params![format!("msg-{n}"), body, due],
+        )
+        .unwrap();
+    }
+    drop(db);
+    silas.up(&[]);
+    let (status, health) = http::get(silas.port(), "/health");
+    let expected = r#"{"status":"overloaded","connections":0,"backpressure":{"turns":"full","writes":"free","reads":"free","sockets":"free"}}"#;
+    assert_eq!((status, health.as_str()), (200, expected));
+    let mut line = silas.line();
+    line.say("hello").unwrap();
+    assert_eq!(line.wait_for("error").unwrap()["code"], "busy_retry");
 }

@@ -37,6 +37,7 @@ mod looking_up;
 mod many;
 mod models;
 mod naming_cards;
+mod naming_things;
 mod network;
 mod night;
 mod operations;

@@ -95,6 +95,20 @@ fn open_card(line: &Line, kind: CardKind) -> Option<Card> {
     line.cards.iter().find(|card| card.face.kind == kind && card.state == CardState::Open).cloned()
 }
 
+/// One model that needs no key in all three roles, and money enough for a story.
+pub(crate) fn in_every_role(model: &str) -> [(&'static str, &str); 8] {
+    [
+        ("SILAS__MODELS__PROXY", model),
+        ("SILAS__MODELS__PLANNER", model),
+        ("SILAS__MODELS__EXECUTOR", model),
+        ("SILAS__MODELS__PROXY_KEY", "none"),
+        ("SILAS__MODELS__PLANNER_KEY", "none"),
+        ("SILAS__MODELS__EXECUTOR_KEY", "none"),
+        ("SILAS__MODELS__DAILY_CAP_CENTS", "100000"),
+        ("SILAS__MODELS__MONTHLY_CAP_CENTS", "100000"),
+    ]
+}
+
 #[test]
 fn without_a_model_everything_is_as_it_was_and_says_how_to_add_one() {
     let silas = Silas::start();
@@ -130,8 +144,8 @@ fn a_model_is_added_tested_asked_and_taken_back() {
     assert_eq!((server.asked().len(), server.faults()), (2, vec![]));
 
     let (_, grants) = silas.command(&["grant", "list"]);
-    let number = grants.lines().find(|line| line.contains("Ask compatible")).unwrap().trim().split(' ').next().unwrap();
-    let (code, text) = silas.command(&["grant", "revoke", number]);
+    let name = grants.lines().find(|line| line.contains("Ask compatible")).unwrap().trim().split(' ').next().unwrap();
+    let (code, text) = silas.command(&["grant", "revoke", name]);
     assert_eq!(code, 0, "{text}");
     let reply = silas.line().ask("and of Spain");
     assert!(reply.contains("none is set up"), "{reply}");

@@ -1,8 +1,10 @@
 //! What whoever runs Silas sees of it: a log for people or for programs, and a unit for systemd.
 
-use crate::harness::Silas;
+use crate::harness::{Line, Silas, binary};
+use crate::typist::typing;
 use serde_json::Value;
 use std::process::Command;
+use std::time::Duration;
 
 fn log_of(format: &str) -> String {
     let mut silas = Silas::start_with_log(&[("SILAS__LOG__FORMAT", format)]);
@@ -24,50 +26,23 @@ fn the_log_is_for_people_or_for_programs() {
     assert!(first.contains("INFO") && serde_json::from_str::<Value>(first).is_err(), "{first}");
 }
 
-/// Starts a server at a terminal, waits until it serves, ends it, and gives everything that the terminal showed.
-const ONLOOKER: &str = r#"
-import os, pty, signal, socket, sys
-control, command = sys.argv[1], sys.argv[2:]
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execv(command[0], command)
-shown = b''
-while b'Stop with Ctrl-C' not in shown:
-    shown += os.read(terminal, 4096)
-door = socket.socket(socket.AF_UNIX)
-door.connect(control)
-assert b'welcome' in door.makefile('rb').readline()
-os.kill(pid, signal.SIGTERM)
-while True:
-    try:
-        more = os.read(terminal, 4096)
-    except OSError:
-        break
-    if not more:
-        break
-    shown += more
-os.waitpid(pid, 0)
-sys.stdout.buffer.write(shown)
-"#;
-
+/// Whoever started it looks on while somebody else ends it.
 #[test]
 fn a_person_at_a_terminal_sees_the_greeting_and_no_log() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().canonicalize().unwrap().join("data");
-    let output = Command::new("/usr/bin/python3")
-        .args(["-c", ONLOOKER])
-        .arg(data.join("run/control.sock"))
-        .args([env!("CARGO_BIN_EXE_silas"), "--data-dir"])
-        .arg(&data)
-        .args(["start", "--port", "0"])
-        .env_remove("DISPLAY")
-        .env_remove("WAYLAND_DISPLAY")
-        .env("SILAS__KEYS__KEYRING", "false")
-        .current_dir("/")
-        .output()
-        .unwrap();
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && shown.contains("/#pair="), "{output:?}");
+    let (code, shown) = std::thread::scope(|scope| {
+        let start = scope.spawn(|| typing(&data, &["start", "--port", "0"], &[("Stop with Ctrl-C", "")]));
+        // The greeting comes before the doors open.
+        while Line::open(&data).is_err() {
+            assert!(!start.is_finished(), "it ended by itself");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let stop = binary().arg("--data-dir").arg(&data).args(["stop", "--server"]).current_dir("/").output().unwrap();
+        assert!(stop.status.success(), "{stop:?}");
+        start.join().unwrap()
+    });
+    assert!(code == 0 && shown.contains("/#pair="), "{code}: {shown}");
     assert!(!shown.contains("INFO"), "{shown}");
 }
 

@@ -2,6 +2,7 @@
 //! The authenticator is one of our own making; the browser suite has Chromium's.
 
 use crate::harness::{Device, Line, OsRandom, Silas, now};
+use crate::vault::plan_card;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use p256::ecdsa::SigningKey;
@@ -92,13 +93,7 @@ fn sending_plan(silas: &Silas, line: &mut Line, id: &str) -> Card {
     std::fs::write(&file, plan).unwrap();
     let (code, text) = silas.command(&["plan", "submit", file.to_str().unwrap()]);
     assert_eq!(code, 0, "{text}");
-    let is_open = |kind: CardKind| move |card: &Card| card.face.kind == kind;
-    line.wait(|line| line.cards.iter().any(is_open(CardKind::Plan)) || line.cards.iter().any(is_open(CardKind::Root)))
-        .unwrap();
-    if !line.cards.iter().any(is_open(CardKind::Plan)) {
-        line.approve(CardKind::Root).unwrap();
-    }
-    line.card(CardKind::Plan).unwrap()
+    plan_card(line)
 }
 
 #[test]

@@ -1,11 +1,13 @@
-//! The plug is pulled while a message is being thought about: what was answered and paid for is not asked again.
+//! The plug is pulled while a message is being thought about, or while work asks for advice: what was answered and paid for
+//! is not asked again.
 
-use crate::executing::{World, call, finish, plan, research, to_planner};
+use crate::executing::{RIGHT, World, call, finish, plan, research, shell, to_planner};
 use crate::harness::{ASKING, Line, Silas};
 use rusqlite::Connection;
 use scripted_model::{Act, Dialect};
 use serde_json::json;
 use silas_core::card::CardKind;
+use silas_core::fail::FailPoint;
 
 const WISH: &str = "and mend the time zones for good";
 
@@ -79,4 +81,69 @@ fn killed_while_somebody_looks_something_up() {
 #[test]
 fn killed_while_the_planner_is_asked_first() {
     killed_after(1);
+}
+
+/// How many calls of models are in the books, and how many answers are kept for work.
+fn work_books(silas: &Silas) -> (usize, usize) {
+    let db = Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().try_into().unwrap();
+    (count("SELECT count(*) FROM model_calls"), count("SELECT count(*) FROM consulted_answers"))
+}
+
+/// The plan is approved, and the plug is pulled when the planner has answered whoever works and nothing was made of it yet.
+fn until_the_planner_answered(world: &mut World, point: FailPoint, more: &str, work: Vec<Act>) {
+    // Who signed the house rules has interrupted work begun again.
+    world.silas.pair();
+    let mut line = world.planned(more, work);
+    line.card(CardKind::Plan).unwrap();
+    drop(line);
+    world.silas.kill();
+    world.silas.up(&[("SILAS_FAIL_AT", &point.name())]);
+    let mut line = world.silas.line();
+    line.approve(CardKind::Plan).unwrap();
+    drop(line);
+    world.silas.await_death();
+}
+
+/// What a check prints is never quite the same twice, here with the time in it: the advice is known again nevertheless.
+pub(crate) fn crash_consulting(point: FailPoint) {
+    let mut world = World::new(Dialect::OpenAi, &[ASKING]);
+    let advice = json!({ "message": "Pass the zone to fromtimestamp.", "needs_approval": false, "plan_action": null });
+    let stuck = |n: u32| finish(&format!("Try {n} done nothing."));
+    let work = vec![stuck(1), stuck(2), stuck(3), Act::Says(advice.to_string())];
+    until_the_planner_answered(&mut world, point, "", work);
+    let (paid, kept) = work_books(&world.silas);
+    assert_eq!((world.work_asked().len(), kept), (4, 1));
+
+    world.server.now_says([shell(RIGHT), finish("Mended.")]);
+    world.silas.up(&[]);
+    world.silas.line().card(CardKind::Done).unwrap();
+    let asked = world.work_asked();
+    assert_eq!((asked.len(), world.server.faults()), (6, vec![]), "the planner is not asked again");
+    let told = asked[4]["messages"].to_string();
+    assert!(told.contains("Attempt 4 of 5") && told.contains("Pass the zone to fromtimestamp."), "{told}");
+    assert_eq!(work_books(&world.silas), (paid + 2, 0), "and with the end nothing is kept");
+    world.silas.assert_ledger_holds();
+}
+
+/// The same for the other plan that is asked for when all attempts have failed.
+#[test]
+fn another_plan_is_paid_for_once() {
+    let mut world = World::new(Dialect::OpenAi, &[ASKING]);
+    let Act::Says(other) = plan(&world.silas.repo(), "") else { panic!() };
+    let other = Act::Says(other.replace("wherever it runs", "in every zone").replace("propose", "revise"));
+    let work = vec![finish("Nothing to do."), other];
+    until_the_planner_answered(&mut world, FailPoint::PlannerAnswered, "budget: { max_attempts: 1 }\n", work);
+    let (paid, kept) = work_books(&world.silas);
+    assert_eq!((world.work_asked().len(), kept), (2, 1));
+
+    world.server.now_says([]);
+    world.silas.up(&[]);
+    let mut line = world.silas.line();
+    line.card(CardKind::Report).unwrap();
+    let card = line.card(CardKind::Plan).unwrap();
+    assert!(card.face.quote.unwrap().text.contains("in every zone"));
+    assert_eq!((world.work_asked().len(), world.server.faults()), (2, vec![]), "nobody is asked again");
+    assert_eq!(work_books(&world.silas), (paid, 0));
+    world.silas.assert_ledger_holds();
 }

@@ -1,6 +1,7 @@
 //! A plan at which a model has failed for good is planned again, a few times and never without asking.
 
 use crate::harness::{ASKING, Line, Silas};
+use crate::models::in_every_role;
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState};
@@ -27,17 +28,8 @@ impl World {
     fn new(more: &[(&str, &str)]) -> Self {
         let server = Server::start(Script::new(Dialect::OpenAi, [])).unwrap();
         let model = format!("compatible:test@{}", server.url());
-        let mut env = vec![
-            ("SILAS__MODELS__PROXY", model.as_str()),
-            ("SILAS__MODELS__PLANNER", model.as_str()),
-            ("SILAS__MODELS__EXECUTOR", model.as_str()),
-            ("SILAS__MODELS__PROXY_KEY", "none"),
-            ("SILAS__MODELS__PLANNER_KEY", "none"),
-            ("SILAS__MODELS__EXECUTOR_KEY", "none"),
-            ("SILAS__MODELS__DAILY_CAP_CENTS", "100000"),
-            ("SILAS__MODELS__MONTHLY_CAP_CENTS", "100000"),
-            ASKING,
-        ];
+        let mut env = in_every_role(&model).to_vec();
+        env.push(ASKING);
         env.extend(more);
         let silas = Silas::start_with(&env);
         // What a check prints is somebody's text.

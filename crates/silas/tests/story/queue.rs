@@ -94,6 +94,21 @@ fn leave_behind(silas: &Silas, body: &str, attempts: u32) {
     .unwrap();
 }
 
+/// Puts a message into the queue that has this piece of work taken up again.
+pub(crate) fn leave_work_behind(db: &rusqlite::Connection, execution: &str) {
+    db.execute(
+        "INSERT INTO queue (message_id, queue, key, kind, body, trace_id, state, attempts, available_at, lease_holder,
+             lease_until, fence)
+         VALUES (?1, 'work', ?2, 'execution_status', ?3, ?1, 'leased', 1, 0, 'front', 0, 1)",
+        rusqlite::params![
+            format!("msg-{execution}"),
+            execution,
+            serde_json::json!({ "execution": execution, "status": "running" }).to_string()
+        ],
+    )
+    .unwrap();
+}
+
 fn sentences(line: &Line) -> Vec<String> {
     let entries = line.snapshot["entries"].as_array().unwrap();
     entries.iter().map(|entry| entry["text"].as_str().unwrap().to_owned()).collect()
@@ -133,14 +148,15 @@ fn what_was_put_aside_is_listed_and_can_be_tried_again() {
     silas.up(&[]);
     let mut line = silas.line();
     let (code, text) = silas.command(&["queue", "list"]);
-    assert!(code == 0 && text.contains("1  “write me a poem”  (5 attempts, msg-left)"), "{text}");
+    assert!(code == 0 && text.contains("  “write me a poem”  (5 attempts, msg-left)"), "{text}");
     let (_, text) = silas.command(&["doctor"]);
-    assert!(text.contains("put aside: msg-left.") && text.contains("`silas queue revive NUMBER`"), "{text}");
-    for bad in ["0", "2", "msg-other", "-"] {
+    assert!(text.contains("put aside: msg-left.") && text.contains("`silas queue revive NAME`"), "{text}");
+    for bad in ["0", "1", "2", "msg-other", "-"] {
         let (code, text) = silas.command(&["queue", "revive", bad]);
-        assert!(code == 1 && text.contains("`silas queue list` shows"), "{bad}: {text}");
+        assert!(code == 2 && text.contains("`silas queue list` shows"), "{bad}: {text}");
     }
-    let (code, text) = silas.command(&["queue", "revive", "1"]);
+    let name = silas.called("queue").remove(0);
+    let (code, text) = silas.command(&["queue", "revive", &name]);
     assert!(code == 0 && text.contains("It is tried again."), "{text}");
     let reply = loop {
         let message = line.next().unwrap();
@@ -151,6 +167,8 @@ fn what_was_put_aside_is_listed_and_can_be_tried_again() {
     assert!(reply.contains("needs a model"), "{reply}");
     let (_, text) = silas.command(&["queue", "list"]);
     assert!(text.contains("Nothing was put aside."), "{text}");
+    let (code, text) = silas.command(&["queue", "revive", &name]);
+    assert!(code == 1 && text.contains("gone meanwhile"), "{text}");
     let (_, text) = silas.command(&["activity"]);
     assert!(
         text.contains("Put a message aside after 5 attempts") && text.contains("You had a message tried again"),

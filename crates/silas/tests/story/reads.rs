@@ -103,6 +103,11 @@ fn metrics_are_for_devices_and_for_the_token() {
     assert_eq!(value(&page, "silas_queue_messages{state=\"dead\"}"), 0);
     assert_eq!(value(&page, "silas_sandbox_runs_total{kind=\"checks\"}"), 2);
     assert_eq!(value(&page, "silas_turned_away_total{reason=\"auth\"}"), 4);
+    assert_eq!(value(&page, "silas_queue_fullest_key "), 0);
+    assert_eq!(value(&page, "silas_queue_key_max "), 256);
+    assert_eq!(value(&page, "silas_store_waiting{lane=\"writes\"}"), 0);
+    assert_eq!(value(&page, "silas_store_waiting_max{lane=\"reads\"}"), 1024);
+    assert_eq!(value(&page, "silas_overloaded "), 0);
     assert_eq!(value(&page, "silas_sockets "), 0);
     assert!(value(&page, "silas_durable_commits_total") > 3);
     assert!(value(&page, "process_resident_memory_bytes") > 1 << 20);

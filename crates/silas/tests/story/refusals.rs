@@ -227,3 +227,27 @@ fn work_that_did_without_says_what_it_wanted() {
     assert!(line.cards.iter().all(|card| card.face.kind != CardKind::Refusal));
     silas.assert_ledger_holds();
 }
+
+/// The address stands in the command, and that it was tried, and where, was seen from outside.
+#[test]
+fn an_address_without_a_name_is_offered_at_the_port_that_was_tried() {
+    let silas = Silas::start();
+    silas.pair();
+    let original = silas.tree();
+    let tries = r#"python3 -c 'import socket; print("203.0.113.5 is only named"); socket.create_connection(("192.0.2.9", 8080), 5)'"#;
+    let mut line = silas.line();
+    line.say(&format!("run `{tries}` in `{}` and check with `test -e never`", silas.repo().display())).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let card = line.card(CardKind::Refusal).unwrap();
+    assert_eq!(card.face.intent, "Let this task reach 192.0.2.9:8080");
+    let payload = card.payload.as_ref().unwrap();
+    assert!(payload.contains(r#""hosts":["192.0.2.9:8080"]"#), "{payload}");
+    let about = lines(&card, "About these names");
+    assert!(about.contains("nobody can say from it alone who is there") && !about.contains("or 443"), "{about}");
+    assert!(lines(&card, "Wanted, and by which command").contains("192.0.2.9:8080"), "{:?}", card.face.details);
+    let (_, list) = silas.command(&["audit", "list", "--last", "50"]);
+    assert_eq!(list.matches("connection_refused").count(), 1, "{list}");
+    assert!(line.decide(&card, Verdict::Declined).unwrap().0);
+    assert_eq!(silas.tree(), original);
+    silas.assert_ledger_holds();
+}

@@ -277,21 +277,22 @@ fn the_commands_of_the_terminal_decide_about_a_result() {
 }
 
 #[test]
-fn a_result_that_waits_is_put_in_place_by_its_number() {
+fn a_result_that_waits_is_put_in_place_by_its_name() {
     let silas = Silas::start();
     let (code, text) = silas.command(&["work", "apply"]);
     assert!(code == 1 && text.contains("no such work"), "{text}");
     let original = silas.tree();
     rehearsed(&silas);
-    let (code, text) = silas.command(&["work", "apply", "1", "--json"]);
+    let name = silas.called("work").remove(0);
+    let (code, text) = silas.command(&["work", "apply", &name, "--json"]);
     let told: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(code == 0 && told["recorded"] == true && told["work"]["place"] == "Applied", "{text}");
     assert_ne!(silas.tree(), original);
-    let (code, text) = silas.command(&["work", "apply", "1"]);
+    let (code, text) = silas.command(&["work", "apply", &name]);
     assert!(code == 1 && text.contains("it is in place already"), "{text}");
-    assert_eq!(silas.command(&["work", "undo", "1"]).0, 0);
+    assert_eq!(silas.command(&["work", "undo", &name]).0, 0);
     assert_eq!(silas.tree(), original);
-    let (code, text) = silas.command(&["work", "apply", "1"]);
+    let (code, text) = silas.command(&["work", "apply", &name]);
     assert!(code == 1 && text.contains("undone"), "{text}");
     silas.assert_ledger_holds();
 }

@@ -48,6 +48,19 @@ pub(crate) fn processes(silas: &Silas) -> Vec<u32> {
     pids.filter(ours).collect()
 }
 
+/// Neither arguments nor variables of a process are a place for a secret.
+#[track_caller]
+pub(crate) fn assert_no_process_shows(silas: &Silas, secret: &Secret) {
+    let pids = processes(silas);
+    assert!(pids.len() >= 2, "front and launcher: {pids:?}");
+    for pid in pids {
+        for of in ["environ", "cmdline"] {
+            let bytes = fs::read(format!("/proc/{pid}/{of}")).unwrap_or_default();
+            assert!(!finds(&bytes, secret), "in the {of} of {pid}");
+        }
+    }
+}
+
 /// Reads everything that root can read of a process, as a core would hold it. `None` if it is gone or may not be read.
 pub(crate) fn search_memory(pid: u32, secrets: &[Secret]) -> Option<(u64, Vec<&'static str>)> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;

@@ -3,7 +3,8 @@
 
 use crate::harness::{Device, Line, Silas, now};
 use crate::http;
-use crate::secrets::{finds, processes, search_files, spelled};
+use crate::secrets::{assert_no_process_shows, finds, search_files, spelled};
+use crate::typist::at_terminal;
 use crate::vault::CANARY;
 use base64::Engine as _;
 use scripted_model::{Act, Dialect, Script, Server};
@@ -12,7 +13,6 @@ use silas_core::card::{Card, CardKind, CardState};
 use silas_core::input::{Input, KeyState, WantedBy};
 use silas_core::secret::{Secret, SecretRef};
 use silas_core::{Digest, Nonce};
-use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -123,14 +123,7 @@ fn a_plan_asks_for_the_secret_that_it_lacks_and_goes_on_when_it_is_given() {
 /// Looks for a value in every file, in the arguments and variables of every process, and in what the doors show.
 fn nowhere_but_in_the_vault(silas: &mut Silas, line: Line, value: &str) {
     let canary = [spelled("the secret", value.as_bytes().to_vec())];
-    let pids = processes(silas);
-    assert!(pids.len() >= 2, "front and launcher: {pids:?}");
-    for pid in pids {
-        for of in ["environ", "cmdline"] {
-            let bytes = fs::read(format!("/proc/{pid}/{of}")).unwrap_or_default();
-            assert!(!finds(&bytes, &canary[0]), "in the {of} of {pid}");
-        }
-    }
+    assert_no_process_shows(silas, &canary[0]);
     let export = silas.outside().join("export");
     assert_eq!(silas.command(&["audit", "export", "--with-texts", export.to_str().unwrap()]).0, 0);
     for shown in [silas.line().snapshot.to_string(), silas.command(&["audit", "list"]).1] {
@@ -259,44 +252,16 @@ fn a_chat_asks_for_it_unseen() {
     silas.assert_ledger_holds();
 }
 
-/// Plays a chat at a terminal: what the terminal shows must not have the value in it.
-const TALKER: &str = r#"
-import os, pty, sys
-value, command = sys.argv[1].encode(), sys.argv[2:]
-steps = [(b'Skip for now', b'1\n'), (b'unseen: ', value + b'\n'), (b'is in the vault', b'/quit\n')]
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execv(command[0], command)
-shown, since = b'', 0
-while True:
-    try:
-        more = os.read(terminal, 4096)
-    except OSError:
-        break
-    if not more:
-        break
-    shown += more
-    if steps and steps[0][0] in shown[since:]:
-        since = len(shown)
-        os.write(terminal, steps.pop(0)[1])
-code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-sys.stdout.buffer.write(shown)
-sys.exit(code or len(steps))
-"#;
-
+/// What the terminal shows must not have the value in it.
 #[test]
 fn a_terminal_shows_nothing_of_it() {
     let silas = Silas::start();
     let mut line = silas.line();
     asked(&silas, &mut line);
-    let output = Command::new("/usr/bin/python3")
-        .args(["-c", TALKER, CANARY, env!("CARGO_BIN_EXE_silas"), "--data-dir"])
-        .arg(silas.data())
-        .arg("chat")
-        .output()
-        .unwrap();
-    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{shown} {}", String::from_utf8_lossy(&output.stderr));
+    let typed = format!("{CANARY}\n");
+    let steps = [("Skip for now", "1\n"), ("unseen: ", typed.as_str()), ("is in the vault", "/quit\n")];
+    let (code, shown) = at_terminal(&silas, &["chat"], &steps);
+    assert_eq!(code, 0, "{shown}");
     assert!(shown.contains("mail is in the vault") && !shown.contains("canary"), "{shown}");
     line.card(CardKind::Plan).unwrap();
 }

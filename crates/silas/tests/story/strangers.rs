@@ -2,6 +2,7 @@
 
 use crate::harness::{Silas, binary};
 use serde_json::Value;
+use silas_core::card::CardKind;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
@@ -89,12 +90,45 @@ fn a_wish_that_is_refused_is_not_done() {
     assert_eq!(silas.command(&["say", &silas.wish()]).0, 0);
     let (code, text) = silas.command(&["say", &silas.wish().replace("fix.sh", "fix.sh; true")]);
     assert_eq!(code, 0, "{text}");
-    assert_eq!(silas.command(&["say", "hello"]).0, 0);
     let (code, text) = silas.command(&["model", "add"]);
     assert!(code == 2 && text.contains("silas model add ollama:llama3.2"), "{code} {text}");
     let (code, text) = silas.command(&["approve", "zzzzz", "--json"]);
     let error: Value = serde_json::from_str(&text).unwrap();
     assert!(code == 1 && error["error"]["message"].as_str().unwrap().contains("There is no card zzzzz"), "{text}");
+}
+
+/// The exit code follows from what the server says came of it, never from the words.
+#[test]
+fn what_came_of_a_message_is_told_by_who_decided_it() {
+    let mut silas = Silas::start();
+    let say = |silas: &Silas, text: &str| {
+        let (code, said) = silas.command(&["say", text, "--json"]);
+        let said: Value = serde_json::from_str(&said).unwrap_or_else(|e| panic!("{text}: {e}: {said}"));
+        (code, said["entry"]["answers"]["came_of"].as_str().unwrap().to_owned())
+    };
+    let came = |code: i32, of: &str| (code, of.to_owned());
+    assert_eq!(say(&silas, "add task `Review the budget`"), came(0, "done"));
+    assert_eq!(say(&silas, "tasks"), came(0, "answered"));
+    // The word that an answer about waiting cards has in it decides nothing.
+    assert_eq!(say(&silas, "done with `Review`"), came(1, "refused"));
+    assert_eq!(say(&silas, "done with `Review the budget`"), came(0, "done"));
+    assert_eq!(say(&silas, "put back the last change"), came(1, "refused"));
+    assert_eq!(say(&silas, "hello"), came(1, "refused"), "there is nobody who could answer it");
+    assert_eq!(say(&silas, &silas.wish()), came(0, "asked"));
+    assert_eq!(silas.command(&["approve"]).0, 0);
+    silas.command(&["grant", "house-rules"]);
+    silas.line().approve(CardKind::HouseRules).unwrap();
+    assert_eq!(say(&silas, &silas.wish()), came(0, "begun"));
+    silas.kill();
+    silas.up(&[]);
+    let entries = silas.line().snapshot["entries"].as_array().unwrap().clone();
+    let kept: Vec<&str> = entries.iter().filter_map(|entry| entry["answers"]["came_of"].as_str()).collect();
+    let told = ["done", "answered", "refused", "done", "refused", "refused", "asked", "asked", "begun"];
+    assert_eq!(kept, told, "the wish is answered again when its directory was allowed: {entries:?}");
+    for entry in entries.iter().filter(|entry| !entry["answers"].is_null()) {
+        let answered = |other: &&Value| other["id"] == entry["answers"]["message"] && other["sender"] == "owner";
+        assert_eq!(entries.iter().filter(answered).count(), 1, "{entry}");
+    }
 }
 
 #[test]
@@ -211,13 +245,14 @@ fn data_that_is_not_whole_is_named_before_the_greeting() {
 fn a_task_is_named_and_the_work_has_a_place() {
     let silas = Silas::start();
     silas.command(&["task", "add", "water the plants"]);
-    assert_eq!(silas.command(&["task", "done", "1"]).0, 0);
+    assert_eq!(silas.command(&["task", "done", &silas.called("task")[0]]).0, 0);
     let entries = silas.line().snapshot["entries"].to_string();
     assert!(entries.contains("done with `water the plants`"), "{entries}");
     for _ in 0..2 {
         silas.command(&["task", "add", "twice"]);
     }
-    assert_eq!(silas.command(&["task", "done", "1"]).0, 0, "two are called the same, and one is meant");
+    let twice = silas.called("task");
+    assert_eq!(silas.command(&["task", "done", &twice[1]]).0, 0, "two are called the same, and one is meant");
     let mut line = silas.line();
     line.run(&silas.wish()).unwrap();
     let (_, text) = silas.command(&["work", "list"]);

@@ -1,6 +1,7 @@
 //! Somebody at a terminal: waits for words on the screen, types, and gives everything that was shown.
 
 use crate::harness::Silas;
+use std::path::Path;
 use std::process::Command;
 
 /// Each step is what has to be on the screen since the last one, and what is typed then.
@@ -29,12 +30,19 @@ sys.exit(code if not steps else 99)
 
 /// The exit code, 99 if not all of it could be typed, and what the screen showed.
 pub(crate) fn at_terminal(silas: &Silas, args: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
+    typing(&silas.data(), args, steps)
+}
+
+/// The same for a data directory that nobody has started yet. No desktop is there to open a page on.
+pub(crate) fn typing(data: &Path, args: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
     let output = Command::new("/usr/bin/python3")
         .args(["-c", TYPIST, &serde_json::to_string(steps).unwrap(), env!("CARGO_BIN_EXE_silas"), "--data-dir"])
-        .arg(silas.data())
+        .arg(data)
         .args(args)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
         .env("SILAS__KEYS__KEYRING", "false")
-        .env("XDG_STATE_HOME", silas.outside().join("state"))
+        .env("XDG_STATE_HOME", data.with_file_name("state"))
         .env("TERM", "dumb")
         .current_dir("/")
         .output()

@@ -45,84 +45,64 @@ pub(super) fn long_prose() -> String {
     format!("{}\n\n- first\u{202e} the reader\n- then the report\n", paragraph.repeat(3))
 }
 
-pub(super) const PLAN: &str = r#"id: task-1
-type: task
-title: Fix the one-hour shift in tidepool
-budget: { max_wall_time_seconds: 600, max_cost_usd: 0.20, max_attempts: 1 }
-steps:
-  - run: sh fix.sh
-verify:
-  - { name: Clock-change tests, run: sh check.sh, expect: { exit_code: 0 } }
-sandbox:
-  directories:
-    - { path: /home/mira/code/tidepool, access: write, device: "2049", inode: "1311" }
-"#;
+/// The front matter of a task in tidepool: its title, what is done and by whom, its check, and what else the sandbox has.
+macro_rules! in_tidepool {
+    ($title:literal, $work:literal, $check:literal, $more:literal) => {
+        concat!(
+            "id: task-1\ntype: task\ntitle: ",
+            $title,
+            "\n",
+            $work,
+            "verify:\n  - { name: ",
+            $check,
+            ", run: sh check.sh, expect: { exit_code: 0 } }\nsandbox:\n",
+            $more,
+            "  directories:\n    - { path: /home/mira/code/tidepool, access: write, device: \"2049\", inode: \"1311\" }\n",
+        )
+    };
+}
 
-pub(super) const PLAN_COMMITS: &str = r#"id: task-1
-type: task
-title: Fix the one-hour shift in tidepool
-steps:
-  - run: sh fix.sh
-verify:
-  - { name: Clock-change tests, run: sh check.sh, expect: { exit_code: 0 } }
-sandbox:
-  commits: true
-  directories:
-    - { path: /home/mira/code/tidepool, access: write, device: "2049", inode: "1311" }
-"#;
+pub(super) const PLAN: &str = in_tidepool!(
+    "Fix the one-hour shift in tidepool",
+    "budget: { max_wall_time_seconds: 600, max_cost_usd: 0.20, max_attempts: 1 }\nsteps:\n  - run: sh fix.sh\n",
+    "Clock-change tests",
+    ""
+);
 
-pub(super) const PLAN_REACHING: &str = r#"id: task-1
-type: task
-title: Release tidepool
-steps:
-  - run: sh release.sh
-verify:
-  - { name: Released, run: sh check.sh, expect: { exit_code: 0 } }
-sandbox:
-  hosts: ["releases.example.org:443"]
-  directories:
-    - { path: /home/mira/code/tidepool, access: write, device: "2049", inode: "1311" }
-"#;
+pub(super) const PLAN_COMMITS: &str = in_tidepool!(
+    "Fix the one-hour shift in tidepool",
+    "steps:\n  - run: sh fix.sh\n",
+    "Clock-change tests",
+    "  commits: true\n"
+);
 
-pub(super) const PLAN_HIGH: &str = r#"id: task-1
-type: task
-title: Log in to the tables
-steps:
-  - run: sh log-in.sh
-verify:
-  - { name: Logged in, run: sh check.sh, expect: { exit_code: 0 } }
-sandbox:
-  hosts: ["tides.example:443"]
-  callback_port: 8765
-  directories:
-    - { path: /home/mira/code/tidepool, access: write, device: "2049", inode: "1311" }
-"#;
+pub(super) const PLAN_REACHING: &str = in_tidepool!(
+    "Release tidepool",
+    "steps:\n  - run: sh release.sh\n",
+    "Released",
+    "  hosts: [\"releases.example.org:443\"]\n"
+);
 
-pub(super) const PLAN_IRREVERSIBLE: &str = r#"id: task-1
-type: task
-title: Release tidepool
-steps:
-  - run: sh release.sh
-verify:
-  - { name: Released, run: sh check.sh, expect: { exit_code: 0 } }
-sandbox:
-  hosts: ["github.com:443"]
-  secrets: [github]
-  directories:
-    - { path: /home/mira/code/tidepool, access: write, device: "2049", inode: "1311" }
-"#;
+pub(super) const PLAN_HIGH: &str = in_tidepool!(
+    "Log in to the tables",
+    "steps:\n  - run: sh log-in.sh\n",
+    "Logged in",
+    "  hosts: [\"tides.example:443\"]\n  callback_port: 8765\n"
+);
 
-pub(super) const MODEL_PLAN: &str = r#"id: task-1
-type: task
-title: Fix the one-hour shift in tidepool
-executor: { model: "openrouter:anthropic/claude-haiku-4-5" }
-exits: { paths: ["tides/*.py"] }
-verify:
-  - { name: Clock-change tests, run: sh check.sh, expect: { exit_code: 0 } }
-sandbox:
-  directories:
-    - { path: /home/mira/code/tidepool, access: write, device: "2049", inode: "1311" }
-"#;
+pub(super) const PLAN_IRREVERSIBLE: &str = in_tidepool!(
+    "Release tidepool",
+    "steps:\n  - run: sh release.sh\n",
+    "Released",
+    "  hosts: [\"github.com:443\"]\n  secrets: [github]\n"
+);
+
+pub(super) const MODEL_PLAN: &str = in_tidepool!(
+    "Fix the one-hour shift in tidepool",
+    "executor: { model: \"openrouter:anthropic/claude-haiku-4-5\" }\nexits: { paths: [\"tides/*.py\"] }\n",
+    "Clock-change tests",
+    ""
+);
 
 pub(super) const PLAN_LONGEST: &str = r#"id: task-1
 type: task

@@ -2,7 +2,7 @@
 
 use super::{above_standard, checked, owned};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The loopback device is the first in every network namespace.
@@ -65,6 +65,21 @@ fn address_request(address: IpAddr) -> Vec<u8> {
     request.extend(libc::IFA_LOCAL.to_ne_bytes());
     request.extend(bytes);
     request
+}
+
+/// A socket of this network namespace that is handed a copy of every TCP packet for an address of its own.
+pub(in crate::cell) fn packets_for(address: Ipv4Addr) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: only numbers are passed.
+    let socket = above_standard(owned(unsafe { libc::socket(libc::AF_INET, kind, libc::IPPROTO_TCP) }.into())?)?;
+    // SAFETY: `sockaddr_in` is plain data for which all zeros is a value.
+    let mut place: libc::sockaddr_in = unsafe { std::mem::zeroed() };
+    place.sin_family = libc::AF_INET as libc::sa_family_t;
+    place.sin_addr.s_addr = u32::from_ne_bytes(address.octets());
+    let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    // SAFETY: pointer and length describe `place`.
+    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const place).cast(), length) }.into())?;
+    Ok(socket)
 }
 
 /// A TCP socket of this network namespace, not connected yet.

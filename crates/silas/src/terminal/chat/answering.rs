@@ -38,7 +38,7 @@ impl Chat<'_> {
                     self.choose(n)?;
                 }
             }
-            Typed::Number(_) if self.n_choosable() > 0 || self.n_owed > 0 => {
+            Typed::Number(_) if self.n_choosable() > 0 || !self.owed.is_empty() => {
                 self.print("No card is on the screen that a number could answer. /review shows what waits.");
             }
             Typed::Number(_) => self.say(text.trim())?,
@@ -49,10 +49,10 @@ impl Chat<'_> {
     }
 
     fn say(&mut self, words: &str) -> Result<()> {
-        self.line.say(words)?;
+        let id = self.line.say(words)?;
+        self.owed.push(id);
         // As it comes back: characters that could mislead are visible.
         self.said.push(silas_gates::scrub::visible(words));
-        self.n_owed += 1;
         // What stood there is not what the next number is about.
         self.deck.wish(&self.line.cards);
         Ok(())

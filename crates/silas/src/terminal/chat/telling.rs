@@ -1,10 +1,11 @@
 //! What a chat makes of what the server says: entries, drafts, work as it goes.
 
-use super::super::line::finished_steps;
+use super::super::line::{came_of, finished_steps};
 use super::super::print::took;
 use super::Chat;
 use anyhow::Result;
 use serde_json::Value;
+use silas_core::message::CameOf;
 
 impl Chat<'_> {
     pub(super) fn server(&mut self, message: &Value) -> Result<()> {
@@ -32,7 +33,7 @@ impl Chat<'_> {
             }
             "proof" => self.proof(&message["proof"]),
             "error" => {
-                self.n_owed = self.n_owed.saturating_sub(1);
+                self.owed.pop();
                 self.deciding = None;
                 self.awaited = None;
                 self.print(&self.line.trouble(message));
@@ -64,8 +65,8 @@ impl Chat<'_> {
     pub(super) fn entry(&mut self, entry: &Value) {
         let text = entry["text"].as_str().unwrap_or_default();
         let is_quoted = entry["in_models_words"] == true;
+        self.settle(entry);
         if let Some(draft) = self.drafts.remove(&entry["id"].to_string()) {
-            self.n_owed = self.n_owed.saturating_sub(1);
             self.told_entries.insert(entry["id"].to_string(), text.len());
             match text.strip_prefix(draft.as_str()) {
                 Some("") => {}
@@ -80,18 +81,30 @@ impl Chat<'_> {
         let rest = text.get(before..).unwrap_or(text);
         if entry["sender"] == "owner" {
             match self.said.iter().position(|said| said == text) {
-                Some(n) => drop(self.said.remove(n)),
+                Some(n) => {
+                    self.said.remove(n);
+                    // What is not taken as the owner's has a name that only the server knows.
+                    if !self.owed.contains(&entry["id"]) && self.owed.pop().is_some() {
+                        self.owed.push(entry["id"].clone());
+                    }
+                }
                 None if is_new => self.print(&format!("{} {rest}", self.paint.strong("You  "))),
                 None => {}
             }
             return;
         }
         if is_new {
-            self.n_owed = self.n_owed.saturating_sub(1);
             self.print(&format!("{} {rest}", self.speaker(is_quoted)));
         } else if !rest.is_empty() {
             self.print(rest);
         }
+    }
+
+    /// Something that was said here has its answer.
+    fn settle(&mut self, entry: &Value) {
+        let Some(n) = self.owed.iter().position(|id| *id == entry["answers"]["message"]) else { return };
+        self.owed.remove(n);
+        self.has_trouble |= came_of(entry) == CameOf::Refused;
     }
 
     fn work(&mut self, work: &Value) {
@@ -103,7 +116,7 @@ impl Chat<'_> {
         }
         self.told_steps.insert(item.clone(), told.max(finished.len()));
         // What is tried out at once, because of what was said here.
-        if work["running"] == true && self.n_owed > 0 && self.awaited.is_none() {
+        if work["running"] == true && !self.owed.is_empty() && self.awaited.is_none() {
             self.awaited = Some(item.clone());
         }
         if work["running"] == false && self.awaited.as_deref() == Some(item.as_str()) {
