@@ -298,7 +298,7 @@ fn a_service_that_cannot_gain_privileges_is_paired_told_and_works() {
     let (code, text) = silas.command(&["pair"]);
     assert!(code == 0 && text.contains("/#pair="), "{text}");
     silas.pair();
-    let (code, text) = silas.command(&["say", "hello"]);
+    let (code, text) = silas.command(&["say", "what did you do?"]);
     assert_eq!(code, 0, "{text}");
     let done = silas.line().run(&silas.wish()).unwrap();
     assert_eq!(done["outcome"], "proved", "{done}");
