@@ -102,7 +102,7 @@ const SHELL = [
 const worker = /** @type {any} */ (self);
 
 worker.addEventListener('install', (/** @type {any} */ event) => {
-  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(SHELL)).then(() => worker.skipWaiting()));
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(SHELL.map((path) => new Request(path, { cache: 'no-store' })))).then(() => worker.skipWaiting()));
 });
 
 worker.addEventListener('activate', (/** @type {any} */ event) => {
@@ -113,14 +113,14 @@ worker.addEventListener('activate', (/** @type {any} */ event) => {
 worker.addEventListener('fetch', (/** @type {any} */ event) => {
   const { pathname, origin } = new URL(event.request.url);
   if (event.request.method !== 'GET' || origin !== location.origin || !SHELL.includes(pathname)) return;
-  event.respondWith(fresh(event.request, pathname));
+  event.respondWith(fresh(pathname));
 });
 
-/** @param {Request} request @param {string} pathname */
-async function fresh(request, pathname) {
+/** Never out of the browser's own cache: whoever held this port while Silas was away decided what is in there. @param {string} pathname */
+async function fresh(pathname) {
   const cache = await caches.open(CACHE);
   try {
-    const response = await fetch(request);
+    const response = await fetch(pathname, { cache: 'no-store' });
     if (response.ok) await cache.put(pathname, response.clone());
     return response;
   } catch (offline) {

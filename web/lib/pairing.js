@@ -18,7 +18,7 @@ export class Refused extends Error {
   }
 }
 
-/** The code of `#pair=…`, taken out of the address bar so that it is in no history. */
+/** The code of `#pair=…`, taken out of the address bar at once. What the browser noted before that may stay: it is good once. */
 export function takeCode() {
   const found = /^#pair=(.+)$/.exec(location.hash);
   if (!found) return null;

@@ -16,8 +16,8 @@ export const ASKING = { SILAS__APPROVAL__REHEARSE_FIRST: 'false' };
 /** How long a card can be approved. */
 export const parkingAfter = (seconds) => ({ SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS: String(seconds) });
 
-/** Starts the server and reads the address that it prints. @param {Record<string, string>} [settings] */
-export async function startSilas(settings = {}) {
+/** Starts the server and reads the address that it prints. @param {Record<string, string>} [settings] @param {number} [at] Its port; any free one otherwise. */
+export async function startSilas(settings = {}, at = 0) {
   const place = mkdtempSync(join(tmpdir(), 'silas-story-'));
   const repo = join(realpathSync(place), 'tidepool');
   // A home of its own, which is empty: whose it is that runs the tests is not Silas's to write.
@@ -32,7 +32,7 @@ export async function startSilas(settings = {}) {
   /** Everything that it printed. */
   const log = [];
   let server;
-  let port = '0';
+  let port = String(at);
 
   /** Starts it on the same data and, after the first time, the same port. */
   async function up(now = settings) {
@@ -74,8 +74,8 @@ export async function startSilas(settings = {}) {
     await terminate();
     rmSync(place, { recursive: true, force: true });
   };
-  /** What `silas verify` says of a file, where there is no data of this Silas. */
-  const verify = (file) => execFileSync(BINARY, ['verify', file], { cwd: place, env: { HOME: place }, encoding: 'utf8' });
+  /** What `silas verify` says of a file to whoever knows the root key, where there is no data of this Silas. */
+  const verify = (file) => execFileSync(BINARY, ['verify', file, '--key', command('key', 'root').trim()], { cwd: place, env: { HOME: place }, encoding: 'utf8' });
   /** A command in the terminal, and what it prints. An object at the end says what it reads. */
   const command = (...args) => {
     const { input = '' } = typeof args.at(-1) === 'object' ? args.pop() : {};

@@ -105,6 +105,14 @@ impl Signature {
         Signature { alg: Algorithm::WebauthnEs256, key, sig: SignatureBytes::Assertion(Box::new(assertion)) }
     }
 
+    /// Whether a page of one of these origins had it made, as far as an authenticator was asked; other keys have no page.
+    pub fn is_made_at(&self, origins: &[String]) -> bool {
+        match &self.sig {
+            SignatureBytes::Plain(_) => true,
+            SignatureBytes::Assertion(assertion) => assertion.is_made_at(origins),
+        }
+    }
+
     /// How often the authenticator says that it has signed, if one did.
     pub fn sign_count(&self) -> Option<u32> {
         match &self.sig {

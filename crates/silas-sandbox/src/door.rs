@@ -58,11 +58,6 @@ pub(crate) fn accept(listener: &UnixListener) -> Option<UnixStream> {
 }
 
 fn may_pass(client: &UnixStream) -> Result<(), String> {
-    if syscall::has_no_new_privs() {
-        return Err("Silas was started in a way that no process can be told from a sandboxed one (no_new_privs). \
-                    Decide in the browser, or start Silas without that."
-            .to_owned());
-    }
     let (pid, uid) = syscall::peer(client.as_fd()).map_err(|e| e.to_string())?;
     if uid != syscall::effective_uid() || pid <= 0 {
         return Err("it belongs to another user.".to_owned());
@@ -77,5 +72,15 @@ fn may_pass(client: &UnixStream) -> Result<(), String> {
         }
     }
     let flag = status.lines().find_map(|line| line.strip_prefix("NoNewPrivs:")).map(str::trim);
-    if flag == Some("0") { Ok(()) } else { Err("decisions are not signed for a process in a sandbox.".to_owned()) }
+    // Also where this process itself gave it up, as under systemd's `NoNewPrivileges`: everything that it or its front ever
+    // starts inherits that, so whoever still can comes from elsewhere.
+    match flag {
+        Some("0") => Ok(()),
+        _ if syscall::has_no_new_privs() => {
+            Err("Silas and this command both run in a way that no process can be told \
+            from a sandboxed one (no_new_privs). Decide in the browser, or run the command in a session without that."
+                .to_owned())
+        }
+        _ => Err("decisions are not signed for a process in a sandbox.".to_owned()),
+    }
 }

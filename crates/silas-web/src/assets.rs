@@ -7,10 +7,20 @@ use axum::response::{IntoResponse, Response};
 include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
 
 pub(crate) async fn serve(request: Request) -> Response {
-    let path = match request.uri().path().trim_start_matches('/') {
-        "" => "index.html",
-        path => path,
-    };
+    match request.uri().path().trim_start_matches('/') {
+        "" => file("index.html"),
+        path => file(path),
+    }
+}
+
+/// Where the page's own service worker is.
+pub(crate) const WORKER_PATH: &str = "/sw.js";
+
+pub(crate) fn worker() -> Response {
+    file(WORKER_PATH.trim_start_matches('/'))
+}
+
+fn file(path: &str) -> Response {
     let Some((_, content)) = PAGE_FILES.iter().find(|(name, _)| *name == path) else {
         return StatusCode::NOT_FOUND.into_response();
     };

@@ -25,6 +25,8 @@ const NONCES_MAX: usize = 10_000;
 pub(crate) enum NotAnswered {
     Unknown,
     TooOften,
+    /// Its time lies before this server's start; it may have been answered by the one before.
+    BeforeStart,
 }
 
 /// What a request's signature has to cover.
@@ -36,6 +38,8 @@ pub(crate) enum Signed<'a> {
 pub(crate) struct Callers {
     freshness: Duration,
     per_minute: u32,
+    /// What was answered before this is not remembered, so nothing from before it is answered.
+    since: Timestamp,
     seen: Mutex<Seen>,
 }
 
@@ -47,8 +51,8 @@ struct Seen {
 }
 
 impl Callers {
-    pub(crate) fn new(freshness: Duration, per_minute: u32) -> Self {
-        Callers { freshness, per_minute, seen: Mutex::default() }
+    pub(crate) fn new(freshness: Duration, per_minute: u32, since: Timestamp) -> Self {
+        Callers { freshness, per_minute, since, seen: Mutex::default() }
     }
 
     /// Whether the time that a request names is now, give or take.
@@ -58,6 +62,9 @@ impl Callers {
 
     /// Takes note of a request whose signature is good.
     fn admit(&self, key: &KeyId, nonce: Nonce, named: Timestamp, now: Timestamp) -> Result<(), NotAnswered> {
+        if named < self.since {
+            return Err(NotAnswered::BeforeStart);
+        }
         // A panic while this is held leaves a map that is still whole.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.nonces.len() >= NONCES_MAX {

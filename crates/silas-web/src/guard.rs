@@ -4,6 +4,7 @@
 //! make them look local; so the `Host` must be ours on every request, and the `Origin` on everything that can change
 //! something.
 
+use crate::assets;
 use crate::tallies::{Tallies, Turned};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -76,6 +77,7 @@ pub(crate) async fn check(State(gate): State<Arc<Gate>>, request: Request, next:
     let refused = refuse(&gate, &request);
     let mut response = match refused {
         Some(refusal) => refusal,
+        None if is_worker_script(&request) => worker(&gate, request.uri().path()),
         None => next.run(request).await,
     };
     let headers = response.headers_mut();
@@ -89,6 +91,31 @@ pub(crate) async fn check(State(gate): State<Arc<Gate>>, request: Request, next:
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// A browser says so when it installs a service worker, or looks whether there is a newer version of one.
+fn is_worker_script(request: &Request) -> bool {
+    let is_said = single(request.headers(), HeaderName::from_static("service-worker")) == Some("script");
+    is_said && matches!(*request.method(), Method::GET | Method::HEAD)
+}
+
+/// Whoever held this port while Silas did not run could leave a worker of theirs in a browser, under any name. When it is
+/// looked for, ours is what is found, and takes its place.
+fn worker(gate: &Gate, path: &str) -> Response {
+    let mut response = assets::worker();
+    let headers = response.headers_mut();
+    headers.insert(HeaderName::from_static("service-worker-allowed"), HeaderValue::from_static("/"));
+    if path != assets::WORKER_PATH {
+        if gate.tallies.count_aloud(Turned::Worker) {
+            tracing::warn!(
+                "a browser has a service worker for this address that is not Silas's: somebody else has answered here. It \
+                 is replaced; revoke that browser (`silas device list`) and pair it again"
+            );
+        }
+        // What they let the browser keep goes; its keys are no part of this.
+        headers.insert(HeaderName::from_static("clear-site-data"), HeaderValue::from_static("\"cache\""));
     }
     response
 }

@@ -4,6 +4,7 @@ use crate::access::AccessToken;
 use crate::caller::Callers;
 use crate::deliveries::Deliveries;
 use crate::guard::{self, Gate, Origin};
+use crate::guests::{Guest, Guests};
 use crate::health::{self, Pulse};
 use crate::listeners::Listeners;
 use crate::tallies::{Tallies, Turned};
@@ -13,11 +14,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router, middleware};
+use hyper::service::Service as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use silas_core::{Clock, Random, Timestamp};
 use silas_runtime::{Stream, Trouble};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
@@ -29,7 +31,7 @@ use tokio_rustls::TlsAcceptor;
 #[derive(Clone, Debug)]
 pub struct Options {
     pub messages_per_minute: u32,
-    /// Connections at once, WebSockets among them.
+    /// Devices at once, and besides them as many connections at each door that have not shown who they are.
     pub connections_max: usize,
     /// How old a signed request may be.
     pub freshness: Duration,
@@ -52,8 +54,12 @@ pub struct Door {
     pub(crate) tallies: Arc<Tallies>,
     pub(crate) started_at: Timestamp,
     pub(crate) pulse: Pulse,
-    /// One for each WebSocket that may be open.
+    /// One for each device that may be connected; whoever has not shown which one it is takes none.
     pub(crate) places: Arc<Semaphore>,
+    /// Under which addresses the page is served, since the doors are open.
+    pub(crate) origins: OnceLock<Vec<String>>,
+    /// How many browsers were paired since the start.
+    pub(crate) paired: watch::Sender<u64>,
     /// Turns true when the server is going away; every socket then closes with 1001.
     pub(crate) leaving: watch::Receiver<bool>,
 }
@@ -77,9 +83,9 @@ impl Door {
         options: Options,
         leaving: watch::Receiver<bool>,
     ) -> Arc<Self> {
-        let callers = Callers::new(options.freshness, options.messages_per_minute);
-        let givers = Callers::new(options.freshness, secret_post::SECRETS_PER_MINUTE);
         let (started_at, places) = (clock.now(), Arc::new(Semaphore::new(options.connections_max)));
+        let callers = Callers::new(options.freshness, options.messages_per_minute, started_at);
+        let givers = Callers::new(options.freshness, secret_post::SECRETS_PER_MINUTE, started_at);
         Arc::new(Door {
             stream,
             clock,
@@ -92,26 +98,37 @@ impl Door {
             started_at,
             pulse: Pulse::default(),
             places,
+            origins: OnceLock::new(),
+            paired: watch::Sender::new(0),
             leaving,
         })
     }
 
+    /// Changes with every browser that is paired.
+    pub fn paired(&self) -> watch::Receiver<u64> {
+        self.paired.subscribe()
+    }
+
     /// Serves until `leaving` turns true.
     pub async fn serve(self: Arc<Self>, listeners: Listeners, owner_uid: u32) -> Result<(), Error> {
+        let network = listeners.network_address().map(str::to_owned);
+        self.origins.get_or_init(|| network.into_iter().chain([listeners.address()]).collect());
         let local = self.router(listeners.origin(), None);
         let control = tokio::spawn(control::serve(self.clone(), UnixListener::from_std(listeners.control)?, owner_uid));
         let secrets = UnixListener::from_std(listeners.secrets)?;
         let secrets = tokio::spawn(secret_door::serve(self.stream.clone(), secrets, owner_uid));
-        let permits = Arc::new(Semaphore::new(self.options.connections_max));
+        let guests = Guests::new(self.options.connections_max, Some(owner_uid));
         let mut servers = Vec::new();
         for listener in listeners.loopback {
-            let entrance = Entrance { router: local.clone(), tls: None, permits: permits.clone() };
+            let entrance = Entrance { router: local.clone(), tls: None, guests: guests.clone() };
             servers.push(tokio::spawn(self.clone().accept(TcpListener::from_std(listener)?, entrance)));
         }
         if let Some(network) = listeners.network {
             let router = self.router(network.origin, network.tls.authority.clone());
             let tls = Some(TlsAcceptor::from(network.tls.config));
-            let entrance = Entrance { router, tls, permits };
+            // A crowd at one door is none at the other.
+            let guests = Guests::new(self.options.connections_max, None);
+            let entrance = Entrance { router, tls, guests };
             servers.push(tokio::spawn(self.clone().accept(TcpListener::from_std(network.tcp)?, entrance)));
         }
         left(self.leaving.clone()).await;
@@ -154,9 +171,9 @@ impl Door {
         let gone = left(self.leaving.clone());
         tokio::pin!(gone);
         loop {
-            let socket = tokio::select! {
+            let (socket, peer) = tokio::select! {
                 accepted = listener.accept() => match accepted {
-                    Ok((socket, _)) => socket,
+                    Ok(accepted) => accepted,
                     Err(cause) => {
                         // Out of descriptors, most likely: waiting is all that helps.
                         tracing::warn!(%cause, "a connection could not be taken");
@@ -167,15 +184,16 @@ impl Door {
                 Some(_) = connections.join_next() => continue,
                 () = &mut gone => break,
             };
-            // Whoever comes when all places are taken is sent away; the owner's terminal has its own door.
-            let Ok(permit) = entrance.permits.clone().try_acquire_owned() else {
-                self.tallies.count(Turned::Places);
-                continue;
-            };
+            // Whoever is gone already needs no place.
+            let Ok(local) = socket.local_addr() else { continue };
+            let (guest, n_left) = entrance.guests.enter(peer, local).await;
+            (0..n_left).for_each(|_| self.tallies.count(Turned::Places));
             let (door, router, tls) = (self.clone(), entrance.router.clone(), entrance.tls.clone());
             connections.spawn(async move {
-                door.welcome(socket, router, tls).await;
-                drop(permit);
+                tokio::select! {
+                    () = door.welcome(socket, router, tls, guest.clone()) => {},
+                    () = guest.told_to_leave() => {},
+                }
             });
         }
         let _whoever_is_slow_is_cut_off =
@@ -187,10 +205,10 @@ impl Door {
         self.options.connections_max.saturating_sub(self.places.available_permits())
     }
 
-    async fn welcome(&self, socket: TcpStream, router: Router, tls: Option<TlsAcceptor>) {
-        let Some(tls) = tls else { return serve_connection(socket, router, self.leaving.clone()).await };
+    async fn welcome(&self, socket: TcpStream, router: Router, tls: Option<TlsAcceptor>, guest: Arc<Guest>) {
+        let Some(tls) = tls else { return serve_connection(socket, router, guest, self.leaving.clone()).await };
         match tokio::time::timeout(HEADER_TIMEOUT, tls.accept(socket)).await {
-            Ok(Ok(socket)) => serve_connection(socket, router, self.leaving.clone()).await,
+            Ok(Ok(socket)) => serve_connection(socket, router, guest, self.leaving.clone()).await,
             // A browser that does not trust the certificate, a scanner, somebody who speaks plain HTTP.
             Ok(Err(_)) | Err(_) => self.tallies.count(Turned::Handshake),
         }
@@ -201,17 +219,21 @@ impl Door {
 struct Entrance {
     router: Router,
     tls: Option<TlsAcceptor>,
-    permits: Arc<Semaphore>,
+    guests: Arc<Guests>,
 }
 
 /// One connection. A client that is slow to say what it wants does not keep its place.
-async fn serve_connection<S>(socket: S, router: Router, leaving: watch::Receiver<bool>)
+async fn serve_connection<S>(socket: S, router: Router, guest: Arc<Guest>, leaving: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-    let service = TowerToHyperService::new(router);
+    let router = TowerToHyperService::new(router);
+    let service = hyper::service::service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(guest.clone());
+        router.call(request)
+    });
     let connection = builder.serve_connection(TokioIo::new(socket), service).with_upgrades();
     tokio::pin!(connection);
     let ended = tokio::select! {

@@ -12,6 +12,7 @@ mod caller;
 pub mod control;
 mod deliveries;
 mod guard;
+mod guests;
 mod health;
 mod http;
 mod limiter;
@@ -27,6 +28,7 @@ mod session;
 mod socket;
 mod tallies;
 mod tls;
+mod whose;
 
 pub use access::AccessToken;
 pub use http::{Door, Options};
@@ -40,6 +42,13 @@ pub enum Error {
          --port {}`.", port.checked_add(1).unwrap_or(8421)
     )]
     Taken { address: String, port: u16 },
+    #[error(
+        "Port {port} is held on {address} by a program of another user of this machine (user id {uid}). Whatever it shows a \
+         browser at this address can act as every browser that was paired here, also later. Start Silas on another port with \
+         `silas start --port {}`, take those browsers out with `silas device list` and `silas device revoke`, clear what they \
+         keep for this address, and pair them again.", port.checked_add(1).unwrap_or(8421)
+    )]
+    TakenByAnother { address: String, port: u16, uid: u32 },
     #[error("{address} cannot be listened on: {cause}")]
     Listen { address: String, cause: std::io::Error },
     #[error("The certificate cannot be used: {reason}.")]

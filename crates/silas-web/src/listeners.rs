@@ -3,9 +3,10 @@
 
 use crate::guard::Origin;
 use crate::tls::Tls;
-use crate::{Error, control, secret_door};
+use crate::{Error, control, secret_door, whose};
 use silas_core::Timestamp;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Everything that is listened on.
@@ -90,11 +91,22 @@ fn bind_both(port: u16) -> Result<(Vec<std::net::TcpListener>, u16), Error> {
 
 fn bind(address: SocketAddr) -> Result<std::net::TcpListener, Error> {
     let listener = std::net::TcpListener::bind(address).map_err(|cause| match cause.kind() {
-        std::io::ErrorKind::AddrInUse => Error::Taken { address: address.ip().to_string(), port: address.port() },
+        std::io::ErrorKind::AddrInUse => taken(address),
         _ => Error::Listen { address: address.to_string(), cause },
     })?;
     listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+/// Who holds it matters: what another user shows at this address, a browser takes for this page.
+fn taken(at: SocketAddr) -> Error {
+    let (address, port) = (at.ip().to_string(), at.port());
+    let ours = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
+    // Root could do worse than this, and often only passes a port on.
+    match whose::listens_at(at).into_iter().find(|uid| *uid != 0 && *uid != ours) {
+        Some(uid) => Error::TakenByAnother { address, port, uid },
+        None => Error::Taken { address, port },
+    }
 }
 
 fn is_missing_address(cause: &std::io::Error) -> bool {

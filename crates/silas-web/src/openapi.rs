@@ -8,15 +8,19 @@ use crate::protocol::{
     ClientMessage, Credentials, PairRequest, Paired, PairingScreen, ReadProof, Refused, SecretGiven, SecretValue,
     ServerMessage, SessionProof, WorkPage, WriteProof,
 };
-use axum::Json;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use schemars::generate::{Contract, SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 use silas_runtime::view::{ActivityView, CardsPage};
+use std::sync::LazyLock;
+
+/// Anybody may ask for it, so it is made once.
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
 pub(crate) async fn serve() -> Response {
-    Json(document()).into_response()
+    ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.as_str()).into_response()
 }
 
 /// The whole document.

@@ -1,8 +1,10 @@
 //! Pairing over HTTP: what the screen shows, and the one request that makes a browser one of the owner's devices.
 
 use crate::guard::{Gate, Side};
+use crate::guests::Guest;
 use crate::http::{BODY_BYTES_MAX, BODY_PATIENCE, Door, refusal};
 use crate::protocol::{HouseRules, PairRequest, Paired, PairingScreen};
+use crate::tallies::Turned;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State};
@@ -27,7 +29,12 @@ pub(crate) async fn pairing_screen(State(door): State<Arc<Door>>, RawQuery(query
     }
 }
 
-pub(crate) async fn pair(State(door): State<Arc<Door>>, Extension(gate): Extension<Arc<Gate>>, body: Body) -> Response {
+pub(crate) async fn pair(
+    State(door): State<Arc<Door>>,
+    Extension(gate): Extension<Arc<Gate>>,
+    Extension(guest): Extension<Arc<Guest>>,
+    body: Body,
+) -> Response {
     // Anybody may ask, so nobody may take for ever to say what.
     let body = match tokio::time::timeout(BODY_PATIENCE, axum::body::to_bytes(body, BODY_BYTES_MAX)).await {
         Ok(Ok(body)) => body,
@@ -42,6 +49,18 @@ pub(crate) async fn pair(State(door): State<Arc<Door>>, Extension(gate): Extensi
             return refusal(StatusCode::BAD_REQUEST, &trouble);
         }
     };
+    // A code can be seen by others on the same machine: in a list of processes, over a shoulder, in a shared terminal.
+    if guest.is_of_another_user().await {
+        if door.tallies.count_aloud(Turned::OtherUser) {
+            tracing::warn!("another user of this machine tried to pair a browser, and was refused");
+        }
+        let trouble = Trouble::new(
+            "E_APPROVAL_PAIRING",
+            "Another user of this machine asks, or it cannot be told who does. Nothing was paired.",
+            "Open the page as the user whose Silas this is, or use the encrypted door: `silas tls`.",
+        );
+        return refusal(StatusCode::FORBIDDEN, &trouble);
+    }
     let newcomer = Newcomer {
         public: request.public,
         name: request.name,
@@ -51,6 +70,7 @@ pub(crate) async fn pair(State(door): State<Arc<Door>>, Extension(gate): Extensi
     };
     match door.stream.pair(newcomer).await {
         Ok(certificate) => {
+            door.paired.send_modify(|n| *n += 1);
             // Only over an encrypted connection, and only to whoever had the code.
             let access = match gate.origin.side {
                 Side::Network => door.options.access.as_ref().map(|access| access.hand_over()),
@@ -58,6 +78,11 @@ pub(crate) async fn pair(State(door): State<Arc<Door>>, Extension(gate): Extensi
             };
             Json(Paired { installation: door.stream.installation().clone(), certificate, access }).into_response()
         }
-        Err(trouble) => refusal(StatusCode::FORBIDDEN, &trouble),
+        Err(trouble) => {
+            if door.tallies.count_aloud(Turned::Pairing) {
+                tracing::warn!(why = trouble.message, "a browser was not paired");
+            }
+            refusal(StatusCode::FORBIDDEN, &trouble)
+        }
     }
 }

@@ -69,6 +69,15 @@ impl Door {
                 let trouble = Trouble::new("E_CHANNEL_AUTH", who, "Sign the request; docs/protocol.md says how.");
                 refusal(StatusCode::UNAUTHORIZED, &trouble)
             }
+            NotAnswered::BeforeStart => {
+                self.tallies.count(Turned::Auth);
+                let trouble = Trouble::new(
+                    "E_CHANNEL_AUTH",
+                    "The request is dated before Silas was started, so it may be a repeated one.",
+                    "Ask again. If that does not help, look at this device's clock.",
+                );
+                refusal(StatusCode::UNAUTHORIZED, &trouble)
+            }
             NotAnswered::TooOften => {
                 self.tallies.count(Turned::Rate);
                 let trouble =

@@ -9,6 +9,7 @@ use crate::tallies::Turned;
 use axum::extract::ws::Utf8Bytes;
 use silas_core::Clock;
 use silas_core::message::Channel;
+use silas_core::signature::Signature;
 use silas_runtime::view::Published;
 use silas_runtime::{Attached, Chosen, Stream, Trouble};
 use std::collections::VecDeque;
@@ -199,6 +200,19 @@ impl Session {
         }
     }
 
+    /// A passkey belongs to a name, and on this machine every port has the same one; what it signed on a page of another
+    /// port, somebody else's program asked for.
+    fn signed_elsewhere(&self, signature: &Signature) -> Option<Trouble> {
+        let origins = self.door.origins.get().map_or(&[][..], Vec::as_slice);
+        (!signature.is_made_at(origins)).then(|| {
+            Trouble::new(
+                "E_APPROVAL_PASSKEY",
+                "This was signed on a page of another address than Silas's.",
+                "Decide on Silas's own page.",
+            )
+        })
+    }
+
     async fn act(&self, message: ClientMessage) -> Option<ServerMessage> {
         match message {
             ClientMessage::Auth { .. } | ClientMessage::Ack { .. } => None,
@@ -206,6 +220,9 @@ impl Session {
                 self.stream.hear(message, self.channel, &self.attached.session).await.err().map(error)
             }
             ClientMessage::ApprovalResponse { request_id, token } => {
+                if let Some(trouble) = self.signed_elsewhere(&token.signature) {
+                    return Some(decided(request_id, Err(trouble)));
+                }
                 let outcome = self.stream.decide(&request_id, token).await;
                 Some(decided(request_id, outcome))
             }
@@ -220,7 +237,10 @@ impl Session {
                 let outcome = self.stream.dismiss(&request_id).await;
                 Some(decided(request_id, outcome))
             }
-            ClientMessage::Withdraw { withdrawal } => Some(withdrawn(self.stream.withdraw(withdrawal).await)),
+            ClientMessage::Withdraw { withdrawal } => Some(match self.signed_elsewhere(&withdrawal.signature) {
+                Some(trouble) => withdrawn(Err(trouble)),
+                None => withdrawn(self.stream.withdraw(withdrawal).await),
+            }),
             ClientMessage::HouseRules {} => Some(withdrawn(self.stream.ask_house_rules().await)),
             ClientMessage::RootAdd { path } => Some(match self.stream.offer_root(&path).await {
                 Ok(card) => ServerMessage::Asked { card: Box::new(card) },

@@ -1,6 +1,7 @@
 //! The WebSocket: a challenge, an answer signed by a paired device, and then a conversation until one side ends it.
 
 use crate::guard::{Gate, Side};
+use crate::guests::Guest;
 use crate::http::{Door, left};
 use crate::protocol::{ClientMessage, ServerMessage, SessionProof};
 use crate::session::{OUTGOING_MAX, Session};
@@ -29,9 +30,11 @@ const MESSAGE_BYTES_MAX: usize = 128 * 1024;
 const BEAT: &str = r#"{"type":"beat"}"#;
 /// Whoever is silent for so many beats is gone.
 const BEATS_MISSED_MAX: u32 = 3;
-/// Close codes: authentication failed, and the standard "going away".
+/// Close codes: authentication failed, and the standard ones.
 const CLOSE_AUTH: u16 = 4001;
 const CLOSE_LEAVING: u16 = 1001;
+/// "Try again later".
+const CLOSE_BUSY: u16 = 1013;
 /// The protocol that is spoken, and the prefix of the one that carries the access token: a browser can send no other
 /// header with a WebSocket, and an address is no place for a secret.
 const PROTOCOL: &str = "silas.v1";
@@ -40,19 +43,18 @@ const TOKEN_PROTOCOL: &str = "silas.token.";
 pub(crate) async fn upgrade(
     State(door): State<Arc<Door>>,
     Extension(gate): Extension<Arc<Gate>>,
+    Extension(guest): Extension<Arc<Guest>>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let Ok(place) = door.places.clone().try_acquire_owned() else {
+    // Whoever has not shown who it is takes no place; but where there is none, nobody needs to try.
+    if door.places.available_permits() == 0 {
         door.tallies.count(Turned::Places);
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
-    };
+    }
     let shown = shown_token(&headers);
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(MESSAGE_BYTES_MAX).max_frame_size(MESSAGE_BYTES_MAX);
-    upgrade.on_upgrade(move |socket| async move {
-        door.greet(socket, gate.origin.side, shown).await;
-        drop(place);
-    })
+    upgrade.on_upgrade(move |socket| door.greet(socket, gate.origin.side, shown, guest))
 }
 
 /// The access token, if it came as a subprotocol.
@@ -63,20 +65,28 @@ fn shown_token(headers: &HeaderMap) -> Option<String> {
 }
 
 impl Door {
-    async fn greet(self: Arc<Self>, mut socket: WebSocket, side: Side, shown: Option<String>) {
+    async fn greet(self: Arc<Self>, mut socket: WebSocket, side: Side, shown: Option<String>, guest: Arc<Guest>) {
         let challenge = Nonce::new(self.random.as_ref());
         let hello =
             ServerMessage::Challenge { challenge: challenge.clone(), installation: self.stream.installation().clone() };
         if send(&mut socket, &hello).await.is_none() {
             return;
         }
-        let answer = tokio::time::timeout(Duration::from_secs(AUTH_SECS), socket.recv()).await;
+        let answer = tokio::select! {
+            answer = tokio::time::timeout(Duration::from_secs(AUTH_SECS), socket.recv()) => answer,
+            () = guest.told_to_leave() => return,
+        };
         let known = match answer {
             Ok(Some(Ok(Message::Text(text)))) => self.authenticate(&challenge, &text, side, shown).await,
             _ => None,
         };
         match known {
             Some((device, resume)) => {
+                let Ok(_place) = self.places.clone().try_acquire_owned() else {
+                    self.tallies.count(Turned::Places);
+                    return close(&mut socket, CLOSE_BUSY, "all places are taken").await;
+                };
+                guest.is_let_in();
                 let (key, name) = (device.body.key, device.body.name);
                 let revoked = revoked(self.stream.revocations(), key.clone());
                 let attached = self.stream.attach(Listener::Device { key, name: name.clone() }, resume).await;

@@ -19,10 +19,16 @@ pub(crate) enum Turned {
     Unreadable,
     /// Encryption was not agreed on.
     Handshake,
+    /// A browser was not paired: a wrong code, one that was void, or another refusal.
+    Pairing,
+    /// Another user of this machine wanted to pair.
+    OtherUser,
+    /// A service worker that is not ours asked for its script.
+    Worker,
 }
 
 impl Turned {
-    pub(crate) const ALL: [Turned; 7] = [
+    pub(crate) const ALL: [Turned; 10] = [
         Turned::Host,
         Turned::Origin,
         Turned::Auth,
@@ -30,6 +36,9 @@ impl Turned {
         Turned::Rate,
         Turned::Unreadable,
         Turned::Handshake,
+        Turned::Pairing,
+        Turned::OtherUser,
+        Turned::Worker,
     ];
 
     pub(crate) fn word(self) -> &'static str {
@@ -41,9 +50,15 @@ impl Turned {
             Turned::Rate => "rate",
             Turned::Unreadable => "unreadable",
             Turned::Handshake => "handshake",
+            Turned::Pairing => "pairing",
+            Turned::OtherUser => "other_user",
+            Turned::Worker => "worker",
         }
     }
 }
+
+/// Lines of the log for one reason, from one start to the next; the numbers go on.
+const LINES_MAX: u64 = 100;
 
 #[derive(Debug, Default)]
 pub(crate) struct Tallies([AtomicU64; Turned::ALL.len()]);
@@ -51,6 +66,11 @@ pub(crate) struct Tallies([AtomicU64; Turned::ALL.len()]);
 impl Tallies {
     pub(crate) fn count(&self, why: Turned) {
         self.0[why as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts it, and says whether the log should tell: whoever is turned away writes no log as long as they like.
+    pub(crate) fn count_aloud(&self, why: Turned) -> bool {
+        self.0[why as usize].fetch_add(1, Ordering::Relaxed) < LINES_MAX
     }
 
     pub(crate) fn read(&self, why: Turned) -> u64 {

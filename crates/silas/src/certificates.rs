@@ -183,7 +183,8 @@ fn certificate(path: &Path) -> Result<CertificateDer<'static>> {
     CertificateDer::from_pem_file(path).map_err(|_| anyhow!("E_CFG_TLS: {} is no certificate.", path.display()))
 }
 
-/// Names of a kind that is not permitted at all are not limited, so every kind that a server can have is named.
+/// Names of a kind that is not permitted at all are not limited, so every kind that a server can have is named. A name of a
+/// host permits those below it too; there is no way to write that it should not.
 fn authority(names: &[String], now: Timestamp) -> Result<CertificateParams> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.distinguished_name = called(&format!("Silas on {}", names[0]));

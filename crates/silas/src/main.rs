@@ -23,6 +23,7 @@ mod known_head;
 mod ledger_export;
 mod ledger_file;
 mod model_commands;
+mod opening;
 mod passphrase;
 mod plan_file;
 mod proof_file;

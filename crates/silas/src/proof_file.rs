@@ -1,7 +1,8 @@
 //! `silas verify FILE`: checks a proof that came from some Silas, with nothing but the public root key. Needs no data
 //! directory, no server and no network. `silas key root` prints the key.
 //!
-//! Exit codes: 0 verified, 1 refused, 2 what was given cannot be read as a proof at all.
+//! Exit codes: 0 verified, 1 refused, 2 what was given cannot be read as a proof at all, 3 it agrees with itself, but no key
+//! was given to verify it with.
 
 use crate::terminal::{Output, print_json};
 use anyhow::Result;
@@ -25,7 +26,8 @@ use std::process::ExitCode;
 pub(crate) struct VerifyArgs {
     /// A file of `silas work proof`, or downloaded from the page.
     file: PathBuf,
-    /// The public root key of the Silas that it should come from; `silas key root` prints it there.
+    /// The public root key of the Silas that it should come from; `silas key root` prints it there. Without it nothing is
+    /// verified: the file itself names a key, and anybody can make a file with a key of their own.
     #[arg(long, value_name = "ROOTKEY", allow_hyphen_values = true)]
     key: Option<String>,
     #[command(flatten)]
@@ -33,6 +35,7 @@ pub(crate) struct VerifyArgs {
 }
 
 const BAD_INPUT: u8 = 2;
+const ONLY_CONSISTENT: u8 = 3;
 /// Longest line of words from the file.
 const LINE_CHARS_MAX: usize = 300;
 /// Lines of what a check printed.
@@ -92,14 +95,25 @@ fn refuse(args: &VerifyArgs, why: &str, code: u8) -> Result<ExitCode> {
 }
 
 fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCode> {
+    let code = if args.key.is_some() { ExitCode::SUCCESS } else { ExitCode::from(ONLY_CONSISTENT) };
     let story = Story::of(proven);
     let (shows, open) = (shows(bundle, proven), does_not_show(bundle, proven, &story, args.key.is_some()));
     if args.output.json {
         print_json(&document(args, bundle, proven, &story, &shows, &open))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
     let text = |words: &str| scrub::visible_line(words, LINE_CHARS_MAX);
-    println!("VERIFIED. {}", text(&story.claim));
+    if args.key.is_some() {
+        println!("VERIFIED. {}", text(&story.claim));
+    } else {
+        println!(
+            "CONSISTENT, NOT VERIFIED. The file agrees with itself, but the root key {} is the one that it names, and anybody \
+             can make a file with a key of their own.",
+            String::from(bundle.root)
+        );
+        println!("To verify it, give the key that `silas key root` prints where it should come from: --key ROOTKEY");
+        println!("\nWhat it claims: {}", text(&story.claim));
+    }
     println!("{}\n", text(&proven.plan.definition().title));
     for step in &story.steps {
         println!("  {}: {}", text(&step.title), text(&step.note));
@@ -121,7 +135,7 @@ fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCod
     shows.iter().for_each(|line| println!("  - {}", text(line)));
     println!("\nThis does not show");
     open.iter().for_each(|line| println!("  - {}", text(line)));
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 /// Every file of the change, by its whole name. A proof of an earlier version shows no lines of most of many files.
@@ -238,7 +252,8 @@ fn document(
     open: &[String],
 ) -> Value {
     json!({
-        "verified": true,
+        "verified": args.key.is_some(),
+        "consistent": true,
         "root": bundle.root,
         "root_given": args.key.is_some(),
         "installation": bundle.installation,

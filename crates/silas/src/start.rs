@@ -3,6 +3,7 @@
 use crate::certificates;
 use crate::config::{Config, Loaded, LogFormat};
 use crate::home::{self, Home};
+use crate::opening::{self, Opening};
 use crate::world::SystemClock;
 use crate::{root_handover, server_key, soundness, wire};
 use anyhow::{Context, Result, anyhow, bail};
@@ -23,7 +24,7 @@ use silas_web::Listeners;
 use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,9 +81,8 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     let listeners = Listeners::bind(port, network, &ready.home.path)?;
     silas_sandbox::raise_descriptor_limit(descriptors(&loaded.config));
     let first_time = !ready.home.store().join("agent.sqlite").exists();
-    if !args.quiet {
-        greet(&ready, &listeners, &sealed, first_time);
-    }
+    opening::sweep(&ready.home.run())?;
+    let opening = if args.quiet { None } else { greet(&ready, &listeners, &sealed, first_time) };
     let confinement =
         confine_front(&FrontRules { writable: &[ready.home.store(), ready.home.run()], readable: &front_reads() })
             .map_err(|e| anyhow!("{e}"))?;
@@ -100,6 +100,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
         user_home: std::env::var("HOME").ok(),
         start_dir,
         owner_uid,
+        opening,
         is_looked_at: !args.quiet,
     };
     wire::serve(front, listeners)?;
@@ -225,7 +226,7 @@ pub(crate) fn tool_places() -> ToolPlaces {
     }
 }
 
-fn greet(ready: &Ready, listeners: &Listeners, sealed: &Sealed, first_time: bool) {
+fn greet(ready: &Ready, listeners: &Listeners, sealed: &Sealed, first_time: bool) -> Option<Opening> {
     let page = listeners.address();
     let pairing = format!("{page}/#pair={}", sealed.pairing_code);
     println!("Silas {}\n", env!("CARGO_PKG_VERSION"));
@@ -256,7 +257,7 @@ fn greet(ready: &Ready, listeners: &Listeners, sealed: &Sealed, first_time: bool
         println!("  For the commands that you approve, {}.", sealed.limits);
     }
     println!("  Stop with Ctrl-C. Anything running stops with it; nothing half done reaches your files.");
-    open_browser(if is_locked { &page } else { &pairing });
+    opening::browser(&ready.home.run(), &page, (!is_locked).then_some(&pairing))
 }
 
 /// Said before anybody wonders: where nothing can be isolated nothing is run, and everything else works. Must be asked while
@@ -274,21 +275,6 @@ fn missing_isolation(home: &Home) -> Option<String> {
     ))
 }
 
-/// Opens the page where there is a desktop; the browser waits until the server, a moment later, answers.
-fn open_browser(address: &str) {
-    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
-    if has_desktop && std::io::stdout().is_terminal() {
-        let opened = Command::new("xdg-open")
-            .arg(address)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        // No browser to open is fine: the address is on the screen.
-        drop(opened);
-    }
-}
-
 /// A person at a terminal has the greeting and is shown only what is wrong; a file or a journal gets the rest too.
 fn start_log(format: LogFormat) {
     let level = if std::io::stderr().is_terminal() { tracing::Level::WARN } else { tracing::Level::INFO };
@@ -299,9 +285,10 @@ fn start_log(format: LogFormat) {
     }
 }
 
-/// Each connection is a descriptor; files, pipes and the terminal's connections come on top.
+/// Each connection is a descriptor, of devices and of those who are not known yet at either door; files, pipes and the
+/// terminal's connections come on top.
 fn descriptors(config: &Config) -> u64 {
-    2 * config.limits.connections_max as u64 + 256
+    3 * config.limits.connections_max as u64 + 256
 }
 
 pub(crate) fn load_config(file: Option<&Path>) -> Result<Loaded> {

@@ -2,8 +2,11 @@
 //! own data, its own keys and nothing of the owner's.
 
 use crate::home::Home;
+use crate::world::OsRandom;
 use anyhow::{Context, Result, bail};
-use std::fs::{self, File};
+use silas_core::Random as _;
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -21,20 +24,42 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn kept(path: &Path) -> Result<Self> {
-        if path.exists() && fs::read_dir(path)?.next().is_some() {
-            bail!("{} is not empty. Name a new directory.", path.display());
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).with_context(|| format!("{} cannot be made.", parent.display()))?;
         }
-        Place::make(path.to_owned(), false)
+        match fs::symlink_metadata(path) {
+            Ok(there) => ours_and_empty(path, &there)?,
+            Err(_) => make(path)?,
+        }
+        Ok(Place { path: path.canonicalize()?, is_temporary: false })
     }
 
+    /// Under a name that nobody can have been waiting for, and new: the directory for temporary files is everybody's, and
+    /// one that lies there already may lead wherever its maker likes.
     pub(crate) fn temporary(what: &str) -> Result<Self> {
-        Place::make(std::env::temp_dir().join(format!("silas-{what}-{}", std::process::id())), true)
+        let mut bits = [0; 16];
+        OsRandom.fill(&mut bits);
+        let path = std::env::temp_dir().join(format!("silas-{what}-{:032x}", u128::from_be_bytes(bits)));
+        make(&path)?;
+        Ok(Place { path: path.canonicalize()?, is_temporary: true })
     }
+}
 
-    fn make(path: PathBuf, is_temporary: bool) -> Result<Self> {
-        fs::create_dir_all(&path).with_context(|| format!("{} cannot be made.", path.display()))?;
-        Ok(Place { path: path.canonicalize()?, is_temporary })
+/// A directory that is new and for this user alone.
+fn make(path: &Path) -> Result<()> {
+    DirBuilder::new().mode(0o700).create(path).with_context(|| format!("{} cannot be made.", path.display()))
+}
+
+/// A directory that is there may be used if nobody else can put anything into it.
+fn ours_and_empty(path: &Path, there: &fs::Metadata) -> Result<()> {
+    let ours = fs::metadata("/proc/self")?.uid();
+    if !there.is_dir() || there.uid() != ours || there.mode() & 0o022 != 0 {
+        bail!("{} is no directory of yours alone. Name a new directory.", path.display());
     }
+    if fs::read_dir(path)?.next().is_some() {
+        bail!("{} is not empty. Name a new directory.", path.display());
+    }
+    Ok(())
 }
 
 impl Drop for Place {
@@ -100,3 +125,6 @@ impl Drop for Server {
         let _already_gone = self.0.wait();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -93,7 +93,10 @@ fn show(place: &Place, config: &Config) -> Result<()> {
     let address = format!("https://{host}:{}", config.tls.port);
     let (authority_ends, ends) = place.ends()?;
     println!("Certificate for {}: good until {}.", names.join(", "), day(&ends.to_string()));
-    println!("Authority: good until {}. It can vouch for these names and no others.", day(&authority_ends.to_string()));
+    println!(
+        "Authority: good until {}. It can vouch for these names and names below them, and for no others.",
+        day(&authority_ends.to_string())
+    );
     if crate::config::is_loopback(&config.web.host) {
         println!(
             "\nThe encrypted door is closed. To open it, put this into the configuration and start Silas again:\n"

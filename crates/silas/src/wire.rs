@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Searching};
 use crate::home::Home;
+use crate::opening::Opening;
 use crate::terminal::pairing;
 use crate::world::{OsRandom, SystemClock};
 use crate::{room, server_key, soundness};
@@ -42,6 +43,8 @@ pub(crate) struct Front {
     pub user_home: Option<String>,
     pub start_dir: Option<PathBuf>,
     pub owner_uid: u32,
+    /// What leads the browser to the page, with the code in it.
+    pub opening: Option<Opening>,
     /// Whether somebody may be looking at what this process prints.
     pub is_looked_at: bool,
 }
@@ -106,6 +109,10 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     let reminding = listeners.certificate_ends().map(|ends| tokio::spawn(remind(ends, clock.clone())));
     let telling = front.is_looked_at.then(|| tokio::spawn(tell_paired(stream.clone())));
     let door = Door::new(stream.clone(), clock, random, door_options, leaving);
+    let opening = front.opening.map(|opening| {
+        let door = door.clone();
+        tokio::spawn(async move { opening.keep(&door).await })
+    });
     let serving = tokio::spawn(door.serve(listeners, front.owner_uid));
     let ticking = tokio::spawn(tick(stream.clone(), front.launcher.clone()));
     let tidying = tokio::spawn(stream.clone().keep_house());
@@ -122,8 +129,8 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     if let Some(reminding) = reminding {
         reminding.abort();
     }
-    if let Some(telling) = telling {
-        telling.abort();
+    for task in [opening, telling].into_iter().flatten() {
+        task.abort();
     }
     stream.stop().await?;
     leave.send_replace(true);

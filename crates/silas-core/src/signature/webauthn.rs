@@ -78,6 +78,12 @@ impl Assertion {
         u32::from_be_bytes([a, b, c, d])
     }
 
+    /// Whether the browser says that the page was at one of these origins, with exactly this port. [`Assertion::is_about`]
+    /// knows only the name, because that is what a key belongs to; which port is ours, only the door knows.
+    pub fn is_made_at(&self, origins: &[String]) -> bool {
+        serde_json::from_slice::<ClientData>(&self.client_data).is_ok_and(|client| origins.contains(&client.origin))
+    }
+
     /// Whether the owner of this key, verified, approved `message` on a page of the site `rp_id`.
     pub fn is_about(&self, message: &[u8], public: &PublicKey, rp_id: &str) -> bool {
         let flags = self.authenticator_data[32];

@@ -16,9 +16,11 @@ use silas_sandbox::{Error, Launcher, terminal_pairing_code, terminal_sign};
 pub(crate) const CASES: &[Case] = &[
     ("keys_come_before_the_seal_and_the_seal_once", keys_come_before_the_seal_and_the_seal_once),
     ("a_code_pairs_one_browser", a_code_pairs_one_browser),
+    ("too_many_guesses_void_the_code", too_many_guesses_void_the_code),
     ("a_terminal_signs_and_gets_codes", a_terminal_signs_and_gets_codes),
     ("the_door_is_shut_to_the_sandboxed", the_door_is_shut_to_the_sandboxed),
     ("the_door_stays_shut_where_it_cannot_tell", the_door_stays_shut_where_it_cannot_tell),
+    ("a_terminal_passes_where_only_the_server_gave_it_up", a_terminal_passes_where_only_the_server_gave_it_up),
     ("long_data_directories_have_a_door_too", long_data_directories_have_a_door_too),
 ];
 
@@ -75,6 +77,25 @@ fn a_code_pairs_one_browser() {
     let certificate = launcher.certify(body.clone(), &proof(&code, &browser())).unwrap();
     assert!(certificate.verifies(&public(&root_key()), &installation()));
     refused(body, &proof(&code, &browser()));
+}
+
+fn too_many_guesses_void_the_code() {
+    let world = World::new();
+    let launcher = Launcher::fork(key_helper).unwrap();
+    let code = launcher.seal(world.seal()).unwrap().pairing_code;
+    let body = certificate_body(&browser(), DeviceKind::Browser);
+    let guess = |proof: &str| match launcher.certify(body.clone(), proof) {
+        Err(Error::Pairing(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    for _ in 0..19 {
+        assert_eq!(guess(&proof("a guess", &browser())), "the code is wrong");
+    }
+    assert!(guess(&proof("a guess", &browser())).contains("void"));
+    assert!(guess(&proof(&code, &browser())).contains("no pairing code"));
+    // The terminal has another.
+    let code = terminal_pairing_code(&world.data).unwrap();
+    launcher.certify(body.clone(), &proof(&code, &browser())).unwrap();
 }
 
 fn a_terminal_signs_and_gets_codes() {
@@ -139,6 +160,30 @@ fn the_door_stays_shut_where_it_cannot_tell() {
     is_refused();
     let Err(Error::Terminal(why)) = terminal_pairing_code(&world.data) else { panic!("the door is open") };
     assert!(why.contains("no_new_privs"), "{why}");
+}
+
+/// As under the unit of `silas service`: the server cannot gain privileges, and neither can anything that it starts.
+fn a_terminal_passes_where_only_the_server_gave_it_up() {
+    let world = World::new();
+    let (mut here, mut there) = std::os::unix::net::UnixStream::pair().unwrap();
+    // SAFETY: this process has one thread.
+    let terminal = unsafe { libc::fork() };
+    assert!(terminal >= 0);
+    if terminal == 0 {
+        let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            std::io::Read::read_exact(&mut there, &mut [0]).unwrap();
+            terminal_pairing_code(&world.data).unwrap();
+        }));
+        // SAFETY: ends this child without tidying up what its parent owns too.
+        unsafe { libc::_exit(i32::from(asked.is_err()) * 101) };
+    }
+    give_up_privileges();
+    let _launcher = world.launcher();
+    std::io::Write::write_all(&mut here, &[1]).unwrap();
+    assert_eq!(crate::runner::wait(terminal), 0);
+    // SAFETY: this process has one thread.
+    unsafe { std::env::set_var("SILAS_TEST_DATA", &world.data) };
+    is_refused();
 }
 
 fn long_data_directories_have_a_door_too() {

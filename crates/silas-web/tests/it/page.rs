@@ -21,11 +21,12 @@ Made from the types in `crates/silas-web/src/protocol.rs`; a test compares this 
 5. A message is at most 128 KiB. Each connection may send so many a minute (`limits.ws_messages_per_minute_per_scope`);
    beyond that it is told `E_CHANNEL_BUSY`. What cannot be read is answered with `E_CHANNEL_MESSAGE` and changes nothing.
 6. A server that goes away closes with 1001; a device that is revoked is closed with 4001.
+   A device for which there is no place is closed with 1013.
 
 ## Reading over HTTP
 
 `Authorization: Silas …` carries the `Credentials` as JSON in base64url, signed over the canonical JSON of `ReadProof`. A
-request is good once, and while it is fresh (`nonce_store.freshness_seconds`). `/metrics` also takes
+request is good once, while it is fresh (`nonce_store.freshness_seconds`), and not if it is dated before the server's start. `/metrics` also takes
 `Authorization: Bearer TOKEN` with the access token, because a collector cannot sign.
 
 ## Giving a secret

@@ -274,7 +274,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         key: "limits.connections_max",
         default: Default::Number(256),
         rule: range(4, 20_000),
-        about: "WebSockets that may be open at once; whoever comes when all places are taken is sent away.",
+        about: "Devices that may be connected at once, and besides them as many connections at each door that are not known yet.",
     },
     Setting {
         key: "limits.ws_beat_seconds",

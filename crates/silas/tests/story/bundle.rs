@@ -99,11 +99,16 @@ fn the_golden_bug_fix_is_proved_on_another_machine_and_then_undone() {
     }
     assert!(!text.contains("was taken from the file itself"), "{text}");
     let (code, text) = elsewhere.verify(&written, &[]);
-    assert!(code == 0 && text.contains("was taken from the file itself") && text.contains(root), "{text}");
+    assert!(code == 3 && text.starts_with("CONSISTENT, NOT VERIFIED. ") && text.contains(root), "{text}");
+    assert!(!text.lines().any(|line| line.starts_with("VERIFIED")) && text.contains("--key ROOTKEY"), "{text}");
+    let (code, text) = elsewhere.verify(&written, &["--json"]);
+    let told: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &told["verified"], &told["consistent"]), (3, &json!(false), &json!(true)));
     assert!(!elsewhere.file(".local").exists() && !elsewhere.file(".config").exists());
 
     // The badge opens the same facts.
-    let verified = json_of(elsewhere.verify(&written, &["--json"]));
+    let verified = json_of(elsewhere.verify(&written, &["--json", "--key", root]));
+    assert_eq!(verified["verified"], true);
     let shown = json_of(silas.command(&["work", "show", "--json"]));
     for fact in ["claim", "caveats", "before", "after", "diffs", "outcome", "title", "execution"] {
         assert_eq!(verified[fact], shown["proof"][fact], "{fact}");

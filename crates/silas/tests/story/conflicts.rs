@@ -101,11 +101,7 @@ fn merged_applied_and_undone(silas: &Silas) {
     approve(&mut line, &result);
     let done = line.card(CardKind::Done).unwrap();
     assert_eq!(notes(silas), mine.replace("line 8", "line 8 DONE"));
-    let file = silas.outside().join("proof.json").to_str().unwrap().to_owned();
-    for command in [&["work", "proof", "--out", &file][..], &["verify", &file]] {
-        let (code, text) = silas.command(command);
-        assert_eq!(code, 0, "{text}");
-    }
+    silas.assert_proof_travels();
     approve(&mut line, &done);
     assert_eq!(silas.tree(), edited);
     silas.assert_ledger_holds();

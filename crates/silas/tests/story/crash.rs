@@ -84,11 +84,7 @@ fn crash(point: FailPoint, rehearse_first: &str) {
     }
     silas.assert_ledger_holds();
     // What was interrupted can be proved like anything else.
-    let file = silas.outside().join("proof.json").to_str().unwrap().to_owned();
-    for command in [&["work", "proof", "--out", &file][..], &["verify", &file]] {
-        let (code, text) = silas.command(command);
-        assert_eq!(code, 0, "{point:?}: {text}");
-    }
+    silas.assert_proof_travels();
     assert!(
         std::fs::read_dir(silas.data().join("launcher/work")).unwrap().next().is_none(),
         "{point:?}: a copy was left behind"

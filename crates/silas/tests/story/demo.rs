@@ -37,10 +37,23 @@ fn the_demo_plays_and_its_ledger_can_be_checked_without_a_server() {
     assert!(String::from_utf8_lossy(&broken.stdout).contains("Entry 5"), "{broken:?}");
 }
 
+/// Numbers of processes that are waited for.
+const TRAPS: u32 = 2000;
+
 /// `silas demo | head`: nobody reads to the end, and still nothing is left, neither the place nor the server in it.
 #[test]
 fn a_demo_that_nobody_watches_tidies_up() {
     let dir = tempfile::tempdir().unwrap();
+    // Everybody can put something into the place for temporary files: under a name that could be known, it would be used.
+    let owners = tempfile::tempdir().unwrap();
+    let mut probe = Command::new("true").spawn().unwrap();
+    let n = probe.id();
+    probe.wait().unwrap();
+    for pid in n..n + TRAPS {
+        let trap = dir.path().join(format!("silas-demo-{pid}"));
+        std::fs::create_dir(&trap).unwrap();
+        std::os::unix::fs::symlink(owners.path(), trap.join("data")).unwrap();
+    }
     let mut played = Command::new(env!("CARGO_BIN_EXE_silas"))
         .arg("demo")
         .env("TMPDIR", dir.path())
@@ -51,5 +64,6 @@ fn a_demo_that_nobody_watches_tidies_up() {
         .unwrap();
     drop(played.stdout.take());
     assert!(played.wait().unwrap().success());
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), TRAPS as usize);
+    assert_eq!(std::fs::read_dir(owners.path()).unwrap().count(), 0);
 }

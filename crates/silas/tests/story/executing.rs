@@ -172,11 +172,7 @@ fn golden(dialect: Dialect) {
     let (_, list) = world.silas.command(&["audit", "list", "--last", "300"]);
     assert_eq!(list.matches("tool_called").count(), 4, "{list}");
     assert_eq!((list.matches("tool_returned").count(), list.matches("attempt_begun").count()), (4, 2), "{list}");
-    let file = world.silas.outside().join("proof.json");
-    let (code, text) = world.silas.command(&["work", "proof", "--out", file.to_str().unwrap()]);
-    assert_eq!(code, 0, "{text}");
-    let (code, text) = world.silas.command(&["verify", file.to_str().unwrap()]);
-    assert_eq!(code, 0, "{text}");
+    world.silas.assert_proof_travels();
     let done = line.card(CardKind::Done).unwrap();
     assert!(line.decide(&done, Verdict::Approved).unwrap().0);
     assert_eq!(world.silas.tree(), original);

@@ -76,11 +76,7 @@ impl World {
 
     /// The proof holds elsewhere, and the ledger here.
     fn assert_proved(&self) {
-        let file = self.silas.outside().join("proof.json");
-        let (code, text) = self.silas.command(&["work", "proof", "--out", file.to_str().unwrap()]);
-        assert_eq!(code, 0, "{text}");
-        let (code, text) = self.silas.command(&["verify", file.to_str().unwrap()]);
-        assert_eq!(code, 0, "{text}");
+        self.silas.assert_proof_travels();
         self.silas.assert_ledger_holds();
     }
 

@@ -21,7 +21,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program. The keyring of whoever runs the tests is not theirs to touch.
 pub(crate) fn binary() -> Command {
-    let mut silas = Command::new(env!("CARGO_BIN_EXE_silas"));
+    binary_under(&[])
+}
+
+fn binary_under(under: &[&str]) -> Command {
+    let mut words = under.iter().copied().chain([env!("CARGO_BIN_EXE_silas")]);
+    let mut silas = Command::new(words.next().unwrap());
+    silas.args(words);
     silas.env("SILAS__KEYS__KEYRING", "false");
     // A page of a test says nothing while something else is looked at, and a loaded machine takes its time.
     silas.env("SILAS__LIMITS__WS_BEAT_SECONDS", "300");
@@ -52,6 +58,8 @@ pub(crate) struct Silas {
     started_in: PathBuf,
     /// Where the log goes; the test's own error output otherwise.
     log: Option<PathBuf>,
+    /// A program that starts the server, with its arguments.
+    under: &'static [&'static str],
 }
 
 impl Silas {
@@ -68,7 +76,7 @@ impl Silas {
     pub(crate) fn start_with(env: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None };
+        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None, under: &[] };
         silas.write_repository();
         silas.up(&[]);
         silas
@@ -78,7 +86,7 @@ impl Silas {
     pub(crate) fn prepared(env: &[(&str, &str)], prepare: impl FnOnce(&Path)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None };
+        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None, under: &[] };
         silas.write_repository();
         prepare(&silas.data());
         silas.up(&[]);
@@ -89,7 +97,7 @@ impl Silas {
     pub(crate) fn start_in_its_place() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let started_in = dir.path().to_owned();
-        let mut silas = Silas { dir, child: None, env: Vec::new(), started_in, log: None };
+        let mut silas = Silas { dir, child: None, env: Vec::new(), started_in, log: None, under: &[] };
         silas.write_repository();
         silas.up(&[]);
         silas
@@ -100,7 +108,17 @@ impl Silas {
         let dir = tempfile::tempdir().unwrap();
         let log = Some(dir.path().join("log"));
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log };
+        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log, under: &[] };
+        silas.write_repository();
+        silas.up(&[]);
+        silas
+    }
+
+    /// Started by another program, as `setpriv`.
+    pub(crate) fn start_under(under: &'static [&'static str], env: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None, under };
         silas.write_repository();
         silas.up(&[]);
         silas
@@ -212,6 +230,17 @@ impl Silas {
         let output = child.wait_with_output().unwrap();
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         (output.status.code().unwrap_or(-1), text)
+    }
+
+    /// The newest proof as a file, which whoever knows the root key can verify.
+    #[track_caller]
+    pub(crate) fn assert_proof_travels(&self) {
+        let file = self.outside().join("proof.json").to_str().unwrap().to_owned();
+        let (code, text) = self.command(&["work", "proof", "--out", &file]);
+        assert_eq!(code, 0, "{text}");
+        let (_, root) = self.command(&["key", "root"]);
+        let (code, text) = self.command(&["verify", &file, "--key", root.trim()]);
+        assert!(code == 0 && text.starts_with("VERIFIED. "), "{code} {text}");
     }
 
     #[track_caller]

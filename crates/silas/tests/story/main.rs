@@ -59,6 +59,7 @@ mod resting;
 mod revocation;
 mod rotation;
 mod rows;
+mod same_machine;
 mod sample;
 mod sandbox;
 mod search_engine;

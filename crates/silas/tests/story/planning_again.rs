@@ -110,11 +110,7 @@ fn a_plan_that_failed_is_planned_again_and_proved() {
     let first = world.server.asked()[7].body["messages"].to_string();
     assert!(first.contains("Run fix.sh.") && !first.contains("Attempt 2"), "{first}");
     assert_ne!(world.silas.tree(), original);
-    let file = world.silas.outside().join("proof.json");
-    let (code, text) = world.silas.command(&["work", "proof", "--out", file.to_str().unwrap()]);
-    assert_eq!(code, 0, "{text}");
-    let (code, text) = world.silas.command(&["verify", file.to_str().unwrap()]);
-    assert_eq!(code, 0, "{text}");
+    world.silas.assert_proof_travels();
     world.silas.assert_ledger_holds();
 }
 

@@ -67,6 +67,20 @@ fn a_device_reads_review_activity_and_work_and_nobody_else_does() {
 }
 
 #[test]
+fn a_request_is_not_answered_again_after_a_restart() {
+    let mut silas = Silas::start();
+    let device = silas.pair();
+    let path = "/api/review";
+    let kept = header(&silas, &device, path, now());
+    assert_eq!(read(silas.port(), path, &kept).0, 200);
+    silas.terminate();
+    silas.up(&[]);
+    let (status, body) = read(silas.port(), path, &kept);
+    assert!(status == 401 && body.contains("dated before Silas was started"), "{status} {body}");
+    assert_eq!(read(silas.port(), path, &header(&silas, &device, path, now())).0, 200);
+}
+
+#[test]
 fn metrics_are_for_devices_and_for_the_token() {
     let silas = Silas::start_with(&[ASKING, ("SILAS__CHANNELS__WEB__AUTH_TOKEN", TOKEN)]);
     let device = silas.pair();

@@ -102,11 +102,7 @@ fn a_rehearsal_that_wanted_a_host_is_allowed_it_and_goes_on_to_the_end() {
     let rule = "Refused     The plan does not name it. Nothing was sent.";
     rows::assert_tells(&behind, &["Wanted      To reach tides.localhost", rule, "connection_refused"]);
     silas.assert_ledger_holds();
-    let file = silas.outside().join("proof.json").to_str().unwrap().to_owned();
-    for command in [&["work", "proof", "--out", &file][..], &["verify", &file]] {
-        let (code, text) = silas.command(command);
-        assert_eq!(code, 0, "{text}");
-    }
+    silas.assert_proof_travels();
 }
 
 #[test]

@@ -54,11 +54,7 @@ pub(crate) fn crash_outside(point: FailPoint) {
     let work = line.ended().unwrap();
     assert_eq!(work["outcome"], "proved", "{work}");
     silas.assert_ledger_holds();
-    let file = silas.outside().join("proof.json").to_str().unwrap().to_owned();
-    for command in [&["work", "proof", "--out", &file][..], &["verify", &file]] {
-        let (code, text) = silas.command(command);
-        assert_eq!(code, 0, "{point:?}: {text}");
-    }
+    silas.assert_proof_travels();
     let left = std::fs::read_dir(silas.data().join("launcher/work")).unwrap().count();
     assert_eq!(left, 0, "a copy was left behind");
 }

@@ -60,6 +60,18 @@ fn an_honest_assertion_is_enough() {
 }
 
 #[test]
+fn a_page_of_another_port_is_another_page() {
+    let ours = ["http://localhost:8420".to_owned(), "https://silas.lan".to_owned()];
+    assert!(honest().is_made_at(&ours));
+    for origin in ["http://localhost:8421", "http://localhost", "https://localhost:8420", "http://localhost:84200"] {
+        let elsewhere = signed(&data("localhost", 5, 3), &client(|client| client["origin"] = json!(origin)));
+        // The key's own site, so only whoever knows the port can tell.
+        assert!(!elsewhere.is_made_at(&ours), "{origin}");
+    }
+    assert!(!honest().is_made_at(&[]));
+}
+
+#[test]
 fn every_single_field_counts_even_if_it_is_signed() {
     for flags in [0x00, 0x01, 0x04, 0x15, 0x45, 0x85, 0x07, 0x25] {
         assert!(!holds(&signed(&data("localhost", flags, 3), &client(|_| {}))), "flags {flags:#x}");

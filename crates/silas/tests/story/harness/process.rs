@@ -1,6 +1,6 @@
 //! The server as a process: started, killed, waited for, measured.
 
-use super::{PATIENCE, Silas, binary};
+use super::{PATIENCE, Silas, binary_under};
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -25,7 +25,7 @@ impl Silas {
     /// Starts the server and does not wait for anything. Gives its number, which is also that of its process group.
     pub(crate) fn spawn(&mut self, extra: &[(&str, &str)]) -> u32 {
         assert!(self.child.is_none());
-        let child = binary()
+        let child = binary_under(self.under)
             .args(["start", "--port", "0", "--quiet", "--data-dir"])
             .arg(self.data())
             .current_dir(&self.started_in)
