@@ -154,6 +154,7 @@ fn templates(installation: &InstallationId, execution: &str) -> Vec<Value> {
         json!({ "type": "dismiss", "request_id": "card-1" }),
         json!({ "type": "withdraw", "withdrawal": withdrawal }),
         json!({ "type": "house_rules" }),
+        json!({ "type": "root_add", "path": "/nowhere/at-all" }),
         json!({ "type": "proof", "execution": execution }),
         json!({ "type": "bundle", "execution": execution }),
         json!({ "type": "later_edits", "execution": execution }),
