@@ -29,10 +29,17 @@ export async function settle(page) {
   await page.waitForTimeout(400);
 }
 
-/** How many pixels the page could be scrolled sideways. */
+/**
+ * How many pixels the page could be scrolled sideways, and what reaches out of it: also downwards, since only the surfaces in
+ * it scroll. Where everything scrolls together on purpose, it is as long as what is shown and no longer.
+ */
 export const sideways = (page) => page.evaluate(() => {
   const wide = [...document.querySelectorAll('body *')].filter((e) => !e.closest('.filters, .hidden') && e.getBoundingClientRect().right > innerWidth + 1);
-  return { by: document.documentElement.scrollWidth - innerWidth, elements: wide.map((e) => e.className?.baseVal ?? e.className ?? e.tagName) };
+  const { clientHeight, scrollHeight, scrollWidth } = document.documentElement;
+  const together = matchMedia('(max-height: 30em) and (max-width: 959px)').matches || !document.querySelector('.frame');
+  const whole = together ? Math.max(clientHeight, Math.ceil(document.querySelector('.frame, .pair')?.getBoundingClientRect().height ?? 0)) : innerHeight;
+  const below = scrollHeight === whole ? [] : [`the document, ${scrollHeight} px in ${whole}`];
+  return { by: scrollWidth - innerWidth, elements: [...below, ...wide.map((e) => e.className?.baseVal ?? e.className ?? e.tagName)] };
 });
 
 /** Controls that can be tapped and are smaller than 44 × 44, with their size. */
