@@ -236,6 +236,29 @@ test('five quick decisions are remarked upon above the next, and hold up nothing
   await shot(page, 'quick-375-light');
 });
 
+test('more than five decisions that need care are said to keep; low ones, parked ones and what is to be entered do not count', async (t) => {
+  const plans = (n, options) => Array.from({ length: n }, () => sample.planCard(options));
+  const page = await open(t, { entries: ENTRIES, cards: [sample.lowCard(), sample.planCard()] });
+  const line = page.locator('.review .notice-inside');
+  const shows = async (cards) => {
+    fake.cards(cards);
+    await page.locator('.ambient', { hasText: `${cards.length} need review` }).waitFor();
+    return (await line.allInnerTexts()).map((words) => words.trim());
+  };
+  const calm = [...Array.from({ length: 4 }, () => sample.lowCard()), ...plans(3, { state: 'parked' }), sample.secretCard(), sample.choiceCard()];
+  assert.deepEqual(await shows([...calm, ...plans(5)]), [], 'fourteen wait, five of them with care');
+  const words = 'of these need care. They keep until you are ready. None of them runs before you decide.';
+  assert.deepEqual(await shows([...calm, ...plans(5), sample.highCard()]), [`6 ${words}`]);
+  assert.deepEqual(await shows([sample.lowCard(), ...plans(4), sample.highCard(), sample.irreversibleCard(), sample.rootCard()]), [`7 ${words}`]);
+  await page.locator('.dock .filled:enabled').waitFor();
+  for (const width of [375, 1280]) {
+    await page.setViewportSize({ width, height: 812 });
+    await shot(page, `care-${width}-light`);
+    await fits(page, `care at ${width}`);
+  }
+  assert.deepEqual(await shows([...plans(5), sample.lowCard()]), []);
+});
+
 test('the pace is the median of five decisions of medium risk or higher', () => {
   const take = (ms, risk = 'medium', id = `card-${Math.random()}`) => {
     cameUp(id, 0);
