@@ -76,8 +76,8 @@ const STATES = {
 };
 const CARDS_OF = { chip: sample.planCard, slide: sample.highCard, sheet: sample.irreversibleCard };
 
-/** One of every surface and kind, and the longest of each; what is left differs from these in its words only. */
-const TELLING = Object.entries(SCENES).filter(([name]) => !name.startsWith('real-') || name.endsWith('_longest'));
+/** One of every surface and kind, the longest of each, and the first that everybody signs; what is left differs from these in its words only. */
+const TELLING = Object.entries(SCENES).filter(([name]) => !name.startsWith('real-') || name.endsWith('_longest') || name === 'real-house_rules');
 
 for (const scheme of ['light', 'dark']) {
   for (const [width, height] of [[375, 812], [1280, 800]]) {
