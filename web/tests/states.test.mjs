@@ -221,7 +221,12 @@ test('five quick decisions are remarked upon above the next, and hold up nothing
   const last = { ...made, payload: text, offer: { ...made.offer, plan_hash: sample.sha256(text) }, show_first: undefined };
   delete last.show_first;
   const page = await open(t, { entries: ENTRIES, cards: [...cards, last] }, { prepare: stopwatch });
-  for (const card of cards) {
+  for (const [n, card] of cards.entries()) {
+    // What was quick before a reload was quick.
+    if (n === 3) {
+      await page.waitForFunction(async () => (await (await import('/lib/database.js')).all('choices')).some(({ name, times }) => name === 'pace' && times.length === 3));
+      await page.reload();
+    }
     await intent(page, card).waitFor();
     await page.locator('.dock .filled:enabled').waitFor();
     await page.evaluate(() => window.pass(400));
@@ -231,9 +236,25 @@ test('five quick decisions are remarked upon above the next, and hold up nothing
     await page.getByRole('button', { name: 'Confirm' }).click();
     await until(() => sent('approval_response').some(({ request_id }) => request_id === card.id));
   }
-  await page.getByText('That was quick, five times in a row. The next one sends something.').waitFor();
+  const remark = page.getByText('That was quick, five times in a row. The next one sends something.');
+  await remark.waitFor();
   await page.locator('.dock .filled:enabled').waitFor();
   await shot(page, 'quick-375-light');
+  await page.reload();
+  await remark.waitFor();
+  // Five times and when, and nothing of what was decided; after a night it counts no more.
+  const kept = await page.evaluate(async () => {
+    const { all, put } = await import('/lib/database.js');
+    const found = (await all('choices')).find(({ name }) => name === 'pace');
+    await put('choices', { ...found, times: found.times.map(({ ms, at }) => ({ ms, at: at - 9 * 3_600_000 })) });
+    return found.times.map((took) => ({ ...took, at: typeof took.at }));
+  });
+  assert.deepEqual(kept, Array(5).fill({ ms: 800, at: 'number' }));
+  await page.reload();
+  await intent(page, last).waitFor();
+  await page.waitForFunction(async () => (await import('/lib/store.js')).state.loaded);
+  await page.locator('.dock .filled:enabled').waitFor();
+  assert.equal(await remark.count(), 0);
 });
 
 test('more than five decisions that need care are said to keep; low ones, parked ones and what is to be entered do not count', async (t) => {
@@ -259,16 +280,16 @@ test('more than five decisions that need care are said to keep; low ones, parked
   assert.deepEqual(await shows([...plans(5), sample.lowCard()]), []);
 });
 
-test('the pace is the median of five decisions of medium risk or higher', () => {
+test('the pace is the median of five decisions of medium risk or higher', async () => {
   const take = (ms, risk = 'medium', id = `card-${Math.random()}`) => {
     cameUp(id, 0);
     return decided({ id, face: { risk } }, ms);
   };
-  for (let n = 0; n < 4; n += 1) assert.equal(take(700), false);
-  assert.equal(take(1, 'low'), false, 'a low risk does not count');
-  assert.equal(take(60_000), true, 'one slow among five is not the median');
-  assert.equal(take(5000), true);
-  assert.equal(take(5000), false);
+  for (let n = 0; n < 4; n += 1) assert.equal(await take(700), false);
+  assert.equal(await take(1, 'low'), false, 'a low risk does not count');
+  assert.equal(await take(60_000), true, 'one slow among five is not the median');
+  assert.equal(await take(5000), true);
+  assert.equal(await take(5000), false);
 });
 
 for (const [at, where] of [['review', '.review .loading'], ['activity', '.activity .loading'], ['stream', '.stream .loading']]) {
