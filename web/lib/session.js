@@ -11,7 +11,7 @@ import * as outbox from './outbox.js';
 import { NoPasskey, create, signerOf } from './passkeys.js';
 import { answeredElsewhere, leftBehind } from './leaving.js';
 import * as notify from './notify.js';
-import { decided as paced } from './pace.js';
+import * as pace from './pace.js';
 import { go } from './router.js';
 import { openSocket } from './socket.js';
 import { announce, forget, set, state, upsert } from './store.js';
@@ -42,6 +42,7 @@ export async function start() {
   set({ outbox: await outbox.load(), phase: 'paired' });
   await notify.load();
   await advanced.load();
+  set({ quick: await pace.load() });
   notify.listen();
   const copy = await last.whenSilent();
   socket = openSocket({
@@ -250,7 +251,7 @@ export async function decide(card, press, passkey = null) {
   if (!token) return mark(card, press, 'failed', DIFFERS);
   const sent = socket?.send({ type: 'approval_response', request_id: card.id, token });
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
-  if (sent) set({ quick: paced(card, performance.now()) });
+  if (sent) set({ quick: await pace.decided(card, performance.now()) });
 }
 
 /** What needs no signature: putting away. @param {Card} card */

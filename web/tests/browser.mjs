@@ -1,18 +1,31 @@
 // A real Chromium for the tests, and what they measure in it.
 
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const SHOTS = fileURLToPath(new URL('shots/', import.meta.url));
 
+const how = (more) => ({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', ...more],
+});
+
 /** @param {string[]} [more] Further arguments of the browser. */
-export function launch(more = []) {
-  return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', ...more],
-  });
+export const launch = (more = []) => chromium.launch(how(more));
+
+/** A browser with a profile, as people have one; it goes with `close`. */
+export async function ownProfile() {
+  const profile = mkdtempSync(join(tmpdir(), 'silas-profile-'));
+  const context = await chromium.launchPersistentContext(profile, how([]));
+  const close = async () => {
+    await context.close();
+    rmSync(profile, { recursive: true, force: true });
+  };
+  return { context, close };
 }
 
 /** Writes a picture of the page for people to look at. */
