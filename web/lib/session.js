@@ -213,7 +213,7 @@ function decided({ request_id, recorded, message }) {
   if (!recorded && !state.cards.some(({ id }) => id === request_id)) outlive(message);
   if (!decision) return;
   const phase = recorded ? 'recorded' : 'failed';
-  set({ decisions: { ...state.decisions, [request_id]: { ...decision, phase, message } }, holding: null, said: message });
+  set({ decisions: { ...state.decisions, [request_id]: { ...decision, phase, message } }, holding: recorded ? null : state.holding, said: message });
 }
 
 /** What was just sent was not accepted, whatever it was. @param {import('../protocol.js').ErrorMessage} error */
