@@ -106,9 +106,11 @@ for (const colorScheme of ['light', 'dark']) {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme, serviceWorkers: 'block', hasTouch: width < 960 });
       t.after(async () => { await context.close(); await fake.close(); });
       const page = await context.newPage();
-      const fits = async (name) => {
+      const fits = async (name, isLong = false) => {
         await shot(page, `${name}-${width}-${colorScheme}`);
-        assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
+        const { by, elements } = await sideways(page);
+        // A text to be read is longer than the screen; everything else is not.
+        assert.deepEqual({ by, elements: elements.filter((element) => !(isLong && element.startsWith('the document, '))) }, { by: 0, elements: [] }, name);
         assert.deepEqual(await weakTexts(page), [], name);
         assert.deepEqual(await smallTargets(page), [], name);
         assert.deepEqual(await unnamed(page), [], name);
@@ -122,7 +124,7 @@ for (const colorScheme of ['light', 'dark']) {
       }
       await page.goto(new URL('/api.html', fake.url).href);
       await page.getByRole('heading', { name: 'ClientMessage' }).waitFor();
-      await fits('api');
+      await fits('api', true);
     });
   }
 }
