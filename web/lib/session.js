@@ -193,7 +193,7 @@ function receiveCards({ cards, n_more_cards }) {
   const holding = cards.some(({ id }) => id === state.holding) ? state.holding : null;
   notify.follow(cards);
   const unseen = Object.entries(state.decisions).find(([id, { phase }]) => phase === 'failed' && !kept.some(([stays]) => stays === id));
-  if (unseen) outlive(unseen[1].message);
+  if (unseen) outlive(unseen[1].message, cards.some(({ id }) => id === unseen[0]) ? ANEW : GONE);
   set({ cards, n_more_cards, holding, over: leftBehind(state, cards), decisions: Object.fromEntries(kept), ...nextOfSettingUp(fresh) });
   if (fresh.length > 0) announce(`New in Review: ${fresh.map(({ face }) => face.intent).join('; ')}`);
 }
@@ -204,8 +204,11 @@ function isNew(card) {
   return before?.offer?.nonce !== card.offer?.nonce || before?.input?.expires_at !== card.input?.expires_at || before?.state !== card.state;
 }
 
-/** A no to a decision whose card is gone, or asks anew, must not go with it: it stands above everything until somebody closes it. @param {string} message */
-const outlive = (message) => set({ problem: { code: '', message, todo: 'Your answer was not recorded, and its card is gone or asks anew. If you still want it, decide again or say it again in the Stream.', stays: true } });
+const GONE = 'Your answer was not recorded, and its card is gone. If you still want it, say it again in the Stream.';
+const ANEW = 'Your answer was not recorded, and its card asks anew. Decide again.';
+
+/** A no to a decision must not go with its card: it stands above everything until somebody closes it. @param {string} message @param {string} [todo] */
+const outlive = (message, todo = GONE) => set({ problem: { code: '', message, todo, stays: true } });
 
 /** @param {import('../protocol.js').Decided} answer */
 function decided({ request_id, recorded, message }) {

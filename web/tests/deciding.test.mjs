@@ -159,6 +159,7 @@ for (const [what, inOrder] of [
     const notice = page.getByRole('alert').filter({ hasText: 'Plans may not work in tidepool any more. Your answer was not recorded' });
     await notice.waitFor();
     await shot(page, `refused-${inOrder.join('-')}-375-light`);
+    assert.match(await notice.innerText(), /its card is gone\. If you still want it, say it again/);
     const n = fake.acks.length;
     fake.drop();
     await until(async () => {
