@@ -63,7 +63,7 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
         ${parked && html`<p class="parked">No answer in ${waited(card)} counts as no, so nothing was done. One tap asks again, with everything checked afresh.</p>`}
         ${evidenced && html`<${Evidence} evidence=${face.evidence} lines=${isDone ? 'left out' : checksMoved ? 'counted' : 'shown'} />`}
         ${!parked && face.versions && html`<${Versions} versions=${face.versions} folded=${moves.includes('lines')} />`}
-        ${shown.length > 0 && html`<${Facts} facts=${shown}>${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}<//>`}
+        ${shown.length > 0 && html`<${Facts} facts=${shown} diffs=${face.diffs}>${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}<//>`}
       </div>
       ${!inDetails && html`<${Why} face=${face} oneLine=${moves.includes('line')} />`}
       ${!parked && children}

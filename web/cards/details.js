@@ -7,7 +7,7 @@ import { executionOf } from '../lib/decision.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
 import { FactText, strict } from '../lib/text.js';
-import { Counts, Diffs } from './diff.js';
+import { Counts, Diffs, NoLines } from './diff.js';
 import { CheckLines, LINES_MAX } from './evidence.js';
 import { SavePatch, inDock } from './patch.js';
 import { signedDetails } from './payload.js';
@@ -15,15 +15,17 @@ import { Compare } from './versions.js';
 
 /** @typedef {import('../protocol.js').Detail} Detail */
 
-/** Label and text, line by line; what came to how many lines, in the colours of a change. @param {{ facts: import('../protocol.js').Fact[], children?: unknown }} props `children`: a line before them. */
-export function Facts({ facts, children }) {
-  return html`<dl class="facts">${children}${facts.map(({ label, text }, at) => html`<div key=${at}><dt>${strict(label)}</dt><dd><${Fact} text=${text} /></dd></div>`)}</dl>`;
+/** Label and text, line by line; what came to how many lines, in the colours of a change. @param {{ facts: import('../protocol.js').Fact[], diffs?: import('../protocol.js').FileDiff[], children?: unknown }} props `diffs`: what the counts are of. `children`: a line before them. */
+export function Facts({ facts, diffs = [], children }) {
+  return html`<dl class="facts">${children}${facts.map(({ label, text }, at) => html`<div key=${at}><dt>${strict(label)}</dt><dd><${Fact} text=${text} diffs=${diffs} /></dd></div>`)}</dl>`;
 }
 
-/** @param {{ text: string }} props */
-function Fact({ text }) {
+/** @param {{ text: string, diffs: import('../protocol.js').FileDiff[] }} props */
+function Fact({ text, diffs }) {
   const lines = /^(.*) \+(\d+) −(\d+)$/s.exec(text);
   if (!lines) return html`<${FactText} text=${text} />`;
+  // A count of nothing would hide that a file becomes executable, or is there from now on.
+  if (lines[2] === '0' && lines[3] === '0' && diffs.length > 0) return html`<${FactText} text=${lines[1]} />${' '}<${NoLines} diffs=${diffs} />`;
   return html`<${FactText} text=${lines[1]} />${' '}<${Counts} diff=${{ added: Number(lines[2]), removed: Number(lines[3]) }} />`;
 }
 
@@ -85,7 +87,7 @@ export function Details({ card, startsOpen, moved, checksMoved, children }) {
     <div class="details-body">
       ${children}
       <${Compare} compare=${face.versions?.compare} />
-      ${moved.length > 0 && html`<${Facts} facts=${moved} />`}
+      ${moved.length > 0 && html`<${Facts} facts=${moved} diffs=${face.diffs} />`}
       <${RowsAndLists} details=${face.details} />
       ${face.evidence && (checksMoved || checkCount(face) > LINES_MAX) && html`<section class="detail"><h3>All checks</h3><${CheckLines} before=${face.evidence.before} after=${face.evidence.after} /></section>`}
       <${Diffs} diffs=${face.diffs} />

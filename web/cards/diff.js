@@ -49,14 +49,28 @@ const bits = (mode) => (mode === undefined || mode === 'link' ? 0 : mode.file & 
 const isExecutable = (mode) => (bits(mode) & 0o111) !== 0;
 
 /** What becomes of the file itself, in words; nothing where only its lines change. @param {FileDiff} diff @returns {string} */
-export function becomes({ mode_before: before, mode_after: after, renamed_from: from }) {
+export function becomes({ mode_before: before, mode_after: after, renamed_from: from, added, lines }) {
   if (after === undefined) return before === undefined ? '' : 'Is deleted';
   if (isLink(after)) return before === undefined ? 'New, a link' : isLink(before) ? 'A link, leads elsewhere' : 'Becomes a link';
   const may = isExecutable(after) ? 'executable' : '';
-  if (before === undefined) return from ? may && `Moved, ${may}` : ['New', may].filter(Boolean).join(', ');
+  if (before === undefined) return from ? may && `Moved, ${may}` : ['New', Array.isArray(lines) && added === 0 && 'empty', may].filter(Boolean).join(', ');
   if (isLink(before)) return ['Was a link, becomes a file', may].filter(Boolean).join(', ');
   if (isExecutable(before) !== isExecutable(after)) return may ? 'Becomes executable' : 'Is no longer executable';
   return bits(before) === bits(after) ? '' : `Permissions ${bits(before).toString(8)} become ${bits(after).toString(8)}`;
+}
+
+/** @param {FileDiff} diff */
+const inWords = (diff) => becomes(diff).toLowerCase() || (diff.renamed_from ? 'moved' : diff.lines === null ? 'not text' : 'no line is different');
+
+/** What becomes of files of which no line changes; each thing once. @param {{ diffs: FileDiff[] }} props */
+export function NoLines({ diffs }) {
+  return html`<span class="counts in-words">${[...new Set(diffs.map(inWords))].join('; ')}</span>`;
+}
+
+/** Lines, where they change; what becomes of the file, where none does. @param {{ diff: FileDiff }} props */
+function Extent({ diff }) {
+  if (diff.lines === null) return null;
+  return diff.added + diff.removed > 0 ? html`<${Counts} diff=${diff} />` : html`<${NoLines} diffs=${[diff]} />`;
 }
 
 /** Where its lines stand, or why there are none. @param {{ diff: FileDiff }} props */
@@ -71,7 +85,7 @@ function Lines({ diff }) {
 /** @param {{ diffs: FileDiff[] }} props */
 export function Diffs({ diffs }) {
   return diffs.map((diff, at) => html`<figure class="diff" key=${at} dir="ltr">
-    <figcaption><span class="path">${named(diff)}</span>${diff.lines !== null && html`<${Counts} diff=${diff} />`}</figcaption>
+    <figcaption><span class="path">${named(diff)}</span>${diff.lines !== null && diff.added + diff.removed > 0 && html`<${Counts} diff=${diff} />`}</figcaption>
     ${becomes(diff) && html`<p class="diff-none diff-becomes">${becomes(diff)}</p>`}
     <${Lines} diff=${diff} />
   </figure>`);
@@ -84,7 +98,7 @@ export const FILES_MAX = 4;
 export function FileList({ diffs }) {
   const shown = diffs.slice(0, FILES_MAX);
   return html`<ul class="files" dir="ltr">
-    ${shown.map((diff, at) => html`<li key=${at}><span class="path">${named(diff)}</span>${diff.lines !== null && html`<${Counts} diff=${diff} />`}</li>`)}
+    ${shown.map((diff, at) => html`<li key=${at}><span class="path">${named(diff)}</span><${Extent} diff=${diff} /></li>`)}
     ${diffs.length > shown.length && html`<li>${count(diffs.length - shown.length, 'more file')}, listed below</li>`}
   </ul>`;
 }

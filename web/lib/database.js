@@ -1,6 +1,7 @@
 // @ts-check
 // IndexedDB, as far as this page needs it: the device key of each installation, messages not yet sent, the last head of
-// each ledger that was seen here, what the owner chose for this browser, and what the page last showed.
+// each ledger that was seen here, what the owner chose for this browser and how quickly they decide in it, and what the page
+// last showed.
 
 /** @typedef {'devices' | 'outbox' | 'heads' | 'choices' | 'last'} Name */
 

@@ -11,7 +11,7 @@ import * as outbox from './outbox.js';
 import { NoPasskey, create, signerOf } from './passkeys.js';
 import { answeredElsewhere, leftBehind } from './leaving.js';
 import * as notify from './notify.js';
-import { decided as paced } from './pace.js';
+import * as pace from './pace.js';
 import { go } from './router.js';
 import { openSocket } from './socket.js';
 import { announce, forget, set, state, upsert } from './store.js';
@@ -42,6 +42,7 @@ export async function start() {
   set({ outbox: await outbox.load(), phase: 'paired' });
   await notify.load();
   await advanced.load();
+  set({ quick: await pace.load() });
   notify.listen();
   const copy = await last.whenSilent();
   socket = openSocket({
@@ -168,7 +169,7 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     decisions: unheard(snapshot.cards),
     // Whoever is in the middle of a card goes on with it.
     holding: snapshot.cards.some(({ id }) => id === state.holding) ? state.holding : null,
-    problem: null,
+    problem: state.problem?.stays ? state.problem : null,
     outbox: waiting,
     link: { status: 'open', retryAt: 0, lastSeen: Date.now() },
   });
@@ -191,6 +192,8 @@ function receiveCards({ cards, n_more_cards }) {
   const kept = Object.entries(state.decisions).filter(([id]) => cards.some((card) => card.id === id && !isNew(card)));
   const holding = cards.some(({ id }) => id === state.holding) ? state.holding : null;
   notify.follow(cards);
+  const unseen = Object.entries(state.decisions).find(([id, { phase }]) => phase === 'failed' && !kept.some(([stays]) => stays === id));
+  if (unseen) outlive(unseen[1].message);
   set({ cards, n_more_cards, holding, over: leftBehind(state, cards), decisions: Object.fromEntries(kept), ...nextOfSettingUp(fresh) });
   if (fresh.length > 0) announce(`New in Review: ${fresh.map(({ face }) => face.intent).join('; ')}`);
 }
@@ -201,14 +204,14 @@ function isNew(card) {
   return before?.offer?.nonce !== card.offer?.nonce || before?.input?.expires_at !== card.input?.expires_at || before?.state !== card.state;
 }
 
+/** A no to a decision whose card is gone, or asks anew, must not go with it: it stands above everything until somebody closes it. @param {string} message */
+const outlive = (message) => set({ problem: { code: '', message, todo: 'Your answer was not recorded, and its card is gone or asks anew. If you still want it, decide again or say it again in the Stream.', stays: true } });
+
 /** @param {import('../protocol.js').Decided} answer */
 function decided({ request_id, recorded, message }) {
   const decision = state.decisions[request_id];
-  if (!decision) {
-    // The card went before its answer came; a no to it must not go with it.
-    if (!recorded) set({ problem: { code: '', message, todo: '' } });
-    return;
-  }
+  if (!recorded && !state.cards.some(({ id }) => id === request_id)) outlive(message);
+  if (!decision) return;
   const phase = recorded ? 'recorded' : 'failed';
   set({ decisions: { ...state.decisions, [request_id]: { ...decision, phase, message } }, holding: null, said: message });
 }
@@ -224,6 +227,7 @@ function refused(error) {
 
 /** How far an answer has come. @param {Card} card @param {string} press @param {import('./store.js').Decision['phase']} phase @param {string} [message] */
 export function mark(card, press, phase, message = '') {
+  if (phase === 'failed' && !state.cards.some(({ id }) => id === card.id)) outlive(message);
   set({ decisions: { ...state.decisions, [card.id]: { phase, press, message } } });
 }
 
@@ -247,7 +251,7 @@ export async function decide(card, press, passkey = null) {
   if (!token) return mark(card, press, 'failed', DIFFERS);
   const sent = socket?.send({ type: 'approval_response', request_id: card.id, token });
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
-  if (sent) set({ quick: paced(card, performance.now()) });
+  if (sent) set({ quick: await pace.decided(card, performance.now()) });
 }
 
 /** What needs no signature: putting away. @param {Card} card */

@@ -42,7 +42,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {import('./advanced.js').Uses} uses What was of use in this browser, and so is shown.
  * @property {Outgoing[]} outbox
  * @property {string} draft
- * @property {{ code: string, message: string, todo: string } | null} problem
+ * @property {{ code: string, message: string, todo: string, stays?: boolean } | null} problem `stays`: also over a new connection.
  * @property {import('./witness.js').Doubt | null} doubt That the ledger does not continue what this browser has seen.
  * @property {{ card: Card, words: string } | null} elsewhere A card that was decided on another device, for a moment longer.
  * @property {Card | null} over A done card whose time for undoing ended while it was shown; it makes room for any other.

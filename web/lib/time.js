@@ -59,13 +59,18 @@ export function moment(at) {
 const weekdayFormat = new Intl.DateTimeFormat('en-GB', { weekday: 'long' });
 const yearFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric' });
 
-/** When something ends: "07:14" within a day, "Saturday" within six, "3 September", with the year if it is another. @param {string} at */
+/** @param {Date} date */
+const midnight = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+
+/** When something ends: "07:14" today, "tomorrow 07:14", "Saturday" within six days, "3 September", with the year if it is another. @param {string} at */
 export function until(at) {
   const date = new Date(at);
   const now = new Date(serverNow());
-  const left = date.getTime() - now.getTime();
-  if (left < 24 * HOUR_MS) return clock(at);
-  if (left < 6 * 24 * HOUR_MS) return weekdayFormat.format(date);
+  // A day in which the clock changes is not 24 hours long.
+  const days = Math.round((midnight(date) - midnight(now)) / (24 * HOUR_MS));
+  if (days <= 0) return moment(date.getTime());
+  if (days === 1) return `tomorrow ${clock(at)}`;
+  if (days <= 6) return weekdayFormat.format(date);
   return (date.getFullYear() === now.getFullYear() ? dayFormat : yearFormat).format(date);
 }
 

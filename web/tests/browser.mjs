@@ -1,18 +1,31 @@
 // A real Chromium for the tests, and what they measure in it.
 
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const SHOTS = fileURLToPath(new URL('shots/', import.meta.url));
 
+const how = (more) => ({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', ...more],
+});
+
 /** @param {string[]} [more] Further arguments of the browser. */
-export function launch(more = []) {
-  return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', ...more],
-  });
+export const launch = (more = []) => chromium.launch(how(more));
+
+/** A browser with a profile, as people have one; it goes with `close`. */
+export async function ownProfile() {
+  const profile = mkdtempSync(join(tmpdir(), 'silas-profile-'));
+  const context = await chromium.launchPersistentContext(profile, how([]));
+  const close = async () => {
+    await context.close();
+    rmSync(profile, { recursive: true, force: true });
+  };
+  return { context, close };
 }
 
 /** Writes a picture of the page for people to look at. */
@@ -29,10 +42,17 @@ export async function settle(page) {
   await page.waitForTimeout(400);
 }
 
-/** How many pixels the page could be scrolled sideways. */
+/**
+ * How many pixels the page could be scrolled sideways, and what reaches out of it: also downwards, since only the surfaces in
+ * it scroll. Where everything scrolls together on purpose, it is as long as what is shown and no longer.
+ */
 export const sideways = (page) => page.evaluate(() => {
   const wide = [...document.querySelectorAll('body *')].filter((e) => !e.closest('.filters, .hidden') && e.getBoundingClientRect().right > innerWidth + 1);
-  return { by: document.documentElement.scrollWidth - innerWidth, elements: wide.map((e) => e.className?.baseVal ?? e.className ?? e.tagName) };
+  const { clientHeight, scrollHeight, scrollWidth } = document.documentElement;
+  const together = matchMedia('(max-height: 30em) and (max-width: 959px)').matches || !document.querySelector('.frame');
+  const whole = together ? Math.max(clientHeight, Math.ceil(document.querySelector('.frame, .pair')?.getBoundingClientRect().height ?? 0)) : innerHeight;
+  const below = scrollHeight === whole ? [] : [`the document, ${scrollHeight} px in ${whole}`];
+  return { by: scrollWidth - innerWidth, elements: [...below, ...wide.map((e) => e.className?.baseVal ?? e.className ?? e.tagName)] };
 });
 
 /** Controls that can be tapped and are smaller than 44 × 44, with their size. */

@@ -222,3 +222,28 @@ test('focus goes through a card in order: details, recommended, the other way, d
   }
   assert.deepEqual(order, ['Steps, checks and limits', 'Do it, apply when green', 'Do it, show me first', 'Decline']);
 });
+
+test('a file without a changed line says what becomes of it, and no count of nothing', async (t) => {
+  const made = sample.doneCard();
+  const file = { added: 0, removed: 0, lines: [] };
+  const diffs = [
+    { ...file, path: 'a.sh', mode_before: { file: 0o644 }, mode_after: { file: 0o755 } },
+    { ...file, path: 'empty.txt', mode_after: { file: 0o644 } },
+    { ...file, path: 'tides/new.py', renamed_from: 'tides/old.py', mode_after: { file: 0o644 } },
+  ];
+  const page = await open(t, { cards: [{ ...made, face: { ...made.face, diffs } }] });
+  await page.locator('.files').waitFor();
+  assert.deepEqual(await page.locator('.files .counts').allInnerTexts(), ['becomes executable', 'new, empty', 'moved']);
+  const result = sample.rehearsedCard();
+  const facts = result.face.facts.map((fact) => (fact.label === 'Changes' ? { ...fact, text: 'a.sh +0 −0' } : fact));
+  fake.cards([{ ...result, face: { ...result.face, facts, diffs: diffs.slice(0, 1) } }]);
+  await page.locator('.facts', { hasText: 'a.sh becomes executable' }).waitFor();
+  fake.proof = { diffs };
+  await page.evaluate((hash) => { location.hash = hash; }, `proof/${sample.PROOF.execution}`);
+  await page.getByText('New, empty').waitFor();
+  assert.equal(await page.locator('.proof .counts').count(), 0);
+  // Without the key a proof is only consistent with itself.
+  const command = await page.locator('.proof-file').innerText();
+  assert.match(command, /silas verify \S+ --key ROOTKEY/);
+  assert.match(command, /silas key root/);
+});

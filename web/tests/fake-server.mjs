@@ -2,6 +2,7 @@
 // signatures, and shows whatever cards a test puts on it. For states that are hard to reach with the real one.
 
 import { createHash, createHmac, createPublicKey, randomUUID, verify } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
@@ -12,8 +13,10 @@ import { INSTALLATION, PROOF, at, evidence, houseRules, sha256, snapshot } from 
 
 const WEB = fileURLToPath(new URL('..', import.meta.url));
 export const CODE = 'correct-horse';
-export const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.webmanifest': 'application/manifest+json' };
+const REPOSITORY = join(WEB, '..');
+/** The policy of the real one, from where it is written: lines that end in a backslash go on without their indentation. */
+export const POLICY = /^const POLICY: &str = "([^"]*)";/m.exec(readFileSync(join(REPOSITORY, 'crates/silas-web/src/guard.rs'), 'utf8'))[1].replaceAll(/\\\n\s*/g, '');
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.png': 'image/png', '.json': 'application/json', '.webmanifest': 'application/manifest+json' };
 
 function publicKey(base64url) {
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url }, format: 'jwk' });
@@ -36,7 +39,7 @@ export async function startFake({ port = 0 } = {}) {
     if (pathname === '/pair') return pair(request, response);
     if (pathname.startsWith('/secrets/')) return secret(request, response);
     try {
-      const file = join(WEB, normalize(pathname === '/' ? '/index.html' : pathname));
+      const file = pathname === '/openapi.json' ? join(REPOSITORY, 'docs/openapi.json') : join(WEB, normalize(pathname === '/' ? '/index.html' : pathname));
       const bytes = await readFile(file);
       response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream');
       response.end(bytes);

@@ -7,6 +7,7 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { canonical } from '../lib/canonical.js';
+import { POLICY } from './fake-server.mjs';
 
 const WEB = fileURLToPath(new URL('..', import.meta.url));
 const CRATES = join(WEB, '../crates');
@@ -41,6 +42,15 @@ test('the worker keeps every file of the page that is loaded, and no other', () 
   const loaded = files().map((path) => `/${relative(WEB, path)}`)
     .filter((path) => /\.(js|css|svg|webmanifest)$/.test(path) && !['/sw.js', '/protocol.js'].includes(path));
   assert.deepEqual([...listed].sort(), ['/', ...loaded].sort());
+});
+
+test('the stage has the policy of the real one, which lets nothing in from elsewhere', () => {
+  const parts = POLICY.split('; ').map((part) => part.split(' '));
+  assert.deepEqual(parts[0], ['default-src', "'none'"]);
+  assert.ok(parts.length > 5 && parts.every(([name]) => /^[a-z]+(-[a-z]+)+$|^default-src$/.test(name)), POLICY);
+  // Only a source that is nothing, this very server, or a picture written out in place.
+  assert.deepEqual(parts.flatMap(([, ...sources]) => sources).filter((source) => !["'none'", "'self'", 'data:'].includes(source)), []);
+  assert.deepEqual(parts.filter(([, ...sources]) => sources.includes('data:')).map(([name]) => name), ['img-src']);
 });
 
 /** The variants of a Rust enum or the fields of a struct, in order. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shot, unnamed } from './browser.mjs';
+import { serious, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import { CODE } from './fake-server.mjs';
 import { browser, fake, open } from './stage.mjs';
 
@@ -78,3 +78,51 @@ test('close code 4001 leads to pairing and says why', async (t) => {
   await page.getByText('Silas does not know this browser any more. Pair it again.').waitFor();
   assert.equal(await page.locator('.frame').count(), 0);
 });
+
+/** The screen before anything else, by what brings it up. */
+const SCREENS = {
+  'no-code': ['', (page) => page.getByText('silas pair').waitFor()],
+  rules: [`#pair=${CODE}`, (page) => page.locator('.rules').waitFor()],
+  refused: ['#pair=old', async (page) => {
+    await page.locator('.pair-dock .filled').click();
+    await page.getByRole('alert').waitFor();
+  }],
+  left: [`#pair=${CODE}`, async (page) => {
+    await page.getByRole('button', { name: 'Not now' }).click();
+    await page.getByRole('heading', { name: 'Nothing was paired' }).waitFor();
+  }],
+  again: [`#pair=${CODE}`, async (page) => {
+    await page.locator('.pair-dock .filled').click();
+    await page.locator('.frame').waitFor();
+    await page.goto('about:blank');
+    await page.goto(`${fake.url}#pair=${CODE}`);
+    await page.getByRole('heading', { name: 'Give this browser a new key' }).waitFor();
+  }],
+};
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const [width, height] of [[375, 812], [1280, 800]]) {
+    test(`the pairing screen and the page for programs at ${width} px, ${colorScheme}: nothing sideways, contrast, targets, names, and nothing serious for axe`, async (t) => {
+      const context = await browser.newContext({ viewport: { width, height }, colorScheme, serviceWorkers: 'block', hasTouch: width < 960 });
+      t.after(async () => { await context.close(); await fake.close(); });
+      const page = await context.newPage();
+      const fits = async (name) => {
+        await shot(page, `${name}-${width}-${colorScheme}`);
+        assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
+        assert.deepEqual(await weakTexts(page), [], name);
+        assert.deepEqual(await smallTargets(page), [], name);
+        assert.deepEqual(await unnamed(page), [], name);
+        assert.deepEqual(await serious(page), [], name);
+      };
+      for (const [name, [hash, reach]] of Object.entries(SCREENS)) {
+        await page.goto('about:blank');
+        await page.goto(`${fake.url}${hash}`);
+        await reach(page);
+        await fits(`pair-${name}`);
+      }
+      await page.goto(new URL('/api.html', fake.url).href);
+      await page.getByRole('heading', { name: 'ClientMessage' }).waitFor();
+      await fits('api');
+    });
+  }
+}

@@ -7,102 +7,106 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, serious, settle, shot, sideways, weakTexts } from './browser.mjs';
+import { DESK, PHONE } from './owner.mjs';
 import { PATIENCE_MS, startSilas } from './real-server.mjs';
 
-const silas = await startSilas();
-const REPO = realpathSync(silas.repo);
-
 let browser;
-let page;
 let host;
 
 before(async () => {
   browser = await launch();
-  const context = await browser.newContext({ viewport: { width: 375, height: 812 }, hasTouch: true });
-  page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
   host = createServer((socket) => socket.on('error', () => {}).end('taken\n'));
   await new Promise((resolve) => host.listen(0, '127.0.0.1', resolve));
 });
 after(async () => {
   await browser?.close();
   host?.close();
-  await silas.stop();
 });
 
 /** A plan that carries a secret to a host. */
-function submit(id) {
+function submit(silas, id) {
   const { port } = host.address();
   const file = join(silas.place, `${id}.md`);
   const run = `bash -c 'silas-secret get mail > /dev/null && exec 3<>/dev/tcp/127.0.0.1/${port} && head -n 1 <&3' > sent.txt`;
-  writeFileSync(file, `---\nid: ${id}\ntitle: Send it\ntype: task\nsteps:\n  - run: "${run}"\nverify:\n  - name: it was taken\n    run: cat sent.txt\n    expect: { contains: "taken" }\nsandbox:\n  directories:\n    - { path: ${REPO}, access: write }\n  hosts: ["127.0.0.1:${port}"]\n  secrets: [mail]\n---\nSend it.\n`);
+  writeFileSync(file, `---\nid: ${id}\ntitle: Send it\ntype: task\nsteps:\n  - run: "${run}"\nverify:\n  - name: it was taken\n    run: cat sent.txt\n    expect: { contains: "taken" }\nsandbox:\n  directories:\n    - { path: ${realpathSync(silas.repo)}, access: write }\n  hosts: ["127.0.0.1:${port}"]\n  secrets: [mail]\n---\nSend it.\n`);
   silas.command('plan', 'submit', file);
 }
 
-const card = (intent) => page.locator('.card', { has: page.getByRole('heading', { name: intent }) });
+const card = (page, intent) => page.locator('.card', { has: page.getByRole('heading', { name: intent }) });
 
-/** Tap, then the whole slide by its keys. */
-async function slide() {
+/** Press, then the whole slide by its keys. */
+async function slide(page, press) {
   await settle(page);
-  await page.locator('.dock .filled').tap();
+  await press(page.locator('.dock .filled'));
   await settle(page);
   await page.getByRole('slider').press('End');
   await page.getByRole('slider').press('Enter');
 }
 
-async function look(name) {
+async function look(page, name) {
   await shot(page, `passkey-real-${name}`);
   assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
   assert.deepEqual(await weakTexts(page), [], name);
   assert.deepEqual(await serious(page), [], name);
 }
 
-test('a passkey decides what cannot be undone, and nothing else does', async () => {
-  await page.goto(silas.url);
-  await page.getByRole('button', { name: 'Pair this browser' }).tap();
-  await page.getByText('Nothing happens without you.').waitFor();
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send('WebAuthn.enable');
-  await cdp.send('WebAuthn.addVirtualAuthenticator', { options: { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true } });
-  silas.command('secret', 'set', 'mail', { input: 'a secret value' });
+for (const [size, options] of [['375', PHONE], ['1280', DESK]]) {
+  test(`a passkey decides what cannot be undone, and nothing else does, at ${size} px`, async () => {
+    const silas = await startSilas();
+    const page = await (await browser.newContext(options)).newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    const press = (locator) => (options.hasTouch ? locator.tap() : locator.click());
+    try {
+      await page.goto(silas.url);
+      await press(page.getByRole('button', { name: 'Pair this browser' }));
+      await page.getByText('Nothing happens without you.').waitFor();
+      const cdp = await page.context().newCDPSession(page);
+      await cdp.send('WebAuthn.enable');
+      await cdp.send('WebAuthn.addVirtualAuthenticator', { options: { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true } });
+      silas.command('secret', 'set', 'mail', { input: 'a secret value' });
 
-  await page.getByRole('button', { name: 'More' }).tap();
-  // Nothing that cannot be undone has come yet, so it is not offered by itself.
-  await page.getByRole('button', { name: 'Show everything' }).tap();
-  await page.getByRole('button', { name: 'Add a passkey' }).tap();
-  await card('Sign what cannot be undone with a passkey').waitFor();
-  await look('1-card');
-  await slide();
-  await card('Sign what cannot be undone with a passkey').waitFor({ state: 'detached' });
-  assert.match(silas.command('device', 'list'), /Passkey of Chromium on .*\(passkey, for what cannot be undone/);
+      await page.keyboard.press('?');
+      // Nothing that cannot be undone has come yet, so it is not offered by itself.
+      await press(page.getByRole('button', { name: 'Show everything' }));
+      await press(page.getByRole('button', { name: 'Add a passkey' }));
+      await card(page, 'Sign what cannot be undone with a passkey').waitFor();
+      await look(page, `${size}-1-card`);
+      await slide(page, press);
+      await card(page, 'Sign what cannot be undone with a passkey').waitFor({ state: 'detached' });
+      assert.match(silas.command('device', 'list'), /Passkey of Chromium on .*\(passkey, for what cannot be undone/);
 
-  submit('task-send');
-  await card(/^Let plans work in/).waitFor();
-  await settle(page);
-  await page.locator('.dock .filled').tap();
-  await settle(page);
-  await page.getByRole('button', { name: 'Confirm' }).tap();
-  await card('Run 1 command in tidepool').locator('.badge-irreversible').waitFor();
-  await look('2-irreversible');
-  // The terminal is not enough any more.
-  assert.throws(() => silas.command('approve'), (refused) => /decided with your passkey/.test(`${refused.stdout}${refused.stderr}`));
-  await slide();
-  const sheet = page.getByRole('dialog', { name: 'Sign for good' });
-  await sheet.getByText('Your passkey signs exactly this and nothing else.').waitFor();
-  await look('3-sheet');
-  await page.waitForTimeout(400);
-  await sheet.getByRole('button', { name: 'Sign with the passkey' }).tap();
-  await card(/changed in/).waitFor();
-  assert.equal(readFileSync(join(REPO, 'sent.txt'), 'utf8'), 'taken\n');
-  assert.match(silas.command('audit', 'verify'), /unbroken|verified|holds/i);
+      submit(silas, 'task-send');
+      await card(page, /^Let plans work in/).waitFor();
+      await settle(page);
+      await press(page.locator('.dock .filled'));
+      await settle(page);
+      await press(page.getByRole('button', { name: 'Confirm' }));
+      await card(page, 'Run 1 command in tidepool').locator('.badge-irreversible').waitFor();
+      await look(page, `${size}-2-irreversible`);
+      // The terminal is not enough any more.
+      assert.throws(() => silas.command('approve'), (refused) => /decided with your passkey/.test(`${refused.stdout}${refused.stderr}`));
+      await slide(page, press);
+      const sheet = page.getByRole('dialog', { name: 'Sign for good' });
+      await sheet.getByText('Your passkey signs exactly this and nothing else.').waitFor();
+      await look(page, `${size}-3-sheet`);
+      await page.waitForTimeout(400);
+      await press(sheet.getByRole('button', { name: 'Sign with the passkey' }));
+      await card(page, /changed in/).waitFor();
+      assert.equal(readFileSync(join(silas.repo, 'sent.txt'), 'utf8'), 'taken\n');
+      assert.match(silas.command('audit', 'verify'), /unbroken|verified|holds/i);
 
-  await page.evaluate(() => { location.hash = 'activity'; });
-  await page.getByRole('tab', { name: 'What is allowed' }).tap();
-  const block = page.locator('.grant', { hasText: 'On pages of localhost it signs what cannot be undone' });
-  await block.waitFor();
-  await look('4-allowed');
-  await block.getByRole('button', { name: /^Revoke/ }).tap();
-  await block.locator('.filled').tap();
-  await block.waitFor({ state: 'detached' });
-  assert.match(silas.command('device', 'list'), /passkey, for what cannot be undone.*revoked/);
-});
+      await page.evaluate(() => { location.hash = 'activity'; });
+      await press(page.getByRole('tab', { name: 'What is allowed' }));
+      const block = page.locator('.grant', { hasText: 'On pages of localhost it signs what cannot be undone' });
+      await block.waitFor();
+      await look(page, `${size}-4-allowed`);
+      await press(block.getByRole('button', { name: /^Revoke/ }));
+      await press(block.locator('.filled'));
+      await block.waitFor({ state: 'detached' });
+      assert.match(silas.command('device', 'list'), /passkey, for what cannot be undone.*revoked/);
+    } finally {
+      await page.context().close();
+      await silas.stop();
+    }
+  });
+}

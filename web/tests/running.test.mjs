@@ -98,78 +98,78 @@ describe('at both sizes', { concurrency: true }, () => {
         await line.close();
       }
     });
-  }
-});
 
-test('an answer comes sentence by sentence, is there again after a broken line and in a new tab, and can be stopped', async () => {
-  const whole = direct('One. Two. Three. Four.');
-  let goOn = () => {};
-  /** Says as far as the sentence before `word`, and the rest when it is told to. */
-  const upTo = async (word, text, say) => {
-    // A sentence is known to be over when something follows it.
-    const at = text.indexOf(word) + 1;
-    say(text.slice(0, at));
-    await new Promise((resolve) => { goOn = resolve; });
-    return text.slice(at);
-  };
-  const provider = await startProvider(async ({ body }, say) => {
-    if (!body.includes('count')) return say('{"word":"ready"}');
-    say(await upTo('Four', await upTo('Three', whole, say), say));
-    return undefined;
-  });
-  const model = { SILAS__MODELS__PROXY: `compatible:test@${provider.url}`, SILAS__MODELS__PROXY_KEY: 'none' };
-  const [silas, line] = [await startSilas(model), await startLine()];
-  const context = await browser.newContext({ ...PHONE, proxy: line.proxy });
-  const page = await openPage(context);
-  const growing = (on, text) => on.locator('.turn-silas', { hasText: 'answering' }).getByText(text, { exact: true }).waitFor();
-  try {
-    await pair(page, silas.url);
-    await say(page, 'count for me');
-    await show(page, 'review');
-    await card(page, 'Ask a model on this machine').waitFor();
-    await settle(page);
-    await page.locator('.dock .filled').click();
-    await show(page, 'stream');
-    await growing(page, 'One. Two.');
-    await look(page, 'running-answering');
+    test(`an answer comes sentence by sentence, is there again after a broken line and in a new tab, and can be stopped, at ${size} px`, async () => {
+      const whole = direct('One. Two. Three. Four.');
+      let goOn = () => {};
+      /** Says as far as the sentence before `word`, and the rest when it is told to. */
+      const upTo = async (word, text, say) => {
+        // A sentence is known to be over when something follows it.
+        const at = text.indexOf(word) + 1;
+        say(text.slice(0, at));
+        await new Promise((resolve) => { goOn = resolve; });
+        return text.slice(at);
+      };
+      const provider = await startProvider(async ({ body }, say) => {
+        if (!body.includes('count')) return say('{"word":"ready"}');
+        say(await upTo('Four', await upTo('Three', whole, say), say));
+        return undefined;
+      });
+      const model = { SILAS__MODELS__PROXY: `compatible:test@${provider.url}`, SILAS__MODELS__PROXY_KEY: 'none' };
+      const [silas, line] = [await startSilas(model), await startLine()];
+      const context = await browser.newContext({ ...options, proxy: line.proxy });
+      const page = await openPage(context);
+      const growing = (on, text) => on.locator('.turn-silas', { hasText: 'answering' }).getByText(text, { exact: true }).waitFor();
+      try {
+        await pair(page, silas.url);
+        await say(page, 'count for me');
+        await show(page, 'review');
+        await card(page, 'Ask a model on this machine').waitFor();
+        await settle(page);
+        await page.locator('.dock .filled').click();
+        await show(page, 'stream');
+        await growing(page, 'One. Two.');
+        await look(page, `running-${size}-answering`);
 
-    step('after a break it is as far as it was, before anything new is said');
-    line.cut();
-    await lost(page);
-    line.mend();
-    await connected(page);
-    await growing(page, 'One. Two.');
-    const other = await openPage(context);
-    await other.goto(`${new URL(silas.url).origin}/#stream`);
-    await growing(other, 'One. Two.');
+        step('after a break it is as far as it was, before anything new is said');
+        line.cut();
+        await lost(page);
+        line.mend();
+        await connected(page);
+        await growing(page, 'One. Two.');
+        const other = await openPage(context);
+        await other.goto(`${new URL(silas.url).origin}/#stream`);
+        await growing(other, 'One. Two.');
 
-    step('it goes on in both, and its entry takes its place, also where the line was broken meanwhile');
-    goOn();
-    await Promise.all([page, other].map((on) => growing(on, 'One. Two. Three.')));
-    line.cut();
-    await lost(page);
-    goOn();
-    await eventually('the answer', () => silas.count('reply_sent') >= 2);
-    line.mend();
-    for (const on of [page, other]) {
-      await connected(on);
-      await on.locator('.turn-silas .turn-text', { hasText: 'One. Two. Three. Four.' }).waitFor();
-      assert.equal(await on.locator('.turn-text', { hasText: 'One.' }).count(), 1, 'it is told once');
-      assert.equal(await on.getByRole('button', { name: 'Stop', exact: true }).count(), 0);
-    }
+        step('it goes on in both, and its entry takes its place, also where the line was broken meanwhile');
+        goOn();
+        await Promise.all([page, other].map((on) => growing(on, 'One. Two. Three.')));
+        line.cut();
+        await lost(page);
+        goOn();
+        await eventually('the answer', () => silas.count('reply_sent') >= 2);
+        line.mend();
+        for (const on of [page, other]) {
+          await connected(on);
+          await on.locator('.turn-silas .turn-text', { hasText: 'One. Two. Three. Four.' }).waitFor();
+          assert.equal(await on.locator('.turn-text', { hasText: 'One.' }).count(), 1, 'it is told once');
+          assert.equal(await on.getByRole('button', { name: 'Stop', exact: true }).count(), 0);
+        }
 
-    step('Stop in the page ends an answer; what was said stays');
-    await say(page, 'count again');
-    await growing(page, 'One. Two.');
-    await page.getByRole('button', { name: 'Stop', exact: true }).click();
-    for (const on of [page, other]) await on.locator('.turn-text', { hasText: 'One. Two. … (stopped)' }).waitFor();
-    await look(page, 'running-answer-stopped');
-    for (const on of [page, other]) assert.deepEqual(troubleOf(on), []);
-  } finally {
-    goOn();
-    await context.close();
-    provider.close();
-    await silas.stop();
-    await line.close();
+        step('Stop in the page ends an answer; what was said stays');
+        await say(page, 'count again');
+        await growing(page, 'One. Two.');
+        await page.getByRole('button', { name: 'Stop', exact: true }).click();
+        for (const on of [page, other]) await on.locator('.turn-text', { hasText: 'One. Two. … (stopped)' }).waitFor();
+        await look(page, `running-${size}-answer-stopped`);
+        for (const on of [page, other]) assert.deepEqual(troubleOf(on), []);
+      } finally {
+        goOn();
+        await context.close();
+        provider.close();
+        await silas.stop();
+        await line.close();
+      }
+    });
   }
 });

@@ -120,9 +120,7 @@ test('a plan asks for its secret, a provider for its key, and neither value is a
   await page.getByRole('button', { name: 'Add a model' }).waitFor();
   await look('3-no-model');
   await page.getByRole('button', { name: 'Add a model' }).tap();
-  // The plan came first and waits; it is put off by declining it.
-  await settle(page);
-  await page.getByRole('button', { name: 'Leave it as it is' }).tap();
+  // The plan waits behind it.
   await card('Choose who answers open questions').waitFor();
   await look('4-choice');
   await page.locator('.choice', { hasText: 'Other address' }).tap();

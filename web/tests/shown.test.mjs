@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
+import { settle } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { open } from './stage.mjs';
 
@@ -35,6 +36,7 @@ test('every changed file is named, and what is in none of its lines is said', as
   assert.match(await seen('zone.cfg'), /Becomes a link.*symlink to \/etc\/passwd/);
   assert.match(await seen('old.cfg'), /Is deleted/);
   // What cannot be read is not applied with one tap, however green its checks are.
+  await settle(page);
   await page.locator('.dock .filled:enabled').click();
   assert.match(await page.locator('#consequence').innerText(), /Part of it is not on this card\./);
 });

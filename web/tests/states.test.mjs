@@ -1,10 +1,8 @@
-// What a page shows when it is not simply open and looked at: loading, offline, hidden, decided elsewhere, too late, too
-// quick, seen in other colours and sizes. In a real browser; pictures go to shots/.
+// What a page shows when it is not simply open and looked at: loading, offline, hidden, decided elsewhere, too late,
+// seen in other colours and sizes. In a real browser; pictures go to shots/.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { canonical } from '../lib/canonical.js';
-import { cameUp, decided } from '../lib/pace.js';
 import { launch, serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { fake, open as openPage, received, sent, until } from './stage.mjs';
@@ -203,49 +201,6 @@ test('a new card is said politely and takes no focus from somebody who is typing
   await said(page, `New in Review: ${next.face.intent}`);
   await page.keyboard.type('lo');
   assert.equal(await page.locator('#composer').inputValue(), 'hello');
-});
-
-/** A watch that moves only when a test says so. */
-const stopwatch = (page) => page.addInitScript(() => {
-  let now = 1000;
-  performance.now = () => now;
-  window.pass = (ms) => { now += ms; };
-});
-
-test('five quick decisions are remarked upon above the next, and hold up nothing', async (t) => {
-  const cards = Array.from({ length: 5 }, () => sample.rootCard());
-  const payload = JSON.parse(sample.planCard().payload);
-  payload.sandbox.hosts = ['tides.example:443'];
-  const text = canonical(payload);
-  const made = sample.planCard();
-  const last = { ...made, payload: text, offer: { ...made.offer, plan_hash: sample.sha256(text) }, show_first: undefined };
-  delete last.show_first;
-  const page = await open(t, { entries: ENTRIES, cards: [...cards, last] }, { prepare: stopwatch });
-  for (const card of cards) {
-    await intent(page, card).waitFor();
-    await page.locator('.dock .filled:enabled').waitFor();
-    await page.evaluate(() => window.pass(400));
-    await page.locator('.dock .filled').click();
-    await page.getByRole('button', { name: 'Confirm' }).waitFor();
-    await page.evaluate(() => window.pass(400));
-    await page.getByRole('button', { name: 'Confirm' }).click();
-    await until(() => sent('approval_response').some(({ request_id }) => request_id === card.id));
-  }
-  await page.getByText('That was quick, five times in a row. The next one sends something.').waitFor();
-  await page.locator('.dock .filled:enabled').waitFor();
-  await shot(page, 'quick-375-light');
-});
-
-test('the pace is the median of five decisions of medium risk or higher', () => {
-  const take = (ms, risk = 'medium', id = `card-${Math.random()}`) => {
-    cameUp(id, 0);
-    return decided({ id, face: { risk } }, ms);
-  };
-  for (let n = 0; n < 4; n += 1) assert.equal(take(700), false);
-  assert.equal(take(1, 'low'), false, 'a low risk does not count');
-  assert.equal(take(60_000), true, 'one slow among five is not the median');
-  assert.equal(take(5000), true);
-  assert.equal(take(5000), false);
 });
 
 for (const [at, where] of [['review', '.review .loading'], ['activity', '.activity .loading'], ['stream', '.stream .loading']]) {

@@ -36,6 +36,22 @@ test('a task has a Stop of its own, and what was stopped is said', async (t) => 
   await page.getByRole('heading', { name: 'Stop everything?' }).waitFor();
 });
 
+test('a task that ends while it is asked about leaves a sheet that only closes, also if another task runs', async (t) => {
+  const other = { ...sample.runningWork(), execution: 'exec-other', title: 'Something else' };
+  const page = await open(t, { work: [sample.runningWork(), other] }, { at: 'stream' });
+  await page.locator('.work-foot').getByRole('button', { name: 'Stop' }).first().click();
+  await page.getByRole('heading', { name: 'Stop this task?' }).waitFor();
+  fake.tell({ type: 'work', work: { ...sample.runningWork(), running: false, outcome: 'proved' } });
+  await page.getByRole('heading', { name: 'This task has ended' }).waitFor();
+  assert.deepEqual(await page.getByRole('dialog').getByRole('button').allInnerTexts(), ['Close']);
+  await shot(page, 'stop-ended-375-light');
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.equal(sent('stop').length, 0);
+  await page.keyboard.press('.');
+  await page.getByRole('heading', { name: 'Stop everything?' }).waitFor();
+});
+
 test('Stop and revoke all: stops, then takes back every grant under one signature, those beyond the page and over a lost connection too', async (t) => {
   const page = await open(t, { work: [sample.runningWork()], n_more_grants: 1 }, { at: 'stream' });
   fake.beyond = [{ ...fake.shown.grants[0], token: 'tok-beyond', title: 'Far down the list' }];

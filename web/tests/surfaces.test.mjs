@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
-import { serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
+import { ownProfile, serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { ENTRIES, fake, focused, open, received, until } from './stage.mjs';
 
@@ -39,7 +39,8 @@ const SCENES = {
 const STATES = {
   stop: async (page) => page.getByRole('button', { name: 'Stop everything' }).click(),
   more: async (page) => {
-    await page.keyboard.press('?');
+    // Also with a mouse, at every size: much is reached from nowhere else.
+    await page.getByRole('button', { name: 'More', exact: true }).click();
     await page.getByRole('dialog', { name: 'More' }).waitFor();
   },
   chip: async (page) => {
@@ -75,8 +76,8 @@ const STATES = {
 };
 const CARDS_OF = { chip: sample.planCard, slide: sample.highCard, sheet: sample.irreversibleCard };
 
-/** One of every surface and kind, and the longest of each; what is left differs from these in its words only. */
-const TELLING = Object.entries(SCENES).filter(([name]) => !name.startsWith('real-') || name.endsWith('_longest'));
+/** One of every surface and kind, the longest of each, and the first that everybody signs; what is left differs from these in its words only. */
+const TELLING = Object.entries(SCENES).filter(([name]) => !name.startsWith('real-') || name.endsWith('_longest') || name === 'real-house_rules');
 
 for (const scheme of ['light', 'dark']) {
   for (const [width, height] of [[375, 812], [1280, 800]]) {
@@ -222,10 +223,29 @@ test('the page can be installed: its manifest is read without a complaint, and w
   const manifest = JSON.parse(data);
   assert.equal(manifest.display, 'standalone');
   assert.equal(manifest.start_url, manifest.scope);
-  assert.deepEqual(manifest.icons.map(({ purpose }) => purpose), ['any', 'maskable']);
-  for (const { src, type } of manifest.icons) {
+  // Not every system that installs a page can read a picture of lines.
+  assert.deepEqual(manifest.icons.map(({ purpose, sizes }) => `${purpose} ${sizes}`), ['any any', 'any 192x192', 'any 512x512', 'maskable 512x512', 'maskable any']);
+  const [touch] = await page.locator('link[rel=apple-touch-icon]').evaluateAll((links) => links.map((link) => ({ src: link.getAttribute('href'), type: 'image/png', sizes: '180x180' })));
+  for (const { src, type, sizes } of [...manifest.icons, touch]) {
     const answer = await page.request.get(new URL(src, fake.url).href);
     assert.equal(answer.headers()['content-type'], type, src);
+    // The size stands in the head of the file.
+    const bytes = await answer.body();
+    if (type === 'image/png') assert.equal(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, sizes, src);
+  }
+});
+
+test('nothing speaks against installing it, by the word of a browser that could', async () => {
+  // A private window, as every other page of these tests has, installs nothing.
+  const { context, close } = await ownProfile();
+  try {
+    const page = await context.newPage();
+    await page.goto(fake.url);
+    await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+    const cdp = await context.newCDPSession(page);
+    assert.deepEqual((await cdp.send('Page.getInstallabilityErrors')).installabilityErrors, []);
+  } finally {
+    await close();
   }
 });
 

@@ -29,6 +29,7 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
   const [first, second, other] = [await openPage(phone), await openPage(phone), await openPage(desk)];
   const all = [first, second, other];
   const zone = () => readFileSync(join(silas.repo, 'tides/zone.txt'), 'utf8');
+  const browsers = () => JSON.parse(silas.command('device', 'list', '--json')).filter(({ kind, is_revoked: isRevoked }) => kind === 'browser' && !isRevoked).map(({ called }) => called);
   const everywhere = (intent) => Promise.all(all.map((page) => card(page, intent).waitFor()));
   const ask = async () => {
     silas.breakAgain();
@@ -116,7 +117,8 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
     step('a device is taken out in the terminal: its page closes at once and keeps nothing in sight');
     await show(other, 'stream');
     await other.locator('.turn-owner').first().waitFor();
-    silas.command('device', 'revoke', '3');
+    const taken = browsers();
+    silas.command('device', 'revoke', taken.at(-1));
     await other.getByText('Silas does not know this browser any more. Pair it again.').waitFor();
     const sees = async () => {
       const text = await other.evaluate(() => document.documentElement.outerHTML);
@@ -134,7 +136,7 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
 
     step('the other device goes on, until all its tabs are closed with it');
     await ask();
-    silas.command('device', 'revoke', '2');
+    silas.command('device', 'revoke', taken.at(0));
     for (const page of [first, second]) {
       await page.getByText('Silas does not know this browser any more. Pair it again.').waitFor();
       await page.getByText('silas pair').waitFor();

@@ -114,7 +114,11 @@ pub fn decide(text: &str) -> Decision {
             Decision::WhatHappened { when: period(rest) }
         }
         ["activity"] => Decision::WhatHappened { when: Asked::Lately },
-        ["put", "back", "the", "last", "change"] | ["put", "the", "last", "change", "back"] => Decision::PutBack,
+        ["put", "back", "the", "last", "change"]
+        | ["put", "the", "last", "change", "back"]
+        | ["undo"]
+        | ["undo", "it" | "that"]
+        | ["undo", "the", "last", "change"] => Decision::PutBack,
         ["add" | "choose" | "connect" | "use", "model"]
         | ["add" | "choose" | "connect" | "use", "a", "model"]
         | ["set", "up", "a", "model"] => Decision::AddModel,

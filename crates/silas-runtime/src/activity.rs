@@ -12,10 +12,10 @@ use silas_core::model::dollars;
 use silas_core::sample;
 use silas_core::taint::{Origin, Source};
 use silas_core::token::{Kind, Verdict};
-use silas_core::{CallId, KeyId, Taint};
+use silas_core::{CallId, ExecutionId, KeyId, Taint};
 use silas_gates::scrub;
 use silas_store::ledger::{self, Entry};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 mod evidence;
 mod topics;
@@ -36,13 +36,24 @@ pub(crate) trait Beside {
 pub(crate) struct Told {
     pub(crate) row: Row,
     pub(crate) taint: Taint,
+    /// The run that was proved: it is told of when it was tried out, and again when it was applied.
+    proved: Option<ExecutionId>,
+}
+
+fn proved(event: &AuditEvent) -> Option<ExecutionId> {
+    match event {
+        AuditEvent::WorkRehearsed { execution, outcome: Outcome::Proved, .. }
+        | AuditEvent::WorkApplied { execution, outcome: Outcome::Proved, .. } => Some(execution.clone()),
+        _ => None,
+    }
 }
 
 /// Newest first. Entries that are only of use to a machine have no row.
 pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> Vec<Told> {
     let called = called(entries);
     let told = |entry: &Entry| {
-        let told = Told { row: row(entry, &called, beside, words)?, taint: lineage(entry.event.as_ref()?) };
+        let event = entry.event.as_ref()?;
+        let told = Told { row: row(entry, &called, beside, words)?, taint: lineage(event), proved: proved(event) };
         Some((told, may_repeat(entry)))
     };
     let mut rows: Vec<(Told, bool)> = entries.iter().filter_map(told).collect();
@@ -150,9 +161,10 @@ pub(crate) fn summary(rows: &[Told]) -> String {
     }
     let n = |icon: Icon| rows.iter().filter(|told| told.row.icon == icon).count();
     let mut parts = vec![format!("{} so far", count(rows.len(), "thing"))];
-    for (icon, word) in [(Icon::Seal, "proved"), (Icon::Refused, "refused"), (Icon::Undo, "undone")] {
-        if n(icon) > 0 {
-            parts.push(format!("{} {word}", n(icon)));
+    let n_proved = rows.iter().filter_map(|told| told.proved.as_ref()).collect::<BTreeSet<_>>().len();
+    for (n, word) in [(n_proved, "proved"), (n(Icon::Refused), "refused"), (n(Icon::Undo), "undone")] {
+        if n > 0 {
+            parts.push(format!("{n} {word}"));
         }
     }
     format!("{}.", parts.join(", "))

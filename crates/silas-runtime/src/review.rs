@@ -12,18 +12,20 @@ use crate::{Stream, Trouble};
 use question::holds_up_wishes;
 use silas_approval::{Apply, Approved, Refusal};
 use silas_core::call_order::CallOrder;
+use silas_core::canonical;
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::changeset::ChangeOrder;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::input::WantedBy;
 use silas_core::passkey::PasskeyGrant;
+use silas_core::rehearsal::ApplyOrder;
 use silas_core::secret::SecretRef;
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::WorkItem;
 use silas_core::{CardId, KeyId};
 use silas_store::queue::{self, Lease, Leased, Name};
-use silas_store::{Commit, cards};
+use silas_store::{Commit, ReadTx, cards};
 use std::sync::Arc;
 
 mod beginning;
@@ -73,7 +75,7 @@ impl Stream {
             // Every card was kept with a subject; one without waits for nothing.
             let subject = cards::subject(tx, &id)?.unwrap_or_default();
             let is_honest = stream.words.shows_what_it_asks(&card);
-            let refusal = if is_honest { stream.cannot_begin(&card, &token) } else { Some(Refusal::OtherOffer) };
+            let refusal = if is_honest { stream.cannot_begin(tx, &card, &token)? } else { Some(Refusal::OtherOffer) };
             if let Some(refusal) = refusal {
                 let reason = refusal.to_string();
                 tx.record(&AuditEvent::DecisionRefused { card: card.id.clone(), reason })?;
@@ -147,20 +149,31 @@ impl Stream {
     }
 
     /// An approval of what cannot begin now is not taken: the card stays as it is, and the approval is not used up.
-    fn cannot_begin(&self, card: &Card, token: &Token) -> Option<Refusal> {
-        if token.body.verdict != Verdict::Approved {
-            return None;
+    fn cannot_begin(
+        &self,
+        tx: &ReadTx<'_>,
+        card: &Card,
+        token: &Token,
+    ) -> Result<Option<Refusal>, silas_approval::Error> {
+        // Whose word does not count any more is told that, by the engine, and nothing else.
+        if token.body.verdict != Verdict::Approved || self.engine.revocations().has_device(&token.body.key) {
+            return Ok(None);
         }
+        let payload = payload_of(card, token);
+        // What cannot be read is refused where it is read.
         match token.body.offer.kind {
-            Kind::Plan | Kind::Rehearsal => {}
-            Kind::Step => return (!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits),
-            Kind::HouseRules | Kind::Apply | Kind::Undo | Kind::Root | Kind::Device | Kind::Model | Kind::Budget => {
-                return None;
+            Kind::Plan | Kind::Rehearsal => {
+                let Ok(item) = WorkItem::from_canonical(payload) else { return Ok(None) };
+                Ok(self.lacks_vault(&item).or(self.engine.lacks_root(tx, &item)?))
             }
+            Kind::Apply => {
+                let Ok(order) = canonical::read::<ApplyOrder>(payload) else { return Ok(None) };
+                let Some((plan, _)) = self.waiting_work(tx, &order)? else { return Ok(None) };
+                Ok(self.engine.lacks_root(tx, &plan)?)
+            }
+            Kind::Step => Ok((!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits)),
+            Kind::HouseRules | Kind::Undo | Kind::Root | Kind::Device | Kind::Model | Kind::Budget => Ok(None),
         }
-        // One that cannot be read is refused where it is read.
-        let item = WorkItem::from_canonical(payload_of(card, token)).ok()?;
-        self.lacks_vault(&item)
     }
 
     /// What would have to be entered first.
@@ -188,6 +201,9 @@ pub(crate) fn refused(refusal: &Refusal) -> Trouble {
         Refusal::Answered => "Reload to see what is open now.",
         Refusal::NobodyWaits => "Wait a moment; if the work has ended, the card goes away.",
         Refusal::Evidence(silas_core::evidence::Refusal::NoPasskey) => "Approve it in the page, with the passkey.",
+        Refusal::Evidence(silas_core::evidence::Refusal::Root(_)) => {
+            "Allow the directory again (`silas root add`, or say the wish again), then approve; the card stays."
+        }
         Refusal::SecretMissing(_) => "A card in Review asks for it; then approve again.",
         Refusal::VaultLocked(_) => "Run `silas unlock` in the terminal, then approve.",
         _ => "Reload the page, or decide in the terminal.",

@@ -249,8 +249,8 @@ async fn tell_paired(stream: Arc<Stream>) {
         match updates.recv().await {
             Ok(published) => {
                 if let Update::Activity { devices, .. } = published.update() {
-                    if let Some((n, device)) = pairing::newcomer(&known, devices.clone()) {
-                        println!("\n  {}", pairing::paired(n, &device));
+                    if let Some(device) = pairing::newcomer(&known, devices.clone()) {
+                        println!("\n  {}", pairing::paired(&device));
                     }
                     known.clone_from(devices);
                 }

@@ -65,6 +65,16 @@ function StopSheet({ state }) {
       <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Keep going</button></div>
     <//>`;
   }
+  // A question about one task never becomes one about all of them under somebody's thumb.
+  if (state.stopping !== null) {
+    const ended = state.work.find(({ execution }) => execution === state.stopping);
+    return html`<${Sheet} label="Stop this task" onClose=${close}>
+      <h2 class="sheet-title" tabindex="-1">This task has ended</h2>
+      ${ended && html`<p class="sheet-text"><bdi>${visible(ended.title)}</bdi></p>`}
+      <p class="sheet-text" role="status">There is nothing of it left to stop.</p>
+      <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Close</button></div>
+    <//>`;
+  }
   return html`<${Sheet} label="Stop everything" onClose=${close}>
     <h2 class="sheet-title" tabindex="-1">Stop everything?</h2>
     <ul class="sheet-list">

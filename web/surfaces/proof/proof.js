@@ -54,5 +54,5 @@ function Story({ proof, linked, canUndo }) {
 function Elsewhere({ proof }) {
   if (proof.no_bundle) return html`<p class="proof-file">There is no file of this proof. ${strict(proof.no_bundle)}</p>`;
   return html`<p class="proof-file">Anyone with your public root key can check the file, without Silas running. It holds what the checks printed and how the changed files read.
-    <code>silas verify ${bundleName(proof.execution)}</code></p>`;
+    <code>silas verify ${bundleName(proof.execution)} --key ROOTKEY</code> In place of ROOTKEY goes the key that this prints on the machine where Silas runs: <code>silas key root</code></p>`;
 }

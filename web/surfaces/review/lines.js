@@ -9,23 +9,26 @@ import { needingReview } from '../../lib/store.js';
 /** @typedef {import('../../lib/store.js').State} State */
 /** @typedef {import('../../protocol.js').Card} Card */
 
-/** More cards than this, and a person should know that none of them hurries. */
-export const QUEUE_CALM = 5;
+/** More decisions of medium risk or higher than this, and a person should know that none of them hurries. */
+const QUEUE_CALM = 5;
+
+const isRisky = (/** @type {Card} */ { face }) => face.risk !== null && face.risk !== 'low';
+
+/** What can be decided now and wants to be read first. What is parked asks nothing before it is asked for again, and what is to be entered decides nothing. @param {Card[]} cards */
+const needingCare = (cards) => needingReview(cards).filter((card) => card.state === 'open' && !card.input && isRisky(card));
 
 /** One line at a time. @param {{ state: State, card: Card | null }} props */
 export function Lines({ state, card }) {
-  const waiting = needingReview(state.cards);
-  const isCareful = card !== null && card.state === 'open' && card.face.risk !== null && card.face.risk !== 'low';
-  if (state.quick && isCareful) return html`<${Quick} card=${card} />`;
+  const n_careful = needingCare(state.cards).length;
+  if (state.quick && card?.state === 'open' && isRisky(card)) return html`<${Quick} card=${card} />`;
   if (isToBeAsked()) return html`<${Ask} />`;
-  return waiting.length > QUEUE_CALM ? html`<${Many} cards=${waiting} />` : null;
+  return n_careful > QUEUE_CALM ? html`<${Many} n_careful=${n_careful} />` : null;
 }
 
-/** @param {{ cards: Card[] }} props */
-function Many({ cards }) {
-  const careful = cards.filter(({ face }) => face.risk !== 'low' && face.risk !== null).length;
+/** @param {{ n_careful: number }} props */
+function Many({ n_careful }) {
   return html`<div class="notice notice-inside" role="note"><${Icon} name="review" size=${20} />
-    <p><b>${careful > 0 ? `${careful} of these need care.` : `${cards.length} cards wait.`}</b> They keep until you are ready. None of them runs before you decide.</p></div>`;
+    <p><b>${n_careful} of these need care.</b> They keep until you are ready. None of them runs before you decide.</p></div>`;
 }
 
 /** @param {{ card: Card }} props */

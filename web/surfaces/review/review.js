@@ -16,10 +16,13 @@ import { ModelChoiceCard } from '../../cards/model-choice.js';
 import { Loading } from '../../cards/loading.js';
 import { LADDER, RISKS } from '../../cards/risk.js';
 import { SecureField } from '../../cards/secure-input.js';
-import { Lines, QUEUE_CALM } from './lines.js';
+import { Lines } from './lines.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 /** @typedef {import('../../protocol.js').Card} Card */
+
+/** So many lines can be taken in at a glance; more are folded behind the first. */
+const LISTED_MAX = 5;
 
 /** @param {{ state: State, wide: boolean }} props */
 export function Review({ state, wide }) {
@@ -67,7 +70,7 @@ function useWasDecided({ decisions }) {
 function UpNext({ cards, beyond }) {
   const [all, setAll] = useState(false);
   if (cards.length === 0) return null;
-  const shown = all || cards.length <= QUEUE_CALM ? cards : cards.slice(0, 1);
+  const shown = all || cards.length <= LISTED_MAX ? cards : cards.slice(0, 1);
   const hidden = cards.slice(shown.length);
   const worst = [...LADDER].reverse().find((risk) => hidden.some(({ state, face }) => state === 'open' && face.kind !== 'done' && face.risk === risk));
   return html`<div class="up-next">

@@ -2,8 +2,8 @@
 //! and not used up.
 
 use super::{Engine, Refusal};
-use crate::Error;
 use crate::house_rules::{HOUSE_RULE_DAYS, HOUSE_RULE_USES, HouseRule, HouseRules};
+use crate::{Approvable, Error};
 use silas_core::card::Face;
 use silas_core::device::{Certificate, DeviceKind};
 use silas_core::event::AuditEvent;
@@ -78,6 +78,14 @@ impl Engine {
             Some((grant, allowance))
         });
         Ok(known.collect())
+    }
+
+    /// Why this could not begin now: a directory that it needs is not allowed, or not any more.
+    pub fn lacks_root<T: Approvable>(&self, tx: &ReadTx<'_>, item: &T) -> Result<Option<Refusal>, Error> {
+        let allowed = self.roots(tx)?;
+        let covers = |place: &&str| allowed.iter().any(|(grant, _)| roots::contains(&grant.place.path, place));
+        let missing = item.places().into_iter().find(|place| !covers(place));
+        Ok(missing.map(|place| evidence::Refusal::Root(place.to_owned()).into()))
     }
 
     /// The models that the owner allowed and did not take back, oldest first.

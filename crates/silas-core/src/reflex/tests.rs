@@ -28,6 +28,10 @@ fn commits_and_putting_back() {
     assert!(commits);
     assert_eq!(decide("Put back the last change."), Decision::PutBack);
     assert_eq!(decide("put back everything"), Decision::NotUnderstood);
+    for said in ["undo", "Undo that.", "undo the last change"] {
+        assert_eq!(decide(said), Decision::PutBack, "{said}");
+    }
+    assert_eq!(decide("undo everything"), Decision::NotUnderstood);
 }
 
 #[test]

@@ -323,7 +323,7 @@ impl Stream {
         let (summary, told) = self.tell_period(when, TOLD_MAX).await?;
         let mut lineage: Lineage = [Source::Own.taint()].into_iter().collect();
         let mut text = summary;
-        for Told { row, taint } in told {
+        for Told { row, taint, .. } in told {
             lineage.add(taint);
             let note = if taint == Taint::External { injection::fenced(&row.note) } else { row.note };
             text.push_str(&format!("\n• {}. {note}", row.text));

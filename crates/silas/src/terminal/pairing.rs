@@ -3,7 +3,7 @@
 //! Deliberately absent: a yes. The code in the address is what pairs; the digits show whose key it was, and a wrong one is
 //! revoked.
 
-use super::Line;
+use super::{Line, name_of};
 use crate::exit::NotRunning;
 use crate::home::Home;
 use crate::key_commands;
@@ -58,8 +58,8 @@ fn wait_for_it(line: &mut Line<'_>) -> Result<ExitCode> {
         return Err(cause);
     }
     match found {
-        Some((n, device)) => {
-            println!("\n{}", paired(n, &device));
+        Some(device) => {
+            println!("\n{}", paired(&device));
             Ok(ExitCode::SUCCESS)
         }
         None => {
@@ -73,17 +73,19 @@ fn is_late(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// A browser that was not there before, with its number in `silas device list`.
-pub(crate) fn newcomer(known: &[DeviceView], now: Vec<DeviceView>) -> Option<(usize, DeviceView)> {
+/// A browser that was not there before.
+pub(crate) fn newcomer(known: &[DeviceView], now: Vec<DeviceView>) -> Option<DeviceView> {
     let is_new =
         |device: &DeviceView| device.kind == DeviceKind::Browser && known.iter().all(|before| before.key != device.key);
-    now.into_iter().enumerate().find(|(_, device)| is_new(device)).map(|(at, device)| (at + 1, device))
+    now.into_iter().find(is_new)
 }
 
 /// What is said wherever the owner may be looking when a browser was paired.
-pub(crate) fn paired(n: usize, device: &DeviceView) -> String {
+pub(crate) fn paired(device: &DeviceView) -> String {
     format!(
-        "Paired: {}, with the digits {}. Its page showed the same ones; if yours showed others, it was not yours: `silas device revoke {n}`.",
-        device.name, device.digits
+        "Paired: {}, with the digits {}. Its page showed the same ones; if yours showed others, it was not yours: `silas device revoke {}`.",
+        device.name,
+        device.digits,
+        name_of(device.key.as_str())
     )
 }

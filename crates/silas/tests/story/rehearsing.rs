@@ -40,6 +40,30 @@ fn travels(silas: &Silas, name: &str, said: &[&str]) {
 }
 
 #[test]
+fn a_result_whose_directory_is_not_allowed_any_more_waits_until_it_is() {
+    let silas = Silas::start();
+    let original = silas.tree();
+    let mut line = rehearsed(&silas);
+    let card = line.card(CardKind::Rehearsed).unwrap();
+    let grants = silas.called("grant");
+    assert_eq!(silas.command(&["grant", "revoke", &grants[1]]).0, 0);
+    let (recorded, message) = line.decide(&card, Verdict::Approved).unwrap();
+    assert!(!recorded && message.contains("not allowed in") && message.contains("silas root add"), "{message}");
+    assert_eq!((silas.tree(), copies(&silas)), (original, 1), "nothing is applied, and nothing is lost");
+    assert!(silas.command(&["activity"]).1.contains("efused"));
+
+    let repo = silas.repo().to_str().unwrap().to_owned();
+    let (code, text) = silas.command(&["root", "add", &repo]);
+    assert_eq!(code, 0, "{text}");
+    let card = line.card(CardKind::Rehearsed).unwrap();
+    let (recorded, message) = line.decide(&card, Verdict::Approved).unwrap();
+    assert!(recorded, "{message}");
+    line.card(CardKind::Done).unwrap();
+    let (_, text) = silas.command(&["activity"]);
+    assert!(text.contains(", 1 proved"), "tried out and applied, it is one thing: {text}");
+}
+
+#[test]
 fn a_wish_is_tried_out_shown_and_applied_by_one_tap() {
     let silas = Silas::start();
     let original = silas.tree();

@@ -170,9 +170,10 @@ fn a_plan_in_a_directory_that_was_taken_back_is_refused() {
     assert!(!recorded && message.contains("plans are not allowed in"), "{message}");
     assert_eq!(silas.tree(), original);
     assert!(line.work.is_empty());
-    // The approval that could not be used is among the grants, until it runs out or is taken back.
+    // The approval could not be used, so it was not taken: it is nowhere among the grants, and the card still waits.
     let (_, text) = silas.command(&["grant", "list"]);
-    assert!(text.contains("1 of 1 left"), "{text}");
+    assert!(!text.contains("1 of 1 left"), "{text}");
+    line.card(CardKind::Plan).unwrap();
 }
 
 #[test]

@@ -59,7 +59,8 @@ fn a_file_among_many() {
     line.card(CardKind::Done).unwrap();
     let file = silas.outside().join("many.proof").to_str().unwrap().to_owned();
     assert_eq!(silas.command(&["work", "proof", "--out", &file]).0, 0);
-    let (code, text) = silas.command(&["verify", &file]);
+    let (_, root) = silas.command(&["key", "root"]);
+    let (code, text) = silas.command(&["verify", &file, "--key", root.trim()]);
     assert!(code == 0 && text.contains("a change of exactly these files"), "{text}");
     assert!(text.contains("  zz_evil.py (+1 −0)\n") && text.contains("  aa/82.txt (+1 −0)\n"), "{text}");
 }

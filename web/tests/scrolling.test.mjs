@@ -1,0 +1,48 @@
+// What scrolls: the surfaces, never the document around them; and with scroll bars that take room, one still writes under
+// what was said.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { shot, sideways } from './browser.mjs';
+import * as sample from './sample-cards.mjs';
+import { fake, open } from './stage.mjs';
+
+/** More than any screen holds. */
+const LONG = 60;
+const step = (n) => ({ label: `Ran \`sh step-${n}.sh\``, state: 'done', took_ms: 400 });
+const longWork = () => ({ ...sample.runningWork(), steps: Array.from({ length: LONG }, (_, n) => step(n)) });
+const stays = async (page, what) => {
+  assert.deepEqual(await sideways(page), { by: 0, elements: [] }, what);
+  await page.mouse.move(180, 400);
+  await page.mouse.wheel(0, 30_000);
+  await page.mouse.wheel(0, 30_000);
+  assert.equal(await page.evaluate(() => scrollY), 0, what);
+};
+
+for (const [width, height] of [[375, 812], [1280, 800]]) {
+  test(`the document does not scroll at ${width} px: idle, while a long task runs, and with a proof of ${LONG} files`, async (t) => {
+    fake.proof = { diffs: Array.from({ length: LONG }, (_, n) => ({ ...sample.DIFFS[0], path: `tides/file-${n}.py` })) };
+    const page = await open(t, { work: [longWork()] }, { width, height, at: 'stream' });
+    await page.getByText(`step-${LONG - 1}.sh`).first().waitFor();
+    await stays(page, 'a long task');
+    await page.evaluate((hash) => { location.hash = hash; }, `proof/${sample.PROOF.execution}`);
+    await page.getByText(`file-${LONG - 1}.py`).first().waitFor();
+    await stays(page, 'a long proof');
+    await page.evaluate(() => { location.hash = 'review'; });
+    await page.getByText(`file-${LONG - 1}.py`).first().waitFor({ state: 'detached' });
+    await stays(page, 'nothing to review');
+  });
+}
+
+test('with scroll bars that take room the composer stands exactly under the column of the Stream', async (t) => {
+  const bars = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'], ignoreDefaultArgs: ['--hide-scrollbars'] });
+  t.after(() => bars.close());
+  const page = await open(t, { work: [longWork()] }, { width: 1280, height: 800, at: 'stream', by: bars });
+  await page.getByText(`step-${LONG - 1}.sh`).first().waitFor();
+  const edges = (selector) => page.locator(selector).evaluate((e) => [e.getBoundingClientRect().left, e.getBoundingClientRect().right]);
+  assert.ok(await page.locator('.stream-scroll').evaluate((e) => e.offsetWidth > e.clientWidth), 'there is a bar');
+  assert.deepEqual(await edges('.composer-box'), await edges('.stream-column'));
+  await shot(page, 'scroll-bars-1280-light');
+  await stays(page, 'with bars');
+});
