@@ -85,7 +85,8 @@ async fn serve_one(door: Arc<Door>, socket: UnixStream) {
     let (lines, incoming) = mpsc::channel(1);
     let attached = door.stream.attach(Listener::Terminal, None).await;
     let (span, id) = (session_span(&attached, TERMINAL), attached.session.clone());
-    let session = Session::new(door.clone(), Channel::Cli, TERMINAL.to_owned(), attached, out);
+    let pace = door.paces.of_line(door.clock.now());
+    let session = Session::new(door.clone(), Channel::Cli, TERMINAL.to_owned(), pace, attached, out);
     let read = async move {
         let mut reader = BufReader::new(reader);
         let mut line = String::new();

@@ -7,6 +7,7 @@ use crate::guard::{self, Gate, Origin};
 use crate::guests::{Guest, Guests};
 use crate::health::{self, Pulse};
 use crate::listeners::Listeners;
+use crate::pace::Paces;
 use crate::tallies::{Tallies, Turned};
 use crate::{Error, assets, control, metrics, openapi, pairing, reads, secret_door, secret_post, socket};
 use axum::extract::{DefaultBodyLimit, Extension};
@@ -51,6 +52,8 @@ pub struct Door {
     pub(crate) callers: Callers,
     /// The same devices, as they hand in secrets: fewer at a time.
     pub(crate) givers: Callers,
+    /// How often they may ask over their sockets.
+    pub(crate) paces: Paces,
     pub(crate) tallies: Arc<Tallies>,
     pub(crate) started_at: Timestamp,
     pub(crate) pulse: Pulse,
@@ -86,6 +89,7 @@ impl Door {
         let (started_at, places) = (clock.now(), Arc::new(Semaphore::new(options.connections_max)));
         let callers = Callers::new(options.freshness, options.messages_per_minute, started_at);
         let givers = Callers::new(options.freshness, secret_post::SECRETS_PER_MINUTE, started_at);
+        let paces = Paces::new(options.messages_per_minute);
         Arc::new(Door {
             stream,
             clock,
@@ -94,6 +98,7 @@ impl Door {
             deliveries: Deliveries::default(),
             callers,
             givers,
+            paces,
             tallies: Arc::default(),
             started_at,
             pulse: Pulse::default(),

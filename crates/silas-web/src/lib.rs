@@ -19,6 +19,7 @@ mod limiter;
 mod listeners;
 mod metrics;
 pub mod openapi;
+mod pace;
 mod pairing;
 pub mod protocol;
 mod reads;

@@ -1,4 +1,4 @@
-//! A limit on how often one connection may ask: a bucket that refills evenly.
+//! A limit on how often somebody may ask: a bucket that refills evenly.
 
 use silas_core::Timestamp;
 
@@ -17,16 +17,29 @@ impl Limiter {
     }
 
     pub(crate) fn allows(&mut self, now: Timestamp) -> bool {
-        let elapsed = u64::try_from(now.since(self.at).as_micros()).unwrap_or(u64::MAX);
-        let full = u64::from(self.per_minute) * UNIT;
-        // A bucket gains `per_minute` messages, that is `per_minute * UNIT`, in 60 million microseconds.
-        self.left = self.left.saturating_add(elapsed.saturating_mul(u64::from(self.per_minute))).min(full);
-        self.at = self.at.max(now);
+        self.refill(now);
         let allowed = self.left >= UNIT;
         if allowed {
             self.left -= UNIT;
         }
         allowed
+    }
+
+    /// Whether nothing of it is used up, so that a new one would be the same.
+    pub(crate) fn is_full(&mut self, now: Timestamp) -> bool {
+        self.refill(now);
+        self.left == self.full()
+    }
+
+    fn full(&self) -> u64 {
+        u64::from(self.per_minute) * UNIT
+    }
+
+    fn refill(&mut self, now: Timestamp) {
+        let elapsed = u64::try_from(now.since(self.at).as_micros()).unwrap_or(u64::MAX);
+        // A bucket gains `per_minute` messages, that is `per_minute * UNIT`, in 60 million microseconds.
+        self.left = self.left.saturating_add(elapsed.saturating_mul(u64::from(self.per_minute))).min(self.full());
+        self.at = self.at.max(now);
     }
 }
 

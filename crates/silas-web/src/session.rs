@@ -3,7 +3,7 @@
 //! The WebSocket and the control socket both end here, so the terminal can do what the page can, and nothing else.
 
 use crate::http::Door;
-use crate::limiter::Limiter;
+use crate::pace::Pace;
 use crate::protocol::{ClientMessage, ServerMessage};
 use crate::tallies::Turned;
 use axum::extract::ws::Utf8Bytes;
@@ -27,7 +27,8 @@ pub(crate) struct Session {
     channel: Channel,
     /// What this device is called.
     device: String,
-    limiter: Limiter,
+    /// How often whoever is at the other end may ask.
+    pace: Pace,
     attached: Attached,
     /// The last number of the outbox that was sent here, and the last that was acknowledged.
     sent: u64,
@@ -41,12 +42,12 @@ impl Session {
         door: Arc<Door>,
         channel: Channel,
         device: String,
+        pace: Pace,
         attached: Attached,
         out: mpsc::Sender<Utf8Bytes>,
     ) -> Self {
-        let limiter = Limiter::per_minute(door.options.messages_per_minute, door.clock.now());
         let (stream, clock) = (door.stream.clone(), door.clock.clone());
-        Session { door, stream, clock, channel, device, limiter, attached, sent: 0, acknowledged: 0, out }
+        Session { door, stream, clock, channel, device, pace, attached, sent: 0, acknowledged: 0, out }
     }
 
     /// Serves until `incoming` ends or the reader is gone. Each text is one [`ClientMessage`].
@@ -175,7 +176,7 @@ impl Session {
             self.acknowledge(seq).await;
             return Some(());
         }
-        if !message.as_ref().is_ok_and(only_takes_away) && !self.limiter.allows(self.clock.now()) {
+        if !message.as_ref().is_ok_and(only_takes_away) && !self.pace.allows(self.clock.now()) {
             self.door.tallies.count(Turned::Rate);
             let trouble =
                 Trouble::new("E_CHANNEL_BUSY", "Too many messages in a minute.", "Wait a moment, then try again.");

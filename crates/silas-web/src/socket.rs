@@ -3,6 +3,7 @@
 use crate::guard::{Gate, Side};
 use crate::guests::Guest;
 use crate::http::{Door, left};
+use crate::pace::Pace;
 use crate::protocol::{ClientMessage, ServerMessage, SessionProof};
 use crate::session::{OUTGOING_MAX, Session};
 use crate::tallies::Turned;
@@ -86,12 +87,16 @@ impl Door {
                     self.tallies.count(Turned::Places);
                     return close(&mut socket, CLOSE_BUSY, "all places are taken").await;
                 };
+                let Some(pace) = self.paces.of_device(&device.body.key, self.clock.now()) else {
+                    self.tallies.count(Turned::Rate);
+                    return close(&mut socket, CLOSE_BUSY, "too many devices ask at once").await;
+                };
                 guest.is_let_in();
                 let (key, name) = (device.body.key, device.body.name);
                 let revoked = revoked(self.stream.revocations(), key.clone());
                 let attached = self.stream.attach(Listener::Device { key, name: name.clone() }, resume).await;
                 let (span, session) = (session_span(&attached, &name), attached.session.clone());
-                self.clone().converse(socket, name, attached, revoked).instrument(span).await;
+                self.clone().converse(socket, name, pace, attached, revoked).instrument(span).await;
                 self.stream.detach(&session).await;
             }
             None => {
@@ -129,13 +134,14 @@ impl Door {
         self: Arc<Self>,
         socket: WebSocket,
         device: String,
+        pace: Pace,
         attached: Attached,
         revoked: impl Future<Output = ()>,
     ) {
         let (mut sink, mut source) = socket.split();
         let (out, mut outgoing) = mpsc::channel(OUTGOING_MAX);
         let (texts, incoming) = mpsc::channel(1);
-        let session = Session::new(self.clone(), Channel::Web, device, attached, out);
+        let session = Session::new(self.clone(), Channel::Web, device, pace, attached, out);
         let beat = self.options.beat;
         // A page that went out of reach without a word does not keep its place: at least its pongs would come.
         let read = async move {

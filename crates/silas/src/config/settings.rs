@@ -268,7 +268,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         key: "limits.ws_messages_per_minute_per_scope",
         default: Default::Number(60),
         rule: range(1, 10_000_000),
-        about: "Messages that one connection may send in a minute.",
+        about: "Messages that one device may send in a minute, over all its connections; and each line of the terminal.",
     },
     Setting {
         key: "limits.connections_max",

@@ -2,8 +2,10 @@
 
 use crate::harness::{Device, Silas, proof};
 use crate::http;
+use crate::page::Page;
 use serde_json::{Value, json};
 use silas_core::token::{Offer, Verdict};
+use std::collections::BTreeMap;
 
 /// The close code of a frame, if it is a close.
 fn close_code(frame: Option<(u8, Vec<u8>)>) -> Option<u16> {
@@ -98,6 +100,68 @@ fn a_foreign_host_or_origin_gets_nothing() {
     assert_eq!(http::raw(port, &without).0, 403);
     let twice = format!("GET /health HTTP/1.1\r\nHost: {ours}\r\nHost: {ours}\r\nConnection: close\r\n\r\n");
     assert_ne!(http::raw(port, &twice).0, 200);
+}
+
+/// Whatever is answered, and to whom: what a browser may do with it is said.
+#[test]
+fn every_answer_says_what_a_browser_may_do_with_it() {
+    let silas = Silas::start();
+    let port = silas.port();
+    let ours = format!("localhost:{port}");
+    let get = |path: &str, host: &str| format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    let answers = [
+        (200, get("/", &ours)),
+        (404, get("/nothing-here", &ours)),
+        (421, get("/", "evil.example")),
+        (403, http::upgrade_request(&ours, "http://evil.example")),
+        (101, http::upgrade_request(&ours, &format!("http://{ours}"))),
+    ];
+    let policy = BTreeMap::from([
+        ("default-src", "'none'"),
+        ("script-src", "'self'"),
+        ("style-src", "'self'"),
+        ("img-src", "'self' data:"),
+        ("connect-src", "'self'"),
+        ("manifest-src", "'self'"),
+        ("worker-src", "'self'"),
+        ("base-uri", "'none'"),
+        ("form-action", "'self'"),
+        ("frame-ancestors", "'none'"),
+    ]);
+    for (expected, request) in answers {
+        let (status, headers) = http::head(port, &request);
+        assert_eq!(status, expected, "{request}");
+        let one = |name: &str| {
+            let found: Vec<&str> = headers.iter().filter(|(it, _)| it == name).map(|(_, value)| &**value).collect();
+            assert_eq!(found.len(), 1, "{expected}: {name} is there {} times", found.len());
+            found[0]
+        };
+        let said = one("content-security-policy").split(';').map(|part| part.trim().split_once(' ').unwrap());
+        assert_eq!(said.collect::<BTreeMap<_, _>>(), policy, "{expected}");
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("referrer-policy", "no-referrer"),
+            ("cross-origin-opener-policy", "same-origin"),
+            ("cross-origin-resource-policy", "same-origin"),
+            ("permissions-policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+        ] {
+            assert_eq!(one(name), value, "{expected}: {name}");
+        }
+        // Nobody else's page is ever let in on an answer.
+        assert!(!headers.iter().any(|(name, _)| name.starts_with("access-control-")), "{expected}: {headers:?}");
+    }
+}
+
+#[test]
+fn a_server_that_goes_away_says_so() {
+    let mut silas = Silas::start();
+    let device = silas.pair();
+    let mut pages = [Page::open(&silas, &device, None), Page::open(&silas, &device, None)];
+    silas.terminate();
+    for page in &mut pages {
+        assert_eq!(page.close_code(), Some(1001));
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@ use crate::harness::{ASKING, Device, OsRandom, Silas};
 use crate::http;
 use crate::page::Page;
 use serde_json::{Value, json};
+use silas_core::card::{Card, CardKind};
+use silas_core::token::Verdict;
 use silas_core::{InstallationId, Nonce, Random};
 use silas_web::protocol::ClientMessage;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,48 +42,87 @@ fn no_frame_changes_anything() {
         u64::from_le_bytes(bytes)
     });
     println!("seed {seed}; repeat with SILAS_SEED={seed}");
-    let silas = Silas::start_with(&[ASKING, ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "10000000")]);
+    let silas = Silas::start_with(&[
+        ASKING,
+        ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "10000000"),
+        // The card that waits is not parked meanwhile, however slow this machine is.
+        ("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "86400"),
+    ]);
     let device = silas.pair();
     let mut line = silas.line();
     line.ask("add task Water the plants");
     line.run(&silas.wish()).unwrap();
     let installation = line.installation();
     let execution = line.work.keys().next().unwrap().clone();
-    let templates = templates(&installation, &execution);
+    // A plan that is really asked about: what is poured in names it, and shows its very offer.
+    line.say(&silas.wish()).unwrap();
+    let card = line.card(CardKind::Plan).unwrap();
+    let templates = templates(&installation, &execution, &card, &device);
     let said: BTreeSet<&str> = templates.iter().filter_map(|template| template["type"].as_str()).collect();
     assert_eq!(said, types(&silas).iter().map(String::as_str).collect(), "there is one of each");
-    let before = state(&silas);
+    let before = (state(&silas), silas.tree());
 
     std::thread::scope(|scope| {
         for n in 0..N_PAGES {
-            let (silas, device, templates) = (&silas, &device, &templates);
+            let (silas, device, aims) = (&silas, &device, Aims { templates: &templates, card: &card });
             let dice = Dice((seed ^ n.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1);
-            scope.spawn(move || pour(silas, device, templates, dice, seed));
+            scope.spawn(move || pour(silas, device, aims, dice, seed));
         }
     });
-    for (table, rows) in state(&silas) {
-        let new: Vec<&String> = rows.iter().filter(|row| !before[&table].contains(row)).collect();
-        assert!(new.is_empty() && rows.len() == before[&table].len(), "seed {seed}, {table}: {new:#?}");
+    let mut after = state(&silas);
+    let refused = refusals(&before.0, &mut after, &card);
+    for (table, rows) in after {
+        let new: Vec<&String> = rows.iter().filter(|row| !before.0[&table].contains(row)).collect();
+        assert!(new.is_empty() && rows.len() == before.0[&table].len(), "seed {seed}, {table}: {new:#?}");
     }
+    // They came as far as the decision itself, and were refused there for each of the reasons.
+    for reason in ["the signature does not fit the decision", "the device is not paired", "not about this card"] {
+        assert!(refused.iter().any(|row| row.contains(reason)), "seed {seed}: nobody was told that {reason}");
+    }
+    assert_eq!(silas.tree(), before.1, "seed {seed}");
     silas.assert_ledger_holds();
     assert!(line.ask("what did you do?").contains("so far"));
+    // It still waits for the owner, and their own answer is the one that counts.
+    let token = device.answer(card.offer.as_ref().unwrap(), Verdict::Declined);
+    let (recorded, message) = line.submit(&card, &token).unwrap();
+    assert!(recorded, "seed {seed}: {message}");
+}
+
+/// Takes out what the ledger may have more of: that somebody tried to decide about this card, and was refused.
+fn refusals(
+    before: &BTreeMap<String, Vec<String>>,
+    after: &mut BTreeMap<String, Vec<String>>,
+    card: &Card,
+) -> Vec<String> {
+    let ledger = "agent.sqlite ledger";
+    let is_refusal = |row: &String| row.contains(" decision_refused {") && row.contains(&card.id.to_string());
+    let new: BTreeSet<String> = after[ledger].iter().skip(before[ledger].len()).cloned().collect();
+    let rows = after.get_mut(ledger).unwrap();
+    rows.extract_if(.., |row| is_refusal(row) && new.contains(row)).collect()
+}
+
+/// What the frames are made from, and the card that really waits.
+#[derive(Clone, Copy)]
+struct Aims<'a> {
+    templates: &'a [Value],
+    card: &'a Card,
 }
 
 /// One page's share.
-fn pour(silas: &Silas, device: &Device, templates: &[Value], mut dice: Dice, seed: u64) {
+fn pour(silas: &Silas, device: &Device, aims: Aims<'_>, mut dice: Dice, seed: u64) {
     let mut page = Page::open(silas, device, None);
     let (share, mut sent) = (N_FRAMES / N_PAGES as usize, 0);
     while sent < share {
         let n = BATCH.min(share - sent);
         sent += n;
-        let frames: Vec<u8> = (0..n).flat_map(|_| http::text_frame(&mutated(&mut dice, templates))).collect();
+        let frames: Vec<u8> = (0..n).flat_map(|_| http::text_frame(&mutated(&mut dice, aims))).collect();
         page.send_raw(&frames);
         // Everything before this was dealt with.
         page.settle();
         if sent % BREAK_EVERY < BATCH {
             page.send_raw(&broken(&mut dice));
             assert!(page.is_closed(), "seed {seed}, frame {sent}");
-            assert_eq!(stranger(silas.port(), &mutated(&mut dice, templates)), Some(4001), "seed {seed}, frame {sent}");
+            assert_eq!(stranger(silas.port(), &mutated(&mut dice, aims)), Some(4001), "seed {seed}, frame {sent}");
             page = Page::open(silas, device, None);
         }
     }
@@ -130,8 +171,9 @@ fn types(silas: &Silas) -> BTreeSet<String> {
     kinds.iter().map(|kind| kind["properties"]["type"]["const"].as_str().unwrap().to_owned()).collect()
 }
 
-/// One of each message, well formed: what is signed was signed by nobody, and what has a time is long over.
-fn templates(installation: &InstallationId, execution: &str) -> Vec<Value> {
+/// One of each message, well formed: what is signed was signed by nobody, and what has a time is long over. Those about the
+/// card that waits are right in all but the signature: it is a stranger's, or the device's for something else.
+fn templates(installation: &InstallationId, execution: &str, card: &Card, device: &Device) -> Vec<Value> {
     let nonce = Nonce::new(&OsRandom);
     let stranger = Device::new();
     let at = "2020-01-01T00:00:00.000000Z";
@@ -145,7 +187,20 @@ fn templates(installation: &InstallationId, execution: &str) -> Vec<Value> {
         json!({ "body": { "offer": offer, "key": stranger.id(), "verdict": "approved" }, "signature": signature });
     let withdrawal = json!({ "body": { "kind": "withdrawal", "installation": installation, "epoch": 1, "key": stranger.id(),
         "what": { "device": stranger.id() }, "nonce": nonce, "timestamp": at }, "signature": signature });
+    let offer = card.offer.as_ref().unwrap();
+    let by_stranger = stranger.answer(offer, Verdict::Approved);
+    let mut in_its_name = by_stranger.clone();
+    in_its_name.body.key = device.id();
+    let mut for_another = device.answer(offer, Verdict::Approved);
+    for_another.signature = device.sign("something else");
+    let answered = |token| json!({ "type": "approval_response", "request_id": card.id, "token": token });
     vec![
+        answered(json!(by_stranger)),
+        answered(json!(in_its_name)),
+        answered(json!(for_another)),
+        json!({ "type": "renew", "request_id": card.id }),
+        json!({ "type": "dismiss", "request_id": card.id }),
+        json!({ "type": "model_again", "request_id": card.id }),
         json!({ "type": "auth", "key": stranger.id(), "signature": signature, "resume": { "session": "sess-1", "seen": 3 }, "token": null }),
         json!({ "type": "ack", "seq": 0 }),
         json!({ "type": "message", "message": message }),
@@ -185,13 +240,17 @@ fn templates(installation: &InstallationId, execution: &str) -> Vec<Value> {
     ]
 }
 
-fn mutated(dice: &mut Dice, templates: &[Value]) -> String {
+fn mutated(dice: &mut Dice, aims: Aims<'_>) -> String {
     loop {
-        let text = mutation(dice, templates);
+        let text = mutation(dice, aims.templates);
         // A whole message is heard and written down, whoever signed it, and trusted as little as that deserves. A check of
-        // the ledger and a proof are signed by the server; the others put a card into Review, which decides nothing.
-        let writes = serde_json::from_str(&text).is_ok_and(|message| {
-            matches!(
+        // the ledger and a proof are signed by the server; the others put a card into Review or
+        // take one out, which decides nothing.
+        let writes = serde_json::from_str(&text).is_ok_and(|message| match message {
+            ClientMessage::Renew { request_id, .. } | ClientMessage::Dismiss { request_id } => {
+                request_id == aims.card.id
+            }
+            message => matches!(
                 message,
                 ClientMessage::Message { .. }
                     | ClientMessage::Verify {}
@@ -199,7 +258,7 @@ fn mutated(dice: &mut Dice, templates: &[Value]) -> String {
                     | ClientMessage::HouseRules {}
                     | ClientMessage::PasskeyAdd { .. }
                     | ClientMessage::ModelAdd { .. }
-            )
+            ),
         });
         if !writes {
             return text;

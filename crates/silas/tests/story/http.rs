@@ -28,9 +28,8 @@ pub(crate) fn raw(port: u16, request: &str) -> (u16, String) {
     // A server may close a refused connection without waiting for the rest of the request.
     let _reset = socket.read_to_end(&mut answer);
     let text = String::from_utf8_lossy(&answer).into_owned();
-    let status = text.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0);
     let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body).to_owned();
-    (status, body)
+    (status(&text), body)
 }
 
 pub(crate) fn upgrade_request(host: &str, origin: &str) -> String {
@@ -40,18 +39,34 @@ pub(crate) fn upgrade_request(host: &str, origin: &str) -> String {
     )
 }
 
-/// A WebSocket: the status of the upgrade and, if it was accepted, the socket behind it.
-pub(crate) fn upgrade(port: u16, host: &str, origin: &str) -> (u16, TcpStream) {
+/// The head of whatever comes back: its status, and every header by its name in small letters, as often as it came.
+pub(crate) fn head(port: u16, request: &str) -> (u16, Vec<(String, String)>) {
+    let (head, _socket) = begin(port, request);
+    let headers = head.lines().skip(1).filter_map(|line| line.split_once(": "));
+    (status(&head), headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect())
+}
+
+/// Sends a request and reads up to the end of the answer's head.
+fn begin(port: u16, request: &str) -> (String, TcpStream) {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    socket.write_all(upgrade_request(host, origin).as_bytes()).unwrap();
+    socket.write_all(request.as_bytes()).unwrap();
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") && socket.read(&mut byte).unwrap() == 1 {
         head.push(byte[0]);
     }
-    let status = String::from_utf8_lossy(&head).split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0);
-    (status, socket)
+    (String::from_utf8_lossy(&head).into_owned(), socket)
+}
+
+fn status(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
+}
+
+/// A WebSocket: the status of the upgrade and, if it was accepted, the socket behind it.
+pub(crate) fn upgrade(port: u16, host: &str, origin: &str) -> (u16, TcpStream) {
+    let (head, socket) = begin(port, &upgrade_request(host, origin));
+    (status(&head), socket)
 }
 
 /// One frame: its opcode and payload.

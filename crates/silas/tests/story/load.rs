@@ -72,6 +72,8 @@ async fn crowd(silas: &Silas, device: Arc<Device>, installation: InstallationId,
     }
 
     let mut every = tokio::time::interval(Duration::from_micros(1_000_000 / PER_SECOND));
+    // What a loaded machine was too slow to write is not written all at once.
+    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (mut turns, mut asked) = (0, vec![0; N_SOCKETS]);
     for n in 0..secs * PER_SECOND {
         every.tick().await;
@@ -88,6 +90,12 @@ async fn crowd(silas: &Silas, device: Arc<Device>, installation: InstallationId,
         writers[place].write_all(&http::text_frame(&text)).await.unwrap();
     }
 
+    // Whoever answers a few a second has most of them still to answer now; whoever keeps up has few.
+    let n_asked: u64 = asked.iter().sum();
+    let n_answered: u64 = seen.iter().map(|seen| seen.answers.load(Ordering::Relaxed)).sum();
+    println!("{n_answered} of {n_asked} questions were answered when the last message was written");
+    assert!(2 * n_answered >= n_asked, "{n_answered} of {n_asked} were answered when the last was written");
+
     // Each question is answered where it was asked; each turn, and the answer to it, is told everywhere, once and in order.
     let first = seen[0].seq.load(Ordering::Relaxed);
     let done = |seen: &Seen, asked: u64, head: u64| {
@@ -98,15 +106,16 @@ async fn crowd(silas: &Silas, device: Arc<Device>, installation: InstallationId,
     while !seen.iter().zip(&asked).all(|(seen, asked)| done(seen, *asked, head)) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let grown = silas.resident_bytes().saturating_sub(at_rest);
-    println!("{N_SOCKETS} pages at rest: {} MiB; {turns} turns later: {} MiB more", at_rest >> 20, grown >> 20);
+    // At its highest, and not when all is over.
+    let grown = silas.peak_bytes().saturating_sub(at_rest);
+    println!("{N_SOCKETS} pages at rest: {} MiB; {turns} turns: at most {} MiB more", at_rest >> 20, grown >> 20);
     stop.send_replace(true);
     while readers.join_next().await.is_some() {}
     for (seen, asked) in seen.iter().zip(&asked) {
         let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
         assert_eq!((read(&seen.errors), read(&seen.gaps), read(&seen.answers)), (0, 0, *asked));
     }
-    assert!(grown < GROWTH_BYTES_MAX, "{} MiB at rest and {} MiB more", at_rest >> 20, grown >> 20);
+    assert!(grown < GROWTH_BYTES_MAX, "{} MiB at rest and at most {} MiB more", at_rest >> 20, grown >> 20);
 }
 
 /// The number of the last entry, once so many are there.
@@ -196,24 +205,23 @@ async fn frame(reader: &mut OwnedReadHalf) -> Option<(u8, Vec<u8>)> {
 fn lower_limits_hold() {
     let silas = Silas::start_with(&[
         ("SILAS__LIMITS__CONNECTIONS_MAX", "8"),
-        ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "5"),
+        ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "3"),
     ]);
-    let device = silas.pair();
+    let (device, other) = (silas.pair(), silas.pair());
     let port = silas.port();
-    let mut pages: Vec<Page> = (0..8).map(|_| Page::open(&silas, &device, None)).collect();
+    let mut pages: Vec<Page> = (0..7).map(|_| Page::open(&silas, &device, None)).collect();
+    let mut others = Page::open(&silas, &other, None);
     let try_one_more = || http::upgrade(port, &format!("localhost:{port}"), &format!("http://localhost:{port}")).0;
     assert_eq!(try_one_more(), 503);
     assert_eq!(
         http::get(port, "/health").1,
         r#"{"status":"overloaded","connections":8,"backpressure":{"turns":"free","writes":"free","reads":"free","sockets":"full"}}"#
     );
-    // Whoever asks too often is told so, and nobody else notices.
-    let answers: Vec<String> = (0..8).map(|_| pages[0].ask(&json!({ "type": "tasks" }))).collect();
-    assert_eq!(
-        answers,
-        ["tasks", "tasks", "tasks", "tasks", "tasks", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY"]
-    );
-    assert_eq!(pages[1].ask(&json!({ "type": "tasks" })), "tasks");
+    // A device that asks too often is told so, at whichever of its pages, and no other device notices.
+    let answers: Vec<String> =
+        [0, 1, 0, 0, 1, 2].iter().map(|page| pages[*page].ask(&json!({ "type": "tasks" }))).collect();
+    assert_eq!(answers, ["tasks", "tasks", "tasks", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY"]);
+    assert_eq!(others.ask(&json!({ "type": "tasks" })), "tasks");
     // What can only take away is never told to wait.
     pages[0].send_raw(&http::text_frame(&json!({ "type": "stop" }).to_string()));
     assert_eq!(pages[0].next_of(&["stopped", "error"])["n_works"], 0);
@@ -228,7 +236,7 @@ fn lower_limits_hold() {
         assert!(std::time::Instant::now() < until, "the place was not given back");
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(pages[1].ask(&json!({ "type": "tasks" })), "tasks");
+    assert_eq!(others.ask(&json!({ "type": "tasks" })), "tasks");
     assert!(silas.line().ask("what did you do?").contains("so far"));
 }
 

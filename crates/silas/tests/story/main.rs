@@ -6,6 +6,7 @@ mod backup;
 mod bad_input;
 mod bundle;
 mod chat;
+mod colours;
 mod conflicts;
 mod crash;
 mod demo;

@@ -8,6 +8,7 @@ use std::net::TcpStream;
 
 /// A page of these tests answers none.
 const PING: u8 = 9;
+const CLOSE: u8 = 8;
 
 pub(crate) struct Page {
     socket: TcpStream,
@@ -81,6 +82,15 @@ impl Page {
         match self.socket.read_to_end(&mut rest) {
             Ok(_) => true,
             Err(cause) => cause.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    }
+
+    /// Reads on until the server says goodbye: with which code, if it says one.
+    pub(crate) fn close_code(&mut self) -> Option<u16> {
+        loop {
+            if let (CLOSE, reason) = http::read_frame(&mut self.socket)? {
+                return Some(u16::from_be_bytes([*reason.first()?, *reason.get(1)?]));
+            }
         }
     }
 

@@ -33,8 +33,22 @@ pub(crate) fn at_terminal(silas: &Silas, args: &[&str], steps: &[(&str, &str)]) 
     typing(&silas.data(), args, steps)
 }
 
+/// The same at a terminal that says of itself what these variables say; without any it can do nothing but letters.
+pub(crate) fn at_terminal_with(
+    silas: &Silas,
+    args: &[&str],
+    steps: &[(&str, &str)],
+    env: &[(&str, &str)],
+) -> (i32, String) {
+    typing_with(&silas.data(), args, steps, env)
+}
+
 /// The same for a data directory that nobody has started yet. No desktop is there to open a page on.
 pub(crate) fn typing(data: &Path, args: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
+    typing_with(data, args, steps, &[])
+}
+
+fn typing_with(data: &Path, args: &[&str], steps: &[(&str, &str)], env: &[(&str, &str)]) -> (i32, String) {
     let output = Command::new("/usr/bin/python3")
         .args(["-c", TYPIST, &serde_json::to_string(steps).unwrap(), env!("CARGO_BIN_EXE_silas"), "--data-dir"])
         .arg(data)
@@ -43,7 +57,9 @@ pub(crate) fn typing(data: &Path, args: &[&str], steps: &[(&str, &str)]) -> (i32
         .env_remove("WAYLAND_DISPLAY")
         .env("SILAS__KEYS__KEYRING", "false")
         .env("XDG_STATE_HOME", data.with_file_name("state"))
+        .env_remove("NO_COLOR")
         .env("TERM", "dumb")
+        .envs(env.iter().copied())
         .current_dir("/")
         .output()
         .unwrap();
