@@ -24,9 +24,7 @@ const ASKED_CHARS_MAX = 4000;
 
 /** Answers "not like this"; then something is said, unless the answer could not be given. @param {Card} card @param {() => void} then */
 async function answer(card, then) {
-  await decide(card, 'change');
-  const phase = state.decisions[card.id]?.phase;
-  if (phase !== 'sent' && phase !== 'recorded') return;
+  if (!await decide(card, 'change')) return;
   set({ holding: null });
   then();
   go('stream');

@@ -240,21 +240,26 @@ export const DIFFERS = 'This card and the request differ. Nothing was signed. Re
 /** @type {Record<'approve' | 'rehearse' | 'redo' | 'decline' | 'change', import('../protocol.js').Verdict>} */
 const VERDICTS = { approve: 'approved', rehearse: 'approved', redo: 'approved', decline: 'declined', change: 'edit_requested' };
 
-/** Signs the card's offer and sends it, once. @param {Card} card @param {'approve' | 'rehearse' | 'redo' | 'decline' | 'change'} press @param {import('../protocol.js').DeviceView | null} [passkey] What signs instead of this browser. */
+/** Signs the card’s offer and sends it, once; says whether it went out. @param {Card} card @param {'approve' | 'rehearse' | 'redo' | 'decline' | 'change'} press @param {import('../protocol.js').DeviceView | null} [passkey] What signs instead of this browser. */
 export async function decide(card, press, passkey = null) {
-  if (!device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
+  if (!device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return false;
   mark(card, press, 'signing');
   let token;
   try {
     token = await answer(device, card, VERDICTS[press], press === 'rehearse' || press === 'redo' ? press : 'approve', passkey ? signerOf(passkey) : undefined);
   } catch (cause) {
     if (!(cause instanceof NoPasskey)) throw cause;
-    return mark(card, press, 'failed', cause.message);
+    mark(card, press, 'failed', cause.message);
+    return false;
   }
-  if (!token) return mark(card, press, 'failed', DIFFERS);
+  if (!token) {
+    mark(card, press, 'failed', DIFFERS);
+    return false;
+  }
   const sent = socket?.send({ type: 'approval_response', request_id: card.id, token });
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
-  if (sent) set({ quick: await pace.decided(card, performance.now()) });
+  if (sent) void pace.decided(card, performance.now()).then((quick) => set({ quick }));
+  return sent === true;
 }
 
 /** What needs no signature: putting away. @param {Card} card */
