@@ -189,6 +189,10 @@ impl Door {
                 Some(_) = connections.join_next() => continue,
                 () = &mut gone => break,
             };
+            // What is told comes in small pieces, one after the other: none of them waits for the last to be acknowledged.
+            if let Err(cause) = socket.set_nodelay(true) {
+                tracing::debug!(%cause, "a connection keeps its delay");
+            }
             // Whoever is gone already needs no place.
             let Ok(local) = socket.local_addr() else { continue };
             let (guest, n_left) = entrance.guests.enter(peer, local).await;
