@@ -64,11 +64,17 @@ async function say(text) {
   await tab(/Review/);
 }
 
+/** Until the page is laid out for it. */
+async function resize(viewport) {
+  await page.setViewportSize(viewport);
+  await page.locator(viewport === DESK.viewport ? '.frame.wide' : '.frame:not(.wide)').waitFor();
+}
+
 /** What is on the page stays on it when it is as wide as a desk, and fits there too. */
 async function look(name) {
   for (const { viewport } of [PHONE, DESK]) {
     const what = `${viewport.width}-${name}`;
-    await page.setViewportSize(viewport);
+    await resize(viewport);
     await shot(page, `secrets-${what}`);
     assert.deepEqual(await sideways(page), { by: 0, elements: [] }, what);
     assert.deepEqual(await weakTexts(page), [], what);
@@ -76,7 +82,7 @@ async function look(name) {
     if (viewport !== PHONE.viewport) continue;
     for (const body of await page.locator('.card-body').all()) assert.ok((await body.evaluate((it) => it.offsetHeight)) <= 300, what);
   }
-  await page.setViewportSize(PHONE.viewport);
+  await resize(PHONE.viewport);
 }
 
 async function approve() {
@@ -97,7 +103,7 @@ async function type(value) {
 
 /** With a mouse and keys, at a desk. */
 async function typeAtDesk(value) {
-  await page.setViewportSize(DESK.viewport);
+  await resize(DESK.viewport);
   await field().click();
   await page.keyboard.type(value);
   assert.equal(await field().inputValue(), value);
@@ -155,6 +161,7 @@ test('a plan asks for its secret, a provider for its key, and neither value is a
   // What was typed on the phone is there at the desk, and on the phone again.
   assert.equal(await page.getByRole('textbox', { name: 'Model' }).inputValue(), 'test');
   await page.getByRole('textbox', { name: 'Address' }).fill(model.url);
+  await settle(page);
   await page.getByRole('button', { name: 'Go on with this one' }).tap();
   await card(/^Paste the key for 127\.0\.0\.1/).waitFor();
   await look('6-key');

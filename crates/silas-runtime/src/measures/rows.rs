@@ -139,7 +139,8 @@ fn by_hand(tally: &Tally) -> Option<MeasureView> {
     let (moves, n_finished) = (tally.moves, tally.n_applied);
     let tenths = (moves.total() * 10).checked_div(n_finished)?;
     let note = if moves.total() > MOVES_MAX * n_finished { "One result takes too much of your hands." } else { "" };
-    let value = format!("{}.{} each: {} for {}", tenths / 10, tenths % 10, moves.in_words(), count(n_finished, "piece"));
+    let value =
+        format!("{}.{} each: {} for {}", tenths / 10, tenths % 10, moves.in_words(), count(n_finished, "piece"));
     Some(row("By hand, for finished work", value, &format!("{MOVES_MAX} or fewer"), note))
 }
 
