@@ -149,10 +149,10 @@ impl Tally {
     pub(super) fn take(&mut self, entry: &Entry, known: &Known) {
         let counts = entry.at >= self.from;
         match &entry.event {
-            Some(AuditEvent::CardOffered { card, .. } | AuditEvent::CardRenewed { card }) => {
-                if self.waiting.len() < WAITING_MAX || self.waiting.contains_key(card) {
-                    self.waiting.insert(card.clone(), entry.at);
-                }
+            Some(AuditEvent::CardOffered { card, .. } | AuditEvent::CardRenewed { card })
+                if self.waiting.len() < WAITING_MAX || self.waiting.contains_key(card) =>
+            {
+                self.waiting.insert(card.clone(), entry.at);
             }
             // It waits no more before it is put again.
             Some(AuditEvent::CardParked { card }) => {
