@@ -17,7 +17,8 @@ use std::time::Duration;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 const WINDOW: Duration = Duration::from_secs(30 * 24 * 3600);
-/// No question can be answered longer after it was put than this; then it is put again. (An undo can, and is no question.)
+/// Hardly a question can be answered longer after it was put than this; then it is put again. Only the house rules may wait
+/// longer, and how long they did is then not known.
 const OFFER_LASTS_MAX: Duration = DAY;
 /// Cards whose time is followed at once. Many more than anybody has before them; the time of one beyond is not known.
 const WAITING_MAX: usize = 10_000;
