@@ -19,7 +19,8 @@ Made from the types in `crates/silas-web/src/protocol.rs`; a test compares this 
 4. `welcome` brings the whole state, or, to a page that named what it has, only what it lacks. Entries of the Stream come
    numbered as `message` and are acknowledged with `ack`; none is lost and none comes twice.
 5. A message is at most 128 KiB. Each device may send so many a minute, over all its sockets
-   (`limits.ws_messages_per_minute_per_scope`); beyond that it is told `E_CHANNEL_BUSY`. What cannot be read is answered with `E_CHANNEL_MESSAGE` and changes nothing.
+   (`limits.ws_messages_per_minute_per_scope`), and all devices at one address together
+   (`limits.ws_messages_per_minute_per_ip`); beyond that it is told `E_CHANNEL_BUSY`. What cannot be read is answered with `E_CHANNEL_MESSAGE` and changes nothing.
 6. A server that goes away closes with 1001; a device that is revoked is closed with 4001.
    A device for which there is no place is closed with 1013.
 
