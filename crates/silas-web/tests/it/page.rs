@@ -43,14 +43,16 @@ comes back. 404: nobody asks for it. 409: it was given already. 410: the card ha
 const TAIL: &str = "\
 ## What the table of the specification became
 
-Every question to the owner is a card of one queue, and every answer is a signed decision on the card's own offer; so
-`approval_response` carries them all. Kinds of cards enter with the features that make them.
+Every question to the owner is a card of one queue, and every decision is signed over the card's own offer; so
+`approval_response` carries them all. What is answered in words decides nothing and is a signed message for the card. Kinds
+of cards enter with the features that make them.
 
 | in the table | here |
 |---|---|
 | `auth` | `auth`, signed by the device; `token` besides at the network door |
 | `message` | `message`, signed; who says it is the key, not a field |
-| `approval_response`, `gate_response`, `checkpoint`, `batch_review_response`, `draft_review_response`, `decision_response`, `suggestion_response`, `autonomy_threshold_response`, `permission_escalation_response` | `approval_response`: request id and token; verdict, selection and conditions are inside what is signed |
+| `approval_response`, `gate_response`, `checkpoint`, `batch_review_response`, `draft_review_response`, `suggestion_response`, `autonomy_threshold_response`, `permission_escalation_response` | `approval_response`: request id and token; verdict, selection and conditions are inside what is signed |
+| `decision_response` | `decision_response`: the answer in words is a signed message for the card; a chosen value is its text |
 | `approval_request`, `gate_approval`, `checkpoint` and the other requests | `cards`: the whole queue, each card with its face, offer and payload |
 | `message` to the page | `message`, numbered |
 | `secure_input_request` | `cards`: a card with `input`; it has no risk and no offer |
