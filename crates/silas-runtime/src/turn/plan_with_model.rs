@@ -73,6 +73,7 @@ impl Stream {
             Ok(response) => response,
             Err(route) => return Ok(route),
         };
+        self.silences.heard(&assigned);
         let Some(markdown) = response.plan() else {
             return Ok(Route::quote(Tainted::new(response.message, conversation.taint)));
         };
