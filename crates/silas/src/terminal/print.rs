@@ -43,6 +43,10 @@ pub(crate) fn print_card(card: &Card, extent: Extent) {
     print_face(card, extent);
     let paint = Paint::of_stdout();
     let is_asking = card.face.kind != CardKind::Done && card.state == CardState::Open;
+    let inquiry = card.input.as_ref().and_then(Input::inquiry);
+    for (n, option) in inquiry.map_or(&[][..], |inquiry| &inquiry.options).iter().enumerate() {
+        println!("  silas answer {} “{option}”", n + 1);
+    }
     for cta in &card.face.ctas {
         let command = match cta.press {
             Press::Approve if card.face.kind == CardKind::Done => Some("undo"),
@@ -52,7 +56,13 @@ pub(crate) fn print_card(card: &Card, extent: Extent) {
             Press::Change => Some("change"),
             Press::Decline => Some("decline"),
             Press::Dismiss => Some("dismiss"),
-            Press::Proof | Press::Look | Press::Store | Press::Choose | Press::Again | Press::Another => None,
+            Press::Proof
+            | Press::Look
+            | Press::Store
+            | Press::Choose
+            | Press::Answer
+            | Press::Again
+            | Press::Another => None,
         };
         let is_possible = is_asking || matches!(command, Some("undo" | "dismiss"));
         match command.filter(|_| is_possible) {
@@ -77,6 +87,7 @@ pub(super) fn entering(card: &Card) -> Option<String> {
     match card.input.as_ref()? {
         Input::Secret(wanted) => Some(format!("silas secret set {}", wanted.ref_id)),
         Input::Model(_) => Some("silas model add PROVIDER:MODEL".to_owned()),
+        Input::Inquiry(_) => Some("silas answer \"YOUR WORDS\"".to_owned()),
     }
 }
 
