@@ -2,9 +2,9 @@
 // How a secret leaves the page: one signed request to the vault's own address. Never over the socket, never into the
 // store, a message, a draft or anything that this browser keeps.
 
+import { mark } from './answers.js';
 import { base64url, sha256, utf8 } from './bytes.js';
 import { devices, sign } from './keys.js';
-import { mark } from './session.js';
 import { announce, set, state } from './store.js';
 import { timestamp } from './time.js';
 
