@@ -12,7 +12,7 @@ use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::server_keys::ServerKeys;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Token, Verdict};
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use silas_core::work::{Budget, Definition, Directory, Step, WorkItem};
 use silas_core::{
     CardId, Clock, Digest, ExecutionId, InstallationId, Random, Timestamp, TokenId, WorkItemId, canonical,
 };

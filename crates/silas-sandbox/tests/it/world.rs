@@ -14,7 +14,7 @@ use silas_core::revocation::{RevocationBody, RevocationList, Withdrawal, Withdra
 use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use silas_core::work::{Budget, Definition, Directory, Step, WorkItem};
 use silas_core::{Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
 use silas_sandbox::{CellLimits, Error, Launcher, Seal, ToolPlaces, Workshop};
 use std::collections::BTreeMap;
