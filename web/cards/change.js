@@ -4,7 +4,7 @@
 // is signed as the owner's, so nobody else's word may be in it.
 
 import { useEffect, useRef } from '../vendor/hooks.js';
-import { decide } from '../lib/answers.js';
+import { decide } from '../lib/deciding.js';
 import { html } from '../lib/html.js';
 import { go } from '../lib/router.js';
 import { say } from '../lib/saying.js';

@@ -2,8 +2,8 @@
 // How a secret leaves the page: one signed request to the vault's own address. Never over the socket, never into the
 // store, a message, a draft or anything that this browser keeps.
 
-import { mark } from './answers.js';
 import { base64url, sha256, utf8 } from './bytes.js';
+import { mark } from './deciding.js';
 import { devices, sign } from './keys.js';
 import { announce, set, state } from './store.js';
 import { timestamp } from './time.js';

@@ -3,8 +3,8 @@
 // owner says, answers and asks for has files of its own.
 
 import * as advanced from './advanced.js';
-import * as answers from './answers.js';
 import { askLedger, asked, forgetPatch, proved, saveBundle, stopped, way } from './asking.js';
+import * as deciding from './deciding.js';
 import { devices, sign } from './keys.js';
 import * as last from './last.js';
 import { answeredElsewhere } from './leaving.js';
@@ -74,7 +74,7 @@ async function receive(message) {
       if (message.entry.sender === 'silas') announce(message.entry.text);
       return has(message.seq);
     }
-    case 'cards': return answers.cardsCame(message, nextOfSettingUp);
+    case 'cards': return deciding.cardsCame(message, nextOfSettingUp);
     case 'answered': return answeredElsewhere(message.answered);
     case 'draft': return set({ answering: message.draft });
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
@@ -98,7 +98,7 @@ async function receive(message) {
     case 'stopped': return stopped(message.n_works);
     case 'withdrawn': return withdrawals.answered(message);
     case 'asked': return asked(message.card);
-    case 'decided': return answers.decided(message);
+    case 'decided': return deciding.decided(message);
     case 'proof': return 'proof' in message ? proved(message.proof) : undefined;
     case 'evidence': return set({ evidence: { ...state.evidence, [message.evidence.seq]: message.evidence } });
     case 'bundle': return 'bundle' in message ? saveBundle(message.execution, message.bundle) : undefined;
@@ -171,5 +171,5 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
 function refused(error) {
   const notTaken = error.code.startsWith('E_CHANNEL');
   forgetPatch();
-  set({ problem: error, ...(notTaken && { ...withdrawals.refused(error), decisions: answers.notTaken(error.message) }), outbox: outbox.refused(state.outbox) });
+  set({ problem: error, ...(notTaken && { ...withdrawals.refused(error), decisions: deciding.notTaken(error.message) }), outbox: outbox.refused(state.outbox) });
 }

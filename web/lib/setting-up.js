@@ -1,7 +1,7 @@
 // @ts-check
 // Setting up a model: its cards, in their order, come before whatever else waits.
 
-import { mark } from './answers.js';
+import { mark } from './deciding.js';
 import { LOST, send } from './line.js';
 import { go } from './router.js';
 import { say } from './saying.js';

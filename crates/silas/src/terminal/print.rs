@@ -130,9 +130,12 @@ pub(super) fn print_measures(line: &mut Line<'_>, as_json: bool) -> Result<()> {
     if measures.is_empty() {
         println!("Nothing was decided in the last 30 days.");
     }
+    let part = |measure: &Value, name: &str| measure[name].as_str().unwrap_or_default().to_owned();
+    let width = |name: &str| measures.iter().map(|measure| part(measure, name).chars().count()).max().unwrap_or(0);
+    let (names, values, targets) = (width("name"), width("value"), width("target"));
     for measure in measures {
-        let part = |name: &str| measure[name].as_str().unwrap_or_default();
-        println!("{:<28} {:<20} should be {:<12} {}", part("name"), part("value"), part("target"), part("note"));
+        let [name, value, target, note] = ["name", "value", "target", "note"].map(|of| part(measure, of));
+        println!("{}", format!("{name:<names$}  {value:<values$}  should be {target:<targets$}  {note}").trim_end());
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ import { answer } from './decision.js';
 import { leftBehind } from './leaving.js';
 import { LOST, line, send } from './line.js';
 import * as notify from './notify.js';
+import * as outbox from './outbox.js';
 import * as pace from './pace.js';
 import { NoPasskey, signerOf } from './passkeys.js';
 import { announce, set, state } from './store.js';
@@ -96,4 +97,13 @@ export function dismiss(card) {
 export function renew(card, rehearse) {
   const sent = send({ type: 'renew', request_id: card.id, rehearse });
   mark(card, rehearse ? 'renew_rehearsal' : 'renew', sent ? 'sent' : 'failed', sent ? '' : LOST);
+}
+
+/** Answers a model's question, in an answer that it proposes or in other words; signed for this card and nothing else. @param {Card} card @param {string} text */
+export async function answerQuestion(card, text) {
+  if (!line.device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
+  mark(card, 'answer', 'signing');
+  const message = await outbox.signed(line.device, { id: crypto.randomUUID(), text }, `answer:${card.id}`);
+  const sent = send({ type: 'decision_response', request_id: card.id, message });
+  mark(card, 'answer', sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
