@@ -101,6 +101,7 @@ impl Stream {
             let giver = classify(tx, &stream.engine, &heard, &scope, &other_id, now, freshness)?.taint();
             let (true, Some(message)) = (giver.may_ask(), heard.body.id()) else { return Ok(Commit(Err(unsigned()))) };
             let answered = inquiry.answered(&heard.body.text);
+            // The owner has sent it; how far its words can be trusted is another question.
             let taint = answered.answer_taint(giver);
             card.state = CardState::Answered;
             cards::update(tx, &card)?;
@@ -115,7 +116,7 @@ impl Stream {
             let posted = Stream::post(tx, &entry)?;
             sessions::count_turn(tx, &session, now)?;
             let text = tx.text(&heard.body.text)?;
-            tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint, text })?;
+            tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: giver, text })?;
             let is_chosen = answered.is_chosen;
             tx.record(&AuditEvent::QuestionAnswered { card: card.id.clone(), message, is_chosen })?;
             let subject = cards::subject(tx, &card.id)?.unwrap_or_default();

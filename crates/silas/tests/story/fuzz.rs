@@ -45,6 +45,7 @@ fn no_frame_changes_anything() {
     let silas = Silas::start_with(&[
         ASKING,
         ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "10000000"),
+        ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_IP", "10000000"),
         // The card that waits is not parked meanwhile, however slow this machine is.
         ("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "86400"),
     ]);
