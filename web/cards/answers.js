@@ -4,7 +4,7 @@
 
 import { useEffect, useRef } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
-import { answerQuestion } from '../lib/session.js';
+import { answerQuestion } from '../lib/deciding.js';
 import { strict } from '../lib/text.js';
 import { DOUBLE_TAP_MS } from './slide.js';
 

@@ -3,12 +3,13 @@
 // decided the risk.
 
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
+import { DIFFERS, decide, dismiss, renew } from '../lib/deciding.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
 import { executionOf, matches } from '../lib/decision.js';
 import { cameUp } from '../lib/pace.js';
 import { go } from '../lib/router.js';
-import { DIFFERS, decide, dismiss, renew, testAgain } from '../lib/session.js';
+import { testAgain } from '../lib/setting-up.js';
 import { set } from '../lib/store.js';
 import { Words, strict } from '../lib/text.js';
 import { OwnWords } from './answers.js';

@@ -7,7 +7,7 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { moreCards } from '../../lib/pages.js';
 import { go } from '../../lib/router.js';
-import { more } from '../../lib/session.js';
+import { more } from '../../lib/asking.js';
 import { activeCard, needingReview, set } from '../../lib/store.js';
 import { strict } from '../../lib/text.js';
 import { CardView } from '../../cards/card.js';
