@@ -59,7 +59,7 @@ test('other words: written, kept over a lost connection, sent once there is one;
   await page.getByRole('button', { name: 'WWWW' }).waitFor();
   await settle(page);
   await page.getByRole('button', { name: 'Answer in my words' }).click();
-  await page.getByLabel('In your own words').waitFor();
+  await page.waitForFunction(() => document.activeElement?.matches('textarea.answer-field'));
   await page.keyboard.press('Escape');
   await page.getByLabel('In your own words').waitFor({ state: 'detached' });
 });
