@@ -4,64 +4,26 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { launch, settle } from './browser.mjs';
-import { SIZES, decide } from './hands.mjs';
+import { settle } from './browser.mjs';
+import { atBothSizes } from './hands.mjs';
 import { startHost } from './local-host.mjs';
-import { card, connected, eventually, look as lookAt, openPage, pair, say, show, step, tree, troubleOf } from './owner.mjs';
-import { ASKING, parkingAfter, startSilas } from './real-server.mjs';
-
-let browser;
-before(async () => {
-  browser = await launch();
-});
-after(() => browser.close());
+import { card, connected, eventually, show, step, tree } from './owner.mjs';
+import { ASKING, parkingAfter } from './real-server.mjs';
 
 /** Long enough to be seen open on a slow machine, and not to be waited for in vain. */
 const SECONDS = 6;
 
-/** A story at both sizes, each with its own Silas; most of the time they wait. */
-function both(name, settings, story) {
-  describe(name, { concurrency: true }, () => {
-    for (const [size, options, hands] of SIZES) {
-      test(`${name}, at ${size} px`, async () => {
-        const [silas, host] = [await startSilas(settings), await startHost('Vienna')];
-        const page = await openPage(await browser.newContext(options));
-        const at = hands(page);
-        const look = (what) => lookAt(page, `rare-${size}-${what}`);
-        try {
-          await pair(page, silas.url);
-          await story({
-            silas, host, page, look, press: at.press,
-            decide: (label, then) => decide(page, at, label, then),
-            /** Says it, and waits in Review. */
-            wish: async (words) => {
-              await say(page, words);
-              await show(page, 'review');
-            },
-            /** What the Stream says of it. */
-            told: async (words) => {
-              await show(page, 'stream');
-              await page.locator('.turn, .folded', { hasText: words }).first().waitFor();
-            },
-          });
-          assert.match(silas.command('audit', 'verify'), /unbroken|verified|holds/i);
-          assert.deepEqual(troubleOf(page), []);
-        } finally {
-          await page.context().close();
-          host.close();
-          await silas.stop();
-        }
-      });
-    }
-  });
-}
+/** With a host on this machine that knows one word. */
+const withHost = (settings) => async () => {
+  const host = await startHost('Vienna');
+  return { settings, host, close: host.close };
+};
 
 const LINES = Array.from({ length: 9 }, (_, n) => `line ${n + 1}\n`).join('');
 const MERGE = 'Merge both, check again';
 const REDO = 'Redo on my version';
 
-both('an edit under a result that waits', {}, async ({ silas, page, look, press, decide, wish, told }) => {
+atBothSizes('an edit under a result that waits', withHost({}), async ({ silas, page, look, press, decide, wish, told }) => {
   const file = join(silas.repo, 'notes.txt');
   const notes = () => readFileSync(file, 'utf8');
   const mark = (line) => `run \`sed -i "${line}s/$/ DONE/" notes.txt\` in \`${silas.repo}\` and check with \`grep -q "${line}.*DONE" notes.txt\``;
@@ -128,7 +90,7 @@ both('an edit under a result that waits', {}, async ({ silas, page, look, press,
   await told('It can be done again on your version, in Review.');
 });
 
-both('a host that the plan does not name', {}, async ({ silas, host, page, look, decide, wish, told }) => {
+atBothSizes('a host that the plan does not name', withHost({}), async ({ silas, host, page, look, decide, wish, told }) => {
   const name = `tides.localhost:${host.port}`;
   writeFileSync(join(silas.repo, 'fetch.sh'), 'exec 3<>"/dev/tcp/${1%:*}/${1#*:}" && head -n 1 <&3 > zones.csv\n');
   const original = tree(silas.repo);
@@ -178,7 +140,7 @@ both('a host that the plan does not name', {}, async ({ silas, host, page, look,
   await look('refusal-done');
 });
 
-both('work that was cut short outside', ASKING, async ({ silas, host, page, look, press, decide, wish, told }) => {
+atBothSizes('work that was cut short outside', withHost(ASKING), async ({ silas, host, page, look, press, decide, wish, told }) => {
   writeFileSync(join(silas.repo, 'send.sh'), `exec 3<>/dev/tcp/127.0.0.1/${host.port} && head -n 1 <&3 > sent.txt\n`);
   const original = tree(silas.repo);
   const asks = card(page, 'It was cut short. Did it happen?');
@@ -227,7 +189,7 @@ both('work that was cut short outside', ASKING, async ({ silas, host, page, look
   await look('unknown-done');
 });
 
-both('what cannot be undone, without a passkey', ASKING, async ({ silas, host, page, look, press, decide, wish, told }) => {
+atBothSizes('what cannot be undone, without a passkey', withHost(ASKING), async ({ silas, host, page, look, press, decide, wish, told }) => {
   silas.command('secret', 'set', 'mail', { input: 'a value that stays' });
   const original = tree(silas.repo);
   const plan = `---\nid: task-send\ntitle: Send it\ntype: task\nsteps:\n  - run: "bash -c 'silas-secret get mail > /dev/null && exec 3<>/dev/tcp/127.0.0.1/${host.port} && head -n 1 <&3' > sent.txt"\nverify:\n  - name: it was taken\n    run: cat sent.txt\n    expect: { contains: Vienna }\nsandbox:\n  directories:\n    - { path: ${silas.repo}, access: write }\n  hosts: ["127.0.0.1:${host.port}"]\n  secrets: [mail]\n---\nSend it.\n`;
