@@ -107,7 +107,7 @@ pub(crate) fn accept(args: &AcceptArgs, home: &Home) -> Result<ExitCode> {
 #[derive(Args)]
 pub(crate) struct ListArgs {
     /// How many entries.
-    #[arg(long, default_value_t = 30, value_name = "N")]
+    #[arg(long, default_value_t = 30, value_name = "N", value_parser = crate::arguments::how_many)]
     last: u32,
 }
 

@@ -12,6 +12,7 @@ use crate::exit::BadInput;
 use crate::home::{self, Home};
 use crate::key_commands;
 use crate::known_head;
+use crate::same_silas;
 use crate::wall_clock;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -68,7 +69,7 @@ pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>,
     }
     println!("Approvals from before no longer count; directories and plans ask again. Paired devices stay paired.");
     let is_usual = home::choose(None, &crate::start::load_config(config)?.config).is_ok_and(|usual| usual == target);
-    let start = if is_usual { "silas".to_owned() } else { format!("silas --data-dir {}", target.display()) };
+    let start = if is_usual { "silas".to_owned() } else { same_silas::command(Some(&target), config) };
     match key_commands::protection(&Home { path: target })? {
         Protection::Passphrase => println!("Its keys and secrets open with the passphrase of that time."),
         Protection::Keyring => println!("Its keys and secrets open with the keyring of the account that made it only."),

@@ -4,6 +4,7 @@
 //! Everything is asked of the running server. With `--json` each command prints one document; `docs/proof.md` has their
 //! fields, which stay as they are.
 
+use crate::exit;
 use crate::home::Home;
 use crate::terminal::{self, Line, Named, Output, PAGES_MAX, name_of, print_json, with_name};
 use crate::wall_clock::minute;
@@ -64,8 +65,6 @@ pub(crate) struct Which {
 
 const WORK: Named = Named { noun: "work", list: "silas work list" };
 
-/// Something of the change is not in the patch.
-const NOT_WHOLE: u8 = 4;
 /// Longest line of somebody's words here.
 const LINE_CHARS_MAX: usize = 300;
 
@@ -165,7 +164,7 @@ fn diff(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     for name in &whole.left_out {
         eprintln!("Not in the patch, because it is not shown whole: {}", scrub::visible_line(name, LINE_CHARS_MAX));
     }
-    Ok(if whole.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(NOT_WHOLE) })
+    Ok(if whole.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(exit::NOT_WHOLE) })
 }
 
 fn apply(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {

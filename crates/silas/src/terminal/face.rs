@@ -50,7 +50,7 @@ fn n_lines(diffs: &[FileDiff]) -> usize {
 pub(crate) fn print_face(card: &Card, extent: Extent) {
     let Face {
         kind: _,
-        risk,
+        risk: _,
         state,
         intent,
         facts,
@@ -65,7 +65,7 @@ pub(crate) fn print_face(card: &Card, extent: Extent) {
         ctas: _,
     } = &card.face;
     let paint = Paint::of_stdout();
-    println!("{} · {} · {}", paint.risk(*risk), visible(state), paint.quiet(&name(&card.id)));
+    println!("{} · {} · {}", paint.asking(card), visible(state), paint.quiet(&name(&card.id)));
     quoted::print_painted("", 0, intent, |line| paint.strong(line));
     if let Some(evidence) = evidence {
         print_evidence(evidence, paint);

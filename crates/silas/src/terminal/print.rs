@@ -34,7 +34,7 @@ pub(super) fn print_cards(cards: &[Card]) {
     for (n, card) in cards.iter().enumerate() {
         let parked = if card.state == CardState::Parked { ", parked" } else { "" };
         let name = paint.quiet(&name(&card.id));
-        println!("{:>2}  {}  ({}{parked})  {name}", n + 1, card.face.intent, paint.risk(card.face.risk));
+        println!("{:>2}  {}  ({}{parked})  {name}", n + 1, card.face.intent, paint.asking(card));
     }
 }
 
