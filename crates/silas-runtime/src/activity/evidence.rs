@@ -12,7 +12,7 @@ use crate::stream::Lookup;
 use crate::view::EvidenceView;
 use crate::words::{Words, count, took};
 use crate::work::{NOT_GRANTED, WorkRecord};
-use crate::{Stream, Trouble, forget};
+use crate::{Stream, Trouble, forget, grants};
 use lookup::{answer, came_to, grant, purpose, suspicion};
 use silas_core::card::{Card, Fact, Quote};
 use silas_core::chain;
@@ -137,7 +137,14 @@ impl<'a, 'c> Behind<'a, 'c> {
             }
             AuditEvent::GrantRevoked { token, by, number } => {
                 if let Some(kept) = tokens::get(self.tx, token)? {
-                    self.fact("Grant", grant(kept.token.body.offer.kind));
+                    let kind = kept.token.body.offer.kind;
+                    match grants::said(kind, &kept.payload, self.words) {
+                        Some(said) => {
+                            self.fact("Grant", &said.title);
+                            self.fact("Allowed", &said.text);
+                        }
+                        None => self.fact("Grant", grant(kind)),
+                    }
                     if let Some(card) = &kept.card {
                         self.asked(card, Some(token))?;
                     }

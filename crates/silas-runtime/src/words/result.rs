@@ -1,10 +1,12 @@
 //! What came of work: the cards that say so, computed from what the launcher reports.
 
+use super::parts::{By, told_apart};
 use super::{Words, approve, caveats, claim, count, duration, fact, name_of, refusal, took, turned};
 use silas_core::card::{CardKind, Cta, Detail, EvidenceBlock, Face, Press, Risk};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::exits::Undeclared;
+use silas_core::hidden;
 use silas_core::model::dollars;
 use silas_core::taint::Taint;
 use silas_core::wanted::Wanted;
@@ -20,8 +22,9 @@ impl Words {
     /// It was applied; undo while the window lasts.
     pub fn done(&self, result: &ResultFacts<'_>, files: u32, undo_secs: u64) -> Face {
         let n = files as usize;
-        let mut face =
-            result.face(CardKind::Done, "Applied", format!("{} changed in {}", count(n, "file"), result.name()));
+        let intent = format!("{} changed in {}", count(n, "file"), result.name());
+        let intent = told_apart(intent, &result.files(n), result.commands, By::By);
+        let mut face = result.face(CardKind::Done, "Applied", intent);
         face.risk = Some(Risk::Low);
         face.facts.push(fact("Kept", &format!("The old versions, {}", duration(undo_secs))));
         let cost = match result.cost_microusd {
@@ -39,7 +42,8 @@ impl Words {
 
     /// It ended without touching anything.
     pub fn report(&self, result: &ResultFacts<'_>, intent: &str, reason: &str) -> Face {
-        let mut face = result.face(CardKind::Report, "Nothing applied", intent.to_owned());
+        let intent = told_apart(intent.to_owned(), &[], result.commands, By::Colon);
+        let mut face = result.face(CardKind::Report, "Nothing applied", intent);
         face.facts.push(fact("Stays", "Your files are untouched"));
         if !reason.is_empty() {
             let lines = scrub::visible(reason).lines().map(str::to_owned).collect();
@@ -51,8 +55,9 @@ impl Words {
 
     /// An undo that would have overwritten a later edit: nothing was touched.
     pub fn later_edit(&self, result: &ResultFacts<'_>, paths: &[String]) -> Face {
-        let mut face =
-            result.face(CardKind::Report, "Not undone", format!("You changed {} since", count(paths.len(), "file")));
+        let names: Vec<String> = paths.iter().map(|path| hidden::name(path)).collect();
+        let intent = told_apart(format!("You changed {} since", count(paths.len(), "file")), &names, &[], By::Colon);
+        let mut face = result.face(CardKind::Report, "Not undone", intent);
         face.facts.push(fact("Stays", "Your version, untouched"));
         let lines = paths.iter().map(|path| scrub::visible(path)).collect();
         face.details.insert(0, Detail { title: "Undo would overwrite".to_owned(), lines });
@@ -99,6 +104,14 @@ pub struct ResultFacts<'a> {
 impl ResultFacts<'_> {
     pub(super) fn name(&self) -> String {
         name_of(self.directory)
+    }
+
+    /// The changed files by their paths; none if not all of them are known here, or a path does not say which file it is.
+    pub(super) fn files(&self, n: usize) -> Vec<String> {
+        let is_plain = |diff: &FileDiff| diff.renamed_from.is_none() && diff.directory.is_empty();
+        let is_all = self.diffs.len() == n && self.diffs.iter().all(is_plain);
+        let diffs = if is_all { self.diffs } else { &[] };
+        diffs.iter().map(|diff| hidden::name(&diff.path.to_string())).collect()
     }
 
     pub(super) fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {

@@ -71,7 +71,10 @@ fn a_wish_is_tried_out_shown_and_applied_by_one_tap() {
     let card = line.card(CardKind::Rehearsed).unwrap();
     assert!(!line.cards.iter().any(|card| card.face.kind == CardKind::Plan), "nobody was asked before");
     assert_eq!(silas.tree(), original, "and nothing was applied");
-    assert_eq!((card.face.intent.as_str(), card.face.risk), ("Apply 4 changed files to repo", Some(Risk::Low)));
+    assert_eq!(
+        (card.face.intent.as_str(), card.face.risk),
+        ("Apply 4 changed files to repo, made by ‘sh fix.sh’", Some(Risk::Low))
+    );
     assert_eq!(card.face.state, "Rehearsed, not applied");
     let evidence = card.face.evidence.as_ref().unwrap();
     assert_eq!(evidence.outcome, Outcome::Proved);
@@ -197,7 +200,7 @@ fn what_needs_no_decision_ends_as_ever() {
         line.say(&format!("run `{run}` in `{}` and check with `{check}`", silas.repo().display())).unwrap();
         line.approve(CardKind::Root).unwrap();
         let card = line.card(CardKind::Report).unwrap();
-        assert_eq!(card.face.intent, intent);
+        assert_eq!(card.face.intent, format!("{intent}: ‘{run}’"));
         assert_eq!((copies(&silas), silas.tree()), (0, original));
         silas.assert_ledger_holds();
     }
@@ -282,7 +285,10 @@ fn the_commands_of_the_terminal_decide_about_a_result() {
     assert_eq!(silas.command(&["approve"]).0, 0);
     silas.line().card(CardKind::Rehearsed).unwrap();
     let (code, text) = silas.command(&["review"]);
-    assert!(code == 0 && text.contains("1  Apply 4 changed files to repo  (● Low risk)"), "{text}");
+    assert!(
+        code == 0 && text.contains("1  Apply 4 changed files to repo, made by ‘sh fix.sh’  (● Low risk)"),
+        "{text}"
+    );
     let (code, text) = silas.command(&["show"]);
     assert!(code == 0 && text.contains("+ new a") && text.contains("− old a"), "{text}");
     assert!(text.contains("silas decline  Discard the copy"), "{text}");
