@@ -66,7 +66,7 @@ pub(crate) fn run(args: &DoctorArgs, data_dir: Option<PathBuf>, config: Option<&
     }
     let is_bad = found.iter().any(|probe| probe.state == State::Bad);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&found)?);
+        verbatim!("{}", serde_json::to_string_pretty(&found)?);
     } else {
         print(&found);
     }

@@ -89,7 +89,7 @@ pub(crate) fn code(result: anyhow::Result<ExitCode>) -> ExitCode {
     let (message, code) = sentences::apart(&text);
     if wants_json() {
         let error = json!({ "error": { "code": code, "message": message, "exit": exit } });
-        println!("{error:#}");
+        verbatim!("{error:#}");
     } else {
         match code {
             Some(code) => eprintln!("{message} {}", Paint::of_stderr().quiet(&format!("({code})"))),
@@ -105,12 +105,17 @@ pub(crate) fn usage(said: &clap::Error) -> ExitCode {
         let text = said.to_string();
         let message = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
         let error = json!({ "error": { "code": null, "message": message, "exit": BAD_INPUT } });
-        println!("{error:#}");
+        verbatim!("{error:#}");
         return ExitCode::from(BAD_INPUT);
     }
-    // Nobody is left to tell if that cannot be written.
-    let _nobody = said.print();
-    if said.use_stderr() { ExitCode::from(BAD_INPUT) } else { ExitCode::SUCCESS }
+    let painted = said.render();
+    let text = |paint: Paint| if paint.is_on() { painted.ansi().to_string() } else { painted.to_string() };
+    if said.use_stderr() {
+        eprint!("{}", text(Paint::of_stderr()));
+        return ExitCode::from(BAD_INPUT);
+    }
+    prompt!("{}", text(Paint::of_stdout()));
+    ExitCode::SUCCESS
 }
 
 /// Each command has its own `--json`; after `--` come words.

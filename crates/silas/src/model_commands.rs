@@ -98,7 +98,7 @@ pub(crate) fn run(home: &Home, command: ModelCommand) -> Result<ExitCode> {
             let mut line = Line::open(home)?;
             let models = models(&mut line)?;
             if json {
-                println!("{}", serde_json::to_string_pretty(&models)?);
+                verbatim!("{}", serde_json::to_string_pretty(&models)?);
             } else {
                 print_models(&models);
             }
@@ -172,7 +172,7 @@ fn add(home: &Home, line: &mut Line<'_>, args: &AddArgs, grant: &ModelGrant) -> 
 /// One line from whoever is there; anything but a yes is a no.
 pub(crate) fn agrees() -> Result<bool> {
     if std::io::stdin().is_terminal() {
-        print!("\nAgree? [y/N] ");
+        prompt!("\nAgree? [y/N] ");
         std::io::stdout().flush()?;
     }
     let mut answer = String::new();

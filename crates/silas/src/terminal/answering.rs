@@ -13,7 +13,7 @@ use crate::exit::BadInput;
 use anyhow::{Result, anyhow, bail};
 use silas_core::card::{Card, Cta, Press, Risk};
 use silas_core::token::Verdict;
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 
 /// A card, and how surely it is the one that was meant.
 pub(super) struct Meant {
@@ -110,8 +110,7 @@ impl Meant {
         };
         let consequence = cta.map_or("", |cta| cta.consequence.as_str());
         println!("\n{} “{}” ({called})? {consequence}", capitalised(verb), card.face.intent);
-        print!("Type `{word}` to confirm; anything else leaves it: ");
-        std::io::stdout().flush()?;
+        prompt!("Type `{word}` to confirm; anything else leaves it: ");
         let mut typed = String::new();
         std::io::stdin().lock().read_line(&mut typed)?;
         Ok(is_word(&typed, &word).then_some(card))

@@ -26,6 +26,10 @@ impl Paint {
         Paint { is_on: is_terminal && !says_no && !is_dumb }
     }
 
+    pub(crate) fn is_on(self) -> bool {
+        self.is_on
+    }
+
     fn with(self, code: &str, text: &str) -> String {
         if self.is_on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }

@@ -18,7 +18,7 @@ use silas_runtime::view::StopView;
 
 /// What a program reads.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
+    verbatim!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
 }
 
