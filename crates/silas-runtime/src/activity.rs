@@ -9,6 +9,7 @@ use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Phase, Text};
 use silas_core::model::dollars;
+use silas_core::number::grouped;
 use silas_core::sample;
 use silas_core::taint::{Origin, Source};
 use silas_core::token::{Kind, Verdict};
@@ -136,7 +137,7 @@ fn told_once(rows: Vec<(Told, bool)>) -> Vec<Told> {
     }
     let counted = |(mut told, n): (Told, usize)| {
         if n > 1 {
-            told.row.note = format!("{}, {n} times", told.row.note);
+            told.row.note = format!("{}, {} times", told.row.note, grouped(n));
         }
         told
     };
@@ -166,7 +167,7 @@ pub(crate) fn summary(rows: &[Told]) -> String {
     let n_proved = rows.iter().filter_map(|told| told.proved.as_ref()).collect::<BTreeSet<_>>().len();
     for (n, word) in [(n_proved, "proved"), (n(Icon::Refused), "refused"), (n(Icon::Undo), "undone")] {
         if n > 0 {
-            parts.push(format!("{n} {word}"));
+            parts.push(format!("{} {word}", grouped(n)));
         }
     }
     format!("{}.", parts.join(", "))

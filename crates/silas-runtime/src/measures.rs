@@ -8,6 +8,7 @@ use crate::words::count;
 use crate::{Stream, Trouble};
 use silas_core::card::Risk;
 use silas_core::event::AuditEvent;
+use silas_core::number::grouped;
 use silas_core::token::{Kind, Verdict};
 use silas_core::{CardId, Taint, Timestamp};
 use silas_store::cards;
@@ -145,7 +146,7 @@ fn rate(name: &str, n: usize, of: usize, target: (usize, usize), (few, many): (&
     let range = if target.0 == 0 { format!("under {} %", target.1) } else { format!("{} to {} %", target.0, target.1) };
     Some(MeasureView {
         name: name.to_owned(),
-        value: format!("{n} of {of}, {percent} %"),
+        value: format!("{} of {}, {percent} %", grouped(n), grouped(of)),
         target: range,
         note: note.to_owned(),
     })
@@ -229,7 +230,7 @@ fn taps(questions: &[&Answer], n_applied: usize) -> Option<MeasureView> {
     let note = if n_taps > TAPS_MAX * n_applied { "One result takes too many taps." } else { "" };
     Some(MeasureView {
         name: "Taps for finished work".to_owned(),
-        value: format!("{}.{} each, {n_taps} for {n_applied}", tenths / 10, tenths % 10),
+        value: format!("{}.{} each, {} for {}", tenths / 10, tenths % 10, grouped(n_taps), grouped(n_applied)),
         target: format!("{TAPS_MAX} or fewer"),
         note: note.to_owned(),
     })

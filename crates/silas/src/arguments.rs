@@ -4,8 +4,8 @@
 
 /// An entry of the ledger, which is also the number before a row of Activity.
 pub(crate) fn entry(text: &str) -> Result<u64, String> {
-    // As far as entries are counted.
-    let number = text.trim().parse::<i64>().ok().and_then(|number| u64::try_from(number).ok());
+    // The page shows it with separators. As far as entries are counted.
+    let number = text.trim().replace(',', "").parse::<i64>().ok().and_then(|number| u64::try_from(number).ok());
     number.ok_or_else(|| {
         "the number of an entry is meant, such as 12. `silas activity` shows it before each row, `silas audit list` before \
          each entry"

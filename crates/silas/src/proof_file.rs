@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use silas_core::bundle::{self, BYTES_MAX, Bundle, Proven, Refusal};
 use silas_core::changeset::{Change, FileDiff};
 use silas_core::hidden;
+use silas_core::number::grouped;
 use silas_core::relpath::RelPath;
 use silas_core::signature::PublicKey;
 use silas_core::token::Kind;
@@ -161,8 +162,13 @@ fn changed(proven: &Proven) -> Vec<String> {
         let from = diff.renamed_from.as_ref().map_or_else(String::new, |from| format!("{from} → "));
         let counts = match (&diff.lines, diff.n_not_shown()) {
             (None, _) => "not text, or too large to show".to_owned(),
-            (Some(_), 0) => format!("+{} −{}", diff.added, diff.removed),
-            (Some(_), n) => format!("+{} −{}, {n} of these lines are not in the proof", diff.added, diff.removed),
+            (Some(_), 0) => format!("+{} −{}", grouped(diff.added), grouped(diff.removed)),
+            (Some(_), n) => format!(
+                "+{} −{}, {} of these lines are not in the proof",
+                grouped(diff.added),
+                grouped(diff.removed),
+                grouped(n)
+            ),
         };
         format!("{} ({counts})", hidden::name(&format!("{from}{}", diff.path)))
     };
@@ -249,7 +255,10 @@ fn does_not_show(bundle: &Bundle, proven: &Proven, story: &Story, is_key_given: 
         open.push(format!("What happened after entry {}; the work may have been undone since.", proven.last_entry));
     }
     if proven.n_unknown > 0 {
-        open.push(format!("What {} entries of another version of Silas mean, which lie between.", proven.n_unknown));
+        open.push(format!(
+            "What {} entries of another version of Silas mean, which lie between.",
+            grouped(proven.n_unknown)
+        ));
     }
     open.push(
         "That the machine itself was honest: the entries are its own word, and whoever has its server key could have \

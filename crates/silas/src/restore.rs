@@ -19,6 +19,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use silas_approval::vault;
 use silas_core::evidence::Anchor;
 use silas_core::key_service::{KeyReply, KeyRequest, Protection};
+use silas_core::number::grouped;
 use silas_core::signature::PublicKey;
 use silas_core::{Clock, ExecutionId};
 use silas_sandbox::handed_over;
@@ -60,9 +61,13 @@ pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>,
     sync_dir(parent(&target))?;
     let lost = known_head::begin_anew(&target, &about.installation, epoch, about.head)?;
     println!("Restored {} from {}.", target.display(), file.display());
-    println!("It is as it was on {}: {} ledger entries, unbroken.", wall_clock::minute(about.made_at), about.head.seq);
+    println!(
+        "It is as it was on {}: {} ledger entries, unbroken.",
+        wall_clock::minute(about.made_at),
+        grouped(about.head.seq)
+    );
     if let Some(lost) = lost.filter(|lost| lost.seq > about.head.seq) {
-        println!("{} ledger entries came after the backup and are not in it.", lost.seq - about.head.seq);
+        println!("{} ledger entries came after the backup and are not in it.", grouped(lost.seq - about.head.seq));
     }
     if let Some(aside) = aside {
         println!("What was there before is kept at {}.", aside.display());

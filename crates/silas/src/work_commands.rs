@@ -16,6 +16,7 @@ use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::changeset::{ChangeOrder, FileDiff};
 use silas_core::check::Outcome;
 use silas_core::execution::ExecutionState;
+use silas_core::number::grouped;
 use silas_core::rehearsal::ApplyOrder;
 use silas_gates::scrub;
 use silas_runtime::view::{PatchView, WorkItemView};
@@ -159,7 +160,7 @@ fn diff(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
         print!("{}", whole.text);
     }
     if whole.n_hidden > 0 {
-        eprintln!("{} more changed files are not shown.", whole.n_hidden);
+        eprintln!("{} more changed files are not shown.", grouped(whole.n_hidden));
     }
     for name in &whole.left_out {
         eprintln!("Not in the patch, because it is not shown whole: {}", scrub::visible_line(name, LINE_CHARS_MAX));

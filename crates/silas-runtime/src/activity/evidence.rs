@@ -20,6 +20,7 @@ use silas_core::check::{CheckResult, Outcome};
 use silas_core::device::DeviceKind;
 use silas_core::event::{AuditEvent, Text};
 use silas_core::model::{Role, dollars};
+use silas_core::number::grouped;
 use silas_core::taint::Suspicion;
 use silas_core::token::{Kind, Verdict};
 use silas_core::{CallId, CardId, ExecutionId, KeyId, MessageId, Taint, TokenId, WorkItemId};
@@ -182,7 +183,7 @@ impl<'a, 'c> Behind<'a, 'c> {
             AuditEvent::ModelAnswered { call, outcome, input_tokens, output_tokens, microusd } => {
                 self.question(call);
                 self.fact("Cost", &dollars(*microusd));
-                self.fact("Tokens", &format!("{input_tokens} read, {output_tokens} written"));
+                self.fact("Tokens", &format!("{} read, {} written", grouped(input_tokens), grouped(output_tokens)));
                 if outcome != "answered" {
                     self.fact("Ended", outcome);
                 }

@@ -2,6 +2,7 @@
 
 use silas_core::card::{Cta, Detail, FACT_CHARS_MAX, Face, Fact, INTENT_CHARS_MAX, Press};
 use silas_core::check::{CheckResult, Expectation};
+use silas_core::number::grouped;
 use silas_core::roots::Access;
 use silas_core::work::Directory;
 use silas_gates::scrub;
@@ -15,7 +16,7 @@ pub(super) fn listed(face: &mut Face, label: &str, (one, many): (&str, &str), li
         [] => {}
         [line] => face.add_fact(label, line, &format!("1 {one}, listed below")),
         more => {
-            face.facts.push(fact(label, &format!("{} {many}, listed below", more.len())));
+            face.facts.push(fact(label, &format!("{} {many}, listed below", grouped(more.len()))));
             face.details.push(Detail { title: label.to_owned(), lines });
         }
     }
@@ -113,7 +114,7 @@ pub(super) fn fitting_path(path: &str, chars_max: usize) -> Option<String> {
 }
 
 /// How a command is joined to an intent.
-pub(super) enum By {
+pub(super) enum Joint {
     Colon,
     By,
     MadeBy,
@@ -124,7 +125,7 @@ const COMMAND_CHARS_MIN: usize = 12;
 
 /// An intent with what tells this result from others of the same directory: the files, by their whole names, or the one
 /// command, marked as a quotation. Without room for either it stays as it is.
-pub(super) fn told_apart(intent: String, files: &[String], commands: &[String], by: By) -> String {
+pub(super) fn told_apart(intent: String, files: &[String], commands: &[String], by: Joint) -> String {
     let room = INTENT_CHARS_MAX.saturating_sub(intent.chars().count());
     let named = match files {
         [] => None,
@@ -135,9 +136,9 @@ pub(super) fn told_apart(intent: String, files: &[String], commands: &[String], 
         return format!("{intent}: {named}");
     }
     let lead = match by {
-        By::Colon => ": ",
-        By::By => " by ",
-        By::MadeBy => ", made by ",
+        Joint::Colon => ": ",
+        Joint::By => " by ",
+        Joint::MadeBy => ", made by ",
     };
     // Two quotation marks.
     let room = room.saturating_sub(lead.chars().count() + 2);
@@ -167,7 +168,7 @@ pub(super) fn whole_name_of_changed(directories: &[Directory]) -> String {
 }
 
 pub(crate) fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(n)) }
 }
 
 pub(crate) fn duration(secs: u64) -> String {

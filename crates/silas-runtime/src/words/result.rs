@@ -1,6 +1,6 @@
 //! What came of work: the cards that say so, computed from what the launcher reports.
 
-use super::parts::{By, told_apart};
+use super::parts::{Joint, told_apart};
 use super::{Words, approve, caveats, claim, count, duration, fact, name_of, refusal, took, turned};
 use silas_core::card::{CardKind, Cta, Detail, EvidenceBlock, Face, Press, Risk};
 use silas_core::changeset::FileDiff;
@@ -23,7 +23,7 @@ impl Words {
     pub fn done(&self, result: &ResultFacts<'_>, files: u32, undo_secs: u64) -> Face {
         let n = files as usize;
         let intent = format!("{} changed in {}", count(n, "file"), result.name());
-        let intent = told_apart(intent, &result.files(n), result.commands, By::By);
+        let intent = told_apart(intent, &result.files(n), result.commands, Joint::By);
         let mut face = result.face(CardKind::Done, "Applied", intent);
         face.risk = Some(Risk::Low);
         face.facts.push(fact("Kept", &format!("The old versions, {}", duration(undo_secs))));
@@ -42,7 +42,7 @@ impl Words {
 
     /// It ended without touching anything.
     pub fn report(&self, result: &ResultFacts<'_>, intent: &str, reason: &str) -> Face {
-        let intent = told_apart(intent.to_owned(), &[], result.commands, By::Colon);
+        let intent = told_apart(intent.to_owned(), &[], result.commands, Joint::Colon);
         let mut face = result.face(CardKind::Report, "Nothing applied", intent);
         face.facts.push(fact("Stays", "Your files are untouched"));
         if !reason.is_empty() {
@@ -56,7 +56,7 @@ impl Words {
     /// An undo that would have overwritten a later edit: nothing was touched.
     pub fn later_edit(&self, result: &ResultFacts<'_>, paths: &[String]) -> Face {
         let names: Vec<String> = paths.iter().map(|path| hidden::name(path)).collect();
-        let intent = told_apart(format!("You changed {} since", count(paths.len(), "file")), &names, &[], By::Colon);
+        let intent = told_apart(format!("You changed {} since", count(paths.len(), "file")), &names, &[], Joint::Colon);
         let mut face = result.face(CardKind::Report, "Not undone", intent);
         face.facts.push(fact("Stays", "Your version, untouched"));
         let lines = paths.iter().map(|path| scrub::visible(path)).collect();

@@ -12,6 +12,7 @@ use super::print::{print_card, print_cards};
 use crate::exit::BadInput;
 use anyhow::{Result, anyhow, bail};
 use silas_core::card::{Card, Cta, Press, Risk};
+use silas_core::number::grouped;
 use silas_core::token::Verdict;
 use std::io::{BufRead, IsTerminal};
 
@@ -91,7 +92,7 @@ impl Meant {
         if is_approval && face::n_hidden(&card) > 0 && certainty != Certainty::Named && !is_yes {
             let left = match face::n_not_shown(&card.face.diffs) {
                 0 => String::new(),
-                n => format!(" {n} changed lines are not on the card at all."),
+                n => format!(" {} changed lines are not on the card at all.", grouped(n)),
             };
             bail!(
                 "This change is too long to be shown here, so nothing was signed.{left} Read all of it with \
