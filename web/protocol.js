@@ -27,6 +27,7 @@
  * @typedef {{ type: 'model_add', grant: ModelGrant }} ModelAdd
  * @typedef {{ type: 'model_check', role: Role }} ModelCheck
  * @typedef {{ type: 'model_choose', request_id: string, model: string, key: KeyWanted, price: Price | null }} ModelChoose
+ * @typedef {{ type: 'decision_response', request_id: string, message: SignedMessage }} DecisionResponse
  * @typedef {{ type: 'model_again', request_id: string }} ModelAgain
  * @typedef {{ type: 'model_another', request_id: string }} ModelAnother
  * @typedef {{ type: 'verify' }} Verify
@@ -42,7 +43,7 @@
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | RootAdd | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | ModelAgain | ModelAnother | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | EvidenceQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | RootAdd | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | DecisionResponse | ModelAgain | ModelAnother | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | EvidenceQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -143,8 +144,8 @@
 /**
  * Cards.
  * @typedef {'low' | 'medium' | 'high' | 'irreversible'} Risk
- * @typedef {'pairing' | 'house_rules' | 'root' | 'passkey' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'refusal' | 'conflict' | 'unknown_effect'} CardKind
- * @typedef {'approve' | 'rehearse' | 'redo' | 'decline' | 'change' | 'proof' | 'look' | 'dismiss' | 'store' | 'choose' | 'again' | 'another'} Press
+ * @typedef {'pairing' | 'house_rules' | 'root' | 'passkey' | 'model' | 'budget' | 'secure_input' | 'model_choice' | 'decision' | 'plan' | 'step' | 'rehearsed' | 'done' | 'report' | 'refusal' | 'conflict' | 'unknown_effect'} CardKind
+ * @typedef {'approve' | 'rehearse' | 'redo' | 'decline' | 'change' | 'proof' | 'look' | 'dismiss' | 'store' | 'choose' | 'answer' | 'again' | 'another'} Press
  * @typedef {{ press: Press, label: string, consequence: string }} Cta
  * @typedef {{ label: string, text: string }} Fact
  * @typedef {{ title: string, lines: string[] }} Detail
@@ -157,7 +158,8 @@
  * @typedef {'open' | 'parked' | 'answered' | 'closed'} CardState
  * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, instead?: Instead, input?: Input, test_call?: boolean, execution?: string }} Card
  * @typedef {{ offer: Offer, payload: string }} Instead
- * @typedef {({ type: 'secret' } & SecureInput) | ({ type: 'model' } & ModelChoice)} Input
+ * @typedef {({ type: 'secret' } & SecureInput) | ({ type: 'model' } & ModelChoice) | ({ type: 'inquiry' } & Inquiry)} Input
+ * @typedef {{ by: string, wish: string, question: string, options: string[], taint: 'owner' | 'auth' | 'external', expires_at: string }} Inquiry
  * @typedef {{ ref_id: string, label: string, input_hint: string | null, guidance: Guidance, wanted_by: WantedBy, expires_at: string }} SecureInput
  * @typedef {{ instructions: string, help_url: string | null }} Guidance
  * @typedef {{ type: 'plan', name: string } | { type: 'model', model: string, then: ModelGrant | null }} WantedBy

@@ -11,6 +11,7 @@ const SHELL = [
   '/app.js',
   '/cards/card.css',
   '/cards/card.js',
+  '/cards/answers.js',
   '/cards/change.css',
   '/cards/change.js',
   '/cards/details.js',

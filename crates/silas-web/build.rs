@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 fn main() -> std::io::Result<()> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web").canonicalize()?;
+    // Asked now, not when this was compiled: two checkouts may share what was built.
+    let page = PathBuf::from(told("CARGO_MANIFEST_DIR")?).join("../../web").canonicalize()?;
     let mut files = Vec::new();
     collect(&page, &mut files)?;
     files.sort();
@@ -16,8 +17,11 @@ fn main() -> std::io::Result<()> {
         let _infallible = writeln!(source, "    ({name:?}, include_bytes!({:?})),", file.display().to_string());
     }
     source.push_str("];\n");
-    let out = std::env::var_os("OUT_DIR").ok_or_else(|| std::io::Error::other("cargo sets OUT_DIR"))?;
-    std::fs::write(Path::new(&out).join("page_files.rs"), source)
+    std::fs::write(Path::new(&told("OUT_DIR")?).join("page_files.rs"), source)
+}
+
+fn told(name: &str) -> std::io::Result<std::ffi::OsString> {
+    std::env::var_os(name).ok_or_else(|| std::io::Error::other(format!("cargo sets {name}")))
 }
 
 fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {

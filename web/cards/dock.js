@@ -11,6 +11,7 @@ import { go } from '../lib/router.js';
 import { DIFFERS, decide, dismiss, renew, testAgain } from '../lib/session.js';
 import { set } from '../lib/store.js';
 import { Words, strict } from '../lib/text.js';
+import { AnswerChips } from './answers.js';
 import { ChangeChips } from './change.js';
 import { PasskeySheet, Rungs, asksPasskey } from './passkey.js';
 import { withPatch } from './patch.js';
@@ -20,6 +21,9 @@ import { Undo, useUndoLeft } from './undo.js';
 
 /** @typedef {import('../protocol.js').Card} Card */
 /** @typedef {import('../protocol.js').Cta} Cta */
+
+/** What can be wanted differently, in words. Elsewhere "not like this" already says what is meant: another model, without that host. */
+const REWORDED = ['plan', 'rehearsed'];
 
 /** What is only looked at or saved needs no check of what would be signed. */
 const READS = ['proof', 'look', 'patch'];
@@ -60,13 +64,14 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
   const steps = first?.press === 'approve' ? ladder(card) : 'tap';
   const meant = buttons[asked] ?? first;
   const rungs = asksPasskey(card, devices);
+  const asksModel = card.input?.type === 'inquiry' && card.state === 'open';
 
   // Beside the slide the way out of it stays; where there is none that needs no slide itself, Back stands there.
   const staysBeside = stage === 'slide' && rest.length > 1 && rest[0].press !== 'rehearse';
 
   const onPress = (/** @type {number} */ n) => {
     if (tooSoon()) return;
-    if (buttons[n].press === 'change' && card.face.kind !== 'model') return void (off || enter('change'));
+    if (buttons[n].press === 'change' && REWORDED.includes(card.face.kind)) return void (off || enter('change'));
     // What runs something takes the same steps, whichever of the two ways it is.
     const runs = ['approve', 'rehearse', 'redo'].includes(buttons[n].press);
     if (!runs || steps === 'tap') return void buttons[n].act();
@@ -107,9 +112,10 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
     ${first && stage === 'passkey' && html`<${PasskeySheet} card=${card} cta=${meant} devices=${devices} device=${device} off=${off} onSign=${onSign} onClose=${() => enter('ask')}
       alternatives=${rest.filter((cta) => !['rehearse', 'redo', 'look'].includes(cta.press)).map((cta) => ({ label: cta.label, act: () => cta.act() }))} />`}
     ${first && stage === 'change' && html`<${ChangeChips} card=${card} off=${off} />`}
+    ${asksModel && html`<${AnswerChips} key=${card.id} card=${card} inquiry=${card.input} words=${first.label} off=${off} tooSoon=${tooSoon} />`}
     ${first && stage === 'slide' && rungs && html`<${Rungs} at=${2} />`}
     ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
-    ${first && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
+    ${first && !asksModel && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
       ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} edits=${edits} linked=${linked} disabled=${off} onClick=${onFirst} />`
       : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || ['approve', 'renew', 'again'].includes(first.press) ? 'filled' : 'outlined'}`} disabled=${off} onClick=${form ? onForm : onFirst}>
           ${steps === 'slide' && html`<${Icon} name=${card.face.risk === 'irreversible' ? 'irreversible' : 'high'} size=${16} />`}${label(first)}
@@ -194,13 +200,14 @@ function useVerified(card, installation) {
 /** "Apply 2 files" while it happens: "Applying 2 files". @param {{ press: string, label: string }} cta */
 function doing({ press: pressed, label }) {
   if (pressed === 'decline') return 'Recording your no';
-  if (pressed === 'change') return 'Asking for a change';
+  if (pressed === 'change') return label.startsWith('Go on') ? label.replace('Go', 'Going') : 'Asking for a change';
   if (pressed === 'renew_rehearsal') return 'Asking for it';
   if (pressed === 'rehearse') return 'Doing it, to show you';
   if (pressed === 'redo') return 'Doing it again';
   if (pressed === 'dismiss') return 'Putting away';
   if (pressed === 'store') return 'Saving to vault';
   if (pressed === 'choose') return 'Going on';
+  if (pressed === 'answer') return 'Sending your answer';
   if (pressed === 'again') return 'Asking it again';
   if (pressed === 'another') return 'Asking for it';
   const [clause] = label.split(',');

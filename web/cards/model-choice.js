@@ -2,7 +2,7 @@
 // Choosing a model: who answers, which of their models, with which key and at what price. Everything that each choice means
 // comes from the server; choosing sends nothing anywhere but there, and the next card asks.
 
-import { useState } from '../vendor/hooks.js';
+import { useEffect, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { isLoopback, microdollars, typedDollars } from '../lib/price.js';
 import { choose } from '../lib/session.js';
@@ -22,14 +22,21 @@ const COSTS = [
   { costs: 'unknown', title: 'I do not know', note: 'Counted as expensive' },
 ];
 
+/** @typedef {{ id: string, provider: string, typed: Record<string, string>, ticks: { none?: boolean, fresh?: boolean }, said: Costs | null }} Entered */
+
+/** What was entered on the card that was here last: whoever turns the phone or looks at the Stream finds it again. Of a key nothing is entered here. @type {Entered | null} */
+let last = null;
+
 /** @param {{ card: Card, input: ModelChoice, focus: boolean, linked: boolean }} props */
 export function ModelChoiceCard({ card, input: { choices, tried }, focus, linked }) {
-  const [provider, setProvider] = useState(tried ?? choices[0]?.provider);
-  const [typed, setTyped] = useState(/** @type {Record<string, string>} */ ({}));
+  const kept = last?.id === card.id ? last : null;
+  const [provider, setProvider] = useState(kept?.provider ?? tried ?? choices[0]?.provider);
+  const [typed, setTyped] = useState(/** @type {Record<string, string>} */ (kept?.typed ?? {}));
   /** What is ticked; nothing of it while the owner has not said. @type {[{ none?: boolean, fresh?: boolean }, (ticks: object) => void]} */
-  const [ticks, setTicks] = useState({});
-  const [said, setSaid] = useState(/** @type {Costs | null} */ (null));
+  const [ticks, setTicks] = useState(kept?.ticks ?? {});
+  const [said, setSaid] = useState(/** @type {Costs | null} */ (kept?.said ?? null));
   const [note, setNote] = useState('');
+  useEffect(() => void (last = { id: card.id, provider, typed, ticks, said }), [card.id, provider, typed, ticks, said]);
   const chosen = choices.find((choice) => choice.provider === provider) ?? choices[0];
   if (!chosen || card.state !== 'open') return html`<${CardView} card=${card} focus=${focus} />`;
 

@@ -23,11 +23,11 @@ export function clamped(text, place) {
 /** Whether there may be more of it than the card shows. @param {string | null | undefined} text */
 const isCut = (text) => Boolean(text) && clamped(/** @type {string} */ (text), 'fact') !== text;
 
-/** @param {{ label: string, text: string, oneLine: boolean }} props */
-function Quotation({ label, text, oneLine }) {
-  return html`<blockquote class=${oneLine ? 'quote one-line' : 'quote'}>
+/** @param {{ label: string, text: string, oneLine: boolean, whole?: boolean }} props */
+function Quotation({ label, text, oneLine, whole = false }) {
+  return html`<blockquote class=${whole ? 'quote whole' : oneLine ? 'quote one-line' : 'quote'}>
     <p class="quote-label">${label}</p>
-    <p class="quote-text">“<${Words} text=${clamped(text, oneLine ? 'oneLine' : 'twoLines')} />”</p>
+    <p class="quote-text">“<${Words} text=${whole ? text : clamped(text, oneLine ? 'oneLine' : 'twoLines')} />”</p>
   </blockquote>`;
 }
 
@@ -35,7 +35,10 @@ function Quotation({ label, text, oneLine }) {
  * Why this is proposed, in the body of a card: in the model's words, in the owner's, or computed.
  * @param {{ face: Face, oneLine: boolean }} props
  */
-export function Why({ face: { asked, quote, rationale }, oneLine }) {
+export function Why({ face: { kind, asked, quote, rationale }, oneLine }) {
+  // Whoever answers a question has read all of it.
+  if (quote && kind === 'decision') return html`<${Quotation} label="You asked" text=${asked ?? ''} oneLine />
+    <${Quotation} label="In the model’s words" text=${quote.text} oneLine=${false} whole />`;
   if (quote) return html`<${Quotation} label="In the model’s words" text=${quote.text} oneLine=${oneLine} />`;
   if (asked) return html`<${Quotation} label="You asked" text=${asked} oneLine=${oneLine} />`;
   return rationale ? html`<p class="why"><${Words} text=${rationale} /></p>` : null;

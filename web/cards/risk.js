@@ -34,6 +34,7 @@ export function Badge({ card }) {
   if ((face.kind === 'done' || face.kind === 'report') && face.evidence) return html`<${OutcomeBadge} outcome=${face.evidence.outcome} />`;
   if (face.kind === 'secure_input') return html`<span class="badge badge-low"><${Icon} name="lock" size=${16} />Secure input</span>`;
   if (face.kind === 'model_choice') return html`<span class="badge badge-low"><${Icon} name="prompt" size=${16} />Set up</span>`;
+  if (face.kind === 'decision') return html`<span class="badge badge-low"><${Icon} name="prompt" size=${16} />A model asks</span>`;
   if (!face.risk) return html`<span class="badge badge-low">For your information</span>`;
   return html`<span class=${`badge badge-${face.risk}`}><${Icon} name=${face.risk} size=${12} />${RISKS[face.risk].word}</span>`;
 }

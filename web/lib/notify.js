@@ -38,7 +38,7 @@ export async function want(wanted) {
 }
 
 /** What waits, by what the card is about. @type {Partial<Record<import('../protocol.js').CardKind, string>>} */
-const WAITS = { plan: 'a plan waits for you', rehearsed: 'the result waits for you', root: 'a directory waits for you', conflict: 'both versions wait for you', unknown_effect: 'an answer is missing', budget: 'the work waits for you', step: 'the work waits for you' };
+const WAITS = { plan: 'a plan waits for you', rehearsed: 'the result waits for you', root: 'a directory waits for you', conflict: 'both versions wait for you', unknown_effect: 'an answer is missing', budget: 'the work waits for you', step: 'the work waits for you', decision: 'your wish waits for an answer' };
 
 /** One task has one notification: a later decision takes the place of the one before. @param {Card} card */
 const tagOf = (card) => `silas-${card.offer?.work_item_id || card.id}`;

@@ -24,10 +24,10 @@ export async function keep(text) {
 
 /**
  * The nonce is the message's own id: sent twice it counts once, and the Stream shows it under that id.
- * @param {import('./keys.js').Device} device @param {Outgoing} message @returns {Promise<import('../protocol.js').SignedMessage>}
+ * @param {import('./keys.js').Device} device @param {{ id: string, text: string }} message @param {string} [scope] The conversation that it is said in. @returns {Promise<import('../protocol.js').SignedMessage>}
  */
-export async function signed(device, message) {
-  const body = { text: message.text, timestamp: timestamp(), nonce: `n-${message.id}`, installation: device.installation, scope: 'owner' };
+export async function signed(device, message, scope = 'owner') {
+  const body = { text: message.text, timestamp: timestamp(), nonce: `n-${message.id}`, installation: device.installation, scope };
   return { body, signature: await sign(device, body) };
 }
 

@@ -298,6 +298,15 @@ export function choose(card, model, key, price) {
   mark(card, 'choose', sent ? 'sent' : 'failed', sent ? '' : LOST);
 }
 
+/** Answers a model's question, in an answer that it proposes or in other words; signed for this card and nothing else. @param {Card} card @param {string} text */
+export async function answerQuestion(card, text) {
+  if (!device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
+  mark(card, 'answer', 'signing');
+  const message = await outbox.signed(device, { id: crypto.randomUUID(), text }, `answer:${card.id}`);
+  const sent = socket?.send({ type: 'decision_response', request_id: card.id, message });
+  mark(card, 'answer', sent ? 'sent' : 'failed', sent ? '' : LOST);
+}
+
 /** After a test that failed: the same question once more, or another model. Needs no signature; the agreement was given. @param {Card} card @param {'again' | 'another'} press */
 export function testAgain(card, press) {
   if (['sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;

@@ -46,7 +46,9 @@ export async function settle(page) {
  * How many pixels the page could be scrolled sideways, and what reaches out of it: also downwards, since only the surfaces in
  * it scroll. Where everything scrolls together on purpose, it is as long as what is shown and no longer.
  */
-export const sideways = (page) => page.evaluate(() => {
+export const sideways = (page) => page.evaluate(async () => {
+  // A sheet that is still sliding in is beside its place on purpose.
+  await Promise.allSettled(document.getAnimations().filter((a) => Number.isFinite(a.effect.getComputedTiming().endTime)).map((a) => a.finished));
   const wide = [...document.querySelectorAll('body *')].filter((e) => !e.closest('.filters, .hidden') && e.getBoundingClientRect().right > innerWidth + 1);
   const { clientHeight, scrollHeight, scrollWidth } = document.documentElement;
   const together = matchMedia('(max-height: 30em) and (max-width: 959px)').matches || !document.querySelector('.frame');

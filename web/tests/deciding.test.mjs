@@ -21,6 +21,18 @@ test('low risk: one tap signs, the button is disabled at once and a second tap d
   assert.equal(sent('approval_response')[0].token.body.verdict, 'approved');
 });
 
+test('going on without what was refused is one tap and no talk about a change', async (t) => {
+  const page = await open(t, { cards: [sample.realCard('refusal_longest')] });
+  await settle(page);
+  fake.silent = true;
+  await page.getByRole('button', { name: 'Go on without them' }).click();
+  const [response] = await received('approval_response');
+  assert.equal(response.token.body.verdict, 'edit_requested');
+  await page.getByText('Going on without them').waitFor();
+  assert.equal(await page.locator('.change').count(), 0);
+  assert.equal(sent('message').length, 0);
+});
+
 test('medium risk: a double tap opens the question and does not confirm it; Confirm has focus; Esc goes back', async (t) => {
   const page = await open(t, { entries: ENTRIES, cards: [sample.planCard()] });
   await settle(page);

@@ -108,7 +108,7 @@ export async function startFake({ port = 0 } = {}) {
       if (fake.silent) return undefined;
       if (message.type === 'message') return said(message.message, device, send);
       if (message.type === 'approval_response') return decided(message, device, send);
-      if (message.type === 'renew' || message.type === 'dismiss' || ['model_choose', 'model_again', 'model_another'].includes(message.type)) return send({ type: 'decided', request_id: message.request_id, recorded: true, message: 'Recorded.' });
+      if (message.type === 'renew' || message.type === 'dismiss' || ['decision_response', 'model_choose', 'model_again', 'model_another'].includes(message.type)) return send({ type: 'decided', request_id: message.request_id, recorded: true, message: 'Recorded.' });
       if (message.type === 'ledger') return send({ type: 'ledger', part: { after: message.after, links: fake.links.filter(({ seq }) => seq > message.after), head: fake.shown.activity.head } });
       if (message.type === 'grants') return send({ type: 'grants_page', from: message.from, grants: fake.beyond, n_more_grants: 0 });
       if (message.type === 'cards' || message.type === 'activity' || message.type === 'work_list') return send(fake.pages[message.type](message));

@@ -93,6 +93,7 @@ test('protocol.js names what the Rust types name, in their order', () => {
     [core('card'), ['Risk', 'CardKind', 'Press', 'Cta', 'Fact', 'Detail', 'EvidenceBlock', 'Quote', 'Face', 'CardState', 'Card']],
     [core('passkey'), ['Site']],
     [core('input'), ['SecureInput', 'Guidance', 'ModelChoice', 'ModelOption', 'KeyState', 'KeyWanted']],
+    [core('inquiry'), ['Inquiry']],
     [core('model'), ['Provider', 'Role', 'ModelGrant']],
     [core('model/price'), ['Price']],
     [core('token'), ['Kind', 'Verdict', 'Offer', 'TokenBody', 'Token']],

@@ -81,6 +81,16 @@ export async function say(page, text) {
   await composer(page).press('Enter');
 }
 
+/** Pairs, asks for what this Silas wishes, and allows the directory; then the plan waits in Review. */
+export async function untilThePlan(page, silas) {
+  await pair(page, silas.url);
+  await say(page, silas.wish);
+  await show(page, 'review');
+  await card(page, /^Let plans work in/).waitFor();
+  await approve(page);
+  await card(page, 'Run 1 command in tidepool').waitFor();
+}
+
 /** Retry, unless the page has just tried by itself; then waits until the page is connected. */
 export async function connected(page) {
   await page.evaluate(() => [...document.querySelectorAll('.notice-act')].find(({ textContent }) => textContent === 'Retry')?.click());

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
-import { DESK, PHONE, approve, card, connected, eventually, look, openPage, pair, say, show, step, tree, troubleOf } from './owner.mjs';
+import { DESK, PHONE, approve, card, connected, eventually, look, openPage, say, show, step, tree, troubleOf, untilThePlan } from './owner.mjs';
 import { ASKING, parkingAfter, startSilas } from './real-server.mjs';
 
 let browser;
@@ -39,12 +39,7 @@ describe('at both sizes', { concurrency: true }, () => {
       const page = await openPage(await browser.newContext(options));
       const zone = () => readFileSync(join(silas.repo, 'tides/zone.txt'), 'utf8');
       try {
-        await pair(page, silas.url);
-        await say(page, silas.wish);
-        await show(page, 'review');
-        await card(page, /^Let plans work in/).waitFor();
-        await approve(page);
-        await card(page, 'Run 1 command in tidepool').waitFor();
+        await untilThePlan(page, silas);
         await settle(page);
         await page.getByRole('button', { name: 'Decline' }).click();
         await page.getByText('Nothing to decide').waitFor();

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
-import { DESK, PHONE, approve, card, composer, connected, eventually, focusOn, look, openPage, pair, say, show, step, tree, troubleOf } from './owner.mjs';
+import { DESK, PHONE, approve, card, composer, connected, eventually, focusOn, look, openPage, say, show, step, tree, troubleOf, untilThePlan } from './owner.mjs';
 import { ASKING, startSilas } from './real-server.mjs';
 
 let browser;
@@ -34,12 +34,7 @@ describe('at both sizes', { concurrency: true }, () => {
       const silas = await startSilas(ASKING);
       const page = await openPage(await browser.newContext(options));
       try {
-        await pair(page, silas.url);
-        await say(page, silas.wish);
-        await show(page, 'review');
-        await card(page, /^Let plans work in/).waitFor();
-        await approve(page);
-        await card(page, 'Run 1 command in tidepool').waitFor();
+        await untilThePlan(page, silas);
         const original = tree(silas.repo);
         await show(page, 'stream');
         await composer(page).fill('half a thou');

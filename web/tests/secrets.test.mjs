@@ -1,5 +1,6 @@
 // A secret and a model, from the page alone, with a real Silas: asked for by a plan and by a provider, typed into a card,
-// and afterwards looked for everywhere. It should be in the vault and nowhere else.
+// and afterwards looked for everywhere. It should be in the vault and nowhere else. Each stop is looked at on a phone and at
+// a desk; one value is entered on each.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -8,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
 import { direct, startProvider } from './model-provider.mjs';
+import { DESK, PHONE } from './owner.mjs';
 import { PATIENCE_MS, startSilas } from './real-server.mjs';
 
 const SECRET = 'canary-f00d-51c3-mail';
@@ -33,7 +35,7 @@ before(async () => {
     return say(body.includes('capital') ? direct('Paris.') : '{"word":"ready"}');
   });
   browser = await launch();
-  context = await browser.newContext({ viewport: { width: 375, height: 812 }, hasTouch: true, deviceScaleFactor: 2 });
+  context = await browser.newContext(PHONE);
   context.setDefaultTimeout(PATIENCE_MS);
   page = await context.newPage();
   page.on('websocket', (socket) => {
@@ -62,12 +64,25 @@ async function say(text) {
   await tab(/Review/);
 }
 
+/** Until the page is laid out for it. */
+async function resize(viewport) {
+  await page.setViewportSize(viewport);
+  await page.locator(viewport === DESK.viewport ? '.frame.wide' : '.frame:not(.wide)').waitFor();
+}
+
+/** What is on the page stays on it when it is as wide as a desk, and fits there too. */
 async function look(name) {
-  await shot(page, `secrets-${name}`);
-  assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
-  assert.deepEqual(await weakTexts(page), [], name);
-  assert.deepEqual(await smallTargets(page), [], name);
-  for (const body of await page.locator('.card-body').all()) assert.ok((await body.evaluate((it) => it.offsetHeight)) <= 300, name);
+  for (const { viewport } of [PHONE, DESK]) {
+    const what = `${viewport.width}-${name}`;
+    await resize(viewport);
+    await shot(page, `secrets-${what}`);
+    assert.deepEqual(await sideways(page), { by: 0, elements: [] }, what);
+    assert.deepEqual(await weakTexts(page), [], what);
+    assert.deepEqual(await smallTargets(page), [], what);
+    if (viewport !== PHONE.viewport) continue;
+    for (const body of await page.locator('.card-body').all()) assert.ok((await body.evaluate((it) => it.offsetHeight)) <= 300, what);
+  }
+  await resize(PHONE.viewport);
 }
 
 async function approve() {
@@ -77,10 +92,23 @@ async function approve() {
   await page.getByRole('button', { name: 'Confirm' }).tap();
 }
 
+const field = () => page.locator('.entry-field[type=password]');
+
+/** With a thumb, on a phone. */
 async function type(value) {
-  await page.locator('.entry-field[type=password]').fill(value);
+  await field().fill(value);
   await settle(page);
   await page.getByRole('button', { name: 'Save to vault' }).tap();
+}
+
+/** With a mouse and keys, at a desk. */
+async function typeAtDesk(value) {
+  await resize(DESK.viewport);
+  await field().click();
+  await page.keyboard.type(value);
+  assert.equal(await field().inputValue(), value);
+  await settle(page);
+  await page.keyboard.press('Enter');
 }
 
 /** Every file; a socket or a link is none. */
@@ -130,11 +158,14 @@ test('a plan asks for its secret, a provider for its key, and neither value is a
   await page.getByRole('button', { name: 'Go on with this one' }).tap();
   await page.getByRole('alert').getByText('is not an address').waitFor();
   await look('5-other-address');
+  // What was typed on the phone is there at the desk, and on the phone again.
+  assert.equal(await page.getByRole('textbox', { name: 'Model' }).inputValue(), 'test');
   await page.getByRole('textbox', { name: 'Address' }).fill(model.url);
+  await settle(page);
   await page.getByRole('button', { name: 'Go on with this one' }).tap();
   await card(/^Paste the key for 127\.0\.0\.1/).waitFor();
   await look('6-key');
-  await type(KEY);
+  await typeAtDesk(KEY);
   step('the agreement says what leaves and to whom; nothing was sent before it');
   await card('Ask a model on this machine').waitFor();
   await look('7-agreement');

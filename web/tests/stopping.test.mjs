@@ -37,11 +37,12 @@ test('a task has a Stop of its own, and what was stopped is said', async (t) => 
 });
 
 test('a task that ends while it is asked about leaves a sheet that only closes, also if another task runs', async (t) => {
-  const other = { ...sample.runningWork(), execution: 'exec-other', title: 'Something else' };
-  const page = await open(t, { work: [sample.runningWork(), other] }, { at: 'stream' });
-  await page.locator('.work-foot').getByRole('button', { name: 'Stop' }).first().click();
+  const asked = sample.runningWork();
+  const other = { ...asked, execution: 'exec-other', title: 'Something else' };
+  const page = await open(t, { work: [asked, other] }, { at: 'stream' });
+  await page.locator('.work', { hasText: asked.title }).getByRole('button', { name: 'Stop' }).click();
   await page.getByRole('heading', { name: 'Stop this task?' }).waitFor();
-  fake.tell({ type: 'work', work: { ...sample.runningWork(), running: false, outcome: 'proved' } });
+  fake.tell({ type: 'work', work: { ...asked, running: false, outcome: 'proved' } });
   await page.getByRole('heading', { name: 'This task has ended' }).waitFor();
   assert.deepEqual(await page.getByRole('dialog').getByRole('button').allInnerTexts(), ['Close']);
   await shot(page, 'stop-ended-375-light');

@@ -114,6 +114,23 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
     assert.deepEqual(tree(silas.repo), original);
     assert.match(silas.command('audit', 'verify'), /unbroken|verified|holds/i);
 
+    step('Activity counts what was decided, and the terminal counts the same');
+    await show(first, 'activity');
+    await first.getByText('How deciding goes').click();
+    await first.locator('.measures:not(.works) dl > div').first().waitFor();
+    const rows = await first.locator('.measures:not(.works) dl > div').evaluateAll((all) => all.map((row) => [row.querySelector('dt'), ...row.querySelectorAll('dd')].map(({ innerText }) => innerText.trim())));
+    const measures = JSON.parse(silas.command('activity', '--measures', '--json'));
+    assert.deepEqual(rows, measures.map(({ name, value, target, note }) => [name, `${value} ${note}`.trim(), `should be ${target}`]));
+    // A directory and three plans of medium risk were allowed with two taps each, and one result was taken back. Three things were said.
+    const values = Object.fromEntries(measures.map(({ name, value }) => [name, value]));
+    assert.deepEqual(
+      ['By hand, for finished work', 'Declined', 'Sent back', 'Undone', 'Typed', 'Five too quick to be read'].map((name) => values[name]),
+      ['2.0 each: 6 taps for 3 pieces', '0 of 4, 0 %', '0 of 4, 0 %', '1 of 3, 33 %', '3 of 8, 37 %', '0 times this week'],
+    );
+    assert.ok(values['Time to decide, medium risk'] && !values['Time to decide, low risk'], JSON.stringify(values));
+    await first.locator('.measures:not(.works) dl').scrollIntoViewIfNeeded();
+    await look(first, 'together-measures-375');
+
     step('a device is taken out in the terminal: its page closes at once and keeps nothing in sight');
     await show(other, 'stream');
     await other.locator('.turn-owner').first().waitFor();

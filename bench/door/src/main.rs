@@ -104,6 +104,7 @@ impl Server {
             .args(["start", "--port", "0", "--quiet", "--data-dir"])
             .arg(data)
             .env("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "1000000")
+            .env("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_IP", "1000000")
             .env("SILAS__LIMITS__LLM_CALLS_PER_MINUTE_PER_SCOPE", "10000")
             .env("SILAS__LIMITS__WS_BEAT_SECONDS", "300")
             .current_dir("/")

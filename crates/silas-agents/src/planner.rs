@@ -7,6 +7,7 @@ use crate::proxy::{ModeName, check_message};
 use crate::structured::{self, Outcome, Question, Shaped, Stop};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use silas_core::inquiry;
 use silas_core::plan;
 use silas_core::work::InteractionMode;
 
@@ -38,8 +39,20 @@ pub struct AgentResponse {
     pub message: String,
     /// Null if there is nothing to plan, or something must be asked first.
     pub plan_action: Option<PlanAction>,
+    /// What must be known before a plan can be written; null in every other case.
+    pub question: Option<OwnerQuestion>,
     /// A request and no more: every plan of a model's asks the owner.
     pub needs_approval: bool,
+}
+
+/// A question to the owner. (MODELS §3.11)
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnerQuestion {
+    /// One sentence.
+    pub text: String,
+    /// Two to four answers, the best first. The owner may also answer in other words.
+    pub options: Vec<String>,
 }
 
 impl AgentResponse {
@@ -59,6 +72,12 @@ impl Shaped for AgentResponse {
 
     fn check(&self) -> Result<(), String> {
         check_message(&self.message)?;
+        if let Some(question) = &self.question {
+            if self.plan_action.is_some() {
+                return Err("with a `question`, `plan_action` must be null: the plan is made of the answer".to_owned());
+            }
+            inquiry::check(&question.text, &question.options).map_err(|bad| bad.to_string())?;
+        }
         let Some(action) = &self.plan_action else { return Ok(()) };
         match action.action {
             PlanActionType::Propose | PlanActionType::Revise => {

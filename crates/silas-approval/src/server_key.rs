@@ -7,9 +7,7 @@
 use crate::durable;
 use crate::keys;
 use ed25519_dalek::SigningKey;
-use silas_core::checkpoint::{
-    Claim, Head, Purpose, Replaced, ServerCertificate, ServerCertificateBody, Statement, StatementBody,
-};
+use silas_core::checkpoint::{Claim, Head, Purpose, Replaced, ServerCertificateBody, Statement, StatementBody};
 use silas_core::evidence::Anchor;
 use silas_core::signature::PublicKey;
 use silas_core::{Timestamp, canonical};
@@ -65,11 +63,6 @@ impl ServerKey {
             issued_at: at,
             replaces,
         }
-    }
-
-    /// Whether the root key said so of exactly this key.
-    pub fn is_certified_by(&self, certificate: &ServerCertificate, anchor: &Anchor) -> bool {
-        certificate.body.public == self.public() && certificate.check(&anchor.root, &anchor.installation).is_ok()
     }
 
     /// Says something about a head of this installation's ledger.

@@ -282,6 +282,8 @@ impl Books {
             | AuditEvent::TurnRouted { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }
             | AuditEvent::InstructionRefused { .. }
+            | AuditEvent::QuestionAsked { .. }
+            | AuditEvent::QuestionAnswered { .. }
             | AuditEvent::SecretRequested { .. }
             | AuditEvent::SecretStored { .. }
             | AuditEvent::SecretRemoved { .. }

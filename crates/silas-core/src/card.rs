@@ -42,6 +42,8 @@ pub enum CardKind {
     SecureInput,
     /// Which model should be asked? Decides nothing; the card that asks follows.
     ModelChoice,
+    /// Which of these is meant? A model asks before it plans. Decides nothing; the plan that follows asks.
+    Decision,
     /// May this plan be carried out?
     Plan,
     /// May this one call, which the plan does not cover, be made?
@@ -84,6 +86,8 @@ pub enum Press {
     Store,
     /// Say which model; decides nothing.
     Choose,
+    /// Answer a question in words, chosen or one's own; decides nothing.
+    Answer,
     /// Try once more what was tried and failed; decides nothing, what it needs was allowed before.
     Again,
     /// Ask for another one to be chosen; decides nothing.
@@ -101,6 +105,7 @@ impl Press {
             | Press::Dismiss
             | Press::Store
             | Press::Choose
+            | Press::Answer
             | Press::Again
             | Press::Another => None,
         }
@@ -315,6 +320,7 @@ impl Card {
             | Press::Dismiss
             | Press::Store
             | Press::Choose
+            | Press::Answer
             | Press::Again
             | Press::Another => None,
         }

@@ -324,6 +324,17 @@ pub enum AuditEvent {
         version: u64,
         title: Text,
     },
+    /// A model asked the owner something before it planned.
+    QuestionAsked {
+        card: CardId,
+        question: Text,
+    },
+    /// The owner answered it; the message is the answer. `is_chosen`: in words that the model had proposed.
+    QuestionAnswered {
+        card: CardId,
+        message: MessageId,
+        is_chosen: bool,
+    },
     /// The owner was asked for the value of a secret. Only its name is told.
     SecretRequested {
         card: CardId,

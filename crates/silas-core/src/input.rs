@@ -1,10 +1,12 @@
-//! Cards that want something entered instead of decided: the value of a secret, or which model should be asked.
+//! Cards that want something entered instead of decided: the value of a secret, which model should be asked, or what to
+//! answer a model that has a question.
 //!
 //! They carry no offer, because there is nothing to sign. Deliberately absent: what is entered. The value of a secret goes
 //! from the owner's hand into the vault by a way of its own and is part of no card, message or record.
 
 use crate::Timestamp;
 use crate::card::Fact;
+use crate::inquiry::Inquiry;
 use crate::model::{KeySource, ModelGrant, ModelName, Price, Provider};
 use crate::secret::SecretRef;
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,8 @@ pub enum Input {
     Secret(Box<SecureInput>),
     /// Which model should be asked.
     Model(ModelChoice),
+    /// What a model wants to know before it plans. The answer is a signed message of the owner's.
+    Inquiry(Box<Inquiry>),
 }
 
 impl Input {
@@ -25,6 +29,7 @@ impl Input {
         match self {
             Input::Secret(wanted) => wanted.expires_at,
             Input::Model(choice) => choice.expires_at,
+            Input::Inquiry(inquiry) => inquiry.expires_at,
         }
     }
 
@@ -32,13 +37,21 @@ impl Input {
         match self {
             Input::Secret(wanted) => wanted.expires_at = at,
             Input::Model(choice) => choice.expires_at = at,
+            Input::Inquiry(inquiry) => inquiry.expires_at = at,
         }
     }
 
     pub fn secret(&self) -> Option<&SecureInput> {
         match self {
             Input::Secret(wanted) => Some(wanted),
-            Input::Model(_) => None,
+            Input::Model(_) | Input::Inquiry(_) => None,
+        }
+    }
+
+    pub fn inquiry(&self) -> Option<&Inquiry> {
+        match self {
+            Input::Inquiry(inquiry) => Some(inquiry),
+            Input::Secret(_) | Input::Model(_) => None,
         }
     }
 }

@@ -33,6 +33,7 @@ pub mod host;
 pub mod house_rules;
 pub mod ids;
 pub mod input;
+pub mod inquiry;
 pub mod instruction;
 pub mod interaction;
 pub mod judges;

@@ -1,5 +1,6 @@
 //! What somebody said, and the bytes that a device signs when the owner says it.
 
+use crate::inquiry::Handed;
 use crate::signature::Signature;
 use crate::{InstallationId, MessageId, Nonce, Taint, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,9 @@ pub struct Message {
     pub text: String,
     pub at: Timestamp,
     pub taint: Taint,
+    /// How far it had come when a model had a question about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed: Option<Box<Handed>>,
 }
 
 /// What came of a message. Whoever decides it says so, and nobody has to read it out of the words.

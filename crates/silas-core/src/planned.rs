@@ -4,6 +4,7 @@
 //! Deliberately absent: any way for a plan to say this of itself. The runtime writes it down when a model has planned; in a
 //! plan that somebody submits it is refused, and in one that a model writes it is overwritten.
 
+use crate::inquiry::{ANSWER_CHARS_MAX, QUESTIONS_MAX};
 use crate::message::MESSAGE_BYTES_MAX;
 use crate::model::ModelName;
 use crate::work::{Definition, RuleBroken, rule};
@@ -14,13 +15,16 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Planned {
     pub by: ModelName,
-    /// The owner's message, word for word, and nothing else.
+    /// The owner's message and own answers to questions about it, word for word, and nothing else.
     pub asked: String,
 }
 
+/// A message, and as many answers in characters of any length as there can be.
+const ASKED_BYTES_MAX: usize = MESSAGE_BYTES_MAX + QUESTIONS_MAX * 4 * (ANSWER_CHARS_MAX + 2);
+
 impl Planned {
     pub(crate) fn check(&self) -> Result<(), RuleBroken> {
-        rule(self.asked.len() <= MESSAGE_BYTES_MAX, "planned.asked", "at most 32 KiB")
+        rule(self.asked.len() <= ASKED_BYTES_MAX, "planned.asked", "at most 56 KiB")
     }
 }
 

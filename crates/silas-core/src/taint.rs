@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Ordered from most to least trusted; mixing two texts takes the worse of both.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Taint {
     /// Signed by a device of the owner.

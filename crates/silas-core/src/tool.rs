@@ -62,12 +62,6 @@ impl Spec {
             is_parallel: true,
         }
     }
-
-    /// The control arguments among these, by name.
-    pub fn controls<'a>(&'a self, arguments: &'a Value) -> impl Iterator<Item = (&'a str, &'a Value)> {
-        let all = arguments.as_object().into_iter().flatten();
-        all.map(|(name, value)| (name.as_str(), value)).filter(|(name, _)| !self.content.iter().any(|c| c == name))
-    }
 }
 
 /// The schema of an object with these properties, all of them required.

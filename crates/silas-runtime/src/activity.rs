@@ -326,6 +326,13 @@ fn row(entry: &Entry, called: &BTreeMap<&CallId, &str>, beside: &dyn Beside, wor
             let why = crate::secrets::refusal_words(reason);
             (Icon::Refused, format!("Did not give the secret {}", line(reference)), why.to_owned())
         }
+        AuditEvent::QuestionAsked { question, .. } => {
+            (Icon::Pen, "A model asked before planning".to_owned(), format!("“{}”", line(question)))
+        }
+        AuditEvent::QuestionAnswered { is_chosen, .. } => {
+            let how = if *is_chosen { "With an answer that it had proposed" } else { "In your own words" };
+            (Icon::Pen, "You answered a model's question".to_owned(), how.to_owned())
+        }
         AuditEvent::SecretRequested { reference, .. } => (
             Icon::Shield,
             format!("Asked for the secret {}", line(reference)),

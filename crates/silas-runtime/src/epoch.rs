@@ -66,6 +66,7 @@ fn void_offers(tx: &mut Tx<'_>, epoch: u64) -> Result<(), silas_store::Error> {
             | CardKind::Budget
             | CardKind::SecureInput
             | CardKind::ModelChoice
+            | CardKind::Decision
             | CardKind::Plan
             | CardKind::Conflict
             | CardKind::HouseRules

@@ -8,7 +8,7 @@ use crate::view::LedgerTextView;
 use crate::{Stream, Trouble};
 use silas_core::MessageId;
 use silas_core::device::DeviceKind;
-use silas_core::message::{HeardMessage, SignedMessage};
+use silas_core::message::{HeardMessage, OWNER_SCOPE, SignedMessage};
 use silas_core::taint::Source;
 use silas_gates::scrub;
 use silas_store::Commit;
@@ -45,7 +45,10 @@ impl Stream {
             let says_so = signed.body.text == words(seq);
             let key = signed.signature.key.clone();
             let heard = HeardMessage { body: signed.body.clone(), signature: Some(signed.signature.clone()) };
-            if !is_terminal || !says_so || classify(tx, &engine, &heard, &id, now, freshness)? != Source::Signed {
+            if !is_terminal
+                || !says_so
+                || classify(tx, &engine, &heard, OWNER_SCOPE, &id, now, freshness)? != Source::Signed
+            {
                 return Ok(Commit(Wish::NotTheOwners));
             }
             Ok(Commit(Wish::Was(forgetting::forget(tx, seq, &key)?)))

@@ -1,4 +1,5 @@
-//! Cards that want something entered: the value of a secret that the vault lacks, and the choice of a model.
+//! Cards that want something entered: the value of a secret that the vault lacks, the choice of a model, and the answer to a
+//! model's question.
 //!
 //! They are kept, expire, are renewed and are put away like every card, and are answered once. Deliberately absent: the
 //! value of a secret, which passes through [`crate::secrets`] only; and any consent. Choosing a model leads to the card
@@ -11,6 +12,7 @@ use crate::{Stream, Trouble};
 use silas_core::CardId;
 use silas_core::card::{Card, CardKind, CardState, Face, Press};
 use silas_core::input::{Input, KeyState, KeyWanted, ModelChoice, ModelOption, SecureInput, WantedBy};
+use silas_core::inquiry::Inquiry;
 use silas_core::model::{BadModel, KeySource, ModelGrant, ModelName, Price, Provider, Role, list_price};
 use silas_core::secret::SecretRef;
 use silas_core::work::Definition;
@@ -20,9 +22,6 @@ use silas_store::{Abort, Commit, Tx, cards};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Longer than any model name; what is typed into a field is not read further.
-const TYPED_BYTES_MAX: usize = 400;
 
 /// What the vault calls the key of a model that was set up in the page. One at another address has another key.
 fn key_name(model: &ModelName) -> Result<SecretRef, Trouble> {
@@ -73,6 +72,10 @@ impl Stream {
         Ok(Question::about(self.input_card(face, Input::Model(choice)), ModelChoice::SUBJECT.to_owned()))
     }
 
+    pub(crate) fn inquiry_card(&self, inquiry: Inquiry) -> Card {
+        self.input_card(self.words.inquiry(&inquiry), Input::Inquiry(Box::new(inquiry)))
+    }
+
     fn input_card(&self, face: Face, input: Input) -> Card {
         Card {
             id: CardId::new(self.random.as_ref()),
@@ -98,6 +101,7 @@ impl Stream {
                 Provider::Ollama => KeyState::None,
                 Provider::Compatible => KeyState::Needed,
                 Provider::Openrouter | Provider::Openai | Provider::Anthropic => {
+                    // The names of these providers are names of secrets.
                     let name = SecretRef::parse(provider.name()).ok();
                     let in_vault = name.map(|name| self.is_kept(&name)).transpose()?.unwrap_or(false);
                     let is_there = in_vault || self.has_key(&KeySource::usual(provider));
@@ -115,8 +119,8 @@ impl Stream {
     pub(crate) fn renewed_input(&self, card: &Card) -> Result<Option<(Face, Input)>, Trouble> {
         match &card.input {
             None => Ok(None),
-            Some(Input::Secret(wanted)) => {
-                let mut input = Input::Secret(wanted.clone());
+            Some(kept @ (Input::Secret(_) | Input::Inquiry(_))) => {
+                let mut input = kept.clone();
                 input.set_expires_at(self.clock.now().plus(self.options.plan_timeout));
                 Ok(Some((card.face.clone(), input)))
             }
@@ -138,8 +142,7 @@ impl Stream {
     /// The owner named a model. The next card asks for its key, if that is not there, or for the agreement.
     pub async fn choose_model(&self, card_id: &CardId, chosen: Chosen<'_>) -> Result<String, Trouble> {
         let Chosen { typed, key, price } = chosen;
-        let model = typed.get(..typed.len().min(TYPED_BYTES_MAX)).unwrap_or_default().trim();
-        let model = ModelName::parse(model).map_err(|bad| not_a_model(&bad))?;
+        let model = ModelName::parse(typed.trim()).map_err(|bad| not_a_model(&bad))?;
         let reference = key_name(&model)?;
         let (source, wants_key) = match key {
             KeyWanted::None => (KeySource::None, false),
@@ -212,6 +215,7 @@ impl Stream {
             let Some(mut card) = cards::get(tx, &id)?.filter(|c| c.state == CardState::Open && offers(c)) else {
                 return Ok(Commit(None));
             };
+            // Every card was kept with a subject; one without is about no model.
             let subject = cards::subject(tx, &id)?.unwrap_or_default();
             let tried = engine.models(tx)?.into_iter().rev().find(|grant| subject_of_test(&grant.model) == subject);
             if tried.is_some() {

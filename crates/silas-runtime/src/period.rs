@@ -116,6 +116,7 @@ fn is_owners(event: &AuditEvent) -> bool {
             | AuditEvent::DecisionRecorded { .. }
             | AuditEvent::HouseRulesSigned { .. }
             | AuditEvent::DevicePaired { .. }
+            | AuditEvent::QuestionAnswered { .. }
             | AuditEvent::GrantRevoked { .. }
     )
 }

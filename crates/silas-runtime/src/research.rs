@@ -23,7 +23,7 @@ use silas_core::seen::{Seen, Sight};
 use silas_core::taint::Source;
 use silas_core::tool::{Spec, object};
 use silas_core::work::Budget;
-use silas_core::{MessageId, Tainted};
+use silas_core::{MessageId, Taint, Tainted};
 use silas_gates::scrub;
 use silas_sandbox::Look;
 use std::collections::BTreeMap;
@@ -137,6 +137,11 @@ impl<'a> Desk<'a> {
         seen.add(said, "");
         let (message, seen, found) = (message.id.clone(), Mutex::new(seen), Mutex::default());
         Ok(Some(Desk { stream, message, executor, asking, roots, purse, found, exits, seen }))
+    }
+
+    /// The worst of everything that was read here.
+    pub(crate) fn taint(&self) -> Taint {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).taint()
     }
 
     pub(crate) fn tools(&self) -> Vec<Box<dyn Tool<Trouble> + '_>> {

@@ -9,7 +9,7 @@ use crate::view::{AnsweredView, Update};
 use crate::words::changed_name;
 use crate::work::{Beginning, WorkRecord};
 use crate::{Stream, Trouble};
-use question::holds_up_wishes;
+use dropped::holds_up_wishes;
 use silas_approval::{Apply, Approved, Refusal};
 use silas_core::call_order::CallOrder;
 use silas_core::canonical;

@@ -457,6 +457,7 @@ fn rank(card: &Card) -> u8 {
         | CardKind::Budget
         | CardKind::SecureInput
         | CardKind::ModelChoice
+        | CardKind::Decision
         | CardKind::Plan
         | CardKind::Step
         | CardKind::Rehearsed

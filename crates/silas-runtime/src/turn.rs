@@ -17,6 +17,7 @@ pub(crate) mod accept;
 mod answer;
 mod ask;
 mod help;
+mod inquire;
 mod look_up;
 mod plan_with_model;
 mod put_back;
@@ -50,8 +51,8 @@ impl Stream {
     /// Reflex answers at once. A model takes its time, and its channel must stay open meanwhile: for the sentences that
     /// come, and for the word that stops it.
     pub(crate) async fn respond_soon(self: &Arc<Self>, turn: Turn) {
-        let is_for_a_model =
-            turn.message.taint.may_ask() && reflex::decide(&turn.message.text) == Decision::NotUnderstood;
+        let is_for_a_model = turn.message.taint.may_ask()
+            && (turn.message.handed.is_some() || reflex::decide(&turn.message.text) == Decision::NotUnderstood);
         if is_for_a_model && self.has_model().await {
             let stream = self.clone();
             self.think(async move { stream.respond(turn).await });

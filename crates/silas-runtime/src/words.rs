@@ -8,6 +8,7 @@ use silas_core::canonical;
 use silas_core::card::{Card, CardKind, Face};
 use silas_core::hidden;
 use silas_core::input::{Input, ModelChoice, SecureInput};
+use silas_core::inquiry::Inquiry;
 use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
 use silas_core::passkey::PasskeyGrant;
 use silas_core::roots::RootGrant;
@@ -76,7 +77,8 @@ impl Words {
             | CardKind::Budget
             | CardKind::HouseRules
             | CardKind::Step
-            | CardKind::SecureInput => self.in_words_of_today(card).is_some_and(|face| face == card.face),
+            | CardKind::SecureInput
+            | CardKind::Decision => self.in_words_of_today(card).is_some_and(|face| face == card.face),
             CardKind::Refusal => card
                 .offer
                 .as_ref()
@@ -111,6 +113,7 @@ impl Words {
                 .map(|rules| rules.card_face()),
             CardKind::Step => canonical::read::<CallOrder>(payload).ok().map(|order| step::step(&order)),
             CardKind::SecureInput => card.input.as_ref().and_then(Input::secret).map(inputs::secure_input),
+            CardKind::Decision => card.input.as_ref().and_then(Input::inquiry).map(inputs::inquiry),
             CardKind::Rehearsed => Some(rehearsed::in_words_of_today(&card.face)),
             CardKind::Refusal
             | CardKind::ModelChoice
@@ -149,6 +152,11 @@ impl Words {
     /// What is the value of this secret?
     pub fn secure_input(&self, wanted: &SecureInput) -> Face {
         inputs::secure_input(wanted)
+    }
+
+    /// What does a model want to know before it plans?
+    pub fn inquiry(&self, inquiry: &Inquiry) -> Face {
+        inputs::inquiry(inquiry)
     }
 
     /// Which model should be asked?

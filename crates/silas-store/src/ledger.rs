@@ -141,6 +141,23 @@ pub fn entries(tx: &ReadTx<'_>, from_seq: u64, limit: u32) -> Result<Vec<Entry>,
     )
 }
 
+/// The number of the first entry from an instant on; where there is none, of the one that comes next. Times never go back
+/// along the chain, so halving finds it, and no index by time is kept.
+pub fn first_since(tx: &ReadTx<'_>, from: Timestamp) -> Result<u64, Error> {
+    let (mut first, mut after) = (1, last(tx)?.map_or(0, |last| last.seq) + 1);
+    while first < after {
+        let middle = first + (after - first) / 2;
+        let sql = "SELECT at FROM ledger WHERE seq >= ?1 ORDER BY seq LIMIT 1";
+        let at = tx.query_one(sql, params![to_column(middle)], |row| time(row, "at"))?;
+        if at.is_some_and(|at| at < from) {
+            first = middle + 1;
+        } else {
+            after = middle;
+        }
+    }
+    Ok(first)
+}
+
 /// The last entries, oldest first.
 pub fn latest(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Entry>, Error> {
     before(tx, u64::MAX, limit)

@@ -125,11 +125,6 @@ impl Store {
         *self.inner.agent.head().borrow()
     }
 
-    /// Follows [`Store::ledger_head`]. It moves before the answer of the change that moved it leaves.
-    pub fn watch_ledger(&self) -> watch::Receiver<u64> {
-        self.inner.agent.head().clone()
-    }
-
     /// Moves after every commit that changed the durable queue, before the answer of that change leaves.
     pub fn queue_changed(&self) -> watch::Receiver<u64> {
         self.inner.agent.queue_changes().clone()

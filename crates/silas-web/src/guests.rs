@@ -118,6 +118,11 @@ impl Book {
 }
 
 impl Guest {
+    /// Where it comes from, as far as addresses are told apart.
+    pub(crate) fn address(&self) -> IpAddr {
+        network(self.peer.ip())
+    }
+
     /// Resolves when its place is needed.
     pub(crate) async fn told_to_leave(&self) {
         left(self.leave.subscribe()).await;

@@ -31,7 +31,10 @@ use tokio_rustls::TlsAcceptor;
 /// What the owner may turn.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// How often one device may ask.
     pub messages_per_minute: u32,
+    /// How often all devices may that come from one address.
+    pub messages_per_minute_per_address: u32,
     /// Devices at once, and besides them as many connections at each door that have not shown who they are.
     pub connections_max: usize,
     /// How old a signed request may be.
@@ -89,7 +92,7 @@ impl Door {
         let (started_at, places) = (clock.now(), Arc::new(Semaphore::new(options.connections_max)));
         let callers = Callers::new(options.freshness, options.messages_per_minute, started_at);
         let givers = Callers::new(options.freshness, secret_post::SECRETS_PER_MINUTE, started_at);
-        let paces = Paces::new(options.messages_per_minute);
+        let paces = Paces::new(options.messages_per_minute, options.messages_per_minute_per_address);
         Arc::new(Door {
             stream,
             clock,

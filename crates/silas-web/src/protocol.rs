@@ -126,6 +126,12 @@ pub enum ClientMessage {
         #[serde(default)]
         price: Option<Price>,
     },
+    /// Answers a card on which a model asks something: one of its options or other words, signed as a message for the scope
+    /// `answer:` and the card's id.
+    DecisionResponse {
+        request_id: CardId,
+        message: HeardMessage,
+    },
     /// Answers a card that tells of a test that failed: the same question to the same model.
     ModelAgain {
         request_id: CardId,
@@ -206,7 +212,8 @@ pub enum ServerMessage {
         #[serde(flatten)]
         delivery: DeliveryView,
     },
-    /// The answer to `approval_response`, `renew`, `dismiss`, `model_choose`, `model_again` and `model_another`.
+    /// The answer to `approval_response`, `renew`, `dismiss`, `decision_response`, `model_choose`, `model_again` and
+    /// `model_another`.
     Decided {
         request_id: CardId,
         recorded: bool,

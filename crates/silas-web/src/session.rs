@@ -298,6 +298,11 @@ impl Session {
                 let outcome = self.stream.choose_model(&request_id, chosen).await;
                 Some(decided(request_id, outcome))
             }
+            ClientMessage::DecisionResponse { request_id, message } => {
+                let session = &self.attached.session;
+                let outcome = self.stream.answer_inquiry(&request_id, message, session).await;
+                Some(decided(request_id, outcome))
+            }
             ClientMessage::ModelAgain { request_id } => {
                 let outcome = self.stream.test_again(&request_id).await;
                 Some(decided(request_id, outcome))

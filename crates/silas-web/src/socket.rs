@@ -87,9 +87,9 @@ impl Door {
                     self.tallies.count(Turned::Places);
                     return close(&mut socket, CLOSE_BUSY, "all places are taken").await;
                 };
-                let Some(pace) = self.paces.of_device(&device.body.key, self.clock.now()) else {
+                let Some(pace) = self.paces.of_device(&device.body.key, guest.address(), self.clock.now()) else {
                     self.tallies.count(Turned::Rate);
-                    return close(&mut socket, CLOSE_BUSY, "too many devices ask at once").await;
+                    return close(&mut socket, CLOSE_BUSY, "too many devices or addresses ask at once").await;
                 };
                 guest.is_let_in();
                 let (key, name) = (device.body.key, device.body.name);

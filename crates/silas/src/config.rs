@@ -149,6 +149,7 @@ pub(crate) struct Searching {
 pub(crate) struct Limits {
     pub(crate) llm_calls_per_minute_per_scope: u32,
     pub(crate) ws_messages_per_minute_per_scope: u32,
+    pub(crate) ws_messages_per_minute_per_ip: u32,
     pub(crate) connections_max: usize,
     pub(crate) ws_beat_seconds: u64,
 }

@@ -8,6 +8,7 @@ use crate::terminal::{Line, quoted};
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
+use silas_core::message::OWNER_SCOPE;
 use silas_runtime::view::LedgerTextView;
 use std::process::ExitCode;
 
@@ -39,7 +40,7 @@ pub(crate) fn run(home: &Home, args: &ForgetArgs) -> Result<ExitCode> {
         println!("open keep what they have.");
         return Ok(ExitCode::SUCCESS);
     }
-    let message = line.signed(&silas_runtime::forget_words(args.seq))?;
+    let message = line.signed(&silas_runtime::forget_words(args.seq), OWNER_SCOPE)?;
     line.send(&json!({ "type": "forget", "seq": args.seq, "message": message }))?;
     let answer = line.wait_for(|message| message["type"] == "done")?;
     println!("{}", answer["message"].as_str().unwrap_or_default());

@@ -100,6 +100,14 @@ enum Command {
     Change(terminal::CardArgs),
     /// Decline a card of `silas review`.
     Decline(terminal::CardArgs),
+    /// Answer a card on which a model asks something before it plans. Allows nothing; the plan asks.
+    Answer {
+        /// The number of one of its answers, or your own words.
+        #[arg(value_name = "ANSWER")]
+        said: String,
+        #[command(flatten)]
+        card: terminal::CardArgs,
+    },
     /// Ask a parked card again.
     Renew {
         #[command(flatten)]

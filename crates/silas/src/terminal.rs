@@ -12,6 +12,7 @@ pub(crate) mod pairing;
 mod print;
 mod progress;
 pub(crate) mod quoted;
+mod replying;
 mod stopping;
 
 pub(crate) use face::Extent;
@@ -97,6 +98,7 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
             return put(&mut line, &card, "renew", json!({ "type": "renew", "rehearse": rehearse }));
         }
         Command::Dismiss(card) => return put(&mut line, &card, "dismiss", json!({ "type": "dismiss" })),
+        Command::Answer { said, card } => return replying::run(&mut line, &said, &card),
         Command::Undo { output } => return undo(&mut line, output),
         Command::Activity { measures: true, output, .. } => print_measures(&mut line, output.json)?,
         Command::Activity { entry: Some(seq), output, .. } => {
@@ -353,6 +355,13 @@ fn put(line: &mut Line<'_>, args: &CardArgs, verb: &str, mut message: Value) -> 
 }
 
 fn undo(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
+    // The last change may be on its way, and an older one is not what is meant.
+    let runs = |work: &Value| work["running"] == true;
+    if line.snapshot["work"].as_array().is_some_and(|works| works.iter().any(runs)) {
+        bail!(
+            "Work is under way, so the last change may not be there yet. Wait for it, or name one: `silas work undo NAME`."
+        );
+    }
     let card = undoable(&line.all_cards()?).context("Nothing can be undone: no undo window is open.")?;
     if !output.json {
         print_card(&card, Extent::Glance);

@@ -207,6 +207,7 @@ fn key(source: &KeySource, vault: &Vault) -> Option<Secret> {
 fn door_options(config: &Config) -> silas_web::Options {
     silas_web::Options {
         messages_per_minute: config.limits.ws_messages_per_minute_per_scope,
+        messages_per_minute_per_address: config.limits.ws_messages_per_minute_per_ip,
         connections_max: config.limits.connections_max,
         freshness: Duration::from_secs(config.nonce_store.freshness_seconds),
         beat: Duration::from_secs(config.limits.ws_beat_seconds),

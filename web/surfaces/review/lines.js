@@ -34,7 +34,7 @@ function Many({ n_careful }) {
 /** @param {{ card: Card }} props */
 function Quick({ card }) {
   return html`<div class="notice notice-inside" role="note"><${Icon} name="activity" size=${20} />
-    <p><b>That was quick, five times in a row.</b> The next one ${does(card)}.</p></div>`;
+    <p><b>Most of the last five took less than a second.</b> The next one ${does(card)}.</p></div>`;
 }
 
 /** What makes this one worth reading. @param {Card} card */

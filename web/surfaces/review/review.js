@@ -87,6 +87,7 @@ function UpNext({ cards, beyond }) {
 function Next({ card: { state, face } }) {
   if (state === 'parked') return html`<span class="next-risk risk-low">Parked</span>`;
   if (face.kind === 'secure_input' || face.kind === 'model_choice') return html`<span class="next-risk risk-low">To enter</span>`;
+  if (face.kind === 'decision') return html`<span class="next-risk risk-low">To answer</span>`;
   if (face.kind === 'done' || !face.risk) return html`<span class="next-risk risk-low">${face.kind === 'done' ? 'Done' : 'To read'}</span>`;
   return html`<${NextRisk} risk=${face.risk} />`;
 }

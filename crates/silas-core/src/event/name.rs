@@ -61,6 +61,8 @@ impl AuditEvent {
             AuditEvent::TaskAdded { .. } => "task_added",
             AuditEvent::TaskCompleted { .. } => "task_completed",
             AuditEvent::TaskReopened { .. } => "task_reopened",
+            AuditEvent::QuestionAsked { .. } => "question_asked",
+            AuditEvent::QuestionAnswered { .. } => "question_answered",
             AuditEvent::SecretRequested { .. } => "secret_requested",
             AuditEvent::SecretStored { .. } => "secret_stored",
             AuditEvent::SecretRemoved { .. } => "secret_removed",

@@ -52,6 +52,7 @@ impl AuditEvent {
             | AuditEvent::ConnectionRefused { to: text, .. }
             | AuditEvent::CredentialUsed { reference: text, .. }
             | AuditEvent::CredentialRefused { reference: text, .. }
+            | AuditEvent::QuestionAsked { question: text, .. }
             | AuditEvent::SecretRequested { reference: text, .. }
             | AuditEvent::SecretStored { reference: text }
             | AuditEvent::SecretRemoved { reference: text }
@@ -82,6 +83,7 @@ impl AuditEvent {
             | AuditEvent::ModelCalled { .. }
             | AuditEvent::ModelAnswered { .. }
             | AuditEvent::ModelRefused { .. }
+            | AuditEvent::QuestionAnswered { .. }
             | AuditEvent::TurnRouted { .. }
             | AuditEvent::TokenSpent { .. }
             | AuditEvent::ExecutionBlockedNoApproval { .. }

@@ -39,11 +39,3 @@ fn a_rule_that_is_not_known_lets_nothing_through() {
     assert!(misfit(&json!({ "path": "a" }), &schema).is_some_and(|why| why.contains("pattern")));
     assert!(misfit(&json!({}), &json!({})).is_some());
 }
-
-#[test]
-fn what_is_not_said_to_be_content_is_control() {
-    let arguments = json!({ "query": "q", "n": 1, "sites": [] });
-    let spec = search();
-    let names: Vec<&str> = spec.controls(&arguments).map(|(name, _)| name).collect();
-    assert_eq!(names, ["n", "sites"]);
-}

@@ -262,6 +262,17 @@ impl<'a, 'c> Behind<'a, 'c> {
                 self.refused(&format!("The secret {reference}"), crate::secrets::refusal_words(reason));
                 self.task(execution)?;
             }
+            AuditEvent::QuestionAsked { card, question } => {
+                self.texts("Question", question);
+                self.fact("Whose words", "The model's");
+                self.code("Card", card.as_str());
+            }
+            AuditEvent::QuestionAnswered { card, message, is_chosen } => {
+                self.fact("Words", if *is_chosen { "Proposed by the model" } else { "Your own" });
+                self.fact("Allows", "Nothing: the plan asked you");
+                self.code("Card", card.as_str());
+                self.code("Message", message.as_str());
+            }
             AuditEvent::SecretRequested { reference, .. }
             | AuditEvent::SecretStored { reference }
             | AuditEvent::SecretRemoved { reference } => {

@@ -72,8 +72,22 @@ impl Stream {
     /// It was decided: the messages that waited for it are to be answered now, oldest first. The first one is in the
     /// caller's hands, unless others come before it.
     pub(crate) fn call_back(&self, tx: &mut Tx<'_>, what: &str, now: Timestamp) -> Result<Option<Leased>, Error> {
+        self.call_back_with(tx, what, now, |_| {})
+    }
+
+    /// The same, with something that they know from then on.
+    pub(crate) fn call_back_with(
+        &self,
+        tx: &mut Tx<'_>,
+        what: &str,
+        now: Timestamp,
+        learn: impl Fn(&mut Message),
+    ) -> Result<Option<Leased>, Error> {
         let mut first = None;
-        for waiting in queue::take_key(tx, Name::Waiting, what, super::TURN)? {
+        for mut waiting in queue::take_key(tx, Name::Waiting, what, super::TURN)? {
+            let mut message: Message = serde_json::from_value(waiting.body)?;
+            learn(&mut message);
+            waiting.body = serde_json::to_value(message)?;
             let id = MessageId::new(self.random.as_ref());
             let new = NewMessage { id, queue: Name::Turns, key: SCOPE.to_owned(), ..waiting };
             if let Entered::Held(lease) = queue::enqueue_leased(tx, &new, HOLDER, now.plus(LEASE))? {

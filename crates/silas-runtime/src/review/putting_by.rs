@@ -1,7 +1,6 @@
 //! Cards that go without a decision: put away by the owner, or nobody answered in time.
 
-use super::dropped;
-use super::question::holds_up_wishes;
+use super::dropped::{self, holds_up_wishes};
 use crate::consumer::TURN;
 use crate::{Stream, Trouble};
 use silas_approval::house_rules::HouseRule;
@@ -22,7 +21,7 @@ impl Stream {
             let may_go = match card.face.kind {
                 CardKind::Done | CardKind::Report => true,
                 // One that was answered is about to be merged or done again.
-                CardKind::Conflict | CardKind::SecureInput | CardKind::ModelChoice => {
+                CardKind::Conflict | CardKind::SecureInput | CardKind::ModelChoice | CardKind::Decision => {
                     matches!(card.state, CardState::Open | CardState::Parked)
                 }
                 CardKind::Root

@@ -8,6 +8,8 @@ use silas_approval::{Askable, Rehearsal};
 use silas_core::card::{Card, CardKind, CardState, Face, Press};
 use silas_core::event::AuditEvent;
 use silas_core::input::{Input, WantedBy};
+use silas_core::inquiry::{Handed, Inquiry};
+use silas_core::message::Message;
 use silas_core::model::{BudgetGrant, ModelGrant};
 use silas_core::roots::RootGrant;
 use silas_core::secret::SecretRef;
@@ -22,6 +24,8 @@ pub(crate) enum Proposal {
     Budget(BudgetGrant),
     Secret(SecretRef, WantedBy),
     ModelChoice,
+    /// What a model wants to know, and how far the wish has come.
+    Inquiry(Box<Inquiry>, Box<Handed>),
     Plan(Box<WorkItem>),
 }
 
@@ -33,17 +37,25 @@ pub(crate) struct Question {
     subject: String,
     /// The plan, and the message with which it began.
     item: Option<(WorkItem, MessageId)>,
+    /// How far the message has come that waits for the answer.
+    handed: Option<Box<Handed>>,
 }
 
 impl Question {
     /// A question about something that is not a plan.
     pub(crate) fn about(card: Card, subject: String) -> Self {
-        Question { card, subject, item: None }
+        Question { card, subject, item: None, handed: None }
+    }
+
+    /// The message as it waits: what was found out about it before is not asked for again.
+    pub(crate) fn held_up(&self, message: &Message) -> Message {
+        let handed = self.handed.clone().or_else(|| message.handed.clone());
+        Message { handed, ..message.clone() }
     }
 
     /// What a message has to wait for before it can be dealt with: a directory, a model or a sum that is not allowed yet.
     pub(crate) fn stands_in_the_way(&self) -> Option<&str> {
-        holds_up_wishes(self.card.face.kind).then_some(self.subject.as_str())
+        super::dropped::holds_up_wishes(self.card.face.kind).then_some(self.subject.as_str())
     }
 
     /// Writes the card, its plan and the ledger entry. What is asked for already is not asked for twice; the card that
@@ -77,6 +89,10 @@ impl Question {
                 intent,
             })?;
         }
+        if let Some(inquiry) = self.card.input.as_ref().and_then(Input::inquiry) {
+            let question = tx.text(&inquiry.question)?;
+            tx.record(&AuditEvent::QuestionAsked { card: self.card.id.clone(), question })?;
+        }
         if let Some(wanted) = self.card.input.as_ref().and_then(Input::secret) {
             let reference = tx.text(wanted.ref_id.as_str())?;
             tx.record(&AuditEvent::SecretRequested { card: self.card.id.clone(), reference })?;
@@ -94,25 +110,6 @@ fn wants_the_same(one: &Card, other: &Card) -> bool {
     }
 }
 
-/// Whether messages wait for the answer to cards of this kind.
-pub(super) fn holds_up_wishes(kind: CardKind) -> bool {
-    match kind {
-        CardKind::Root | CardKind::Model | CardKind::Budget | CardKind::SecureInput => true,
-        CardKind::Pairing
-        | CardKind::Passkey
-        | CardKind::UnknownEffect
-        | CardKind::Refusal
-        | CardKind::ModelChoice
-        | CardKind::HouseRules
-        | CardKind::Plan
-        | CardKind::Step
-        | CardKind::Rehearsed
-        | CardKind::Done
-        | CardKind::Report
-        | CardKind::Conflict => false,
-    }
-}
-
 impl Stream {
     /// Makes the card for a proposal that answers a message.
     pub(crate) fn question(&self, proposal: Proposal, turn: &Turn) -> Result<Question, Trouble> {
@@ -122,6 +119,11 @@ impl Stream {
             Proposal::Budget(grant) => self.budget_question(&grant),
             Proposal::Secret(reference, wanted_by) => Ok(self.secret_question(reference, wanted_by)),
             Proposal::ModelChoice => self.model_choice_question(),
+            Proposal::Inquiry(inquiry, handed) => {
+                let subject = Inquiry::subject_of(&turn.message.id, handed.answered.len());
+                let question = Question::about(self.inquiry_card(*inquiry), subject);
+                Ok(Question { handed: Some(handed), ..question })
+            }
             Proposal::Plan(item) => self.plan_question(*item, &turn.trace),
         }
     }
@@ -136,7 +138,7 @@ impl Stream {
             let shown_first = Rehearsal(item.clone());
             card.show_first = Some(self.engine.offer(&subject, &shown_first, &card.face, lasts)?);
         }
-        Ok(Question { card, subject, item: Some((item, trace.clone())) })
+        Ok(Question { card, subject, item: Some((item, trace.clone())), handed: None })
     }
 
     pub(crate) fn budget_question(&self, grant: &BudgetGrant) -> Result<Question, Trouble> {
@@ -148,7 +150,7 @@ impl Stream {
     pub(crate) fn root_question(&self, grant: &RootGrant) -> Result<Question, Trouble> {
         let subject = grant.place.path.clone();
         let card = self.card(self.words.root(&grant.place), &subject, Some(grant), self.options.plan_timeout)?;
-        Ok(Question { card, subject, item: None })
+        Ok(Question::about(card, subject))
     }
 
     /// A card with its offer; or, with nothing to decide, without one.

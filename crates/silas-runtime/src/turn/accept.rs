@@ -31,13 +31,13 @@ impl Stream {
         let engine = self.engine.clone();
         let freshness = self.options.message_freshness;
         let accepting = self.store.write(move |tx| {
-            let source = classify(tx, &engine, &heard, &other_id, at, freshness)?;
+            let source = classify(tx, &engine, &heard, OWNER_SCOPE, &other_id, at, freshness)?;
             let taint = source.taint();
             let id = heard.body.id().filter(|_| taint == Taint::Owner).unwrap_or_else(|| other_id.clone());
             // From here on nobody sees a stranger's words as they came; the ledger keeps them, as evidence.
             let scrubbed = (taint == Taint::External).then(|| injection::scrub(&heard.body.text));
             let kept = scrubbed.as_ref().map_or(&heard.body.text, |scrubbed| &scrubbed.text);
-            let message = Message { id: id.clone(), channel, text: kept.clone(), at, taint };
+            let message = Message { id: id.clone(), channel, text: kept.clone(), at, taint, handed: None };
             let entry = chronicle::Entry {
                 id: id.clone(),
                 sender: chronicle::Sender::Owner,
@@ -84,11 +84,12 @@ pub(crate) fn classify(
     tx: &mut Tx<'_>,
     engine: &Engine,
     heard: &HeardMessage,
+    scope: &str,
     id: &MessageId,
     now: Timestamp,
     freshness: Duration,
 ) -> Result<Source, silas_store::Error> {
-    if heard.body.installation != engine.anchor().installation || heard.body.scope != OWNER_SCOPE {
+    if heard.body.installation != engine.anchor().installation || heard.body.scope != scope {
         return Ok(Source::Elsewhere);
     }
     // Every door has authenticated whoever speaks before a message gets here.

@@ -24,7 +24,11 @@ impl Stream {
         let question = proposal.map(|proposal| self.question(proposal, turn)).transpose()?;
         let offers_card = question.is_some();
         let obstacle = question.as_ref().and_then(|question| question.stands_in_the_way());
-        let waiting = obstacle.map(|what| self.waiting(&turn.message, &turn.trace, what)).transpose()?;
+        let waiting = question.as_ref().zip(obstacle).map(|(question, what)| {
+            let message = question.held_up(&turn.message);
+            self.waiting(&message, &turn.trace, what)
+        });
+        let waiting = waiting.transpose()?;
         let lease = turn.hold.lease().clone();
         let reply = chronicle::Entry {
             id: turn.reply.clone(),

@@ -15,6 +15,7 @@ use silas_agents::{Asking, Break, DirectResponse, Ended, Minds, RouteDecision, R
 use silas_core::boundary::{self, Call, Policy, Projected};
 use silas_core::event::AuditEvent;
 use silas_core::input::WantedBy;
+use silas_core::inquiry::Handed;
 use silas_core::interaction::{ContextProfile, InteractionRegister, Signals, resolve_mode};
 use silas_core::message::CameOf;
 use silas_core::model::{KeySource, ModelGrant, Role, count_tokens};
@@ -104,11 +105,15 @@ impl Stream {
                 if is_own { Route::tell(say).coming_to(CameOf::Refused) } else { Route::quote(say) }
             }
             (RouteKind::Planner, _) => {
-                let plan = self.ask_planner(turn, &decision, conversation, &grants, purse);
-                tokio::select! {
-                    route = plan => route?,
-                    _ = interrupted.changed() => Route::refuse("Stopped. Nothing was planned."),
-                }
+                let handed = Handed {
+                    reason: decision.reason.clone(),
+                    taint: conversation.taint,
+                    interaction_register: decision.interaction_register,
+                    interaction_mode: decision.interaction_mode,
+                    continuation_of: decision.continuation_of.clone(),
+                    answered: Vec::new(),
+                };
+                self.plan_unless_stopped(turn, &handed, conversation, (&grants, purse), interrupted).await?
             }
         };
         Ok(route.noting(noted))
@@ -198,7 +203,7 @@ impl Stream {
     }
 
     /// The last things said, newest last, as much as fits.
-    async fn conversation(&self, turn: &Turn) -> Result<Conversation, Trouble> {
+    pub(super) async fn conversation(&self, turn: &Turn) -> Result<Conversation, Trouble> {
         let recent = self.store.read(|tx| chronicle::recent(tx, HISTORY_ENTRIES + 1)).await?;
         let mut lineage: Lineage = [turn.message.taint, Source::Own.taint()].into_iter().collect();
         let mut left = HISTORY_TOKENS_MAX;

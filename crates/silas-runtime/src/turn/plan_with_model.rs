@@ -2,9 +2,9 @@
 //! plan decides nothing: where it works, what it reaches and how it is judged is read from the plan, looked up on disk and
 //! shown.
 
-use super::Turn;
 use super::ask::{Conversation, date};
 use super::route::{Route, cannot_plan};
+use super::{Turn, inquire};
 use crate::models::Assigned;
 use crate::research::Desk;
 use crate::search::WEB_SEARCH;
@@ -12,10 +12,11 @@ use crate::spending::{self, Purse};
 use crate::{Stream, Trouble};
 use serde_json::json;
 use silas_agents::tools::{Purpose, chain};
-use silas_agents::{AgentResponse, Asking, Break, Ended, Minds, Outcome, RouteDecision, Stop, Why};
+use silas_agents::{AgentResponse, Asking, Break, Ended, Minds, Outcome, Stop, Why};
 use silas_core::boundary::Projected;
 use silas_core::card::Risk;
 use silas_core::exits::Exits;
+use silas_core::inquiry::Handed;
 use silas_core::interaction::{Signals, resolve_mode};
 use silas_core::mandate::Mandate;
 use silas_core::model::{ModelGrant, ModelName, Role};
@@ -35,29 +36,28 @@ impl Stream {
     pub(super) async fn ask_planner(
         self: &Arc<Self>,
         turn: &Turn,
-        decision: &RouteDecision,
+        handed: &Handed,
         conversation: Conversation,
         grants: &[ModelGrant],
         purse: Purse<'_>,
     ) -> Result<Route, Trouble> {
         let Some(assigned) = self.assigned(grants, Role::Planner) else {
-            return Ok(Route::refuse(
-                "That takes a plan, and no model is set up for planning. `silas model add` adds one; or say it as: run \
-                 `COMMAND` in `DIRECTORY` and check with `COMMAND`.",
-            ));
+            return Ok(nobody());
         };
-        let earlier = self.earlier_work(decision.continuation_of.as_deref()).await?;
+        let earlier = self.earlier_work(handed.continuation_of.as_deref()).await?;
         let directories: Vec<String> = self.roots().await?.into_iter().map(|place| place.path).collect();
         // Who has read what others wrote may say it again.
         let reason = match conversation.taint {
-            Taint::Owner | Taint::Auth => decision.reason.clone(),
-            Taint::External => injection::fenced(&decision.reason),
+            Taint::Owner | Taint::Auth => handed.reason.clone(),
+            Taint::External => injection::fenced(&handed.reason),
         };
         let payload = json!({
             "date": date(self.clock.now()),
             "directories": directories,
             "history": conversation.history,
             "wish": turn.message.text,
+            "answered": inquire::told(handed),
+            "may_ask": handed.may_be_asked_about(),
             "reason": reason,
             "continuation_of": earlier.as_ref().map(WorkItemId::as_str),
             "has_executor": self.assigned(grants, Role::Executor).is_some(),
@@ -69,12 +69,16 @@ impl Stream {
         };
         let purse = purse.passed_on(Role::Planner, &assigned.model);
         let asked = Asked { turn, said: conversation.sight(), assigned: &assigned, asking, projected };
-        let response = match self.planners_answer(&asked, grants, &purse).await? {
-            Ok(response) => response,
+        let (response, taint) = match self.planners_answer(&asked, grants, &purse).await? {
+            Ok(answer) => (answer.peek().clone(), answer.taint()),
             Err(route) => return Ok(route),
         };
+        let asks = response.question.as_ref().filter(|_| handed.may_be_asked_about());
+        if let Some(route) = asks.and_then(|asks| self.inquire(turn, handed, asks, taint, &assigned.model)) {
+            return Ok(route);
+        }
         let Some(markdown) = response.plan() else {
-            return Ok(Route::quote(Tainted::new(response.message, conversation.taint)));
+            return Ok(Route::quote(Tainted::new(response.message, taint)));
         };
         let written = plan::parse(markdown.trim_start().as_bytes())
             .map_err(|bad| Trouble::new("E_WORK_PLAN", &format!("The plan cannot be read. {bad}."), "Say it again."))?;
@@ -82,7 +86,7 @@ impl Stream {
             Ok(written) => written,
             Err(route) => return Ok(route),
         };
-        self.propose_written(turn, decision, &response, &written, earlier, &assigned.model).await
+        self.propose_written(turn, handed, &response, &written, earlier, &assigned.model).await
     }
 
     /// What the planner says, after having had something found out where somebody can; or what to say instead.
@@ -91,7 +95,7 @@ impl Stream {
         asked: &Asked<'_>,
         grants: &[ModelGrant],
         purse: &Purse<'_>,
-    ) -> Result<Result<AgentResponse, Route>, Trouble> {
+    ) -> Result<Result<Tainted<AgentResponse>, Route>, Trouble> {
         let Asked { turn, said, assigned, asking, projected } = asked;
         let useless = |why: &str| {
             Route::refuse(format!(
@@ -101,7 +105,7 @@ impl Stream {
         };
         let Some(desk) = Desk::open(self, &turn.message, said.clone(), grants).await? else {
             return Ok(match Minds::plan(asking, projected, purse).await {
-                Ok(Outcome::Usable(response)) => Ok(response),
+                Ok(Outcome::Usable(response)) => Ok(Tainted::new(response, said.taint)),
                 Ok(Outcome::Unusable { why }) => Err(useless(&why)),
                 Err(stop) => Err(self.not_asked(Role::Planner, stop).await?),
             });
@@ -111,7 +115,8 @@ impl Stream {
         let names = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let tools = chain(tools, Purpose::Research, names);
         Ok(match Minds::plan_with(asking, projected, &tools, &run, &desk.seen, purse).await {
-            Ok(Ended::Answer(response)) => Ok(response),
+            // Made of everything that it has read, and had read for it.
+            Ok(Ended::Answer(response)) => Ok(Tainted::new(response, desk.taint())),
             Ok(Ended::GaveUp(Why::Form(why) | Why::Mistakes(why))) => Err(useless(&why)),
             Ok(Ended::GaveUp(Why::Calls(n))) => Err(Route::refuse(format!(
                 "The planner was asked {n} times and came to no plan. Say it in smaller steps."
@@ -125,14 +130,15 @@ impl Stream {
     async fn propose_written(
         &self,
         turn: &Turn,
-        decision: &RouteDecision,
+        handed: &Handed,
         response: &AgentResponse,
         written: &WorkItem,
         earlier: Option<WorkItemId>,
         model: &ModelName,
     ) -> Result<Route, Trouble> {
         let d = written.definition();
-        if let Some(unasked) = unasked(d, &turn.message.text) {
+        let asked = inquire::owners_words(&turn.message, handed);
+        if let Some(unasked) = unasked(d, &asked) {
             return Ok(Route::refuse(format!(
                 "The model's plan wants {unasked}, which you did not name, so it is not offered. Say it again and name it, \
                  or say it without."
@@ -153,7 +159,7 @@ impl Stream {
             budget: within_the_usual(d, self.options.work_secs),
             // On a card a model's prose is a quotation, and what the owner said stands apart from it.
             body: d.body.trim().to_owned(),
-            planned: Some(Planned { by: model.clone(), asked: turn.message.text.clone() }),
+            planned: Some(Planned { by: model.clone(), asked: asked.clone() }),
             parent: None,
             spawned_by: None,
             follow_up_of: earlier,
@@ -163,15 +169,15 @@ impl Stream {
             restores: None,
             merges: None,
             // What stands in the owner's own words needs no declaring; a plan that a model wrote cannot claim any.
-            exits: Exits { typed: Exits::of_words(&turn.message.text).typed, ..d.exits.clone() },
+            exits: Exits { typed: Exits::of_words(&asked).typed, ..d.exits.clone() },
             ..d.clone()
         };
         let risk = silas_core::risk::of_plan(&definition);
         let signals = Signals {
-            proxy_mode: Some(decision.interaction_mode),
+            proxy_mode: Some(handed.interaction_mode),
             planner_override: response.plan_action.as_ref().and_then(|action| action.interaction_mode_override),
             risk_requires_confirmation: risk >= Risk::High,
-            register: decision.interaction_register,
+            register: handed.interaction_register,
         };
         let definition = Definition { interaction_mode: resolve_mode(signals), ..definition };
         let item = WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))?;
@@ -213,6 +219,13 @@ impl Stream {
         let Some(id) = named.and_then(|id| WorkItemId::parse(id).ok()) else { return Ok(None) };
         Ok(self.store.read(move |tx| Ok(work_items::get(tx, &id)?.map(|_| id))).await?)
     }
+}
+
+pub(super) fn nobody() -> Route {
+    Route::refuse(
+        "That takes a plan, and no model is set up for planning. `silas model add` adds one; or say it as: run `COMMAND` in \
+         `DIRECTORY` and check with `COMMAND`.",
+    )
 }
 
 /// A question to the planner.

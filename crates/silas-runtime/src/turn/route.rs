@@ -147,6 +147,9 @@ impl Stream {
                 "This message was not freshly signed by one of your devices, so nothing was made of it. Send it again.",
             ));
         }
+        if let Some(handed) = &message.handed {
+            return self.go_on_planning(turn, handed).await;
+        }
         match reflex::decide(&message.text) {
             Decision::RunAndCheck { run, directories, reads, commits, hosts, check, protected } => {
                 let wish = Wish { run, hosts: hosts_of(&hosts)?, check, protected };

@@ -1,8 +1,9 @@
-//! The words on cards that want something entered: a secret, or the choice of a model.
+//! The words on cards that want something entered: a secret, the choice of a model, or an answer to one.
 
 use super::{count, duration, fact};
-use silas_core::card::{CardKind, Cta, Detail, Face, Fact, INTENT_CHARS_MAX, Press};
+use silas_core::card::{CardKind, Cta, Detail, Face, Fact, INTENT_CHARS_MAX, Press, Quote};
 use silas_core::input::{Guidance, KeyState, ModelOption, SecureInput, WantedBy};
+use silas_core::inquiry::Inquiry;
 use silas_core::model::{ModelName, Provider};
 use silas_core::secret::SecretRef;
 use silas_gates::scrub;
@@ -118,6 +119,44 @@ pub(super) fn model_choice(n_choices: usize) -> Face {
         }],
         diffs: Vec::new(),
         ctas: vec![press(Press::Choose, "Go on with this one"), press(Press::Dismiss, "Stay without")],
+    }
+}
+
+/// What does a model want to know? The question is its own, and so is every answer to choose from.
+pub(super) fn inquiry(inquiry: &Inquiry) -> Face {
+    let quoted = |option: &String| format!("“{}”", scrub::visible(option));
+    Face {
+        kind: CardKind::Decision,
+        risk: None,
+        state: "Question".to_owned(),
+        intent: "Answer a question before the plan".to_owned(),
+        facts: Vec::new(),
+        evidence: None,
+        versions: None,
+        rationale: "Your wish waits for the answer, which allows nothing: the plan asks you.".to_owned(),
+        asked: Some(inquiry.wish.clone()),
+        quote: Some(Quote { who: inquiry.by.to_string(), text: inquiry.question.clone() }),
+        details_title: "What an answer does".to_owned(),
+        details: vec![
+            Detail {
+                title: "What you answer".to_owned(),
+                lines: vec![
+                    format!(
+                        "Goes to {} with your wish, signed as a message of yours",
+                        scrub::visible(inquiry.by.host())
+                    ),
+                    "Allows nothing: the plan that comes of it is a card of its own".to_owned(),
+                    "Names nothing that only you may name, like a host or a secret, unless you write it yourself"
+                        .to_owned(),
+                ],
+            },
+            Detail {
+                title: "Answers that the model proposes".to_owned(),
+                lines: inquiry.options.iter().map(quoted).collect(),
+            },
+        ],
+        diffs: Vec::new(),
+        ctas: vec![press(Press::Answer, "Answer in my words"), press(Press::Dismiss, "Drop the wish")],
     }
 }
 

@@ -36,9 +36,10 @@ fn number(kind: CardKind) -> usize {
         CardKind::Conflict => 13,
         CardKind::UnknownEffect => 14,
         CardKind::Refusal => 15,
+        CardKind::Decision => 16,
     }
 }
-const N_KINDS: usize = 16;
+const N_KINDS: usize = 17;
 
 /// Their words are the same for everybody.
 const FIXED: [CardKind; 3] = [CardKind::Pairing, CardKind::HouseRules, CardKind::ModelChoice];

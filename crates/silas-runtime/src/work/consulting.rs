@@ -108,6 +108,9 @@ impl Job {
             "directories": directories,
             "history": [],
             "wish": d.briefing(),
+            // Nobody is asked from inside work.
+            "answered": [],
+            "may_ask": false,
             "reason": reason,
             "continuation_of": d.id.as_str(),
             "has_executor": has_executor,

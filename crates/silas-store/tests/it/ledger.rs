@@ -53,6 +53,22 @@ fn time_never_goes_back() {
 }
 
 #[test]
+fn the_first_entry_from_an_instant_on_is_found() {
+    let world = World::new();
+    let store = world.open();
+    let first_since = |offset: i64| {
+        store.read(move |tx| ledger::first_since(tx, Timestamp::from_micros(NOON + offset))).wait().unwrap()
+    };
+    assert_eq!(first_since(0), 1, "in an empty ledger, the one that comes");
+    for (n, offset) in [0, 10, 10, 10, 30, 40].into_iter().enumerate() {
+        world.clock.set(NOON + offset);
+        record(&store, started(&n.to_string()));
+    }
+    let found: Vec<u64> = [-5, 0, 1, 10, 11, 30, 35, 40, 41].map(first_since).to_vec();
+    assert_eq!(found, [1, 1, 2, 2, 5, 5, 6, 6, 7]);
+}
+
+#[test]
 fn pages_are_in_order_and_bounded() {
     let world = World::new();
     let store = world.open();

@@ -19,7 +19,8 @@ Made from the types in `crates/silas-web/src/protocol.rs`; a test compares this 
 4. `welcome` brings the whole state, or, to a page that named what it has, only what it lacks. Entries of the Stream come
    numbered as `message` and are acknowledged with `ack`; none is lost and none comes twice.
 5. A message is at most 128 KiB. Each device may send so many a minute, over all its sockets
-   (`limits.ws_messages_per_minute_per_scope`); beyond that it is told `E_CHANNEL_BUSY`. What cannot be read is answered with `E_CHANNEL_MESSAGE` and changes nothing.
+   (`limits.ws_messages_per_minute_per_scope`), and all devices at one address together
+   (`limits.ws_messages_per_minute_per_ip`); beyond that it is told `E_CHANNEL_BUSY`. What cannot be read is answered with `E_CHANNEL_MESSAGE` and changes nothing.
 6. A server that goes away closes with 1001; a device that is revoked is closed with 4001.
    A device for which there is no place is closed with 1013.
 
@@ -42,14 +43,16 @@ comes back. 404: nobody asks for it. 409: it was given already. 410: the card ha
 const TAIL: &str = "\
 ## What the table of the specification became
 
-Every question to the owner is a card of one queue, and every answer is a signed decision on the card's own offer; so
-`approval_response` carries them all. Kinds of cards enter with the features that make them.
+Every question to the owner is a card of one queue, and every decision is signed over the card's own offer; so
+`approval_response` carries them all. What is answered in words decides nothing and is a signed message for the card. Kinds
+of cards enter with the features that make them.
 
 | in the table | here |
 |---|---|
 | `auth` | `auth`, signed by the device; `token` besides at the network door |
 | `message` | `message`, signed; who says it is the key, not a field |
-| `approval_response`, `gate_response`, `checkpoint`, `batch_review_response`, `draft_review_response`, `decision_response`, `suggestion_response`, `autonomy_threshold_response`, `permission_escalation_response` | `approval_response`: request id and token; verdict, selection and conditions are inside what is signed |
+| `approval_response`, `gate_response`, `checkpoint`, `batch_review_response`, `draft_review_response`, `suggestion_response`, `autonomy_threshold_response`, `permission_escalation_response` | `approval_response`: request id and token; verdict, selection and conditions are inside what is signed |
+| `decision_response` | `decision_response`: the answer in words is a signed message for the card; a chosen value is its text |
 | `approval_request`, `gate_approval`, `checkpoint` and the other requests | `cards`: the whole queue, each card with its face, offer and payload |
 | `message` to the page | `message`, numbered |
 | `secure_input_request` | `cards`: a card with `input`; it has no risk and no offer |

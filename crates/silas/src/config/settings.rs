@@ -271,6 +271,12 @@ pub(super) const SETTINGS: &[Setting] = &[
         about: "Messages that one device may send in a minute, over all its connections; and each line of the terminal.",
     },
     Setting {
+        key: "limits.ws_messages_per_minute_per_ip",
+        default: Default::Number(240),
+        rule: range(1, 10_000_000),
+        about: "Messages that all devices at one address may send in a minute; this machine is one.",
+    },
+    Setting {
         key: "limits.connections_max",
         default: Default::Number(256),
         rule: range(4, 20_000),

@@ -70,6 +70,7 @@ fn everything_has_its_default() {
             limits: Limits {
                 llm_calls_per_minute_per_scope: 30,
                 ws_messages_per_minute_per_scope: 60,
+                ws_messages_per_minute_per_ip: 240,
                 connections_max: 256,
                 ws_beat_seconds: 20,
             },
@@ -276,6 +277,7 @@ fn rules() {
         ("SANDBOX__DEFAULT_CPU_SECONDS", "0"),
         ("SANDBOX__DEFAULT_TIMEOUT_SECONDS", "86401"),
         ("LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "0"),
+        ("LIMITS__WS_MESSAGES_PER_MINUTE_PER_IP", "0"),
         ("BACKPRESSURE__SHUTDOWN_GRACE_SECONDS", "3601"),
         ("NONCE_STORE__FRESHNESS_SECONDS", "18446744073709551616"),
     ];

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use silas_core::CardId;
 use silas_core::card::{Card, CardKind, CardState, Press};
+use silas_core::input::Input;
 use silas_core::model::ModelGrant;
 use silas_store::{Reader, Store, executions};
 use std::collections::BTreeSet;
@@ -133,6 +134,14 @@ impl Owner<'_, '_> {
             if is_over || (kind == CardKind::Rehearsed && !offers) {
                 self.last.clone_from(&card.face.intent);
                 return Ok(Some(End::NotApplied));
+            }
+            // The first answer is the one that the model thinks best; whoever measures has no other.
+            if let Some(inquiry) = card.input.as_ref().and_then(Input::inquiry) {
+                self.n_cards += 1;
+                self.n_awaited += 1;
+                let best = inquiry.options.first().cloned().unwrap_or_default();
+                self.line.answer(&card, &best)?;
+                continue;
             }
             // Nobody is there who could type something, or choose.
             if matches!(kind, CardKind::SecureInput | CardKind::ModelChoice) {

@@ -22,7 +22,7 @@ use keyboard::{Keyed, Odd};
 use secret::Typing;
 use serde_json::Value;
 use silas_core::CardId;
-use silas_core::card::CardState;
+use silas_core::card::{Card, CardState};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::io::IsTerminal;
@@ -90,6 +90,8 @@ struct Chat<'h> {
     confirm: Option<Confirm>,
     /// A secret that is being typed; the next line is its value, whatever else happens.
     typing: Option<Typing>,
+    /// The card whose question is being answered in own words; the next line is the answer.
+    wording: Option<Card>,
     /// Typed, and not yet the answer to anything.
     held: VecDeque<Keyed>,
     has_ended: bool,
@@ -127,6 +129,7 @@ impl<'h> Chat<'h> {
             deck,
             confirm: None,
             typing: None,
+            wording: None,
             held: VecDeque::new(),
             has_ended: false,
             has_trouble: false,
@@ -218,7 +221,7 @@ impl<'h> Chat<'h> {
     fn next_typed(&mut self) -> Option<Keyed> {
         let first = self.held.front()?;
         let is_due = match typed::read(&first.text) {
-            _ if self.is_watched || self.confirm.is_some() || self.typing.is_some() => true,
+            _ if self.is_watched || self.confirm.is_some() || self.typing.is_some() || self.wording.is_some() => true,
             // Written before any card was seen, so only for one that can be no other.
             Typed::Number(_) => self.is_settled() && self.deck.is_plain(self.n_choosable()),
             _ => self.is_settled(),

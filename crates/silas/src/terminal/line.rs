@@ -11,6 +11,7 @@ use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, Press};
+use silas_core::inquiry::Inquiry;
 use silas_core::key_service::{Protection, SignBody};
 use silas_core::message::{CameOf, MessageBody, OWNER_SCOPE, SignedMessage};
 use silas_core::signature::Signature;
@@ -182,14 +183,20 @@ impl<'h> Line<'h> {
 
     /// Gives what the message will be called, if it is taken as the owner's.
     pub(crate) fn say(&mut self, text: &str) -> Result<Value> {
-        let message = self.signed(text)?;
+        let message = self.signed(text, OWNER_SCOPE)?;
         self.send(&json!({ "type": "message", "message": message }))?;
         Ok(json!(message.body.id()))
     }
 
+    /// Answers a model's question, in one of its options or in other words.
+    pub(crate) fn answer(&mut self, card: &Card, text: &str) -> Result<()> {
+        let message = self.signed(text, &Inquiry::scope_of(&card.id))?;
+        self.send(&json!({ "type": "decision_response", "request_id": card.id, "message": message }))
+    }
+
     /// The words with the terminal's signature.
-    pub(crate) fn signed(&self, text: &str) -> Result<SignedMessage> {
-        let body = message_body(text, self.installation()?);
+    pub(crate) fn signed(&self, text: &str, scope: &str) -> Result<SignedMessage> {
+        let body = message_body(text, self.installation()?, scope);
         let signature = self.sign(SignBody::Message(body.clone()))?;
         Ok(SignedMessage { body, signature })
     }
@@ -321,12 +328,12 @@ pub(super) fn read(reader: &mut BufReader<UnixStream>) -> Result<Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
-fn message_body(text: &str, installation: InstallationId) -> MessageBody {
+fn message_body(text: &str, installation: InstallationId, scope: &str) -> MessageBody {
     MessageBody {
         text: text.to_owned(),
         timestamp: SystemClock.now(),
         nonce: Nonce::new(&OsRandom),
         installation,
-        scope: OWNER_SCOPE.to_owned(),
+        scope: scope.to_owned(),
     }
 }

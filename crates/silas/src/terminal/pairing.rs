@@ -48,7 +48,10 @@ fn wait_for_it(line: &mut Line<'_>) -> Result<ExitCode> {
     let mut found = None;
     let waited = line.wait_for(|message| {
         if message["type"] == "activity" {
-            found = newcomer(&known, serde_json::from_value(message["devices"].clone()).unwrap_or_default());
+            found = match serde_json::from_value(message["devices"].clone()) {
+                Ok(now) => newcomer(&known, now).map(Ok),
+                Err(unreadable) => Some(Err(unreadable)),
+            };
         }
         found.is_some() || Instant::now() > deadline
     });
@@ -57,7 +60,7 @@ fn wait_for_it(line: &mut Line<'_>) -> Result<ExitCode> {
     {
         return Err(cause);
     }
-    match found {
+    match found.transpose()? {
         Some(device) => {
             println!("\n{}", paired(&device));
             Ok(ExitCode::SUCCESS)

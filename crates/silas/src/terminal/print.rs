@@ -44,6 +44,10 @@ pub(crate) fn print_card(card: &Card, extent: Extent) {
     print_face(card, extent);
     let paint = Paint::of_stdout();
     let is_asking = card.face.kind != CardKind::Done && card.state == CardState::Open;
+    let inquiry = card.input.as_ref().and_then(Input::inquiry);
+    for (n, option) in inquiry.map_or(&[][..], |inquiry| &inquiry.options).iter().enumerate() {
+        println!("  silas answer {} “{option}”", n + 1);
+    }
     for cta in &card.face.ctas {
         let command = match cta.press {
             Press::Approve if card.face.kind == CardKind::Done => Some("undo"),
@@ -53,7 +57,13 @@ pub(crate) fn print_card(card: &Card, extent: Extent) {
             Press::Change => Some("change"),
             Press::Decline => Some("decline"),
             Press::Dismiss => Some("dismiss"),
-            Press::Proof | Press::Look | Press::Store | Press::Choose | Press::Again | Press::Another => None,
+            Press::Proof
+            | Press::Look
+            | Press::Store
+            | Press::Choose
+            | Press::Answer
+            | Press::Again
+            | Press::Another => None,
         };
         let is_possible = is_asking || matches!(command, Some("undo" | "dismiss"));
         match command.filter(|_| is_possible) {
@@ -78,6 +88,7 @@ pub(super) fn entering(card: &Card) -> Option<String> {
     match card.input.as_ref()? {
         Input::Secret(wanted) => Some(format!("silas secret set {}", wanted.ref_id)),
         Input::Model(_) => Some("silas model add PROVIDER:MODEL".to_owned()),
+        Input::Inquiry(_) => Some("silas answer \"YOUR WORDS\"".to_owned()),
     }
 }
 
@@ -120,9 +131,12 @@ pub(super) fn print_measures(line: &mut Line<'_>, as_json: bool) -> Result<()> {
     if measures.is_empty() {
         println!("Nothing was decided in the last 30 days.");
     }
+    let part = |measure: &Value, name: &str| measure[name].as_str().unwrap_or_default().to_owned();
+    let width = |name: &str| measures.iter().map(|measure| part(measure, name).chars().count()).max().unwrap_or(0);
+    let (names, values, targets) = (width("name"), width("value"), width("target"));
     for measure in measures {
-        let part = |name: &str| measure[name].as_str().unwrap_or_default();
-        println!("{:<28} {:<20} should be {:<12} {}", part("name"), part("value"), part("target"), part("note"));
+        let [name, value, target, note] = ["name", "value", "target", "note"].map(|of| part(measure, of));
+        println!("{}", format!("{name:<names$}  {value:<values$}  should be {target:<targets$}  {note}").trim_end());
     }
     Ok(())
 }

@@ -224,6 +224,8 @@ fn programs_read_json_and_exit_codes() {
     let (_, measures) = json(&["activity", "--measures", "--json"]);
     let value = |name: &str| measures.as_array().unwrap().iter().find(|m| m["name"] == name).unwrap()["value"].clone();
     assert_eq!((value("Declined"), value("Undone")), ("0 of 2, 0 %".into(), "1 of 1, 100 %".into()));
+    // Nobody tapped anything.
+    assert_eq!(value("By hand, for finished work"), "1.0 each: 1 command for 1 piece");
     assert!(silas.command(&["activity", "--measures"]).1.contains("Time to decide"));
     assert_eq!(silas.command(&["approve"]).0, 1, "nothing waits");
     assert_eq!(silas.command(&["approve", "first"]).0, 2, "not a number");

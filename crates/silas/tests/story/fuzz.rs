@@ -45,6 +45,7 @@ fn no_frame_changes_anything() {
     let silas = Silas::start_with(&[
         ASKING,
         ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "10000000"),
+        ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_IP", "10000000"),
         // The card that waits is not parked meanwhile, however slow this machine is.
         ("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "86400"),
     ]);
@@ -224,6 +225,7 @@ fn templates(installation: &InstallationId, execution: &str, card: &Card, device
         json!({ "type": "models" }),
         json!({ "type": "model_add", "grant": { "kind": "model", "model": "ollama:x@http://127.0.0.1:1", "roles": ["proxy"], "key": null, "price": null, "policy_version": 1 } }),
         json!({ "type": "model_check", "role": "proxy" }),
+        json!({ "type": "decision_response", "request_id": "card-1", "message": { "body": { "text": "x", "timestamp": "2026-01-01T00:00:00.000000Z", "nonce": "n-1", "installation": "inst-1", "scope": "answer:card-1" }, "signature": null } }),
         json!({ "type": "model_choose", "request_id": "card-1", "model": "ollama:x", "key": "none", "price": { "input": 1, "output": 2 } }),
         json!({ "type": "model_again", "request_id": "card-1" }),
         json!({ "type": "model_another", "request_id": "card-1" }),

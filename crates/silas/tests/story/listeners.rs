@@ -4,7 +4,10 @@ use crate::harness::Silas;
 use crate::page::Page;
 use serde_json::{Value, json};
 
-const TALKATIVE: [(&str, &str); 1] = [("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "10000")];
+const TALKATIVE: [(&str, &str); 2] = [
+    ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "10000"),
+    ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_IP", "10000"),
+];
 
 fn sessions(silas: &Silas) -> Vec<Value> {
     let mut line = silas.line();

@@ -40,6 +40,7 @@ fn a_thousand_pages_and_two_hundred_messages_a_second() {
     let silas = Silas::start_with(&[
         ("SILAS__LIMITS__CONNECTIONS_MAX", "1100"),
         ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "1000000"),
+        ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_IP", "1000000"),
     ]);
     let device = Arc::new(silas.pair());
     let installation = silas.line().installation();
@@ -199,6 +200,21 @@ async fn frame(reader: &mut OwnedReadHalf) -> Option<(u8, Vec<u8>)> {
     let mut payload = vec![0; usize::try_from(length).unwrap()];
     reader.read_exact(&mut payload).await.ok()?;
     Some((head[0] & 0x0f, payload))
+}
+
+#[test]
+fn devices_at_one_address_share_what_it_may_say() {
+    let silas = Silas::start_with(&[
+        ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "3"),
+        ("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_IP", "4"),
+    ]);
+    let (one, two) = (silas.pair(), silas.pair());
+    let (mut one, mut two) = (Page::open(&silas, &one, None), Page::open(&silas, &two, None));
+    let asks = |page: &mut Page| page.ask(&json!({ "type": "tasks" }));
+    let answers = [asks(&mut one), asks(&mut one), asks(&mut one), asks(&mut two), asks(&mut two)];
+    assert_eq!(answers, ["tasks", "tasks", "tasks", "tasks", "E_CHANNEL_BUSY"]);
+    // The terminal comes from no address.
+    assert_eq!(silas.command(&["task", "list"]).0, 0);
 }
 
 #[test]

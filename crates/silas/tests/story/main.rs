@@ -22,6 +22,7 @@ mod fuzz;
 mod harness;
 mod http;
 mod injections;
+mod inquiries;
 mod inv_01;
 mod inv_02;
 mod inv_03;

@@ -151,6 +151,27 @@ fn the_owners_own_edit_meanwhile_is_a_conflict_and_stays() {
     assert_eq!(silas.tree(), edited);
 }
 
+/// What was asked for last is on its way: "undo" does not take back something older meanwhile.
+#[test]
+fn undo_waits_for_work_that_is_under_way() {
+    let silas = Silas::start_asking();
+    silas.pair();
+    let mut line = silas.line();
+    assert_eq!(line.run(&silas.wish()).unwrap()["outcome"], "proved");
+    let applied = silas.tree();
+    line.say(&format!("run `sleep 1000` in `{}` and check with `test -f never`", silas.repo().display())).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.wait(|line| line.work.values().any(|w| w["steps"][2]["state"] == "running")).unwrap();
+    let (code, text) = silas.command(&["undo"]);
+    assert!(code == 1 && text.contains("Work is under way") && text.contains("silas work undo NAME"), "{code} {text}");
+    assert_eq!(silas.tree(), applied);
+    assert_eq!(silas.command(&["stop", "--all"]).0, 0);
+    line.wait(|line| line.work.values().all(|w| w["running"] == false)).unwrap();
+    let (code, text) = silas.command(&["undo"]);
+    assert!(code == 0 && text.contains("exactly as before"), "{text}");
+    assert_ne!(silas.tree(), applied);
+}
+
 #[test]
 fn stop_ends_everything_at_once() {
     let silas = Silas::start();

@@ -4,6 +4,7 @@
 use crate::harness::{ASKING, Device, Silas, proof};
 use crate::http;
 use crate::page::Page;
+use crate::typist::TYPIST;
 use serde_json::{Value, json};
 use silas_core::token::{Offer, Verdict};
 use std::fs;
@@ -92,25 +93,6 @@ fn a_code_that_somebody_else_has_seen_pairs_nobody_of_theirs() {
 const OPENER: &str = "#!/bin/sh\nprintf '%s' \"$1\" > \"$NOTES/target.draft\"\nmv \"$NOTES/target.draft\" \"$NOTES/target\"\n\
     n=0\nwhile [ ! -e \"$NOTES/seen\" ] && [ $n -lt 6000 ]; do sleep 0.01; n=$((n + 1)); done\n";
 
-/// A terminal for a server, until that ends.
-const TERMINAL: &str = r#"
-import os, pty, sys
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execv(sys.argv[1], sys.argv[1:])
-shown = b''
-while True:
-    try:
-        more = os.read(terminal, 4096)
-    except OSError:
-        break
-    if not more:
-        break
-    shown += more
-os.waitpid(pid, 0)
-sys.stdout.buffer.write(shown)
-"#;
-
 /// Looks through the arguments of all programs; what for, its own say backwards.
 const SPY: &str = r#"
 import glob, sys
@@ -140,7 +122,7 @@ fn the_browser_is_opened_without_the_code_in_any_argument() {
     fs::write(&opener, OPENER).unwrap();
     fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).unwrap();
     let terminal = Command::new("/usr/bin/python3")
-        .args(["-c", TERMINAL, env!("CARGO_BIN_EXE_silas"), "--data-dir"])
+        .args(["-c", TYPIST, "[]", env!("CARGO_BIN_EXE_silas"), "--data-dir"])
         .arg(silas.data())
         .args(["start", "--port", "0"])
         .env("PATH", format!("{}:{}", notes.path().display(), std::env::var("PATH").unwrap()))

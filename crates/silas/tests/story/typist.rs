@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Each step is what has to be on the screen since the last one, and what is typed then.
-const TYPIST: &str = r#"
+pub(crate) const TYPIST: &str = r#"
 import fcntl, json, os, pty, struct, sys, termios
 steps, command = json.loads(sys.argv[1]), sys.argv[2:]
 pid, terminal = pty.fork()

@@ -11,13 +11,14 @@ use silas_core::card::Face;
 use silas_core::exits::{Exit, Lack, Undeclared};
 use silas_core::house_rules::HouseRules;
 use silas_core::input::{Input, KeyState, ModelChoice, SecureInput, WantedBy};
+use silas_core::inquiry::Inquiry;
 use silas_core::model::{BudgetGrant, BudgetKind, KeySource, ModelGrant, ModelName, Period, Price, Provider, Role};
 use silas_core::passkey::{DeviceGrantKind, PasskeyGrant, Site};
 use silas_core::roots::{Place, RootGrant, RootKind};
 use silas_core::secret::SecretRef;
 use silas_core::signature::PublicKey;
 use silas_core::token::Kind;
-use silas_core::{Digest, ExecutionId, Timestamp, TokenId, canonical};
+use silas_core::{Digest, ExecutionId, Taint, Timestamp, TokenId, canonical};
 use std::time::Duration;
 
 pub(super) struct Sample {
@@ -115,6 +116,19 @@ fn choice(name: &'static str, tried: Option<&ModelGrant>) -> Sample {
     wants(name, words().model_choice(&choice), Input::Model(choice))
 }
 
+/// A question with these answers; `wish` may be as long as a message.
+fn asked(name: &'static str, wish: &str, question: &str, options: &[String]) -> Sample {
+    let inquiry = Inquiry {
+        by: ModelName::parse("anthropic:claude-haiku-4-5").unwrap(),
+        wish: wish.to_owned(),
+        question: question.to_owned(),
+        options: options.to_vec(),
+        taint: Taint::Auth,
+        expires_at: Timestamp::EPOCH,
+    };
+    wants(name, words().inquiry(&inquiry), Input::Inquiry(Box::new(inquiry)))
+}
+
 fn tested(name: &'static str, model: &str, took: Option<Duration>, said: &str) -> Sample {
     tells(name, words().model_tested(&ModelName::parse(model).unwrap(), took, said))
 }
@@ -167,6 +181,18 @@ pub(super) fn samples() -> Vec<Sample> {
         ),
         secret("key", "openrouter", for_key("openrouter:anthropic/claude-haiku-4-5")),
         secret("key_longest", "compatible", for_key(LONG_MODEL)),
+        asked(
+            "decision",
+            "make the spelling the same everywhere",
+            "Which spelling should stay?",
+            &["colour, as in the manual".to_owned(), "color, as in the code".to_owned()],
+        ),
+        asked(
+            "decision_longest",
+            &long_words,
+            &format!("{:.139}?", "Should the table of every harbour be kept ".repeat(4)),
+            &["W".repeat(48), "a b ".repeat(12), "q".repeat(47), "The shortest".to_owned()],
+        ),
         choice("choice", None),
         choice("choice_again", Some(&tried)),
         tested("tested_failed", "compatible:local-7b@http://localhost:9000/v1", None, "Nobody answers there."),

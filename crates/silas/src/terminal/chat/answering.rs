@@ -10,6 +10,7 @@ use super::typed::{self, Typed};
 use anyhow::Result;
 use serde_json::json;
 use silas_core::card::{Card, Press};
+use silas_runtime::Words;
 
 impl Chat<'_> {
     pub(super) fn typed(&mut self, keyed: &Keyed) -> Result<()> {
@@ -17,6 +18,16 @@ impl Chat<'_> {
         if let Some(typing) = self.typing.take() {
             self.give(typing, text);
             return Ok(());
+        }
+        if let Some(card) = self.wording.take() {
+            return match text.trim() {
+                "" => {
+                    self.print("Nothing was answered; the card stays.");
+                    self.numbers();
+                    Ok(())
+                }
+                words => self.answer(&card, words),
+            };
         }
         if let Some(confirm) = self.confirm.take() {
             if !confirm.is_given_by(text) {
@@ -133,8 +144,21 @@ impl Chat<'_> {
                 let choice = json!({ "type": "model_choose", "request_id": card.id, "model": model, "key": key });
                 self.line.send(&choice)?;
             }
+            Choice::Answer(option) => self.answer(&card, option)?,
+            Choice::OwnWords => self.wording = Some(card),
             Choice::Proof(execution) => self.line.send(&json!({ "type": "proof", "execution": execution }))?,
         }
+        Ok(())
+    }
+
+    /// Answers a model's question. The wish that waited goes on, and what comes of it is told.
+    fn answer(&mut self, card: &Card, words: &str) -> Result<()> {
+        if !Words::new(None).shows_what_it_asks(card) {
+            self.print("This card and what it asks differ. Nothing was answered.");
+            return Ok(());
+        }
+        self.line.answer(card, words)?;
+        self.answering(card);
         Ok(())
     }
 

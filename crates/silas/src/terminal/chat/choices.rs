@@ -19,6 +19,10 @@ pub(super) enum Choice {
     Secret(Box<SecureInput>),
     /// Which model is meant, and with which key.
     Model(String, KeyWanted),
+    /// What a model is answered, in words that it proposed.
+    Answer(String),
+    /// What is typed next is the answer.
+    OwnWords,
 }
 
 pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
@@ -37,13 +41,14 @@ pub(super) fn of(card: &Card) -> Vec<(String, Choice)> {
             Press::Dismiss => Choice::Send(json!({ "type": "dismiss" })),
             Press::Proof => Choice::Proof(proof_of(card)?),
             Press::Look => Choice::Look,
+            Press::Answer => Choice::OwnWords,
             Press::Again => Choice::Send(json!({ "type": "model_again" })),
             Press::Another => Choice::Send(json!({ "type": "model_another" })),
             press => Choice::Decide(card.asked_by(press).map(|_| press)?),
         };
         Some((cta.label.clone(), choice))
     });
-    models(card).into_iter().chain(choices).collect()
+    models(card).into_iter().chain(proposed(card)).chain(choices).collect()
 }
 
 /// The models that can be chosen without naming one; for any other there is `silas model add`.
@@ -58,6 +63,13 @@ fn models(card: &Card) -> Vec<(String, Choice)> {
         )
     });
     choices.collect()
+}
+
+/// The answers that a model proposes, marked as its words.
+fn proposed(card: &Card) -> Vec<(String, Choice)> {
+    let options = card.input.as_ref().and_then(Input::inquiry).map(|inquiry| inquiry.options.as_slice());
+    let choice = |option: &String| (format!("“{option}”"), Choice::Answer(option.clone()));
+    options.unwrap_or_default().iter().map(choice).collect()
 }
 
 /// What a button means, as the card says it.

@@ -68,7 +68,8 @@ impl Chat<'_> {
 
     pub(super) fn prompt(&self) {
         if self.is_watched && self.needs_prompt.replace(false) {
-            print!("{}", self.typing.as_ref().map_or("› ".to_owned(), Typing::prompt));
+            let ordinary = if self.wording.is_some() { "Your answer: " } else { "› " };
+            print!("{}", self.typing.as_ref().map_or(ordinary.to_owned(), Typing::prompt));
             let _ = std::io::stdout().flush();
         }
     }

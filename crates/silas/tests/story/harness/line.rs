@@ -4,8 +4,9 @@ use super::{PATIENCE, message_body};
 use serde_json::{Value, json};
 use silas_core::InstallationId;
 use silas_core::card::{Card, CardKind, CardState};
+use silas_core::inquiry::Inquiry;
 use silas_core::key_service::SignBody;
-use silas_core::message::SignedMessage;
+use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
 use silas_core::secret::Secret;
 use silas_core::signature::Signature;
 use silas_core::token::{Token, Verdict};
@@ -107,9 +108,25 @@ impl Line {
     }
 
     pub(crate) fn say(&mut self, text: &str) -> Result<(), Gone> {
-        let body = message_body(text, self.installation());
+        let message = self.signed_for(text, OWNER_SCOPE)?;
+        self.send(&json!({ "type": "message", "message": message }))
+    }
+
+    pub(crate) fn signed_for(&self, text: &str, scope: &str) -> Result<SignedMessage, Gone> {
+        let body = MessageBody { scope: scope.to_owned(), ..message_body(text, self.installation()) };
         let signature = self.sign(&SignBody::Message(body.clone()))?;
-        self.send(&json!({ "type": "message", "message": SignedMessage { body, signature } }))
+        Ok(SignedMessage { body, signature })
+    }
+
+    /// Answers a model's question; true if it was taken, and what was said about it.
+    pub(crate) fn answer(&mut self, card: &Card, text: &str) -> Result<(bool, String), Gone> {
+        let message = self.signed_for(text, &Inquiry::scope_of(&card.id))?;
+        self.send_answer(card, &json!(message))
+    }
+
+    pub(crate) fn send_answer(&mut self, card: &Card, message: &Value) -> Result<(bool, String), Gone> {
+        self.send(&json!({ "type": "decision_response", "request_id": card.id, "message": message }))?;
+        self.decided(card)
     }
 
     /// What Silas says next.
@@ -182,6 +199,10 @@ impl Line {
     /// Hands in a decision; true if it was recorded, and what was said about it.
     pub(crate) fn submit(&mut self, card: &Card, token: &Token) -> Result<(bool, String), Gone> {
         self.send(&json!({ "type": "approval_response", "request_id": card.id, "token": token }))?;
+        self.decided(card)
+    }
+
+    fn decided(&mut self, card: &Card) -> Result<(bool, String), Gone> {
         loop {
             let message = self.next()?;
             if message["type"] == "decided" && message["request_id"] == json!(card.id) {

@@ -1,0 +1,177 @@
+//! A model's question before it plans: how it becomes a card, how the owner's answer comes in, and how the wish goes on.
+//!
+//! An answer is a signed message of the owner's and is kept as one, but nobody makes anything else of it: not reflex, which
+//! would take an option that reads like a command for the owner's command, and not the ledger of what was allowed.
+
+use super::accept::classify;
+use super::ask::Conversation;
+use super::route::Route;
+use super::{Turn, screen};
+use crate::review::Proposal;
+use crate::spending::Purse;
+use crate::{Stream, Trouble};
+use serde_json::{Value, json};
+use silas_agents::OwnerQuestion;
+use silas_core::card::{Card, CardState};
+use silas_core::event::AuditEvent;
+use silas_core::input::Input;
+use silas_core::inquiry::{self, ANSWER_CHARS_MAX, Handed, Inquiry};
+use silas_core::message::{HeardMessage, Message};
+use silas_core::model::{ModelGrant, ModelName, Role};
+use silas_core::{CardId, MessageId, SessionId, Taint};
+use silas_gates::{injection, scrub};
+use silas_store::{Commit, cards, chronicle, sessions};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// What a planner may still be told: what it asked, and what the owner said to it.
+pub(super) fn told(handed: &Handed) -> Vec<Value> {
+    let fenced = |text: &str, is_outside: bool| {
+        let text = if is_outside { injection::fenced(text) } else { scrub::visible(text) };
+        // No line but the first may look like the beginning of somebody else's words.
+        text.replace('\n', "\n  ")
+    };
+    let one = |answered: &inquiry::Answered| {
+        let is_outside = answered.taint == Taint::External;
+        json!({
+            "question": fenced(&answered.question, is_outside),
+            "answer": fenced(&answered.answer, is_outside && answered.is_chosen),
+            "is_chosen": answered.is_chosen,
+        })
+    };
+    handed.answered.iter().map(one).collect()
+}
+
+/// What the owner has said about it, word for word: the wish, and what was typed as an answer. Chosen answers are a model's.
+pub(super) fn owners_words(message: &Message, handed: &Handed) -> String {
+    [message.text.as_str()].into_iter().chain(handed.typed()).collect::<Vec<_>>().join("\n\n")
+}
+
+impl Stream {
+    /// The card that asks for a model; nothing if its question cannot be shown as it is.
+    pub(super) fn inquire(
+        &self,
+        turn: &Turn,
+        handed: &Handed,
+        asked: &OwnerQuestion,
+        taint: Taint,
+        by: &ModelName,
+    ) -> Option<Route> {
+        let line = |text: &String| scrub::visible(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+        let (question, options) = (line(&asked.text), asked.options.iter().map(line).collect::<Vec<_>>());
+        inquiry::check(&question, &options).ok()?;
+        // With no other closing mark, so that the quotation ends where it ends.
+        let words = question.replace('”', "\"");
+        let say = format!(
+            "In the model's words: “{words}”\n\nAnswers to choose from are in Review. Your wish waits for one, and nothing \
+             was planned yet."
+        );
+        let (by, wish) = (by.clone(), owners_words(&turn.message, handed));
+        let expires_at = self.clock.now().plus(self.options.plan_timeout);
+        let inquiry = Inquiry { by, wish, question, options, taint, expires_at };
+        Some(Route::propose(say, Proposal::Inquiry(Box::new(inquiry), Box::new(handed.clone()))))
+    }
+
+    /// The owner's answer. The wish that waited goes on with it.
+    pub async fn answer_inquiry(
+        self: &Arc<Self>,
+        card_id: &CardId,
+        heard: HeardMessage,
+        session: &SessionId,
+    ) -> Result<String, Trouble> {
+        let heard = screen::input(heard)?.into_message();
+        if heard.body.text.chars().count() > ANSWER_CHARS_MAX {
+            let what = format!("The answer is longer than {ANSWER_CHARS_MAX} characters. Nothing was sent.");
+            return Err(Trouble::new("E_CHANNEL_SIZE", &what, "Answer shorter, or drop the wish and say it anew."));
+        }
+        let (id, session, now) = (card_id.clone(), session.clone(), self.clock.now());
+        let other_id = MessageId::new(self.random.as_ref());
+        let stream = self.clone();
+        let answering = self.store.write(move |tx| {
+            let is_open = |card: &Card| {
+                card.state == CardState::Open
+                    && card.expires_at().is_some_and(|at| now < at)
+                    && stream.words.shows_what_it_asks(card)
+            };
+            let card = cards::get(tx, &id)?.filter(is_open);
+            let inquiry = card.as_ref().and_then(|card| card.input.as_ref()).and_then(Input::inquiry).cloned();
+            let (Some(mut card), Some(inquiry)) = (card, inquiry) else { return Ok(Commit(Err(gone()))) };
+            let freshness = stream.options.message_freshness;
+            let scope = Inquiry::scope_of(&card.id);
+            let giver = classify(tx, &stream.engine, &heard, &scope, &other_id, now, freshness)?.taint();
+            let (true, Some(message)) = (giver.may_ask(), heard.body.id()) else { return Ok(Commit(Err(unsigned()))) };
+            let answered = inquiry.answered(&heard.body.text);
+            // The owner has sent it; how far its words can be trusted is another question.
+            let taint = answered.answer_taint(giver);
+            card.state = CardState::Answered;
+            cards::update(tx, &card)?;
+            let entry = chronicle::Entry {
+                id: message.clone(),
+                sender: chronicle::Sender::Owner,
+                taint,
+                text: heard.body.text.clone(),
+                answers: None,
+                at: now,
+            };
+            let posted = Stream::post(tx, &entry)?;
+            sessions::count_turn(tx, &session, now)?;
+            let text = tx.text(&heard.body.text)?;
+            tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: giver, text })?;
+            let is_chosen = answered.is_chosen;
+            tx.record(&AuditEvent::QuestionAnswered { card: card.id.clone(), message, is_chosen })?;
+            let subject = cards::subject(tx, &card.id)?.unwrap_or_default();
+            let wish = stream.call_back_with(tx, &subject, now, |waiting| {
+                if let Some(handed) = &mut waiting.handed {
+                    handed.answered.push(answered.clone());
+                }
+            })?;
+            Ok(Commit(Ok((posted, wish))))
+        });
+        let (posted, wish) = answering.await??;
+        self.deliver(posted);
+        self.publish_cards().await;
+        self.publish_activity().await;
+        if let Some(wish) = wish {
+            self.take_turn(wish).await;
+        }
+        Ok("Answered. The plan comes to Review.".to_owned())
+    }
+
+    /// A wish whose question was answered goes on where it was: with the planner.
+    pub(super) async fn go_on_planning(self: &Arc<Self>, turn: &Turn, handed: &Handed) -> Result<Route, Trouble> {
+        let grants = self.model_grants().await?;
+        let Some(assigned) = self.assigned(&grants, Role::Planner) else { return Ok(super::plan_with_model::nobody()) };
+        let mut conversation = self.conversation(turn).await?;
+        conversation.taint = handed
+            .answered
+            .iter()
+            .fold(handed.taint, |taint, answered| taint.join(answered.taint))
+            .join(conversation.taint);
+        let purse = Purse::new(self, Some(turn.message.id.clone()), Role::Planner, &assigned.model);
+        self.plan_unless_stopped(turn, handed, conversation, (&grants, purse), self.interrupts()).await
+    }
+
+    pub(super) async fn plan_unless_stopped(
+        self: &Arc<Self>,
+        turn: &Turn,
+        handed: &Handed,
+        conversation: Conversation,
+        (grants, purse): (&[ModelGrant], Purse<'_>),
+        mut interrupted: watch::Receiver<u64>,
+    ) -> Result<Route, Trouble> {
+        tokio::select! {
+            route = self.ask_planner(turn, handed, conversation, grants, purse) => route,
+            _ = interrupted.changed() => Ok(Route::refuse("Stopped. Nothing was planned.")),
+        }
+    }
+}
+
+fn gone() -> Trouble {
+    let what = "This question was answered, dropped or parked meanwhile. Nothing was sent.";
+    Trouble::new("E_APPROVAL_CARD", what, "Have a parked one asked again; or say what you want in a message.")
+}
+
+fn unsigned() -> Trouble {
+    let what = "The answer was not freshly signed by one of your devices, so it was not taken.";
+    Trouble::new("E_APPROVAL_SIGNATURE", what, "Answer again.")
+}

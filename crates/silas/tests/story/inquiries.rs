@@ -1,0 +1,302 @@
+//! A model that has to know something asks before it plans: on a card, with answers to choose from. An answer is a message of
+//! the owner's, leads to a plan that asks, and is never taken for anything else.
+
+use crate::harness::{ASKING, Line, Silas};
+use crate::models::in_every_role;
+use scripted_model::{Act, Dialect, Script, Server};
+use serde_json::{Value, json};
+use silas_core::card::{Card, CardKind, CardState, Press};
+use silas_core::input::Input;
+use std::path::Path;
+
+const QUESTION: &str = "Which spelling should stay?";
+const WISH: &str = "make the spelling the same everywhere";
+
+fn to_planner() -> Act {
+    let route = json!({
+        "route": "planner", "reason": "files change", "interaction_register": "execution",
+        "interaction_mode": "act_and_report", "context_profile": "coding", "continuation_of": null, "response": null,
+    });
+    Act::Says(route.to_string())
+}
+
+fn asks(options: &[&str]) -> Act {
+    let question = json!({ "text": QUESTION, "options": options });
+    let response =
+        json!({ "message": "It depends.", "needs_approval": true, "plan_action": null, "question": question });
+    Act::Says(response.to_string())
+}
+
+fn plans(directory: &Path, more: &str) -> Act {
+    let markdown = format!(
+        "---\nid: task-1\ntype: task\ntitle: x\nsteps:\n  - run: sh fix.sh\nverify:\n  - name: fixed\n    run: sh check.sh\n    \
+         expect: {{ exit_code: 0 }}\nsandbox:\n{more}  directories:\n    - {{ path: {}, access: write }}\n---\n\nFix it.\n",
+        directory.display()
+    );
+    let action = json!({
+        "action": "propose", "plan_markdown": markdown, "continuation_of": null, "interaction_mode_override": null,
+    });
+    let response = json!({ "message": "So.", "needs_approval": true, "plan_action": action, "question": null });
+    Act::Says(response.to_string())
+}
+
+struct World {
+    server: Server,
+    silas: Silas,
+}
+
+impl World {
+    fn new(more: &[(&str, &str)]) -> Self {
+        let server = Server::start(Script::new(Dialect::OpenAi, [])).unwrap();
+        let model = format!("compatible:test@{}", server.url());
+        let mut env = in_every_role(&model).to_vec();
+        env.push(ASKING);
+        env.extend(more);
+        let silas = Silas::start_with(&env);
+        World { server, silas }
+    }
+
+    /// Says the wish, agrees to the model, and gives the card with the question; what the model says then follows.
+    fn asked_and(&self, options: &[&str], then: Vec<Act>) -> (Line, Card) {
+        let mut acts = vec![to_planner(), asks(options)];
+        acts.extend(then);
+        self.server.now_says(acts);
+        let mut line = self.silas.line();
+        line.say(WISH).unwrap();
+        line.approve(CardKind::Model).unwrap();
+        let card = line.card(CardKind::Decision).unwrap();
+        (line, card)
+    }
+
+    fn last_prompt(&self) -> String {
+        self.server.asked().last().unwrap().body["messages"].to_string()
+    }
+}
+
+fn state(line: &Line, card: &Card) -> Option<CardState> {
+    line.cards.iter().find(|one| one.id == card.id).map(|one| one.state)
+}
+
+/// The question that is asked after these.
+fn next_question(line: &mut Line, before: &[&Card]) -> Card {
+    let is_next = |one: &&Card| {
+        let is_new = before.iter().all(|card| card.id != one.id);
+        is_new && one.face.kind == CardKind::Decision && one.state == CardState::Open
+    };
+    line.wait(|line| line.cards.iter().any(|one| is_next(&one))).unwrap();
+    line.cards.iter().find(is_next).unwrap().clone()
+}
+
+fn next_reply(line: &mut Line) -> String {
+    loop {
+        let message = line.wait_for("message").unwrap();
+        if message["entry"]["sender"] != "owner" {
+            return message["entry"]["text"].as_str().unwrap().to_owned();
+        }
+    }
+}
+
+#[test]
+fn a_question_is_answered_with_a_tap_and_the_wish_goes_on_to_a_plan_that_asks() {
+    let world = World::new(&[]);
+    let original = world.silas.tree();
+    let repo = world.silas.repo();
+    let (mut line, card) = world.asked_and(&["colour", "color"], vec![plans(&repo, ""), plans(&repo, "")]);
+    let face = &card.face;
+    assert_eq!((face.risk, face.asked.as_deref()), (None, Some(WISH)));
+    assert_eq!(face.quote.as_ref().unwrap().text, QUESTION);
+    assert_eq!(face.ctas.iter().map(|cta| cta.press).collect::<Vec<_>>(), [Press::Answer, Press::Dismiss]);
+    assert!(card.offer.is_none(), "there is nothing to sign but the answer");
+    let (taken, said) = line.answer(&card, "color").unwrap();
+    assert!(taken, "{said}");
+    line.approve(CardKind::Root).unwrap();
+    let plan = line.card(CardKind::Plan).unwrap();
+    assert_eq!(plan.face.asked.as_deref(), Some(WISH), "what was chosen are not the owner's words");
+    assert_eq!(world.silas.tree(), original, "an answer runs nothing");
+
+    // The proxy was asked once; the planner knows its question and the answer, also after the card about the directory.
+    let asked = world.server.asked();
+    assert_eq!((asked.len(), world.server.faults()), (4, vec![]));
+    let told = world.last_prompt();
+    assert!(told.contains("You: ") && told.contains(QUESTION), "{told}");
+    assert!(told.contains("The owner chose: ") && told.contains("color"), "{told}");
+
+    line.approve(CardKind::Plan).unwrap();
+    line.card(CardKind::Done).unwrap();
+    let (_, activity) = world.silas.command(&["activity"]);
+    for row in
+        ["A model asked before planning", QUESTION, "You answered a model's question", "an answer that it had proposed"]
+    {
+        assert!(activity.contains(row), "{row}: {activity}");
+    }
+    world.silas.assert_ledger_holds();
+    world.silas.assert_proof_travels();
+}
+
+#[test]
+fn an_answer_that_reads_like_a_command_is_an_answer() {
+    let world = World::new(&[]);
+    let (mut line, card) =
+        world.asked_and(&["add task `buy milk`", "undo"], vec![asks(&["a", "b"]), asks(&["c", "d"])]);
+    assert!(line.answer(&card, "add task `buy milk`").unwrap().0);
+    let second = next_question(&mut line, &[&card]);
+    assert_eq!(line.tasks(), Vec::<Value>::new());
+    // Nor what the owner writes: it answers this card and is signed for nothing else.
+    assert!(line.answer(&second, "add task `buy bread`").unwrap().0);
+    next_question(&mut line, &[&card, &second]);
+    assert_eq!(line.tasks(), Vec::<Value>::new());
+}
+
+#[test]
+fn a_host_counts_as_named_only_if_the_owner_wrote_it() {
+    for (answer, counts) in [("tides.example:443", false), ("take it from tides.example:443", true)] {
+        let world = World::new(&[]);
+        let repo = world.silas.repo();
+        world.silas.command(&["root", "add", repo.to_str().unwrap(), "--yes"]);
+        let hosts = "  hosts: [\"tides.example:443\"]\n";
+        let (mut line, card) = world.asked_and(&["tides.example:443", "moon.example:443"], vec![plans(&repo, hosts)]);
+        assert!(line.answer(&card, answer).unwrap().0);
+        if counts {
+            let plan = line.card(CardKind::Plan).unwrap();
+            assert!(plan.face.asked.unwrap().contains(answer));
+        } else {
+            let said = next_reply(&mut line);
+            assert!(said.contains("which you did not name"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_is_signed_for_its_card_and_taken_once() {
+    let world = World::new(&[]);
+    let (mut line, card) = world.asked_and(&["a", "b"], vec![asks(&["c", "d"])]);
+    let refused = |line: &mut Line, message: &Value| {
+        let (taken, said) = line.send_answer(&card, message).unwrap();
+        assert!(!taken, "{said}");
+        said
+    };
+    let signed = |line: &Line, scope: &str| json!(line.signed_for("a", scope).unwrap());
+    let scope = format!("answer:{}", card.id);
+    // A message is no answer, an answer to another card is none, and one that nobody signed is none.
+    let message = signed(&line, "owner");
+    assert!(refused(&mut line, &message).contains("not freshly signed"));
+    let other = signed(&line, "answer:card-00000000000000000000000000000000");
+    refused(&mut line, &other);
+    let mut unsigned = signed(&line, &scope);
+    unsigned["signature"] = Value::Null;
+    refused(&mut line, &unsigned);
+    let mut changed = signed(&line, &scope);
+    changed["body"]["text"] = json!("b");
+    refused(&mut line, &changed);
+    let long = json!(line.signed_for(&"x".repeat(2_001), &scope).unwrap());
+    assert!(refused(&mut line, &long).contains("longer than"));
+    assert_eq!(state(&line, &card), Some(CardState::Open));
+
+    let good = signed(&line, &scope);
+    // As a message it is a stranger's word, and using it up so takes nothing from the answer.
+    line.send(&json!({ "type": "message", "message": good })).unwrap();
+    assert!(next_reply(&mut line).contains("not freshly signed"));
+    assert!(line.send_answer(&card, &good).unwrap().0);
+    line.wait(|line| state(line, &card).is_none_or(|state| state != CardState::Open)).unwrap();
+    assert!(refused(&mut line, &good).contains("answered, dropped or parked"));
+    let again = signed(&line, &scope);
+    assert!(refused(&mut line, &again).contains("answered, dropped or parked"));
+    next_question(&mut line, &[&card]);
+    assert_eq!(world.server.asked().len(), 3, "answered once, so asked once more");
+}
+
+#[test]
+fn a_question_that_is_dropped_drops_the_wish_and_one_that_is_parked_asks_again() {
+    let world = World::new(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "2")]);
+    let (mut line, card) = world.asked_and(&["a", "b"], vec![asks(&["c", "d"])]);
+    line.wait(|line| state(line, &card) == Some(CardState::Parked)).unwrap();
+    let (taken, said) = line.answer(&card, "a").unwrap();
+    assert!(!taken && said.contains("parked"), "{said}");
+    line.send(&json!({ "type": "renew", "request_id": card.id })).unwrap();
+    line.wait(|line| state(line, &card) == Some(CardState::Open)).unwrap();
+    assert!(line.answer(&card, "a").unwrap().0);
+    let second = next_question(&mut line, &[&card]);
+    line.send(&json!({ "type": "dismiss", "request_id": second.id })).unwrap();
+    let dropped = loop {
+        let said = next_reply(&mut line);
+        if said.contains("waits no longer") {
+            break said;
+        }
+    };
+    assert!(dropped.contains("nothing was planned"), "{dropped}");
+    assert_eq!(world.server.asked().len(), 3);
+}
+
+#[test]
+fn a_question_outlives_a_restart_and_so_does_the_wish() {
+    let mut world = World::new(&[]);
+    let repo = world.silas.repo();
+    world.silas.command(&["root", "add", repo.to_str().unwrap(), "--yes"]);
+    let (line, card) = world.asked_and(&["a", "b"], vec![plans(&repo, "")]);
+    drop(line);
+    world.silas.kill();
+    world.silas.up(&[]);
+    let mut line = world.silas.line();
+    assert_eq!(line.card(CardKind::Decision).unwrap(), card);
+    assert!(line.answer(&card, "b").unwrap().0);
+    line.card(CardKind::Plan).unwrap();
+    assert_eq!(world.server.asked().len(), 3);
+}
+
+#[test]
+fn nobody_is_asked_more_than_three_times_about_one_wish() {
+    let world = World::new(&[]);
+    let more = vec![asks(&["c", "d"]), asks(&["e", "f"]), asks(&["g", "h"])];
+    let (mut line, first) = world.asked_and(&["a", "b"], more);
+    assert!(line.answer(&first, "a way").unwrap().0);
+    let second = next_question(&mut line, &[&first]);
+    assert!(line.answer(&second, "a way").unwrap().0);
+    let third = next_question(&mut line, &[&first, &second]);
+    assert!(line.answer(&third, "a way").unwrap().0);
+    let said = loop {
+        let said = next_reply(&mut line);
+        if said.contains("It depends.") {
+            break said;
+        }
+    };
+    assert!(!said.contains("Review"), "{said}");
+    assert!(world.last_prompt().contains("Do not ask: choose"), "{}", world.last_prompt());
+    assert!(!line.cards.iter().any(|one| one.face.kind == CardKind::Decision && one.state == CardState::Open));
+}
+
+#[test]
+fn what_cannot_be_asked_goes_back_to_the_model_once() {
+    let world = World::new(&[]);
+    let (_line, card) = world.asked_and(&["only one"], vec![asks(&["one", "two"])]);
+    assert_eq!(options(&card).unwrap(), ["one", "two"]);
+    assert!(world.last_prompt().contains("must be 2 to 4 answers"), "{}", world.last_prompt());
+}
+
+#[test]
+fn the_terminal_shows_the_answers_and_takes_one_by_its_number_or_in_words() {
+    let world = World::new(&[]);
+    let (line, card) =
+        world.asked_and(&["colour", "color"], vec![asks(&["c", "d"]), asks(&["e", "f"]), asks(&["g", "h"])]);
+    drop(line);
+    let (_, shown) = world.silas.command(&["show"]);
+    for part in [QUESTION, "silas answer 1 “colour”", "silas answer 2 “color”", "YOUR WORDS", WISH] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let (code, said) = world.silas.command(&["answer", "3"]);
+    assert!(code == 2 && said.contains("There is no answer 3"), "{code} {said}");
+    let (code, said) = world.silas.command(&["answer", "2"]);
+    assert!(code == 0 && said.contains("Answered. The plan comes to Review."), "{code} {said}");
+    let mut line = world.silas.line();
+    next_question(&mut line, &[&card]);
+    assert!(world.last_prompt().contains("color"));
+    // In a chat: the number of an answer, or the number for own words and then the words.
+    let (code, said) = world.silas.command_with(&["chat"], &[], "3\nneither of them\n");
+    assert!(code == 0 && said.contains("“c”") && said.contains("Answered."), "{code} {said}");
+    line.wait(|line| line.cards.iter().any(|one| options(one).is_some_and(|options| options == ["e", "f"]))).unwrap();
+    let told = world.last_prompt();
+    assert!(told.contains("The owner wrote: neither of them"), "{told}");
+}
+
+fn options(card: &Card) -> Option<&[String]> {
+    card.input.as_ref().and_then(Input::inquiry).map(|inquiry| inquiry.options.as_slice())
+}

@@ -1,0 +1,5 @@
+// The page in its dark theme.
+
+import { lookAtEverything } from './looks.mjs';
+
+lookAtEverything('dark');

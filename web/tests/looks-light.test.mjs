@@ -1,0 +1,5 @@
+// The page in its light theme.
+
+import { lookAtEverything } from './looks.mjs';
+
+lookAtEverything('light');
