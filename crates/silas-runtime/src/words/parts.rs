@@ -1,6 +1,7 @@
 //! The parts that faces are made of: counts, names and times in words, facts and choices.
 
-use silas_core::card::{Cta, Detail, FACT_CHARS_MAX, Face, Fact, INTENT_CHARS_MAX, Press};
+use silas_core::card::listed::{fitting_path, shortened};
+use silas_core::card::{Cta, Detail, FACT_CHARS_MAX, Face, Fact, Press};
 use silas_core::check::{CheckResult, Expectation};
 use silas_core::number::grouped;
 use silas_core::roots::Access;
@@ -94,62 +95,6 @@ pub(crate) fn name_of(path: &str) -> String {
     shortened(&name, NAME_CHARS_MAX)
 }
 
-/// The text as it is, or without its middle.
-fn shortened(text: &str, chars_max: usize) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= chars_max {
-        return text.to_owned();
-    }
-    let (head, tail) = (chars_max / 2, chars_max - chars_max / 2 - 1);
-    let (head, tail): (String, String) = (chars[..head].iter().collect(), chars[chars.len() - tail..].iter().collect());
-    format!("{}…{}", head.trim_end(), tail.trim_start())
-}
-
-/// A path that says what is meant: all of it, or its last part whole behind a sign that more comes before. The last part is
-/// never cut, because what is cut could be another's; one that does not fit is nothing.
-pub(super) fn fitting_path(path: &str, chars_max: usize) -> Option<String> {
-    let fits = |text: &String| text.chars().count() <= chars_max;
-    let last = || path.rsplit_once('/').map(|(_, last)| format!("…/{last}")).filter(|last| last.len() > "…/".len());
-    Some(path.to_owned()).filter(fits).or_else(|| last().filter(fits))
-}
-
-/// How a command is joined to an intent.
-pub(super) enum Joint {
-    Colon,
-    By,
-    MadeBy,
-}
-
-/// Less of a command than this tells nothing.
-const COMMAND_CHARS_MIN: usize = 12;
-
-/// An intent with what tells this result from others of the same directory: the files, by their whole names, or the one
-/// command, marked as a quotation. Without room for either it stays as it is.
-pub(super) fn told_apart(intent: String, files: &[String], commands: &[String], by: Joint) -> String {
-    let room = INTENT_CHARS_MAX.saturating_sub(intent.chars().count());
-    let named = match files {
-        [] => None,
-        [only] => room.checked_sub(2).and_then(|room| fitting_path(only, room)),
-        more => Some(more.join(", ")).filter(|names| names.chars().count() + 2 <= room),
-    };
-    if let Some(named) = named {
-        return format!("{intent}: {named}");
-    }
-    let lead = match by {
-        Joint::Colon => ": ",
-        Joint::By => " by ",
-        Joint::MadeBy => ", made by ",
-    };
-    // Two quotation marks.
-    let room = room.saturating_sub(lead.chars().count() + 2);
-    match commands {
-        [only] if room >= COMMAND_CHARS_MIN => {
-            format!("{intent}{lead}‘{}’", shortened(&scrub::visible_line(only, usize::MAX), room))
-        }
-        _ => intent,
-    }
-}
-
 /// The last part of a path where it says what is allowed. One that does not fit is not cut, because what is cut could be
 /// another's: it is named in full below, where the details begin open.
 pub(super) fn whole_name_of(path: &str) -> String {
@@ -200,6 +145,3 @@ pub(super) fn ask_for_a_change() -> Cta {
 pub(super) fn decline(label: &str) -> Cta {
     Cta { press: Press::Decline, label: label.to_owned(), consequence: String::new() }
 }
-
-#[cfg(test)]
-mod tests;

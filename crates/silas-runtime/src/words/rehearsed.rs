@@ -1,6 +1,5 @@
 //! The card of a result that waits: what was found, what would change, and three answers.
 
-use super::parts::{Joint, told_apart};
 use super::{ResultFacts, Words, approve, ask_for_a_change, caveats, claim, count, decline, duration, fact};
 use silas_core::canonical;
 use silas_core::card::{CardKind, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Press, Risk};
@@ -16,7 +15,6 @@ impl Words {
         let n = files as usize;
         let name = result.name();
         let intent = format!("Apply {} to {name}", count(n, "changed file"));
-        let intent = told_apart(intent, &result.files(n), result.commands, Joint::MadeBy);
         let mut face = result.face(CardKind::Rehearsed, "Rehearsed, not applied", intent);
         let unproven = if result.outcome == Outcome::Proved { "" } else { ", unproven" };
         // Without any check the block says so; a promise never looks like a proof.

@@ -1,12 +1,11 @@
 //! What came of work: the cards that say so, computed from what the launcher reports.
 
-use super::parts::{Joint, told_apart};
 use super::{Words, approve, caveats, claim, count, duration, fact, name_of, refusal, took, turned};
+use silas_core::card::listed::WHAT_WAS_RUN;
 use silas_core::card::{CardKind, Cta, Detail, EvidenceBlock, Face, Press, Risk};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::exits::Undeclared;
-use silas_core::hidden;
 use silas_core::model::dollars;
 use silas_core::taint::Taint;
 use silas_core::wanted::Wanted;
@@ -23,7 +22,6 @@ impl Words {
     pub fn done(&self, result: &ResultFacts<'_>, files: u32, undo_secs: u64) -> Face {
         let n = files as usize;
         let intent = format!("{} changed in {}", count(n, "file"), result.name());
-        let intent = told_apart(intent, &result.files(n), result.commands, Joint::By);
         let mut face = result.face(CardKind::Done, "Applied", intent);
         face.risk = Some(Risk::Low);
         face.facts.push(fact("Kept", &format!("The old versions, {}", duration(undo_secs))));
@@ -42,8 +40,7 @@ impl Words {
 
     /// It ended without touching anything.
     pub fn report(&self, result: &ResultFacts<'_>, intent: &str, reason: &str) -> Face {
-        let intent = told_apart(intent.to_owned(), &[], result.commands, Joint::Colon);
-        let mut face = result.face(CardKind::Report, "Nothing applied", intent);
+        let mut face = result.face(CardKind::Report, "Nothing applied", intent.to_owned());
         face.facts.push(fact("Stays", "Your files are untouched"));
         if !reason.is_empty() {
             let lines = scrub::visible(reason).lines().map(str::to_owned).collect();
@@ -55,9 +52,8 @@ impl Words {
 
     /// An undo that would have overwritten a later edit: nothing was touched.
     pub fn later_edit(&self, result: &ResultFacts<'_>, paths: &[String]) -> Face {
-        let names: Vec<String> = paths.iter().map(|path| hidden::name(path)).collect();
-        let intent = told_apart(format!("You changed {} since", count(paths.len(), "file")), &names, &[], Joint::Colon);
-        let mut face = result.face(CardKind::Report, "Not undone", intent);
+        let mut face =
+            result.face(CardKind::Report, "Not undone", format!("You changed {} since", count(paths.len(), "file")));
         face.facts.push(fact("Stays", "Your version, untouched"));
         let lines = paths.iter().map(|path| scrub::visible(path)).collect();
         face.details.insert(0, Detail { title: "Undo would overwrite".to_owned(), lines });
@@ -106,14 +102,6 @@ impl ResultFacts<'_> {
         name_of(self.directory)
     }
 
-    /// The changed files by their paths; none if not all of them are known here, or a path does not say which file it is.
-    pub(super) fn files(&self, n: usize) -> Vec<String> {
-        let is_plain = |diff: &FileDiff| diff.renamed_from.is_none() && diff.directory.is_empty();
-        let is_all = self.diffs.len() == n && self.diffs.iter().all(is_plain);
-        let diffs = if is_all { self.diffs } else { &[] };
-        diffs.iter().map(|diff| hidden::name(&diff.path.to_string())).collect()
-    }
-
     pub(super) fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {
         // What was ended before its checks ran again has shown nothing, neither way.
         let has_checks = !self.before.is_empty() && !self.after.is_empty();
@@ -157,7 +145,7 @@ impl ResultFacts<'_> {
             details.push(Detail { title: "Wanted and refused".to_owned(), lines });
         }
         if !self.commands.is_empty() {
-            details.push(Detail { title: "What was run".to_owned(), lines: self.commands.to_vec() });
+            details.push(Detail { title: WHAT_WAS_RUN.to_owned(), lines: self.commands.to_vec() });
         }
         let lines = || self.outputs.iter().flat_map(|o| o.lines());
         let mut printed: Vec<String> = lines().map(scrub::visible).take(OUTPUT_LINES_MAX).collect();

@@ -60,6 +60,7 @@ impl Paint {
             None => match card.input.as_ref().filter(|_| card.state == CardState::Open) {
                 Some(Input::Model(_)) => "Wants a model chosen".to_owned(),
                 Some(Input::Secret(_)) => "Wants a secret entered".to_owned(),
+                Some(Input::Inquiry(_)) => "Wants an answer".to_owned(),
                 None => "Nothing to decide".to_owned(),
             },
         }

@@ -35,7 +35,7 @@ pub(super) fn print_cards(cards: &[Card]) {
     for (n, card) in cards.iter().enumerate() {
         let parked = if card.state == CardState::Parked { ", parked" } else { "" };
         let name = paint.quiet(&name(&card.id));
-        println!("{:>2}  {}  ({}{parked})  {name}", n + 1, card.face.intent, paint.asking(card));
+        println!("{:>2}  {}  ({}{parked})  {name}", n + 1, card.face.listed(), paint.asking(card));
     }
 }
 

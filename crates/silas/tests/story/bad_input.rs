@@ -85,7 +85,7 @@ fn a_command_that_does_not_exist_leaves_the_check_red() {
     let work = line.run(&wish).unwrap();
     assert_eq!((&work["outcome"], &work["footer"]), (&"failed".into(), &"Your files are untouched".into()));
     let report = line.card(CardKind::Report).unwrap();
-    assert_eq!(report.face.intent, "The check is still red: ‘no-such-program’");
+    assert_eq!(report.face.intent, "The check is still red");
     assert!(format!("{:?}", report.face.details).contains("not found"), "{:?}", report.face.details);
 }
 
@@ -96,7 +96,7 @@ fn a_check_that_is_green_already_proves_nothing() {
     let mut line = silas.line();
     let wish = format!("run `sh fix.sh` in `{}` and check with `true`", silas.repo().display());
     line.run(&wish).unwrap();
-    assert_eq!(line.card(CardKind::Report).unwrap().face.intent, "Already passes, nothing to do: ‘sh fix.sh’");
+    assert_eq!(line.card(CardKind::Report).unwrap().face.intent, "Already passes, nothing to do");
     assert_eq!(silas.tree(), original);
 }
 

@@ -71,10 +71,7 @@ fn a_wish_is_tried_out_shown_and_applied_by_one_tap() {
     let card = line.card(CardKind::Rehearsed).unwrap();
     assert!(!line.cards.iter().any(|card| card.face.kind == CardKind::Plan), "nobody was asked before");
     assert_eq!(silas.tree(), original, "and nothing was applied");
-    assert_eq!(
-        (card.face.intent.as_str(), card.face.risk),
-        ("Apply 4 changed files to repo, made by ‘sh fix.sh’", Some(Risk::Low))
-    );
+    assert_eq!((card.face.intent.as_str(), card.face.risk), ("Apply 4 changed files to repo", Some(Risk::Low)));
     assert_eq!(card.face.state, "Rehearsed, not applied");
     let evidence = card.face.evidence.as_ref().unwrap();
     assert_eq!(evidence.outcome, Outcome::Proved);
@@ -200,7 +197,7 @@ fn what_needs_no_decision_ends_as_ever() {
         line.say(&format!("run `{run}` in `{}` and check with `{check}`", silas.repo().display())).unwrap();
         line.approve(CardKind::Root).unwrap();
         let card = line.card(CardKind::Report).unwrap();
-        assert_eq!(card.face.intent, format!("{intent}: ‘{run}’"));
+        assert_eq!(card.face.intent, intent);
         assert_eq!((copies(&silas), silas.tree()), (0, original));
         silas.assert_ledger_holds();
     }

@@ -36,10 +36,7 @@ fn as_laid_out() -> BTreeMap<&'static str, String> {
 
 /// The card of the result, with everything that a stranger should see on it.
 fn assert_shows_the_fix(card: &Card) {
-    assert_eq!(
-        (card.face.intent.as_str(), card.face.risk),
-        ("Apply 1 changed file to silas-sample: tides.sh", Some(Risk::Low))
-    );
+    assert_eq!((card.face.intent.as_str(), card.face.risk), ("Apply 1 changed file to silas-sample", Some(Risk::Low)));
     let evidence = card.face.evidence.as_ref().unwrap();
     assert_eq!(evidence.outcome, Outcome::Proved);
     let told: Vec<_> =

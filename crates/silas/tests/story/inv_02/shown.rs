@@ -44,7 +44,7 @@ fn a_file_among_many() {
     let script =
         "mkdir -p aa && for n in $(seq 82); do echo $n > aa/$n.txt; done; echo 'import os' > zz_evil.py; echo > made";
     let card = tried(&silas, script);
-    assert!(card.face.intent.starts_with("Apply 84 changed files to repo, made by ‘"), "{}", card.face.intent);
+    assert_eq!(card.face.intent, "Apply 84 changed files to repo");
     let paths: Vec<String> = card.face.diffs.iter().map(|diff| diff.path.to_string()).collect();
     assert_eq!(paths.len(), 84, "{paths:?}");
     let evil = card.face.diffs.iter().find(|diff| diff.path.to_string() == "zz_evil.py").unwrap();
