@@ -1,50 +1,41 @@
 // @ts-check
-// Answering a model's question: a chip for each answer that it proposes, and a field for other words. What is proposed is the
-// model's own and marked so; a tap sends it as a signed message for this card, which allows nothing.
+// Answering a model's question: a chip for each answer that it proposes, under the question, and a field for other words.
+// What is proposed is the model's own and marked so; a tap sends it as a signed message for this card, which allows nothing.
 
-import { useEffect, useRef, useState } from '../vendor/hooks.js';
+import { useEffect, useRef } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
-import { answerQuestion } from '../lib/session.js';
-import { set } from '../lib/store.js';
+import { answerQuestion } from '../lib/deciding.js';
 import { strict } from '../lib/text.js';
+import { DOUBLE_TAP_MS } from './slide.js';
 
 /** @typedef {import('../protocol.js').Card} Card */
 
 const ANSWER_CHARS_MAX = 2000;
 
-/**
- * @param {{ card: Card, inquiry: import('../protocol.js').Inquiry, words: string, off: boolean, tooSoon: () => boolean }} props
- *   `words`: what the button for other words says.
- */
-export function AnswerChips({ card, inquiry, words, off, tooSoon }) {
-  const [typing, setTyping] = useState(false);
+/** @param {{ card: Card, inquiry: import('../protocol.js').Inquiry, off: boolean }} props */
+export function AnswerChips({ card, inquiry, off }) {
+  const since = useRef(performance.now());
+  // A tap that was meant for the card before this one answers nothing.
+  const send = (/** @type {string} */ option) => void (off || performance.now() - since.current < DOUBLE_TAP_MS || answerQuestion(card, option));
+  return html`<div class="answers" role="group" aria-label="Answers that the model proposes">
+    <p class="change-note">The model proposes these. An answer allows nothing: the plan asks you.</p>
+    <div class="change-chips">${inquiry.options.map((option) => html`<button type="button" class="change-chip answer-chip" key=${option} disabled=${off} onClick=${() => send(option)}><bdi>${strict(option)}</bdi></button>`)}</div>
+  </div>`;
+}
+
+/** @param {{ card: Card, off: boolean }} props */
+export function OwnWords({ card, off }) {
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  useEffect(() => void (typing && field.current?.focus({ preventScroll: true })), [typing]);
-  const turn = (/** @type {boolean} */ on) => {
-    setTyping(on);
-    set({ holding: on ? card.id : null });
-  };
-  const send = (/** @type {string} */ text) => void (off || tooSoon() || answerQuestion(card, text));
+  useEffect(() => field.current?.focus({ preventScroll: true }), []);
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     const text = field.current?.value.trim() ?? '';
-    if (text) send(text);
+    if (text && !off) void answerQuestion(card, text);
     else field.current?.focus();
   };
-  const onKey = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key === 'Escape') turn(false);
-  };
-  if (typing) {
-    return html`<form class="change" onSubmit=${submit} onKeyDown=${onKey}>
-      <label class="change-note" for=${`${card.id}-answer`}>In your own words</label>
-      <div class="entry-box"><textarea class="entry-field answer-field" id=${`${card.id}-answer`} ref=${field} rows="2" dir="auto" maxlength=${ANSWER_CHARS_MAX}></textarea></div>
-      <button type="submit" class="button filled" disabled=${off}>Send this answer</button>
-      <button type="button" class="button plain" onClick=${() => turn(false)}>Back to the answers</button>
-    </form>`;
-  }
-  return html`<div class="change" role="group" aria-label="Answers that the model proposes">
-    <p class="change-note">The model proposes these. An answer allows nothing: the plan asks you.</p>
-    <div class="change-chips">${inquiry.options.map((option) => html`<button type="button" class="change-chip answer-chip" key=${option} disabled=${off} onClick=${() => send(option)}><bdi>${strict(option)}</bdi></button>`)}</div>
-    <button type="button" class="button outlined" disabled=${off} onClick=${() => tooSoon() || turn(true)}>${strict(words)}</button>
-  </div>`;
+  return html`<form class="change" onSubmit=${submit}>
+    <label class="change-note" for=${`${card.id}-answer`}>In your own words</label>
+    <div class="entry-box"><textarea class="entry-field answer-field" id=${`${card.id}-answer`} ref=${field} rows="2" dir="auto" maxlength=${ANSWER_CHARS_MAX}></textarea></div>
+    <button type="submit" class="button filled" disabled=${off}>Send this answer</button>
+  </form>`;
 }

@@ -99,6 +99,8 @@ const hasFiles = ({ kind, diffs }) => kind === 'done' && diffs.length > 0;
  * @returns {('files' | 'line' | 'rationale' | 'fact' | 'checks' | 'lines')[]}
  */
 function movesOf(face, facts) {
+  // A question is never answered unread; what was asked for before can be found in the details.
+  if (face.kind === 'decision') return ['line'];
   return [
     ...(hasFiles(face) ? /** @type {const} */ (['files']) : []),
     ...(face.rationale || face.asked || face.quote ? /** @type {const} */ (['line', 'rationale']) : []),

@@ -4,9 +4,10 @@
 // is signed as the owner's, so nobody else's word may be in it.
 
 import { useEffect, useRef } from '../vendor/hooks.js';
+import { decide } from '../lib/deciding.js';
 import { html } from '../lib/html.js';
 import { go } from '../lib/router.js';
-import { decide, say } from '../lib/session.js';
+import { say } from '../lib/saying.js';
 import { set, state } from '../lib/store.js';
 import { AddModel } from '../surfaces/stream/welcome.js';
 

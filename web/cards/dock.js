@@ -3,15 +3,16 @@
 // decided the risk.
 
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
+import { DIFFERS, decide, dismiss, renew } from '../lib/deciding.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
 import { executionOf, matches } from '../lib/decision.js';
 import { cameUp } from '../lib/pace.js';
 import { go } from '../lib/router.js';
-import { DIFFERS, decide, dismiss, renew, testAgain } from '../lib/session.js';
+import { testAgain } from '../lib/setting-up.js';
 import { set } from '../lib/store.js';
 import { Words, strict } from '../lib/text.js';
-import { AnswerChips } from './answers.js';
+import { OwnWords } from './answers.js';
 import { ChangeChips } from './change.js';
 import { PasskeySheet, Rungs, asksPasskey } from './passkey.js';
 import { withPatch } from './patch.js';
@@ -30,7 +31,7 @@ const READS = ['proof', 'look', 'patch'];
 
 /** @param {{ card: Card, edits?: import('../protocol.js').FileDiff[], isOver?: boolean, decision: import('../lib/store.js').Decision | undefined, linked: boolean, installation: string, devices: import('../protocol.js').DeviceView[], device: string }} props */
 export function Dock({ card, edits = [], isOver = false, decision, linked, installation, devices, device }) {
-  const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide' | 'passkey' | 'change'} */ ('ask'));
+  const [stage, setStage] = useState(/** @type {'ask' | 'confirm' | 'slide' | 'passkey' | 'change' | 'words'} */ ('ask'));
   /** Which of the buttons is being confirmed. */
   const [asked, setAsked] = useState(0);
   const since = useRef(0);
@@ -38,7 +39,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
   const undoLeft = useUndoLeft(card);
   const main = useRef(/** @type {HTMLElement | null} */ (null));
 
-  const enter = (/** @type {'ask' | 'confirm' | 'slide' | 'passkey' | 'change'} */ next) => {
+  const enter = (/** @type {'ask' | 'confirm' | 'slide' | 'passkey' | 'change' | 'words'} */ next) => {
     since.current = performance.now();
     setStage(next);
     set({ holding: next === 'ask' ? null : card.id });
@@ -64,13 +65,13 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
   const steps = first?.press === 'approve' ? ladder(card) : 'tap';
   const meant = buttons[asked] ?? first;
   const rungs = asksPasskey(card, devices);
-  const asksModel = card.input?.type === 'inquiry' && card.state === 'open';
 
   // Beside the slide the way out of it stays; where there is none that needs no slide itself, Back stands there.
   const staysBeside = stage === 'slide' && rest.length > 1 && rest[0].press !== 'rehearse';
 
   const onPress = (/** @type {number} */ n) => {
     if (tooSoon()) return;
+    if (buttons[n].press === 'answer') return void (off || enter('words'));
     if (buttons[n].press === 'change' && REWORDED.includes(card.face.kind)) return void (off || enter('change'));
     // What runs something takes the same steps, whichever of the two ways it is.
     const runs = ['approve', 'rehearse', 'redo'].includes(buttons[n].press);
@@ -112,10 +113,10 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
     ${first && stage === 'passkey' && html`<${PasskeySheet} card=${card} cta=${meant} devices=${devices} device=${device} off=${off} onSign=${onSign} onClose=${() => enter('ask')}
       alternatives=${rest.filter((cta) => !['rehearse', 'redo', 'look'].includes(cta.press)).map((cta) => ({ label: cta.label, act: () => cta.act() }))} />`}
     ${first && stage === 'change' && html`<${ChangeChips} card=${card} off=${off} />`}
-    ${asksModel && html`<${AnswerChips} key=${card.id} card=${card} inquiry=${card.input} words=${first.label} off=${off} tooSoon=${tooSoon} />`}
+    ${first && stage === 'words' && html`<${OwnWords} card=${card} off=${off} />`}
     ${first && stage === 'slide' && rungs && html`<${Rungs} at=${2} />`}
     ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
-    ${first && !asksModel && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
+    ${first && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
       ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} edits=${edits} linked=${linked} disabled=${off} onClick=${onFirst} />`
       : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || ['approve', 'renew', 'again'].includes(first.press) ? 'filled' : 'outlined'}`} disabled=${off} onClick=${form ? onForm : onFirst}>
           ${steps === 'slide' && html`<${Icon} name=${card.face.risk === 'irreversible' ? 'irreversible' : 'high'} size=${16} />`}${label(first)}

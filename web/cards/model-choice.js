@@ -5,7 +5,7 @@
 import { useEffect, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { isLoopback, microdollars, typedDollars } from '../lib/price.js';
-import { choose } from '../lib/session.js';
+import { choose } from '../lib/setting-up.js';
 import { set } from '../lib/store.js';
 import { strict } from '../lib/text.js';
 import { CardView } from './card.js';

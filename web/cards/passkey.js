@@ -5,7 +5,7 @@
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
 import { isForPasskey, passkeys, unavailable } from '../lib/passkeys.js';
-import { addPasskey } from '../lib/session.js';
+import { addPasskey } from '../lib/asking.js';
 import { strict } from '../lib/text.js';
 import { Sheet } from '../surfaces/frame/sheet.js';
 

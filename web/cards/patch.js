@@ -6,7 +6,7 @@ import { shows } from '../lib/advanced.js';
 import { executionOf } from '../lib/decision.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
-import { askPatch } from '../lib/session.js';
+import { askPatch } from '../lib/asking.js';
 import { state } from '../lib/store.js';
 
 const LABEL = 'Save as a patch';

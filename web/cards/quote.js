@@ -37,7 +37,7 @@ function Quotation({ label, text, oneLine, whole = false }) {
  */
 export function Why({ face: { kind, asked, quote, rationale }, oneLine }) {
   // Whoever answers a question has read all of it.
-  if (quote && kind === 'decision') return html`<${Quotation} label="You asked" text=${asked ?? ''} oneLine />
+  if (quote && kind === 'decision') return html`${!oneLine && html`<${Quotation} label="You asked" text=${asked ?? ''} oneLine />`}
     <${Quotation} label="In the model’s words" text=${quote.text} oneLine=${false} whole />`;
   if (quote) return html`<${Quotation} label="In the model’s words" text=${quote.text} oneLine=${oneLine} />`;
   if (asked) return html`<${Quotation} label="You asked" text=${asked} oneLine=${oneLine} />`;

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from '../vendor/hooks.js';
 import { executionOf } from '../lib/decision.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
-import { askLaterEdits, planWayBack } from '../lib/session.js';
+import { askLaterEdits, planWayBack } from '../lib/asking.js';
 import { announce } from '../lib/store.js';
 import { count, strict } from '../lib/text.js';
 import { countdown, useNow } from '../lib/time.js';

@@ -3,8 +3,8 @@
 // store, a message, a draft or anything that this browser keeps.
 
 import { base64url, sha256, utf8 } from './bytes.js';
+import { mark } from './deciding.js';
 import { devices, sign } from './keys.js';
-import { mark } from './session.js';
 import { announce, set, state } from './store.js';
 import { timestamp } from './time.js';
 

@@ -3,6 +3,7 @@
 // said so.
 
 import { signWithdrawal } from './keys.js';
+import { LOST } from './line.js';
 import { moreGrants } from './pages.js';
 import { NoPasskey, signerOf } from './passkeys.js';
 import { set, state } from './store.js';
@@ -10,8 +11,6 @@ import { count } from './text.js';
 import { timestamp } from './time.js';
 
 /** @typedef {{ device: import('./keys.js').Device | null, send: (message: any) => boolean }} Way Who signs, and how it is sent. */
-
-const LOST = 'The connection broke. Nothing was sent.';
 
 /** Set while every grant is to be taken back: how many there were when that was signed, or 0 before it was. @type {{ n_all: number } | null} */
 let all = null;

@@ -56,10 +56,12 @@ test('other words: written, kept over a lost connection, sent once there is one;
   const [response] = await received('decision_response');
   assert.equal(response.message.body.text, 'both, <b>each</b> in its place');
   fake.cards([sample.realCard('decision_longest')]);
-  await page.getByRole('group', { name: 'Answers that the model proposes' }).waitFor();
+  await page.getByRole('button', { name: 'WWWW' }).waitFor();
+  await settle(page);
   await page.getByRole('button', { name: 'Answer in my words' }).click();
+  await page.waitForFunction(() => document.activeElement?.matches('textarea.answer-field'));
   await page.keyboard.press('Escape');
-  await page.getByRole('group', { name: 'Answers that the model proposes' }).waitFor();
+  await page.getByLabel('In your own words').waitFor({ state: 'detached' });
 });
 
 test('an answer that is refused is told, and the card can be answered again; one that was on its way is asked for again', async (t) => {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settle, shot } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
-import { ENTRIES, fake, focused, open, received, retry, sent, until } from './stage.mjs';
+import { ENTRIES, fake, focused, open, received, sent } from './stage.mjs';
 
 test('low risk: one tap signs, the button is disabled at once and a second tap decides nothing', async (t) => {
   const page = await open(t, { cards: [sample.lowCard()] });
@@ -141,48 +141,6 @@ test('undo is one tap and signs the undo offer', async (t) => {
   assert.equal(token.body.offer.kind, 'undo');
   assert.equal(token.body.verdict, 'approved');
 });
-
-test('a refused decision says why and can be taken again', async (t) => {
-  const page = await open(t, { cards: [sample.lowCard()] });
-  await settle(page);
-  fake.shown = { ...fake.shown, cards: [] };
-  await page.locator('.dock .filled').click();
-  await page.locator('.dock').getByText('This card is not open any more.').waitFor();
-  await page.locator('.dock .filled:enabled').waitFor();
-});
-
-for (const [what, inOrder] of [
-  ['after the card left', ['leave', 'refuse']], ['before the card leaves', ['refuse', 'leave']],
-]) {
-  test(`a refusal that comes ${what} stands above everything until it is closed, also over a new connection`, async (t) => {
-    const card = sample.rehearsedCard();
-    const page = await open(t, { entries: ENTRIES, cards: [card] });
-    await settle(page);
-    fake.silent = true;
-    await page.getByRole('button', { name: 'Apply 2 files', exact: true }).click();
-    await received('approval_response');
-    fake.silent = false;
-    const does = {
-      leave: () => fake.cards([]),
-      refuse: () => fake.tell({ type: 'decided', request_id: card.id, recorded: false, message: 'Plans may not work in `tidepool` any more.' }),
-    };
-    for (const one of inOrder) does[one]();
-    await page.locator('.card').waitFor({ state: 'detached' });
-    const notice = page.getByRole('alert').filter({ hasText: 'Plans may not work in tidepool any more. Your answer was not recorded' });
-    await notice.waitFor();
-    await shot(page, `refused-${inOrder.join('-')}-375-light`);
-    assert.match(await notice.innerText(), /its card is gone\. If you still want it, say it again/);
-    const n = fake.acks.length;
-    fake.drop();
-    await until(async () => {
-      await retry(page);
-      return fake.acks.length > n;
-    });
-    await notice.waitFor();
-    await notice.getByRole('button', { name: 'Close' }).click();
-    await notice.waitFor({ state: 'detached' });
-  });
-}
 
 test('a result is applied with one tap if it is proved, and with two if it is not', async (t) => {
   const [proved, unproven] = [sample.rehearsedCard(), sample.unprovenCard()];

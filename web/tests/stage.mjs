@@ -11,20 +11,26 @@ export let browser;
 /** The server of the test that runs now. */
 export let fake;
 
+/** All of them: of tests that run side by side only the last is `fake`. */
+const stages = [];
+async function stage() {
+  fake = await startFake();
+  stages.push(fake);
+}
+
 before(async () => {
   browser = await launch();
 });
-after(() => browser.close());
-beforeEach(async () => {
-  fake = await startFake();
-});
-// Also where no page was opened, so that nothing listens when all is over.
+beforeEach(stage);
 afterEach(() => fake.close());
+// Also where no page was opened, so that nothing listens when all is over.
+after(async () => {
+  await browser.close();
+  for (const one of stages) await one.close();
+});
 
 /** From here on the test has another server; pages of the one before keep theirs. */
-export async function anotherStage() {
-  fake = await startFake();
-}
+export const anotherStage = stage;
 
 /** Waits for what only the server of the test knows. */
 export async function until(is) {

@@ -56,7 +56,25 @@ impl Error {
         }
     }
 
-    /// What to do about it.
+    /// What to put right before the same is asked again; nothing where asking again is all there is.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Error::Unreachable { .. } => "Check the connection and the address (`silas model list`).",
+            Error::Busy { .. } => "Wait a little.",
+            Error::Key { .. } => "Set the key again with `silas model add`.",
+            Error::Credit { .. } => "Add credit there.",
+            Error::Timeout { .. }
+            | Error::UnknownModel { .. }
+            | Error::Failed { .. }
+            | Error::Rejected { .. }
+            | Error::Cut { .. }
+            | Error::TooLong { .. }
+            | Error::Garbled { .. } => "",
+            Error::Prompt(_) | Error::Setup(_) => "See the log.",
+        }
+    }
+
+    /// What to do about it after a question that was said.
     pub fn todo(&self) -> &'static str {
         match self {
             Error::Unreachable { .. } => {

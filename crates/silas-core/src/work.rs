@@ -135,10 +135,41 @@ impl WorkItem {
     pub fn id(&self) -> &WorkItemId {
         &self.0.id
     }
+}
 
-    /// The same plan with its directories pinned to what they are on disk now.
-    pub fn with_directories(&self, directories: Vec<Directory>) -> Result<Self, RuleBroken> {
-        WorkItem::new(Definition { directories, ..self.0.clone() })
+impl Definition {
+    /// A plan of Silas's own making, in which no model takes part. It does nothing, reaches nothing and checks nothing until
+    /// whoever makes it says what: here, and nowhere else, a field has a value that nobody named.
+    pub fn without_model(id: WorkItemId, title: String, body: String, max_wall_time_seconds: u64) -> Self {
+        Definition {
+            id,
+            title,
+            parent: None,
+            spawned_by: None,
+            follow_up_of: None,
+            domain: None,
+            budget: Budget { max_wall_time_seconds, ..Budget::default() }.without_models(),
+            body,
+            planned: None,
+            interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
+            steps: Vec::new(),
+            executor: None,
+            verify: Vec::new(),
+            directories: Vec::new(),
+            hosts: Vec::new(),
+            hosts_for: Vec::new(),
+            secrets: Vec::new(),
+            callback_port: None,
+            commits: false,
+            restores: None,
+            merges: None,
+            toolchains: Vec::new(),
+            flows: Vec::new(),
+            exits: Exits::default(),
+            on_failure: "report".to_owned(),
+            on_stuck: "report".to_owned(),
+            failure_context: None,
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::stream::Lookup;
 use crate::view::{ActivityPage, ActivityView, Icon, PeriodView, Row, Spent};
 use crate::words::{Words, count};
 use crate::work::NOT_GRANTED;
-use crate::{Stream, Trouble};
+use crate::{Stream, Trouble, models};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Phase, Text};
@@ -259,8 +259,8 @@ fn row(entry: &Entry, called: &BTreeMap<&CallId, &str>, beside: &dyn Beside, wor
         AuditEvent::ModelAnswered { call, outcome, microusd, .. } => {
             // One that was called long ago is nameless here; its price is not.
             let model = called.get(call).map_or_else(|| "a model".to_owned(), |name| scrub::visible_line(name, 60));
-            let vain = if outcome == "answered" { "" } else { " in vain" };
-            (Icon::Tick, format!("Asked {model}{vain}"), format!("It cost {}", dollars(*microusd)))
+            let (icon, vain) = if outcome == "answered" { (Icon::Tick, "") } else { (Icon::Cross, " in vain") };
+            (icon, format!("Asked {model}{vain}"), format!("It cost {}", dollars(*microusd)))
         }
         AuditEvent::ModelRefused { code, .. } => {
             (Icon::Refused, "Did not ask a model".to_owned(), unasked(code).to_owned())
@@ -442,6 +442,7 @@ fn unasked(code: &str) -> &'static str {
         "overshared_payload_blocked" => "The question held more than may be sent",
         "E_LLM_CAP" => "The cap would have been exceeded",
         "E_LLM_RATE" => "Too many questions in a minute",
+        models::SILENT => "It did not pass its test",
         _ => "A limit stood in the way",
     }
 }

@@ -276,7 +276,7 @@ impl Stream {
         let tested = self.try_model(role, &assigned).await;
         let (took, mut said) = match tested {
             Ok(said) => (Some(began.elapsed()), said),
-            Err(trouble) => (None, trouble.to_string()),
+            Err(untested) => (None, untested.told()),
         };
         let named = self.options.models.named.iter().find(|(named, ..)| *named == role);
         if let Some((_, model, _)) = named.filter(|(_, model, _)| *model != grant.model) {

@@ -19,6 +19,10 @@ use silas_store::{Commit, ReadTx, cards};
 use std::sync::Arc;
 use std::time::Instant;
 
+mod silence;
+
+pub(crate) use silence::{CODE as SILENT, Silence, Silences, Untested};
+
 /// Where the value of a key comes from; `None` if it is not there.
 pub type KeyRing = Arc<dyn Fn(&KeySource) -> Option<Secret> + Send + Sync>;
 
@@ -210,15 +214,25 @@ impl Stream {
             let (message, todo) = (spending::not_agreed(&assigned.model), "`silas model add` asks you.");
             return Err(Trouble::new("privacy_confirmation_required", &message, todo));
         }
-        self.try_model(role, &assigned).await
+        Ok(self.try_model(role, &assigned).await?)
     }
 
-    /// Asks it, and says what came of it.
-    pub(crate) async fn try_model(self: &Arc<Self>, role: Role, assigned: &Assigned) -> Result<String, Trouble> {
-        if !self.has_key(&assigned.key) {
-            return Err(spending::no_key(assigned));
+    /// Asks it, says what came of it, and remembers one that did not answer.
+    pub(crate) async fn try_model(self: &Arc<Self>, role: Role, assigned: &Assigned) -> Result<String, Untested> {
+        let tried = self.put_to_the_test(role, assigned).await;
+        match &tried {
+            Ok(_) => self.silences.heard(assigned),
+            Err(Untested::Silent(silence)) => self.silences.note(assigned, silence.clone(), self.clock.now()),
+            Err(Untested::Unasked(_)) => {}
         }
-        let asking = self.asking(assigned).map_err(|error| spending::failed(&error))?;
+        tried
+    }
+
+    async fn put_to_the_test(self: &Arc<Self>, role: Role, assigned: &Assigned) -> Result<String, Untested> {
+        if !self.has_key(&assigned.key) {
+            return Err(Untested::Unasked(spending::no_key(assigned)));
+        }
+        let asking = self.asking(assigned).map_err(|error| Untested::Silent(Silence::of(&error)))?;
         let purse = Purse::new(self, None, role, &assigned.model);
         let began = Instant::now();
         match Minds::check(&asking, &purse).await {
@@ -230,17 +244,9 @@ impl Stream {
                 asking.model.mode().words(),
                 words::cost(assigned.price, purse.spent()),
             )),
-            Ok(Outcome::Unusable { why }) => Err(Trouble::new(
-                "E_LLM_FORM",
-                &format!(
-                    "{} answers, but twice not in the form that was asked for ({}).",
-                    assigned.model,
-                    silas_gates::scrub::visible_line(&why, 160)
-                ),
-                "Choose a more capable model.",
-            )),
-            Err(Stop::Failed(error)) => Err(spending::failed(&error)),
-            Err(Stop::Refused(refused)) => Err(match refused {
+            Ok(Outcome::Unusable { why }) => Err(Untested::Silent(Silence::in_another_form(&assigned.model, &why))),
+            Err(Stop::Failed(error)) => Err(Untested::Silent(Silence::of(&error))),
+            Err(Stop::Refused(refused)) => Err(Untested::Unasked(match refused {
                 Refused::Cap(over) => spending::over_cap(&over),
                 Refused::Rate { per_minute } => spending::too_fast(per_minute),
                 Refused::Turn => {
@@ -248,7 +254,7 @@ impl Stream {
                 }
                 Refused::Plan(what) => spending::plan_used_up(what),
                 Refused::Store(trouble) => trouble,
-            }),
+            })),
         }
     }
 

@@ -114,6 +114,8 @@ impl Stream {
     }
 
     async fn write_stored(self: &Arc<Self>, reference: &SecretRef) -> Result<Option<Leased>, Trouble> {
+        // A model may have been silent for the want of exactly this.
+        self.silences.forget_all();
         let (stream, reference) = (self.clone(), reference.clone());
         let writing = self.store.write(move |tx| {
             let text = tx.text(reference.as_str())?;

@@ -6,7 +6,7 @@ use crate::consumer::Holds;
 use crate::gauges::Counted;
 use crate::grants;
 use crate::letters;
-use crate::models::{self, KeyRing, ModelOptions};
+use crate::models::{self, KeyRing, ModelOptions, Silences};
 use crate::period;
 use crate::stopping;
 use crate::view::{
@@ -119,6 +119,8 @@ pub struct Stream {
     pub(crate) drafts: Mutex<Vec<DraftView>>,
     /// When models were asked in the last minute; bounded by the limit for it.
     calls: Mutex<VecDeque<Timestamp>>,
+    /// Models that did not pass their test.
+    pub(crate) silences: Silences,
     /// Runs whose next call waits for the owner.
     pub(crate) waiting: Waiting,
     /// Moves whenever cards may have changed; for work that stands still until one is answered.
@@ -184,6 +186,7 @@ impl Stream {
             thinking: Mutex::new(JoinSet::new()),
             drafts: Mutex::default(),
             calls: Mutex::new(VecDeque::new()),
+            silences: Silences::default(),
             waiting: Waiting::default(),
             cards_moved: watch::Sender::new(0),
             interrupt: watch::Sender::new(0),

@@ -1,5 +1,7 @@
 //! What goes wrong, in the three parts that a person needs, and a code that never changes.
 
+use silas_core::canonical;
+
 /// Shown at the doors. The private chain of causes goes to the log, never in here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} {todo}")]
@@ -19,6 +21,9 @@ impl Trouble {
 
 impl From<silas_store::Error> for Trouble {
     fn from(cause: silas_store::Error) -> Self {
+        if let silas_store::Error::Canonical(canonical::Error::Number) = cause {
+            return inexact();
+        }
         if let silas_store::Error::Busy = cause {
             return Trouble::new(cause.code(), "Silas is busy. Nothing was changed.", "Try again in a moment.");
         }
@@ -33,17 +38,35 @@ impl From<silas_store::Error> for Trouble {
 
 impl From<silas_approval::Error> for Trouble {
     fn from(cause: silas_approval::Error) -> Self {
-        tracing::error!(%cause, "the trust kernel failed");
-        Trouble::new(
-            "E_APPROVAL_FAILED",
-            "The decision could not be checked. Nothing ran.",
-            "See the log, then try again.",
-        )
+        match cause {
+            silas_approval::Error::Store(cause) => cause.into(),
+            silas_approval::Error::Canonical(canonical::Error::Number) => inexact(),
+            silas_approval::Error::Canonical(cause @ canonical::Error::NotJson(_)) => {
+                tracing::error!(%cause, "the trust kernel failed");
+                Trouble::new(
+                    "E_APPROVAL_FAILED",
+                    "The decision could not be checked. Nothing ran.",
+                    "See the log, then try again.",
+                )
+            }
+        }
     }
 }
 
-impl From<silas_core::canonical::Error> for Trouble {
-    fn from(cause: silas_core::canonical::Error) -> Self {
+/// Whoever asks chose the number, so nothing has failed: it is refused.
+fn inexact() -> Trouble {
+    Trouble::new(
+        "E_APPROVAL_NUMBER",
+        "A number in this is too large to be written down exactly, so it cannot be signed. Nothing was changed.",
+        "Use a whole number of at most 9007199254740992.",
+    )
+}
+
+impl From<canonical::Error> for Trouble {
+    fn from(cause: canonical::Error) -> Self {
+        if let canonical::Error::Number = cause {
+            return inexact();
+        }
         tracing::error!(%cause, "something cannot be written for signing");
         Trouble::new(
             "E_APPROVAL_FAILED",

@@ -69,15 +69,18 @@ pub(crate) fn browser(run: &Path, page: &str, pairing: Option<&str>) -> Option<O
     if !has_desktop || !std::io::stdout().is_terminal() {
         return None;
     }
-    let is_readable = !Path::new(SNAPS).exists();
-    // Without the file the page opens all the same.
-    let opening = pairing.filter(|_| is_readable).and_then(|address| Opening::write(run, address).ok());
+    let opening = leading(run, pairing, Path::new(SNAPS));
     let target = opening.as_ref().map_or(Path::new(page), |opening| &opening.0);
     let opened =
         Command::new("xdg-open").arg(target).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     // No browser to open is fine: the address is on the screen.
     drop(opened);
     opening
+}
+
+/// The file that leads there, if a browser can read it. Without one the page opens all the same.
+fn leading(run: &Path, pairing: Option<&str>, snaps: &Path) -> Option<Opening> {
+    pairing.filter(|_| !snaps.exists()).and_then(|address| Opening::write(run, address).ok())
 }
 
 #[cfg(test)]

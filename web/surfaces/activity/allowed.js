@@ -6,7 +6,7 @@ import { html } from '../../lib/html.js';
 import { shows } from '../../lib/advanced.js';
 import { unavailable } from '../../lib/passkeys.js';
 import { moreGrants } from '../../lib/pages.js';
-import { addPasskey, askHouseRules, more, withdraw } from '../../lib/session.js';
+import { addPasskey, askHouseRules, more, withdraw } from '../../lib/asking.js';
 import { Words, count } from '../../lib/text.js';
 import { day, until } from '../../lib/time.js';
 

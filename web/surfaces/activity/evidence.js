@@ -6,7 +6,7 @@ import { useEffect, useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { shows } from '../../lib/advanced.js';
-import { askBundle, askEvidence } from '../../lib/session.js';
+import { askBundle, askEvidence } from '../../lib/asking.js';
 import { set, state as store } from '../../lib/store.js';
 import { Words, strict } from '../../lib/text.js';
 import { clock, day } from '../../lib/time.js';

@@ -7,7 +7,7 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { shows } from '../../lib/advanced.js';
 import { earliest, moreActivity } from '../../lib/pages.js';
-import { more } from '../../lib/session.js';
+import { more } from '../../lib/asking.js';
 import { needingReview } from '../../lib/store.js';
 import { Words, count } from '../../lib/text.js';
 import { clock, day, serverNow } from '../../lib/time.js';

@@ -2,7 +2,7 @@
 // How deciding goes, asked for when somebody wants to know.
 
 import { html } from '../../lib/html.js';
-import { askMeasures } from '../../lib/session.js';
+import { askMeasures } from '../../lib/asking.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 

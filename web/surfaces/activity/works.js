@@ -3,7 +3,7 @@
 
 import { html } from '../../lib/html.js';
 import { moreWork } from '../../lib/pages.js';
-import { more } from '../../lib/session.js';
+import { more } from '../../lib/asking.js';
 import { clock, day } from '../../lib/time.js';
 
 /** @typedef {import('../../lib/store.js').State} State */

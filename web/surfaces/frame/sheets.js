@@ -2,12 +2,13 @@
 // The two sheets that belong to no surface: the question before Stop, and More.
 
 import { useLayoutEffect, useRef, useState } from '../../vendor/hooks.js';
+import { addPasskey, stop, stopAndRevokeAll } from '../../lib/asking.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { notShown, showEverything, shows } from '../../lib/advanced.js';
 import { canTell, tells, want } from '../../lib/notify.js';
 import { passkeys, unavailable } from '../../lib/passkeys.js';
-import { addModel, addPasskey, stop, stopAndRevokeAll } from '../../lib/session.js';
+import { addModel } from '../../lib/setting-up.js';
 import { set } from '../../lib/store.js';
 import { count, visible } from '../../lib/text.js';
 import { Sheet } from './sheet.js';

@@ -7,7 +7,7 @@ import { Icon } from '../../lib/icons.js';
 import { used } from '../../lib/advanced.js';
 import { executionOf } from '../../lib/decision.js';
 import { bundleName } from '../../lib/download.js';
-import { askBundle, askProof } from '../../lib/session.js';
+import { askBundle, askProof } from '../../lib/asking.js';
 import { Words, strict, visible } from '../../lib/text.js';
 import { Diffs } from '../../cards/diff.js';
 import { SavePatch } from '../../cards/patch.js';

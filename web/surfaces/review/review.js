@@ -8,11 +8,12 @@ import { Icon } from '../../lib/icons.js';
 import { listed } from '../../lib/listed.js';
 import { moreCards } from '../../lib/pages.js';
 import { go } from '../../lib/router.js';
-import { more } from '../../lib/session.js';
+import { more } from '../../lib/asking.js';
 import { activeCard, needingReview, set } from '../../lib/store.js';
 import { strict } from '../../lib/text.js';
 import { CardView } from '../../cards/card.js';
 import { Dock } from '../../cards/dock.js';
+import { AnswerChips } from '../../cards/answers.js';
 import { ModelChoiceCard } from '../../cards/model-choice.js';
 import { Loading } from '../../cards/loading.js';
 import { LADDER, RISKS } from '../../cards/risk.js';
@@ -44,7 +45,7 @@ export function Review({ state, wide }) {
     <h1 class=${wide ? 'review-title' : 'hidden'}>Review</h1>
     ${wide && place > 0 && html`<p class="review-place">${place} of ${waiting.length}</p>`}
     <${Lines} state=${state} card=${active} />
-    ${active && html`<${Active} key=${active.id} card=${active} focus=${focus} linked=${state.link.status === 'open'} />
+    ${active && html`<${Active} key=${active.id} card=${active} focus=${focus} linked=${state.link.status === 'open'} busy=${['signing', 'sent', 'recorded'].includes(state.decisions[active.id]?.phase)} />
       ${elsewhere && html`<footer class="dock" aria-label="Decision"><p class="dock-elsewhere"><${Icon} name="tick" size=${18} /><span>${elsewhere.words}</span></p></footer>`}
       ${!elsewhere && html`<${Dock} card=${active} edits=${state.edits[executionOf(active) ?? '']} isOver=${active === state.over} decision=${state.decisions[active.id]} linked=${state.link.status === 'open'} installation=${state.installation} devices=${state.devices} device=${state.device} />`}
       <${UpNext} cards=${rest} beyond=${state.n_more_cards} />`}
@@ -52,10 +53,12 @@ export function Review({ state, wide }) {
   </section>`;
 }
 
-/** @param {{ card: Card, focus: boolean, linked: boolean }} props */
-function Active({ card, focus, linked }) {
+/** @param {{ card: Card, focus: boolean, linked: boolean, busy: boolean }} props */
+function Active({ card, focus, linked, busy }) {
   const { input } = card;
   if (input?.type === 'model') return html`<${ModelChoiceCard} card=${card} input=${input} focus=${focus} linked=${linked} />`;
+  const asks = input?.type === 'inquiry' && card.state === 'open';
+  if (asks) return html`<${CardView} card=${card} focus=${focus} /><${AnswerChips} card=${card} inquiry=${input} off=${!linked || busy} />`;
   return html`<${CardView} card=${card} focus=${focus}>${input?.type === 'secret' && html`<${SecureField} card=${card} wanted=${input} linked=${linked} />`}<//>`;
 }
 

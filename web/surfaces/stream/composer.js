@@ -4,7 +4,7 @@
 import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
-import { say } from '../../lib/session.js';
+import { say } from '../../lib/saying.js';
 import { set } from '../../lib/store.js';
 
 /** Longest message, in bytes; the server refuses a longer one. */

@@ -2,9 +2,10 @@
 // The Stream: what was said and what is being done, in the order of time. No card is ever decided here.
 
 import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
+import { interrupt } from '../../lib/asking.js';
 import { html } from '../../lib/html.js';
 import { go } from '../../lib/router.js';
-import { edit, interrupt } from '../../lib/session.js';
+import { edit } from '../../lib/saying.js';
 import { needingReview } from '../../lib/store.js';
 import { Words } from '../../lib/text.js';
 import { clock } from '../../lib/time.js';

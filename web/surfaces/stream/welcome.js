@@ -3,7 +3,8 @@
 
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
-import { addModel, say } from '../../lib/session.js';
+import { say } from '../../lib/saying.js';
+import { addModel } from '../../lib/setting-up.js';
 import { set } from '../../lib/store.js';
 import { Words } from '../../lib/text.js';
 

@@ -12,7 +12,7 @@ use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::server_keys::ServerKeys;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Token, Verdict};
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use silas_core::work::{Budget, Definition, Directory, Step, WorkItem};
 use silas_core::{
     CardId, Clock, Digest, ExecutionId, InstallationId, Random, Timestamp, TokenId, WorkItemId, canonical,
 };
@@ -242,34 +242,12 @@ pub(crate) fn project() -> Place {
 }
 
 pub(crate) fn plan(run: &str) -> WorkItem {
+    let id = WorkItemId::parse("task-1").unwrap();
     WorkItem::new(Definition {
-        id: WorkItemId::parse("task-1").unwrap(),
-        title: "Tidy".to_owned(),
-        parent: None,
-        spawned_by: None,
-        follow_up_of: None,
-        domain: None,
         budget: Budget { max_wall_time_seconds: 60, ..Budget::default() },
-        body: "Tidy up.".to_owned(),
-        interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
         steps: vec![Step { run: Command::Shell(run.to_owned()), cwd: None }],
-        verify: Vec::new(),
         directories: vec![Directory::pinned(project(), Access::Write)],
-        hosts: Vec::new(),
-        hosts_for: Vec::new(),
-        toolchains: Vec::new(),
-        flows: Vec::new(),
-        exits: Default::default(),
-        secrets: Vec::new(),
-        callback_port: None,
-        commits: false,
-        executor: None,
-        restores: None,
-        merges: None,
-        on_failure: "report".to_owned(),
-        on_stuck: "consult_planner".to_owned(),
-        failure_context: None,
-        planned: None,
+        ..Definition::without_model(id, "Tidy".to_owned(), "Tidy up.".to_owned(), 60)
     })
     .unwrap()
 }

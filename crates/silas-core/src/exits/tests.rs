@@ -5,8 +5,7 @@ use super::*;
 use crate::Taint;
 use crate::relpath::RelPath;
 use crate::seen::Sight;
-use crate::work::Directory;
-use crate::work::tests::full;
+use crate::work::tests::{full, unpinned};
 use proptest::prelude::*;
 
 fn globs(texts: &[&str]) -> Vec<Glob> {
@@ -220,10 +219,7 @@ fn a_flow_is_needed_for_text_from_the_web_even_into_a_declared_file() {
 #[test]
 fn undeclared_changes_are_named_with_their_source() {
     let d = Definition {
-        directories: vec![
-            Directory::unpinned("/home/me/p", Access::Write),
-            Directory::unpinned("/home/me/q", Access::Write),
-        ],
+        directories: vec![unpinned("/home/me/p", Access::Write), unpinned("/home/me/q", Access::Write)],
         ..plan(&["src/**", "/home/me/q/log.txt"], &[], &[], "")
     };
     let mut seen = Seen::default();

@@ -7,7 +7,7 @@ use super::*;
 use crate::check::{Check, Command, Expectation};
 use crate::decimal::Decimal;
 use crate::roots::Access;
-use crate::work::tests::any;
+use crate::work::tests::{any, unpinned};
 use crate::work::{Budget, Directory, InteractionMode, Step};
 use proptest::prelude::*;
 
@@ -91,9 +91,9 @@ fn a_plan_as_people_write_it() {
         device: Some("2049".to_owned()),
         inode: Some(u64::MAX.to_string()),
         replaces: None,
-        ..Directory::unpinned("/home/me/p", Access::Write)
+        ..unpinned("/home/me/p", Access::Write)
     };
-    assert_eq!(d.directories, [pinned, Directory::unpinned("/home/me/q", Access::Read)]);
+    assert_eq!(d.directories, [pinned, unpinned("/home/me/q", Access::Read)]);
     assert_eq!((d.on_failure.as_str(), d.on_stuck.as_str()), ("report", "report"));
     assert_eq!(d.body, "\n# Context\nWhy.\n\n---\n\nMore.\n", "the body is kept byte for byte");
     assert_eq!(parse(render(&item).as_bytes()).unwrap(), item);

@@ -27,10 +27,6 @@ pub enum Replacing {
 }
 
 impl Directory {
-    pub fn unpinned(path: &str, access: Access) -> Self {
-        Directory { path: path.to_owned(), access, device: None, inode: None, replaces: None }
-    }
-
     pub fn pinned(place: Place, access: Access) -> Self {
         let (device, inode) = (Some(place.device), Some(place.inode));
         Directory { path: place.path, access, device, inode, replaces: None }

@@ -13,6 +13,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
+/// As a plan names one before anybody has looked at the disk.
+pub(crate) fn unpinned(path: &str, access: Access) -> Directory {
+    Directory { path: path.to_owned(), access, device: None, inode: None, replaces: None }
+}
+
 /// An item in which every field says something, so that every field can be changed.
 pub(crate) fn full() -> Definition {
     let id = |name: &str| WorkItemId::parse(name).unwrap();
@@ -441,4 +446,16 @@ fn what_is_left_to_a_model_is_in_the_hash_and_has_bounds() {
     ] {
         assert_eq!(with(broken).unwrap_err().key, key);
     }
+}
+
+/// What Silas plans by itself starts from nothing: a field that its maker does not name asks for nothing.
+#[test]
+fn a_plan_without_a_model_reaches_nothing_and_spends_nothing_by_itself() {
+    let id = WorkItemId::parse("task-1").unwrap();
+    let plain = Definition::without_model(id, "Tidy".to_owned(), "tidy up".to_owned(), 60);
+    let Budget { max_tokens, max_cost_microusd, max_planner_calls, max_wall_time_seconds, .. } = plain.budget;
+    assert_eq!((max_tokens, max_cost_microusd, max_planner_calls, max_wall_time_seconds), (0, 0, 0, 60));
+    assert_eq!(crate::rehearsal::exit_of(&plain), None, "it has no way out of its copy");
+    assert!(plain.executor.is_none() && plain.planned.is_none(), "no model works in it or wrote it");
+    assert_eq!(plain.owners_words(), Some("tidy up"));
 }

@@ -65,6 +65,7 @@ fn each_row_is_found_under_what_it_is_about() {
     let refused = |code: &str| AuditEvent::ModelRefused { role: Role::Proxy, code: code.to_owned() };
     check(refused("E_LLM_CAP"), Icon::Refused, "Did not ask a model", &[Topic::Refusal, Topic::Spending]);
     check(refused("secret_unavailable"), Icon::Refused, "Did not ask a model", &[Topic::Refusal]);
+    assert_eq!(told(vec![refused(models::SILENT)])[0].note, "It did not pass its test");
     let added = AuditEvent::BudgetExtended {
         token: TokenId::of(&Digest::of(b"token")),
         period: Period::day(Timestamp::EPOCH),
@@ -92,5 +93,9 @@ fn a_question_to_a_model_says_which_and_what_it_cost() {
         (1, "Asked ollama:llama3.2", "It cost $0.31")
     );
     assert_eq!(rows[0].topics, [Topic::Spending]);
-    assert_eq!(told(vec![answered])[0].text, "Asked a model");
+    assert_eq!((rows[0].icon, told(vec![answered.clone()])[0].text.as_str()), (Icon::Tick, "Asked a model"));
+    let AuditEvent::ModelAnswered { call, input_tokens, output_tokens, microusd, .. } = answered else { panic!() };
+    let outcome = "E_LLM_TIMEOUT".to_owned();
+    let vain = AuditEvent::ModelAnswered { call, outcome, input_tokens, output_tokens, microusd };
+    check(vain, Icon::Cross, "Asked a model in vain", &[Topic::Spending]);
 }

@@ -4,7 +4,7 @@ use super::Turn;
 use super::help;
 use super::look_up::Asked;
 use super::route::Route;
-use crate::models::Assigned;
+use crate::models::{self, Assigned, Silence};
 use crate::review::Proposal;
 use crate::spending::{self, Purse, Refused};
 use crate::stream::lock;
@@ -87,6 +87,12 @@ impl Stream {
                 _ = interrupted.changed() => None,
             }
         };
+        match &ended {
+            Some(Ok(Ended::Answer(_))) => self.silences.heard(&assigned),
+            Some(Err(Break::Failed(error))) => self.silences.still(&assigned, Silence::of(error)),
+            // Interrupted, refused, or answered with what cannot be used: nothing new is known about it.
+            None | Some(Ok(Ended::GaveUp(_)) | Err(Break::Halted(_) | Break::Refused(_))) => {}
+        }
         // What it says, and why it hands over, is made of everything that it has read.
         conversation.taint = seen.into_inner().unwrap_or_else(PoisonError::into_inner).taint();
         let Some(ended) = ended else { return Ok(draft.stopped(conversation.taint)) };
@@ -137,6 +143,10 @@ impl Stream {
         };
         let refusal = match boundary::admit(call, &policy) {
             Ok(projected) => {
+                if let Some(silence) = self.silences.instead_of_asking(assigned, self.clock.now()) {
+                    self.note_model_refused(role, models::SILENT).await;
+                    return Ok(Err(Route::refuse(silence.instead())));
+                }
                 let asking = self.asking(assigned).map_err(|error| spending::failed(&error))?;
                 return Ok(Ok((projected, asking)));
             }

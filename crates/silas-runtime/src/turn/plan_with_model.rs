@@ -73,6 +73,7 @@ impl Stream {
             Ok(answer) => (answer.peek().clone(), answer.taint()),
             Err(route) => return Ok(route),
         };
+        self.silences.heard(&assigned);
         let asks = response.question.as_ref().filter(|_| handed.may_be_asked_about());
         if let Some(route) = asks.and_then(|asks| self.inquire(turn, handed, asks, taint, &assigned.model)) {
             return Ok(route);

@@ -5,13 +5,12 @@ use super::route::{Route, cannot_plan};
 use crate::review::Proposal;
 use crate::words::changed_name;
 use crate::{Stream, Trouble};
+use silas_core::ExecutionId;
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::execution::ExecutionState;
-use silas_core::exits::Exits;
 use silas_core::message::{CameOf, Message};
-use silas_core::work::{Budget, Definition, KEPT_INSIDE, RuleBroken, Step, WorkItem};
-use silas_core::{ExecutionId, WorkItemId};
+use silas_core::work::{Definition, KEPT_INSIDE, RuleBroken, Step, WorkItem};
 use silas_gates::scrub;
 use silas_store::executions::Execution;
 use silas_store::{Commit, cards, executions, work_items};
@@ -81,13 +80,13 @@ impl Stream {
     fn restoring(&self, applied: &Execution, item: &WorkItem, wish: &str) -> Result<WorkItem, RuleBroken> {
         let earlier = item.definition();
         let script = |name: &str| Command::Argv(vec!["sh".to_owned(), format!("{KEPT_INSIDE}/{name}")]);
+        let title = scrub::visible_line(&format!("Put back: {}", earlier.title), TITLE_CHARS_MAX);
         let definition = Definition {
-            id: WorkItemId::new(self.random.as_ref()),
-            title: scrub::visible_line(&format!("Put back: {}", earlier.title), TITLE_CHARS_MAX),
+            parent: earlier.parent.clone(),
+            spawned_by: earlier.spawned_by.clone(),
             follow_up_of: Some(item.id().clone()),
-            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() }.without_models(),
-            body: wish.to_owned(),
-            planned: None,
+            domain: earlier.domain.clone(),
+            interaction_mode: earlier.interaction_mode,
             steps: vec![Step { run: script("restore"), cwd: None }],
             verify: vec![Check {
                 name: "everything is as it was before".to_owned(),
@@ -99,17 +98,13 @@ impl Stream {
                 // what may be wanted.
                 protected: false,
             }],
-            hosts: Vec::new(),
-            hosts_for: Vec::new(),
-            secrets: Vec::new(),
-            callback_port: None,
-            commits: false,
-            flows: Vec::new(),
-            exits: Exits::default(),
-            executor: None,
+            directories: earlier.directories.clone(),
+            toolchains: earlier.toolchains.clone(),
             restores: Some(applied.id.clone()),
-            merges: None,
-            ..earlier.clone()
+            on_failure: earlier.on_failure.clone(),
+            on_stuck: earlier.on_stuck.clone(),
+            failure_context: earlier.failure_context.clone(),
+            ..self.own_plan(title, wish)
         };
         WorkItem::new(definition)
     }

@@ -9,7 +9,6 @@ use crate::words::changed_name;
 use crate::{Stream, Trouble};
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::event::AuditEvent;
-use silas_core::exits::Exits;
 use silas_core::host::HostGrant;
 use silas_core::input::WantedBy;
 use silas_core::message::{CameOf, Message};
@@ -18,7 +17,7 @@ use silas_core::reflex::{self, Asked, Decision};
 use silas_core::roots::{self, Access, RootGrant, RootKind};
 use silas_core::taint::{Lineage, Source};
 use silas_core::toolchain::Toolchain;
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, Replacing, RuleBroken, Step, WorkItem};
+use silas_core::work::{Definition, Directory, Replacing, RuleBroken, Step, WorkItem};
 use silas_core::{Taint, Tainted, WorkItemId};
 use silas_gates::{injection, scrub};
 use std::path::{Path, PathBuf};
@@ -288,6 +287,12 @@ impl Stream {
         }
     }
 
+    /// What is the same in every plan that Silas makes without a model.
+    pub(super) fn own_plan(&self, title: String, words: &str) -> Definition {
+        let id = WorkItemId::new(self.random.as_ref());
+        Definition::without_model(id, title, words.to_owned(), self.options.work_secs)
+    }
+
     fn plan(
         &self,
         message: &Message,
@@ -296,17 +301,8 @@ impl Stream {
         toolchains: Vec<Toolchain>,
     ) -> Result<WorkItem, Trouble> {
         let Wish { run, hosts, check, protected } = wish;
+        let title = scrub::visible_line(&format!("Run {run}"), NAME_CHARS_MAX);
         let definition = Definition {
-            id: WorkItemId::new(self.random.as_ref()),
-            title: scrub::visible_line(&format!("Run {run}"), NAME_CHARS_MAX),
-            parent: None,
-            spawned_by: None,
-            follow_up_of: None,
-            domain: None,
-            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() }.without_models(),
-            body: message.text.clone(),
-            planned: None,
-            interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
             steps: vec![Step { run: Command::Shell(run), cwd: None }],
             verify: vec![Check {
                 name: scrub::visible_line(&check, NAME_CHARS_MAX),
@@ -318,19 +314,9 @@ impl Stream {
             }],
             directories,
             hosts,
-            hosts_for: Vec::new(),
-            secrets: Vec::new(),
-            callback_port: None,
             toolchains,
-            flows: Vec::new(),
-            exits: Exits::default(),
-            commits: false,
-            executor: None,
-            restores: None,
-            merges: None,
-            on_failure: "report".to_owned(),
             on_stuck: "consult_planner".to_owned(),
-            failure_context: None,
+            ..self.own_plan(title, &message.text)
         };
         WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))
     }

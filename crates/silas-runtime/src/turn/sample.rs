@@ -10,14 +10,13 @@ use crate::{Stream, Trouble};
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
-use silas_core::exits::Exits;
 use silas_core::message::Message;
 use silas_core::reflex::{self, Decision};
 use silas_core::roots::Access;
 use silas_core::sample::{self, SampleCheck};
 use silas_core::taint::Source;
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
-use silas_core::{ExecutionId, Tainted, WorkItemId};
+use silas_core::work::{Definition, Directory, Step, WorkItem};
+use silas_core::{ExecutionId, Tainted};
 use silas_sandbox::LaidOut;
 use silas_store::{Tx, executions};
 
@@ -69,33 +68,10 @@ impl Stream {
             protected: true,
         };
         let definition = Definition {
-            id: WorkItemId::new(self.random.as_ref()),
-            title: sample::TITLE.to_owned(),
-            parent: None,
-            spawned_by: None,
-            follow_up_of: None,
-            domain: None,
-            budget: Budget { max_wall_time_seconds: self.options.work_secs, ..Budget::default() }.without_models(),
-            body: message.text.clone(),
-            planned: None,
-            interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
             steps: vec![Step { run: Command::Shell(sample::FIX.to_owned()), cwd: None }],
             verify: sample::CHECKS.map(check).to_vec(),
             directories,
-            hosts: Vec::new(),
-            hosts_for: Vec::new(),
-            secrets: Vec::new(),
-            callback_port: None,
-            toolchains: Vec::new(),
-            flows: Vec::new(),
-            exits: Exits::default(),
-            commits: false,
-            executor: None,
-            restores: None,
-            merges: None,
-            on_failure: "report".to_owned(),
-            on_stuck: "report".to_owned(),
-            failure_context: None,
+            ..self.own_plan(sample::TITLE.to_owned(), &message.text)
         };
         WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))
     }

@@ -12,7 +12,7 @@ use silas_core::evidence::{Evidence, Refusal};
 use silas_core::handover::{Handover, HandoverBody};
 use silas_core::roots::Access;
 use silas_core::token::{Kind, Offer, Verdict};
-use silas_core::work::{Directory, WorkItem};
+use silas_core::work::{Definition, Directory, WorkItem};
 use silas_core::{Digest, ExecutionId, InstallationId, Timestamp, canonical};
 use silas_sandbox::{Error, Launcher, Seal};
 use std::time::Duration;
@@ -328,9 +328,12 @@ fn places_are_pinned() {
         path: parent.join("up/project").to_str().unwrap().to_owned(),
         ..world.directory(&world.project, Access::Write)
     };
-    let plan = |directory| approve(&world.one_change().with_directories(vec![directory]).unwrap());
+    let working_in = |directories: Vec<Directory>| {
+        WorkItem::new(Definition { directories, ..world.one_change().definition().clone() }).unwrap()
+    };
+    let plan = |directory| approve(&working_in(vec![directory]));
     assert!(place(&plan(through)).contains("symlink"));
-    let unpinned = Directory::unpinned(world.project.to_str().unwrap(), Access::Write);
+    let unpinned = Directory { device: None, inode: None, ..world.directory(&world.project, Access::Write) };
     assert!(place(&plan(unpinned)).contains("which directory"));
     let odd =
         Directory { path: format!("{}/.", world.project.display()), ..world.directory(&world.project, Access::Write) };
@@ -339,10 +342,10 @@ fn places_are_pinned() {
     assert!(place(&plan(own)).contains("own data"));
     let whole = world.directory(parent, Access::Write);
     assert!(place(&plan(whole)).contains("own data"));
-    let read = world.one_change().with_directories(vec![
+    let read = working_in(vec![
         world.directory(&world.project, Access::Write),
         world.directory(&world.data.join("launcher"), Access::Read),
     ]);
-    assert!(place(&approve(&WorkItem::new(read.unwrap().definition().clone()).unwrap())).contains("own data"));
+    assert!(place(&approve(&read)).contains("own data"));
     launcher.open(&evidence).unwrap();
 }

@@ -14,7 +14,7 @@ use silas_core::revocation::{RevocationBody, RevocationList, Withdrawal, Withdra
 use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use silas_core::work::{Budget, Definition, Directory, Step, WorkItem};
 use silas_core::{Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
 use silas_sandbox::{CellLimits, Error, Launcher, Seal, ToolPlaces, Workshop};
 use std::collections::BTreeMap;
@@ -260,34 +260,13 @@ impl World {
             network: false,
             protected: true,
         };
+        let id = WorkItemId::parse("task-1").unwrap();
         Definition {
-            id: WorkItemId::parse("task-1").unwrap(),
-            title: "Make it new".to_owned(),
-            parent: None,
-            spawned_by: None,
-            follow_up_of: None,
-            domain: None,
             budget: Budget { max_wall_time_seconds: 120, ..Budget::default() },
-            body: String::new(),
-            interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
             steps: steps.iter().map(|s| Step { run: Command::Shell((*s).to_owned()), cwd: None }).collect(),
             verify: checks.iter().enumerate().map(check).collect(),
             directories: vec![self.directory(&self.project, Access::Write)],
-            hosts: Vec::new(),
-            hosts_for: Vec::new(),
-            secrets: Vec::new(),
-            callback_port: None,
-            commits: false,
-            executor: None,
-            restores: None,
-            merges: None,
-            toolchains: Vec::new(),
-            flows: Vec::new(),
-            exits: Default::default(),
-            on_failure: "report".to_owned(),
-            on_stuck: "report".to_owned(),
-            failure_context: None,
-            planned: None,
+            ..Definition::without_model(id, "Make it new".to_owned(), String::new(), 120)
         }
     }
 

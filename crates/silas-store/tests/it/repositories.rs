@@ -108,34 +108,13 @@ fn the_chronicle_gives_the_last_entries_oldest_first(backend: &impl Backend) {
 }
 
 pub(crate) fn work_item(title: &str) -> WorkItem {
+    let id = WorkItemId::parse("task-1").unwrap();
+    let path = "/srv/project".to_owned();
     WorkItem::new(Definition {
-        id: WorkItemId::parse("task-1").unwrap(),
-        title: title.to_owned(),
-        parent: None,
-        spawned_by: None,
-        follow_up_of: None,
-        domain: None,
         budget: Budget::default(),
-        body: "Make the tests pass.".to_owned(),
         interaction_mode: InteractionMode::ActAndReport,
-        steps: Vec::new(),
-        verify: Vec::new(),
-        directories: vec![Directory::unpinned("/srv/project", Access::Write)],
-        hosts: Vec::new(),
-        hosts_for: Vec::new(),
-        secrets: Vec::new(),
-        callback_port: None,
-        commits: false,
-        executor: None,
-        restores: None,
-        merges: None,
-        toolchains: Vec::new(),
-        flows: Vec::new(),
-        exits: Default::default(),
-        on_failure: String::new(),
-        on_stuck: String::new(),
-        failure_context: None,
-        planned: None,
+        directories: vec![Directory { path, access: Access::Write, device: None, inode: None, replaces: None }],
+        ..Definition::without_model(id, title.to_owned(), "Make the tests pass.".to_owned(), 60)
     })
     .unwrap()
 }

@@ -20,3 +20,15 @@ fn the_file_is_private_and_goes() {
     assert!(!dir.path().join(FILE).exists());
     sweep(dir.path()).unwrap();
 }
+
+#[test]
+fn where_browsers_may_be_snaps_there_is_no_file_that_they_could_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (address, snaps) = ("http://localhost:8420/#pair=AbC-_9", dir.path().join("bin"));
+    assert!(leading(dir.path(), None, &snaps).is_none(), "nothing to lead to");
+    let opening = leading(dir.path(), Some(address), &snaps).unwrap();
+    assert!(opening.0.exists());
+    drop(opening);
+    fs::create_dir(&snaps).unwrap();
+    assert!(leading(dir.path(), Some(address), &snaps).is_none() && !dir.path().join(FILE).exists());
+}

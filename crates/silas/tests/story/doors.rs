@@ -6,6 +6,7 @@ use crate::page::Page;
 use serde_json::{Value, json};
 use silas_core::token::{Offer, Verdict};
 use std::collections::BTreeMap;
+use std::net::{Ipv6Addr, SocketAddr};
 
 /// The close code of a frame, if it is a close.
 fn close_code(frame: Option<(u8, Vec<u8>)>) -> Option<u16> {
@@ -181,6 +182,38 @@ fn the_other_loopback_name_is_sent_on_to_the_one_address() {
             r#"{"status":"ok","connections":0,"backpressure":{"turns":"free","writes":"free","reads":"free","sockets":"free"}}"#
         )
     );
+}
+
+/// Whoever names the other loopback address gets the same door under the same one name: never an open one.
+#[test]
+fn a_host_of_version_6_is_loopback_too() {
+    if let Err(missing) = std::net::TcpListener::bind("[::1]:0") {
+        println!("skipped: this machine has no ::1 ({missing})");
+        return;
+    }
+    let silas = Silas::start_with(&[("SILAS__CHANNELS__WEB__HOST", "::1")]);
+    let port = silas.port();
+    let at: SocketAddr = (Ipv6Addr::LOCALHOST, port).into();
+    assert!(http::get_at(at, "/health").1.starts_with(r#"{"status":"ok","#));
+    assert!(!silas.data().join("run/network-address").exists(), "nobody else is let in");
+    let asking = |host: &str, path: &str| {
+        http::raw_at(at, &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")).0
+    };
+    let own = format!("[::1]:{port}");
+    assert_eq!(asking(&own, "/"), 308, "a person is sent on to the one name");
+    for (host, path) in
+        [(own.as_str(), "/health"), (&own, "/pair"), ("rebound.example", "/"), ("[::1]", "/"), ("", "/")]
+    {
+        assert_eq!(asking(host, path), 421, "{host} {path}");
+    }
+    assert_eq!(http::upgrade_at(at, &own, &format!("http://{own}")).0, 421);
+    assert_eq!(http::upgrade_at(at, &format!("localhost:{port}"), &format!("http://{own}")).0, 403);
+    let device = Device::new();
+    assert_eq!(device.pair_at(at, "a guess").0, 403);
+    let code = silas_sandbox::terminal_pairing_code(&silas.data()).unwrap();
+    let (status, answer) = device.pair_at(at, &code);
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(Page::open_at(at, &device, None).ask(&json!({ "type": "tasks" })), "tasks");
 }
 
 #[test]

@@ -1,16 +1,30 @@
 //! Requests written by hand, so that a test decides every header.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
+/// Where Silas listens unless a test wants the other one.
+fn usual(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}
+
 pub(crate) fn get(port: u16, path: &str) -> (u16, String) {
-    raw(port, &format!("GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n"))
+    get_at(usual(port), path)
+}
+
+pub(crate) fn get_at(at: SocketAddr, path: &str) -> (u16, String) {
+    raw_at(at, &format!("GET {path} HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\n\r\n", at.port()))
 }
 
 pub(crate) fn post(port: u16, path: &str, body: &str) -> (u16, String) {
-    raw(
-        port,
+    post_at(usual(port), path, body)
+}
+
+pub(crate) fn post_at(at: SocketAddr, path: &str, body: &str) -> (u16, String) {
+    let port = at.port();
+    raw_at(
+        at,
         &format!(
             "POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://localhost:{port}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -21,7 +35,11 @@ pub(crate) fn post(port: u16, path: &str, body: &str) -> (u16, String) {
 
 /// Status and body of whatever comes back.
 pub(crate) fn raw(port: u16, request: &str) -> (u16, String) {
-    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    raw_at(usual(port), request)
+}
+
+pub(crate) fn raw_at(at: SocketAddr, request: &str) -> (u16, String) {
+    let mut socket = TcpStream::connect(at).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     socket.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
@@ -41,14 +59,14 @@ pub(crate) fn upgrade_request(host: &str, origin: &str) -> String {
 
 /// The head of whatever comes back: its status, and every header by its name in small letters, as often as it came.
 pub(crate) fn head(port: u16, request: &str) -> (u16, Vec<(String, String)>) {
-    let (head, _socket) = begin(port, request);
+    let (head, _socket) = begin(usual(port), request);
     let headers = head.lines().skip(1).filter_map(|line| line.split_once(": "));
     (status(&head), headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect())
 }
 
 /// Sends a request and reads up to the end of the answer's head.
-fn begin(port: u16, request: &str) -> (String, TcpStream) {
-    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+fn begin(at: SocketAddr, request: &str) -> (String, TcpStream) {
+    let mut socket = TcpStream::connect(at).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     socket.write_all(request.as_bytes()).unwrap();
     let mut head = Vec::new();
@@ -65,7 +83,11 @@ fn status(answer: &str) -> u16 {
 
 /// A WebSocket: the status of the upgrade and, if it was accepted, the socket behind it.
 pub(crate) fn upgrade(port: u16, host: &str, origin: &str) -> (u16, TcpStream) {
-    let (head, socket) = begin(port, &upgrade_request(host, origin));
+    upgrade_at(usual(port), host, origin)
+}
+
+pub(crate) fn upgrade_at(at: SocketAddr, host: &str, origin: &str) -> (u16, TcpStream) {
+    let (head, socket) = begin(at, &upgrade_request(host, origin));
     (status(&head), socket)
 }
 

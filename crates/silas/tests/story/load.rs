@@ -256,6 +256,21 @@ fn lower_limits_hold() {
     assert!(silas.line().ask("what did you do?").contains("so far"));
 }
 
+/// Two tabs of a browser are one device: what one has asked the other cannot ask, and a tab that is opened anew is no way
+/// around it.
+#[test]
+fn two_tabs_of_one_device_share_one_pace() {
+    let silas = Silas::start_with(&[("SILAS__LIMITS__WS_MESSAGES_PER_MINUTE_PER_SCOPE", "4")]);
+    let (device, phone) = (silas.pair(), silas.pair());
+    let tasks = json!({ "type": "tasks" });
+    let (mut left, mut right) = (Page::open(&silas, &device, None), Page::open(&silas, &device, None));
+    let answers: Vec<String> = (0..3).flat_map(|_| [left.ask(&tasks), right.ask(&tasks)]).collect();
+    assert_eq!(answers, ["tasks", "tasks", "tasks", "tasks", "E_CHANNEL_BUSY", "E_CHANNEL_BUSY"]);
+    drop((left, right));
+    assert_eq!(Page::open(&silas, &device, None).ask(&tasks), "E_CHANNEL_BUSY", "opened anew");
+    assert_eq!(Page::open(&silas, &phone, None).ask(&tasks), "tasks", "another device has its own");
+}
+
 #[test]
 fn a_page_hears_that_the_line_is_alive_and_one_that_is_gone_loses_its_place() {
     let silas = Silas::start_with(&[("SILAS__LIMITS__WS_BEAT_SECONDS", "1")]);

@@ -4,6 +4,7 @@
 
 mod backup;
 mod bad_input;
+mod bodies;
 mod bundle;
 mod chat;
 mod colours;

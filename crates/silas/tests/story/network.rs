@@ -5,6 +5,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use silas_core::token::{Offer, Verdict};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -228,6 +229,42 @@ fn without_a_certificate_or_with_a_wrong_one_it_does_not_start() {
     std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     let text = start(&OPEN);
     assert!(text.contains("E_CFG_TLS") && text.contains("chmod 600"), "{text}");
+}
+
+/// What somebody with a phone in the hand has to know: which file, that its fingerprint is compared first and with what, and
+/// where both kinds of phones hide the switch.
+#[test]
+fn the_terminal_says_how_a_phone_comes_to_trust_the_authority() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let port = [("SILAS__CHANNELS__WEB__TLS__PORT", "8443")];
+    let (_, text) = silas(&data, &["tls"], &port);
+    assert!(text.contains("There is no certificate yet.") && text.contains("silas tls make silas.lan"), "{text}");
+    let (code, made) = silas(&data, &["tls", "make", NAME], &port);
+    let (shown, text) = silas(&data, &["tls"], &port);
+    assert_eq!((code, shown), (0, 0), "{made}\n{text}");
+    let authority = CertificateDer::from_pem_file(data.join("tls/ca.pem")).unwrap();
+    let pairs: Vec<String> = Sha256::digest(&authority).iter().map(|byte| format!("{byte:02X}")).collect();
+    for text in [made, text] {
+        // In reading order: the file, the comparison before anything is installed, both systems, and what comes after.
+        let compared = format!("{}\n       {}", pairs[..16].join(":"), pairs[16..].join(":"));
+        let said = [
+            "On the phone, once:",
+            &format!("1. Open https://{NAME}:8443/ca.pem."),
+            "2. Before you install it, compare its SHA-256 fingerprint with this one. If one pair differs, stop:",
+            &compared,
+            "iPhone: Settings, General, VPN & Device Management, install; then General, About, Certificate Trust",
+            "Settings, switch it on.",
+            "Android: Settings, Security, More security settings, Install from storage, CA certificate.",
+            "3. On this machine: `silas pair`, and open the address for other devices that it prints.",
+        ];
+        let mut rest = text.as_str();
+        for part in said {
+            let (_, after) =
+                rest.split_once(part).unwrap_or_else(|| panic!("{part}\nis not, or not there, in\n{text}"));
+            rest = after;
+        }
+    }
 }
 
 /// Certificate files of the owner's own, wherever they lie.

@@ -4,7 +4,7 @@ use crate::harness::{Device, Silas};
 use crate::http;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 
 /// A page of these tests answers none.
 const PING: u8 = 9;
@@ -18,8 +18,12 @@ pub(crate) struct Page {
 impl Page {
     /// Connects, naming what it has if it was here before.
     pub(crate) fn open(silas: &Silas, device: &Device, resume: Option<&Value>) -> Page {
-        let port = silas.port();
-        let mut socket = http::upgrade(port, &format!("localhost:{port}"), &format!("http://localhost:{port}")).1;
+        Page::open_at((Ipv4Addr::LOCALHOST, silas.port()).into(), device, resume)
+    }
+
+    pub(crate) fn open_at(at: SocketAddr, device: &Device, resume: Option<&Value>) -> Page {
+        let host = format!("localhost:{}", at.port());
+        let mut socket = http::upgrade_at(at, &host, &format!("http://{host}")).1;
         let hello = next(&mut socket);
         http::write_text(&mut socket, &device.auth(&hello, resume).to_string());
         let welcome = next(&mut socket);

@@ -18,12 +18,12 @@ use std::process::{Command, Stdio};
 
 const PATH: &str = "/secrets/mail";
 
-fn body(value: &str) -> String {
+pub(crate) fn body(value: &str) -> String {
     json!({ "value": value }).to_string()
 }
 
 /// The header of a request that hands in exactly this.
-fn header(silas: &Silas, device: &Device, path: &str, body: &str) -> String {
+pub(crate) fn header(silas: &Silas, device: &Device, path: &str, body: &str) -> String {
     let (nonce, key, at) = (Nonce::new(&crate::harness::OsRandom), device.id(), now());
     let proof = json!({
         "kind": "write", "method": "POST", "path": path, "body": Digest::of(body.as_bytes()),
@@ -51,7 +51,7 @@ fn give(silas: &Silas, device: &Device, path: &str, body: &str) -> (u16, Value) 
 }
 
 /// Submits the plan that uses `mail` and allows its directory; the vault does not have the secret.
-fn asked(silas: &Silas, line: &mut Line) -> Card {
+pub(crate) fn asked(silas: &Silas, line: &mut Line) -> Card {
     let file = silas.write_secret_plan();
     let (code, text) = silas.command(&["plan", "submit", &file]);
     assert_eq!(code, 0, "{text}");

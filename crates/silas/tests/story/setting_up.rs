@@ -89,6 +89,46 @@ fn a_model_that_did_not_answer_its_test_is_tried_again_or_exchanged_and_nothing_
     silas.assert_ledger_holds();
 }
 
+/// "Leave it" is not "go on asking it": until it answers, a question gets an answer at once, and costs nobody anything.
+#[test]
+fn a_model_that_failed_its_test_and_was_left_is_not_asked_until_it_answers() {
+    let ready = Act::Says(r#"{"word":"ready"}"#.to_owned());
+    let good_morning = json!({
+        "route": "direct", "reason": "a greeting", "interaction_register": "status",
+        "interaction_mode": "act_and_report", "context_profile": "conversation", "continuation_of": null,
+        "response": { "message": "Good morning." },
+    });
+    let acts = vec![Act::Status(401, Vec::new(), String::new()), ready, Act::Says(good_morning.to_string())];
+    let server = Server::start(Script::new(Dialect::OpenAi, acts)).unwrap();
+    let silas = Silas::start();
+    silas.pair();
+    let mut line = silas.line();
+    line.ask("add a model");
+    let card = line.card(CardKind::ModelChoice).unwrap();
+    let model = format!("compatible:test@{}", server.url());
+    let chosen = json!({ "model": model, "key": "none", "price": { "input": 0, "output": 0 } });
+    assert!(send(&mut line, "model_choose", &card, chosen).0);
+    line.approve(CardKind::Model).unwrap();
+    let failed = line.card(CardKind::Report).unwrap();
+    let said = &failed.face.rationale;
+    assert!(said.ends_with("does not accept the key. Set the key again with `silas model add`."), "{said}");
+    assert!(send(&mut line, "dismiss", &failed, json!({})).0);
+
+    for _ in 0..2 {
+        let reply = line.ask("good morning");
+        assert!(reply.contains("did not pass its test, so your message was not sent"), "{reply}");
+        assert!(reply.contains("does not accept the key") && reply.contains("say `add a model`"), "{reply}");
+        assert!(!reply.contains("say it again"), "what to do is said once: {reply}");
+    }
+    assert_eq!(server.asked().len(), 1, "only its test was sent");
+    let (_, told) = silas.command(&["activity"]);
+    assert!(told.contains("Did not ask a model") && told.contains("It did not pass its test"), "{told}");
+    let (code, text) = silas.command(&["model", "check"]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(line.ask("good morning"), "Good morning.");
+    silas.assert_ledger_holds();
+}
+
 /// The next report after one that was answered.
 fn next_report(line: &mut Line, before: &Card) -> Card {
     loop {

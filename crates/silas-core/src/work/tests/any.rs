@@ -1,5 +1,6 @@
 //! Any work item at all: what the round-trip tests of plans and canonical text run through.
 
+use super::unpinned;
 use crate::check::{Check, Command, Expectation, Pattern};
 use crate::decimal::Decimal;
 use crate::exits::{Exits, Flow, Glob, Reading};
@@ -214,7 +215,7 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
         // Each is another, and none lies in another.
         directories.iter_mut().enumerate().for_each(|(n, directory)| directory.path.insert_str(0, &format!("/{n}")));
         if !steps.is_empty() {
-            directories.push(Directory::unpinned("/work", Access::Write));
+            directories.push(unpinned("/work", Access::Write));
         }
         let executor = (!steps.is_empty() && n_words % 4 == 0).then(Mandate::default);
         let has_executor = executor.is_some();

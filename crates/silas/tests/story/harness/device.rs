@@ -8,6 +8,7 @@ use silas_core::message::SignedMessage;
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Offer, Token, TokenBody, Verdict};
 use silas_core::{InstallationId, KeyId, Random};
+use std::net::{Ipv4Addr, SocketAddr};
 
 /// A browser, as far as the server can tell.
 pub(crate) struct Device {
@@ -61,14 +62,23 @@ impl Device {
     }
 
     pub(crate) fn pair(&self, port: u16, code: &str) -> (u16, String) {
-        let (status, screen) = http::get(port, "/pair");
+        self.pair_at((Ipv4Addr::LOCALHOST, port).into(), code)
+    }
+
+    pub(crate) fn pair_at(&self, at: SocketAddr, code: &str) -> (u16, String) {
+        http::post_at(at, "/pair", &self.pair_request(at, code))
+    }
+
+    /// What a browser sends that wants to be paired and agrees to the house rules.
+    pub(crate) fn pair_request(&self, at: SocketAddr, code: &str) -> String {
+        let (status, screen) = http::get_at(at, "/pair");
         assert_eq!(status, 200, "{screen}");
         let screen: Value = serde_json::from_str(&screen).unwrap();
         let rules: Option<Offer> = serde_json::from_value(screen["house_rules"]["offer"].clone()).ok();
         let house_rules = rules.map(|offer| self.answer(&offer, Verdict::Approved));
         let public = String::from(self.public());
-        let body = json!({ "public": public, "name": "test browser", "proof": proof(code, &public), "house_rules": house_rules });
-        http::post(port, "/pair", &body.to_string())
+        json!({ "public": public, "name": "test browser", "proof": proof(code, &public), "house_rules": house_rules })
+            .to_string()
     }
 }
 
