@@ -85,7 +85,8 @@ fn answered(store: &Store, written: Written) -> Entries {
         let card = asking(0, CardState::Open);
         cards::insert(tx, &card, &Inquiry::subject_of(&trace(), 0))?;
         let question = tx.text(QUESTION)?;
-        let question = tx.record(&AuditEvent::QuestionAsked { card: card.id.clone(), question })?;
+        let question =
+            tx.record(&AuditEvent::QuestionAsked { card: card.id.clone(), question, taint: Taint::Owner })?;
         cards::update(tx, &asking(0, CardState::Answered))?;
         let answer = received(tx, &answer_id(), ANSWER)?;
         let named = (written == Written::Now).then(trace);
@@ -102,7 +103,7 @@ fn asked_again(store: &Store, state: CardState) -> Entries {
         let card = asking(1, state);
         cards::insert(tx, &card, &Inquiry::subject_of(&trace(), 1))?;
         let question = tx.text(LATER)?;
-        tx.record(&AuditEvent::QuestionAsked { card: card.id, question })
+        tx.record(&AuditEvent::QuestionAsked { card: card.id, question, taint: Taint::Owner })
     });
     Entries { later: Some(later), ..entries }
 }

@@ -141,6 +141,25 @@ fn what_a_model_asked_and_what_was_answered_is_forgotten_once_nothing_needs_it()
 }
 
 #[test]
+fn an_answer_that_led_to_work_goes_with_the_work_once_that_cannot_be_undone() {
+    let world = World::new(&[]);
+    let (silas, repo) = (&world.silas, world.silas.repo());
+    let (mut line, question) = world.asked_and(&[OPTION, "b"], vec![plans(&repo, ""), plans(&repo, "")]);
+    assert!(line.answer(&question, ANSWER).unwrap().0);
+    line.approve(CardKind::Root).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.card(CardKind::Done).unwrap();
+    let answer = number_of(silas, "message_received", ANSWER);
+    let refused = forget(silas, &answer).unwrap_err();
+    assert!(refused.contains("what came of it can still be undone"), "{refused}");
+    let (code, said) = silas.command(&["undo"]);
+    assert_eq!(code, 0, "{said}");
+    forget(silas, &answer).unwrap();
+    assert!(!is_in(&silas.data(), ANSWER));
+    silas.assert_ledger_holds();
+}
+
+#[test]
 fn only_the_terminal_can_have_something_forgotten() {
     let silas = Silas::start();
     let device = silas.pair();
