@@ -124,7 +124,7 @@ fn what_was_not_read_is_said() {
     let (whole, n_rows) = told(Asked::Hours(24), 8);
     assert_eq!(
         whole,
-        "In this time, 05:00 to 05:00 UTC (1 day): 1 piece of work begun, 1 applied in 2 files, 1 proved, 1 ended without \
+        "In this time, 05:00 to 05:00 UTC (24 hours): 1 piece of work begun, 1 applied in 2 files, 1 proved, 1 ended without \
          touching anything, 1 refusal."
     );
     assert_eq!(told(Asked::Hours(24), 20_000), (whole, n_rows));
