@@ -10,6 +10,7 @@ use crate::words::{count, duration};
 use crate::{Stream, Trouble, Words};
 use silas_core::event::AuditEvent;
 use silas_core::model::dollars;
+use silas_core::number::grouped;
 use silas_core::reflex::Asked;
 use silas_core::{Taint, Timestamp};
 use silas_store::ReadTx;
@@ -210,11 +211,19 @@ impl Tally {
             }
         };
         say(self.begun, format!("{} of work begun", count(self.begun, "piece")));
-        say(self.applied, format!("{} applied in {}, {} proved", self.applied, count(self.files, "file"), self.proved));
-        say(self.rehearsed, format!("{} tried out and kept for you", self.rehearsed));
-        say(self.ended, format!("{} ended without touching anything", self.ended));
+        say(
+            self.applied,
+            format!(
+                "{} applied in {}, {} proved",
+                grouped(self.applied),
+                count(self.files, "file"),
+                grouped(self.proved)
+            ),
+        );
+        say(self.rehearsed, format!("{} tried out and kept for you", grouped(self.rehearsed)));
+        say(self.ended, format!("{} ended without touching anything", grouped(self.ended)));
         say(self.unknown, format!("{} interrupted with an unknown effect", self.unknown));
-        say(self.undone, format!("{} undone", self.undone));
+        say(self.undone, format!("{} undone", grouped(self.undone)));
         say(self.tasks, count(self.tasks, "task change"));
         say(self.reached, format!("{} outside", count(self.reached, "connection")));
         let cost = dollars(self.microusd);

@@ -28,9 +28,9 @@ use silas_core::model::{Period, Role};
 use silas_core::revocation::Revocations;
 use silas_core::roots::Place;
 use silas_core::server_keys::ServerKeys;
-use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, Timestamp, reflex};
+use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, Timestamp, TokenId, reflex};
 use silas_sandbox::Launcher;
-use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, undo_records};
+use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, tokens, undo_records};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -486,5 +486,10 @@ impl Beside for Lookup<'_, '_> {
     fn device(&self, key: &KeyId) -> Option<String> {
         let certificate = devices::get(self.0, key).ok().flatten()?;
         Some(silas_gates::scrub::visible_line(&certificate.body.name, 60))
+    }
+
+    fn grant(&self, token: &TokenId, words: &Words) -> Option<String> {
+        let kept = tokens::get(self.0, token).ok().flatten()?;
+        grants::said(kept.token.body.offer.kind, &kept.payload, words).map(|said| said.title)
     }
 }
