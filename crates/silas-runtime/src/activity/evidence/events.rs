@@ -181,11 +181,14 @@ impl Behind<'_, '_> {
                 self.fact("Whose words", "The model's");
                 self.code("Card", card.as_str());
             }
-            AuditEvent::QuestionAnswered { card, message, is_chosen } => {
+            AuditEvent::QuestionAnswered { card, message, is_chosen, wish } => {
                 self.fact("Words", if *is_chosen { "Proposed by the model" } else { "Your own" });
                 self.fact("Allows", "Nothing: the plan asked you");
                 self.code("Card", card.as_str());
                 self.code("Message", message.as_str());
+                if let Some(wish) = wish {
+                    self.code("Wish", wish.as_str());
+                }
             }
             AuditEvent::SecretRequested { reference, .. }
             | AuditEvent::SecretStored { reference }
