@@ -6,6 +6,7 @@ use crate::consumer::Holds;
 use crate::gauges::Counted;
 use crate::grants;
 use crate::letters;
+use crate::measures;
 use crate::models::{self, KeyRing, ModelOptions, Silences};
 use crate::period;
 use crate::stopping;
@@ -133,6 +134,8 @@ pub struct Stream {
     verified: Mutex<Option<bool>>,
     /// What `gauges` has counted of the ledger so far.
     pub(crate) counted: Mutex<Counted>,
+    /// What `measures` has counted of the last month.
+    pub(crate) measured: measures::Kept,
     updates: broadcast::Sender<Arc<Published>>,
     /// The last number of the channel outbox that may be given out. Moved by whoever commits an entry, read by doors.
     pub(crate) outbox: watch::Sender<u64>,
@@ -193,6 +196,7 @@ impl Stream {
             checkpointed: AtomicU64::new(0),
             verified: Mutex::new(None),
             counted: Mutex::default(),
+            measured: measures::Kept::default(),
             updates,
             outbox: watch::Sender::new(0),
             revoked: watch::Sender::default(),

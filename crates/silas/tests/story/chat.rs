@@ -204,6 +204,9 @@ fn programs_read_json_and_exit_codes() {
     assert_eq!(said["entry"]["sender"], "silas");
     let (_, cards) = json(&["review", "--json"]);
     assert_eq!(cards[0]["face"]["kind"], "root");
+    // What is asked here is kept; what is decided later is counted all the same, below.
+    let (_, before) = json(&["activity", "--measures", "--json"]);
+    assert!(before.as_array().unwrap().iter().all(|m| m["name"] != "Declined"), "{before}");
     let (code, answer) = json(&["approve", "1", "--json"]);
     assert_eq!((code, &answer["recorded"]), (0, &Value::Bool(true)));
     let plan = loop {
