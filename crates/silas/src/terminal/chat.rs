@@ -15,12 +15,13 @@ mod typed;
 use super::line::{Line, read};
 use super::paint::Paint;
 use super::print::{ambient, n_running, needing_review};
+use crate::exit::INTERRUPTED;
 use anyhow::{Result, bail};
 use choices::Confirm;
 use deck::Deck;
 use keyboard::{Keyed, Odd};
 use secret::Typing;
-use serde_json::Value;
+use serde_json::{Value, json};
 use silas_core::CardId;
 use silas_core::card::{Card, CardState};
 use std::cell::Cell;
@@ -33,6 +34,8 @@ use typed::Typed;
 
 /// How long an answer from a pipe waits for its card, once nothing more is typed.
 const CARD_WAIT: Duration = Duration::from_secs(30);
+/// How often it is looked whether Silas is back.
+const COME_BACK_PAUSE: Duration = Duration::from_millis(500);
 /// Entries of the Stream that a new chat begins with.
 const LAST_SHOWN: usize = 6;
 
@@ -44,25 +47,19 @@ enum Event {
     End,
     Server(Box<Value>),
     Gone(anyhow::Error),
+    /// Ctrl-C at a terminal.
+    CtrlC,
 }
 
 pub(super) fn run(mut line: Line<'_>) -> Result<ExitCode> {
     line.ask_passphrase_first()?;
     let (tell, events) = mpsc::channel();
-    let mut reader = line.take_reader()?;
+    listen(&mut line, &tell)?;
+    let is_watched = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if is_watched {
+        hear_ctrl_c(tell.clone())?;
+    }
     let from_server = tell.clone();
-    std::thread::spawn(move || {
-        loop {
-            let event = match read(&mut reader) {
-                Ok(message) => Event::Server(Box::new(message)),
-                Err(cause) => Event::Gone(cause),
-            };
-            let is_over = matches!(event, Event::Gone(_));
-            if from_server.send(event).is_err() || is_over {
-                return;
-            }
-        }
-    });
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
         while let Some(line) = keyboard::line(&mut input) {
@@ -76,9 +73,35 @@ pub(super) fn run(mut line: Line<'_>) -> Result<ExitCode> {
         }
         let _ = tell.send(Event::End);
     });
-    let mut chat = Chat::new(line);
+    let mut chat = Chat::new(line, is_watched);
     chat.greet();
-    chat.follow(&events)
+    chat.follow(&events, &from_server)
+}
+
+/// Hands on what the server says, until it is gone.
+fn listen(line: &mut Line<'_>, tell: &mpsc::Sender<Event>) -> Result<()> {
+    let (mut reader, tell) = (line.take_reader()?, tell.clone());
+    std::thread::spawn(move || {
+        loop {
+            let event = match read(&mut reader) {
+                Ok(message) => Event::Server(Box::new(message)),
+                Err(cause) => Event::Gone(cause),
+            };
+            let is_over = matches!(event, Event::Gone(_));
+            if tell.send(event).is_err() || is_over {
+                return;
+            }
+        }
+    });
+    Ok(())
+}
+
+fn hear_ctrl_c(tell: mpsc::Sender<Event>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::spawn(move || {
+        runtime.block_on(async { while tokio::signal::ctrl_c().await.is_ok() && tell.send(Event::CtrlC).is_ok() {} });
+    });
+    Ok(())
 }
 
 struct Chat<'h> {
@@ -120,12 +143,12 @@ struct Chat<'h> {
 }
 
 impl<'h> Chat<'h> {
-    fn new(line: Line<'h>) -> Self {
+    fn new(line: Line<'h>, is_watched: bool) -> Self {
         let deck = Deck::new(&line.cards);
         Chat {
             line,
             paint: Paint::of_stdout(),
-            is_watched: std::io::stdin().is_terminal() && std::io::stdout().is_terminal(),
+            is_watched,
             deck,
             confirm: None,
             typing: None,
@@ -161,7 +184,7 @@ impl<'h> Chat<'h> {
     }
 
     /// Until the owner leaves, or what a pipe said is done.
-    fn follow(&mut self, events: &mpsc::Receiver<Event>) -> Result<ExitCode> {
+    fn follow(&mut self, events: &mpsc::Receiver<Event>, tell: &mpsc::Sender<Event>) -> Result<ExitCode> {
         loop {
             // Whoever has left says nothing more.
             while !self.is_over
@@ -207,9 +230,65 @@ impl<'h> Chat<'h> {
                     }
                 }
                 Some(Event::Server(message)) => self.server(&message)?,
-                Some(Event::Gone(cause)) => return Err(cause),
+                Some(Event::CtrlC) if self.drafts.is_empty() && self.owed.is_empty() => {
+                    println!();
+                    return Ok(ExitCode::from(INTERRUPTED));
+                }
+                // As the page's Stop beside an answer; a second one, with nothing left to stop, leaves.
+                Some(Event::CtrlC) => {
+                    self.line.send(&json!({ "type": "interrupt" }))?;
+                    self.owed.clear();
+                    self.print(&self.paint.quiet("Stopping the answer. Ctrl-C once more leaves."));
+                }
+                // A script cannot know what became of what it said; a person sees it.
+                Some(Event::Gone(cause)) if !self.is_watched => return Err(cause),
+                Some(Event::Gone(_)) => match self.come_back(events, tell)? {
+                    Some(code) => return Ok(code),
+                    None => continue,
+                },
             }
         }
+    }
+
+    /// Silas went away under the talk: it goes on when Silas is back. What was typed meanwhile is dropped, and said so.
+    fn come_back(&mut self, events: &mpsc::Receiver<Event>, tell: &mpsc::Sender<Event>) -> Result<Option<ExitCode>> {
+        self.print("Silas is not answering. This talk goes on when it is back; Ctrl-C leaves.");
+        let mut n_dropped = 0;
+        loop {
+            match events.recv_timeout(COME_BACK_PAUSE) {
+                Ok(Event::CtrlC) => {
+                    println!();
+                    return Ok(Some(ExitCode::from(INTERRUPTED)));
+                }
+                Ok(Event::End) | Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    println!();
+                    return Ok(Some(ExitCode::FAILURE));
+                }
+                Ok(Event::Typed(_)) => n_dropped += 1,
+                Ok(_) | Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            if self.line.reopen().is_ok() {
+                break;
+            }
+        }
+        listen(&mut self.line, tell)?;
+        self.deck = Deck::new(&self.line.cards);
+        (self.confirm, self.typing, self.wording, self.deciding, self.awaited) = (None, None, None, None, None);
+        (self.is_result_due, self.drafts) = (false, HashMap::new());
+        self.owed.clear();
+        self.answered.clear();
+        self.print("Silas is back.");
+        if n_dropped > 0 {
+            self.print("What you typed meanwhile was not said.");
+        }
+        let entries = self.line.snapshot["entries"].as_array().cloned().unwrap_or_default();
+        for entry in
+            entries.iter().filter(|entry| !self.told_entries.contains_key(&entry["id"].to_string())).collect::<Vec<_>>()
+        {
+            self.entry(entry);
+        }
+        self.next_card();
+        Ok(None)
     }
 
     /// Nothing of what was said here is under way.

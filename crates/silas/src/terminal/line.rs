@@ -52,6 +52,19 @@ impl<'h> Line<'h> {
         Ok(line)
     }
 
+    /// The same line to a Silas that has come back; who types here is still the same.
+    pub(crate) fn reopen(&mut self) -> Result<()> {
+        let passphrase = std::mem::take(&mut self.passphrase);
+        match Line::open(self.home) {
+            Ok(line) => *self = Line { passphrase, ..line },
+            Err(cause) => {
+                self.passphrase = passphrase;
+                return Err(cause);
+            }
+        }
+        Ok(())
+    }
+
     /// How long the next message may take; after that, waiting for it fails.
     pub(crate) fn wait_at_most(&self, patience: Duration) -> Result<()> {
         // No time at all would mean to wait for ever.

@@ -1,7 +1,9 @@
 //! The terminal as a full channel: a talk from wish to undo, JSON for programs, exit codes, completions.
 
 use crate::harness::Silas;
-use crate::typist::at_terminal;
+use crate::models::in_every_role;
+use crate::typist::{at_terminal, typing};
+use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::Value;
 use silas_core::card::{CardKind, CardState};
 use std::fs;
@@ -266,4 +268,51 @@ fn shells_can_complete_the_commands() {
     );
     let output = Command::new("bash").args(["-c", &asks]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "approve", "{output:?}");
+}
+
+#[test]
+fn a_talk_at_a_terminal_outlives_a_restart_and_ctrl_c_leaves_it() {
+    let mut silas = Silas::start();
+    let data = silas.data();
+    let talk = std::thread::spawn(move || {
+        let steps = [
+            ("Say what you want", "add task `one`\r"),
+            ("Added to your tasks: one", "tasks\r"),
+            ("Silas is back.", "add task `two`\r"),
+            ("Added to your tasks: two", "\x03"),
+        ];
+        typing(&data, &["chat"], &steps)
+    });
+    let mut line = silas.line();
+    while line.tasks().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    drop(line);
+    silas.terminate();
+    silas.up(&[]);
+    let (code, shown) = talk.join().unwrap();
+    assert_eq!(code, 130, "{shown}");
+    assert!(shown.contains("Silas is not answering. This talk goes on when it is back"), "{shown}");
+    assert_eq!(shown.matches("Added to your tasks: one").count(), 1, "nothing is told twice: {shown}");
+    assert_eq!(silas.line().tasks().len(), 2);
+}
+
+#[test]
+fn ctrl_c_in_a_talk_stops_what_a_model_says_and_not_the_talk() {
+    let direct = r#"{"route":"direct","reason":"words","interaction_register":"status","interaction_mode":"default_and_offer","context_profile":"conversation","continuation_of":null,"response":{"message":"One. Two. Three."}}"#;
+    let (before, after) = direct.split_at(direct.find("Three").unwrap());
+    let acts = [Act::Pauses(before.to_owned(), after.to_owned())];
+    let server = Server::start(Script::new(Dialect::OpenAi, acts)).unwrap();
+    let model = format!("compatible:test@{}", server.url());
+    let silas = Silas::start_with(&in_every_role(&model));
+    let steps = [
+        ("Say what you want", "count for me\r"),
+        ("A number answers this card", "1\r"),
+        ("One.", "\x03"),
+        ("(stopped)", "add task `after`\r"),
+        ("Added to your tasks: after", "/quit\r"),
+    ];
+    let (code, shown) = typing(&silas.data(), &["chat"], &steps);
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("Stopping the answer. Ctrl-C once more leaves.") && !shown.contains("Three"), "{shown}");
 }

@@ -304,6 +304,6 @@ fn a_plan_file_is_submitted_approved_and_proved() {
     assert!(line.ask(&plan).contains("is in Review"));
     fs::write(&file, plan + &"x".repeat(40_000)).unwrap();
     let (code, text) = silas.command(&["plan", "submit", file.to_str().unwrap()]);
-    assert!(code != 0 && text.contains("at most 32768 bytes"), "{text}");
+    assert!(code != 0 && text.contains("at most 32,768 bytes"), "{text}");
     silas.assert_ledger_holds();
 }

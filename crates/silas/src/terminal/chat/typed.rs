@@ -6,7 +6,7 @@ Say what you want in your own words. A number answers the card on the screen.
   /show NAME put that card on the screen
   /activity  what happened
   /undo      take the last applied work back
-  /stop      end all running work
+  /stop      end all running work; Ctrl-C ends only what a model is saying
   /quit      leave, as do quit, exit and Ctrl-D; Silas goes on
 A line that begins with // is said with one / less.";
 
