@@ -65,5 +65,5 @@ pub use secrets::{SecretView, VaultView};
 pub use silas_store::{Pressure, Waiting};
 pub use stream::{Options, Parts, Stream};
 pub use trouble::Trouble;
-pub use words::Words;
 pub use words::inputs::{suggested as suggested_model, title as provider_title};
+pub use words::{OnTheWall, WallClock, Words};

@@ -6,7 +6,7 @@
 use crate::activity::{self, Told};
 use crate::stream::Lookup;
 use crate::view::PeriodView;
-use crate::words::{count, duration};
+use crate::words::{Words, count, duration};
 use crate::{Stream, Trouble};
 use silas_core::event::AuditEvent;
 use silas_core::model::dollars;
@@ -57,13 +57,13 @@ impl Stream {
             let (summary, from, to) = match asked {
                 Asked::Lately => (None, from, now),
                 Asked::Away => match pause(acts(&entries), now) {
-                    Some((from, to)) => (Some(sentence("While you were away", from, to, &entries)), from, to),
+                    Some((from, to)) => (Some(sentence("While you were away", from, to, &entries, &words)), from, to),
                     None => {
                         let none = "You were not away for half an hour in the last day. Lately:".to_owned();
                         (Some(none), from, now)
                     }
                 },
-                Asked::Hours(_) => (Some(sentence("In this time", from, now, &entries)), from, now),
+                Asked::Hours(_) => (Some(sentence("In this time", from, now, &entries, &words)), from, now),
             };
             let mut told = activity::narrate(&entries, &Lookup(tx), &words);
             told.retain(|told| (from..=to).contains(&told.row.at));
@@ -76,11 +76,11 @@ impl Stream {
 }
 
 /// The owner's last pause among these entries, for Activity.
-pub(crate) fn away(entries: &[Entry], now: Timestamp) -> Option<PeriodView> {
+pub(crate) fn away(entries: &[Entry], now: Timestamp, words: &Words) -> Option<PeriodView> {
     // Whoever opens Activity in the morning has not done anything yet; their pause goes on until now.
     let (from, to) = pause(acts(entries).chain([now]), now)?;
     let microusd = tally(from, to, entries).microusd;
-    Some(PeriodView { from, to, text: sentence("While you were away", from, to, entries), microusd })
+    Some(PeriodView { from, to, text: sentence("While you were away", from, to, entries, words), microusd })
 }
 
 fn before(now: Timestamp, span: Duration) -> Timestamp {
@@ -134,19 +134,14 @@ fn pause(acts: impl Iterator<Item = Timestamp>, now: Timestamp) -> Option<(Times
     recent.max_by_key(|(from, to)| to.since(*from))
 }
 
-fn sentence(when: &str, from: Timestamp, to: Timestamp, entries: &[Entry]) -> String {
+fn sentence(when: &str, from: Timestamp, to: Timestamp, entries: &[Entry], words: &Words) -> String {
     let took = duration(to.since(from).as_secs() / 60 * 60);
-    format!("{when}, {} to {} UTC ({took}): {}.", clock(from), clock(to), tally(from, to, entries).words())
+    format!("{when}, {} ({took}): {}.", words.span(from, to), tally(from, to, entries).words())
 }
 
 fn tally(from: Timestamp, to: Timestamp, entries: &[Entry]) -> Tally {
     let within = entries.iter().filter(|entry| (from..=to).contains(&entry.at));
     within.filter_map(|entry| entry.event.as_ref()).fold(Tally::default(), counted)
-}
-
-/// Hours and minutes; the page shows the owner's own clock beside it.
-fn clock(at: Timestamp) -> String {
-    at.to_string().get(11..16).unwrap_or_default().to_owned()
 }
 
 fn counted(mut tally: Tally, event: &AuditEvent) -> Tally {

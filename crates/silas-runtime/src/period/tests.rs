@@ -51,7 +51,7 @@ fn night() -> Vec<Entry> {
 
 #[test]
 fn the_longest_pause_of_the_owner_is_the_night() {
-    let view = away(&night(), at(540)).unwrap();
+    let view = away(&night(), at(540), &Words::new(None)).unwrap();
     assert_eq!((view.from, view.to, view.microusd), (at(10), at(490), 0));
     assert_eq!(
         view.text,
@@ -63,16 +63,16 @@ fn the_longest_pause_of_the_owner_is_the_night() {
 #[test]
 fn a_short_pause_or_an_old_one_is_none() {
     let short = vec![said(1, 0), said(2, 29), said(3, 58)];
-    assert_eq!(away(&short, at(60)), None);
+    assert_eq!(away(&short, at(60), &Words::new(None)), None);
     assert_eq!(pause(acts(&night()), at(530 + 24 * 60 + 1)), None, "nobody slept in the last day");
-    assert_eq!(away(&[], at(0)), None);
+    assert_eq!(away(&[], at(0), &Words::new(None)), None);
 }
 
 #[test]
 fn a_pause_goes_on_until_the_owner_does_something() {
     let evening = vec![said(1, 0), said(2, 20)];
-    assert_eq!(away(&evening, at(49)), None);
-    let morning = away(&evening, at(520)).unwrap();
+    assert_eq!(away(&evening, at(49), &Words::new(None)), None);
+    let morning = away(&evening, at(520), &Words::new(None)).unwrap();
     assert_eq!((morning.from, morning.to), (at(20), at(520)));
 }
 

@@ -83,6 +83,14 @@ pub(in crate::words) fn sample() -> (Face, String) {
     (face(&item, Rule::Rehearsal, Kind::Rehearsal, None), item.canonical().unwrap())
 }
 
+/// A host for work that carries a secret.
+pub(in crate::words) fn with_a_secret() -> (Face, String) {
+    let secrets = vec![silas_core::secret::SecretRef::parse("mail").unwrap()];
+    let before = Definition { secrets, ..before() };
+    let item = amended(&before, &[wants("tides.example", By::Step(0), &before.steps[0].run.words())]);
+    (face(&item, Rule::NoHost, Kind::Plan, None), item.canonical().unwrap())
+}
+
 /// Several hosts with names as long as names get, wanted by whoever can want one.
 pub(in crate::words) fn longest() -> (Face, String) {
     let item = amended(&led(), &longest_wanted());

@@ -215,6 +215,7 @@ pub(super) fn samples() -> Vec<Sample> {
         plan("plan_longest", plans::PLAN_LONGEST, &results::long_wish()),
         plan("plan_high", plans::PLAN_HIGH, results::ASKED),
         plan("plan_irreversible", plans::PLAN_IRREVERSIBLE, results::ASKED),
+        plan("plan_secret", plans::PLAN_SECRET, results::ASKED),
         plan("plan_commits", plans::PLAN_COMMITS, results::ASKED),
         plan("plan_without_words", plans::PLAN, ""),
         plans::model_plan(
@@ -227,10 +228,12 @@ pub(super) fn samples() -> Vec<Sample> {
         plans::rehearsal("rehearsal", plans::MODEL_PLAN, results::ASKED),
         plans::rehearsal("rehearsal_longest", plans::PLAN_LONGEST, &results::long_wish()),
         plans::unknown("unknown", plans::PLAN_REACHING, results::ASKED),
+        plans::unknown("unknown_irreversible", plans::PLAN_IRREVERSIBLE, results::ASKED),
         plans::unknown("unknown_longest", plans::PLAN_LONGEST, &results::long_wish()),
     ];
     let refused = |name, kind, (face, payload)| asks(name, kind, face, payload);
     samples.push(refused("refusal", "rehearsal", refusal::tests::sample()));
+    samples.push(refused("refusal_irreversible", "plan", refusal::tests::with_a_secret()));
     samples.push(refused("refusal_longest", "plan", refusal::tests::longest()));
     samples.extend(results::samples());
     samples.extend(conflicts::samples());
