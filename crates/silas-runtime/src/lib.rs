@@ -56,7 +56,7 @@ pub use forget::words as forget_words;
 pub use gauges::{Gauges, Tally};
 pub use inputs::Chosen;
 pub use listeners::{Attached, Listener, Resume};
-pub use models::{KeyRing, ModelOptions};
+pub use models::{Key as ModelKey, KeyRing, Look as ModelLook, ModelOptions, probes as model_probes};
 pub use pairing::Newcomer;
 pub use places::Places;
 pub use proof::Story;

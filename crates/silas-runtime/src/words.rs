@@ -38,8 +38,8 @@ mod unknown;
 mod uses;
 pub(crate) use claim::{caveats, claim};
 pub(crate) use conflict::Ways;
-pub(crate) use inputs::{for_model, for_plan, model_option};
-pub(crate) use models::{cost, key, price};
+pub(crate) use inputs::{Answered, for_model, for_plan, model_option};
+pub(crate) use models::{cost, key, price, spoken, spoken_of};
 use parts::{approve, ask_for_a_change, decline, expected, fact, listed, whole_name_of, whole_name_of_changed};
 pub(crate) use parts::{changed_name, count, duration, name_of, took, turned};
 use plan::{quote, shown_first, without_words};
@@ -172,9 +172,9 @@ impl Words {
         inputs::model_choice(choice.choices.len())
     }
 
-    /// What came of the test question to a model; `took` if it was answered.
-    pub fn model_tested(&self, model: &ModelName, took: Option<std::time::Duration>, said: &str) -> Face {
-        inputs::model_tested(model, took, said)
+    /// What came of the test question to a model.
+    pub(crate) fn model_tested(&self, model: &ModelName, answered: Option<&Answered>, said: &str) -> Face {
+        inputs::model_tested(model, answered, said)
     }
 }
 

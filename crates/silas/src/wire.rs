@@ -153,7 +153,7 @@ fn options(front: &Front) -> Options {
     }
 }
 
-fn models(config: &Config) -> ModelOptions {
+pub(crate) fn models(config: &Config) -> ModelOptions {
     let models = &config.models;
     let named = [
         (Role::Proxy, &models.proxy, &models.proxy_key),

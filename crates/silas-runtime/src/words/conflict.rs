@@ -108,12 +108,11 @@ impl Words {
     }
 
     /// The same card once both versions are no longer kept: what is left is to do it again, or to drop it.
-    pub(crate) fn conflict_without_merge(&self, face: &Face) -> Face {
+    pub(crate) fn conflict_without_merge(&self, face: &Face, redo: (&WorkItem, Kind)) -> Face {
         let mut face = face.clone();
-        face.ctas.retain(|cta| cta.press != Press::Approve);
-        for cta in face.ctas.iter_mut().filter(|cta| cta.press == Press::Redo) {
-            cta.press = Press::Approve;
-        }
+        let ways = Ways { merge: None, redo };
+        face.risk = Some(risk_of(ways));
+        face.ctas = ctas(ways, &super::changed_name(&redo.0.definition().directories));
         face.details.retain(|detail| detail.title != IF_YOU_MERGE);
         face
     }

@@ -213,3 +213,15 @@ fn a_card_that_hides_something_is_noticed() {
     }
     assert!(is_honest(&changed(&|face| face.details.truncate(face.details.len() - 1)), Kind::Rehearsal));
 }
+
+#[test]
+fn the_buttons_of_an_earlier_version_are_worded_again() {
+    let (today, payload) = with_a_secret();
+    let mut earlier = today.clone();
+    earlier.ctas[0].consequence =
+        "Runs it again with 1 host within reach. Applies when the checks turn green.".to_owned();
+    assert!(!words().refusal_shows_what_it_asks(&earlier, &payload, Kind::Plan));
+    assert_eq!(words().refusal_in_words_of_today(&earlier, &payload, Kind::Plan), Some(today));
+    earlier.facts[0].text = "other.example, by step 1".to_owned();
+    assert_eq!(words().refusal_in_words_of_today(&earlier, &payload, Kind::Plan), None);
+}
