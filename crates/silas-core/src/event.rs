@@ -328,6 +328,8 @@ pub enum AuditEvent {
     QuestionAsked {
         card: CardId,
         question: Text,
+        /// What the model had read when it asked.
+        taint: Taint,
     },
     /// The owner answered it; the message is the answer. `is_chosen`: in words that the model had proposed.
     QuestionAnswered {

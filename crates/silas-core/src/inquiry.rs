@@ -82,7 +82,14 @@ impl Inquiry {
     pub fn answered(&self, answer: &str) -> Answered {
         let answer = answer.trim().to_owned();
         let is_chosen = self.options.iter().any(|option| option.trim().to_lowercase() == answer.to_lowercase());
-        Answered { question: self.question.clone(), answer, is_chosen, taint: self.taint }
+        Answered {
+            by: self.by.clone(),
+            question: self.question.clone(),
+            proposed: self.options.clone(),
+            answer,
+            is_chosen,
+            taint: self.taint,
+        }
     }
 }
 
@@ -90,7 +97,11 @@ impl Inquiry {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answered {
+    /// Who had asked.
+    pub by: ModelName,
     pub question: String,
+    /// What could have been chosen.
+    pub proposed: Vec<String>,
     pub answer: String,
     /// Whether the answer is one of those that the model had proposed.
     pub is_chosen: bool,
@@ -99,6 +110,12 @@ pub struct Answered {
 }
 
 impl Answered {
+    /// The same question once more.
+    pub fn asked_again(self, wish: String, expires_at: Timestamp) -> Inquiry {
+        let Answered { by, question, proposed, taint, .. } = self;
+        Inquiry { by, wish, question, options: proposed, taint, expires_at }
+    }
+
     /// How far the words of the answer can be trusted, given how far whoever gave it can.
     pub fn answer_taint(&self, giver: Taint) -> Taint {
         if self.is_chosen { giver.join(self.taint) } else { giver }

@@ -4,6 +4,7 @@ use super::face::{Extent, print_face};
 use super::line::Line;
 use super::names::name;
 use super::paint::Paint;
+use super::quoted;
 use crate::home::Home;
 use crate::key_commands;
 use crate::secret_commands;
@@ -45,7 +46,8 @@ pub(crate) fn print_card(card: &Card, extent: Extent) {
     let is_asking = card.face.kind != CardKind::Done && card.state == CardState::Open;
     let inquiry = card.input.as_ref().and_then(Input::inquiry);
     for (n, option) in inquiry.map_or(&[][..], |inquiry| &inquiry.options).iter().enumerate() {
-        println!("  silas answer {} “{option}”", n + 1);
+        let lead = format!("  silas answer {} ", n + 1);
+        quoted::print(&lead, lead.chars().count(), &format!("“{option}”"));
     }
     for cta in &card.face.ctas {
         let command = match cta.press {

@@ -167,7 +167,7 @@ impl Behind<'_, '_> {
                 self.refused(&format!("The secret {reference}"), crate::secrets::refusal_words(reason));
                 self.task(execution)?;
             }
-            AuditEvent::QuestionAsked { card, question } => {
+            AuditEvent::QuestionAsked { card, question, .. } => {
                 self.texts("Question", question);
                 self.fact("Whose words", "The model's");
                 self.code("Card", card.as_str());

@@ -20,13 +20,20 @@ impl Chat<'_> {
             return Ok(());
         }
         if let Some(card) = self.wording.take() {
-            return match text.trim() {
-                "" => {
+            return match typed::read(text) {
+                Typed::Nothing => {
                     self.print("Nothing was answered; the card stays.");
                     self.numbers();
                     Ok(())
                 }
-                words => self.answer(&card, words),
+                // Above all, Stop is never an answer.
+                Typed::Command(command) => {
+                    self.command(command)?;
+                    self.numbers();
+                    Ok(())
+                }
+                Typed::Number(_) => self.answer(&card, text.trim()),
+                Typed::Words(words) => self.answer(&card, words),
             };
         }
         if let Some(confirm) = self.confirm.take() {
