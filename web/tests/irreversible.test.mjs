@@ -25,6 +25,7 @@ test('what cannot be undone takes a tap, the slide and a last question; without 
   await sheet.getByRole('heading', { name: 'Send to github.com?' }).waitFor();
   await sheet.getByText('Reaches github.com with the secret github. What is sent stays sent.').waitFor();
   await sheet.getByText('There is no passkey yet').waitFor();
+  assert.equal(await sheet.locator('.rung-now').innerText(), '3 Sign', 'no step is called after what is not there');
   await shot(page, 'irreversible-sheet-375-light');
   assert.deepEqual(await serious(page), []);
   assert.deepEqual(await weakTexts(page), []);
@@ -101,6 +102,7 @@ test('a passkey is made here, asked for in a card, and from then on signs what c
     await page.waitForTimeout(400);
   };
   await slide();
+  assert.equal(await page.locator('dialog .rung-now').innerText(), '3 Passkey');
   await shot(page, 'passkey-sheet-375-light');
   assert.equal(await page.getByRole('button', { name: 'Sign with this browser' }).count(), 0, 'no way around it');
 

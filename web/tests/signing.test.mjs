@@ -16,7 +16,7 @@ for (const name of sample.REAL_CARDS.filter((known) => sample.realCard(known).of
     const main = page.locator('.dock .filled, .dock .undo');
     await main.waitFor();
     const { face } = card;
-    const pointsBelow = face.facts.some(({ text }) => /listed below/i.test(text)) || (face.evidence?.before.length ?? 0) > 4 || (face.kind === 'done' && face.diffs.length > 4);
+    const pointsBelow = face.facts.some(({ text }) => /listed below|^…\//i.test(text)) || (face.evidence?.before.length ?? 0) > 4 || (face.kind === 'done' && face.diffs.length > 4);
     const startsOpen = pointsBelow || face.risk === 'high' || face.risk === 'irreversible';
     if (startsOpen) assert.equal(await page.locator('.details').getAttribute('open'), '', 'what is listed below is seen');
     else await page.locator('.details summary').click();

@@ -336,6 +336,10 @@ pub enum AuditEvent {
         card: CardId,
         message: MessageId,
         is_chosen: bool,
+        /// The message that the question was about: cards go, and what came of the answer must be found without them.
+        /// Entries of earlier versions have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wish: Option<MessageId>,
     },
     /// The owner was asked for the value of a secret. Only its name is told.
     SecretRequested {

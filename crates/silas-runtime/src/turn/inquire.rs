@@ -147,8 +147,9 @@ impl Stream {
             let text = tx.text(&heard.body.text)?;
             tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: giver, text })?;
             let is_chosen = answered.is_chosen;
-            tx.record(&AuditEvent::QuestionAnswered { card: card.id.clone(), message, is_chosen })?;
             let subject = cards::subject(tx, &card.id)?.unwrap_or_default();
+            let wish = Inquiry::wish_of(&subject);
+            tx.record(&AuditEvent::QuestionAnswered { card: card.id.clone(), message, is_chosen, wish })?;
             let wish = stream.call_back_with(tx, &subject, now, |waiting| {
                 if let Some(handed) = &mut waiting.handed {
                     handed.answered.push(answered.clone());

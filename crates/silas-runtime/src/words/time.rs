@@ -43,6 +43,12 @@ impl Words {
         }
     }
 
+    /// "2026-11-16 04:10", whenever it was.
+    pub(crate) fn moment(&self, at: Timestamp) -> String {
+        let OnTheWall { day, time, is_utc } = (self.wall)(at);
+        format!("{day} {time}{}", if is_utc { " UTC" } else { "" })
+    }
+
     /// "04:10", with the day where that could be another one's.
     pub(crate) fn time(&self, at: Timestamp, now: Timestamp) -> String {
         let OnTheWall { day, time, .. } = (self.wall)(at);

@@ -14,12 +14,13 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::input::Input;
+use silas_core::number::grouped;
 use silas_core::session::SessionType;
 use silas_runtime::view::StopView;
 
 /// What a program reads.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
+    verbatim!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
 }
 
@@ -35,7 +36,7 @@ pub(super) fn print_cards(cards: &[Card]) {
     for (n, card) in cards.iter().enumerate() {
         let parked = if card.state == CardState::Parked { ", parked" } else { "" };
         let name = paint.quiet(&name(&card.id));
-        println!("{:>2}  {}  ({}{parked})  {name}", n + 1, card.face.intent, paint.risk(card.face.risk));
+        println!("{:>2}  {}  ({}{parked})  {name}", n + 1, card.face.listed(), paint.asking(card));
     }
 }
 
@@ -156,7 +157,7 @@ pub(super) fn ambient(n_running: usize, n_cards: usize) -> String {
     let waits = match n_cards {
         0 => None,
         1 => Some("1 needs review".to_owned()),
-        n => Some(format!("{n} need review")),
+        n => Some(format!("{} need review", grouped(n))),
     };
     match (n_running, waits) {
         (0, None) => "All quiet".to_owned(),
@@ -204,12 +205,12 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     match n_results {
         0 => {}
         1 => println!("1 result to look at: `silas review`."),
-        n => println!("{n} results to look at: `silas review`."),
+        n => println!("{} results to look at: `silas review`.", grouped(n)),
     }
     println!("Root key: {}.", key_commands::protection(home)?);
     println!("Its public half, by which your proofs are checked: {}", String::from(home.root()?));
     println!("{}", vault_words(home)?);
-    println!("Saved to disk {} times since the start.", line.snapshot["n_durable_commits"]);
+    println!("Saved to disk {} times since the start.", grouped(&line.snapshot["n_durable_commits"]));
     for letter in line.snapshot["dead_letters"].as_array().into_iter().flatten() {
         println!("Put aside after {} attempts: {}", letter["attempts"], letter["text"].as_str().unwrap_or_default());
     }
@@ -220,7 +221,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     for session in sessions.iter().filter(|session| session.session_type == SessionType::Stream) {
         println!("{}", session_commands::describe(session));
     }
-    let counted = |n: u64, name: &str| if n == 1 { format!("1 {name}") } else { format!("{n} {name}s") };
+    let counted = |n: u64, name: &str| if n == 1 { format!("1 {name}") } else { format!("{} {name}s", grouped(n)) };
     println!(
         "{}, {}: `silas grant list` and `silas device list`.",
         counted(n_grants, "grant"),
@@ -232,7 +233,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
 /// "Everything was stopped at …: 1 task ended, 3 grants are gone.", while nothing has begun since.
 fn stopped(view: &Value) -> Option<String> {
     let view: StopView = serde_json::from_value(view.clone()).ok()?;
-    let counted = |n: usize, name: &str| if n == 1 { format!("1 {name}") } else { format!("{n} {name}s") };
+    let counted = |n: usize, name: &str| if n == 1 { format!("1 {name}") } else { format!("{} {name}s", grouped(n)) };
     let mut parts = Vec::new();
     if view.n_works > 0 {
         parts.push(format!("{} ended", counted(view.n_works, "task")));
@@ -252,7 +253,7 @@ fn vault_words(home: &Home) -> Result<String> {
     let kept = silas_approval::vault::protection(&home.vault())?;
     let secrets = match vault.n_secrets {
         1 => "1 secret".to_owned(),
-        n => format!("{n} secrets"),
+        n => format!("{} secrets", grouped(n)),
     };
     Ok(match vault.is_locked {
         true => format!("Vault: locked, {secrets}; {kept}. Plans that use one wait until `silas unlock`."),

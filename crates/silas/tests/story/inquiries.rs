@@ -9,8 +9,8 @@ use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::input::Input;
 use std::path::Path;
 
-const QUESTION: &str = "Which spelling should stay?";
-const WISH: &str = "make the spelling the same everywhere";
+pub(crate) const QUESTION: &str = "Which spelling should stay?";
+pub(crate) const WISH: &str = "make the spelling the same everywhere";
 
 fn to_planner() -> Act {
     let route = json!({
@@ -20,14 +20,14 @@ fn to_planner() -> Act {
     Act::Says(route.to_string())
 }
 
-fn asks(options: &[&str]) -> Act {
+pub(crate) fn asks(options: &[&str]) -> Act {
     let question = json!({ "text": QUESTION, "options": options });
     let response =
         json!({ "message": "It depends.", "needs_approval": true, "plan_action": null, "question": question });
     Act::Says(response.to_string())
 }
 
-fn plans(directory: &Path, more: &str) -> Act {
+pub(crate) fn plans(directory: &Path, more: &str) -> Act {
     let markdown = format!(
         "---\nid: task-1\ntype: task\ntitle: x\nsteps:\n  - run: sh fix.sh\nverify:\n  - name: fixed\n    run: sh check.sh\n    \
          expect: {{ exit_code: 0 }}\nsandbox:\n{more}  directories:\n    - {{ path: {}, access: write }}\n---\n\nFix it.\n",
@@ -44,13 +44,13 @@ fn refuses() -> Act {
     Act::Status(500, vec![], "{}".to_owned())
 }
 
-struct World {
+pub(crate) struct World {
     server: Server,
-    silas: Silas,
+    pub(crate) silas: Silas,
 }
 
 impl World {
-    fn new(more: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(more: &[(&str, &str)]) -> Self {
         let server = Server::start(Script::new(Dialect::OpenAi, [])).unwrap();
         let model = format!("compatible:test@{}", server.url());
         let mut env = in_every_role(&model).to_vec();
@@ -61,7 +61,7 @@ impl World {
     }
 
     /// Says the wish, agrees to the model, and gives the card with the question; what the model says then follows.
-    fn asked_and(&self, options: &[&str], then: Vec<Act>) -> (Line, Card) {
+    pub(crate) fn asked_and(&self, options: &[&str], then: Vec<Act>) -> (Line, Card) {
         let mut acts = vec![to_planner(), asks(options)];
         acts.extend(then);
         self.server.now_says(acts);
@@ -82,7 +82,7 @@ fn state(line: &Line, card: &Card) -> Option<CardState> {
 }
 
 /// The question that is asked after these.
-fn next_question(line: &mut Line, before: &[&Card]) -> Card {
+pub(crate) fn next_question(line: &mut Line, before: &[&Card]) -> Card {
     let is_next = |one: &&Card| {
         let is_new = before.iter().all(|card| card.id != one.id);
         is_new && one.face.kind == CardKind::Decision && one.state == CardState::Open

@@ -21,4 +21,8 @@ fn the_day_and_the_zone_are_said_where_they_are_not_known() {
     assert_eq!(there.span(evening, week), "2026-11-16 05:10 to 2026-11-23 05:10");
     assert_eq!(there.time(evening, morning), "05:10");
     assert_eq!(there.time(evening, week), "2026-11-16 05:10");
+    assert_eq!(
+        (there.moment(evening), nowhere.moment(evening)),
+        ("2026-11-16 05:10".into(), "2026-11-15 20:10 UTC".into())
+    );
 }

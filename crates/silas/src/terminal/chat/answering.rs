@@ -39,6 +39,7 @@ impl Chat<'_> {
         if let Some(confirm) = self.confirm.take() {
             if !confirm.is_given_by(text) {
                 self.print("Not confirmed. Nothing was signed.");
+                self.is_over = typed::leaves(text);
                 return Ok(());
             }
             return self.decide(&confirm.card, confirm.press);
@@ -99,7 +100,7 @@ impl Chat<'_> {
                 self.line.send(&json!({ "type": "stop" }))?;
                 self.print("Everything is being stopped. Only what is being put in place already is finished.");
             }
-            "quit" | "exit" => self.is_over = true,
+            "quit" => self.is_over = true,
             other => self.print(&format!("There is no /{other}. /help lists what there is.")),
         }
         Ok(())
