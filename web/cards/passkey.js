@@ -36,7 +36,7 @@ export function PasskeySheet({ card, cta, alternatives, devices, device, off, on
     : known.length > 0 ? 'Your passkey signs exactly this and nothing else.' : `There is no passkey yet, so ${device || 'this browser'} signs it with its own key. ${problem ?? 'With a passkey it would ask for your finger, face or PIN.'}`;
   return html`<${Sheet} label="Sign for good" onClose=${onClose}>
     <${Rungs} at=${3} devices=${devices} />
-    <h2 class="sheet-title" tabindex="-1"><bdi>${strict(card.face.intent)}?</bdi></h2>
+    <h2 class="sheet-title" tabindex="-1"><bdi>${strict(cta.label)}?</bdi></h2>
     <p class="sheet-text">${strict(cta.consequence)} ${why}</p>
     ${card.face.risk === 'irreversible' && html`<p class="for-good"><${Icon} name="irreversible" size=${18} />Cannot be undone, not even by Silas</p>`}
     ${here.map((passkey) => html`<button type="button" class="button filled" key=${passkey.key} disabled=${off} onClick=${() => onSign(passkey)}><${Icon} name="finger" size=${22} />${here.length > 1 ? html`<bdi>Sign with ${passkey.name}</bdi>` : 'Sign with the passkey'}</button>`)}

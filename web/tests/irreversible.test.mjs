@@ -13,7 +13,7 @@ test('what cannot be undone takes a tap, the slide and a last question; without 
   const card = sample.irreversibleCard();
   const page = await open(t, { cards: [card] });
   await settle(page);
-  await page.getByRole('button', { name: 'Do it, apply when green' }).click();
+  await page.getByRole('button', { name: 'Send to github.com' }).click();
   await page.getByRole('list', { name: 'Step 2 of 3' }).waitFor();
   await settle(page);
   await shot(page, 'irreversible-slide-375-light');
@@ -22,6 +22,8 @@ test('what cannot be undone takes a tap, the slide and a last question; without 
   await page.keyboard.press('Enter');
   const sheet = page.getByRole('dialog', { name: 'Sign for good' });
   await sheet.getByText('Cannot be undone, not even by Silas').waitFor();
+  await sheet.getByRole('heading', { name: 'Send to github.com?' }).waitFor();
+  await sheet.getByText('Reaches github.com with the secret github. What is sent stays sent.').waitFor();
   await sheet.getByText('There is no passkey yet').waitFor();
   assert.equal(await sheet.locator('.rung-now').innerText(), '3 Sign', 'no step is called after what is not there');
   await shot(page, 'irreversible-sheet-375-light');
@@ -31,7 +33,7 @@ test('what cannot be undone takes a tap, the slide and a last question; without 
   await page.keyboard.press('Escape');
   await sheet.waitFor({ state: 'detached' });
   await settle(page);
-  await page.getByRole('button', { name: 'Do it, apply when green' }).click();
+  await page.getByRole('button', { name: 'Send to github.com' }).click();
   await settle(page);
   await page.getByRole('slider').press('End');
   await page.getByRole('slider').press('Enter');
@@ -92,7 +94,7 @@ test('a passkey is made here, asked for in a card, and from then on signs what c
   await page.locator(`[id="${card.id}-intent"]`).waitFor();
   const slide = async () => {
     await settle(page);
-    await page.getByRole('button', { name: 'Do it, apply when green' }).click();
+    await page.getByRole('button', { name: 'Send to github.com' }).click();
     await settle(page);
     await page.getByRole('slider').press('End');
     await page.getByRole('slider').press('Enter');
@@ -138,7 +140,7 @@ test('a passkey of another address signs nothing here, and the page says where',
   const passkey = { key: 'key-other', name: 'Passkey', kind: 'passkey', since: sample.at(Date.now()), is_revoked: false, n_grants: 0, site: { rp_id: 'silas.home.arpa', credential: 'AAEC' } };
   const page = await open(t, { cards: [sample.irreversibleCard()], devices: [...sample.DEVICES, passkey] });
   await settle(page);
-  await page.getByRole('button', { name: 'Do it, apply when green' }).click();
+  await page.getByRole('button', { name: 'Send to github.com' }).click();
   await settle(page);
   await page.getByRole('slider').press('End');
   await page.getByRole('slider').press('Enter');

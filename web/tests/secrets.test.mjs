@@ -173,7 +173,7 @@ test('a plan asks for its secret, a provider for its key, and neither value is a
   await settle(page);
   await page.getByRole('button', { name: 'Agree, make 1 test call' }).tap();
   await card('The model answers').waitFor();
-  await page.getByText('answers as proxy').first().waitFor();
+  await page.getByText('on this machine answered in').first().waitFor();
   await look('8-tested');
   await settle(page);
   await page.getByRole('button', { name: 'Done' }).tap();

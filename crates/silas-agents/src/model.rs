@@ -27,11 +27,12 @@ impl Mode {
         }
     }
 
+    /// For the details of a card.
     pub fn words(self) -> &'static str {
         match self {
-            Mode::JsonSchema => "answers held to a schema by the provider",
-            Mode::ForcedTool => "answers as a forced tool call",
-            Mode::Prose => "answers read out of prose",
+            Mode::JsonSchema => "Its provider holds each answer to the form that is asked for",
+            Mode::ForcedTool => "Each answer comes as the call of a tool, in the form that is asked for",
+            Mode::Prose => "The form is asked for in words, and each answer is read out of prose",
         }
     }
 }

@@ -202,6 +202,11 @@ impl Vault {
     }
 }
 
+/// Whether a vault holds something under this name, whether it is locked or not. Looks, and makes nothing.
+pub fn is_kept(dir: &Path, reference: &SecretRef) -> bool {
+    dir.join(format!("{reference}{SUFFIX}")).exists()
+}
+
 /// How the vault's key is kept.
 pub fn protection(dir: &Path) -> Result<Protection, VaultTrouble> {
     rotate::settle(dir)?;

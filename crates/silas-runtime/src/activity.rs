@@ -2,7 +2,7 @@
 
 use crate::stream::Lookup;
 use crate::view::{ActivityPage, ActivityView, Icon, PeriodView, Row, Spent};
-use crate::words::{Words, count};
+use crate::words::{Words, count, spoken_of};
 use crate::work::NOT_GRANTED;
 use crate::{Stream, Trouble, models};
 use silas_core::check::{CheckResult, Outcome};
@@ -318,14 +318,14 @@ fn row(entry: &Entry, called: &BTreeMap<&CallId, &str>, beside: &dyn Beside, wor
             format!("In ~/{}, because you asked", sample::directory_name(*number)),
         ),
         AuditEvent::ModelAllowed { model, .. } => {
-            (Icon::Shield, format!("May ask {}", scrub::visible_line(model, 60)), "What you say goes there".to_owned())
+            (Icon::Shield, format!("May ask {}", spoken_of(model)), "What you say goes there".to_owned())
         }
         AuditEvent::BudgetExtended { period, microusd, .. } => {
             (Icon::Pen, format!("You added {} for models", dollars(*microusd)), format!("For {period}"))
         }
         AuditEvent::ModelAnswered { call, outcome, microusd, .. } => {
             // One that was called long ago is nameless here; its price is not.
-            let model = called.get(call).map_or_else(|| "a model".to_owned(), |name| scrub::visible_line(name, 60));
+            let model = called.get(call).map_or_else(|| "a model".to_owned(), |name| spoken_of(name));
             let (icon, vain) = if outcome == "answered" { (Icon::Tick, "") } else { (Icon::Cross, " in vain") };
             (icon, format!("Asked {model}{vain}"), format!("It cost {}", dollars(*microusd)))
         }

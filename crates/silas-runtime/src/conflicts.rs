@@ -25,8 +25,8 @@ impl Stream {
     pub(crate) fn without_merge(&self, card: &Card) -> Option<Card> {
         kept_for(card)?;
         let instead = card.instead.as_ref()?;
-        let face = self.words.conflict_without_merge(&card.face);
         let item = WorkItem::from_canonical(&instead.payload).ok()?;
+        let face = self.words.conflict_without_merge(&card.face, (&item, instead.offer.kind));
         let (about, lasts) = (item.id().to_string(), self.options.plan_timeout);
         let offer = match instead.offer.kind {
             Kind::Plan => self.engine.offer(&about, &item, &face, lasts),

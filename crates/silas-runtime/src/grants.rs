@@ -23,7 +23,7 @@ use silas_store::{Commit, ReadTx, Tx, cards, settings, tokens};
 use std::sync::Arc;
 
 /// The setting that holds the newest list of revocations.
-const REVOCATIONS: &str = "revocations";
+pub(crate) const REVOCATIONS: &str = "revocations";
 /// The setting that remembers which list of house rules was asked for after an upgrade.
 const HOUSE_RULES_ASKED: &str = "house_rules_asked";
 /// What the card of the house rules is about.

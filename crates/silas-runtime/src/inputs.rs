@@ -5,9 +5,9 @@
 //! value of a secret, which passes through [`crate::secrets`] only; and any consent. Choosing a model leads to the card
 //! that asks for it.
 
-use crate::models::Assigned;
+use crate::models::{Assigned, Tested};
 use crate::review::Question;
-use crate::words::{for_model, for_plan, model_option};
+use crate::words::{Answered, for_model, for_plan, model_option, spoken};
 use crate::{Stream, Trouble};
 use silas_core::CardId;
 use silas_core::card::{Card, CardKind, CardState, Face, Press};
@@ -21,7 +21,7 @@ use silas_store::queue::Leased;
 use silas_store::{Abort, Commit, Tx, cards};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What the vault calls the key of a model that was set up in the page. One at another address has another key.
 fn key_name(model: &ModelName) -> Result<SecretRef, Trouble> {
@@ -272,17 +272,17 @@ impl Stream {
         let Some(&role) = grant.roles.first() else { return };
         let price = grant.price.unwrap_or_else(|| list_price(&grant.model));
         let assigned = Assigned::added(grant.model.clone(), grant.key, price);
-        let began = Instant::now();
         let tested = self.try_model(role, &assigned).await;
-        let (took, mut said) = match tested {
-            Ok(said) => (Some(began.elapsed()), said),
+        let (answered, mut said) = match tested {
+            Ok(Tested { answered, said }) => (Some(answered), said),
             Err(untested) => (None, untested.told()),
         };
         let named = self.options.models.named.iter().find(|(named, ..)| *named == role);
         if let Some((_, model, _)) = named.filter(|(_, model, _)| *model != grant.model) {
+            let model = spoken(model);
             said.push_str(&format!(" The configuration names {model} as {}, and goes before this.", role.name()));
         }
-        if let Err(trouble) = self.tell_tested(&grant.model, took, said).await {
+        if let Err(trouble) = self.tell_tested(&grant.model, answered, said).await {
             tracing::error!(%trouble, "what came of a test question could not be told");
         }
     }
@@ -290,10 +290,10 @@ impl Stream {
     async fn tell_tested(
         self: &Arc<Self>,
         model: &ModelName,
-        took: Option<Duration>,
+        answered: Option<Answered>,
         said: String,
     ) -> Result<(), Trouble> {
-        let face = self.words.model_tested(model, took, &said);
+        let face = self.words.model_tested(model, answered.as_ref(), &said);
         let card = self.card(face, "", None::<&ModelGrant>, Duration::ZERO)?;
         let subject = subject_of_test(model);
         let asking = self.store.write(move |tx| Ok(Commit(cards::insert(tx, &card, &subject)?)));

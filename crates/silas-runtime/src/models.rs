@@ -7,7 +7,7 @@
 use crate::review::Question;
 use crate::spending::{self, Purse, Refused};
 use crate::view::{ModelView, ModelsView, Spent};
-use crate::words;
+use crate::words::{self, Answered};
 use crate::{Stream, Trouble};
 use silas_agents::{Asking, Minds, Outcome, Stop};
 use silas_core::card::{Card, CardState};
@@ -19,8 +19,10 @@ use silas_store::{Commit, ReadTx, cards};
 use std::sync::Arc;
 use std::time::Instant;
 
+mod probe;
 mod silence;
 
+pub use probe::{Key, Look, probes};
 pub(crate) use silence::{CODE as SILENT, Silence, Silences, Untested};
 
 /// Where the value of a key comes from; `None` if it is not there.
@@ -51,6 +53,13 @@ pub(crate) struct Assigned {
     pub(crate) is_agreed: bool,
 }
 
+/// A model that has passed its test.
+pub(crate) struct Tested {
+    pub(crate) answered: Answered,
+    /// For the Stream and the terminal.
+    pub(crate) said: String,
+}
+
 impl Assigned {
     /// One that the owner has just agreed to.
     pub(crate) fn added(model: ModelName, key: KeySource, price: Price) -> Self {
@@ -58,22 +67,27 @@ impl Assigned {
     }
 }
 
+/// Who serves in a role: what the configuration names, else what the owner added last.
+fn assigned(options: &ModelOptions, grants: &[ModelGrant], role: Role) -> Option<Assigned> {
+    let named = options.named.iter().find(|(named, ..)| *named == role);
+    let fits = |grant: &&ModelGrant| grant.roles.contains(&role);
+    match named {
+        Some((_, model, key)) => {
+            let agreed = grants.iter().rev().filter(fits).find(|grant| grant.model == *model);
+            let price = agreed.and_then(|grant| grant.price).unwrap_or_else(|| list_price(model));
+            let (model, key, is_agreed) = (model.clone(), key.clone(), agreed.is_some());
+            Some(Assigned { model, key, price, is_configured: true, is_agreed })
+        }
+        None => grants.iter().rev().find(fits).map(|grant| {
+            let price = grant.price.unwrap_or_else(|| list_price(&grant.model));
+            Assigned::added(grant.model.clone(), grant.key.clone(), price)
+        }),
+    }
+}
+
 impl Stream {
     pub(crate) fn assigned(&self, grants: &[ModelGrant], role: Role) -> Option<Assigned> {
-        let named = self.options.models.named.iter().find(|(named, ..)| *named == role);
-        let fits = |grant: &&ModelGrant| grant.roles.contains(&role);
-        match named {
-            Some((_, model, key)) => {
-                let agreed = grants.iter().rev().filter(fits).find(|grant| grant.model == *model);
-                let price = agreed.and_then(|grant| grant.price).unwrap_or_else(|| list_price(model));
-                let (model, key, is_agreed) = (model.clone(), key.clone(), agreed.is_some());
-                Some(Assigned { model, key, price, is_configured: true, is_agreed })
-            }
-            None => grants.iter().rev().find(fits).map(|grant| {
-                let price = grant.price.unwrap_or_else(|| list_price(&grant.model));
-                Assigned::added(grant.model.clone(), grant.key.clone(), price)
-            }),
-        }
+        assigned(&self.options.models, grants, role)
     }
 
     /// The same for exactly this model, whoever serves now: what was approved is what works.
@@ -214,11 +228,11 @@ impl Stream {
             let (message, todo) = (spending::not_agreed(&assigned.model), "`silas model add` asks you.");
             return Err(Trouble::new("privacy_confirmation_required", &message, todo));
         }
-        Ok(self.try_model(role, &assigned).await?)
+        Ok(self.try_model(role, &assigned).await?.said)
     }
 
     /// Asks it, says what came of it, and remembers one that did not answer.
-    pub(crate) async fn try_model(self: &Arc<Self>, role: Role, assigned: &Assigned) -> Result<String, Untested> {
+    pub(crate) async fn try_model(self: &Arc<Self>, role: Role, assigned: &Assigned) -> Result<Tested, Untested> {
         let tried = self.put_to_the_test(role, assigned).await;
         match &tried {
             Ok(_) => self.silences.heard(assigned),
@@ -228,7 +242,7 @@ impl Stream {
         tried
     }
 
-    async fn put_to_the_test(self: &Arc<Self>, role: Role, assigned: &Assigned) -> Result<String, Untested> {
+    async fn put_to_the_test(self: &Arc<Self>, role: Role, assigned: &Assigned) -> Result<Tested, Untested> {
         if !self.has_key(&assigned.key) {
             return Err(Untested::Unasked(spending::no_key(assigned)));
         }
@@ -236,14 +250,11 @@ impl Stream {
         let purse = Purse::new(self, None, role, &assigned.model);
         let began = Instant::now();
         match Minds::check(&asking, &purse).await {
-            Ok(Outcome::Usable(_)) => Ok(format!(
-                "{} answers as {} in {} ms: {}. {}",
-                assigned.model,
-                role.name(),
-                began.elapsed().as_millis(),
-                asking.model.mode().words(),
-                words::cost(assigned.price, purse.spent()),
-            )),
+            Ok(Outcome::Usable(_)) => {
+                let answered = Answered { took: began.elapsed(), role, form: asking.model.mode().words() };
+                let cost = words::cost(assigned.price, purse.spent());
+                Ok(Tested { said: format!("{} {cost}", answered.said(&assigned.model)), answered })
+            }
             Ok(Outcome::Unusable { why }) => Err(Untested::Silent(Silence::in_another_form(&assigned.model, &why))),
             Err(Stop::Failed(error)) => Err(Untested::Silent(Silence::of(&error))),
             Err(Stop::Refused(refused)) => Err(Untested::Unasked(match refused {

@@ -74,35 +74,35 @@ fn tell(
     let (summary, from, to) = match asked {
         Asked::Lately => (None, from, now),
         Asked::Away => match pause(acts(&entries), now) {
-            Some((from, to)) => (Some(sentence("While you were away", from, to, &entries)), from, to),
+            Some((from, to)) => (Some(sentence("While you were away", from, to, &entries, words)), from, to),
             None => {
                 let when = if read_from.is_some() { "in this time" } else { "in the last day" };
                 (Some(format!("You were not away for half an hour {when}. Lately:")), from, now)
             }
         },
-        Asked::Hours(_) => (Some(sentence("In this time", from, now, &entries)), from, now),
+        Asked::Hours(_) => (Some(sentence("In this time", from, now, &entries, words)), from, now),
     };
     let mut told = activity::narrate(&entries, &Lookup(tx), words);
     told.retain(|told| (from..=to).contains(&told.row.at));
     let summary = summary.unwrap_or_else(|| activity::summary(&told));
     Ok(match read_from {
-        Some(read_from) => (format!("{} {summary}", cut_short(read_from)), told),
+        Some(read_from) => (format!("{} {summary}", cut_short(read_from, words)), told),
         None => (summary, told),
     })
 }
 
 /// Said first, because what follows is true only of what was read.
-fn cut_short(read_from: Timestamp) -> String {
-    let (day, time) = (read_from.to_string().get(..10).unwrap_or_default().to_owned(), clock(read_from));
-    format!("So much happened that only the time since {day} {time} UTC is told here; Activity has the rest.")
+fn cut_short(read_from: Timestamp, words: &Words) -> String {
+    let since = words.moment(read_from);
+    format!("So much happened that only the time since {since} is told here; Activity has the rest.")
 }
 
 /// The owner's last pause among these entries, for Activity.
-pub(crate) fn away(entries: &[Entry], now: Timestamp) -> Option<PeriodView> {
+pub(crate) fn away(entries: &[Entry], now: Timestamp, words: &Words) -> Option<PeriodView> {
     // Whoever opens Activity in the morning has not done anything yet; their pause goes on until now.
     let (from, to) = pause(acts(entries).chain([now]), now)?;
     let microusd = tally(from, to, entries).microusd;
-    Some(PeriodView { from, to, text: sentence("While you were away", from, to, entries), microusd })
+    Some(PeriodView { from, to, text: sentence("While you were away", from, to, entries, words), microusd })
 }
 
 fn before(now: Timestamp, span: Duration) -> Timestamp {
@@ -153,19 +153,14 @@ fn pause(acts: impl Iterator<Item = Timestamp>, now: Timestamp) -> Option<(Times
     recent.max_by_key(|(from, to)| to.since(*from))
 }
 
-fn sentence(when: &str, from: Timestamp, to: Timestamp, entries: &[Entry]) -> String {
+fn sentence(when: &str, from: Timestamp, to: Timestamp, entries: &[Entry], words: &Words) -> String {
     let took = duration(to.since(from).as_secs() / 60 * 60);
-    format!("{when}, {} to {} UTC ({took}): {}.", clock(from), clock(to), tally(from, to, entries).words())
+    format!("{when}, {} ({took}): {}.", words.span(from, to), tally(from, to, entries).words())
 }
 
 fn tally(from: Timestamp, to: Timestamp, entries: &[Entry]) -> Tally {
     let within = entries.iter().filter(|entry| (from..=to).contains(&entry.at));
     within.filter_map(|entry| entry.event.as_ref()).fold(Tally::default(), counted)
-}
-
-/// Hours and minutes; the page shows the owner's own clock beside it.
-fn clock(at: Timestamp) -> String {
-    at.to_string().get(11..16).unwrap_or_default().to_owned()
 }
 
 fn counted(mut tally: Tally, event: &AuditEvent) -> Tally {

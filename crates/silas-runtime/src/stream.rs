@@ -287,7 +287,7 @@ impl Stream {
             let entries = ledger::latest(tx, LEDGER_SHOWN)?;
             let head = ledger::head(tx)?.map(|(seq, hash)| Head { seq, hash });
             let rows = activity::narrate(&entries, &Lookup(tx), &words);
-            let away = period::away(&entries, now);
+            let away = period::away(&entries, now, &words);
             let rows = activity::newest(rows, &entries, activity::ROWS_MAX);
             let spent = models::spent(tx, &Period::day(now), cap)?;
             let activity = activity::view(rows, head, engine.anchor().epoch, verified, away, spent);

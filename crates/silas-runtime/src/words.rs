@@ -33,26 +33,34 @@ mod rehearsed;
 mod result;
 mod root;
 mod step;
+mod time;
 mod unknown;
 mod uses;
 pub(crate) use claim::{caveats, claim};
 pub(crate) use conflict::Ways;
-pub(crate) use inputs::{for_model, for_plan, model_option};
-pub(crate) use models::{cost, key, price};
+pub(crate) use inputs::{Answered, for_model, for_plan, model_option};
+pub(crate) use models::{cost, key, price, spoken, spoken_of};
 use parts::{approve, ask_for_a_change, decline, expected, fact, listed, whole_name_of, whole_name_of_changed};
 pub(crate) use parts::{changed_name, count, duration, name_of, took, turned};
-use plan::{quote, without_words};
+use plan::{quote, shown_first, without_words};
 pub(crate) use result::ResultFacts;
+pub use time::{OnTheWall, WallClock};
 
-/// How the owner's home directory is shortened in what is shown.
+/// How the owner's home directory is shortened in what is shown, and what the clock on their wall says.
 #[derive(Clone, Debug)]
 pub struct Words {
     home: Option<String>,
+    wall: WallClock,
 }
 
 impl Words {
     pub fn new(home: Option<String>) -> Self {
-        Words { home: home.filter(|home| home.len() > 1) }
+        Words { home: home.filter(|home| home.len() > 1), wall: time::utc }
+    }
+
+    /// The same, with times as this clock shows them.
+    pub fn by_the_clock(self, wall: WallClock) -> Self {
+        Words { wall, ..self }
     }
 
     /// A path as a person writes it.
@@ -115,12 +123,12 @@ impl Words {
             CardKind::SecureInput => card.input.as_ref().and_then(Input::secret).map(inputs::secure_input),
             CardKind::Decision => card.input.as_ref().and_then(Input::inquiry).map(inputs::inquiry),
             CardKind::Rehearsed => Some(rehearsed::in_words_of_today(&card.face)),
-            CardKind::Refusal
-            | CardKind::ModelChoice
-            | CardKind::Conflict
-            | CardKind::Pairing
-            | CardKind::Done
-            | CardKind::Report => None,
+            CardKind::Refusal => {
+                card.offer.as_ref().and_then(|offer| self.refusal_in_words_of_today(&card.face, payload, offer.kind))
+            }
+            // What a card offers instead is not in the ledger, so nobody could say whether it is what was asked.
+            CardKind::Conflict => conflict::in_words_of_today(card).filter(|_| card.instead.is_none()),
+            CardKind::ModelChoice | CardKind::Pairing | CardKind::Done | CardKind::Report => None,
         }
     }
 
@@ -164,9 +172,9 @@ impl Words {
         inputs::model_choice(choice.choices.len())
     }
 
-    /// What came of the test question to a model; `took` if it was answered.
-    pub fn model_tested(&self, model: &ModelName, took: Option<std::time::Duration>, said: &str) -> Face {
-        inputs::model_tested(model, took, said)
+    /// What came of the test question to a model.
+    pub(crate) fn model_tested(&self, model: &ModelName, answered: Option<&Answered>, said: &str) -> Face {
+        inputs::model_tested(model, answered, said)
     }
 }
 

@@ -33,7 +33,7 @@ mod whose;
 
 pub use access::AccessToken;
 pub use http::{Door, Options};
-pub use listeners::{Listeners, NetworkDoor};
+pub use listeners::{Listeners, NetworkDoor, is_free as port_is_free};
 pub use tls::{Tls, validity};
 
 #[derive(Debug, thiserror::Error)]

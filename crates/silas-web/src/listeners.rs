@@ -76,6 +76,12 @@ impl NetworkDoor {
     }
 }
 
+/// Whether the page could be served at this port of this machine now; if not, who is in the way, as far as that is known.
+/// Nothing stays open.
+pub fn is_free(port: u16) -> Result<(), Error> {
+    bind_both(port).map(drop)
+}
+
 fn bind_both(port: u16) -> Result<(Vec<std::net::TcpListener>, u16), Error> {
     let first = bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?;
     let port = first.local_addr()?.port();

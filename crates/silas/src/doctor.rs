@@ -3,8 +3,11 @@
 
 mod isolation;
 mod mend;
+mod models;
+mod page;
 
 use crate::certificates::Place;
+use crate::config::Config;
 use crate::exit::sentences;
 use crate::home::Home;
 use crate::wall_clock::minute;
@@ -57,13 +60,14 @@ pub(crate) fn run(args: &DoctorArgs, data_dir: Option<PathBuf>, config: Option<&
             format!("Silas was never started on {}: there are no keys and no data.", path.display()),
             format!("Start Silas once with `{}`. Nothing is lost and nothing has to be restored.", same_silas::start()),
         )),
-        Ok(path) => found.extend(installation(&Home { path })),
+        Ok(path) => found.extend(installation(&Home { path }, &loaded.config)),
         Err(_) => found.push(Probe::warning(
             "Data directory",
             format!("There is none at {}.", path.display()),
             format!("Start Silas once with `{}`.", same_silas::start()),
         )),
     }
+    found.extend(page::probe(&Home { path: path.canonicalize().unwrap_or(path) }, &loaded.config));
     let is_bad = found.iter().any(|probe| probe.state == State::Bad);
     if args.json {
         verbatim!("{}", serde_json::to_string_pretty(&found)?);
@@ -89,7 +93,7 @@ fn print(found: &[Probe]) {
     println!("\n{} good, {} to know, {} bad.", n(State::Good), n(State::Warning), n(State::Bad));
 }
 
-fn installation(home: &Home) -> Vec<Probe> {
+fn installation(home: &Home, config: &Config) -> Vec<Probe> {
     let mut found = vec![permissions(home), keys(home), vault(home), server(home)];
     found.push(room(home).unwrap_or_else(|e| Probe::bad("Room", sentences(&e), "Look at the data directory.")));
     found.extend(disk(home));
@@ -98,6 +102,7 @@ fn installation(home: &Home) -> Vec<Probe> {
         Ok(keeper) => found.extend(probes::probes(&home.store(), &keeper, SystemClock.now())),
         Err(cause) => found.push(Probe::bad("Ledger", sentences(&cause), "Restore a backup with `silas restore`.")),
     }
+    found.extend(models::probes(home, config));
     found.push(match known_head::follow(home) {
         Ok(()) => Probe::good("History", "The ledger continues what this account has seen of it."),
         Err(cause) => Probe::bad("History", sentences(&cause), "Keep everything as it is until you know why."),

@@ -112,7 +112,7 @@ impl Home {
         })
     }
 
-    fn is_locked(&self) -> bool {
+    pub(crate) fn is_locked(&self) -> bool {
         let held = File::open(self.path.join("lock")).map(|file| file.try_lock_shared());
         matches!(held, Ok(Err(fs::TryLockError::WouldBlock)))
     }

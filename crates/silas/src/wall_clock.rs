@@ -5,6 +5,7 @@
 use crate::world::SystemClock;
 use jiff::tz::TimeZone;
 use silas_core::{Clock, Timestamp};
+use silas_runtime::OnTheWall;
 
 /// "2026-11-16 10:07".
 pub(crate) fn minute(at: Timestamp) -> String {
@@ -26,6 +27,18 @@ pub(crate) fn day(at: Timestamp) -> String {
 /// A time as it came over the wire; what is none is shown as it is.
 pub(crate) fn of_wire(text: &str, spell: fn(Timestamp) -> String) -> String {
     Timestamp::parse(text).map_or_else(|_| text.to_owned(), spell)
+}
+
+/// For the sentences of the Stream, which the server makes on the owner's machine.
+pub(crate) fn on_the_wall(at: Timestamp) -> OnTheWall {
+    shown(at, &TimeZone::system())
+}
+
+fn shown(at: Timestamp, zone: &TimeZone) -> OnTheWall {
+    // By its name: winter in London has the same offset, and its clocks show London's time. What is unknown counts as UTC.
+    let is_named = |at| zone.to_offset_info(at).abbreviation() == "UTC";
+    let is_utc = zone.is_unknown() || jiff::Timestamp::from_microsecond(at.micros()).is_ok_and(is_named);
+    OnTheWall { day: spelled(at, "%Y-%m-%d", zone), time: spelled(at, "%H:%M", zone), is_utc }
 }
 
 fn spelled(at: Timestamp, format: &str, zone: &TimeZone) -> String {

@@ -5,7 +5,7 @@ use crate::home::Home;
 use crate::opening::Opening;
 use crate::terminal::pairing;
 use crate::world::{OsRandom, SystemClock};
-use crate::{room, server_key, soundness};
+use crate::{room, server_key, soundness, wall_clock};
 use anyhow::{Result, anyhow};
 use silas_agents::search::{Search, SearchOptions};
 use silas_agents::{Minds, Timeouts};
@@ -94,7 +94,7 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
         search: search(&front.config),
         clock: clock.clone(),
         random: random.clone(),
-        words: Words::new(front.user_home.clone()),
+        words: Words::new(front.user_home.clone()).by_the_clock(wall_clock::on_the_wall),
         places: Places { home: front.user_home.as_ref().map(PathBuf::from), data_dir: front.home.path.clone() },
         vault: vault.clone(),
         keys: Arc::new(move |source| key(source, &vault)),
@@ -153,7 +153,7 @@ fn options(front: &Front) -> Options {
     }
 }
 
-fn models(config: &Config) -> ModelOptions {
+pub(crate) fn models(config: &Config) -> ModelOptions {
     let models = &config.models;
     let named = [
         (Role::Proxy, &models.proxy, &models.proxy_key),

@@ -90,7 +90,7 @@ fn a_question_to_a_model_says_which_and_what_it_cost() {
     let rows = told(vec![called, answered.clone()]);
     assert_eq!(
         (rows.len(), rows[0].text.as_str(), rows[0].note.as_str()),
-        (1, "Asked ollama:llama3.2", "It cost $0.31")
+        (1, "Asked llama3.2 on this machine", "It cost $0.31")
     );
     assert_eq!(rows[0].topics, [Topic::Spending]);
     assert_eq!((rows[0].icon, told(vec![answered.clone()])[0].text.as_str()), (Icon::Tick, "Asked a model"));

@@ -8,6 +8,7 @@ use super::Assigned;
 use crate::Trouble;
 use crate::spending;
 use crate::stream::lock;
+use crate::words::spoken;
 use silas_core::Timestamp;
 use silas_core::model::{KeySource, ModelName};
 use std::sync::Mutex;
@@ -43,6 +44,7 @@ impl Silence {
 
     pub(crate) fn in_another_form(model: &ModelName, why: &str) -> Self {
         let why = silas_gates::scrub::visible_line(why, 160);
+        let model = spoken(model);
         let what = format!("{model} answers, but twice not in the form that was asked for ({why}).");
         Silence { code: "E_LLM_FORM", what, remedy: "" }
     }

@@ -54,7 +54,7 @@ fn night() -> Vec<Entry> {
 
 #[test]
 fn the_longest_pause_of_the_owner_is_the_night() {
-    let view = away(&night(), at(540)).unwrap();
+    let view = away(&night(), at(540), &Words::new(None)).unwrap();
     assert_eq!((view.from, view.to, view.microusd), (at(10), at(490), 0));
     assert_eq!(
         view.text,
@@ -66,16 +66,16 @@ fn the_longest_pause_of_the_owner_is_the_night() {
 #[test]
 fn a_short_pause_or_an_old_one_is_none() {
     let short = vec![said(1, 0), said(2, 29), said(3, 58)];
-    assert_eq!(away(&short, at(60)), None);
+    assert_eq!(away(&short, at(60), &Words::new(None)), None);
     assert_eq!(pause(acts(&night()), at(530 + 24 * 60 + 1)), None, "nobody slept in the last day");
-    assert_eq!(away(&[], at(0)), None);
+    assert_eq!(away(&[], at(0), &Words::new(None)), None);
 }
 
 #[test]
 fn a_pause_goes_on_until_the_owner_does_something() {
     let evening = vec![said(1, 0), said(2, 20)];
-    assert_eq!(away(&evening, at(49)), None);
-    let morning = away(&evening, at(520)).unwrap();
+    assert_eq!(away(&evening, at(49), &Words::new(None)), None);
+    let morning = away(&evening, at(520), &Words::new(None)).unwrap();
     assert_eq!((morning.from, morning.to), (at(20), at(520)));
 }
 
@@ -124,8 +124,8 @@ fn what_was_not_read_is_said() {
     let (whole, n_rows) = told(Asked::Hours(24), 8);
     assert_eq!(
         whole,
-        "In this time, 05:00 to 05:00 UTC (24 hours): 1 piece of work begun, 1 applied in 2 files, 1 proved, 1 ended without \
-         touching anything, 1 refusal."
+        "In this time, 2026-11-15 05:00 to 2026-11-16 05:00 UTC (24 hours): 1 piece of work begun, 1 applied in 2 files, 1 \
+         proved, 1 ended without touching anything, 1 refusal."
     );
     assert_eq!(told(Asked::Hours(24), 20_000), (whole, n_rows));
     let (cut, n_fewer) = told(Asked::Hours(24), 5);

@@ -325,11 +325,11 @@ impl Stream {
     async fn what_happened(&self, when: Asked) -> Result<Tainted<String>, Trouble> {
         let (summary, told) = self.tell_period(when, TOLD_MAX).await?;
         let mut lineage: Lineage = [Source::Own.taint()].into_iter().collect();
-        let mut text = summary;
+        let (mut text, now) = (summary, self.clock.now());
         for Told { row, taint, .. } in told {
             lineage.add(taint);
             let note = if taint == Taint::External { injection::fenced(&row.note) } else { row.note };
-            text.push_str(&format!("\n• {}. {note}", row.text));
+            text.push_str(&format!("\n• {} {}. {note}", self.words.time(row.at, now), row.text));
         }
         Ok(Tainted::new(text, lineage.taint()))
     }

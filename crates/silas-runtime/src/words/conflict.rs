@@ -3,7 +3,7 @@
 //!
 //! Whatever is pressed, nothing is applied by it but through the checks of the plan.
 
-use super::{ResultFacts, Words, approve, count, decline, duration, turned};
+use super::{ResultFacts, Words, approve, count, decline, duration, outside, turned};
 use silas_core::ExecutionId;
 use silas_core::card::{
     Card, CardKind, Compared, Cta, Detail, Face, Press, Risk, VERSION_LINES_MAX, Version, Versions,
@@ -28,6 +28,7 @@ const COMPARED_FILES_MAX: usize = 5;
 const MERGE: &str = "Merge both, check again";
 const REDO: &str = "Redo on my version";
 const DROP: &str = "Drop Silas's change";
+const LAYS: &str = "Lays both together in a private copy and runs the checks. Nothing is applied yet.";
 const IF_YOU_MERGE: &str = "If you merge";
 
 /// What can be done about a conflict, and under which kind of approval.
@@ -107,12 +108,11 @@ impl Words {
     }
 
     /// The same card once both versions are no longer kept: what is left is to do it again, or to drop it.
-    pub(crate) fn conflict_without_merge(&self, face: &Face) -> Face {
+    pub(crate) fn conflict_without_merge(&self, face: &Face, redo: (&WorkItem, Kind)) -> Face {
         let mut face = face.clone();
-        face.ctas.retain(|cta| cta.press != Press::Approve);
-        for cta in face.ctas.iter_mut().filter(|cta| cta.press == Press::Redo) {
-            cta.press = Press::Approve;
-        }
+        let ways = Ways { merge: None, redo };
+        face.risk = Some(risk_of(ways));
+        face.ctas = ctas(ways, &super::changed_name(&redo.0.definition().directories));
         face.details.retain(|detail| detail.title != IF_YOU_MERGE);
         face
     }
@@ -121,22 +121,30 @@ impl Words {
 /// Whether the buttons of a conflict are about what the card asks for. What it shows of two versions decides nothing: what
 /// comes of it is shown, checked and asked about again, or is a plan whose checks decide.
 pub(super) fn shows_what_it_asks(card: &Card) -> bool {
-    let Some((offer, payload)) = card.asked_by(Press::Approve) else { return card.instead.is_none() };
-    let Ok(first) = WorkItem::from_canonical(payload) else { return false };
+    if card.asked_by(Press::Approve).is_none() {
+        return card.instead.is_none();
+    }
+    in_words_of_today(card).is_some_and(|today| today == card.face)
+}
+
+/// The same card with its buttons as they are worded now; nothing where they are not about what it asks for.
+pub(super) fn in_words_of_today(card: &Card) -> Option<Face> {
+    let (offer, payload) = card.asked_by(Press::Approve)?;
+    let first = WorkItem::from_canonical(payload).ok()?;
     let other = card.instead.as_ref().map(|instead| (WorkItem::from_canonical(&instead.payload), instead.offer.kind));
     let ways = match (&first.definition().merges, &other) {
         (None, None) => Ways { merge: None, redo: (&first, offer.kind) },
         (Some(_), Some((Ok(redo), kind))) if offer.kind == Kind::Rehearsal => {
             Ways { merge: Some(&first), redo: (redo, *kind) }
         }
-        _ => return false,
+        _ => return None,
     };
     let (redo, kind) = ways.redo;
     let name = super::changed_name(&redo.definition().directories);
-    matches!(kind, Kind::Plan | Kind::Rehearsal)
+    let is_what_it_asks = matches!(kind, Kind::Plan | Kind::Rehearsal)
         && redo.definition().merges.is_none()
-        && card.face.risk == Some(risk_of(ways))
-        && card.face.ctas == ctas(ways, &name)
+        && card.face.risk == Some(risk_of(ways));
+    is_what_it_asks.then(|| Face { ctas: ctas(ways, &name), ..card.face.clone() })
 }
 
 fn risk_of(ways: Ways<'_>) -> Risk {
@@ -146,15 +154,15 @@ fn risk_of(ways: Ways<'_>) -> Risk {
 
 fn ctas(ways: Ways<'_>, name: &str) -> Vec<Cta> {
     let (item, kind) = ways.redo;
-    let outside = if item.definition().hosts.is_empty() { "" } else { " What it sends, it sends again." };
+    let sends = outside::first_said(item.definition(), "What it sends, it sends again.");
     let then = match kind {
         Kind::Plan => format!("Changes files in {name} when the checks turn green."),
         _ => "Nothing is applied before you have seen it.".to_owned(),
     };
-    let redo = approve(REDO, &format!("Runs the plan again on your version.{outside} {then}"));
+    let redo = approve(REDO, &format!("{sends}Runs the plan again on your version. {then}"));
     match ways.merge {
-        Some(_) => vec![
-            approve(MERGE, "Lays both together in a private copy and runs the checks. Nothing is applied yet."),
+        Some(merge) => vec![
+            approve(MERGE, &format!("{}{LAYS}", outside::first_said(merge.definition(), outside::STAYS_SENT))),
             Cta { press: Press::Redo, ..redo },
             decline(DROP),
         ],

@@ -1,10 +1,10 @@
 //! The words on cards that want something entered: a secret, the choice of a model, or an answer to one.
 
-use super::{count, duration, fact};
+use super::{count, duration, fact, spoken};
 use silas_core::card::{CardKind, Cta, Detail, Face, Fact, INTENT_CHARS_MAX, Press, Quote};
 use silas_core::input::{Guidance, KeyState, ModelOption, SecureInput, WantedBy};
 use silas_core::inquiry::Inquiry;
-use silas_core::model::{ModelName, Provider};
+use silas_core::model::{ModelName, Provider, Role};
 use silas_core::secret::SecretRef;
 use silas_gates::scrub;
 use std::time::Duration;
@@ -218,18 +218,37 @@ fn leaving(host: Option<&str>) -> Vec<Fact> {
     vec![fact("Leaves", leaves), fact("Goes to", goes_to), fact("Stays", stays)]
 }
 
+/// A test question that was answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Answered {
+    pub(crate) took: Duration,
+    /// What it was tested for.
+    pub(crate) role: Role,
+    /// How its answers are brought into their form.
+    pub(crate) form: &'static str,
+}
+
+impl Answered {
+    /// In one sentence, for the Stream.
+    pub(crate) fn said(&self, model: &ModelName) -> String {
+        format!("{} answered in {}.", spoken(model), answered_in(self.took))
+    }
+}
+
 /// What came of the test question.
-pub(super) fn model_tested(model: &ModelName, took: Option<Duration>, said: &str) -> Face {
+pub(super) fn model_tested(model: &ModelName, answered: Option<&Answered>, said: &str) -> Face {
     let mut details =
         vec![Detail { title: "Model".to_owned(), lines: vec![model.to_string(), model.url().to_owned()] }];
-    if let Some(took) = took {
-        details.push(Detail { title: "Answered".to_owned(), lines: vec![format!("In {}", answered_in(took))] });
+    if let Some(Answered { took, role, form }) = answered {
+        let tested_for = format!("Tested for {}", super::models::role(*role).to_lowercase());
+        let lines = vec![format!("In {}", answered_in(*took)), tested_for, (*form).to_owned()];
+        details.push(Detail { title: "Answered".to_owned(), lines });
     }
     Face {
         kind: CardKind::Report,
         risk: None,
         state: "Step 3 of 3".to_owned(),
-        intent: if took.is_some() { "The model answers" } else { "The model did not answer the test" }.to_owned(),
+        intent: if answered.is_some() { "The model answers" } else { "The model did not answer the test" }.to_owned(),
         facts: super::models::which(model),
         evidence: None,
         versions: None,
@@ -239,7 +258,7 @@ pub(super) fn model_tested(model: &ModelName, took: Option<Duration>, said: &str
         details_title: "Exactly which model".to_owned(),
         details,
         diffs: Vec::new(),
-        ctas: match took {
+        ctas: match answered {
             Some(_) => vec![press(Press::Dismiss, "Done")],
             None => vec![
                 press(Press::Again, "Try again"),

@@ -3,6 +3,7 @@
 use super::{approve, decline, fact};
 use silas_core::card::{CardKind, Cta, Detail, FACT_CHARS_MAX, Face, Fact, INTENT_CHARS_MAX, Press, Risk};
 use silas_core::model::{KeySource, ModelGrant, ModelName, Price, Role, dollars, list_price};
+use silas_gates::scrub;
 
 /// Which model, and where it is. Names may be longer than a card is wide; the details have them in full, and half a name
 /// would be somebody else's.
@@ -18,6 +19,24 @@ pub(super) fn which(model: &ModelName) -> Vec<Fact> {
     ]
 }
 
+/// A model as a person calls it: its own name, and where it is. Sentences have no room for an address, and nobody reads
+/// `compatible:name@http://…`; the details of a card and of a row have that.
+pub(crate) fn spoken(model: &ModelName) -> String {
+    let name = scrub::visible_line(model.model(), SPOKEN_CHARS_MAX);
+    match model.is_local() {
+        true => format!("{name} on this machine"),
+        false => format!("{name} at {}", scrub::visible_line(model.host(), SPOKEN_CHARS_MAX)),
+    }
+}
+
+/// The same of a name as it was written down.
+pub(crate) fn spoken_of(text: &str) -> String {
+    ModelName::parse(text).map_or_else(|_| scrub::visible_line(text, SPOKEN_CHARS_MAX), |model| spoken(&model))
+}
+
+/// Of a name and of a host in a sentence.
+const SPOKEN_CHARS_MAX: usize = 60;
+
 /// What agreeing means, for every card that asks for it.
 fn what_goes_there(grant: &ModelGrant) -> String {
     let host = grant.model.host();
@@ -27,7 +46,7 @@ fn what_goes_there(grant: &ModelGrant) -> String {
     }
 }
 
-fn role(role: Role) -> &'static str {
+pub(super) fn role(role: Role) -> &'static str {
     match role {
         Role::Proxy => "Answering",
         Role::Planner => "Planning",

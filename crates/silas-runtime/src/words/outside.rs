@@ -1,4 +1,5 @@
-//! What a plan may reach beyond its directories, on its card: hosts, tools of the home, the port for a login.
+//! What a plan may reach beyond its directories, on its card: hosts, tools of the home, the port for a login. Where a yes
+//! sends something, the button says so before it says anything else: files can be put back, what was sent cannot.
 
 use super::{count, fact, listed};
 use silas_core::card::{Detail, Face, Risk};
@@ -7,6 +8,12 @@ use silas_core::host::HostGrant;
 use silas_core::risk;
 use silas_core::toolchain::Toolchain;
 use silas_core::work::Definition;
+use silas_gates::scrub;
+
+/// Longest name of a host or a secret in the words of a button's consequence; the details have every name whole.
+const NAMED_CHARS_MAX: usize = 60;
+/// What fits on a button, and into the track of a slide.
+const BUTTON_CHARS_MAX: usize = 32;
 
 pub(super) fn network_limit(d: &Definition) -> String {
     match d.hosts.len() {
@@ -28,6 +35,81 @@ pub(super) fn add_to(face: &mut Face, d: &Definition) {
         let line = format!("While a command runs, programs of this machine reach it at port {port}, for a login");
         detail(face, "Opens a port", vec![line]);
     }
+}
+
+/// Where a yes to this plan leads outside, with what: "Reaches tides.example with the secret mail". Names that are too many
+/// or too long are counted here and listed on the card. Nothing for a plan that stays in its copy.
+pub(super) fn reaches(d: &Definition) -> Option<String> {
+    let (hosts, all_hosts) = named_or_counted(&d.hosts, "host", described);
+    let (secrets, all_secrets) = named_or_counted(&d.secrets, "secret", |secret| format!("the secret {secret}"));
+    let listed = if all_hosts && all_secrets { "" } else { ", listed below" };
+    let port = d.callback_port.map(|port| format!("port {port} for a login"));
+    let first = match (d.hosts.is_empty(), d.secrets.is_empty()) {
+        (true, true) => return port.map(|port| format!("Opens {port}")),
+        (true, false) => format!("Uses {secrets}{listed}, and reaches no host"),
+        (false, true) => format!("Reaches {hosts}{listed}"),
+        (false, false) if d.hosts.len() == 1 && d.hosts[0].inside().is_some() => {
+            format!("Reaches {hosts}, with {secrets}{listed}")
+        }
+        (false, false) => format!("Reaches {hosts} with {secrets}{listed}"),
+    };
+    Some(match port {
+        Some(port) => format!("{first}, and opens {port}"),
+        None => first,
+    })
+}
+
+/// The same as the sentences with which a consequence begins; `then` is what it means for what has left the machine.
+pub(super) fn first_said(d: &Definition, then: &str) -> String {
+    match reaches(d) {
+        Some(reaches) if d.hosts.is_empty() => format!("{reaches}. "),
+        Some(reaches) => format!("{reaches}. {then} "),
+        None => String::new(),
+    }
+}
+
+/// Files can be put back.
+pub(super) const STAYS_SENT: &str = "What is sent stays sent.";
+
+/// What a yes is called: where it could do harm, by the act that no undo reaches.
+pub(super) fn approved(d: &Definition) -> String {
+    const CALM: &str = "Do it, apply when green";
+    let fitting =
+        |named: String, counted: String| if named.chars().count() <= BUTTON_CHARS_MAX { named } else { counted };
+    match (risk::of_plan(d), d.hosts.as_slice(), d.secrets.as_slice(), d.callback_port) {
+        (Risk::Low | Risk::Medium, ..) => CALM.to_owned(),
+        (_, [host], ..) => fitting(format!("Send to {}", named(host)), "Send to 1 host".to_owned()),
+        (_, [_, _, ..], ..) => format!("Send to {}", count(d.hosts.len(), "host")),
+        (_, [], [secret], _) => fitting(format!("Do it with the secret {secret}"), "Do it with 1 secret".to_owned()),
+        (_, [], [_, _, ..], _) => format!("Do it with {}", count(d.secrets.len(), "secret")),
+        (_, [], [], Some(port)) => format!("Do it, open port {port}"),
+        (_, [], [], None) => CALM.to_owned(),
+    }
+}
+
+/// One that is short enough by its name, otherwise how many there are; and whether that says all.
+fn named_or_counted<T>(of: &[T], noun: &str, words: impl Fn(&T) -> String) -> (String, bool) {
+    match of {
+        [] => (String::new(), true),
+        [only] => {
+            let name = words(only);
+            if name.chars().count() <= NAMED_CHARS_MAX { (name, true) } else { (count(1, noun), false) }
+        }
+        more => (count(more.len(), noun), false),
+    }
+}
+
+fn described(host: &HostGrant) -> String {
+    match host.inside() {
+        Some(inside) => format!("{}, {inside}", named(host)),
+        None => named(host),
+    }
+}
+
+/// The usual port goes without saying.
+pub(super) fn named(host: &HostGrant) -> String {
+    let text = if host.port() == 443 { host.host().to_owned() } else { host.to_string() };
+    scrub::visible(&text)
 }
 
 /// What a no is called: where a yes could do harm, by what stays.

@@ -18,6 +18,7 @@ impl Words {
     pub fn plan(&self, item: &WorkItem) -> Face {
         let d = item.definition();
         let name = whole_name_of_changed(&d.directories);
+        let sends = outside::first_said(d, outside::STAYS_SENT);
         let mut face = Face {
             kind: CardKind::Plan,
             risk: Some(risk::of_plan(d)),
@@ -58,7 +59,7 @@ impl Words {
             ],
             diffs: Vec::new(),
             ctas: vec![
-                approve("Do it, apply when green", &format!("Changes files in {name} when the checks turn green.")),
+                approve(&outside::approved(d), &format!("{sends}Changes files in {name} when the checks turn green.")),
                 if d.commits || risk::of_plan(d) == Risk::Irreversible { ask_for_a_change() } else { show_me_first(d) },
                 decline(outside::declined(d)),
             ],
@@ -127,9 +128,14 @@ pub(super) fn quote(d: &Definition) -> Option<Quote> {
     Some(Quote { who: who.to_string(), text: scrub::visible(text) })
 }
 
+/// What follows if it is to be seen before it is applied. Running it is what sends.
+pub(super) fn shown_first(d: &Definition) -> String {
+    let sends = outside::first_said(d, outside::STAYS_SENT);
+    format!("{sends}Runs it in a private copy. Nothing is applied before you have seen it.")
+}
+
 /// Not for commits: what they were made of cannot wait. Nor for what cannot be undone: running it is what sends it.
 fn show_me_first(d: &Definition) -> Cta {
-    let sends = if d.hosts.is_empty() { "" } else { ", and what it sends is sent" };
-    let consequence = format!("Runs it in a private copy{sends}. Nothing is applied before you have seen it.");
+    let consequence = shown_first(d);
     Cta { press: Press::Rehearse, label: "Do it, show me first".to_owned(), consequence }
 }

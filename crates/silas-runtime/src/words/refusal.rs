@@ -86,7 +86,7 @@ impl Words {
         let time = duration(d.budget.max_wall_time_seconds);
         let n_hosts = count(hosts.len(), "host");
         let only = match hosts.as_slice() {
-            [one] => Some(named(one)),
+            [one] => Some(outside::named(one)),
             _ => None,
         };
         // A name that does not fit is counted here and listed whole below.
@@ -116,7 +116,7 @@ impl Words {
         details.extend(plan.details);
         let mut ctas = vec![approve(
             &label.unwrap_or_else(|| format!("Allow {n_hosts}, {time}")),
-            &format!("Runs it again with {n_hosts} within reach. {then}"),
+            &format!("{}Runs it again. {then}", outside::first_said(d, outside::STAYS_SENT)),
         )];
         if d.executor.is_some() {
             let label = if hosts.len() == 1 { "Go on without it" } else { "Go on without them" };
@@ -143,12 +143,19 @@ impl Words {
 
     /// Whether everything that would be allowed stands on the card as its plan says it. What happened before is a story.
     pub(super) fn refusal_shows_what_it_asks(&self, face: &Face, payload: &str, kind: Kind) -> bool {
-        let Ok(item) = WorkItem::from_canonical(payload) else { return false };
-        Rule::ALL.into_iter().any(|rule| {
+        self.refusal_in_words_of_today(face, payload, kind).is_some_and(|today| today == *face)
+    }
+
+    /// The same card with its buttons as they are worded now. Everything else must be what its plan says: what happened
+    /// before is known to nobody any more, so it cannot be told again.
+    pub(super) fn refusal_in_words_of_today(&self, face: &Face, payload: &str, kind: Kind) -> Option<Face> {
+        let item = WorkItem::from_canonical(payload).ok()?;
+        Rule::ALL.into_iter().find_map(|rule| {
             let asks = self.smallest_grant(&item, rule, kind);
-            let mut shown = Face { diffs: Vec::new(), ..face.clone() };
+            let today = Face { ctas: asks.ctas.clone(), ..face.clone() };
+            let mut shown = Face { diffs: Vec::new(), ..today.clone() };
             shown.details.truncate(asks.details.len());
-            shown == asks
+            (shown == asks).then_some(today)
         })
     }
 }
@@ -156,12 +163,6 @@ impl Words {
 /// Hosts that are named for single commands, each once.
 fn hosts(d: &Definition) -> Vec<&HostGrant> {
     d.hosts.iter().filter(|host| d.hosts_for.iter().any(|only| only.host == **host)).collect()
-}
-
-/// The usual port goes without saying.
-fn named(host: &HostGrant) -> String {
-    let text = if host.port() == 443 { host.host().to_owned() } else { host.to_string() };
-    scrub::visible(&text)
 }
 
 /// Who wants it, in few words.

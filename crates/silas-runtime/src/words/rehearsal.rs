@@ -1,6 +1,6 @@
 //! The card that asks for a rehearsal instead of the plan itself: what a parked plan becomes if its owner wants to see first.
 
-use super::{Words, approve, count, decline, whole_name_of_changed};
+use super::{Words, approve, count, decline, outside, shown_first, whole_name_of_changed};
 use silas_core::card::Face;
 use silas_core::work::WorkItem;
 
@@ -10,14 +10,13 @@ impl Words {
     pub fn rehearsal(&self, item: &WorkItem) -> Face {
         let d = item.definition();
         let name = whole_name_of_changed(&d.directories);
-        let consequence = "Runs it in a private copy. Nothing is applied before you have seen it.";
         Face {
             state: "Rehearsal".to_owned(),
             intent: match (&d.executor, d.steps.len()) {
                 (None, n) => format!("Rehearse {} in {name}", count(n, "command")),
                 (Some(_), _) => format!("Have a model rehearse in {name}"),
             },
-            ctas: vec![approve("Rehearse it, show me", consequence), decline("Decline")],
+            ctas: vec![approve("Rehearse it, show me", &shown_first(d)), decline(outside::declined(d))],
             ..self.plan(item)
         }
     }

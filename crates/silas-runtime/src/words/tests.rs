@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 mod conflicts;
+mod outside;
 mod plans;
 mod results;
 mod samples;

@@ -6,7 +6,7 @@ use super::{Words, approve, decline, fact, outside, uses};
 use silas_core::card::{CardKind, Cta, Detail, FACT_CHARS_MAX, Face, Press, Risk};
 use silas_core::hidden;
 use silas_core::risk;
-use silas_core::work::WorkItem;
+use silas_core::work::{Definition, WorkItem};
 use silas_gates::scrub;
 
 impl Words {
@@ -40,7 +40,7 @@ impl Words {
             }],
             diffs: Vec::new(),
             ctas: vec![
-                approve("No, do it again", "Runs the whole plan again. If it did happen, it happens twice."),
+                approve("No, do it again", &again(d)),
                 Cta { press: Press::Look, label: "Look in Activity".to_owned(), consequence: String::new() },
                 decline("Yes, leave it"),
             ],
@@ -70,4 +70,10 @@ impl Words {
         face.facts.push(fact("Stays", "Your files are untouched"));
         face
     }
+}
+
+/// Where to comes first here too: whoever looks has to know where.
+fn again(d: &Definition) -> String {
+    let reaches = outside::reaches(d).map_or_else(String::new, |reaches| format!("{reaches}. "));
+    format!("{reaches}Runs the whole plan again. If it did happen, it happens twice.")
 }

@@ -42,8 +42,17 @@ pub(crate) struct Line<'h> {
 
 impl<'h> Line<'h> {
     pub(crate) fn open(home: &'h Home) -> Result<Self> {
-        let path = silas_web::control::path(&home.path);
-        let writer = UnixStream::connect(path).map_err(|_| NotRunning)?;
+        Line::on(home, UnixStream::connect(silas_web::control::path(&home.path)).map_err(|_| NotRunning)?)
+    }
+
+    /// For whoever asks a server that may be ill: each of its answers may take this long.
+    pub(crate) fn open_within(home: &'h Home, patience: Duration) -> Result<Self> {
+        let writer = UnixStream::connect(silas_web::control::path(&home.path)).map_err(|_| NotRunning)?;
+        writer.set_read_timeout(Some(patience))?;
+        Line::on(home, writer)
+    }
+
+    fn on(home: &'h Home, writer: UnixStream) -> Result<Self> {
         let reader = BufReader::new(writer.try_clone()?);
         let (work, n_told) = (BTreeMap::new(), BTreeMap::new());
         let (snapshot, cards, passphrase) = (Value::Null, Vec::new(), Asked::default());

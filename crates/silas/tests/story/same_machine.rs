@@ -241,10 +241,21 @@ fn a_port_that_somebody_else_holds_is_more_than_taken() {
     let said = start(&own.local_addr().unwrap().port().to_string());
     assert!(said.contains("perhaps by another Silas"), "{said}");
     let Some(mut holder) = stranger(LISTENER, &[]) else { return };
-    let said = start(&first_line(&mut holder));
+    let port = first_line(&mut holder);
+    let said = start(&port);
     for words in ["another user of this machine (user id 65534)", "silas device revoke", "silas start --port"] {
         assert!(said.contains(words), "{words}: {said}");
     }
+    let output = crate::harness::binary()
+        .args(["doctor", "--data-dir"])
+        .arg(dir.path().join("data"))
+        .env("SILAS__CHANNELS__WEB__PORT", &port)
+        .current_dir("/")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success(), "{text}");
+    assert!(text.contains("✗ Page") && text.contains("another user of this machine (user id 65534)"), "{text}");
     end(holder);
 }
 

@@ -320,7 +320,10 @@ fn a_model_is_added_by_cards_alone_and_answers_without_a_restart() {
     assert!(consent.test_call && consent.payload.as_ref().unwrap().contains(name.as_str()));
     line.approve(CardKind::Model).unwrap();
     let report = line.card(CardKind::Report).unwrap();
-    assert!(report.face.intent == "The model answers" && report.face.rationale.contains("answers as proxy"));
+    assert!(report.face.intent == "The model answers", "{report:?}");
+    assert!(report.face.rationale.starts_with("test on this machine answered in "), "{report:?}");
+    let behind = report.face.details.iter().find(|detail| detail.title == "Answered").unwrap();
+    assert_eq!(behind.lines[1], "Tested for answering");
     assert_eq!(server.asked().len(), 1);
     assert_eq!(line.ask("what is the capital of France"), "Paris.");
     assert_eq!((server.asked().len(), server.faults()), (2, vec![]));

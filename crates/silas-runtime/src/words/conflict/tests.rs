@@ -90,8 +90,23 @@ fn the_buttons_are_about_what_is_asked_for() {
 fn what_is_kept_no_longer_is_not_offered() {
     let (merge, redo) = plans();
     let both = card(Some(&merge), (&redo, Kind::Plan));
-    let late = Words::new(None).conflict_without_merge(&both.face);
+    let late = Words::new(None).conflict_without_merge(&both.face, (&redo, Kind::Plan));
     assert_eq!(late.ctas, ctas(Ways { merge: None, redo: (&redo, Kind::Plan) }, "tidepool"));
+}
+
+/// One that asks for one thing; what is offered instead is not in the ledger.
+#[test]
+fn the_buttons_of_an_earlier_version_are_worded_again() {
+    let (merge, redo) = plans();
+    let today = |card: &Card| Words::new(None).in_words_of_today(card);
+    let only = card(None, (&redo, Kind::Plan));
+    let mut earlier = only.clone();
+    earlier.face.ctas[0].consequence = "Runs the plan again.".to_owned();
+    assert!(!shows_what_it_asks(&earlier));
+    assert_eq!(today(&earlier), Some(only.face));
+    earlier.face.risk = Some(Risk::Low);
+    assert_eq!(today(&earlier), None, "that is not about words");
+    assert_eq!(today(&card(Some(&merge), (&redo, Kind::Plan))), None);
 }
 
 #[test]

@@ -32,10 +32,11 @@ fn questions() -> Vec<SecureInput> {
 #[test]
 fn they_keep_to_the_contract() {
     let tested = ModelName::parse("openai:gpt-5-mini").unwrap();
+    let answered = Answered { took: Duration::from_millis(812), role: Role::Proxy, form: "In its form" };
     let questions = questions();
     let faces = questions.iter().map(secure_input).chain([
         model_choice(5),
-        model_tested(&tested, Some(Duration::from_millis(812)), "It answers."),
+        model_tested(&tested, Some(&answered), &answered.said(&tested)),
         model_tested(&tested, None, "It did not."),
     ]);
     for face in faces {
@@ -80,4 +81,20 @@ fn a_card_that_asks_for_another_secret_than_it_says_is_noticed() {
     assert!(words.shows_what_it_asks(&card(secure_input(&asked))));
     let other = wanted("bank", WantedBy::Plan { name: "tidepool".to_owned() });
     assert!(!words.shows_what_it_asks(&card(secure_input(&other))));
+}
+
+/// What is said names the model as a person would; what is exact is in the details.
+#[test]
+fn the_test_of_a_model_is_told_without_its_address() {
+    let answered = Answered { took: Duration::from_millis(23), role: Role::Proxy, form: "In its form" };
+    let check = |name: &str, expect: &str| {
+        let model = ModelName::parse(name).unwrap();
+        let said = answered.said(&model);
+        assert_eq!(said, expect);
+        let face = model_tested(&model, Some(&answered), &said);
+        let lines: Vec<&str> = face.details.iter().flat_map(|detail| &detail.lines).map(String::as_str).collect();
+        assert!(lines.contains(&name) && lines.ends_with(&["In 23 ms", "Tested for answering", "In its form"]));
+    };
+    check("compatible:test@http://127.0.0.1:43409/v1", "test on this machine answered in 23 ms.");
+    check("openai:gpt-5-mini", "gpt-5-mini at api.openai.com answered in 23 ms.");
 }

@@ -83,6 +83,14 @@ pub(in crate::words) fn sample() -> (Face, String) {
     (face(&item, Rule::Rehearsal, Kind::Rehearsal, None), item.canonical().unwrap())
 }
 
+/// A host for work that carries a secret.
+pub(in crate::words) fn with_a_secret() -> (Face, String) {
+    let secrets = vec![silas_core::secret::SecretRef::parse("mail").unwrap()];
+    let before = Definition { secrets, ..before() };
+    let item = amended(&before, &[wants("tides.example", By::Step(0), &before.steps[0].run.words())]);
+    (face(&item, Rule::NoHost, Kind::Plan, None), item.canonical().unwrap())
+}
+
 /// Several hosts with names as long as names get, wanted by whoever can want one.
 pub(in crate::words) fn longest() -> (Face, String) {
     let item = amended(&led(), &longest_wanted());
@@ -204,4 +212,16 @@ fn a_card_that_hides_something_is_noticed() {
         assert!(!is_honest(&lie, Kind::Rehearsal));
     }
     assert!(is_honest(&changed(&|face| face.details.truncate(face.details.len() - 1)), Kind::Rehearsal));
+}
+
+#[test]
+fn the_buttons_of_an_earlier_version_are_worded_again() {
+    let (today, payload) = with_a_secret();
+    let mut earlier = today.clone();
+    earlier.ctas[0].consequence =
+        "Runs it again with 1 host within reach. Applies when the checks turn green.".to_owned();
+    assert!(!words().refusal_shows_what_it_asks(&earlier, &payload, Kind::Plan));
+    assert_eq!(words().refusal_in_words_of_today(&earlier, &payload, Kind::Plan), Some(today));
+    earlier.facts[0].text = "other.example, by step 1".to_owned();
+    assert_eq!(words().refusal_in_words_of_today(&earlier, &payload, Kind::Plan), None);
 }

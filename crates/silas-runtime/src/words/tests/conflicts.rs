@@ -1,6 +1,6 @@
 //! Both faces of a conflict: edits that go together, and edits that do not.
 
-use super::plans::{MODEL_PLAN, PLAN_LONGEST, by_a_model};
+use super::plans::{MODEL_PLAN, PLAN_IRREVERSIBLE, PLAN_LONGEST, by_a_model};
 use super::results::Found;
 use super::samples::{Sample, asks, execution, words};
 use crate::words::Ways;
@@ -18,8 +18,8 @@ fn conflict(name: &'static str, front: &str, found: &Found, files: Vec<Collided>
     let collision = Collision { n_files: u32::try_from(files.len()).unwrap(), files, merged };
     let merge = is_merged.then(|| {
         let merges = Some(Merging { execution: execution(), changeset });
-        let (executor, hosts, hosts_for) = (None, Vec::new(), Vec::new());
-        WorkItem::new(Definition { merges, executor, hosts, hosts_for, ..item.definition().clone() }).unwrap()
+        let (executor, hosts, hosts_for, secrets) = (None, Vec::new(), Vec::new(), Vec::new());
+        WorkItem::new(Definition { merges, executor, hosts, hosts_for, secrets, ..item.definition().clone() }).unwrap()
     });
     let ways = Ways { merge: merge.as_ref(), redo: (&item, Kind::Plan) };
     let face = words().conflict(&found.facts(), &execution(), &paths, &collision, Some(ways));
@@ -68,6 +68,7 @@ pub(super) fn samples() -> Vec<Sample> {
     vec![
         conflict("conflict_merge", MODEL_PLAN, &ordinary, one(Case::Apart, &apart), true),
         conflict("conflict", MODEL_PLAN, &ordinary, one(Case::Overlap, &silas), false),
+        conflict("conflict_irreversible", PLAN_IRREVERSIBLE, &ordinary, one(Case::Apart, &apart), true),
         conflict("conflict_longest", PLAN_LONGEST, &many, all, false),
     ]
 }

@@ -6,7 +6,7 @@ use silas_core::plan;
 use silas_core::planned::Planned;
 use silas_core::work::{Definition, WorkItem};
 
-fn item(front: &str, body: &str) -> WorkItem {
+pub(super) fn item(front: &str, body: &str) -> WorkItem {
     plan::parse(format!("---\n{front}---\n\n{body}\n").as_bytes()).unwrap()
 }
 
@@ -96,6 +96,9 @@ pub(super) const PLAN_IRREVERSIBLE: &str = in_tidepool!(
     "Released",
     "  hosts: [\"github.com:443\"]\n  secrets: [github]\n"
 );
+
+pub(super) const PLAN_SECRET: &str =
+    in_tidepool!("Sign tidepool", "steps:\n  - run: sh sign.sh\n", "Signed", "  secrets: [signing-key]\n");
 
 pub(super) const MODEL_PLAN: &str = in_tidepool!(
     "Fix the one-hour shift in tidepool",

@@ -4,7 +4,7 @@ use super::conflicts;
 use super::plans::{self, plan};
 use super::results;
 use crate::words::refusal;
-use crate::words::{Words, for_model, for_plan, model_option};
+use crate::words::{Answered, Words, for_model, for_plan, model_option};
 use serde_json::{Value, json};
 use silas_core::call_order::CallOrder;
 use silas_core::card::Face;
@@ -130,7 +130,11 @@ fn asked(name: &'static str, wish: &str, question: &str, options: &[String]) -> 
 }
 
 fn tested(name: &'static str, model: &str, took: Option<Duration>, said: &str) -> Sample {
-    tells(name, words().model_tested(&ModelName::parse(model).unwrap(), took, said))
+    let model = ModelName::parse(model).unwrap();
+    let form = "Its provider holds each answer to the form that is asked for";
+    let answered = took.map(|took| Answered { took, role: Role::Proxy, form });
+    let said = answered.map_or_else(|| said.to_owned(), |answered| answered.said(&model));
+    tells(name, words().model_tested(&model, answered.as_ref(), &said))
 }
 
 pub(super) fn samples() -> Vec<Sample> {
@@ -196,7 +200,7 @@ pub(super) fn samples() -> Vec<Sample> {
         choice("choice", None),
         choice("choice_again", Some(&tried)),
         tested("tested_failed", "compatible:local-7b@http://localhost:9000/v1", None, "Nobody answers there."),
-        tested("tested", "openai:gpt-5-mini", Some(Duration::from_millis(812)), "gpt-5-mini answers as proxy."),
+        tested("tested", "openai:gpt-5-mini", Some(Duration::from_millis(812)), ""),
         tested(
             "tested_longest",
             LONG_MODEL,
@@ -215,6 +219,7 @@ pub(super) fn samples() -> Vec<Sample> {
         plan("plan_longest", plans::PLAN_LONGEST, &results::long_wish()),
         plan("plan_high", plans::PLAN_HIGH, results::ASKED),
         plan("plan_irreversible", plans::PLAN_IRREVERSIBLE, results::ASKED),
+        plan("plan_secret", plans::PLAN_SECRET, results::ASKED),
         plan("plan_commits", plans::PLAN_COMMITS, results::ASKED),
         plan("plan_without_words", plans::PLAN, ""),
         plans::model_plan(
@@ -227,10 +232,12 @@ pub(super) fn samples() -> Vec<Sample> {
         plans::rehearsal("rehearsal", plans::MODEL_PLAN, results::ASKED),
         plans::rehearsal("rehearsal_longest", plans::PLAN_LONGEST, &results::long_wish()),
         plans::unknown("unknown", plans::PLAN_REACHING, results::ASKED),
+        plans::unknown("unknown_irreversible", plans::PLAN_IRREVERSIBLE, results::ASKED),
         plans::unknown("unknown_longest", plans::PLAN_LONGEST, &results::long_wish()),
     ];
     let refused = |name, kind, (face, payload)| asks(name, kind, face, payload);
     samples.push(refused("refusal", "rehearsal", refusal::tests::sample()));
+    samples.push(refused("refusal_irreversible", "plan", refusal::tests::with_a_secret()));
     samples.push(refused("refusal_longest", "plan", refusal::tests::longest()));
     samples.extend(results::samples());
     samples.extend(conflicts::samples());
