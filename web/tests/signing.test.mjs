@@ -9,38 +9,40 @@ import { sha256 } from './fake-server.mjs';
 import * as sample from './sample-cards.mjs';
 import { ENTRIES, anotherStage, open, received, sent } from './stage.mjs';
 
-for (const name of sample.REAL_CARDS.filter((known) => sample.realCard(known).offer)) {
-  test(`${name}: what the runtime put on the card can be signed here, and nothing that it points to is hidden`, async (t) => {
-    const card = sample.realCard(name);
-    const page = await open(t, { entries: ENTRIES, cards: [card] });
-    const main = page.locator('.dock .filled, .dock .undo');
-    await main.waitFor();
-    const { face } = card;
-    const pointsBelow = face.facts.some(({ text }) => /listed below/i.test(text)) || (face.evidence?.before.length ?? 0) > 4 || (face.kind === 'done' && face.diffs.length > 4);
-    const startsOpen = pointsBelow || face.risk === 'high' || face.risk === 'irreversible';
-    if (startsOpen) assert.equal(await page.locator('.details').getAttribute('open'), '', 'what is listed below is seen');
-    else await page.locator('.details summary').click();
-    const text = await page.locator('.details').textContent();
-    for (const { title, lines } of face.details) {
-      for (const line of [title, ...lines]) assert.ok(text.includes(line), `${title}: ${line}`);
-    }
-    if (face.quote) for (const words of [face.quote.text, face.asked]) assert.ok(text.includes(words), words);
-    const { executor } = JSON.parse(card.payload);
-    if (executor) await page.locator('.signed').getByText(executor.model).first().waitFor();
-    await settle(page);
-    await main.click();
-    // One tap decides what has a low risk; then there is no dock any more.
-    if (face.risk !== 'low') await settle(page);
-    if (face.risk === 'medium') await page.getByRole('button', { name: 'Confirm' }).click();
-    else if (face.risk !== 'low') await slideToTheEnd(page);
-    if (face.risk === 'irreversible') {
+for (const [width, height] of [[375, 812], [1280, 800]]) {
+  for (const name of sample.REAL_CARDS.filter((known) => sample.realCard(known).offer)) {
+    test(`${name} at ${width} px: what the runtime put on the card can be signed here, and nothing that it points to is hidden`, async (t) => {
+      const card = sample.realCard(name);
+      const page = await open(t, { entries: ENTRIES, cards: [card] }, { width, height });
+      const main = page.locator('.dock > .button').first();
+      await main.waitFor();
+      const { face } = card;
+      const pointsBelow = face.facts.some(({ text }) => /listed below/i.test(text)) || (face.evidence?.before.length ?? 0) > 4 || (face.kind === 'done' && face.diffs.length > 4);
+      const startsOpen = pointsBelow || face.risk === 'high' || face.risk === 'irreversible';
+      if (startsOpen) assert.equal(await page.locator('.details').getAttribute('open'), '', 'what is listed below is seen');
+      else await page.locator('.details summary').click();
+      const text = await page.locator('.details').textContent();
+      for (const { title, lines } of face.details) {
+        for (const line of [title, ...lines]) assert.ok(text.includes(line), `${title}: ${line}`);
+      }
+      if (face.quote) for (const words of [face.quote.text, face.asked]) assert.ok(text.includes(words), words);
+      const { executor } = JSON.parse(card.payload);
+      if (executor) await page.locator('.signed').getByText(executor.model).first().waitFor();
       await settle(page);
-      await page.getByRole('button', { name: 'Sign with this browser' }).click();
-    }
-    const [{ token }] = await received('approval_response');
-    assert.equal(token.body.offer.plan_hash, sha256(card.payload));
-    assert.equal(token.body.offer.kind, card.offer.kind);
-  });
+      await main.click();
+      // One tap decides what has a low risk; then there is no dock any more.
+      if (face.risk !== 'low') await settle(page);
+      if (face.risk === 'medium') await page.getByRole('button', { name: 'Confirm' }).click();
+      else if (face.risk !== 'low') await slideToTheEnd(page);
+      if (face.risk === 'irreversible') {
+        await settle(page);
+        await page.getByRole('button', { name: 'Sign with this browser' }).click();
+      }
+      const [{ token }] = await received('approval_response');
+      assert.equal(token.body.offer.plan_hash, sha256(card.payload));
+      assert.equal(token.body.offer.kind, card.offer.kind);
+    });
+  }
 }
 
 /** With keys, which is the exact way. */

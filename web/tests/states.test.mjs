@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { launch, serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
+import { launch, objections, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { fake, open as openPage, received, sent, until } from './stage.mjs';
 
@@ -26,7 +26,7 @@ const fits = async (page, what) => {
   assert.deepEqual(await weakTexts(page), [], what);
   assert.deepEqual(await smallTargets(page), [], what);
   assert.deepEqual(await unnamed(page), [], what);
-  assert.deepEqual(await serious(page), [], what);
+  assert.deepEqual(await objections(page), [], what);
 };
 
 test('later edit: Undo is greyed with the reason, Compare shows both, and both go when the edit does', async (t) => {
