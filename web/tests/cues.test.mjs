@@ -54,7 +54,6 @@ test('five quick decisions are remarked upon above the next, and hold up nothing
   const remark = page.getByText('Most of the last five took less than a second. The next one sends something.');
   await remark.waitFor();
   await page.locator('.dock .filled:enabled').waitFor();
-  await shot(page, 'quick-375-light');
   await page.reload();
   await remark.waitFor();
   // Five times and when, and nothing of what was decided; after a night it counts no more.

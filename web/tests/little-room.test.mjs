@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { canonical } from '../lib/canonical.js';
 import { settle, shot, sideways } from './browser.mjs';
 import { TELLING } from './scenes.mjs';
 import * as sample from './sample-cards.mjs';
@@ -34,7 +35,8 @@ test('words that are written from right to left stand so, whoever said them, and
   await shot(page, 'arabic-stream-375-light');
   const said = (name, more = {}) => {
     const card = sample.realCard(name);
-    return { ...card, face: { ...card.face, asked: ARABIC, ...(card.face.quote && { quote: { ...card.face.quote, text: ARABIC } }) }, ...more };
+    const face = { ...card.face, asked: ARABIC, ...(card.face.quote && { quote: { ...card.face.quote, text: ARABIC } }) };
+    return { ...card, face, ...(card.offer && { offer: { ...card.offer, shown: sample.sha256(canonical(face)) } }), ...more };
   };
   const shows = async (card) => {
     await scene(page, { cards: [card] }, 'review');
