@@ -48,6 +48,7 @@ const SHELL = [
   '/lib/last.js',
   '/lib/leaving.js',
   '/lib/line.js',
+  '/lib/listed.js',
   '/lib/notify.js',
   '/lib/outbox.js',
   '/lib/pace.js',

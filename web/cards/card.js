@@ -85,7 +85,7 @@ function waited({ offer }) {
  */
 function pointsBelow(face, facts) {
   return [face.intent, ...facts.map(({ text }) => text)].some((text) => /\b((listed|named) below|not all shown|\d listed)\b/i.test(text))
-    || checkCount(face) > LINES_MAX || (hasFiles(face) && face.diffs.length > FILES_MAX);
+    || facts.some(({ text }) => text.startsWith('…/')) || checkCount(face) > LINES_MAX || (hasFiles(face) && face.diffs.length > FILES_MAX);
 }
 
 /** @param {import('../protocol.js').Face} face */

@@ -10,8 +10,8 @@ import { count, oneLine, strict } from '../lib/text.js';
 /** @param {{ diff: { added: number, removed: number } }} props */
 export function Counts({ diff }) {
   return html`<span class="counts">
-    <span class="plus" aria-label=${`${count(diff.added, 'line')} added`}>+${diff.added}</span>${' '}
-    <span class="minus" aria-label=${`${count(diff.removed, 'line')} removed`}>−${diff.removed}</span>
+    <span class="plus" aria-label=${`${count(diff.added, 'line')} added`}>+${diff.added.toLocaleString('en')}</span>${' '}
+    <span class="minus" aria-label=${`${count(diff.removed, 'line')} removed`}>−${diff.removed.toLocaleString('en')}</span>
   </span>`;
 }
 

@@ -114,7 +114,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
       alternatives=${rest.filter((cta) => !['rehearse', 'redo', 'look'].includes(cta.press)).map((cta) => ({ label: cta.label, act: () => cta.act() }))} />`}
     ${first && stage === 'change' && html`<${ChangeChips} card=${card} off=${off} />`}
     ${first && stage === 'words' && html`<${OwnWords} card=${card} off=${off} />`}
-    ${first && stage === 'slide' && rungs && html`<${Rungs} at=${2} />`}
+    ${first && stage === 'slide' && rungs && html`<${Rungs} at=${2} devices=${devices} />`}
     ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
     ${first && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
       ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} edits=${edits} linked=${linked} disabled=${off} onClick=${onFirst} />`

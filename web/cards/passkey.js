@@ -12,9 +12,10 @@ import { Sheet } from '../surfaces/frame/sheet.js';
 /** @typedef {import('../protocol.js').Card} Card */
 /** @typedef {import('../protocol.js').DeviceView} DeviceView */
 
-/** Read, slid, and the passkey: how far a decision has come. @param {{ at: 1 | 2 | 3 }} props */
-export function Rungs({ at }) {
-  return html`<ol class="rungs" aria-label=${`Step ${at} of 3`}>${[['Read', 'Read'], ['Slide', 'Slid'], ['Passkey', 'Signed']].map(([now, done], n) => html`<li key=${now} class=${n + 1 < at ? 'rung-done' : n + 1 === at ? 'rung-now' : ''} aria-current=${n + 1 === at ? 'step' : undefined}>
+/** Read, slid, and signed, with the passkey if there is one: how far a decision has come. @param {{ at: 1 | 2 | 3, devices: DeviceView[] }} props */
+export function Rungs({ at, devices }) {
+  const last = passkeys(devices).known.length > 0 ? 'Passkey' : 'Sign';
+  return html`<ol class="rungs" aria-label=${`Step ${at} of 3`}>${[['Read', 'Read'], ['Slide', 'Slid'], [last, 'Signed']].map(([now, done], n) => html`<li key=${now} class=${n + 1 < at ? 'rung-done' : n + 1 === at ? 'rung-now' : ''} aria-current=${n + 1 === at ? 'step' : undefined}>
     ${n + 1 < at ? html`<${Icon} name="tick" size=${16} />${done}` : `${n + 1} ${now}`}
   </li>`)}</ol>`;
 }
@@ -34,7 +35,7 @@ export function PasskeySheet({ card, cta, alternatives, devices, device, off, on
     ? `Your passkey counts on pages of ${[...new Set(known.map(({ site }) => site?.rp_id))].join(', ')}. Open Silas there; nothing can be signed for it here.`
     : known.length > 0 ? 'Your passkey signs exactly this and nothing else.' : `There is no passkey yet, so ${device || 'this browser'} signs it with its own key. ${problem ?? 'With a passkey it would ask for your finger, face or PIN.'}`;
   return html`<${Sheet} label="Sign for good" onClose=${onClose}>
-    <${Rungs} at=${3} />
+    <${Rungs} at=${3} devices=${devices} />
     <h2 class="sheet-title" tabindex="-1"><bdi>${strict(card.face.intent)}?</bdi></h2>
     <p class="sheet-text">${strict(cta.consequence)} ${why}</p>
     ${card.face.risk === 'irreversible' && html`<p class="for-good"><${Icon} name="irreversible" size=${18} />Cannot be undone, not even by Silas</p>`}

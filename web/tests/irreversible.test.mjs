@@ -23,6 +23,7 @@ test('what cannot be undone takes a tap, the slide and a last question; without 
   const sheet = page.getByRole('dialog', { name: 'Sign for good' });
   await sheet.getByText('Cannot be undone, not even by Silas').waitFor();
   await sheet.getByText('There is no passkey yet').waitFor();
+  assert.equal(await sheet.locator('.rung-now').innerText(), '3 Sign', 'no step is called after what is not there');
   await shot(page, 'irreversible-sheet-375-light');
   assert.deepEqual(await objections(page), []);
   assert.deepEqual(await weakTexts(page), []);
@@ -99,6 +100,7 @@ test('a passkey is made here, asked for in a card, and from then on signs what c
     await page.waitForTimeout(400);
   };
   await slide();
+  assert.equal(await page.locator('dialog .rung-now').innerText(), '3 Passkey');
   await shot(page, 'passkey-sheet-375-light');
   assert.equal(await page.getByRole('button', { name: 'Sign with this browser' }).count(), 0, 'no way around it');
 

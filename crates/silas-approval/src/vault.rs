@@ -16,6 +16,7 @@ use crate::lock::{Keep, Lock, Unopened};
 use crate::sealing::SealKey;
 use silas_core::Timestamp;
 use silas_core::key_service::{Ask, Protection};
+use silas_core::number::grouped;
 use silas_core::secret::{SECRET_BYTES_MAX, Secret, SecretRef};
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -60,9 +61,9 @@ pub enum VaultTrouble {
     Locked,
     #[error(transparent)]
     Unopened(#[from] Unopened),
-    #[error("The vault is full: {ENTRIES_MAX} secrets at most.")]
+    #[error("The vault is full: {} secrets at most.", grouped(ENTRIES_MAX))]
     Full,
-    #[error("A secret needs a value of 1 to {SECRET_BYTES_MAX} bytes.")]
+    #[error("A secret needs a value of 1 to {} bytes.", grouped(SECRET_BYTES_MAX))]
     Size,
     #[error("The vault is being changed by another command.")]
     Busy,

@@ -12,6 +12,7 @@ use crate::{CardId, Digest, ExecutionId, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 
 pub mod contract;
+pub mod listed;
 
 /// Assigned by the runtime from scope and reversibility, never by an agent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, schemars::JsonSchema)]

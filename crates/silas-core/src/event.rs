@@ -328,12 +328,18 @@ pub enum AuditEvent {
     QuestionAsked {
         card: CardId,
         question: Text,
+        /// What the model had read when it asked.
+        taint: Taint,
     },
     /// The owner answered it; the message is the answer. `is_chosen`: in words that the model had proposed.
     QuestionAnswered {
         card: CardId,
         message: MessageId,
         is_chosen: bool,
+        /// The message that the question was about: cards go, and what came of the answer must be found without them.
+        /// Entries of earlier versions have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wish: Option<MessageId>,
     },
     /// The owner was asked for the value of a secret. Only its name is told.
     SecretRequested {

@@ -12,6 +12,7 @@ mod declared;
 mod glob;
 mod reading;
 mod typed;
+pub use typed::contains as stands_in;
 
 pub use declared::{BadFlow, ENTRIES_MAX, Exits, Flow, TYPED_BYTES_MAX};
 pub use glob::{BadGlob, GLOB_CHARS_MAX, Glob};

@@ -165,7 +165,7 @@ impl Reader {
             return Err(Problem::NotALedger);
         }
         if root.is_some_and(|root| *root != header.root) {
-            return Err(Problem::OtherRoot { found: header.root.id().to_string() });
+            return Err(Problem::OtherRoot { found: String::from(header.root) });
         }
         let handovers = Handovers::checked(header.handovers.clone(), &header.root, &header.installation);
         let handovers = handovers.map_err(Problem::Handover)?;

@@ -21,8 +21,11 @@ pub const OPTION_CHARS_MAX: usize = 48;
 pub const OPTIONS: RangeInclusive<usize> = 2..=4;
 /// An answer in the owner's own words; whoever has more to say says it in a message.
 pub const ANSWER_CHARS_MAX: usize = 2_000;
-/// How often a wish may be asked about before a plan has to come.
+/// How often a wish may be asked about before a plan has to come. Whoever lowers it leaves cards behind that
+/// [`Inquiry::subjects_of`] no longer names.
 pub const QUESTIONS_MAX: usize = 3;
+/// How the subjects of these cards begin.
+const SUBJECT: &str = "inquiry:";
 
 /// What a card asks on behalf of a model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
@@ -70,7 +73,18 @@ pub fn check(question: &str, options: &[String]) -> Result<(), Unaskable> {
 impl Inquiry {
     /// What such a card is about; the wish waits under this name.
     pub fn subject_of(wish: &crate::MessageId, n_asked: usize) -> String {
-        format!("inquiry:{wish}:{n_asked}")
+        format!("{SUBJECT}{wish}:{n_asked}")
+    }
+
+    /// What all cards about one wish are about.
+    pub fn subjects_of(wish: &crate::MessageId) -> impl Iterator<Item = String> {
+        (0..QUESTIONS_MAX).map(move |n_asked| Inquiry::subject_of(wish, n_asked))
+    }
+
+    /// The wish that a card of this subject asks about; nothing if it is another card's.
+    pub fn wish_of(subject: &str) -> Option<crate::MessageId> {
+        let (wish, _) = subject.strip_prefix(SUBJECT)?.rsplit_once(':')?;
+        crate::MessageId::parse(wish).ok()
     }
 
     /// The conversation that an answer is signed for: it answers this card, and is no message anywhere else.
@@ -82,7 +96,14 @@ impl Inquiry {
     pub fn answered(&self, answer: &str) -> Answered {
         let answer = answer.trim().to_owned();
         let is_chosen = self.options.iter().any(|option| option.trim().to_lowercase() == answer.to_lowercase());
-        Answered { question: self.question.clone(), answer, is_chosen, taint: self.taint }
+        Answered {
+            by: self.by.clone(),
+            question: self.question.clone(),
+            proposed: self.options.clone(),
+            answer,
+            is_chosen,
+            taint: self.taint,
+        }
     }
 }
 
@@ -90,7 +111,11 @@ impl Inquiry {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answered {
+    /// Who had asked.
+    pub by: ModelName,
     pub question: String,
+    /// What could have been chosen.
+    pub proposed: Vec<String>,
     pub answer: String,
     /// Whether the answer is one of those that the model had proposed.
     pub is_chosen: bool,
@@ -99,6 +124,12 @@ pub struct Answered {
 }
 
 impl Answered {
+    /// The same question once more.
+    pub fn asked_again(self, wish: String, expires_at: Timestamp) -> Inquiry {
+        let Answered { by, question, proposed, taint, .. } = self;
+        Inquiry { by, wish, question, options: proposed, taint, expires_at }
+    }
+
     /// How far the words of the answer can be trusted, given how far whoever gave it can.
     pub fn answer_taint(&self, giver: Taint) -> Taint {
         if self.is_chosen { giver.join(self.taint) } else { giver }

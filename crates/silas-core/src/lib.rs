@@ -42,6 +42,7 @@ pub mod mandate;
 pub mod merge;
 pub mod message;
 pub mod model;
+pub mod number;
 pub mod outside;
 pub mod passkey;
 pub mod plan;

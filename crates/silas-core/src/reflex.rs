@@ -1,7 +1,11 @@
 //! The brain that needs no model: a pure decision from the owner's words.
 //!
 //! It understands few sentences and is sure of them. Whatever else is said is [`Decision::NotUnderstood`]; guessing is
-//! left to a model, which then only proposes.
+//! left to a model, which then only proposes; where there is none, [`near`] tells what a wish lacks.
+
+mod near;
+
+pub use near::{Missing, Near, near};
 
 /// What a sentence asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,6 +2,7 @@
 //!
 //! Read from a report that was written outside the project, or from a runner's own output. Nothing here runs anything.
 
+use crate::number::grouped;
 use crate::runner::Runner;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -93,7 +94,7 @@ impl TestLog {
     fn note(&mut self, name: String, verdict: Verdict) -> Result<(), String> {
         let name: String = name.chars().take(ID_CHARS_MAX).collect();
         if self.tests.len() >= TESTS_MAX {
-            return Err(format!("More than {TESTS_MAX} tests ran"));
+            return Err(format!("More than {} tests ran", grouped(TESTS_MAX)));
         }
         let mut unique = name.clone();
         let mut n = 1;
@@ -157,13 +158,13 @@ fn short(name: &str) -> String {
 impl Tests {
     /// "12 tests passed, 1 skipped".
     pub fn words(&self) -> String {
-        let noun = |n: u32| if n == 1 { "1 test".to_owned() } else { format!("{n} tests") };
+        let noun = |n: u32| if n == 1 { "1 test".to_owned() } else { format!("{} tests", grouped(n)) };
         let mut parts = vec![format!("{} passed", noun(self.passed))];
         if self.failed > 0 {
-            parts.push(format!("{} failed", self.failed));
+            parts.push(format!("{} failed", grouped(self.failed)));
         }
         if self.skipped > 0 {
-            parts.push(format!("{} skipped", self.skipped));
+            parts.push(format!("{} skipped", grouped(self.skipped)));
         }
         parts.join(", ")
     }

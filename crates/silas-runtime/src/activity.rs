@@ -9,10 +9,11 @@ use silas_core::check::{CheckResult, Outcome};
 use silas_core::checkpoint::Head;
 use silas_core::event::{AuditEvent, Phase, Text};
 use silas_core::model::dollars;
+use silas_core::number::grouped;
 use silas_core::sample;
 use silas_core::taint::{Origin, Source};
 use silas_core::token::{Kind, Verdict};
-use silas_core::{CallId, ExecutionId, KeyId, Taint};
+use silas_core::{CallId, ExecutionId, KeyId, Taint, TokenId};
 use silas_gates::scrub;
 use silas_store::ledger::{self, Entry};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,8 @@ const PAGE_ENTRIES_MAX: u32 = 1_000;
 pub(crate) trait Beside {
     fn text(&self, text: &Text) -> Option<String>;
     fn device(&self, key: &KeyId) -> Option<String>;
+    /// What a grant is called in the list of grants.
+    fn grant(&self, token: &TokenId, words: &Words) -> Option<String>;
 }
 
 /// A row, and whose words are in it.
@@ -103,7 +106,74 @@ fn lineage(event: &AuditEvent) -> Taint {
         }
         // The name is whatever a command asked for.
         AuditEvent::ConnectionRefused { reason, .. } if reason == NOT_GRANTED => Source::Elsewhere.taint(),
-        _ => Source::Own.taint(),
+        // Its words are a model's, made of what the model had read.
+        AuditEvent::QuestionAsked { taint, .. } => taint.join(Source::Own.taint()),
+        AuditEvent::ConnectionRefused { .. }
+        | AuditEvent::InstallationCreated { .. }
+        | AuditEvent::RestoredFromBackup { .. }
+        | AuditEvent::StreamStarted { .. }
+        | AuditEvent::StreamStopped { .. }
+        | AuditEvent::StepBegun { .. }
+        | AuditEvent::ChecksBegun { .. }
+        | AuditEvent::EffectUnknown { .. }
+        | AuditEvent::DeviceRevoked { .. }
+        | AuditEvent::GrantRevoked { .. }
+        | AuditEvent::WithdrawalRefused { .. }
+        | AuditEvent::HouseRulesSigned { .. }
+        | AuditEvent::MessageReplayed { .. }
+        | AuditEvent::ExternalTextScrubbed { .. }
+        | AuditEvent::ReplySent { .. }
+        | AuditEvent::CardOffered { .. }
+        | AuditEvent::CardParked { .. }
+        | AuditEvent::CardRenewed { .. }
+        | AuditEvent::DecisionRecorded { .. }
+        | AuditEvent::DecisionRefused { .. }
+        | AuditEvent::RootGranted { .. }
+        | AuditEvent::SampleLaidOut { .. }
+        | AuditEvent::ModelAllowed { .. }
+        | AuditEvent::BudgetExtended { .. }
+        | AuditEvent::ModelCalled { .. }
+        | AuditEvent::ModelAnswered { .. }
+        | AuditEvent::ModelRefused { .. }
+        | AuditEvent::TurnRouted { .. }
+        | AuditEvent::TokenSpent { .. }
+        | AuditEvent::ExecutionBlockedNoApproval { .. }
+        | AuditEvent::ExecutionResumed { .. }
+        | AuditEvent::WorkStarted { .. }
+        | AuditEvent::ChecksRun { .. }
+        | AuditEvent::StepRun { .. }
+        | AuditEvent::ToolCalled { .. }
+        | AuditEvent::ToolReturned { .. }
+        | AuditEvent::ToolRefused { .. }
+        | AuditEvent::AttemptBegun { .. }
+        | AuditEvent::ConnectionMade { .. }
+        | AuditEvent::CredentialUsed { .. }
+        | AuditEvent::CredentialRefused { .. }
+        | AuditEvent::WorkRehearsed { .. }
+        | AuditEvent::WorkApplied { .. }
+        | AuditEvent::WorkUndone { .. }
+        | AuditEvent::UndoWindowClosed { .. }
+        | AuditEvent::ApplyConflicted { .. }
+        | AuditEvent::InstructionTaken { .. }
+        | AuditEvent::InstructionRefused { .. }
+        | AuditEvent::TaskAdded { .. }
+        | AuditEvent::TaskCompleted { .. }
+        | AuditEvent::TaskReopened { .. }
+        | AuditEvent::QuestionAnswered { .. }
+        | AuditEvent::SecretRequested { .. }
+        | AuditEvent::SecretStored { .. }
+        | AuditEvent::SecretRemoved { .. }
+        | AuditEvent::VaultUnlocked {}
+        | AuditEvent::VaultLocked {}
+        | AuditEvent::TerminalCertified { .. }
+        | AuditEvent::ServerKeyRotated { .. }
+        | AuditEvent::VaultKeyRotated { .. }
+        | AuditEvent::RootHandedOver { .. }
+        | AuditEvent::MessageDeadLettered { .. }
+        | AuditEvent::DeadLetterRevived { .. }
+        | AuditEvent::TextForgotten { .. }
+        | AuditEvent::RecordsExpired { .. }
+        | AuditEvent::TextsExpired { .. } => Source::Own.taint(),
     }
 }
 
@@ -134,7 +204,7 @@ fn told_once(rows: Vec<(Told, bool)>) -> Vec<Told> {
     }
     let counted = |(mut told, n): (Told, usize)| {
         if n > 1 {
-            told.row.note = format!("{}, {n} times", told.row.note);
+            told.row.note = format!("{}, {} times", told.row.note, grouped(n));
         }
         told
     };
@@ -164,7 +234,7 @@ pub(crate) fn summary(rows: &[Told]) -> String {
     let n_proved = rows.iter().filter_map(|told| told.proved.as_ref()).collect::<BTreeSet<_>>().len();
     for (n, word) in [(n_proved, "proved"), (n(Icon::Refused), "refused"), (n(Icon::Undo), "undone")] {
         if n > 0 {
-            parts.push(format!("{n} {word}"));
+            parts.push(format!("{} {word}", grouped(n)));
         }
     }
     format!("{}.", parts.join(", "))
@@ -207,8 +277,10 @@ fn row(entry: &Entry, called: &BTreeMap<&CallId, &str>, beside: &dyn Beside, wor
             let name = beside.device(key).unwrap_or_else(|| "a device".to_owned());
             (Icon::Shield, format!("Revoked {name}"), by.as_ref().map_or_else(String::new, on))
         }
-        AuditEvent::GrantRevoked { by, .. } => {
-            (Icon::Shield, "Took back a grant".to_owned(), by.as_ref().map_or_else(String::new, on))
+        AuditEvent::GrantRevoked { token, by, .. } => {
+            let named = beside.grant(token, words);
+            let note: Vec<String> = named.into_iter().chain(by.as_ref().map(on)).collect();
+            (Icon::Shield, "Took back a grant".to_owned(), note.join(". "))
         }
         AuditEvent::WithdrawalRefused { key, reason } => {
             (Icon::Refused, "Refused to revoke something".to_owned(), format!("{}. {}", capitalised(reason), on(key)))

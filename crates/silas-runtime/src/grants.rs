@@ -41,57 +41,75 @@ pub(crate) fn allowed(
 
 fn view(grant: Grant, words: &Words) -> Option<GrantView> {
     let offer = &grant.token.body.offer;
-    let uses = Uses { left: grant.uses_left, of: offer.max_executions };
-    let until = Some(offer.expires_at);
+    let Said { title, text, directory } = said(grant.kind, &grant.payload, words)?;
+    let (uses, until) = match grant.kind {
+        // Allowed until it is taken back, however often it is used.
+        Kind::Root | Kind::Model => (None, None),
+        Kind::HouseRules
+        | Kind::Budget
+        | Kind::Plan
+        | Kind::Rehearsal
+        | Kind::Apply
+        | Kind::Undo
+        | Kind::Step
+        | Kind::Device => (Some(Uses { left: grant.uses_left, of: offer.max_executions }), Some(offer.expires_at)),
+    };
+    let signed_on = scrub::visible_line(&grant.signed_on, 60);
+    Some(GrantView { token: grant.id, title, text, directory, uses, since: offer.issued_at, until, signed_on })
+}
+
+/// What a grant is called, and what it allows, in the words of every list and every row that names it.
+pub(crate) struct Said {
+    pub(crate) title: String,
+    pub(crate) text: String,
+    directory: Option<String>,
+}
+
+/// Nothing for what is no grant, or cannot be read.
+pub(crate) fn said(kind: Kind, payload: &str, words: &Words) -> Option<Said> {
     let mut directory = None;
-    let (title, text, uses, until) = match grant.kind {
+    let (title, text) = match kind {
         Kind::HouseRules => {
-            let rules: HouseRules = canonical::read(&grant.payload).ok()?;
+            let rules: HouseRules = canonical::read(payload).ok()?;
             let rules: Vec<String> = rules.rules.iter().map(|rule| format!("{}.", rule.words())).collect();
-            ("House rules".to_owned(), rules.join(" "), Some(uses), until)
+            ("House rules".to_owned(), rules.join(" "))
         }
         Kind::Root => {
-            let root: RootGrant = canonical::read(&grant.payload).ok()?;
-            let title = format!("Work in {}", name_of(&root.place.path));
+            let root: RootGrant = canonical::read(payload).ok()?;
             let text = format!("Plans may be offered for `{}`. Each one still asks you.", words.path(&root.place.path));
             directory = Some(scrub::visible(&root.place.path));
-            (title, text, None, None)
+            (format!("Work in {}", name_of(&root.place.path)), text)
         }
         Kind::Model => {
-            let grant: ModelGrant = canonical::read(&grant.payload).ok()?;
+            let grant: ModelGrant = canonical::read(payload).ok()?;
             let roles: Vec<&str> = grant.roles.iter().map(|role| role.name()).collect();
             let text = format!("What you say may go to `{}`, as {}.", grant.model.host(), roles.join(" and "));
-            (scrub::visible_line(&format!("Ask {}", grant.model), 80), text, None, None)
+            (scrub::visible_line(&format!("Ask {}", grant.model), 80), text)
         }
         Kind::Budget => {
-            let grant: BudgetGrant = canonical::read(&grant.payload).ok()?;
+            let grant: BudgetGrant = canonical::read(payload).ok()?;
             let text = format!("Adds {} to the cap of {}.", dollars(grant.microusd), grant.period);
-            ("More for models".to_owned(), text, Some(uses), until)
+            ("More for models".to_owned(), text)
         }
         Kind::Plan => {
-            let item = WorkItem::from_canonical(&grant.payload).ok()?;
+            let item = WorkItem::from_canonical(payload).ok()?;
             let d = item.definition();
             let text = format!("Approved and not begun. Stops after {}.", duration(d.budget.max_wall_time_seconds));
-            (scrub::visible_line(&d.title, 60), text, Some(uses), until)
+            (scrub::visible_line(&d.title, 60), text)
         }
         Kind::Rehearsal => {
-            let item = WorkItem::from_canonical(&grant.payload).ok()?;
+            let item = WorkItem::from_canonical(payload).ok()?;
             let text = "To be tried out in a private copy and shown. Nothing is applied by it.".to_owned();
-            (scrub::visible_line(&item.definition().title, 60), text, Some(uses), until)
+            (scrub::visible_line(&item.definition().title, 60), text)
         }
-        Kind::Apply => {
-            ("Apply".to_owned(), "Puts one result in place, exactly as it was shown.".to_owned(), Some(uses), until)
-        }
-        Kind::Undo => {
-            ("Undo".to_owned(), "Puts the old versions of one piece of work back.".to_owned(), Some(uses), until)
-        }
+        Kind::Apply => ("Apply".to_owned(), "Puts one result in place, exactly as it was shown.".to_owned()),
+        Kind::Undo => ("Undo".to_owned(), "Puts the old versions of one piece of work back.".to_owned()),
         // Used in the moment in which it is signed, so it never stands.
         Kind::Step => return None,
         // What it allowed is a device, and listed as one.
         Kind::Device => return None,
     };
-    let signed_on = scrub::visible_line(&grant.signed_on, 60);
-    Some(GrantView { token: grant.id, title, text, directory, uses, since: offer.issued_at, until, signed_on })
+    Some(Said { title, text, directory })
 }
 
 /// Grants that a door is given at once; the rest is counted and can be asked for.

@@ -5,52 +5,57 @@
 //! what is kept of it does not grow with it. What needs batches or thresholds enters with them.
 
 mod by_hand;
+mod kept;
 mod pace;
 mod rows;
 mod tally;
 
+pub(crate) use kept::Kept;
+
 use crate::view::MeasureView;
 use crate::{Stream, Trouble};
+use kept::{Page, Stretch};
+use silas_core::Timestamp;
 use silas_core::event::AuditEvent;
-use silas_core::{CardId, Timestamp};
-use silas_store::ledger::{self, Entry};
-use silas_store::{ReadTx, cards, devices};
-use std::collections::BTreeMap;
-use tally::{Known, Tally};
+use silas_store::{ReadTx, cards, devices, ledger};
+use std::collections::btree_map::Entry;
+use tally::{Known, NAMES};
+
+/// Entries that one look goes over. A reader of the store is held for some milliseconds, and then others have their turn.
+const PAGE: u64 = 4000;
 
 impl Stream {
     pub async fn measures(&self) -> Result<Vec<MeasureView>, Trouble> {
-        let now = self.clock.now();
-        let tally = self.store.read(move |tx| count(tx, now, ledger::ENTRIES_MAX)).await?;
-        Ok(rows::of(&tally))
+        let look = |stretch| self.store.read(move |tx| page(tx, &stretch, PAGE));
+        Ok(self.measured.rows(self.clock.now(), self.store.ledger_head(), look).await?)
     }
 }
 
-/// Everything that the window has, so many entries at a time.
-fn count(tx: &ReadTx<'_>, now: Timestamp, page: u32) -> Result<Tally, silas_store::Error> {
-    let mut tally = Tally::new(now);
-    let devices = devices::list(tx)?.into_iter().map(|device| (device.body.key, device.body.kind)).collect();
-    let mut known = Known { risks: BTreeMap::new(), devices };
-    let mut next = ledger::first_since(tx, tally.reads_from())?;
-    loop {
-        let entries = ledger::entries(tx, next, page)?;
-        let Some(last) = entries.last() else { return Ok(tally) };
-        next = last.seq + 1;
-        known.risks = risks(tx, &entries)?;
-        entries.iter().for_each(|entry| tally.take(entry, &known));
-    }
+/// The beginning of a stretch: what counts in it, and what else is known of that.
+fn page(tx: &ReadTx<'_>, stretch: &Stretch, n_max: u64) -> Result<Page, silas_store::Error> {
+    let after = match stretch.after {
+        Some(after) => after,
+        None => ledger::first_since(tx, stretch.since)?.saturating_sub(1),
+    };
+    // A month in which nothing was recorded begins behind the head.
+    let through = stretch.head.min(after.saturating_add(n_max)).max(after);
+    let events = ledger::named(tx, after, through, &NAMES)?;
+    let known = known(tx, &events)?;
+    Ok(Page { through, events, known })
 }
 
-fn risks(tx: &ReadTx<'_>, entries: &[Entry]) -> Result<BTreeMap<CardId, silas_core::card::Risk>, silas_store::Error> {
-    let mut risks = BTreeMap::new();
-    for entry in entries {
-        if let Some(AuditEvent::DecisionRecorded { card, .. }) = &entry.event
-            && let Some(risk) = cards::risk(tx, card)?
+fn known(tx: &ReadTx<'_>, events: &[(Timestamp, AuditEvent)]) -> Result<Known, silas_store::Error> {
+    let mut known = Known::default();
+    for (_, event) in events {
+        let AuditEvent::DecisionRecorded { card, key, .. } = event else { continue };
+        known.risks.extend(cards::risk(tx, card)?.map(|risk| (card.clone(), risk)));
+        if let Entry::Vacant(unknown) = known.devices.entry(key.clone())
+            && let Some(kind) = devices::kind(tx, key)?
         {
-            risks.insert(card.clone(), risk);
+            unknown.insert(kind);
         }
     }
-    Ok(risks)
+    Ok(known)
 }
 
 #[cfg(test)]

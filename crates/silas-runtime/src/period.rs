@@ -7,9 +7,10 @@ use crate::activity::{self, Told};
 use crate::stream::Lookup;
 use crate::view::PeriodView;
 use crate::words::{count, duration};
-use crate::{Stream, Trouble};
+use crate::{Stream, Trouble, Words};
 use silas_core::event::AuditEvent;
 use silas_core::model::dollars;
+use silas_core::number::grouped;
 use silas_core::reflex::Asked;
 use silas_core::{Taint, Timestamp};
 use silas_store::ReadTx;
@@ -20,7 +21,7 @@ use std::time::Duration;
 const LOOK_BACK: Duration = Duration::from_secs(24 * 3600);
 /// A shorter pause is not being away.
 const PAUSE_MIN: Duration = Duration::from_secs(30 * 60);
-/// Entries that are read for one answer, at most; a busy week has fewer.
+/// Entries that are read for one answer, at most; a busy week has fewer. Where there are more, the answer says so.
 const ENTRIES_MAX: u64 = 20_000;
 
 /// What happened in a stretch of time.
@@ -47,32 +48,53 @@ impl Stream {
     pub(crate) async fn tell_period(&self, asked: Asked, n_max: usize) -> Result<(String, Vec<Told>), Trouble> {
         let (now, words) = (self.clock.now(), self.words.clone());
         let telling = self.store.read(move |tx| {
-            let from = match asked {
-                Asked::Lately => Timestamp::EPOCH,
-                // A pause may have begun before the day in which it ended.
-                Asked::Away => before(now, LOOK_BACK + LOOK_BACK),
-                Asked::Hours(hours) => before(now, Duration::from_secs(u64::from(hours) * 3600)),
-            };
-            let entries = since(tx, from)?;
-            let (summary, from, to) = match asked {
-                Asked::Lately => (None, from, now),
-                Asked::Away => match pause(acts(&entries), now) {
-                    Some((from, to)) => (Some(sentence("While you were away", from, to, &entries)), from, to),
-                    None => {
-                        let none = "You were not away for half an hour in the last day. Lately:".to_owned();
-                        (Some(none), from, now)
-                    }
-                },
-                Asked::Hours(_) => (Some(sentence("In this time", from, now, &entries)), from, now),
-            };
-            let mut told = activity::narrate(&entries, &Lookup(tx), &words);
-            told.retain(|told| (from..=to).contains(&told.row.at));
-            let summary = summary.unwrap_or_else(|| activity::summary(&told));
+            let (summary, mut told) = tell(tx, asked, now, &words, ENTRIES_MAX)?;
             told.truncate(n_max);
             Ok((summary, told))
         });
         Ok(telling.await?)
     }
+}
+
+fn tell(
+    tx: &ReadTx<'_>,
+    asked: Asked,
+    now: Timestamp,
+    words: &Words,
+    n_max: u64,
+) -> Result<(String, Vec<Told>), silas_store::Error> {
+    let from = match asked {
+        Asked::Lately => Timestamp::EPOCH,
+        // A pause may have begun before the day in which it ended.
+        Asked::Away => before(now, LOOK_BACK + LOOK_BACK),
+        Asked::Hours(hours) => before(now, Duration::from_secs(u64::from(hours) * 3600)),
+    };
+    let (entries, read_from) = since(tx, from, n_max)?;
+    let from = read_from.unwrap_or(from);
+    let (summary, from, to) = match asked {
+        Asked::Lately => (None, from, now),
+        Asked::Away => match pause(acts(&entries), now) {
+            Some((from, to)) => (Some(sentence("While you were away", from, to, &entries)), from, to),
+            None => {
+                let when = if read_from.is_some() { "in this time" } else { "in the last day" };
+                (Some(format!("You were not away for half an hour {when}. Lately:")), from, now)
+            }
+        },
+        Asked::Hours(_) => (Some(sentence("In this time", from, now, &entries)), from, now),
+    };
+    let mut told = activity::narrate(&entries, &Lookup(tx), words);
+    told.retain(|told| (from..=to).contains(&told.row.at));
+    let summary = summary.unwrap_or_else(|| activity::summary(&told));
+    Ok(match read_from {
+        Some(read_from) => (format!("{} {summary}", cut_short(read_from)), told),
+        None => (summary, told),
+    })
+}
+
+/// Said first, because what follows is true only of what was read.
+fn cut_short(read_from: Timestamp) -> String {
+    let (day, time) = (read_from.to_string().get(..10).unwrap_or_default().to_owned(), clock(read_from));
+    format!("So much happened that only the time since {day} {time} UTC is told here; Activity has the rest.")
 }
 
 /// The owner's last pause among these entries, for Activity.
@@ -87,24 +109,21 @@ fn before(now: Timestamp, span: Duration) -> Timestamp {
     Timestamp::from_micros(now.micros().saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
 }
 
-/// Entries from this instant on, oldest first.
-fn since(tx: &ReadTx<'_>, from: Timestamp) -> Result<Vec<Entry>, silas_store::Error> {
+/// Entries from this instant on, oldest first. If they are more than so many, the last of them, and since when.
+fn since(tx: &ReadTx<'_>, from: Timestamp, n_max: u64) -> Result<(Vec<Entry>, Option<Timestamp>), silas_store::Error> {
     let head = ledger::head(tx)?.map_or(0, |(seq, _)| seq);
-    let page = u64::from(ledger::ENTRIES_MAX);
-    let mut pages = Vec::new();
-    let mut next = head;
-    while next > 0 && head - next < ENTRIES_MAX {
-        let first = next.saturating_sub(page - 1).max(1);
-        let entries = ledger::entries(tx, first, ledger::ENTRIES_MAX)?;
-        let entries: Vec<Entry> = entries.into_iter().filter(|entry| entry.seq <= next).collect();
-        let is_last = entries.first().is_none_or(|entry| entry.at < from);
-        pages.push(entries);
-        next = first - 1;
-        if is_last {
-            break;
+    let asked_for = ledger::first_since(tx, from)?;
+    let first = asked_for.max((head + 1).saturating_sub(n_max));
+    let mut all: Vec<Entry> = Vec::new();
+    loop {
+        let next = all.last().map_or(first, |last| last.seq + 1);
+        let page = ledger::entries(tx, next, ledger::ENTRIES_MAX)?;
+        if page.is_empty() {
+            let read_from = all.first().filter(|_| first > asked_for).map(|first| first.at);
+            return Ok((all, read_from));
         }
+        all.extend(page);
     }
-    Ok(pages.into_iter().rev().flatten().filter(|entry| entry.at >= from).collect())
 }
 
 /// Whether the owner did this themselves.
@@ -192,11 +211,19 @@ impl Tally {
             }
         };
         say(self.begun, format!("{} of work begun", count(self.begun, "piece")));
-        say(self.applied, format!("{} applied in {}, {} proved", self.applied, count(self.files, "file"), self.proved));
-        say(self.rehearsed, format!("{} tried out and kept for you", self.rehearsed));
-        say(self.ended, format!("{} ended without touching anything", self.ended));
+        say(
+            self.applied,
+            format!(
+                "{} applied in {}, {} proved",
+                grouped(self.applied),
+                count(self.files, "file"),
+                grouped(self.proved)
+            ),
+        );
+        say(self.rehearsed, format!("{} tried out and kept for you", grouped(self.rehearsed)));
+        say(self.ended, format!("{} ended without touching anything", grouped(self.ended)));
         say(self.unknown, format!("{} interrupted with an unknown effect", self.unknown));
-        say(self.undone, format!("{} undone", self.undone));
+        say(self.undone, format!("{} undone", grouped(self.undone)));
         say(self.tasks, count(self.tasks, "task change"));
         say(self.reached, format!("{} outside", count(self.reached, "connection")));
         let cost = dollars(self.microusd);

@@ -8,6 +8,9 @@ use silas_core::roots::{self, Place};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// The code of everything that stands in the way of a directory.
+pub(crate) const NO_DIRECTORY: &str = "E_WORK_DIRECTORY";
+
 /// What relative paths and `~` mean, and which directory may never be granted.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -24,7 +27,14 @@ impl Places {
             }
             _ => base.join(typed),
         };
-        let trouble = |what: &str, todo: &str| Trouble::new("E_WORK_DIRECTORY", &format!("{typed}: {what}"), todo);
+        // Whoever typed it may stand somewhere else.
+        let is_relative = !typed.starts_with(['/', '~']);
+        let seen_from = if is_relative {
+            format!(", seen from {}, where Silas was started", base.display())
+        } else {
+            String::new()
+        };
+        let trouble = |what: &str, todo: &str| Trouble::new(NO_DIRECTORY, &format!("{typed}{seen_from}: {what}"), todo);
         let real = named.canonicalize().map_err(|cause| match cause.kind() {
             std::io::ErrorKind::NotFound => {
                 trouble("there is no such directory. Nothing ran.", "Check the name, or make the directory first.")
@@ -45,7 +55,7 @@ impl Places {
         }
         let data_dir = self.data_dir.to_string_lossy();
         roots::may_grant(path, &data_dir)
-            .map_err(|forbidden| Trouble::new("E_WORK_DIRECTORY", &format!("{forbidden} Nothing ran."), ""))?;
+            .map_err(|forbidden| Trouble::new(NO_DIRECTORY, &format!("{forbidden} Nothing ran."), ""))?;
         Ok(Place { path: path.to_owned(), device: meta.dev().to_string(), inode: meta.ino().to_string() })
     }
 }

@@ -321,11 +321,14 @@ impl Exceeded {
 pub(crate) fn over_cap(exceeded: &Exceeded) -> Trouble {
     let OverCap { period, spent, cap } = &exceeded.over;
     let when = if period.is_day() { "Today's" } else { "This month's" };
+    let most = match dollars(exceeded.reserved) {
+        little if little.starts_with("less") => little,
+        most => format!("up to {most}"),
+    };
     let message = format!(
-        "{when} cap for models is {}, {} of it is used, and this question could cost up to {}. Nothing was sent.",
+        "{when} cap for models is {}, {} of it is used, and this question could cost {most}. Nothing was sent.",
         dollars(*cap),
-        dollars(*spent),
-        dollars(exceeded.reserved)
+        dollars(*spent)
     );
     Trouble::new("E_LLM_CAP", &message, "The card in Review adds to it.")
 }

@@ -6,6 +6,7 @@ use crate::consumer::Holds;
 use crate::gauges::Counted;
 use crate::grants;
 use crate::letters;
+use crate::measures;
 use crate::models::{self, KeyRing, ModelOptions, Silences};
 use crate::period;
 use crate::stopping;
@@ -27,9 +28,9 @@ use silas_core::model::{Period, Role};
 use silas_core::revocation::Revocations;
 use silas_core::roots::Place;
 use silas_core::server_keys::ServerKeys;
-use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, Timestamp, reflex};
+use silas_core::{Clock, ExecutionId, InstallationId, KeyId, Random, Timestamp, TokenId, reflex};
 use silas_sandbox::Launcher;
-use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, undo_records};
+use silas_store::{ReadTx, Store, cards, channel_outbox, chronicle, devices, executions, ledger, tokens, undo_records};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -133,6 +134,8 @@ pub struct Stream {
     verified: Mutex<Option<bool>>,
     /// What `gauges` has counted of the ledger so far.
     pub(crate) counted: Mutex<Counted>,
+    /// What `measures` has counted of the last month.
+    pub(crate) measured: measures::Kept,
     updates: broadcast::Sender<Arc<Published>>,
     /// The last number of the channel outbox that may be given out. Moved by whoever commits an entry, read by doors.
     pub(crate) outbox: watch::Sender<u64>,
@@ -193,6 +196,7 @@ impl Stream {
             checkpointed: AtomicU64::new(0),
             verified: Mutex::new(None),
             counted: Mutex::default(),
+            measured: measures::Kept::default(),
             updates,
             outbox: watch::Sender::new(0),
             revoked: watch::Sender::default(),
@@ -482,5 +486,10 @@ impl Beside for Lookup<'_, '_> {
     fn device(&self, key: &KeyId) -> Option<String> {
         let certificate = devices::get(self.0, key).ok().flatten()?;
         Some(silas_gates::scrub::visible_line(&certificate.body.name, 60))
+    }
+
+    fn grant(&self, token: &TokenId, words: &Words) -> Option<String> {
+        let kept = tokens::get(self.0, token).ok().flatten()?;
+        grants::said(kept.token.body.offer.kind, &kept.payload, words).map(|said| said.title)
     }
 }

@@ -12,6 +12,7 @@ use instruction::Instructed;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::message::{CameOf, Message};
+use silas_core::number::grouped;
 use silas_core::reflex::{self, Decision};
 use silas_core::revocation::Revocations;
 use silas_core::task::{self, Ending, OperationId, Refusal, TITLE_CHARS_MAX, TaskCall, TaskId};
@@ -189,7 +190,7 @@ impl Stream {
         let mut text = match open.len() {
             0 => "No open tasks. Say add task `TITLE` to add one.".to_owned(),
             1 => "1 open task:".to_owned(),
-            n => format!("{n} open tasks:"),
+            n => format!("{} open tasks:", grouped(n)),
         };
         for (n, task) in open.iter().take(TOLD_MAX).enumerate() {
             text.push_str(&format!("\n{}. {}", n + 1, shown(&task.title)));

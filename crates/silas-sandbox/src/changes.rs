@@ -6,6 +6,7 @@
 use crate::Error;
 use crate::tree::{GIT, Manifest};
 use silas_core::changeset::{Change, Changeset, FileState};
+use silas_core::number::grouped;
 use silas_core::relpath::RelPath;
 use std::collections::BTreeSet;
 
@@ -37,8 +38,9 @@ pub(crate) fn together(each: Vec<Vec<Change>>) -> Result<Changeset, Error> {
     let changes: Vec<Change> = each.into_iter().flatten().collect();
     if changes.len() > CHANGES_MAX {
         return Err(Error::TooLarge(format!(
-            "The work changed {} files, more than the {CHANGES_MAX} that can be applied together.",
-            changes.len()
+            "The work changed {} files, more than the {} that can be applied together.",
+            grouped(changes.len()),
+            grouped(CHANGES_MAX)
         )));
     }
     Ok(Changeset { changes })

@@ -13,6 +13,7 @@ use crate::permit::Root;
 use crate::tree::{self, GIT, Git};
 use crate::{Error, observe};
 use silas_core::changeset::Change;
+use silas_core::number::grouped;
 use silas_core::relpath::RelPath;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
@@ -250,7 +251,10 @@ fn refs_of(git: &Dir, lifeline: Lifeline<'_>) -> Result<BTreeMap<String, String>
             note(&mut refs, &format!("refs/{path}"), text.trim());
         }
         if refs.len() > REFS_MAX {
-            return Err(Error::TooLarge(format!("The repository has more than {REFS_MAX} branches and tags.")));
+            return Err(Error::TooLarge(format!(
+                "The repository has more than {} branches and tags.",
+                grouped(REFS_MAX)
+            )));
         }
         Ok(())
     })?;

@@ -9,6 +9,7 @@ use crate::lifeline::Lifeline;
 use crate::{Error, observe};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::FileState;
+use silas_core::number::grouped;
 use silas_core::relpath::RelPath;
 use std::collections::BTreeMap;
 use std::fs::{FileTimes, Permissions};
@@ -232,7 +233,10 @@ impl Manifest {
         if self.files.len() + self.dirs.len() < ENTRIES_MAX {
             return Ok(());
         }
-        Err(Error::TooLarge(format!("The directory has more than {ENTRIES_MAX} files. Choose a smaller one.")))
+        Err(Error::TooLarge(format!(
+            "The directory has more than {} files. Choose a smaller one.",
+            grouped(ENTRIES_MAX)
+        )))
     }
 
     /// Reads a file, copying it on the way if a copy is wanted, and counts its bytes.
@@ -335,7 +339,7 @@ pub(crate) fn shortened(mut paths: Vec<String>) -> Vec<String> {
     let n_more = paths.len().saturating_sub(PATHS_NAMED_MAX);
     paths.truncate(PATHS_NAMED_MAX);
     if n_more > 0 {
-        paths.push(format!("and {n_more} more"));
+        paths.push(format!("and {} more", grouped(n_more)));
     }
     paths
 }

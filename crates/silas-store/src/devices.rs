@@ -2,10 +2,10 @@
 //!
 //! A certificate in this table is data; whoever relies on one verifies it.
 
-use crate::columns::{json, to_json, to_word};
+use crate::columns::{json, to_json, to_word, word};
 use crate::{Error, ReadTx, Tx, params};
 use silas_core::KeyId;
-use silas_core::device::Certificate;
+use silas_core::device::{Certificate, DeviceKind};
 
 /// Devices that are listed; nobody pairs more.
 pub const DEVICES_MAX: u32 = 1000;
@@ -24,6 +24,10 @@ pub fn get(tx: &ReadTx<'_>, key: &KeyId) -> Result<Option<Certificate>, Error> {
     tx.query_one("SELECT certificate FROM devices WHERE key_id = ?1", params![key.as_str()], |row| {
         json(row, "certificate")
     })
+}
+
+pub fn kind(tx: &ReadTx<'_>, key: &KeyId) -> Result<Option<DeviceKind>, Error> {
+    tx.query_one("SELECT kind FROM devices WHERE key_id = ?1", params![key.as_str()], |row| word(row, "kind"))
 }
 
 /// Oldest first.

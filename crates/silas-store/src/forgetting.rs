@@ -2,13 +2,17 @@
 //! time is over. The entries stay, verifiable, and a later entry says what was forgotten.
 //!
 //! Copies go along: what was said in the chronicle, a signed instruction, a plan with its cards and the payload that its
-//! approval was about. What still needs its text is not forgotten; the answer says what that is.
+//! approval was about, the cards on which a model asked ([`wishes`]). What still needs its text is not forgotten; the
+//! answer says what that is.
 //!
 //! Deliberately absent: the human's file. A task is the owner's own record and is changed as such.
 
+mod wishes;
+
 use crate::ledger::{self, Entry};
-use crate::{Error, ReadTx, Store, Tx, cards, chronicle, instructions, params, queue, saga, settings, work_items};
+use crate::{Error, ReadTx, Store, Tx, cards, chronicle, instructions, params, saga, settings, work_items};
 use silas_core::event::AuditEvent;
+use silas_core::inquiry::Inquiry;
 use silas_core::task::OperationId;
 use silas_core::{CardId, ExecutionId, KeyId, MessageId, Timestamp, WorkItemId};
 
@@ -53,7 +57,7 @@ pub fn look(tx: &ReadTx<'_>, seq: u64) -> Result<Option<(Entry, Option<String>)>
 pub fn forget(tx: &mut Tx<'_>, seq: u64, key: &KeyId) -> Result<Forgotten, Error> {
     let Some((entry, text)) = look(tx, seq)? else { return Ok(Forgotten::NoSuchEntry) };
     let (Some(event), Some(_)) = (&entry.event, text) else { return Ok(Forgotten::NothingToForget) };
-    if let Some(need) = forget_copies(tx, event)? {
+    if let Some(need) = forget_copies(tx, seq, event)? {
         return Ok(Forgotten::StillNeeded(need));
     }
     if let Some(text) = event.text() {
@@ -87,14 +91,15 @@ pub(crate) fn expire(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error>
 }
 
 /// Everything of this file that repeats the words of an event. Nothing is changed if something still needs them.
-fn forget_copies(tx: &mut Tx<'_>, event: &AuditEvent) -> Result<Option<Need>, Error> {
+fn forget_copies(tx: &mut Tx<'_>, seq: u64, event: &AuditEvent) -> Result<Option<Need>, Error> {
     match event {
-        AuditEvent::MessageReceived { message, .. } => forget_message(tx, message),
+        AuditEvent::MessageReceived { message, .. } => forget_message(tx, message, seq),
         AuditEvent::ReplySent { message, .. } => {
             chronicle::forget(tx, message)?;
             Ok(None)
         }
         AuditEvent::CardOffered { card, .. } => forget_card(tx, card),
+        AuditEvent::QuestionAsked { card, .. } => wishes::forget_question(tx, card),
         AuditEvent::WorkStarted { work_item, .. } => forget_work(tx, work_item),
         AuditEvent::ChecksRun { execution, .. }
         | AuditEvent::StepRun { execution, .. }
@@ -111,25 +116,17 @@ fn forget_copies(tx: &mut Tx<'_>, event: &AuditEvent) -> Result<Option<Need>, Er
     }
 }
 
-fn forget_message(tx: &mut Tx<'_>, message: &MessageId) -> Result<Option<Need>, Error> {
-    if queue::is_open(tx, message)? {
-        return Ok(Some(Need::UnderWay));
-    }
-    let items = work_items::of_trace(tx, message)?;
-    for item in &items {
-        if let Some(need) = work_is_needed(tx, item)? {
-            return Ok(Some(need));
-        }
+fn forget_message(tx: &mut Tx<'_>, message: &MessageId, seq: u64) -> Result<Option<Need>, Error> {
+    let wish = wishes::meant_by(tx, message, seq)?;
+    if let Some(need) = wishes::is_needed(tx, &wish)? {
+        return Ok(Some(need));
     }
     if let Some(need) = forget_operation(tx, &OperationId::derive(message))? {
         return Ok(Some(need));
     }
     // A message that was no operation can have been kept as an instruction all the same.
     instructions::forget(tx, message)?;
-    for item in &items {
-        erase_work(tx, item)?;
-    }
-    queue::forget(tx, message)?;
+    wishes::erase(tx, &wish)?;
     chronicle::forget(tx, message)?;
     Ok(None)
 }
@@ -180,7 +177,7 @@ fn work_is_needed(tx: &ReadTx<'_>, item: &WorkItemId) -> Result<Option<Need>, Er
     if executions.iter().any(|one| one.can_be_undone) {
         return Ok(Some(Need::Undo));
     }
-    for subject in subjects(item, &executions) {
+    for subject in subjects(tx, item, &executions)? {
         if cards::has_open(tx, &subject)? {
             return Ok(Some(Need::Card));
         }
@@ -191,15 +188,20 @@ fn work_is_needed(tx: &ReadTx<'_>, item: &WorkItemId) -> Result<Option<Need>, Er
 /// What was planned, asked, approved and shown of it. That there was an approval, for which hash, and how it ended stays.
 fn erase_work(tx: &mut Tx<'_>, item: &WorkItemId) -> Result<(), Error> {
     let executions = executions_of(tx, item)?;
-    for subject in subjects(item, &executions) {
-        for card in cards::find_by_subject(tx, &subject)? {
-            cards::forget(tx, &card.id)?;
-        }
+    for subject in subjects(tx, item, &executions)? {
+        erase_cards(tx, &subject)?;
     }
     for one in &executions {
         tx.execute("UPDATE executions SET result = NULL WHERE id = ?1", params![one.id])?;
     }
     work_items::forget(tx, item)
+}
+
+fn erase_cards(tx: &mut Tx<'_>, subject: &str) -> Result<(), Error> {
+    for card in cards::find_by_subject(tx, subject)? {
+        cards::forget(tx, &card.id)?;
+    }
+    Ok(())
 }
 
 struct Known {
@@ -220,11 +222,12 @@ fn executions_of(tx: &ReadTx<'_>, item: &WorkItemId) -> Result<Vec<Known>, Error
     )
 }
 
-/// What cards about a work item are kept under: the item itself, and each of its executions.
-fn subjects(item: &WorkItemId, executions: &[Known]) -> Vec<String> {
+/// What cards about a work item are kept under: the item itself, each of its executions, and the questions before it.
+fn subjects(tx: &ReadTx<'_>, item: &WorkItemId, executions: &[Known]) -> Result<Vec<String>, Error> {
     let mut subjects = vec![item.to_string()];
     subjects.extend(executions.iter().map(|one| one.id.clone()));
-    subjects
+    subjects.extend(work_items::trace(tx, item)?.iter().flat_map(Inquiry::subjects_of));
+    Ok(subjects)
 }
 
 impl Store {

@@ -6,8 +6,10 @@
 //! A chain by itself cannot show that its tail was cut. Signed heads lie beside it ([`crate::checkpoints`]); whoever keeps
 //! a head elsewhere knows more than both.
 
+mod named;
 mod verify;
 
+pub use named::named;
 pub use silas_core::chain::{Broken, Reason};
 pub use verify::{Verification, verify, verify_after};
 pub(crate) use verify::{check_tail, verify_and};

@@ -7,6 +7,7 @@ use crate::store::{AGENT_FILE, HUMAN_FILE};
 use crate::{Error, Reader, Store, channel_outbox, connect, queue, saga, upgrade};
 use serde::{Deserialize, Serialize};
 use silas_core::Timestamp;
+use silas_core::number::grouped;
 use silas_core::probe::Probe;
 use std::path::Path;
 use std::time::Duration;
@@ -61,7 +62,7 @@ fn ledger(reader: &Reader, keeper: &Keeper) -> Probe {
         Err(error) => Probe::bad("Ledger", error.to_string(), RESTORE),
         Ok(found) => match found.problem() {
             Some(problem) => Probe::bad("Ledger", format!("{problem}."), RESTORE),
-            None => Probe::good("Ledger", format!("{} entries, unbroken.", found.chain.entries)),
+            None => Probe::good("Ledger", format!("{} entries, unbroken.", grouped(found.chain.entries))),
         },
     }
 }

@@ -55,6 +55,12 @@ pub fn set_state(tx: &mut Tx<'_>, id: &WorkItemId, state: &WorkState, at: Timest
     Ok(())
 }
 
+/// The message with which it began.
+pub(crate) fn trace(tx: &ReadTx<'_>, item: &WorkItemId) -> Result<Option<MessageId>, Error> {
+    let sql = "SELECT trace_id FROM work_items WHERE id = ?1";
+    tx.query_one(sql, params![item.as_str()], |row| id(row, "trace_id"))
+}
+
 /// The items that began with a message.
 pub(crate) fn of_trace(tx: &ReadTx<'_>, trace: &MessageId) -> Result<Vec<WorkItemId>, Error> {
     let sql = "SELECT id FROM work_items WHERE trace_id = ?1 ORDER BY id LIMIT ?2";

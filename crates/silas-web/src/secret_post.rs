@@ -82,7 +82,8 @@ async fn read(mut body: Body) -> Result<Zeroizing<Vec<u8>>, Unread> {
 }
 
 fn too_long() -> Trouble {
-    let what = format!("A secret has at most {SECRET_BYTES_MAX} bytes. Nothing was stored.");
+    let what =
+        format!("A secret has at most {} bytes. Nothing was stored.", silas_core::number::grouped(SECRET_BYTES_MAX));
     Trouble::new("E_VAULT_SIZE", &what, "Paste the key itself, not a file.")
 }
 

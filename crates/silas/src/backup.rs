@@ -24,6 +24,7 @@ use crate::home::Home;
 use crate::key_commands;
 use crate::known_head;
 use crate::room;
+use crate::same_silas;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use container::Writer;
@@ -72,7 +73,9 @@ pub(crate) fn run(home: &Home, file: &Path) -> Result<ExitCode> {
     if let Some(broken) = report.broken {
         bail!("{broken}. No backup was made of a ledger that does not verify. Copy the data directory to keep it.");
     }
-    let (seq, hash) = report.head.context("There is nothing to back up yet. Start Silas once with `silas`.")?;
+    let (seq, hash) = report.head.with_context(|| {
+        format!("There is nothing to back up yet. Start Silas once with `{}`.", same_silas::start())
+    })?;
     let about = About {
         installation: home.installation()?,
         epoch: home.epoch()?,

@@ -9,7 +9,7 @@ use crate::exit::sentences;
 use crate::home::Home;
 use crate::wall_clock::minute;
 use crate::world::SystemClock;
-use crate::{known_head, room, server_key, start};
+use crate::{known_head, room, same_silas, server_key, start};
 use anyhow::{Result, anyhow};
 use clap::Args;
 use silas_core::Clock;
@@ -55,18 +55,18 @@ pub(crate) fn run(args: &DoctorArgs, data_dir: Option<PathBuf>, config: Option<&
         Ok(path) if (Home { path: path.clone() }).is_unused() => found.push(Probe::warning(
             "Data directory",
             format!("Silas was never started on {}: there are no keys and no data.", path.display()),
-            "Start Silas once with `silas`. Nothing is lost and nothing has to be restored.",
+            format!("Start Silas once with `{}`. Nothing is lost and nothing has to be restored.", same_silas::start()),
         )),
         Ok(path) => found.extend(installation(&Home { path })),
         Err(_) => found.push(Probe::warning(
             "Data directory",
             format!("There is none at {}.", path.display()),
-            "Start Silas once with `silas`.",
+            format!("Start Silas once with `{}`.", same_silas::start()),
         )),
     }
     let is_bad = found.iter().any(|probe| probe.state == State::Bad);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&found)?);
+        verbatim!("{}", serde_json::to_string_pretty(&found)?);
     } else {
         print(&found);
     }
@@ -194,7 +194,11 @@ fn server(home: &Home) -> Probe {
     }
     match front_of(home).and_then(confinement) {
         Ok(true) => Probe::good(NAME, "It runs, and may neither start programs nor touch your files."),
-        Ok(false) => Probe::bad(NAME, "It runs without its confinement.", "Stop it, and start it again with `silas`."),
+        Ok(false) => Probe::bad(
+            NAME,
+            "It runs without its confinement.",
+            format!("Stop it, and start it again with `{}`.", same_silas::start()),
+        ),
         Err(cause) => Probe::bad(
             NAME,
             format!("It runs but does not answer. {}", sentences(&cause)),

@@ -47,10 +47,10 @@ pub(crate) struct EvalArgs {
     #[command(flatten)]
     model: ModelArgs,
     /// Spend at most this many cents, if that is less than what is left of your caps.
-    #[arg(long, value_name = "CENTS")]
+    #[arg(long, value_name = "CENTS", value_parser = crate::arguments::cents)]
     cap: Option<u64>,
     /// How long one task may take.
-    #[arg(long, value_name = "MINUTES", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=240))]
+    #[arg(long, value_name = "MINUTES", default_value_t = 15, value_parser = crate::arguments::minutes)]
     minutes: u64,
     /// Print one JSON document at the end instead of a table.
     #[arg(long)]

@@ -6,20 +6,42 @@ mod sentences;
 pub(crate) use sentences::{in_words, sentences};
 
 use crate::config::ConfigError;
+use crate::same_silas;
 use crate::terminal::Paint;
 use serde_json::json;
 use std::process::ExitCode;
 
-/// The table of `silas --help`.
-pub(crate) const TABLE: &str = "\
-Exit codes:
-  0  done
-  1  not done: refused, declined, failed, or nothing there to do it with
-  2  the command line, the configuration or a file that was named is wrong
-  3  Silas does not run, or has never run on this data directory
-  4  done, but not everything could be shown (`silas work diff`)
+pub(crate) const NOT_DONE: u8 = 1;
+pub(crate) const BAD_INPUT: u8 = 2;
+const NOT_RUNNING: u8 = 3;
+/// Something of a change is not in its patch.
+pub(crate) const NOT_WHOLE: u8 = 4;
+/// A proof agrees with itself, and there was no key to verify it with.
+pub(crate) const ONLY_CONSISTENT: u8 = 5;
+/// What a shell calls the end by Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
 
-With --json an error is one object, {\"error\": {\"code\", \"message\", \"exit\"}}; \"code\" is null where there is none.";
+/// What each of them means, whichever command ends with it. `silas sandbox` ends with those of the command that it runs.
+const MEANINGS: [(u8, &str); 7] = [
+    (0, "done"),
+    (NOT_DONE, "not done: refused, declined, failed, nothing there to do it with, or something bad was found"),
+    (BAD_INPUT, "the command line, the configuration or a file that was named is wrong"),
+    (NOT_RUNNING, "Silas does not run, or has never run on this data directory"),
+    (NOT_WHOLE, "done, but not everything could be shown (`silas work diff`)"),
+    (ONLY_CONSISTENT, "the file agrees with itself, but no key was given to verify it with (`silas verify`)"),
+    (INTERRUPTED, "ended by Ctrl-C"),
+];
+
+/// The table of `silas --help`.
+pub(crate) fn table() -> String {
+    let rows: Vec<String> = MEANINGS.iter().map(|(code, meaning)| format!("  {code:<3}  {meaning}")).collect();
+    format!(
+        "Exit codes:\n{}\n`silas sandbox` ends with the code of its command, or with 124 if its time was up, 125 if it could \
+         not be\nrun, 126 if it is no program, 127 if there is no such program.\n\nWith --json an error is one object, \
+         {{\"error\": {{\"code\", \"message\", \"exit\"}}}}; \"code\" is null where there is none.",
+        rows.join("\n")
+    )
+}
 
 /// How a server that is in the way is ended.
 pub(crate) const STOP_FIRST: &str = "Stop Silas first: `silas stop --server`, or Ctrl-C where it runs, or \
@@ -27,12 +49,12 @@ pub(crate) const STOP_FIRST: &str = "Stop Silas first: `silas stop --server`, or
 
 /// A command that talks to the server found none.
 #[derive(Debug, thiserror::Error)]
-#[error("Silas does not run. Start it with `silas`.")]
+#[error("Silas does not run. Start it with `{}`.", same_silas::start())]
 pub(crate) struct NotRunning;
 
 /// There is no data directory, so Silas has never run on it.
 #[derive(Debug, thiserror::Error)]
-#[error("There is no Silas data at {0}. Start it once with `silas`.")]
+#[error("There is no Silas data at {0}. Start it once with `{start}`.", start = same_silas::start())]
 pub(crate) struct NeverRun(pub(crate) String);
 
 /// Something that was named on the command line cannot be used.
@@ -46,10 +68,6 @@ impl BadInput {
         BadInput(format!("{} cannot be read: {}.", path.display(), in_words(cause)))
     }
 }
-
-const NOT_DONE: u8 = 1;
-const BAD_INPUT: u8 = 2;
-const NOT_RUNNING: u8 = 3;
 
 fn number(cause: &anyhow::Error) -> u8 {
     if cause.is::<NotRunning>() || cause.is::<NeverRun>() {
@@ -71,7 +89,7 @@ pub(crate) fn code(result: anyhow::Result<ExitCode>) -> ExitCode {
     let (message, code) = sentences::apart(&text);
     if wants_json() {
         let error = json!({ "error": { "code": code, "message": message, "exit": exit } });
-        println!("{error:#}");
+        verbatim!("{error:#}");
     } else {
         match code {
             Some(code) => eprintln!("{message} {}", Paint::of_stderr().quiet(&format!("({code})"))),
@@ -81,7 +99,45 @@ pub(crate) fn code(result: anyhow::Result<ExitCode>) -> ExitCode {
     ExitCode::from(exit)
 }
 
+/// What the reader of the command line says: help that was asked for, or what is wrong.
+pub(crate) fn usage(said: &clap::Error) -> ExitCode {
+    if said.use_stderr() && wants_json() {
+        let text = said.to_string();
+        let message = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+        let error = json!({ "error": { "code": null, "message": message, "exit": BAD_INPUT } });
+        verbatim!("{error:#}");
+        return ExitCode::from(BAD_INPUT);
+    }
+    let painted = said.render();
+    let text = |paint: Paint| if paint.is_on() { painted.ansi().to_string() } else { painted.to_string() };
+    if said.use_stderr() {
+        eprint!("{}", text(Paint::of_stderr()));
+        return ExitCode::from(BAD_INPUT);
+    }
+    prompt!("{}", text(Paint::of_stdout()));
+    ExitCode::SUCCESS
+}
+
 /// Each command has its own `--json`; after `--` come words.
 fn wants_json() -> bool {
     std::env::args().take_while(|arg| arg != "--").any(|arg| arg == "--json")
+}
+
+#[cfg(test)]
+mod tests {
+    //! One number has one meaning.
+
+    use super::{MEANINGS, table};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_code_is_in_the_table_once() {
+        let codes: BTreeSet<u8> = MEANINGS.iter().map(|(code, _)| *code).collect();
+        assert_eq!(codes.len(), MEANINGS.len());
+        let table = table();
+        for (code, meaning) in MEANINGS {
+            assert_eq!(table.matches(&format!("\n  {code:<3}  {meaning}\n")).count(), 1, "{code}");
+        }
+        assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! It shows what would go first. Only with `--yes` the exact words are signed with the terminal's key and handed in.
 
+use crate::arguments;
 use crate::home::Home;
 use crate::terminal::{Line, quoted};
 use anyhow::Result;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 #[derive(Args)]
 pub(crate) struct ForgetArgs {
     /// The number of the entry, as `silas audit list` shows it.
-    #[arg(value_name = "NUMBER")]
+    #[arg(value_name = "NUMBER", value_parser = arguments::entry)]
     seq: u64,
     /// Forget it. Without this it is only shown; it cannot be taken back.
     #[arg(long)]

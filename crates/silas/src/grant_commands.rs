@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::json;
 use silas_core::key_service::SignBody;
+use silas_core::number::grouped;
 use silas_core::revocation::{Withdrawal, WithdrawalBody, WithdrawalKind, Withdrawn};
 use silas_core::{Clock, Nonce};
 use silas_runtime::view::GrantView;
@@ -78,7 +79,9 @@ pub(crate) fn run(home: &Home, command: GrantCommand) -> Result<ExitCode> {
 
 /// "7 of 10 left · until 2026-11-21", "No limit · since 2026-09-03".
 fn left(grant: &GrantView) -> String {
-    let uses = grant.uses.map_or_else(|| "No limit".to_owned(), |uses| format!("{} of {} left", uses.left, uses.of));
+    let uses = grant
+        .uses
+        .map_or_else(|| "No limit".to_owned(), |uses| format!("{} of {} left", grouped(uses.left), grouped(uses.of)));
     let time = match grant.until {
         Some(until) => format!("until {}", day(until)),
         None => format!("since {}", day(grant.since)),

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::exit::{NeverRun, STOP_FIRST};
-use crate::root_handover;
+use crate::{root_handover, same_silas};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use silas_core::InstallationId;
@@ -98,8 +98,9 @@ impl Home {
 
     /// The public facts about the keys. Whoever signs with them is checked against these, so nothing is taken on trust.
     pub(crate) fn known(&self) -> Result<Known> {
-        let text = fs::read_to_string(self.path.join("keys/installation.json"))
-            .context("This data directory has no keys yet. Start Silas once with `silas`.")?;
+        let text = fs::read_to_string(self.path.join("keys/installation.json")).with_context(|| {
+            format!("This data directory has no keys yet. Start Silas once with `{}`.", same_silas::start())
+        })?;
         serde_json::from_str(&text).context("keys/installation.json is damaged.")
     }
 

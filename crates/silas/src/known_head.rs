@@ -15,6 +15,7 @@
 mod places;
 
 use crate::home::Home;
+use crate::same_silas;
 use crate::wall_clock::minute;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, bail, ensure};
@@ -62,7 +63,10 @@ pub(crate) fn follow(home: &Home) -> Result<()> {
 pub(crate) fn accept(home: &Home) -> Result<Option<KnownHead>> {
     let reader = Store::open_read_only(&home.store())?;
     let (installation, epoch) = (home.installation()?, home.epoch()?);
-    let head = reader.read(ledger::head).wait()?.context("There is no ledger yet. Start Silas once with `silas`.")?;
+    let head = reader
+        .read(ledger::head)
+        .wait()?
+        .with_context(|| format!("There is no ledger yet. Start Silas once with `{}`.", same_silas::start()))?;
     let Some(memory) = Memory::open(&installation)? else { return Ok(None) };
     let known = memory.about(&home.path, epoch)?;
     memory.put_aside(epoch)?;

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use silas_core::Clock;
 use silas_core::export::{LINE_BYTES_MAX, Problem, Reader, Report};
+use silas_core::number::grouped;
 use silas_core::signature::PublicKey;
 use silas_store::Store;
 use silas_store::export::{self, Words};
@@ -77,7 +78,11 @@ pub(crate) fn verify(file: &Path, root: Option<&str>, witness: Option<&Path>) ->
         }
     };
     let n_entries = report.head.map_or(0, |head| head.seq);
-    println!("Export verified: {n_entries} entries, unbroken, {} checkpoints.", report.n_checkpoints);
+    println!(
+        "Export verified: {} entries, unbroken, {} checkpoints.",
+        grouped(n_entries),
+        grouped(report.n_checkpoints)
+    );
     println!("{}", crate::ledger_file::books_in_words(&report.books));
     if !report.is_vouched && report.n_checkpoints > 0 {
         println!(
@@ -124,7 +129,7 @@ fn next_line(lines: &mut impl BufRead) -> Result<Option<String>> {
     let mut line = Vec::new();
     lines.take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut line)?;
     if line.len() >= LINE_BYTES_MAX {
-        bail!("The file has a line of more than {LINE_BYTES_MAX} bytes; no export has.");
+        bail!("The file has a line of more than {} bytes; no export has.", grouped(LINE_BYTES_MAX));
     }
     if line.is_empty() {
         return Ok(None);

@@ -9,6 +9,7 @@ use crate::server_key;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use silas_core::books::Summary;
+use silas_core::number::grouped;
 use silas_store::audit::{self, Extent};
 use silas_store::{Reader, Store, forgetting, ledger};
 use std::path::{Path, PathBuf};
@@ -51,11 +52,11 @@ pub(crate) fn verify(args: &VerifyArgs, data_dir: Option<PathBuf>, config: Optio
     if let Some(witness) = &args.witness {
         check_witness(&home, &store, witness)?;
     }
-    println!("Ledger verified: {} entries, unbroken.", found.chain.entries);
+    println!("Ledger verified: {} entries, unbroken.", grouped(found.chain.entries));
     match found.chain.erased_texts {
         0 => {}
         1 => println!("1 text was forgotten, as the ledger says. The chain holds without it."),
-        n => println!("{n} texts were forgotten, as the ledger says. The chain holds without them."),
+        n => println!("{} texts were forgotten, as the ledger says. The chain holds without them.", grouped(n)),
     }
     if let Some(Ok(books)) = &found.books {
         println!("{}", books_in_words(books));
@@ -107,7 +108,7 @@ pub(crate) fn accept(args: &AcceptArgs, home: &Home) -> Result<ExitCode> {
 #[derive(Args)]
 pub(crate) struct ListArgs {
     /// How many entries.
-    #[arg(long, default_value_t = 30, value_name = "N")]
+    #[arg(long, default_value_t = 30, value_name = "N", value_parser = crate::arguments::how_many)]
     last: u32,
 }
 
@@ -151,18 +152,20 @@ fn check_launcher(home: &Home, store: &Reader, books: &Summary) -> Result<()> {
 pub(crate) fn books_in_words(books: &Summary) -> String {
     let mut words = format!(
         "Every effect was allowed: {} decisions with good signatures, spent {} times in all; {} signed instructions.",
-        books.n_decisions, books.n_spent, books.n_instructions
+        grouped(books.n_decisions),
+        grouped(books.n_spent),
+        grouped(books.n_instructions)
     );
     if books.n_forgotten > 0 {
         words.push_str(&format!(
             "\nOf {} of them something was forgotten since, as the ledger says; what is left of them holds.",
-            books.n_forgotten
+            grouped(books.n_forgotten)
         ));
     }
     if books.n_unknown > 0 {
         words.push_str(&format!(
             "\n{} entries are of another version of Silas. They are in their place; what they mean was not checked.",
-            books.n_unknown
+            grouped(books.n_unknown)
         ));
     }
     words

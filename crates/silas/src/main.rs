@@ -7,6 +7,7 @@
 #[macro_use]
 mod out;
 
+mod arguments;
 mod backup;
 mod certificates;
 mod config;
@@ -32,6 +33,7 @@ mod restore;
 mod room;
 mod root_commands;
 mod root_handover;
+mod same_silas;
 mod sandbox;
 mod secret_commands;
 mod server_key;
@@ -53,7 +55,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "silas", version, about = "An assistant that does things on your machine, and can be trusted to.", after_help = exit::TABLE)]
+#[command(name = "silas", version, about = "An assistant that does things on your machine, and can be trusted to.", after_help = exit::table())]
 struct Args {
     /// Where Silas keeps its data; by default ~/.local/share/silas.
     #[arg(long, global = true, value_name = "DIR")]
@@ -129,7 +131,7 @@ enum Command {
     /// Tell what happened, from the ledger; or open one row: what was asked, who signed, which rule, how much.
     Activity {
         /// The number before a row: shows what stands behind it, and its entry of the ledger.
-        #[arg(value_name = "ENTRY", conflicts_with_all = ["away", "measures", "all", "before"])]
+        #[arg(value_name = "ENTRY", value_parser = arguments::entry, conflicts_with_all = ["away", "measures", "all", "before"])]
         entry: Option<u64>,
         /// Tell only what happened while you were away: in the longest pause between two things that you did.
         #[arg(long, conflicts_with = "measures")]
@@ -138,7 +140,7 @@ enum Command {
         #[arg(long, conflicts_with_all = ["away", "measures"])]
         all: bool,
         /// Tell what happened before this entry of the ledger.
-        #[arg(long, value_name = "ENTRY", conflicts_with_all = ["away", "measures", "all"])]
+        #[arg(long, value_name = "ENTRY", value_parser = arguments::entry, conflicts_with_all = ["away", "measures", "all"])]
         before: Option<u64>,
         /// Tell how deciding goes instead: how quick, how often no, how often undone.
         #[arg(long)]
@@ -275,7 +277,11 @@ fn main() -> ExitCode {
         return ExitCode::from(code);
     }
     arm_fail_point();
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(said) => return exit::usage(&said),
+    };
+    same_silas::remember(args.data_dir.as_deref(), args.config.as_deref());
     // A server must survive a reader that goes away, and so must whoever has to end one; `silas activity | head` must not
     // complain about one.
     if !matches!(

@@ -9,7 +9,7 @@ use crate::exit::BadInput;
 use crate::home::Home;
 use crate::secret_commands;
 use crate::terminal::{Extent, Line, print_card};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use silas_core::card::{Card, Press};
@@ -98,7 +98,7 @@ pub(crate) fn run(home: &Home, command: ModelCommand) -> Result<ExitCode> {
             let mut line = Line::open(home)?;
             let models = models(&mut line)?;
             if json {
-                println!("{}", serde_json::to_string_pretty(&models)?);
+                verbatim!("{}", serde_json::to_string_pretty(&models)?);
             } else {
                 print_models(&models);
             }
@@ -113,9 +113,10 @@ fn grant(args: &AddArgs) -> Result<ModelGrant> {
         None => which::ask()?,
     };
     let price = args.price.as_deref().map(parse_price).transpose()?;
+    let source = |text: String| KeySource::parse(&text).map_err(|bad| BadInput(bad.to_string()));
     let key = match (&args.key_env, &args.secret) {
-        (Some(name), _) => KeySource::parse(&format!("env:{name}"))?,
-        (_, Some(name)) => KeySource::parse(&format!("secret:{name}"))?,
+        (Some(name), _) => source(format!("env:{name}"))?,
+        (_, Some(name)) => source(format!("secret:{name}"))?,
         _ if args.no_key => KeySource::None,
         _ => KeySource::usual(model.provider()),
     };
@@ -124,7 +125,11 @@ fn grant(args: &AddArgs) -> Result<ModelGrant> {
 
 /// `0.25/2.00`, exactly: prices are compared and added, so no float is between.
 pub(crate) fn parse_price(text: &str) -> Result<Price> {
-    let (input, output) = text.split_once('/').context("Write two prices, as 0.25/2.00.")?;
+    let (input, output) = text.split_once('/').ok_or_else(|| {
+        BadInput(format!(
+            "`{text}` is not a price: write two, in and out, in dollars for a million tokens, as 0.25/2.00."
+        ))
+    })?;
     Ok(Price { input: parse_dollars(input)?, output: parse_dollars(output)? })
 }
 
@@ -132,7 +137,7 @@ fn parse_dollars(text: &str) -> Result<u64> {
     let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
     let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
     if whole.is_empty() || whole.len() > 6 || fraction.len() > 6 || !digits(whole) || !digits(fraction) {
-        bail!("`{text}` is not a price in dollars, as 0.25.");
+        bail!(BadInput(format!("`{text}` is not a price in dollars, such as 0.25.")));
     }
     let micro: u64 = format!("{fraction:0<6}").parse()?;
     Ok(whole.parse::<u64>()? * 1_000_000 + micro)
@@ -167,7 +172,7 @@ fn add(home: &Home, line: &mut Line<'_>, args: &AddArgs, grant: &ModelGrant) -> 
 /// One line from whoever is there; anything but a yes is a no.
 pub(crate) fn agrees() -> Result<bool> {
     if std::io::stdin().is_terminal() {
-        print!("\nAgree? [y/N] ");
+        prompt!("\nAgree? [y/N] ");
         std::io::stdout().flush()?;
     }
     let mut answer = String::new();

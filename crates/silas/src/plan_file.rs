@@ -8,6 +8,7 @@ use crate::{Command, terminal};
 use anyhow::Result;
 use silas_core::hidden;
 use silas_core::message::MESSAGE_BYTES_MAX;
+use silas_core::number::grouped;
 use silas_core::plan;
 use silas_core::work::WorkItem;
 use std::fs::File;
@@ -64,7 +65,11 @@ pub(crate) fn submit(home: &Home, file: &Path) -> Result<ExitCode> {
     }
     let text = std::fs::read_to_string(file).map_err(|cause| BadInput::file(file, &cause))?;
     if text.len() > MESSAGE_BYTES_MAX {
-        anyhow::bail!("{}: a plan that is submitted is at most {MESSAGE_BYTES_MAX} bytes long.", file.display());
+        anyhow::bail!(
+            "{}: a plan that is submitted is at most {} bytes long.",
+            file.display(),
+            grouped(MESSAGE_BYTES_MAX)
+        );
     }
     terminal::run(home, Command::Say { text, output: terminal::Output::default() })
 }

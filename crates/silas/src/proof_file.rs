@@ -1,16 +1,18 @@
 //! `silas verify FILE`: checks a proof that came from some Silas, with nothing but the public root key. Needs no data
 //! directory, no server and no network. `silas key root` prints the key.
 //!
-//! Exit codes: 0 verified, 1 refused, 2 what was given cannot be read as a proof at all, 3 it agrees with itself, but no key
-//! was given to verify it with.
+//! Exit codes are those of `exit.rs`: 1 refused, 2 what was given cannot be read as a proof at all, 5 it agrees with itself,
+//! but no key was given to verify it with.
 
+use crate::exit::{BAD_INPUT, NOT_DONE, ONLY_CONSISTENT};
 use crate::terminal::{Output, print_json};
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
-use silas_core::bundle::{self, BYTES_MAX, Bundle, Proven};
+use silas_core::bundle::{self, BYTES_MAX, Bundle, Proven, Refusal};
 use silas_core::changeset::{Change, FileDiff};
 use silas_core::hidden;
+use silas_core::number::grouped;
 use silas_core::relpath::RelPath;
 use silas_core::signature::PublicKey;
 use silas_core::token::Kind;
@@ -34,8 +36,6 @@ pub(crate) struct VerifyArgs {
     output: Output,
 }
 
-const BAD_INPUT: u8 = 2;
-const ONLY_CONSISTENT: u8 = 3;
 /// Longest line of words from the file.
 const LINE_CHARS_MAX: usize = 300;
 /// Lines of what a check printed.
@@ -49,12 +49,16 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<ExitCode> {
     };
     match bundle::verify(&text, root.as_ref()) {
         Ok((bundle, proven)) => accept(args, &bundle, &proven),
+        Err(Refusal::OtherRoot { found }) => {
+            refuse(args, &other_key(&found, args.key.as_deref().unwrap_or_default()), NOT_DONE)
+        }
+        Err(refusal) if refusal.is_bad_input() => {
+            refuse(args, &format!("{refusal}.\nGive a file that `silas work proof` wrote"), BAD_INPUT)
+        }
         Err(refusal) => {
-            if refusal.is_bad_input() {
-                let why = format!("{refusal}.\nGive a file that `silas work proof` wrote");
-                return refuse(args, &why, BAD_INPUT);
-            }
-            refuse(args, &refusal.to_string(), 1)
+            let meaning =
+                "The file is not what that Silas wrote, or it was never true. Nothing in it should be believed";
+            refuse(args, &format!("{refusal}.\n{meaning}"), NOT_DONE)
         }
     }
 }
@@ -80,6 +84,20 @@ fn read(args: &VerifyArgs) -> Result<(String, Option<PublicKey>), String> {
     Ok((String::from_utf8_lossy(&bytes).into_owned(), root))
 }
 
+/// The file itself may be sound, and the mistake that of whoever gave the key.
+fn other_key(found: &str, given: &str) -> String {
+    format!(
+        "The key that you gave is another one than the bundle's.\n\
+         The proof stands on root key {found}, and you gave {}.\n\
+         So it does not come from the Silas whose key you gave, or that Silas has exchanged its root key since \
+         (`silas key rotate root`), or the key is mistyped. Nothing else of the file was looked at, and nothing in it is \
+         shown by this.\n\
+         Run `silas key root` where the file should come from. If that prints {found}, verify with that key; if it does not, \
+         somebody else made the file",
+        given.trim()
+    )
+}
+
 fn refuse(args: &VerifyArgs, why: &str, code: u8) -> Result<ExitCode> {
     let lines: Vec<String> = why.lines().map(|line| scrub::visible_line(line, LINE_CHARS_MAX)).collect();
     let why = lines.join(if args.output.json { " " } else { "\n" });
@@ -89,7 +107,6 @@ fn refuse(args: &VerifyArgs, why: &str, code: u8) -> Result<ExitCode> {
         eprintln!("{why}.");
     } else {
         println!("NOT VERIFIED. {why}.");
-        println!("The file is not what that Silas wrote, or it was never true. Nothing in it should be believed.");
     }
     Ok(ExitCode::from(code))
 }
@@ -145,8 +162,13 @@ fn changed(proven: &Proven) -> Vec<String> {
         let from = diff.renamed_from.as_ref().map_or_else(String::new, |from| format!("{from} → "));
         let counts = match (&diff.lines, diff.n_not_shown()) {
             (None, _) => "not text, or too large to show".to_owned(),
-            (Some(_), 0) => format!("+{} −{}", diff.added, diff.removed),
-            (Some(_), n) => format!("+{} −{}, {n} of these lines are not in the proof", diff.added, diff.removed),
+            (Some(_), 0) => format!("+{} −{}", grouped(diff.added), grouped(diff.removed)),
+            (Some(_), n) => format!(
+                "+{} −{}, {} of these lines are not in the proof",
+                grouped(diff.added),
+                grouped(diff.removed),
+                grouped(n)
+            ),
         };
         format!("{} ({counts})", hidden::name(&format!("{from}{}", diff.path)))
     };
@@ -233,7 +255,10 @@ fn does_not_show(bundle: &Bundle, proven: &Proven, story: &Story, is_key_given: 
         open.push(format!("What happened after entry {}; the work may have been undone since.", proven.last_entry));
     }
     if proven.n_unknown > 0 {
-        open.push(format!("What {} entries of another version of Silas mean, which lie between.", proven.n_unknown));
+        open.push(format!(
+            "What {} entries of another version of Silas mean, which lie between.",
+            grouped(proven.n_unknown)
+        ));
     }
     open.push(
         "That the machine itself was honest: the entries are its own word, and whoever has its server key could have \

@@ -12,12 +12,14 @@ use crate::exit::BadInput;
 use crate::home::{self, Home};
 use crate::key_commands;
 use crate::known_head;
+use crate::same_silas;
 use crate::wall_clock;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use silas_approval::vault;
 use silas_core::evidence::Anchor;
 use silas_core::key_service::{KeyReply, KeyRequest, Protection};
+use silas_core::number::grouped;
 use silas_core::signature::PublicKey;
 use silas_core::{Clock, ExecutionId};
 use silas_sandbox::handed_over;
@@ -59,16 +61,20 @@ pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>,
     sync_dir(parent(&target))?;
     let lost = known_head::begin_anew(&target, &about.installation, epoch, about.head)?;
     println!("Restored {} from {}.", target.display(), file.display());
-    println!("It is as it was on {}: {} ledger entries, unbroken.", wall_clock::minute(about.made_at), about.head.seq);
+    println!(
+        "It is as it was on {}: {} ledger entries, unbroken.",
+        wall_clock::minute(about.made_at),
+        grouped(about.head.seq)
+    );
     if let Some(lost) = lost.filter(|lost| lost.seq > about.head.seq) {
-        println!("{} ledger entries came after the backup and are not in it.", lost.seq - about.head.seq);
+        println!("{} ledger entries came after the backup and are not in it.", grouped(lost.seq - about.head.seq));
     }
     if let Some(aside) = aside {
         println!("What was there before is kept at {}.", aside.display());
     }
     println!("Approvals from before no longer count; directories and plans ask again. Paired devices stay paired.");
     let is_usual = home::choose(None, &crate::start::load_config(config)?.config).is_ok_and(|usual| usual == target);
-    let start = if is_usual { "silas".to_owned() } else { format!("silas --data-dir {}", target.display()) };
+    let start = if is_usual { "silas".to_owned() } else { same_silas::command(Some(&target), config) };
     match key_commands::protection(&Home { path: target })? {
         Protection::Passphrase => println!("Its keys and secrets open with the passphrase of that time."),
         Protection::Keyring => println!("Its keys and secrets open with the keyring of the account that made it only."),

@@ -7,6 +7,7 @@
 //! stay, because the checkpoints that they signed do.
 
 use crate::home::Home;
+use crate::same_silas;
 use crate::wire;
 use crate::world::SystemClock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -139,14 +140,14 @@ pub(crate) fn rotate(home: &Home, ask: Ask<'_>) -> Result<KeyId> {
 /// The last entry of a ledger that holds. What the root key signs for must be what was written.
 pub(crate) fn sound_head(home: &Home) -> Result<Head> {
     let (keeper, _) = keeper(home)?;
-    ensure!(home.store().join("agent.sqlite").exists(), "There is no ledger yet. Start Silas once with `silas`.");
+    ensure!(home.store().join("agent.sqlite").exists(), no_ledger());
     // Opened for writing once, so that what an upgrade left to do is done.
     let store = wire::open_store(home)?;
     let found = store.read(move |tx| audit::audit(tx, &keeper, Extent::Everything)).wait()?;
     if let Some(problem) = found.problem() {
         bail!("{problem}. The root key does not vouch for a ledger that does not hold; restore a backup first.");
     }
-    found.sound_head().context("There is no ledger yet. Start Silas once with `silas`.")
+    found.sound_head().with_context(no_ledger)
 }
 
 /// Without `store/server.cert` a certificate for the key that lies there can be had again, but none for the keys before it.
@@ -242,4 +243,8 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(&beside, path)?;
     File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn no_ledger() -> String {
+    format!("There is no ledger yet. Start Silas once with `{}`.", same_silas::start())
 }

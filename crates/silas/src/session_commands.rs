@@ -5,6 +5,7 @@ use crate::terminal::Line;
 use crate::wall_clock::minute;
 use anyhow::Result;
 use serde_json::json;
+use silas_core::number::grouped;
 use silas_core::session::SessionType;
 use silas_runtime::view::SessionView;
 use std::process::ExitCode;
@@ -30,11 +31,11 @@ pub(crate) fn describe(session: &SessionView) -> String {
     };
     let turns = match session.turn_count {
         1 => "1 message".to_owned(),
-        n => format!("{n} messages"),
+        n => format!("{} messages", grouped(n)),
     };
     let waiting = match (session.session_type, session.n_waiting) {
         (SessionType::Side, _) | (_, 0) => String::new(),
-        (_, n) => format!(", {n} not shown there yet"),
+        (_, n) => format!(", {} not shown there yet", grouped(n)),
     };
     format!("{}: {here}, {turns} since {}{waiting}", session.title, minute(session.created_at))
 }

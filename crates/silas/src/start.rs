@@ -5,7 +5,7 @@ use crate::config::{Config, Loaded, LogFormat};
 use crate::home::{self, Home};
 use crate::opening::{self, Opening};
 use crate::world::SystemClock;
-use crate::{root_handover, server_key, soundness, wire};
+use crate::{root_handover, same_silas, server_key, soundness, wire};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use silas_approval::sealing::SealKey;
@@ -34,7 +34,7 @@ pub(crate) struct StartArgs {
     #[arg(long)]
     host: Option<String>,
     /// The port of the page; 0 takes any free one.
-    #[arg(long)]
+    #[arg(long, value_parser = crate::arguments::port)]
     port: Option<u16>,
     /// How the log is written: text for people, json for programs.
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
@@ -118,7 +118,7 @@ pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result
     wire::open_store(&ready.home)?;
     println!("Ready: {}", ready.home.path.display());
     println!("Root key: {}.", ready.protection);
-    println!("Start with `silas`.");
+    println!("Start with `{}`.", same_silas::start());
     Ok(ExitCode::SUCCESS)
 }
 

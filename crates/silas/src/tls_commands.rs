@@ -109,7 +109,7 @@ fn show(place: &Place, config: &Config) -> Result<()> {
     println!("  1. Open {address}/ca.pem. The browser says that it does not know this address; go on, this once.");
     let qr = QrCode::new(format!("{address}/ca.pem"))?;
     if std::io::stdout().is_terminal() {
-        println!("\n{}\n", qr.render::<Dense1x2>().quiet_zone(true).build());
+        verbatim!("\n{}\n", qr.render::<Dense1x2>().quiet_zone(true).build());
     }
     println!("  2. Before you install it, compare its SHA-256 fingerprint with this one. If one pair differs, stop:\n");
     for part in place.fingerprint()?.as_bytes().chunks(48) {

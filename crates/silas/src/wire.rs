@@ -121,7 +121,7 @@ async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
     // A second signal means it: no more waiting.
     tokio::spawn(async {
         if wait_for_signal().await.is_ok() {
-            std::process::exit(130);
+            std::process::exit(crate::exit::INTERRUPTED.into());
         }
     });
     ticking.abort();

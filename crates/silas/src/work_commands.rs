@@ -4,6 +4,7 @@
 //! Everything is asked of the running server. With `--json` each command prints one document; `docs/proof.md` has their
 //! fields, which stay as they are.
 
+use crate::exit;
 use crate::home::Home;
 use crate::terminal::{self, Line, Named, Output, PAGES_MAX, name_of, print_json, with_name};
 use crate::wall_clock::minute;
@@ -15,6 +16,7 @@ use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::changeset::{ChangeOrder, FileDiff};
 use silas_core::check::Outcome;
 use silas_core::execution::ExecutionState;
+use silas_core::number::grouped;
 use silas_core::rehearsal::ApplyOrder;
 use silas_gates::scrub;
 use silas_runtime::view::{PatchView, WorkItemView};
@@ -64,8 +66,6 @@ pub(crate) struct Which {
 
 const WORK: Named = Named { noun: "work", list: "silas work list" };
 
-/// Something of the change is not in the patch.
-const NOT_WHOLE: u8 = 4;
 /// Longest line of somebody's words here.
 const LINE_CHARS_MAX: usize = 300;
 
@@ -160,12 +160,12 @@ fn diff(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
         print!("{}", whole.text);
     }
     if whole.n_hidden > 0 {
-        eprintln!("{} more changed files are not shown.", whole.n_hidden);
+        eprintln!("{} more changed files are not shown.", grouped(whole.n_hidden));
     }
     for name in &whole.left_out {
         eprintln!("Not in the patch, because it is not shown whole: {}", scrub::visible_line(name, LINE_CHARS_MAX));
     }
-    Ok(if whole.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(NOT_WHOLE) })
+    Ok(if whole.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(exit::NOT_WHOLE) })
 }
 
 fn apply(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {

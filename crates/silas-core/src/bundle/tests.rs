@@ -48,7 +48,7 @@ fn an_undo_is_part_of_the_story() {
 fn another_root_key_is_named() {
     let world = World::honest();
     let other = world.server();
-    let found = world.root().id().to_string();
+    let found = String::from(world.root());
     assert_eq!(verify(&world.text(), Some(&other)).unwrap_err(), Refusal::OtherRoot { found });
 }
 

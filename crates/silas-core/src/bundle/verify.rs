@@ -62,7 +62,7 @@ pub struct Proven {
 pub fn verify(text: &str, root: Option<&PublicKey>) -> Result<(Bundle, Proven), Refusal> {
     let bundle = read(text)?;
     if root.is_some_and(|root| *root != bundle.root) {
-        return Err(Refusal::OtherRoot { found: bundle.root.id().to_string() });
+        return Err(Refusal::OtherRoot { found: String::from(bundle.root) });
     }
     bundle.server.check(&bundle.root, &bundle.installation).map_err(Refusal::Server)?;
     let head = signed_head(&bundle.checkpoint, &bundle.server.body.public, &bundle.installation)?;

@@ -35,6 +35,9 @@ pub const ADDITIONS: [&str; 2] = ["After", "Took"];
 /// The recommended answer, an alternative, and the one that leaves everything as it is.
 pub const CTAS_MAX: usize = 3;
 
+/// Stands for everything before the last part of a path. No path that is shown whole begins so.
+const BEFORE_LAST: &str = "…/";
+
 /// The one fact that names all of a grant may take two lines.
 const NEEDS_ONLY: &str = "Needs only";
 pub const NEEDS_CHARS_MAX: usize = 44;
@@ -57,7 +60,14 @@ impl Face {
             must(is_known && fits(&fact.label, LABEL_CHARS_MAX), format!("no such label: {}", fact.label));
             let max = if fact.label == NEEDS_ONLY { NEEDS_CHARS_MAX } else { FACT_CHARS_MAX };
             must(fits(&fact.text, max), format!("{} is too long: {}", fact.label, fact.text));
-            must(!fact.text.contains('…'), format!("{} is cut off: {}", fact.label, fact.text));
+            // Only what comes before the last part of a path may be left out, and then all of it is in the details.
+            let last = fact.text.strip_prefix(BEFORE_LAST);
+            let is_whole_below = |last: &str| {
+                let name = last.split(", ").next().unwrap_or(last);
+                self.details.iter().flat_map(|detail| &detail.lines).any(|line| line.contains(&format!("/{name}")))
+            };
+            let is_cut = last.unwrap_or(&fact.text).contains('…') || last.is_some_and(|last| !is_whole_below(last));
+            must(!is_cut, format!("{} is cut off: {}", fact.label, fact.text));
         }
         let points_below = self.facts.iter().any(|fact| fact.text.to_lowercase().contains("listed below"));
         must(!points_below || self.details.len() + self.diffs.len() > 0, "nothing is listed below".to_owned());

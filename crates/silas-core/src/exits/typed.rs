@@ -1,7 +1,7 @@
 //! Whether a value stands in what the owner typed. It must stand there whole: `notes.md` is not in `docs/notes.md.bak`.
 
 /// Whether the words contain the value, with nothing on either side that would make it a part of something longer.
-pub(super) fn contains(words: &str, value: &str) -> bool {
+pub fn contains(words: &str, value: &str) -> bool {
     occurrences(words, value).next().is_some()
 }
 

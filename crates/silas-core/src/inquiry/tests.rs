@@ -60,3 +60,17 @@ fn only_what_was_typed_counts_among_the_owners_words_and_questions_end() {
     assert!(!handed.may_be_asked_about());
     assert_eq!(handed.typed().collect::<Vec<_>>(), ["my own"]);
 }
+
+#[test]
+fn every_card_about_a_wish_is_found_by_it_and_leads_back_to_it() {
+    let wish = crate::MessageId::parse("msg-1-2").unwrap();
+    let subjects: Vec<String> = Inquiry::subjects_of(&wish).collect();
+    let asked: Vec<String> = (0..QUESTIONS_MAX).map(|n| Inquiry::subject_of(&wish, n)).collect();
+    assert_eq!((subjects.len(), &subjects), (QUESTIONS_MAX, &asked));
+    for subject in &subjects {
+        assert_eq!(Inquiry::wish_of(subject).as_ref(), Some(&wish));
+    }
+    for other in ["task-1", "/srv/inquiry:msg-1:0", "inquiry:", "inquiry:msg-1", "inquiry:task-1:0", "secret:a:b"] {
+        assert_eq!(Inquiry::wish_of(other), None, "{other}");
+    }
+}

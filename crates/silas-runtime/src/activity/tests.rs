@@ -15,6 +15,9 @@ impl Beside for Bare {
     fn device(&self, _: &KeyId) -> Option<String> {
         None
     }
+    fn grant(&self, _: &TokenId, _: &Words) -> Option<String> {
+        None
+    }
 }
 
 fn told(events: Vec<AuditEvent>) -> Vec<Row> {

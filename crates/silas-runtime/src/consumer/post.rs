@@ -85,9 +85,11 @@ impl Stream {
     ) -> Result<Option<Leased>, Error> {
         let mut first = None;
         for mut waiting in queue::take_key(tx, Name::Waiting, what, super::TURN)? {
-            let mut message: Message = serde_json::from_value(waiting.body)?;
-            learn(&mut message);
-            waiting.body = serde_json::to_value(message)?;
+            // What cannot be read is put aside by whoever takes it next; it must not hold up the decision.
+            if let Ok(mut message) = serde_json::from_value::<Message>(waiting.body.clone()) {
+                learn(&mut message);
+                waiting.body = serde_json::to_value(message)?;
+            }
             let id = MessageId::new(self.random.as_ref());
             let new = NewMessage { id, queue: Name::Turns, key: SCOPE.to_owned(), ..waiting };
             if let Entered::Held(lease) = queue::enqueue_leased(tx, &new, HOLDER, now.plus(LEASE))? {

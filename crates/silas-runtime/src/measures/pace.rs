@@ -18,7 +18,7 @@ pub(super) const QUICK: Duration = Duration::from_secs(1);
 const AGE_MAX: Duration = Duration::from_secs(8 * 3600);
 
 /// The last few, oldest first.
-#[derive(Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Pace {
     recent: VecDeque<(Duration, Timestamp)>,
     is_too_quick: bool,

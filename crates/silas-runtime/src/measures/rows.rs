@@ -8,6 +8,7 @@ use super::tally::{Answers, Family, Tally, Times};
 use crate::view::MeasureView;
 use crate::words::count;
 use silas_core::card::Risk;
+use silas_core::number::grouped;
 
 /// A share of fewer says nothing yet, and a kind of decision with fewer is not settled.
 const ENOUGH: usize = 10;
@@ -102,7 +103,7 @@ fn share(Share { name, target, few, many }: &Share, n: usize, of: usize) -> Opti
         (_, (percent, sign)) if hundredfold > percent * of => sign,
         _ => "",
     };
-    Some(row(name, format!("{n} of {of}, {} %", hundredfold / of), target, note))
+    Some(row(name, format!("{} of {}, {} %", grouped(n), grouped(of), hundredfold / of), target, note))
 }
 
 /// The median.

@@ -10,7 +10,6 @@ use silas_core::device::DeviceKind;
 use silas_core::event::AuditEvent;
 use silas_core::token::{Kind, Verdict};
 use silas_core::{CardId, KeyId, Taint, Timestamp};
-use silas_store::ledger::Entry;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -25,7 +24,19 @@ const WAITING_MAX: usize = 10_000;
 /// Whether something took an hour or a day says the same: it waited.
 const SECONDS_MAX: u64 = 3600;
 
+/// The events that [`Tally::take`] looks at; others need not be read.
+pub(super) const NAMES: [&str; 7] = [
+    "card_offered",
+    "card_renewed",
+    "card_parked",
+    "decision_recorded",
+    "message_received",
+    "work_applied",
+    "work_undone",
+];
+
 /// What the ledger leaves to others to say.
+#[derive(Default)]
 pub(super) struct Known {
     /// Of the cards that are still kept and name one.
     pub(super) risks: BTreeMap<CardId, Risk>,
@@ -96,7 +107,9 @@ impl Times {
     }
 }
 
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Tally {
+    /// When it was begun; the month and the week end here, and what comes later counts too.
     now: Timestamp,
     from: Timestamp,
     /// Since when each card that waits can be answered; goes with its answer.
@@ -146,32 +159,36 @@ impl Tally {
         before(self.from, OFFER_LASTS_MAX)
     }
 
-    /// The next entry, in the ledger's order.
-    pub(super) fn take(&mut self, entry: &Entry, known: &Known) {
-        let counts = entry.at >= self.from;
-        match &entry.event {
-            Some(AuditEvent::CardOffered { card, .. } | AuditEvent::CardRenewed { card })
+    pub(super) fn begun_at(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The next event, in the ledger's order.
+    pub(super) fn take(&mut self, at: Timestamp, event: &AuditEvent, known: &Known) {
+        let counts = at >= self.from;
+        match event {
+            AuditEvent::CardOffered { card, .. } | AuditEvent::CardRenewed { card }
                 if self.waiting.len() < WAITING_MAX || self.waiting.contains_key(card) =>
             {
-                self.waiting.insert(card.clone(), entry.at);
+                self.waiting.insert(card.clone(), at);
             }
             // It waits no more before it is put again.
-            Some(AuditEvent::CardParked { card }) => {
+            AuditEvent::CardParked { card } => {
                 self.waiting.remove(card);
             }
-            Some(AuditEvent::DecisionRecorded { card, kind, verdict, key, .. }) => {
+            AuditEvent::DecisionRecorded { card, kind, verdict, key, .. } => {
                 let since =
                     self.waiting.remove(card).map(|offered| self.last.map_or(offered, |last| offered.max(last)));
-                self.last = Some(entry.at);
+                self.last = Some(at);
                 if counts {
                     let (risk, by) = (known.risks.get(card).copied(), known.devices.get(key).copied());
-                    let took = since.map(|since| entry.at.since(since));
-                    self.decided(*kind, *verdict, risk, by, took, entry.at);
+                    let took = since.map(|since| at.since(since));
+                    self.decided(*kind, *verdict, risk, by, took, at);
                 }
             }
-            Some(AuditEvent::MessageReceived { taint: Taint::Owner, .. }) if counts => self.n_messages += 1,
-            Some(AuditEvent::WorkApplied { .. }) if counts => self.n_applied += 1,
-            Some(AuditEvent::WorkUndone { .. }) if counts => self.n_undone += 1,
+            AuditEvent::MessageReceived { taint: Taint::Owner, .. } if counts => self.n_messages += 1,
+            AuditEvent::WorkApplied { .. } if counts => self.n_applied += 1,
+            AuditEvent::WorkUndone { .. } if counts => self.n_undone += 1,
             _ => {}
         }
     }

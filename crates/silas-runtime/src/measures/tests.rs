@@ -1,16 +1,17 @@
 //! Months of made-up decisions, as a ledger tells them, and what is said of them.
 
+mod ledgers;
+
 use super::*;
 use silas_core::card::Risk;
 use silas_core::check::Outcome;
 use silas_core::device::DeviceKind;
 use silas_core::event::Text;
 use silas_core::token::{Kind, Verdict};
-use silas_core::{Clock, Digest, ExecutionId, KeyId, MessageId, Random, Taint, TokenId};
-use silas_store::{Abort, Commit, Store};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use silas_core::{CardId, Digest, ExecutionId, KeyId, TokenId};
+use std::collections::BTreeMap;
 use std::time::Duration;
+use tally::Tally;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -59,12 +60,7 @@ impl Month {
 
     fn measured(&self, now: Timestamp) -> Vec<MeasureView> {
         let mut tally = Tally::new(now);
-        let zero = Digest::of(b"");
-        for (n, (at, event)) in self.events.iter().enumerate() {
-            let (seq, at, name) = (n as u64 + 1, *at, event.name().to_owned());
-            let event = Some(event.clone());
-            tally.take(&Entry { seq, at, name, event, body: String::new(), prev: zero, hash: zero }, &self.known);
-        }
+        self.events.iter().for_each(|(at, event)| tally.take(*at, event, &self.known));
         rows::of(&tally)
     }
 }
@@ -279,61 +275,4 @@ fn what_is_older_than_a_month_is_not_measured_and_what_was_offered_before_is_tim
     let measures = month.measured(from.plus(DAY * 30));
     assert_eq!(find(&measures, "Time to decide").value, "20 s");
     assert_eq!(find(&measures, "Declined").value, "0 of 1, 0 %");
-}
-
-struct Watch(AtomicI64);
-
-impl Clock for Watch {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
-    }
-}
-
-struct Zero;
-
-impl Random for Zero {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(0);
-    }
-}
-
-/// However long the ledger is and however small its pages are: all of the window counts, and nothing before it.
-#[test]
-fn a_ledger_longer_than_a_page_is_counted_to_its_end() {
-    let dir = tempfile::tempdir().unwrap();
-    let watch = Arc::new(Watch(AtomicI64::new(0)));
-    let store = Store::open(dir.path(), Arc::new(Zero), watch.clone()).unwrap();
-    let mut month = Month::new();
-    for n in 0..400u64 {
-        // The first hundred are long past when the others come.
-        if n == 100 {
-            month.pass(DAY * 40);
-        }
-        let verdict = if n % 10 == 0 { Verdict::Declined } else { Verdict::Approved };
-        month.decide(Kind::Root, verdict, None, 3000);
-        let message = MessageId::parse(&format!("msg-{n}")).unwrap();
-        let (text, taint) = (text(), if n % 2 == 0 { Taint::Owner } else { Taint::External });
-        month.happens(AuditEvent::MessageReceived { message, text, taint });
-    }
-    let (now, events) = (month.at, std::mem::take(&mut month.events));
-    assert!(events.len() > ledger::ENTRIES_MAX as usize);
-    let writing = store.write_buffered(move |tx| {
-        let mut last = Timestamp::EPOCH;
-        for (at, event) in &events {
-            watch.0.store(at.micros(), Ordering::SeqCst);
-            assert!(*at >= last);
-            last = *at;
-            tx.record(event).map_err(Abort)?;
-        }
-        Ok(Commit(()))
-    });
-    writing.wait().unwrap();
-    let measured = |page: u32| rows::of(&store.read(move |tx| count(tx, now, page)).wait().unwrap());
-    let whole = measured(ledger::ENTRIES_MAX);
-    assert_eq!(find(&whole, "Declined").value, "30 of 300, 10 %");
-    assert_eq!(find(&whole, "Typed").value, "150 of 450, 33 %");
-    assert_eq!(find(&whole, "Time to decide").value, "3 s");
-    for page in [1, 7, 100] {
-        assert_eq!(measured(page), whole, "in pages of {page}");
-    }
 }

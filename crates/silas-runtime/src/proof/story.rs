@@ -7,6 +7,7 @@ use silas_core::Timestamp;
 use silas_core::bundle::Proven;
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
+use silas_core::number::grouped;
 use silas_core::outside::Reach;
 use silas_core::token::Kind;
 use silas_gates::scrub;
@@ -166,7 +167,7 @@ fn steps(facts: &Facts<'_>) -> Vec<ProofStep> {
     if facts.files > 0 || !facts.after.is_empty() {
         steps.push(step(
             &format!("Silas changed {}", count(facts.files, "file")),
-            format!("+{added} −{removed} lines, in the private copy only"),
+            format!("+{} −{} lines, in the private copy only", grouped(added), grouped(removed)),
         ));
     }
     if !facts.after.is_empty() {

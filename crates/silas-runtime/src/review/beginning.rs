@@ -23,7 +23,9 @@ impl Stream {
                     return Ok("Declined. Nothing was sent, and nothing ran.".to_owned());
                 }
                 if card.face.kind == CardKind::Conflict {
-                    return Ok("Dropped. Your version stays as it is.".to_owned());
+                    let say = "Dropped. Your version stays as it is.";
+                    self.tell(say).await?;
+                    return Ok(say.to_owned());
                 }
                 if card.face.kind == CardKind::Plan {
                     self.tell("Declined. Nothing ran.").await?;

@@ -91,7 +91,8 @@ impl Question {
         }
         if let Some(inquiry) = self.card.input.as_ref().and_then(Input::inquiry) {
             let question = tx.text(&inquiry.question)?;
-            tx.record(&AuditEvent::QuestionAsked { card: self.card.id.clone(), question })?;
+            let (card, taint) = (self.card.id.clone(), inquiry.taint);
+            tx.record(&AuditEvent::QuestionAsked { card, question, taint })?;
         }
         if let Some(wanted) = self.card.input.as_ref().and_then(Input::secret) {
             let reference = tx.text(wanted.ref_id.as_str())?;

@@ -1,6 +1,7 @@
 //! Step 7 where reflex is not sure: the proxy answers, sentence by sentence, or hands over to the planner.
 
 use super::Turn;
+use super::help;
 use super::look_up::Asked;
 use super::route::Route;
 use crate::models::{self, Assigned, Silence};
@@ -59,7 +60,8 @@ impl Stream {
     pub(super) async fn ask_model(self: &Arc<Self>, turn: &Turn) -> Result<Route, Trouble> {
         let grants = self.model_grants().await?;
         let Some(assigned) = self.assigned(&grants, Role::Proxy) else {
-            return Ok(Route::refuse(Minds::without()));
+            let nearly = reflex::near(&turn.message.text).map(|near| help::nearly(&near));
+            return Ok(Route::refuse(nearly.unwrap_or_else(Minds::without)));
         };
         let mut conversation = self.conversation(turn).await?;
         let payload = json!({

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use silas_agents::OwnerQuestion;
 use silas_core::card::{Card, CardState};
 use silas_core::event::AuditEvent;
+use silas_core::exits::stands_in;
 use silas_core::input::Input;
 use silas_core::inquiry::{self, ANSWER_CHARS_MAX, Handed, Inquiry};
 use silas_core::message::{HeardMessage, Message};
@@ -23,6 +24,9 @@ use silas_gates::{injection, scrub};
 use silas_store::{Commit, cards, chronicle, sessions};
 use std::sync::Arc;
 use tokio::sync::watch;
+
+/// Marks that could pass for the end of a quotation.
+const QUOTES: [char; 7] = ['“', '”', '„', '‟', '❝', '❞', '″'];
 
 /// What a planner may still be told: what it asked, and what the owner said to it.
 pub(super) fn told(handed: &Handed) -> Vec<Value> {
@@ -47,6 +51,16 @@ pub(super) fn owners_words(message: &Message, handed: &Handed) -> String {
     [message.text.as_str()].into_iter().chain(handed.typed()).collect::<Vec<_>>().join("\n\n")
 }
 
+/// Whether the owner named it: in the wish, or in an answer to a question that had not brought it up itself. What a model
+/// puts into somebody's mouth is not named by them, whoever types it.
+pub(super) fn names(message: &Message, handed: &Handed, name: &str) -> bool {
+    let brought_up = |answered: &inquiry::Answered| {
+        answered.question.contains(name) || answered.proposed.iter().any(|option| option.contains(name))
+    };
+    stands_in(&message.text, name)
+        || (!handed.answered.iter().any(brought_up) && handed.typed().any(|words| stands_in(words, name)))
+}
+
 impl Stream {
     /// The card that asks for a model; nothing if its question cannot be shown as it is.
     pub(super) fn inquire(
@@ -57,13 +71,15 @@ impl Stream {
         taint: Taint,
         by: &ModelName,
     ) -> Option<Route> {
-        let line = |text: &String| scrub::visible(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+        // On one line and without marks of quotation, so that what is quoted ends where it ends.
+        let line = |text: &String| {
+            let line = scrub::visible(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+            line.replace(QUOTES, "\"")
+        };
         let (question, options) = (line(&asked.text), asked.options.iter().map(line).collect::<Vec<_>>());
         inquiry::check(&question, &options).ok()?;
-        // With no other closing mark, so that the quotation ends where it ends.
-        let words = question.replace('”', "\"");
         let say = format!(
-            "In the model's words: “{words}”\n\nAnswers to choose from are in Review. Your wish waits for one, and nothing \
+            "In the model's words: “{question}”\n\nAnswers to choose from are in Review. Your wish waits for one, and nothing \
              was planned yet."
         );
         let (by, wish) = (by.clone(), owners_words(&turn.message, handed));
@@ -84,6 +100,11 @@ impl Stream {
             let what = format!("The answer is longer than {ANSWER_CHARS_MAX} characters. Nothing was sent.");
             return Err(Trouble::new("E_CHANNEL_SIZE", &what, "Answer shorter, or drop the wish and say it anew."));
         }
+        let grants = self.model_grants().await?;
+        let Some(planner) = self.assigned(&grants, Role::Planner).map(|assigned| assigned.model) else {
+            let what = "No model is set up for planning any more, so nobody would hear the answer. The card stays.";
+            return Err(Trouble::new("E_LLM_NONE", what, "`silas model add` adds one; then answer."));
+        };
         let (id, session, now) = (card_id.clone(), session.clone(), self.clock.now());
         let other_id = MessageId::new(self.random.as_ref());
         let stream = self.clone();
@@ -96,6 +117,14 @@ impl Stream {
             let card = cards::get(tx, &id)?.filter(is_open);
             let inquiry = card.as_ref().and_then(|card| card.input.as_ref()).and_then(Input::inquiry).cloned();
             let (Some(mut card), Some(inquiry)) = (card, inquiry) else { return Ok(Commit(Err(gone()))) };
+            if inquiry.by != planner {
+                // Where the answer goes is said on the card, so the card says it before there is one.
+                let inquiry = Inquiry { by: planner.clone(), ..inquiry };
+                card.face = stream.words.inquiry(&inquiry);
+                card.input = Some(Input::Inquiry(Box::new(inquiry)));
+                cards::update(tx, &card)?;
+                return Ok(Commit(Err(another())));
+            }
             let freshness = stream.options.message_freshness;
             let scope = Inquiry::scope_of(&card.id);
             let giver = classify(tx, &stream.engine, &heard, &scope, &other_id, now, freshness)?.taint();
@@ -118,8 +147,9 @@ impl Stream {
             let text = tx.text(&heard.body.text)?;
             tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: giver, text })?;
             let is_chosen = answered.is_chosen;
-            tx.record(&AuditEvent::QuestionAnswered { card: card.id.clone(), message, is_chosen })?;
             let subject = cards::subject(tx, &card.id)?.unwrap_or_default();
+            let wish = Inquiry::wish_of(&subject);
+            tx.record(&AuditEvent::QuestionAnswered { card: card.id.clone(), message, is_chosen, wish })?;
             let wish = stream.call_back_with(tx, &subject, now, |waiting| {
                 if let Some(handed) = &mut waiting.handed {
                     handed.answered.push(answered.clone());
@@ -127,7 +157,13 @@ impl Stream {
             })?;
             Ok(Commit(Ok((posted, wish))))
         });
-        let (posted, wish) = answering.await??;
+        let (posted, wish) = match answering.await? {
+            Ok(answered) => answered,
+            Err(trouble) => {
+                self.publish_cards().await;
+                return Err(trouble);
+            }
+        };
         self.deliver(posted);
         self.publish_cards().await;
         self.publish_activity().await;
@@ -139,6 +175,7 @@ impl Stream {
 
     /// A wish whose question was answered goes on where it was: with the planner.
     pub(super) async fn go_on_planning(self: &Arc<Self>, turn: &Turn, handed: &Handed) -> Result<Route, Trouble> {
+        let interrupted = self.interrupts();
         let grants = self.model_grants().await?;
         let Some(assigned) = self.assigned(&grants, Role::Planner) else { return Ok(super::plan_with_model::nobody()) };
         let mut conversation = self.conversation(turn).await?;
@@ -148,7 +185,24 @@ impl Stream {
             .fold(handed.taint, |taint, answered| taint.join(answered.taint))
             .join(conversation.taint);
         let purse = Purse::new(self, Some(turn.message.id.clone()), Role::Planner, &assigned.model);
-        self.plan_unless_stopped(turn, handed, conversation, (&grants, purse), self.interrupts()).await
+        match self.plan_unless_stopped(turn, handed, conversation, (&grants, purse), interrupted).await {
+            // What the owner has answered is not lost with a model that does not.
+            Err(trouble) if trouble.code.starts_with("E_LLM") => Ok(self.ask_once_more(turn, handed, &trouble)),
+            other => other,
+        }
+    }
+
+    /// The last question again, after a planner that did not answer; the wish waits for it as before.
+    fn ask_once_more(&self, turn: &Turn, handed: &Handed, trouble: &Trouble) -> Route {
+        let mut handed = handed.clone();
+        let Some(last) = handed.answered.pop() else { return Route::refuse(trouble.to_string()) };
+        let say = format!(
+            "{} Your wish is not lost: the question is in Review again, and answering it asks the planner once more.",
+            trouble.message
+        );
+        let expires_at = self.clock.now().plus(self.options.plan_timeout);
+        let inquiry = last.asked_again(owners_words(&turn.message, &handed), expires_at);
+        Route::propose(say, Proposal::Inquiry(Box::new(inquiry), Box::new(handed)))
     }
 
     pub(super) async fn plan_unless_stopped(
@@ -169,6 +223,11 @@ impl Stream {
 fn gone() -> Trouble {
     let what = "This question was answered, dropped or parked meanwhile. Nothing was sent.";
     Trouble::new("E_APPROVAL_CARD", what, "Have a parked one asked again; or say what you want in a message.")
+}
+
+fn another() -> Trouble {
+    let what = "Another model plans now than the one that asked, so nothing was sent. The card says who it is.";
+    Trouble::new("E_LLM_OTHER", what, "Answer again if it may have the answer.")
 }
 
 fn unsigned() -> Trouble {

@@ -139,7 +139,7 @@ impl Stream {
     ) -> Result<Route, Trouble> {
         let d = written.definition();
         let asked = inquire::owners_words(&turn.message, handed);
-        if let Some(unasked) = unasked(d, &asked) {
+        if let Some(unasked) = unasked(d, &|name| inquire::names(&turn.message, handed, name)) {
             return Ok(Route::refuse(format!(
                 "The model's plan wants {unasked}, which you did not name, so it is not offered. Say it again and name it, \
                  or say it without."
@@ -170,7 +170,7 @@ impl Stream {
             restores: None,
             merges: None,
             // What stands in the owner's own words needs no declaring; a plan that a model wrote cannot claim any.
-            exits: Exits { typed: Exits::of_words(&asked).typed, ..d.exits.clone() },
+            exits: Exits { typed: Exits::of_words(&turn.message.text).typed, ..d.exits.clone() },
             ..d.clone()
         };
         let risk = silas_core::risk::of_plan(&definition);
@@ -255,12 +255,12 @@ fn within_the_usual(d: &Definition, work_secs: u64) -> Budget {
 
 /// Hosts, secrets and ports are for the owner to name: what a model adds may have been put into its head by a text that it
 /// read.
-fn unasked(d: &Definition, wish: &str) -> Option<String> {
+fn unasked(d: &Definition, is_named: &dyn Fn(&str) -> bool) -> Option<String> {
     if !d.hosts_for.is_empty() {
         return Some("a host for a single command".to_owned());
     }
-    let hosts = d.hosts.iter().map(ToString::to_string).find(|host| !wish.contains(host.as_str()));
-    let secrets = || d.secrets.iter().map(ToString::to_string).find(|secret| !wish.contains(secret.as_str()));
+    let hosts = d.hosts.iter().map(ToString::to_string).find(|host| !is_named(host));
+    let secrets = || d.secrets.iter().map(ToString::to_string).find(|secret| !is_named(secret));
     let quoted = |what: &str, name: String| format!("{what} `{}`", scrub::visible_line(&name, 80));
     let host = hosts.map(|host| quoted("the host", host));
     let named = host.or_else(|| secrets().map(|secret| quoted("the secret", secret)));

@@ -1,7 +1,9 @@
 //! Step 7: what to make of a message. Reflex answers what it is sure of; the rest is for a model.
 
 use super::Turn;
+use super::help;
 use crate::activity::Told;
+use crate::places::NO_DIRECTORY;
 use crate::review::Proposal;
 use crate::words::changed_name;
 use crate::{Stream, Trouble};
@@ -177,16 +179,24 @@ impl Stream {
         wish: Wish,
         (written, read): (Vec<String>, Vec<String>),
     ) -> Result<Route, Trouble> {
+        let is_named = !written.is_empty();
         let written = match written.as_slice() {
-            // With no name at all, the first allowed directory is meant.
-            [] => vec![self.roots().await?.first().map_or_else(|| ".".to_owned(), |root| root.path.clone())],
+            // With no name at all, the first allowed directory is meant, or where Silas was started.
+            [] => {
+                let started_in = || self.start_dir().to_string_lossy().into_owned();
+                vec![self.roots().await?.first().map_or_else(started_in, |root| root.path.clone())]
+            }
             _ => written,
         };
         let wanted = written.into_iter().map(|typed| (typed, Access::Write));
         let wanted = wanted.chain(read.into_iter().map(|typed| (typed, Access::Read)));
-        let directories = match self.directories(wanted.collect()).await? {
-            Ok(directories) => directories,
-            Err(question) => return Ok(question),
+        let directories = match self.directories(wanted.collect()).await {
+            Ok(Ok(directories)) => directories,
+            Ok(Err(question)) => return Ok(question),
+            Err(trouble) if !is_named && trouble.code == NO_DIRECTORY => {
+                return Err(help::without_directory(&trouble, &wish.run, &wish.check));
+            }
+            Err(trouble) => return Err(trouble),
         };
         let toolchains = self.toolchains(&directories).await?;
         let item = self.plan(message, wish, directories, toolchains)?;
@@ -229,6 +239,10 @@ impl Stream {
         Ok(in_review(WorkItem::new(definition).map_err(|broken| cannot_plan(&broken))?))
     }
 
+    fn start_dir(&self) -> PathBuf {
+        self.options.start_dir.clone().unwrap_or_else(|| PathBuf::from("/"))
+    }
+
     /// The directories as they are on disk, or the question whether plans may work in one of them.
     pub(super) async fn directories(
         &self,
@@ -237,7 +251,7 @@ impl Stream {
         let granted = self.roots().await?;
         // A relative name means the same before and after its directory was allowed: it is seen from where Silas was
         // started.
-        let start_dir = self.options.start_dir.clone().unwrap_or_else(|| PathBuf::from("/"));
+        let start_dir = self.start_dir();
         let mut directories = Vec::with_capacity(wanted.len());
         for (typed, access) in wanted {
             let place = self.places.resolve(&typed, &start_dir)?;

@@ -1,7 +1,9 @@
 //! The parts that faces are made of: counts, names and times in words, facts and choices.
 
-use silas_core::card::{Cta, Detail, Face, Fact, Press};
+use silas_core::card::listed::{fitting_path, shortened};
+use silas_core::card::{Cta, Detail, FACT_CHARS_MAX, Face, Fact, Press};
 use silas_core::check::{CheckResult, Expectation};
+use silas_core::number::grouped;
 use silas_core::roots::Access;
 use silas_core::work::Directory;
 use silas_gates::scrub;
@@ -15,9 +17,31 @@ pub(super) fn listed(face: &mut Face, label: &str, (one, many): (&str, &str), li
         [] => {}
         [line] => face.add_fact(label, line, &format!("1 {one}, listed below")),
         more => {
-            face.facts.push(fact(label, &format!("{} {many}, listed below", more.len())));
+            face.facts.push(fact(label, &format!("{} {many}, listed below", grouped(more.len()))));
             face.details.push(Detail { title: label.to_owned(), lines });
         }
+    }
+}
+
+/// Directories with a remark after each. The path of a single one that does not fit is told by its last part, and in full in
+/// the details.
+pub(super) fn listed_directories(face: &mut Face, label: &str, paths: &[String], remark: &str) {
+    let whole: Vec<String> = paths.iter().map(|path| format!("{path}{remark}")).collect();
+    match (paths, whole.as_slice()) {
+        ([path], [line]) if line.chars().count() > FACT_CHARS_MAX => {
+            face.facts.push(fact(label, &directory(path, remark)));
+            face.details.push(Detail { title: label.to_owned(), lines: whole });
+        }
+        _ => listed(face, label, ("directory", "directories"), whole),
+    }
+}
+
+/// One directory in a fact, for whoever has its whole path in the details in any case.
+pub(super) fn directory(path: &str, remark: &str) -> String {
+    let room = FACT_CHARS_MAX.saturating_sub(remark.chars().count());
+    match fitting_path(path, room) {
+        Some(path) => format!("{path}{remark}"),
+        None => "1 directory, listed below".to_owned(),
     }
 }
 
@@ -68,13 +92,7 @@ pub(crate) fn changed_name(directories: &[Directory]) -> String {
 /// at their ends more often than there.
 pub(crate) fn name_of(path: &str) -> String {
     let name = scrub::visible_line(path.rsplit('/').next().unwrap_or(path), usize::MAX);
-    let chars: Vec<char> = name.chars().collect();
-    if chars.len() <= NAME_CHARS_MAX {
-        return name;
-    }
-    let (head, tail) = (NAME_CHARS_MAX / 2, NAME_CHARS_MAX - NAME_CHARS_MAX / 2 - 1);
-    let (head, tail): (String, String) = (chars[..head].iter().collect(), chars[chars.len() - tail..].iter().collect());
-    format!("{}…{}", head.trim_end(), tail.trim_start())
+    shortened(&name, NAME_CHARS_MAX)
 }
 
 /// The last part of a path where it says what is allowed. One that does not fit is not cut, because what is cut could be
@@ -95,7 +113,7 @@ pub(super) fn whole_name_of_changed(directories: &[Directory]) -> String {
 }
 
 pub(crate) fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(n)) }
 }
 
 pub(crate) fn duration(secs: u64) -> String {

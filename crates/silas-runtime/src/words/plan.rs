@@ -1,8 +1,9 @@
 //! May this plan be carried out? The words of that card, computed from the plan.
 
+use super::parts::listed_directories;
 use super::result::UNSAID;
 use super::{
-    Words, approve, ask_for_a_change, checks, count, decline, duration, executor, exits, fact, listed, outside, uses,
+    Words, approve, ask_for_a_change, checks, count, decline, duration, executor, exits, fact, outside, uses,
     whole_name_of_changed,
 };
 use silas_core::card::{CardKind, Cta, Detail, Face, Press, Quote, Risk};
@@ -83,8 +84,8 @@ impl Words {
         }
         let remark = if d.commits { ", and commit" } else { ", not .git" };
         let written = d.directories.iter().filter(|d| d.access == Access::Write);
-        let lines: Vec<String> = written.map(|d| format!("{}{remark}", self.path(&d.path))).collect();
-        listed(&mut face, "May change", ("directory", "directories"), lines);
+        let paths: Vec<String> = written.map(|d| self.path(&d.path)).collect();
+        listed_directories(&mut face, "May change", &paths, remark);
         if d.directories.iter().any(|directory| directory.replaces == Some(Replacing::TwoSteps)) {
             let lines = vec!["The file system may be unable to exchange two files in one step. Each file that is replaced is then missing for an instant.".to_owned()];
             face.details.push(Detail { title: "How files are put in place".to_owned(), lines });

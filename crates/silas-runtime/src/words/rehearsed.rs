@@ -6,6 +6,7 @@ use silas_core::card::{CardKind, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Pr
 use silas_core::changeset::FileDiff;
 use silas_core::check::Outcome;
 use silas_core::hidden;
+use silas_core::number::grouped;
 use silas_core::rehearsal::{ApplyOrder, Findings, KEPT_FOR};
 
 impl Words {
@@ -59,14 +60,14 @@ fn consequence(n: usize, name: &str, unproven: &str, unseen: Option<&Detail>) ->
 fn changes(diffs: &[FileDiff], files: usize) -> String {
     let n_listed = n_listed(diffs);
     if n_listed < files {
-        return format!("{files} files, {n_listed} listed");
+        return format!("{} files, {} listed", grouped(files), grouped(n_listed));
     }
     if unseen(diffs, files).is_some() {
         return format!("{}, not all shown", count(files, "file"));
     }
     let added: u32 = diffs.iter().map(|diff| diff.added).sum();
     let removed: u32 = diffs.iter().map(|diff| diff.removed).sum();
-    let lines = format!("+{added} −{removed}");
+    let lines = format!("+{} −{}", grouped(added), grouped(removed));
     let last = |diff: &FileDiff| {
         let path = hidden::name(&diff.path.to_string());
         path.rsplit('/').next().unwrap_or_default().to_owned()
@@ -98,7 +99,7 @@ fn unseen(diffs: &[FileDiff], files: usize) -> Option<Detail> {
     let n_files = diffs.iter().filter(is_unseen).count();
     lines.extend(diffs.iter().filter(is_unseen).take(UNSEEN_MAX).map(line));
     if n_files > UNSEEN_MAX {
-        lines.push(format!("and {} more, each marked below", n_files - UNSEEN_MAX));
+        lines.push(format!("and {} more, each marked below", grouped(n_files - UNSEEN_MAX)));
     }
     (!lines.is_empty()).then(|| Detail { title: "Not on this card".to_owned(), lines })
 }
@@ -108,7 +109,8 @@ const UNSEEN_MAX: usize = 50;
 
 /// How many files the card says it is about.
 fn n_files(face: &Face) -> Option<usize> {
-    face.intent.strip_prefix("Apply ")?.split(' ').next()?.parse().ok()
+    // One that an earlier version worded has no separators.
+    face.intent.strip_prefix("Apply ")?.split(' ').next()?.replace(',', "").parse().ok()
 }
 
 /// The same findings with what is claimed about them now. An earlier version had cards that did not list all files, and did

@@ -1,6 +1,7 @@
 //! What came of work: the cards that say so, computed from what the launcher reports.
 
 use super::{Words, approve, caveats, claim, count, duration, fact, name_of, refusal, took, turned};
+use silas_core::card::listed::WHAT_WAS_RUN;
 use silas_core::card::{CardKind, Cta, Detail, EvidenceBlock, Face, Press, Risk};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
@@ -20,8 +21,8 @@ impl Words {
     /// It was applied; undo while the window lasts.
     pub fn done(&self, result: &ResultFacts<'_>, files: u32, undo_secs: u64) -> Face {
         let n = files as usize;
-        let mut face =
-            result.face(CardKind::Done, "Applied", format!("{} changed in {}", count(n, "file"), result.name()));
+        let intent = format!("{} changed in {}", count(n, "file"), result.name());
+        let mut face = result.face(CardKind::Done, "Applied", intent);
         face.risk = Some(Risk::Low);
         face.facts.push(fact("Kept", &format!("The old versions, {}", duration(undo_secs))));
         let cost = match result.cost_microusd {
@@ -144,7 +145,7 @@ impl ResultFacts<'_> {
             details.push(Detail { title: "Wanted and refused".to_owned(), lines });
         }
         if !self.commands.is_empty() {
-            details.push(Detail { title: "What was run".to_owned(), lines: self.commands.to_vec() });
+            details.push(Detail { title: WHAT_WAS_RUN.to_owned(), lines: self.commands.to_vec() });
         }
         let lines = || self.outputs.iter().flat_map(|o| o.lines());
         let mut printed: Vec<String> = lines().map(scrub::visible).take(OUTPUT_LINES_MAX).collect();

@@ -1,7 +1,8 @@
 //! May plans work in this directory? The words of that card.
 
+use super::parts::directory;
 use super::{Words, approve, decline, fact, whole_name_of};
-use silas_core::card::{CardKind, Detail, FACT_CHARS_MAX, Face, Risk};
+use silas_core::card::{CardKind, Detail, Face, Risk};
 use silas_core::hidden;
 use silas_core::roots::Place;
 
@@ -32,10 +33,8 @@ impl Words {
                 decline("Not now"),
             ],
         };
-        // The details name the directory in any case, so a long path only needs to point there.
-        let may_change = format!("{}, not .git", self.path(&place.path));
-        let fits = may_change.chars().count() <= FACT_CHARS_MAX;
-        face.facts.push(fact("May change", if fits { &may_change } else { "1 directory, listed below" }));
+        // The details name the directory in any case.
+        face.facts.push(fact("May change", &directory(&self.path(&place.path), ", not .git")));
         face.facts.push(fact("Needs only", "Your approval, plan by plan"));
         face
     }

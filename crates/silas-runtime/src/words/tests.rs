@@ -123,6 +123,9 @@ fn all() -> Value {
         if let Some((kind, payload)) = instead {
             card["instead"] = json!({ "kind": kind, "payload": payload });
         }
+        if face.listed() != face.intent {
+            card["listed"] = json!(face.listed());
+        }
         assert!(all.insert(name.to_owned(), card).is_none(), "{name} is there twice");
     }
     Value::Object(all)

@@ -19,26 +19,26 @@ use std::time::Duration;
 /// What must not be found again, wherever one looks.
 const SECRET: &str = "combination-of-the-safe-4711";
 
-fn received(tx: &mut Tx<'_>, message: &MessageId, text: &str) -> Result<u64, silas_store::Error> {
+pub(crate) fn received(tx: &mut Tx<'_>, message: &MessageId, text: &str) -> Result<u64, silas_store::Error> {
     let entry = chronicle::Entry { id: message.clone(), ..said(0, text) };
     chronicle::append(tx, &entry)?;
     let text = tx.text(text)?;
     tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: Taint::Owner, text })
 }
 
-fn forget(store: &Store, seq: u64) -> Forgotten {
+pub(crate) fn forget(store: &Store, seq: u64) -> Forgotten {
     change(store, move |tx| forgetting::forget(tx, seq, &certificate(1).body.key))
 }
 
 /// Every file in the directory of the store, as bytes.
-fn is_on_disk(world: &World, needle: &str) -> bool {
+pub(crate) fn is_on_disk(world: &World, needle: &str) -> bool {
     std::fs::read_dir(world.dir.path()).unwrap().any(|file| {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         bytes.windows(needle.len()).any(|window| window == needle.as_bytes())
     })
 }
 
-fn scrub(store: &Store) -> bool {
+pub(crate) fn scrub(store: &Store) -> bool {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(store.scrub()).unwrap()
 }
 

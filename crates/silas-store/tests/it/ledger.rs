@@ -83,6 +83,25 @@ fn pages_are_in_order_and_bounded() {
 }
 
 #[test]
+fn only_events_of_the_names_that_were_asked_for_are_given() {
+    let world = World::new();
+    let store = world.open();
+    for n in 1..=6 {
+        world.clock.set(NOON + n);
+        record(&store, if n % 2 == 0 { AuditEvent::StreamStopped {} } else { started(&n.to_string()) });
+    }
+    let named = |after: u64, through: u64, names: &'static [&'static str]| {
+        let found = store.read(move |tx| ledger::named(tx, after, through, names)).wait().unwrap();
+        found.into_iter().map(|(at, event)| (at.micros() - NOON, event)).collect::<Vec<_>>()
+    };
+    assert_eq!(named(1, 5, &["stream_started"]), [(3, started("3")), (5, started("5"))]);
+    let both: Vec<i64> = named(0, 9, &["stream_stopped", "stream_started"]).iter().map(|(at, _)| *at).collect();
+    assert_eq!(both, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(named(0, 9, &["reply_sent"]), []);
+    assert_eq!(named(4, 3, &["stream_started"]), []);
+}
+
+#[test]
 fn the_same_words_do_not_show_as_the_same() {
     let world = World::new();
     let store = world.open();

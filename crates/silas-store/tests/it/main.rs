@@ -6,6 +6,7 @@ mod backend;
 mod crash;
 mod dialect;
 mod forgetting;
+mod forgetting_questions;
 mod helping;
 mod keys;
 mod ledger;

@@ -4,6 +4,7 @@
 //! of the servers that the eval starts and nowhere else.
 
 use crate::config::Loaded;
+use crate::exit::BadInput;
 use crate::home::Home;
 use crate::model_commands;
 use crate::passphrase;
@@ -92,11 +93,11 @@ impl Choice {
 /// Each role that has a model, with where its key is.
 fn named(args: &ModelArgs, loaded: &Loaded, home: Option<&Home>) -> Result<Vec<(Role, ModelName, KeySource)>> {
     let given = match &args.key_env {
-        Some(name) => Some(KeySource::parse(&format!("env:{name}"))?),
+        Some(name) => Some(KeySource::parse(&format!("env:{name}")).map_err(|bad| BadInput(bad.to_string()))?),
         None => args.no_key.then_some(KeySource::None),
     };
     if let Some(name) = &args.model {
-        let model = ModelName::parse(name)?;
+        let model = ModelName::parse(name).map_err(|bad| BadInput(bad.to_string()))?;
         let key = given.unwrap_or_else(|| KeySource::usual(model.provider()));
         return Ok(Role::ALL.into_iter().map(|role| (role, model.clone(), key.clone())).collect());
     }

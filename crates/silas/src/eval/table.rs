@@ -3,6 +3,7 @@
 use super::owner::End;
 use serde::Serialize;
 use silas_core::model::dollars;
+use silas_core::number::grouped;
 use silas_gates::scrub;
 
 /// Longest piece of a last word in the table; JSON has it whole.
@@ -87,7 +88,7 @@ pub(super) fn row(row: &Row) -> String {
         yes(row.proven),
         row.cards.to_string(),
         row.questions.to_string(),
-        format!("{}/{}", row.input_tokens, row.output_tokens),
+        format!("{}/{}", grouped(row.input_tokens), grouped(row.output_tokens)),
         dollars(row.microusd),
         seconds(row.millis),
     ]);
@@ -108,7 +109,7 @@ pub(super) fn sum(sum: &Sum) -> String {
         sum.proven.to_string(),
         sum.cards.to_string(),
         sum.questions.to_string(),
-        format!("{}/{}", sum.input_tokens, sum.output_tokens),
+        format!("{}/{}", grouped(sum.input_tokens), grouped(sum.output_tokens)),
         dollars(sum.microusd),
         seconds(sum.millis),
     ])

@@ -38,7 +38,7 @@ pub(super) fn ask() -> Result<ModelName> {
 }
 
 fn read(question: &str) -> Result<String> {
-    print!("{question}");
+    prompt!("{question}");
     std::io::stdout().flush()?;
     let mut typed = String::new();
     std::io::stdin().lock().read_line(&mut typed)?;

@@ -6,6 +6,7 @@ use silas_core::changeset::{Changeset, DiffLine};
 use silas_core::check::Ended;
 use silas_core::envelope::{Envelope, Life};
 use silas_core::host::NotThere;
+use silas_core::number::grouped;
 use silas_core::outside::{Connection, Reached};
 use silas_core::toolchain;
 use silas_core::wanted::{By, Wanted};
@@ -194,8 +195,8 @@ fn diffs(changes: &Changes) -> String {
             DiffLine::Same(text) => format!("      {}", scrub::visible_line(text, 300)),
             DiffLine::Added(text) => format!("    + {}", scrub::visible_line(text, 300)),
             DiffLine::Removed(text) => format!("    - {}", scrub::visible_line(text, 300)),
-            DiffLine::Gap(n) => format!("      … {n} lines unchanged"),
-            DiffLine::NotShown(n) => format!("      … {n} changed lines, not shown"),
+            DiffLine::Gap(n) => format!("      … {} lines unchanged", grouped(n)),
+            DiffLine::NotShown(n) => format!("      … {} changed lines, not shown", grouped(n)),
         };
         match &diff.lines {
             Some(changed) => lines.extend(changed.iter().map(show)),
@@ -205,7 +206,7 @@ fn diffs(changes: &Changes) -> String {
     let n_more = lines.len().saturating_sub(DIFF_LINES_MAX);
     lines.truncate(DIFF_LINES_MAX);
     if n_more > 0 {
-        lines.push(format!("  … and {n_more} lines more"));
+        lines.push(format!("  … and {} lines more", grouped(n_more)));
     }
     lines.join("\n") + "\n"
 }

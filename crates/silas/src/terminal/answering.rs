@@ -12,8 +12,9 @@ use super::print::{print_card, print_cards};
 use crate::exit::BadInput;
 use anyhow::{Result, anyhow, bail};
 use silas_core::card::{Card, Cta, Press, Risk};
+use silas_core::number::grouped;
 use silas_core::token::Verdict;
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 
 /// A card, and how surely it is the one that was meant.
 pub(super) struct Meant {
@@ -91,7 +92,7 @@ impl Meant {
         if is_approval && face::n_hidden(&card) > 0 && certainty != Certainty::Named && !is_yes {
             let left = match face::n_not_shown(&card.face.diffs) {
                 0 => String::new(),
-                n => format!(" {n} changed lines are not on the card at all."),
+                n => format!(" {} changed lines are not on the card at all.", grouped(n)),
             };
             bail!(
                 "This change is too long to be shown here, so nothing was signed.{left} Read all of it with \
@@ -110,8 +111,7 @@ impl Meant {
         };
         let consequence = cta.map_or("", |cta| cta.consequence.as_str());
         println!("\n{} “{}” ({called})? {consequence}", capitalised(verb), card.face.intent);
-        print!("Type `{word}` to confirm; anything else leaves it: ");
-        std::io::stdout().flush()?;
+        prompt!("Type `{word}` to confirm; anything else leaves it: ");
         let mut typed = String::new();
         std::io::stdin().lock().read_line(&mut typed)?;
         Ok(is_word(&typed, &word).then_some(card))

@@ -163,7 +163,10 @@ impl<'h> Chat<'h> {
     /// Until the owner leaves, or what a pipe said is done.
     fn follow(&mut self, events: &mpsc::Receiver<Event>) -> Result<ExitCode> {
         loop {
-            while let Some(keyed) = self.next_typed() {
+            // Whoever has left says nothing more.
+            while !self.is_over
+                && let Some(keyed) = self.next_typed()
+            {
                 self.typed(&keyed)?;
             }
             if self.is_over || (self.has_ended && self.held.is_empty() && self.is_settled()) {
@@ -195,7 +198,14 @@ impl<'h> Chat<'h> {
                     self.has_trouble = true;
                     self.print(&odd.words());
                 }
-                Some(Event::End) | None => self.has_ended = true,
+                Some(Event::End) | None => {
+                    self.has_ended = true;
+                    // A person who ends what is typed leaves, whatever is under way; a pipe waits for its answers.
+                    if self.is_watched {
+                        self.is_over = true;
+                        println!();
+                    }
+                }
                 Some(Event::Server(message)) => self.server(&message)?,
                 Some(Event::Gone(cause)) => return Err(cause),
             }

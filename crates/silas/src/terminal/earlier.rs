@@ -18,7 +18,7 @@ pub(super) fn everything(line: &mut Line<'_>) -> Result<Value> {
     }
     activity["rows"] = json!(rows);
     activity["earlier"] = json!(earlier);
-    activity["summary"] = json!(format!("{} rows, newest first.", rows.len()));
+    activity["summary"] = json!(format!("{} rows, newest first.", silas_core::number::grouped(rows.len())));
     Ok(activity)
 }
 

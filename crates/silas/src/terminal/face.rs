@@ -12,6 +12,7 @@ use silas_core::card::{Card, Compared, Detail, EvidenceBlock, Face, Fact, Quote,
 use silas_core::changeset::{DiffLine, FileDiff, FileMode};
 use silas_core::check::CheckResult;
 use silas_core::hidden;
+use silas_core::number::grouped;
 
 /// Lines of all changes together that are printed unasked.
 const DIFF_LINES_MAX: usize = 400;
@@ -50,7 +51,7 @@ fn n_lines(diffs: &[FileDiff]) -> usize {
 pub(crate) fn print_face(card: &Card, extent: Extent) {
     let Face {
         kind: _,
-        risk,
+        risk: _,
         state,
         intent,
         facts,
@@ -65,7 +66,7 @@ pub(crate) fn print_face(card: &Card, extent: Extent) {
         ctas: _,
     } = &card.face;
     let paint = Paint::of_stdout();
-    println!("{} · {} · {}", paint.risk(*risk), visible(state), paint.quiet(&name(&card.id)));
+    println!("{} · {} · {}", paint.asking(card), visible(state), paint.quiet(&name(&card.id)));
     quoted::print_painted("", 0, intent, |line| paint.strong(line));
     if let Some(evidence) = evidence {
         print_evidence(evidence, paint);
@@ -121,7 +122,7 @@ fn print_versions(versions: &Versions, paint: Paint) {
         match (lines.len(), more) {
             (0, 0) => println!("    (these lines are gone)"),
             (_, 0) => {}
-            (_, n) => println!("    … {n} more"),
+            (_, n) => println!("    … {} more", grouped(n)),
         }
     }
     for Compared { path, lines } in compare {
@@ -131,8 +132,8 @@ fn print_versions(versions: &Versions, paint: Paint) {
                 DiffLine::Same(text) => put("           ", text),
                 DiffLine::Removed(text) => put("    You    ", text),
                 DiffLine::Added(text) => put("    Silas  ", text),
-                DiffLine::Gap(n) => println!("           … {n} lines alike"),
-                DiffLine::NotShown(n) => println!("           … {n} lines that differ, not shown"),
+                DiffLine::Gap(n) => println!("           … {} lines alike", grouped(n)),
+                DiffLine::NotShown(n) => println!("           … {} lines that differ, not shown", grouped(n)),
             }
         }
     }
@@ -198,19 +199,23 @@ fn print_diffs(card: &Card, diffs: &[FileDiff], extent: Extent, paint: Paint) {
                 DiffLine::Added(text) => quoted::print_painted("  + ", 4, text, |line| paint.good(line)),
                 DiffLine::Removed(text) => quoted::print_painted("  − ", 4, text, |line| paint.bad(line)),
                 // What an earlier version left out it called unchanged.
-                DiffLine::Gap(n) if diff.n_not_shown() > 0 => println!("    … {n} lines"),
-                DiffLine::Gap(n) => println!("    … {n} lines unchanged"),
+                DiffLine::Gap(n) if diff.n_not_shown() > 0 => println!("    … {} lines", grouped(n)),
+                DiffLine::Gap(n) => println!("    … {} lines unchanged", grouped(n)),
                 DiffLine::NotShown(_) => {}
             }
         }
         if diff.n_not_shown() > 0 {
-            println!("    {}", paint.bad(&format!("… {} changed lines are not on this card", diff.n_not_shown())));
+            println!(
+                "    {}",
+                paint.bad(&format!("… {} changed lines are not on this card", grouped(diff.n_not_shown())))
+            );
         }
         n_left = n_left.saturating_sub(lines.len());
     }
     if extent == Extent::Glance && n_cut(diffs) > 0 {
         let shown = n_all - n_cut(diffs);
-        println!("\n  {shown} of {n_all} lines of this change are above. `silas show {}` prints all.", name(&card.id));
+        let (shown, all, called) = (grouped(shown), grouped(n_all), name(&card.id));
+        println!("\n  {shown} of {all} lines of this change are above. `silas show {called}` prints all.");
     }
     println!();
 }
@@ -225,7 +230,11 @@ fn heading(diff: &FileDiff) -> String {
         (Some(_), None) => "  (deleted)".to_owned(),
         _ => String::new(),
     };
-    let counts = if diff.lines.is_some() { format!("  +{} −{}", diff.added, diff.removed) } else { String::new() };
+    let counts = if diff.lines.is_some() {
+        format!("  +{} −{}", grouped(diff.added), grouped(diff.removed))
+    } else {
+        String::new()
+    };
     format!("{place}{path}{counts}{mode}")
 }
 

@@ -2,7 +2,7 @@
 //!
 //! This process holds no key. It asks the launcher's key door to sign exactly what is shown.
 
-use crate::exit::NotRunning;
+use crate::exit::{INTERRUPTED, NotRunning};
 use crate::home::Home;
 use crate::key_commands;
 use crate::passphrase::Asked;
@@ -174,7 +174,7 @@ impl<'h> Line<'h> {
                 if tokio::signal::ctrl_c().await.is_ok() {
                     let _gone = writeln!(writer, "{}", json!({ "type": "interrupt" }));
                     let _second = tokio::signal::ctrl_c().await;
-                    std::process::exit(130);
+                    std::process::exit(INTERRUPTED.into());
                 }
             });
         });

@@ -1,6 +1,7 @@
 //! Colour in the terminal: only where a person looks, and only beside a word or a sign that says the same.
 
-use silas_core::card::Risk;
+use silas_core::card::{Card, CardState, Risk};
+use silas_core::input::Input;
 use std::io::IsTerminal;
 
 #[derive(Clone, Copy)]
@@ -25,6 +26,10 @@ impl Paint {
         Paint { is_on: is_terminal && !says_no && !is_dumb }
     }
 
+    pub(crate) fn is_on(self) -> bool {
+        self.is_on
+    }
+
     fn with(self, code: &str, text: &str) -> String {
         if self.is_on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
@@ -45,13 +50,19 @@ impl Paint {
         self.with("31", text)
     }
 
-    pub(crate) fn risk(self, risk: Option<Risk>) -> String {
-        match risk {
+    /// What a card asks of whoever reads it: how much a decision could cost, or what is wanted instead of one.
+    pub(crate) fn asking(self, card: &Card) -> String {
+        match card.face.risk {
             Some(Risk::Low) => "● Low risk".to_owned(),
             Some(Risk::Medium) => self.with("33", "◆ Medium risk"),
             Some(Risk::High) => self.bad("▲ High risk"),
             Some(Risk::Irreversible) => self.with("1;35", "⯃ Cannot be undone"),
-            None => "Nothing to decide".to_owned(),
+            None => match card.input.as_ref().filter(|_| card.state == CardState::Open) {
+                Some(Input::Model(_)) => "Wants a model chosen".to_owned(),
+                Some(Input::Secret(_)) => "Wants a secret entered".to_owned(),
+                Some(Input::Inquiry(_)) => "Wants an answer".to_owned(),
+                None => "Nothing to decide".to_owned(),
+            },
         }
     }
 }

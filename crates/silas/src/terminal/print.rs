@@ -4,6 +4,7 @@ use super::face::{Extent, print_face};
 use super::line::Line;
 use super::names::name;
 use super::paint::Paint;
+use super::quoted;
 use crate::home::Home;
 use crate::key_commands;
 use crate::secret_commands;
@@ -13,12 +14,13 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::input::Input;
+use silas_core::number::grouped;
 use silas_core::session::SessionType;
 use silas_runtime::view::StopView;
 
 /// What a program reads.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
+    verbatim!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
 }
 
@@ -34,7 +36,7 @@ pub(super) fn print_cards(cards: &[Card]) {
     for (n, card) in cards.iter().enumerate() {
         let parked = if card.state == CardState::Parked { ", parked" } else { "" };
         let name = paint.quiet(&name(&card.id));
-        println!("{:>2}  {}  ({}{parked})  {name}", n + 1, card.face.intent, paint.risk(card.face.risk));
+        println!("{:>2}  {}  ({}{parked})  {name}", n + 1, card.face.listed(), paint.asking(card));
     }
 }
 
@@ -45,7 +47,8 @@ pub(crate) fn print_card(card: &Card, extent: Extent) {
     let is_asking = card.face.kind != CardKind::Done && card.state == CardState::Open;
     let inquiry = card.input.as_ref().and_then(Input::inquiry);
     for (n, option) in inquiry.map_or(&[][..], |inquiry| &inquiry.options).iter().enumerate() {
-        println!("  silas answer {} “{option}”", n + 1);
+        let lead = format!("  silas answer {} ", n + 1);
+        quoted::print(&lead, lead.chars().count(), &format!("“{option}”"));
     }
     for cta in &card.face.ctas {
         let command = match cta.press {
@@ -154,7 +157,7 @@ pub(super) fn ambient(n_running: usize, n_cards: usize) -> String {
     let waits = match n_cards {
         0 => None,
         1 => Some("1 needs review".to_owned()),
-        n => Some(format!("{n} need review")),
+        n => Some(format!("{} need review", grouped(n))),
     };
     match (n_running, waits) {
         (0, None) => "All quiet".to_owned(),
@@ -202,12 +205,12 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     match n_results {
         0 => {}
         1 => println!("1 result to look at: `silas review`."),
-        n => println!("{n} results to look at: `silas review`."),
+        n => println!("{} results to look at: `silas review`.", grouped(n)),
     }
     println!("Root key: {}.", key_commands::protection(home)?);
     println!("Its public half, by which your proofs are checked: {}", String::from(home.root()?));
     println!("{}", vault_words(home)?);
-    println!("Saved to disk {} times since the start.", line.snapshot["n_durable_commits"]);
+    println!("Saved to disk {} times since the start.", grouped(&line.snapshot["n_durable_commits"]));
     for letter in line.snapshot["dead_letters"].as_array().into_iter().flatten() {
         println!("Put aside after {} attempts: {}", letter["attempts"], letter["text"].as_str().unwrap_or_default());
     }
@@ -218,7 +221,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
     for session in sessions.iter().filter(|session| session.session_type == SessionType::Stream) {
         println!("{}", session_commands::describe(session));
     }
-    let counted = |n: u64, name: &str| if n == 1 { format!("1 {name}") } else { format!("{n} {name}s") };
+    let counted = |n: u64, name: &str| if n == 1 { format!("1 {name}") } else { format!("{} {name}s", grouped(n)) };
     println!(
         "{}, {}: `silas grant list` and `silas device list`.",
         counted(n_grants, "grant"),
@@ -230,7 +233,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
 /// "Everything was stopped at …: 1 task ended, 3 grants are gone.", while nothing has begun since.
 fn stopped(view: &Value) -> Option<String> {
     let view: StopView = serde_json::from_value(view.clone()).ok()?;
-    let counted = |n: usize, name: &str| if n == 1 { format!("1 {name}") } else { format!("{n} {name}s") };
+    let counted = |n: usize, name: &str| if n == 1 { format!("1 {name}") } else { format!("{} {name}s", grouped(n)) };
     let mut parts = Vec::new();
     if view.n_works > 0 {
         parts.push(format!("{} ended", counted(view.n_works, "task")));
@@ -250,7 +253,7 @@ fn vault_words(home: &Home) -> Result<String> {
     let kept = silas_approval::vault::protection(&home.vault())?;
     let secrets = match vault.n_secrets {
         1 => "1 secret".to_owned(),
-        n => format!("{n} secrets"),
+        n => format!("{} secrets", grouped(n)),
     };
     Ok(match vault.is_locked {
         true => format!("Vault: locked, {secrets}; {kept}. Plans that use one wait until `silas unlock`."),

@@ -2,6 +2,7 @@
 
 use super::line::Step;
 use super::print::took;
+use crate::out::wrap;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -14,7 +15,7 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new(is_told: bool) -> Self {
         let is_watched = is_told && std::io::stderr().is_terminal();
-        let style = ProgressStyle::with_template("  {bar:20} {pos} of {len}  {msg}").ok();
+        let style = ProgressStyle::with_template("  {bar:20} {pos} of {len}  {wide_msg}").ok();
         let bar = style.filter(|_| is_watched).map(|style| {
             let bar = ProgressBar::new(0).with_style(style).with_message("working in a private copy");
             bar.enable_steady_tick(Duration::from_millis(500));
@@ -28,7 +29,7 @@ impl Progress {
         match &self.bar {
             Some(bar) => {
                 bar.set_length(step.n_steps as u64);
-                bar.println(text);
+                bar.println(wrap::wrapped(&text, wrap::columns(&std::io::stderr())));
                 bar.inc(1);
             }
             None if self.is_told => println!("{text}"),

@@ -1,11 +1,11 @@
 //! Somebody's words in the terminal, on lines that can only be read as theirs: whatever follows the first line is indented
 //! and marked, so that no text passes for a line of Silas's own. What is wider than the screen is broken here, for the same
-//! reason: a terminal would go on at its left edge.
+//! reason: a terminal would go on at its left edge. It is broken between words, and within one only if that is wider still.
 //!
 //! In a pipe nothing is broken, because nobody knows how wide its reader is; the lines of a text are marked there as well.
 
+use crate::out::wrap::{self, TAB_COLUMNS};
 use silas_core::hidden;
-use std::io::IsTerminal;
 
 /// Begins the next line of the same text.
 const NEXT: &str = "│ ";
@@ -14,7 +14,6 @@ const ON: &str = "┊ ";
 const MARK_COLUMNS: usize = 2;
 /// A screen that is narrower than this shows nothing well; then lines are as long as they are there at least.
 const ROOM_MIN: usize = 16;
-const TAB_COLUMNS: usize = 8;
 
 /// Prints a text after `lead`, which takes `columns`; its other lines stand under the first.
 pub(crate) fn print(lead: &str, columns: usize, text: &str) {
@@ -48,12 +47,14 @@ pub(crate) fn marked(text: &str) -> Vec<String> {
 pub(crate) struct Spoken {
     /// Where the next character would stand; at the left edge nothing has begun.
     column: usize,
+    /// Whether what was written last is part of a word, which may go on.
+    is_in_word: bool,
     screen: Option<usize>,
 }
 
 impl Default for Spoken {
     fn default() -> Self {
-        Spoken { column: 0, screen: screen_columns() }
+        Spoken { column: 0, is_in_word: false, screen: screen_columns() }
     }
 }
 
@@ -61,21 +62,32 @@ impl Spoken {
     /// What to write for more of it.
     pub(crate) fn more(&mut self, text: &str) -> String {
         let mut out = String::new();
-        for c in hidden::strict(text).chars() {
+        let chars: Vec<char> = hidden::strict(text).chars().collect();
+        for (n, c) in chars.iter().copied().enumerate() {
             if self.column == 0 {
                 out.push_str(NEXT);
                 self.column = MARK_COLUMNS;
             }
             if c == '\n' {
                 out.push(c);
-                self.column = 0;
+                (self.column, self.is_in_word) = (0, false);
                 continue;
             }
-            let is_full = self.screen.is_some_and(|screen| self.column + width(c) > screen.max(ROOM_MIN));
+            let screen = self.screen.map(|screen| screen.max(ROOM_MIN));
+            let is_end = |c: &char| matches!(c, ' ' | '\n');
+            let word = chars[n..].iter().take_while(|c| !is_end(c)).map(|c| width(*c)).sum::<usize>();
+            // A word that fits no line is not waited with.
+            let begins = c != ' ' && !self.is_in_word && screen.is_some_and(|screen| word + MARK_COLUMNS <= screen);
+            let wanted = if begins { word } else { width(c) };
+            let is_full = screen.is_some_and(|screen| self.column + wanted > screen) && self.column > MARK_COLUMNS;
+            self.is_in_word = c != ' ';
             if is_full {
                 out.push('\n');
                 out.push_str(ON);
                 self.column = MARK_COLUMNS;
+                if c == ' ' {
+                    continue;
+                }
             }
             out.push(c);
             self.column += width(c);
@@ -85,6 +97,7 @@ impl Spoken {
 
     /// What to write where it ends.
     pub(crate) fn end(&mut self) -> &'static str {
+        self.is_in_word = false;
         let is_within_line = std::mem::take(&mut self.column) > 0;
         if is_within_line { "\n" } else { "" }
     }
@@ -100,9 +113,12 @@ fn width(c: char) -> usize {
 }
 
 fn screen_columns() -> Option<usize> {
-    let stdout = std::io::stdout();
-    let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten();
-    size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    wrap::columns(&std::io::stdout())
+}
+
+/// Whether a text after a lead of so many columns has room beside it.
+pub(crate) fn has_room_after(columns: usize) -> bool {
+    screen_columns().is_none_or(|screen| screen >= columns + MARK_COLUMNS + ROOM_MIN)
 }
 
 fn laid_out(text: &str, columns: usize, screen: Option<usize>) -> Vec<String> {
@@ -125,16 +141,33 @@ fn laid_out(text: &str, columns: usize, screen: Option<usize>) -> Vec<String> {
 /// One line in parts that fit.
 fn broken(line: &str, room: Option<usize>) -> Vec<&str> {
     let Some(room) = room else { return vec![line] };
+    let columns = |text: &str| text.chars().map(width).sum::<usize>();
     let (mut parts, mut start, mut taken) = (Vec::new(), 0, 0);
+    // Where the word begins that is being read.
+    let mut word = 0;
     for (at, c) in line.char_indices() {
-        let width = width(c);
-        if taken + width > room && at > start {
-            parts.push(&line[start..at]);
-            (start, taken) = (at, 0);
+        if taken + width(c) > room && at > start {
+            // One space is what the break stands for; further ones are somebody's.
+            let (end, next) = match c {
+                ' ' => (at, at + 1),
+                _ if word > start => (word - 1, word),
+                _ => (at, at),
+            };
+            parts.push(&line[start..end]);
+            (start, taken) = (next, columns(&line[next..at.max(next)]));
+            word = word.max(start);
+            if c == ' ' {
+                continue;
+            }
         }
-        taken += width;
+        taken += width(c);
+        if c == ' ' {
+            word = at + 1;
+        }
     }
-    parts.push(&line[start..]);
+    if start < line.len() || parts.is_empty() {
+        parts.push(&line[start..]);
+    }
     parts
 }
 

@@ -5,6 +5,7 @@
 
 use crate::exit::NotRunning;
 use crate::home::Home;
+use crate::same_silas;
 use anyhow::{Context, Result, bail};
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{File, TryLockError};
@@ -34,6 +35,6 @@ pub(super) fn server(home: &Home) -> Result<ExitCode> {
             Err(TryLockError::Error(cause)) => return Err(cause).context("The data directory cannot be looked at."),
         }
     }
-    println!("Silas has ended. Start it again with `silas`.");
+    println!("Silas has ended. Start it again with `{}`.", same_silas::start());
     Ok(ExitCode::SUCCESS)
 }

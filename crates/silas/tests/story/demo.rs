@@ -20,6 +20,7 @@ fn the_demo_plays_and_its_ledger_can_be_checked_without_a_server() {
     ] {
         assert!(text.contains(line), "{line} is missing in:\n{text}");
     }
+    assert_is_what_the_readme_shows(&text);
     let data = keep.join("data");
     let verify = || {
         let state = dir.path().join("state");
@@ -35,6 +36,24 @@ fn the_demo_plays_and_its_ledger_can_be_checked_without_a_server() {
     let broken = verify();
     assert!(!broken.status.success());
     assert!(String::from_utf8_lossy(&broken.stdout).contains("Entry 5"), "{broken:?}");
+}
+
+/// The transcript at the top of the README is a selection of these lines, in this order; only counts may differ.
+fn assert_is_what_the_readme_shows(played: &str) {
+    let plain = |line: &str| {
+        let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.replace(|c: char| c.is_ascii_digit(), "")
+    };
+    let played: Vec<String> = played.lines().map(plain).collect();
+    let readme = include_str!("../../../../README.md");
+    let transcript = readme.split("```").nth(1).unwrap();
+    let mut at = 0;
+    let lines = transcript.lines().map(plain).filter(|line| !line.is_empty());
+    for line in lines {
+        let found = played[at..].iter().position(|one| one.starts_with(&line));
+        at += found.unwrap_or_else(|| panic!("{line:?} is not in what is played after line {at}")) + 1;
+    }
+    assert!(at > 15);
 }
 
 /// Numbers of processes that are waited for.

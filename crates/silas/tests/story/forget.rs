@@ -1,7 +1,10 @@
 //! `silas audit forget`: the text goes from everywhere, the entry stays, and only the terminal can have it so.
 
 use crate::harness::{Device, Silas};
+use crate::inquiries::{QUESTION, WISH, World, asks, next_question, plans};
 use serde_json::json;
+use silas_core::card::CardKind;
+use silas_core::token::Verdict;
 use std::path::Path;
 
 const SECRET: &str = "combination-of-the-safe-4711";
@@ -14,9 +17,13 @@ fn number_of(silas: &Silas, event: &str, text: &str) -> String {
     line.unwrap_or_else(|| panic!("{event} {text}: {listed}")).split_whitespace().next().unwrap().to_owned()
 }
 
+/// Whether any file below has it; sockets and what goes meanwhile have nothing.
 fn is_in(dir: &Path, needle: &str) -> bool {
     std::fs::read_dir(dir).unwrap().any(|entry| {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            return is_in(&path, needle);
+        }
         let bytes = std::fs::read(&path).unwrap_or_default();
         bytes.windows(needle.len()).any(|window| window == needle.as_bytes())
     })
@@ -57,17 +64,98 @@ fn what_a_plan_says_is_kept_while_its_card_is_open_and_goes_with_it() {
     let mut line = silas.line();
     let wish = format!("run `echo {SECRET}` in `{}` and check with `true`", silas.repo().display());
     line.ask(&wish);
-    line.approve(silas_core::card::CardKind::Root).unwrap();
-    let plan = line.card(silas_core::card::CardKind::Plan).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let plan = line.card(CardKind::Plan).unwrap();
     let number = number_of(&silas, "message_received", SECRET);
     let (code, text) = silas.command(&["audit", "forget", &number, "--yes"]);
     assert!(code == 1 && text.contains("a card about it is in Review"), "{text}");
-    assert!(line.decide(&plan, silas_core::token::Verdict::Declined).unwrap().0);
+    assert!(line.decide(&plan, Verdict::Declined).unwrap().0);
     let (code, text) = silas.command(&["audit", "forget", &number, "--yes"]);
     assert!(code == 0, "{text}");
     let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
     let n: i64 = db.query_row("SELECT count(*) FROM work_items", [], |row| row.get(0)).unwrap();
     assert_eq!(n, 0, "the plan is gone");
+    silas.assert_ledger_holds();
+}
+
+/// What a model proposes as an answer, and what the owner writes instead.
+const OPTION: &str = "hidden-under-the-stairs-4712";
+const ANSWER: &str = "buried-by-the-oak-4713";
+
+/// Has an entry forgotten; or gives what is said instead.
+fn forget(silas: &Silas, number: &str) -> Result<(), String> {
+    let (code, text) = silas.command(&["audit", "forget", number, "--yes"]);
+    if code == 0 && text.contains("Forgotten.") { Ok(()) } else { Err(text) }
+}
+
+#[test]
+fn what_a_model_asked_and_what_was_answered_is_forgotten_once_nothing_needs_it() {
+    let world = World::new(&[]);
+    let (silas, repo) = (&world.silas, world.silas.repo());
+    let then = vec![asks(&[OPTION, "d"]), plans(&repo, ""), plans(&repo, "")];
+    let (mut line, first) = world.asked_and(&[OPTION, "b"], then);
+    let needed = |numbers: &[&String], why: &str| {
+        for number in numbers {
+            let refused = forget(silas, number).unwrap_err();
+            assert!(refused.contains(why), "{number}: {refused}");
+        }
+    };
+    let wish = number_of(silas, "message_received", WISH);
+    let question = number_of(silas, "question_asked", QUESTION);
+    needed(&[&wish, &question], "a card about it is in Review");
+
+    // The second question repeats what was answered to the first.
+    assert!(line.answer(&first, ANSWER).unwrap().0);
+    let second = next_question(&mut line, &[&first]);
+    assert!(second.face.asked.as_ref().unwrap().contains(ANSWER));
+    let answer = number_of(silas, "message_received", ANSWER);
+    needed(&[&wish, &question, &answer], "a card about it is in Review");
+
+    // Held up by a directory, the wish waits with everything that was said about it.
+    assert!(line.answer(&second, OPTION).unwrap().0);
+    let root = line.card(CardKind::Root).unwrap();
+    needed(&[&wish, &question, &answer], "Silas is still at what this asks for");
+    assert!(line.decide(&root, Verdict::Approved).unwrap().0);
+
+    // The plan repeats what was typed; the question is on its own card only.
+    let plan = line.card(CardKind::Plan).unwrap();
+    assert!(plan.face.asked.as_ref().unwrap().contains(ANSWER));
+    needed(&[&wish, &answer], "a card about it is in Review");
+    forget(silas, &question).unwrap();
+    assert!(line.decide(&plan, Verdict::Declined).unwrap().0);
+    assert!(is_in(&silas.data(), ANSWER));
+    forget(silas, &answer).unwrap();
+    assert!(!is_in(&silas.data(), ANSWER));
+
+    // Whatever else repeats one of them has an entry of its own.
+    let (_, listed) = silas.command(&["audit", "list", "--last", "200"]);
+    let said = ["message_received", "reply_sent", "question_asked", "card_offered"];
+    for entry in listed.lines().filter(|line| [WISH, QUESTION, OPTION].iter().any(|text| line.contains(text))) {
+        assert!(said.iter().any(|event| entry.contains(event)), "{entry}");
+        forget(silas, entry.split_whitespace().next().unwrap()).unwrap();
+    }
+    for text in [WISH, QUESTION, OPTION, ANSWER] {
+        assert!(!is_in(&silas.data(), text), "{text}");
+    }
+    silas.assert_ledger_holds();
+}
+
+#[test]
+fn an_answer_that_led_to_work_goes_with_the_work_once_that_cannot_be_undone() {
+    let world = World::new(&[]);
+    let (silas, repo) = (&world.silas, world.silas.repo());
+    let (mut line, question) = world.asked_and(&[OPTION, "b"], vec![plans(&repo, ""), plans(&repo, "")]);
+    assert!(line.answer(&question, ANSWER).unwrap().0);
+    line.approve(CardKind::Root).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.card(CardKind::Done).unwrap();
+    let answer = number_of(silas, "message_received", ANSWER);
+    let refused = forget(silas, &answer).unwrap_err();
+    assert!(refused.contains("what came of it can still be undone"), "{refused}");
+    let (code, said) = silas.command(&["undo"]);
+    assert_eq!(code, 0, "{said}");
+    forget(silas, &answer).unwrap();
+    assert!(!is_in(&silas.data(), ANSWER));
     silas.assert_ledger_holds();
 }
 

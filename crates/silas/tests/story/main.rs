@@ -41,6 +41,7 @@ mod many;
 mod models;
 mod naming_cards;
 mod naming_things;
+mod narrow_screens;
 mod network;
 mod night;
 mod operations;

@@ -121,6 +121,15 @@ fn without_a_model_everything_is_as_it_was_and_says_how_to_add_one() {
     assert!(code == 1 && text.contains("silas model add"), "{text}");
 }
 
+/// What reflex nearly understands is told so only where nobody else could understand it.
+#[test]
+fn a_wish_that_is_nearly_understood_goes_to_the_model() {
+    let server = server(says(&[direct("With which check?")]));
+    let silas = configured(&server, &[]);
+    let (_, reply) = agreed(&silas, "run make in x");
+    assert_eq!((reply.as_str(), server.asked().len(), server.faults()), ("With which check?", 1, vec![]));
+}
+
 #[test]
 fn a_model_is_added_tested_asked_and_taken_back() {
     let ready = r#"{"word":"ready"}"#.to_owned();

@@ -141,3 +141,27 @@ fn a_change_that_is_too_long_for_the_screen_is_approved_by_its_name() {
     let (code, text) = silas.command(&["approve", &name]);
     assert!(code == 0 && silas.repo().join("c.txt").exists(), "{}: {text}", card.id);
 }
+
+/// Results of one directory are not alike: the list says which file each is about, or which command.
+#[test]
+fn results_of_one_directory_are_told_apart() {
+    let silas = Silas::start();
+    silas.pair();
+    let mut line = silas.line();
+    let dir = silas.repo().display().to_string();
+    for (n, file) in ["one.txt", "two.txt"].iter().enumerate() {
+        line.say(&format!("run `echo {n} > {file}` in `{dir}` and check with `test -e {file}`")).unwrap();
+        if n == 0 {
+            line.approve(CardKind::Root).unwrap();
+        }
+        let is_result = |card: &&silas_core::card::Card| card.face.kind == CardKind::Rehearsed;
+        line.wait(|line| line.cards.iter().filter(is_result).count() == n + 1).unwrap();
+    }
+    let (_, review) = silas.command(&["review"]);
+    let (_, work) = silas.command(&["work", "list"]);
+    for file in ["one.txt", "two.txt"] {
+        let intent = format!("Apply 1 changed file to repo: {file}");
+        assert_eq!(review.matches(&intent).count(), 1, "{review}");
+        assert_eq!(work.lines().filter(|line| line.contains(file)).count(), 1, "{work}");
+    }
+}

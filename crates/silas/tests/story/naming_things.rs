@@ -165,3 +165,14 @@ fn of_several_results_none_is_signed_for_without_its_name() {
     assert_eq!(silas.tree(), original);
     silas.assert_ledger_holds();
 }
+
+/// How many has separators everywhere; which one has none, and is understood with them too.
+#[test]
+fn numbers_have_separators_where_they_count() {
+    let silas = Silas::start();
+    silas.pair();
+    let (_, list) = silas.command(&["grant", "list"]);
+    assert!(list.contains(" of 1,000 left") && !list.contains("1000"), "{list}");
+    let (code, text) = silas.command(&["activity", "1,284"]);
+    assert!(code == 1 && text.contains("The ledger has no entry 1284."), "{text}");
+}

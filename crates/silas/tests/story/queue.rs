@@ -64,6 +64,21 @@ fn a_wish_waits_for_its_directory_across_restarts() {
     assert_eq!(line.ended().unwrap()["outcome"], "proved");
 }
 
+/// As after going back to a version that does not know what a later one has written down.
+#[test]
+fn a_wish_that_cannot_be_read_does_not_hold_up_the_decision_that_it_waits_for() {
+    let silas = Silas::start();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    let card = line.card(CardKind::Root).unwrap();
+    let db = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    assert_eq!(db.execute("UPDATE queue SET body = '{\"from\":\"later\"}' WHERE queue = 'waiting'", []).unwrap(), 1);
+    let (recorded, said) = line.decide(&card, Verdict::Approved).unwrap();
+    assert!(recorded, "{said}");
+    let waits = || db.query_row("SELECT count(*) FROM queue WHERE queue = 'waiting'", [], |row| row.get::<_, i64>(0));
+    assert_eq!(waits().unwrap(), 0);
+}
+
 #[test]
 fn a_declined_directory_ends_the_wishes_that_waited_for_it() {
     let silas = Silas::start();

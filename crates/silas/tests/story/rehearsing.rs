@@ -282,7 +282,10 @@ fn the_commands_of_the_terminal_decide_about_a_result() {
     assert_eq!(silas.command(&["approve"]).0, 0);
     silas.line().card(CardKind::Rehearsed).unwrap();
     let (code, text) = silas.command(&["review"]);
-    assert!(code == 0 && text.contains("1  Apply 4 changed files to repo  (● Low risk)"), "{text}");
+    assert!(
+        code == 0 && text.contains("1  Apply 4 changed files to repo, made by ‘sh fix.sh’  (● Low risk)"),
+        "{text}"
+    );
     let (code, text) = silas.command(&["show"]);
     assert!(code == 0 && text.contains("+ new a") && text.contains("− old a"), "{text}");
     assert!(text.contains("silas decline  Discard the copy"), "{text}");

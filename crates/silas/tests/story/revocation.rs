@@ -100,7 +100,7 @@ fn a_grant_is_listed_in_words_and_revoked_at_once() {
     let mut line = silas.line();
     assert_eq!(line.run(&silas.wish()).unwrap()["outcome"], "proved");
     let (_, text) = silas.command(&["grant", "list"]);
-    assert!(text.contains("House rules  (1000 of 1000 left · until "), "{text}");
+    assert!(text.contains("House rules  (1,000 of 1,000 left · until "), "{text}");
     assert!(text.contains("Work in repo  (No limit · since "), "{text}");
     let names = silas.called("grant");
     let (_, text) = silas.command(&["grant", "show", &names[1]]);

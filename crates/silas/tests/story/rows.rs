@@ -89,6 +89,23 @@ fn a_decision_opens_what_was_asked_and_signed_and_work_leads_to_its_proof() {
     assert_every_entry_opens(&mut silas.line());
 }
 
+/// A grant that was taken back is named as the list of grants named it, though it is not there any more.
+#[test]
+fn what_was_taken_back_is_named() {
+    let silas = Silas::start();
+    silas.command(&["say", &silas.wish()]);
+    assert_eq!(silas.command(&["approve"]).0, 0);
+    let (_, list) = silas.command(&["grant", "list"]);
+    let (title, text) = ("Work in repo", list.lines().nth(1).unwrap().trim().to_owned());
+    assert!(list.contains(title) && text.contains("Plans may be offered for"), "{list}");
+    assert_eq!(silas.command(&["grant", "revoke", &silas.called("grant")[0]]).0, 0);
+    let (_, told) = silas.command(&["activity"]);
+    assert!(told.lines().any(|line| line.contains("Took back a grant. Work in repo. ")), "{told}");
+    let behind = behind(&silas, "Took back a grant");
+    assert_tells(&behind, &["Grant       Work in repo", &text.replace('`', ""), "signed by the root key"]);
+    assert!(!behind.contains("of what was taken back"), "{behind}");
+}
+
 #[test]
 fn a_no_opens_and_what_was_forgotten_is_not_told() {
     let silas = Silas::start();

@@ -31,7 +31,17 @@ fn told(output: &Output) -> String {
 fn exit_codes_are_as_the_help_promises() {
     let home = tempfile::tempdir().unwrap();
     let (_, help) = fresh(home.path(), &["--help"]);
-    assert!(help.contains("3  Silas does not run, or has never run"), "{help}");
+    for (code, meaning) in [
+        (0, "done"),
+        (1, "not done"),
+        (2, "the command line"),
+        (3, "Silas does not run, or has never run"),
+        (4, "done, but not everything could be shown"),
+        (5, "the file agrees with itself, but no key"),
+        (130, "ended by Ctrl-C"),
+    ] {
+        assert!(help.contains(&format!("\n  {code:<3}  {meaning}")), "{code}: {help}");
+    }
     for args in
         [&["status"][..], &["review"], &["say", "hello"], &["work", "list"], &["audit", "verify"], &["backup", "/x"]]
     {
@@ -55,9 +65,50 @@ fn exit_codes_are_as_the_help_promises() {
         assert!(code == 2 && text.contains(expect) && !text.contains(".:"), "{args:?}: {code} {text}");
         assert!(!text.contains("os error") && !text.trim_start().starts_with("E_"), "{text}");
     }
+    let (code, text) = fresh(home.path(), &["--data-dir", "/no where", "status"]);
+    assert!(code == 3 && text.contains("Start it once with `silas --data-dir '/no where'`"), "{code} {text}");
     let (code, text) = fresh(home.path(), &["model", "add"]);
     assert_eq!(code, 3, "{text}");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0, "nothing was made");
+}
+
+/// Where a number is meant, whatever is none is told what it would be and where there is one.
+#[test]
+fn what_is_no_number_is_told_what_is_meant() {
+    let home = tempfile::tempdir().unwrap();
+    let odd: [(&[&str], &str); 11] = [
+        (&["activity", "abc"], "`silas activity` shows it before each row"),
+        (&["activity", "--", "-1"], "the number of an entry is meant, such as 12"),
+        (&["activity", "99999999999999999999"], "the number of an entry is meant"),
+        (&["activity", "--before", "yesterday"], "the number of an entry is meant"),
+        (&["audit", "forget", "x"], "`silas audit list` before each entry"),
+        (&["audit", "list", "--last", "many"], "a number of entries is meant, such as 30"),
+        (&["start", "--port", "http"], "a port is a number from 1 to 65535"),
+        (&["start", "--port", "70000"], "0 takes any that is free"),
+        (&["eval", "--cap", "1.50"], "whole cents are meant"),
+        (&["eval", "--minutes", "500"], "a number of minutes from 1 to 240"),
+        (&["eval", "--model", "llama", "--yes"], "write PROVIDER:MODEL"),
+    ];
+    for (args, expect) in odd {
+        let (code, text) = fresh(home.path(), args);
+        assert!(code == 2 && text.contains(expect), "{args:?}: {code} {text}");
+        for raw in ["invalid digit", "digit found", "number too large", "out of range", "is not in", "os error"] {
+            assert!(!text.contains(raw), "{args:?}: {text}");
+        }
+    }
+    let (code, text) = fresh(home.path(), &["activity", "abc", "--json"]);
+    let error: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &error["error"]["exit"]), (2, &Value::from(2)), "{text}");
+    assert!(error["error"]["message"].as_str().unwrap().contains("the number of an entry"), "{text}");
+    let silas = Silas::start();
+    for price in ["cheap", "1/x", "-1/2"] {
+        let (code, text) = silas.command(&["model", "add", "ollama:llama3.2", &format!("--price={price}")]);
+        assert!(code == 2 && text.contains("is not a price"), "{price}: {code} {text}");
+    }
+    for big in ["0", "9223372036854775807", "4000"] {
+        let (code, text) = silas.command(&["activity", big]);
+        assert!(code == 1 && text.contains("The ledger has no entry"), "{big}: {code} {text}");
+    }
 }
 
 #[test]

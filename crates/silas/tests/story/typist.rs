@@ -6,10 +6,13 @@ use std::process::Command;
 
 /// Each step is what has to be on the screen since the last one, and what is typed then.
 pub(crate) const TYPIST: &str = r#"
-import json, os, pty, sys
+import fcntl, json, os, pty, struct, sys, termios
 steps, command = json.loads(sys.argv[1]), sys.argv[2:]
 pid, terminal = pty.fork()
 if pid == 0:
+    # Before it looks at it.
+    columns = int(os.environ.pop('SCREEN_COLUMNS', '0'))
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24 if columns else 0, columns, 0, 0))
     os.execv(command[0], command)
 shown, since = b'', 0
 while True:
@@ -43,6 +46,9 @@ pub(crate) fn at_terminal_with(
     typing_with(&silas.data(), args, steps, env)
 }
 
+/// The variable that says how wide the screen is; without it nobody knows.
+pub(crate) const SCREEN_COLUMNS: &str = "SCREEN_COLUMNS";
+
 /// The same for a data directory that nobody has started yet. No desktop is there to open a page on.
 pub(crate) fn typing(data: &Path, args: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
     typing_with(data, args, steps, &[])
@@ -58,6 +64,7 @@ fn typing_with(data: &Path, args: &[&str], steps: &[(&str, &str)], env: &[(&str,
         .env("SILAS__KEYS__KEYRING", "false")
         .env("XDG_STATE_HOME", data.with_file_name("state"))
         .env_remove("NO_COLOR")
+        .env_remove("COLUMNS")
         .env("TERM", "dumb")
         .envs(env.iter().copied())
         .current_dir("/")

@@ -1,6 +1,6 @@
 //! Every rule of the contract can be broken, and is then named.
 
-use crate::card::{Cta, Face, Fact, Press};
+use crate::card::{Cta, Detail, Face, Fact, Press};
 use crate::house_rules::HouseRules;
 
 fn breaks(change: impl Fn(&mut Face), expected: &str) {
@@ -22,6 +22,18 @@ fn each_breach_is_named() {
     breaks(|face| face.facts.push(fact("Spends", "x")), "no such label: Spends");
     breaks(|face| face.facts.push(fact("Uses", &"x".repeat(31))), "Uses is too long");
     breaks(|face| face.facts.push(fact("Uses", "…tail")), "Uses is cut off");
+    breaks(|face| face.facts.push(fact("Uses", "…/tidepool")), "Uses is cut off");
+    breaks(
+        |face| {
+            face.details.push(Detail { title: "Uses".to_owned(), lines: vec!["/home/mira/tidepool".to_owned()] });
+            face.facts.push(fact("Uses", "…/tide…"));
+        },
+        "Uses is cut off",
+    );
+    let mut face = HouseRules::current().card_face();
+    face.details.push(Detail { title: "Uses".to_owned(), lines: vec!["~/code/tidepool, not .git".to_owned()] });
+    face.facts.push(fact("Uses", "…/tidepool, not .git"));
+    assert_eq!(face.breaches(), Vec::<String>::new(), "the whole path is below");
     breaks(|face| face.rationale.clear(), "does not say why");
     breaks(|face| face.ctas[1].press = Press::Change, "the last button declines");
     breaks(|face| face.ctas[0].consequence.clear(), "without its consequence");

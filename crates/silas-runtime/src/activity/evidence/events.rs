@@ -2,6 +2,8 @@
 
 use super::lookup::{answer, came_to, grant, purpose, suspicion};
 use super::*;
+use crate::grants;
+use silas_core::number::grouped;
 
 /// Checks that are named; a plan has a handful.
 const CHECKS_MAX: usize = 20;
@@ -50,7 +52,14 @@ impl Behind<'_, '_> {
             }
             AuditEvent::GrantRevoked { token, by, number } => {
                 if let Some(kept) = tokens::get(self.tx, token)? {
-                    self.fact("Grant", grant(kept.token.body.offer.kind));
+                    let kind = kept.token.body.offer.kind;
+                    match grants::said(kind, &kept.payload, self.words) {
+                        Some(said) => {
+                            self.fact("Grant", &said.title);
+                            self.fact("Allowed", &said.text);
+                        }
+                        None => self.fact("Grant", grant(kind)),
+                    }
                     if let Some(card) = &kept.card {
                         self.asked(card, Some(token))?;
                     }
@@ -88,7 +97,7 @@ impl Behind<'_, '_> {
             AuditEvent::ModelAnswered { call, outcome, input_tokens, output_tokens, microusd } => {
                 self.question(call);
                 self.fact("Cost", &dollars(*microusd));
-                self.fact("Tokens", &format!("{input_tokens} read, {output_tokens} written"));
+                self.fact("Tokens", &format!("{} read, {} written", grouped(input_tokens), grouped(output_tokens)));
                 if outcome != "answered" {
                     self.fact("Ended", outcome);
                 }
@@ -167,16 +176,19 @@ impl Behind<'_, '_> {
                 self.refused(&format!("The secret {reference}"), crate::secrets::refusal_words(reason));
                 self.task(execution)?;
             }
-            AuditEvent::QuestionAsked { card, question } => {
+            AuditEvent::QuestionAsked { card, question, .. } => {
                 self.texts("Question", question);
                 self.fact("Whose words", "The model's");
                 self.code("Card", card.as_str());
             }
-            AuditEvent::QuestionAnswered { card, message, is_chosen } => {
+            AuditEvent::QuestionAnswered { card, message, is_chosen, wish } => {
                 self.fact("Words", if *is_chosen { "Proposed by the model" } else { "Your own" });
                 self.fact("Allows", "Nothing: the plan asked you");
                 self.code("Card", card.as_str());
                 self.code("Message", message.as_str());
+                if let Some(wish) = wish {
+                    self.code("Wish", wish.as_str());
+                }
             }
             AuditEvent::SecretRequested { reference, .. }
             | AuditEvent::SecretStored { reference }

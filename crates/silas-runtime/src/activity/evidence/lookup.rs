@@ -28,7 +28,7 @@ impl Behind<'_, '_> {
         if let Some(key) = by {
             self.device("Signed on", key);
         }
-        self.fact("List", &format!("Number {number} of what was taken back"));
+        self.fact("Revocation", &format!("Number {number}, signed by the root key"));
     }
 
     /// What a card asked, in its own words where they are the ones that were signed.

@@ -218,3 +218,16 @@ fn what_is_gone_or_only_moved_has_nothing_to_show() {
     let face = face(&[result(false)], &[result(true)], &[gone]);
     assert_eq!((face.risk, face.facts[0].text.as_str()), (Some(Risk::Low), "old.png +0 −0"));
 }
+
+#[test]
+fn many_files_are_counted_with_separators_and_read_back() {
+    let diffs: Vec<FileDiff> = (0..1_200).map(|n| diff(&format!("{n}.txt"), 1_000, 0)).collect();
+    let many = face(&[result(false)], &[result(true)], &diffs);
+    assert_eq!(many.intent, "Apply 1,200 changed files to tidepool");
+    assert_eq!(many.ctas[0].label, "Apply 1,200 files");
+    assert_eq!(n_files(&many), Some(1_200));
+    let earlier = Face { intent: "Apply 1200 changed files to tidepool".to_owned(), ..many };
+    assert_eq!(n_files(&earlier), Some(1_200), "as an earlier version worded it");
+    let one = face(&[result(false)], &[result(true)], &[diff("a.txt", 1_000, 12)]);
+    assert!(one.facts.iter().any(|fact| fact.text.ends_with("+1,000 −12")) || one.facts[0].text.contains("not all"));
+}

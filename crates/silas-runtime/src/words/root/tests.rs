@@ -24,5 +24,10 @@ fn a_name_that_does_not_fit_is_told_below_and_nowhere_cut() {
     assert!(face.facts.iter().any(|fact| fact.text.ends_with("listed below")), "the details begin open");
     let said = serde_json::to_string(&face).unwrap();
     assert!(!said.contains('…'), "{said}");
+    // A name that fits is whole, whatever comes before it.
+    let face = asked("/home/mira/code/of-the-northern-coast/harbours/tidepool");
+    assert_eq!(face.facts[0].text, "…/tidepool, not .git");
+    assert_eq!(face.details[0].lines[0], "/home/mira/code/of-the-northern-coast/harbours/tidepool");
+    assert_eq!((face.intent.as_str(), face.breaches()), ("Let plans work in tidepool", Vec::new()));
     assert_eq!(asked("/home/mira/Pläne 2026").ctas[0].label, "Allow plans in Pläne 2026");
 }

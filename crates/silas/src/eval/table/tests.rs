@@ -23,7 +23,8 @@ fn columns_stand_under_their_names() {
     let head = head();
     let solved = row(&made("slugs", true, 1));
     assert_eq!(solved.lines().count(), 1);
-    for (name, cell) in [("solved", "yes"), ("cards", "1"), ("tokens", "1200/80"), ("cost", "$0.02"), ("time", "4.3 s")]
+    for (name, cell) in
+        [("solved", "yes"), ("cards", "1"), ("tokens", "1,200/80"), ("cost", "$0.02"), ("time", "4.3 s")]
     {
         let at = head.find(name).unwrap();
         assert!(solved[at..].starts_with(cell), "{name}: {solved}");

@@ -20,18 +20,26 @@ impl Chat<'_> {
             return Ok(());
         }
         if let Some(card) = self.wording.take() {
-            return match text.trim() {
-                "" => {
+            return match typed::read(text) {
+                Typed::Nothing => {
                     self.print("Nothing was answered; the card stays.");
                     self.numbers();
                     Ok(())
                 }
-                words => self.answer(&card, words),
+                // Above all, Stop is never an answer.
+                Typed::Command(command) => {
+                    self.command(command)?;
+                    self.numbers();
+                    Ok(())
+                }
+                Typed::Number(_) => self.answer(&card, text.trim()),
+                Typed::Words(words) => self.answer(&card, words),
             };
         }
         if let Some(confirm) = self.confirm.take() {
             if !confirm.is_given_by(text) {
                 self.print("Not confirmed. Nothing was signed.");
+                self.is_over = typed::leaves(text);
                 return Ok(());
             }
             return self.decide(&confirm.card, confirm.press);
@@ -92,7 +100,7 @@ impl Chat<'_> {
                 self.line.send(&json!({ "type": "stop" }))?;
                 self.print("Everything is being stopped. Only what is being put in place already is finished.");
             }
-            "quit" | "exit" => self.is_over = true,
+            "quit" => self.is_over = true,
             other => self.print(&format!("There is no /{other}. /help lists what there is.")),
         }
         Ok(())

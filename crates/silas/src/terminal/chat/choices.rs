@@ -5,6 +5,7 @@ use crate::terminal::{face, names};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardState, Press, Risk};
 use silas_core::input::{Input, KeyState, KeyWanted, ModelOption, SecureInput};
+use silas_core::number::grouped;
 use silas_core::token::Verdict;
 
 pub(super) enum Choice {
@@ -111,10 +112,14 @@ impl Confirm {
         let n_not_shown = face::n_not_shown(&self.card.face.diffs);
         let mut hidden = match face::n_hidden(&self.card).saturating_sub(n_not_shown) {
             0 => String::new(),
-            n => format!("{n} lines of this change are not on the screen; `silas show {}` has them. ", self.word),
+            n => format!(
+                "{} lines of this change are not on the screen; `silas show {}` has them. ",
+                grouped(n),
+                self.word
+            ),
         };
         if n_not_shown > 0 {
-            hidden.push_str(&format!("{n_not_shown} changed lines are not on the card at all. "));
+            hidden.push_str(&format!("{} changed lines are not on the card at all. ", grouped(n_not_shown)));
         }
         format!("{hidden}{} Type `{}` to confirm; anything else leaves it.", self.consequence, self.word)
     }

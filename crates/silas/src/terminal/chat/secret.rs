@@ -7,6 +7,7 @@ use super::Chat;
 use crate::passphrase::{self, Hidden};
 use silas_core::card::Card;
 use silas_core::input::SecureInput;
+use silas_core::number::grouped;
 use silas_core::secret::SECRET_BYTES_MAX;
 use silas_runtime::Words;
 use silas_web::secret_door::{self, SecretAsk, SecretSays};
@@ -55,7 +56,8 @@ impl Chat<'_> {
             return self.print("There was no value. Nothing was stored; the card stays.");
         }
         if value.len() > SECRET_BYTES_MAX {
-            return self.print(&format!("That is too long: {SECRET_BYTES_MAX} bytes at most. Nothing was stored."));
+            return self
+                .print(&format!("That is too long: {} bytes at most. Nothing was stored.", grouped(SECRET_BYTES_MAX)));
         }
         let ask = SecretAsk::Give { reference: wanted.ref_id, n_bytes: value.len() };
         match secret_door::ask(&self.line.home().path, &ask, value) {

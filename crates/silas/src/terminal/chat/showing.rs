@@ -3,6 +3,7 @@
 use super::super::face::{Extent, print_face};
 use super::super::names;
 use super::super::print::needs_review;
+use super::super::quoted;
 use super::Chat;
 use super::choices::{self, Confirm};
 use super::secret::Typing;
@@ -38,7 +39,10 @@ impl Chat<'_> {
         self.print("");
         print_face(&card, Extent::Glance);
         for (n, (label, _)) in choices::of(&card).iter().enumerate() {
-            println!("  {}  {label}", self.paint.strong(&(n + 1).to_string()));
+            let number = (n + 1).to_string();
+            // A label may be a model's words.
+            let columns = number.len() + 4;
+            quoted::print(&format!("  {}  ", self.paint.strong(&number)), columns, label);
             if let Some(meaning) = choices::consequence(&card, label) {
                 println!("     {}", self.paint.quiet(meaning));
             }

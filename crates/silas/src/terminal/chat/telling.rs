@@ -4,14 +4,13 @@ use super::super::line::{came_of, finished_steps};
 use super::super::print::took;
 use super::super::quoted;
 use super::Chat;
+use crate::out::wrap;
 use anyhow::Result;
 use serde_json::Value;
 use silas_core::message::CameOf;
 
 /// Before the further lines of what somebody says.
 const INDENT: usize = 2;
-/// What the longest name of a speaker takes, so that no first line is wider than the screen.
-const SPEAKER_COLUMNS: usize = 32;
 
 impl Chat<'_> {
     pub(super) fn server(&mut self, message: &Value) -> Result<()> {
@@ -64,7 +63,11 @@ impl Chat<'_> {
     /// What somebody says, after who it is: its other lines are marked as being of the same.
     fn tell(&self, who: &str, text: &str) {
         let lead = if who.is_empty() { String::new() } else { format!("{who} ") };
-        let columns = if who.is_empty() { INDENT } else { SPEAKER_COLUMNS };
+        let columns = wrap::width(&lead).max(INDENT);
+        if !quoted::has_room_after(columns) {
+            self.print(who);
+            return self.go_on(text);
+        }
         for (n, line) in quoted::lines(text, columns).iter().enumerate() {
             self.print(&if n == 0 { format!("{lead}{line}") } else { format!("{:INDENT$}{line}", "") });
         }

@@ -7,7 +7,7 @@ Say what you want in your own words. A number answers the card on the screen.
   /activity  what happened
   /undo      take the last applied work back
   /stop      end all running work
-  /quit      leave; Silas goes on
+  /quit      leave, as do quit, exit and Ctrl-D; Silas goes on
 A line that begins with // is said with one / less.";
 
 #[derive(PartialEq, Eq, Debug)]
@@ -29,12 +29,22 @@ pub(super) fn read(line: &str) -> Typed<'_> {
     {
         return Typed::Number(n);
     }
+    if leaves(line) {
+        return Typed::Command("quit");
+    }
     match line.strip_prefix('/') {
         Some(rest) if rest.starts_with('/') => Typed::Words(rest),
         Some(command) if !command.contains('/') => Typed::Command(command.trim()),
         // A path is a word too.
         _ => Typed::Words(line),
     }
+}
+
+/// What ends other programs. Only as the whole line: a sentence may begin with either.
+pub(super) fn leaves(line: &str) -> bool {
+    let word = line.trim();
+    let word = word.strip_prefix('/').unwrap_or(word);
+    ["quit", "exit"].iter().any(|leave| word.eq_ignore_ascii_case(leave))
 }
 
 #[cfg(test)]
@@ -51,6 +61,12 @@ mod tests {
         assert_eq!(read("20261116"), Typed::Words("20261116"));
         assert_eq!(read("/undo"), Typed::Command("undo"));
         assert_eq!(read("//undo"), Typed::Words("/undo"));
+        for leave in ["quit", " Exit ", "QUIT", "/quit", "/exit"] {
+            assert_eq!(read(leave), Typed::Command("quit"), "{leave}");
+        }
+        for words in ["quit it", "exit code 3", "don't quit", "//quit"] {
+            assert!(matches!(read(words), Typed::Words(_)), "{words}");
+        }
         assert_eq!(read("/etc/hosts is wrong"), Typed::Words("/etc/hosts is wrong"));
     }
 }

@@ -40,10 +40,30 @@ fn what_begins_at_the_left_edge_is_marked_from_the_first_line_on() {
 
 #[test]
 fn what_comes_bit_by_bit_is_marked_in_the_same_way() {
-    let mut spoken = Spoken { column: 0, screen: Some(20) };
+    let mut spoken = Spoken { column: 0, is_in_word: false, screen: Some(20) };
     assert_eq!(spoken.more("One.\n● Lo"), "│ One.\n│ ● Lo");
-    assert_eq!(spoken.more("w risk · Plan · zzz"), "w risk · Pla\n┊ n · zzz");
+    assert_eq!(spoken.more("w risk · Plan · zz"), "w risk · \n┊ Plan · zz");
+    assert_eq!(spoken.more("z and abcdefghijklmnopqrstuvwxyz"), "z and ab\n┊ cdefghijklmnopqrst\n┊ uvwxyz");
     assert_eq!((spoken.end(), spoken.end()), ("\n", ""));
-    let mut piped = Spoken { column: 0, screen: None };
+    let mut piped = Spoken { column: 0, is_in_word: false, screen: None };
     assert_eq!(piped.more("a\r\n\nb"), "│ a⟨U+000D⟩\n│ \n│ b");
+}
+
+#[test]
+fn lines_are_broken_between_words() {
+    assert_eq!(broken("one two three four", Some(9)), ["one two", "three", "four"]);
+    assert_eq!(broken("one two three four", Some(7)), ["one two", "three", "four"]);
+    assert_eq!(broken("abcdefghijkl mn", Some(5)), ["abcde", "fghij", "kl mn"]);
+    assert_eq!(broken("ab abcdefghijkl", Some(5)), ["ab", "abcde", "fghij", "kl"]);
+    // Only the one space that a break stands for is not there.
+    assert_eq!(broken("ab     cd", Some(4)), ["ab  ", "  cd"]);
+    assert_eq!(broken("", Some(4)), [""]);
+    assert_eq!(broken("abcd ", Some(4)), ["abcd"]);
+    for room in 1..30 {
+        let text = "run `cargo test --all` in  /home/mira/code and   say so";
+        let said: String = broken(text, Some(room)).concat();
+        let without = |text: &str| text.replace(' ', "");
+        assert_eq!(without(&said), without(text), "{room}");
+        assert!(broken(text, Some(room)).iter().all(|part| part.chars().count() <= room), "{room}");
+    }
 }
