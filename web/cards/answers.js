@@ -19,7 +19,7 @@ export function AnswerChips({ card, inquiry, off }) {
   const send = (/** @type {string} */ option) => void (off || performance.now() - since.current < DOUBLE_TAP_MS || answerQuestion(card, option));
   return html`<div class="answers" role="group" aria-label="Answers that the model proposes">
     <p class="change-note">The model proposes these. An answer allows nothing: the plan asks you.</p>
-    <div class="change-chips">${inquiry.options.map((option) => html`<button type="button" class="change-chip answer-chip" key=${option} disabled=${off} onClick=${() => send(option)}><bdi>${strict(option)}</bdi></button>`)}</div>
+    <div class="change-chips">${inquiry.options.map((option) => html`<button type="button" class="change-chip answer-chip" key=${option} dir="auto" disabled=${off} onClick=${() => send(option)}>${strict(option)}</button>`)}</div>
   </div>`;
 }
 

@@ -4,7 +4,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
-import { Words, strict } from '../lib/text.js';
+import { Said, strict } from '../lib/text.js';
 import { limit } from '../lib/time.js';
 import { Details, Facts, checkCount, hasDetails } from './details.js';
 import { FILES_MAX, FileList } from './diff.js';
@@ -63,7 +63,7 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
         ${parked && html`<p class="parked">No answer in ${waited(card)} counts as no, so nothing was done. One tap asks again, with everything checked afresh.</p>`}
         ${evidenced && html`<${Evidence} evidence=${face.evidence} lines=${isDone ? 'left out' : checksMoved ? 'counted' : 'shown'} />`}
         ${!parked && face.versions && html`<${Versions} versions=${face.versions} folded=${moves.includes('lines')} />`}
-        ${shown.length > 0 && html`<${Facts} facts=${shown} diffs=${face.diffs}>${inFacts && html`<div><dt>You asked</dt><dd class="asked">“<${Words} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}<//>`}
+        ${shown.length > 0 && html`<${Facts} facts=${shown} diffs=${face.diffs}>${inFacts && html`<div><dt>You asked</dt><dd class="asked" dir="auto">“<${Said} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}<//>`}
       </div>
       ${!inDetails && html`<${Why} face=${face} oneLine=${moves.includes('line')} />`}
       ${!parked && children}

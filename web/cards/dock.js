@@ -118,7 +118,7 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
     ${first && stage === 'slide' && html`<${Slide} risk=${card.face.risk ?? 'high'} act=${meant.label} consequence=${meant.consequence || meant.label} disabled=${off} onDone=${onConfirm} thumb=${main} />`}
     ${first && (stage === 'ask' || stage === 'passkey') && (card.face.kind === 'done' && first.press === 'approve' && card.state === 'open'
       ? html`<${Undo} label=${label(first)} left=${undoLeft} card=${card} edits=${edits} linked=${linked} disabled=${off} onClick=${onFirst} />`
-      : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || ['approve', 'renew', 'again'].includes(first.press) ? 'filled' : 'outlined'}`} disabled=${off} onClick=${form ? onForm : onFirst}>
+      : html`<button type=${form ? 'submit' : 'button'} form=${form} class=${`button ${form || isRecommended(card, first) ? 'filled' : 'outlined'}`} disabled=${off} onClick=${form ? onForm : onFirst}>
           ${steps === 'slide' && html`<${Icon} name=${card.face.risk === 'irreversible' ? 'irreversible' : 'high'} size=${16} />`}${label(first)}
         </button>`)}
     ${!linked && html`<p class="dock-note">You can decide as soon as Silas answers</p>`}
@@ -153,6 +153,11 @@ function parkedButtons(card) {
     ...(card.show_first ? [{ press: 'renew_rehearsal', label: 'Rehearse it instead', consequence: '', act: () => renew(card, true) }] : []),
     { press: 'dismiss', label: 'Drop it', consequence: '', act: () => dismiss(card) },
   ];
+}
+
+/** Whether the first button is what Silas would press. Of what may have happened already, nobody can say so: again may be twice. @param {Card} card @param {{ press: string }} first */
+function isRecommended({ face }, { press: pressed }) {
+  return pressed === 'renew' || pressed === 'again' || (pressed === 'approve' && face.kind !== 'unknown_effect');
 }
 
 /** @param {Card} card @returns {'tap' | 'confirm' | 'slide'} */

@@ -3,7 +3,7 @@
 // is and isolated from the text around it; on the card it is cut at a word, in the details it stands whole.
 
 import { html } from '../lib/html.js';
-import { Words, strict } from '../lib/text.js';
+import { Said, Words, strict } from '../lib/text.js';
 
 /** @typedef {import('../protocol.js').Face} Face */
 
@@ -27,7 +27,7 @@ const isCut = (text) => Boolean(text) && clamped(/** @type {string} */ (text), '
 function Quotation({ label, text, oneLine, whole = false }) {
   return html`<blockquote class=${whole ? 'quote whole' : oneLine ? 'quote one-line' : 'quote'}>
     <p class="quote-label">${label}</p>
-    <p class="quote-text">“<${Words} text=${whole ? text : clamped(text, oneLine ? 'oneLine' : 'twoLines')} />”</p>
+    <p class="quote-text" dir="auto">“<${Said} text=${whole ? text : clamped(text, oneLine ? 'oneLine' : 'twoLines')} />”</p>
   </blockquote>`;
 }
 
@@ -49,7 +49,7 @@ export const saysMore = ({ asked, quote, rationale }, moved) => Boolean(quote) |
 
 /** The same in the details: everything, with its lines. @param {{ face: Face }} props */
 export function Whole({ face: { asked, quote, rationale } }) {
-  return html`${asked && html`<section class="detail said"><h3>You asked</h3><p dir="auto"><${Words} text=${asked} /></p></section>`}
-    ${quote && html`<section class="detail said said-model"><h3>In the model’s words, ${strict(quote.who)}</h3><p dir="auto"><${Words} text=${quote.text} /></p></section>`}
+  return html`${asked && html`<section class="detail said"><h3>You asked</h3><p dir="auto"><${Said} text=${asked} /></p></section>`}
+    ${quote && html`<section class="detail said said-model"><h3>In the model’s words, ${strict(quote.who)}</h3><p dir="auto"><${Said} text=${quote.text} /></p></section>`}
     ${!asked && !quote && rationale && html`<p class="why"><${Words} text=${rationale} /></p>`}`;
 }

@@ -87,7 +87,7 @@ function LaterEdit({ edits }) {
     ${open && html`<${Sheet} label="Compare" onClose=${() => setOpen(false)}>
       <h2 class="sheet-title" tabindex="-1">Your version and the old one</h2>
       <p class="sheet-text">Lines with − are yours now and would go. Lines with + are what Undo would put there.</p>
-      <div class="compare"><${Diffs} diffs=${edits} /></div>
+      <div class="compare" role="region" aria-label="Both versions" tabindex="0"><${Diffs} diffs=${edits} /></div>
       <div class="dock-row"><button type="button" class="button plain last" onClick=${() => setOpen(false)}>Close</button></div>
     <//>`}`;
 }

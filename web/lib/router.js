@@ -17,15 +17,15 @@ function read() {
   return { surface: surface === 'review' ? surface : 'stream', execution: '', filter: '', card };
 }
 
-/** @returns {Route} */
+/** Read whenever it is drawn: not every change of the address is told. @returns {Route} */
 export function useRoute() {
-  const [route, setRoute] = useState(read);
+  const [, setHash] = useState(location.hash);
   useEffect(() => {
-    const changed = () => setRoute(read());
+    const changed = () => setHash(location.hash);
     addEventListener('hashchange', changed);
     return () => removeEventListener('hashchange', changed);
   }, []);
-  return route;
+  return read();
 }
 
 /** @param {string} surface */
@@ -44,11 +44,15 @@ export function leave() {
 
 const WIDE = matchMedia('(min-width: 960px)');
 
-/** Whether Stream and Review stand side by side. */
-export function useWide() {
+/** Whether Stream and Review stand side by side. @param {() => boolean} isDeciding Whether Review is the one to stay where there is no more room for both. */
+export function useWide(isDeciding) {
   const [wide, setWide] = useState(WIDE.matches);
   useEffect(() => {
-    const changed = () => setWide(WIDE.matches);
+    const changed = () => {
+      // Before anything is drawn anew, so that what was half decided is not gone for a moment, and with it for good.
+      if (!WIDE.matches && read().surface === 'stream' && isDeciding()) history.replaceState(null, '', '#review');
+      setWide(WIDE.matches);
+    };
     WIDE.addEventListener('change', changed);
     return () => WIDE.removeEventListener('change', changed);
   }, []);

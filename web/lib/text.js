@@ -7,10 +7,19 @@ import { html } from './html.js';
 
 export { oneLine, strict, visible };
 
-/** Text whose `code` is set as code, isolated from the direction around it. @param {{ text: string }} props */
-export function Words({ text }) {
+/**
+ * Text whose `code` is set as code, as all there is in a block with `dir="auto"`, which takes its direction from it. From what
+ * is isolated in it no block would.
+ * @param {{ text: string }} props
+ */
+export function Said({ text }) {
   const parts = visible(text).split(/(`[^`\n]+`)/);
-  return html`<bdi>${parts.map((part) => (/^`[^`]+`$/.test(part) ? html`<code dir="ltr">${part.slice(1, -1)}</code>` : part))}</bdi>`;
+  return html`${parts.map((part) => (/^`[^`]+`$/.test(part) ? html`<code dir="ltr">${part.slice(1, -1)}</code>` : part))}`;
+}
+
+/** The same within a line: isolated from the direction around it. @param {{ text: string }} props */
+export function Words({ text }) {
+  return html`<bdi><${Said} text=${text} /></bdi>`;
 }
 
 /** A computed fact: paths, names that begin with a dot and `code` look like code, nothing is hidden and nothing left out: in a command backticks mean something. @param {{ text: string }} props */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
-import { serious, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
+import { objections, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import { sha256 } from './fake-server.mjs';
 import * as sample from './sample-cards.mjs';
 import { fake, open, received, sent } from './stage.mjs';
@@ -22,7 +22,7 @@ for (const [hour, filter, title] of [[8, 'Last night', 'While you slept'], [20, 
     await page.getByText(/^7 things since \d\d:\d\d\. 1 was refused\. \$0\.31 of \$2\.00 spent\.$/).waitFor();
     const some = await page.locator('.timeline .row').count();
     await shot(page, `away-${hour}-375-light`);
-    assert.deepEqual(await serious(page), []);
+    assert.deepEqual(await objections(page), []);
     await page.getByRole('button', { name: 'Everything', exact: true }).click();
     await page.getByRole('heading', { name: 'What Silas did' }).waitFor();
     const all = await page.locator('.timeline .row').count();
@@ -57,7 +57,8 @@ test('each filter keeps the rows that are about it, by tap, by keys and by addre
   const strip = await page.locator('.filters').boundingBox();
   const chip = await pressed.boundingBox();
   assert.ok(chip.x >= strip.x - 1 && chip.x + chip.width <= strip.x + strip.width + 1, 'what is chosen is in sight');
-  await page.keyboard.press('End');
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'What Silas did' }).waitFor();
   assert.equal((await rows()).length, 8);
@@ -71,6 +72,27 @@ test('each filter keeps the rows that are about it, by tap, by keys and by addre
   }
   await page.getByText('Nothing was spent today.').waitFor();
 });
+
+for (const [width, height] of [[375, 812], [1280, 800]]) {
+  for (const [what, away] of [['there was no pause', null], ['a pause is long over', { ...sample.ACTIVITY.away, to: sample.at(Date.now() - 3 * 3_600_000) }], ['somebody is just back', sample.ACTIVITY.away]]) {
+    test(`what is chosen is in sight at ${width} px: ${what}`, async (t) => {
+      const page = await open(t, { activity: { ...sample.ACTIVITY, away } }, { width, height, at: 'activity' });
+      const chosen = page.locator('.filter[aria-pressed=true]');
+      const isInSight = () => chosen.evaluate((chip) => {
+        const [a, b] = [chip.getBoundingClientRect(), chip.closest('.filters').getBoundingClientRect()];
+        return a.left >= b.left - 1 && a.right <= b.right + 1;
+      });
+      await chosen.waitFor();
+      assert.ok(await isInSight(), await chosen.innerText());
+      assert.equal(await page.locator('.filters').evaluate((strip) => strip.scrollLeft), 0, 'the strip begins at its beginning');
+      for (const name of ['spending', 'everything']) {
+        await page.evaluate((filter) => { location.hash = `activity/${filter}`; }, name);
+        await chosen.getByText(name, { exact: false }).waitFor();
+        assert.ok(await isInSight(), name);
+      }
+    });
+  }
+}
 
 test('a pause that is long over is a filter and no longer the first thing told', async (t) => {
   const away = { ...sample.ACTIVITY.away, to: sample.at(Date.now() - 3 * 3_600_000) };

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ADVANCED } from '../lib/advanced.js';
-import { serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
+import { objections, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import { CODE } from './fake-server.mjs';
 import { fake, open, until } from './stage.mjs';
 import * as sample from './sample-cards.mjs';
@@ -45,7 +45,7 @@ test('a new owner sees none of them, and everything from one place', async (t) =
   await sheet.getByRole('link', { name: 'Read it' }).waitFor();
   await shot(page, 'more-everything-375-light');
   assert.deepEqual(await sideways(page), { by: 0, elements: [] });
-  for (const look of [weakTexts, smallTargets, unnamed, serious]) assert.deepEqual(await look(page), []);
+  for (const look of [weakTexts, smallTargets, unnamed, objections]) assert.deepEqual(await look(page), []);
   await close(page);
   const all = ['All work', 'How deciding goes', 'No passkey', 'Passkey', 'For programs', 'Keys'];
   assert.deepEqual(await shown(page), all);

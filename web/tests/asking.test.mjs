@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { serious, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { objections, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
 import { startProvider } from './model-provider.mjs';
 import { DESK, PHONE, approve, card, look, openPage, pair, say, show, step, tree, troubleOf } from './owner.mjs';
 import { ASKING, startSilas } from './real-server.mjs';
@@ -44,7 +44,7 @@ test('other words: written, kept over a lost connection, sent once there is one;
   await field.fill('both, <b>each</b> in its place');
   await shot(page, 'asking-words-375-light');
   assert.deepEqual(await sideways(page), { by: 0, elements: [] });
-  assert.deepEqual([...await weakTexts(page), ...await smallTargets(page), ...await serious(page)], []);
+  assert.deepEqual([...await weakTexts(page), ...await smallTargets(page), ...await objections(page)], []);
   fake.refuse = true;
   fake.drop();
   await page.getByText('Silas is not answering.').waitFor();

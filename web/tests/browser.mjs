@@ -64,14 +64,14 @@ export const smallTargets = (page) => page.evaluate(() => {
   return controls.flatMap((e) => {
     const { width, height } = e.getBoundingClientRect();
     const grown = getComputedStyle(e, '::after');
-    const more = grown.content !== 'none' && grown.position === 'absolute' ? [-parseFloat(grown.left) * 2, -parseFloat(grown.top) * 2] : [0, 0];
+    const more = grown.content !== 'none' && grown.position === 'absolute' ? [-parseFloat(grown.left) - parseFloat(grown.right), -parseFloat(grown.top) - parseFloat(grown.bottom)] : [0, 0];
     const size = [width + more[0], height + more[1]];
     return Math.min(...size) >= 43.5 ? [] : [`${e.textContent.trim() || e.getAttribute('aria-label')}: ${size.map(Math.round).join(' × ')}`];
   });
 });
 
-/** Every visible text whose contrast with what is painted behind it is under 4.5:1. */
-export const weakTexts = (page) => page.evaluate(() => {
+/** What each of the next two measures with, in the page: what is painted behind an element, and how much one colour differs from another. */
+const COLOURS = () => {
   const parse = (color) => {
     const [r, g, b, a = 1] = color.match(/[\d.]+/g).map(Number);
     return { r, g, b, a };
@@ -86,27 +86,99 @@ export const weakTexts = (page) => page.evaluate(() => {
     for (let e = element; e; e = e.parentElement) layers.push(parse(getComputedStyle(e).backgroundColor));
     return layers.reverse().reduce((under, layer) => over(layer, under), parse(getComputedStyle(document.body).backgroundColor));
   };
-  const weak = [];
+  const ratio = (color, under) => {
+    const [a, b] = [luminance(over(parse(color), under)), luminance(under)];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  };
+  return { parse, behind, ratio };
+};
+const withColours = (page, measure) => page.evaluate(`(${measure})((${COLOURS})())`);
+
+/** Every visible text, and every word that stands in an empty field, whose contrast with what is painted behind it is under 4.5:1. */
+export const weakTexts = (page) => withColours(page, ({ behind, ratio }) => {
+  const seen = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
     if (!node.data.trim() || !element.checkVisibility({ opacityProperty: true }) || element.closest('.hidden, noscript')) continue;
-    const [a, b] = [luminance(parse(getComputedStyle(element).color)), luminance(behind(element))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) weak.push(`${node.data.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
+    seen.push([node.data.trim(), element, getComputedStyle(element)]);
   }
-  return weak;
+  for (const field of document.querySelectorAll('[placeholder]:placeholder-shown')) {
+    if (field.checkVisibility()) seen.push([field.placeholder, field, getComputedStyle(field, '::placeholder')]);
+  }
+  return seen.map(([words, element, { color }]) => [words, ratio(color, behind(element))])
+    .filter(([, contrast]) => contrast < 4.5).map(([words, contrast]) => `${words.slice(0, 30)}: ${contrast.toFixed(2)}`);
+});
+
+/**
+ * Edges of fields, chips, buttons and the slide under 3:1 against what is around them, and fields without any. Rows and blocks
+ * that can be tapped are found by their words, and what is off need not be found.
+ */
+export const weakEdges = (page) => withColours(page, ({ parse, behind, ratio }) => {
+  const edgeOf = (element) => {
+    const { borderTopWidth, borderTopStyle, borderTopColor } = getComputedStyle(element);
+    return parseFloat(borderTopWidth) > 0 && borderTopStyle !== 'none' && parse(borderTopColor).a > 0 ? borderTopColor : null;
+  };
+  const isField = (element) => element.matches('textarea, input:not([type=checkbox], [type=radio], .hidden)');
+  const box = (element) => (edgeOf(element) || !isField(element) ? element : element.closest('.entry-box, .composer-box') ?? element);
+  const controls = [...document.querySelectorAll('.button, .filter, .change-chip, .slide, textarea, input, label:has(input)')].filter((e) => e.checkVisibility() && !e.disabled && !e.matches('.hidden'));
+  return controls.flatMap((control) => {
+    const edged = box(control);
+    const edge = edgeOf(edged);
+    const name = control.getAttribute('aria-label') ?? control.textContent.trim();
+    if (!edge) return isField(control) ? [`${name}: no edge`] : [];
+    const contrast = ratio(edge, behind(edged.parentElement));
+    return contrast < 3 ? [`${name}: ${contrast.toFixed(2)}`] : [];
+  });
+});
+
+/** What can be tapped and lies partly over something else that can, where both are seen. What scrolls under the dock is elsewhere a moment later. */
+export const overlapping = (page) => page.evaluate(() => {
+  const isScroller = (e) => getComputedStyle(e).overflowX !== 'visible' || getComputedStyle(e).overflowY !== 'visible';
+  const layerOf = (e) => (e === null || e.matches('dialog') || ['sticky', 'fixed'].includes(getComputedStyle(e).position) ? e : layerOf(e.parentElement));
+  const seen = (control) => {
+    const { left, top, right, bottom } = control.getBoundingClientRect();
+    const grown = getComputedStyle(control, '::after');
+    const by = (side) => (grown.content !== 'none' && grown.position === 'absolute' ? -parseFloat(grown[side]) : 0);
+    const box = { left: left - by('left'), top: top - by('top'), right: right + by('right'), bottom: bottom + by('bottom') };
+    for (let e = control.parentElement; e; e = e.parentElement) {
+      if (!isScroller(e) || e === document.body || e === document.documentElement) continue;
+      const clip = e.getBoundingClientRect();
+      Object.assign(box, { left: Math.max(box.left, clip.left), top: Math.max(box.top, clip.top), right: Math.min(box.right, clip.right), bottom: Math.min(box.bottom, clip.bottom) });
+    }
+    return box;
+  };
+  const modal = document.querySelector('dialog[open]');
+  const controls = [...(modal ?? document).querySelectorAll('button, a[href], textarea, summary, [role=slider], input:not([type=checkbox], .hidden), label:has(input)')].filter((e) => e.checkVisibility());
+  const placed = controls.map((control) => ({ control, layer: layerOf(control), box: seen(control), name: control.textContent.trim() || control.getAttribute('aria-label') || control.id }));
+  /** A fraction of a pixel is shared by neighbours. */
+  const touches = ({ box: a }, { box: b }) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  return placed.flatMap((one, at) => placed.slice(at + 1)
+    .filter((other) => one.layer === other.layer && !one.control.contains(other.control) && !other.control.contains(one.control) && touches(one, other))
+    .map((other) => `${one.name} and ${other.name}`));
+});
+
+/** What is missing for somebody who goes from landmark to landmark and from title to title: one of each, and one title a surface. */
+export const missingPlaces = (page) => page.evaluate(() => {
+  const count = (selector, within = document) => [...within.querySelectorAll(selector)].filter((e) => e.checkVisibility()).length;
+  // The proof takes the whole of a narrow page, with its own way back; and whoever is not paired has nowhere to go.
+  const isAlone = Boolean(document.querySelector('.pair, .frame:not(.wide) .proof'));
+  const wanted = { main: 1, ...(!isAlone && { header: 1 }), ...(!document.querySelector('.pair') && { nav: 1 }) };
+  const surfaces = [...document.querySelectorAll('.stream, .review, .activity, .proof, .pair')];
+  return [
+    ...Object.entries(wanted).filter(([name, n]) => count(name) !== n).map(([name]) => `${count(name)} × ${name}`),
+    ...surfaces.filter((surface) => count('h1', surface) !== 1).map((surface) => `${surface.className}: ${count('h1', surface)} × h1`),
+  ];
 });
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds that is serious or critical, as rule and elements. Its script goes round the page's policy, by the debugger. */
-export async function serious(page) {
-  await page.evaluate(AXE);
+/** What axe objects to, however little it minds, as rule and elements. Its script goes round the page's policy, by the debugger. */
+export async function objections(page) {
+  if (!await page.evaluate(() => 'axe' in window)) await page.evaluate(AXE);
   return page.evaluate(async () => {
     const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
-    return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 120)).join(' | ')}`);
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 120)).join(' | ')}`);
   });
 }
 
@@ -137,7 +209,7 @@ export const unnamed = (page) => page.evaluate(() => {
     return words(control, (node) => node.matches('.hidden, kbd[aria-hidden=true], svg'));
   };
   const controls = [...document.querySelectorAll('button, a[href], textarea, input, summary, [role=slider], [role=tab]')].filter((control) => control.checkVisibility());
-  const places = [...document.querySelectorAll('dialog, section, nav')].filter((place) => place.checkVisibility());
+  const places = [...document.querySelectorAll('dialog, section, nav, [role=region]')].filter((place) => place.checkVisibility());
   return [
     ...[...controls, ...places].filter((element) => !plain(nameOf(element))).map((element) => `no name: ${element.outerHTML.slice(0, 80)}`),
     ...controls.filter((control) => !plain(nameOf(control)).includes(plain(seenOn(control)))).map((control) => `seen “${plain(seenOn(control))}”, called “${plain(nameOf(control))}”`),

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
-import { serious, settle, shot, smallTargets, weakTexts } from './browser.mjs';
+import { objections, settle, shot, smallTargets, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { ENTRIES, fake, open, received, sent } from './stage.mjs';
 
@@ -151,7 +151,7 @@ test('asking for a change needs no typing: a chip signs that and says it, in fix
   await page.getByRole('button', { name: 'Add a test' }).waitFor();
   assert.equal(sent('approval_response').length, 0, 'opening the chips decides nothing');
   await shot(page, 'change-375-light');
-  assert.deepEqual([...await weakTexts(page), ...await smallTargets(page), ...await serious(page)], []);
+  assert.deepEqual([...await weakTexts(page), ...await smallTargets(page), ...await objections(page)], []);
   await page.getByRole('button', { name: 'Smaller change' }).click();
   const [{ token }] = await received('approval_response');
   assert.equal(token.body.verdict, 'edit_requested');

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
 import { cameUp, decided } from '../lib/pace.js';
-import { serious, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
+import { objections, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { ENTRIES, fake, open, sent, until } from './stage.mjs';
 
@@ -17,7 +17,7 @@ const fits = async (page, what) => {
   assert.deepEqual(await weakTexts(page), [], what);
   assert.deepEqual(await smallTargets(page), [], what);
   assert.deepEqual(await unnamed(page), [], what);
-  assert.deepEqual(await serious(page), [], what);
+  assert.deepEqual(await objections(page), [], what);
 };
 
 /** A watch that moves only when a test says so. */
@@ -54,7 +54,6 @@ test('five quick decisions are remarked upon above the next, and hold up nothing
   const remark = page.getByText('Most of the last five took less than a second. The next one sends something.');
   await remark.waitFor();
   await page.locator('.dock .filled:enabled').waitFor();
-  await shot(page, 'quick-375-light');
   await page.reload();
   await remark.waitFor();
   // Five times and when, and nothing of what was decided; after a night it counts no more.
@@ -93,6 +92,19 @@ test('more than five decisions that need care are said to keep; low ones, parked
     await fits(page, `care at ${width}`);
   }
   assert.deepEqual(await shows([...plans(5), sample.lowCard()]), []);
+});
+
+test('what bears on the decision comes before what can be asked any day: a card was missed, and six need care', async (t) => {
+  const missed = sample.planCard({ state: 'parked' });
+  const plans = Array.from({ length: 6 }, () => sample.planCard());
+  const page = await open(t, { entries: ENTRIES, cards: [missed, ...plans] });
+  const line = page.locator('.review .notice-inside');
+  await line.getByText('6 of these need care.').waitFor();
+  assert.equal(await line.count(), 1, 'one line at a time');
+  await shot(page, 'care-before-asking-375-light');
+  fake.cards([missed, ...plans.slice(1)]);
+  await line.getByText('A card was parked while nobody looked.').waitFor();
+  assert.equal(await line.count(), 1);
 });
 
 test('page and ledger mean the same by too quick', async (t) => {

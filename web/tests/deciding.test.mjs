@@ -107,6 +107,8 @@ test('an unknown effect: yes is one tap, doing it again takes the slide, looking
   const card = sample.unknownCard();
   const page = await open(t, { cards: [card] });
   await settle(page);
+  // Nobody knows whether it happened, so nothing is recommended: what may do it twice least of all.
+  assert.deepEqual([await page.locator('.dock .filled').count(), await page.locator('.dock .outlined').innerText()], [0, 'No, do it again']);
   await page.getByRole('button', { name: 'Look in Activity' }).click();
   await page.locator('.timeline').waitFor();
   await page.evaluate(() => { location.hash = 'review'; });

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { digits } from '../lib/keys.js';
-import { launch, serious, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { launch, objections, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
 import { CODE, startFake } from './fake-server.mjs';
 import { startSilas } from './real-server.mjs';
 import { INSTALLATION } from './sample-cards.mjs';
@@ -40,7 +40,7 @@ test('an unpaired page has the card with its digits and two buttons, and nothing
   assert.deepEqual(await page.getByRole('button').allTextContents(), ['Pair this browser', 'Not now']);
   for (const other of ['nav', 'header', 'textarea', 'dialog', '.frame', 'a[href]']) assert.equal(await page.locator(other).count(), 0, other);
   assert.deepEqual(await sideways(page), { by: 0, elements: [] });
-  for (const wrong of [smallTargets, weakTexts, serious]) assert.deepEqual(await wrong(page), []);
+  for (const wrong of [smallTargets, weakTexts, objections]) assert.deepEqual(await wrong(page), []);
   await shot(page, 'pair-digits-375-light');
 });
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
-import { serious, settle, shot, weakTexts } from './browser.mjs';
+import { objections, settle, shot, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { fake, open, received, sent } from './stage.mjs';
 
@@ -27,7 +27,7 @@ test('what cannot be undone takes a tap, the slide and a last question; without 
   await sheet.getByText('There is no passkey yet').waitFor();
   assert.equal(await sheet.locator('.rung-now').innerText(), '3 Sign', 'no step is called after what is not there');
   await shot(page, 'irreversible-sheet-375-light');
-  assert.deepEqual(await serious(page), []);
+  assert.deepEqual(await objections(page), []);
   assert.deepEqual(await weakTexts(page), []);
   assert.equal(sent('approval_response').length, 0, 'nothing is signed before the last step');
   await page.keyboard.press('Escape');
@@ -68,7 +68,7 @@ test('a passkey is made here, asked for in a card, and from then on signs what c
   await page.getByRole('button', { name: 'Show everything' }).click();
   await page.getByText('Let what cannot be undone ask for your finger, face or PIN.').waitFor();
   await shot(page, 'more-375-light');
-  assert.deepEqual(await serious(page), []);
+  assert.deepEqual(await objections(page), []);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   const [{ name, public: key, site }] = await received('passkey_add');
   assert.equal(site.rp_id, 'localhost');

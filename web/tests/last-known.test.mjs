@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mayReplace } from '../lib/last.js';
-import { serious, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
+import { objections, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import { startFake } from './fake-server.mjs';
 import { fake, open, until } from './stage.mjs';
 import * as sample from './sample-cards.mjs';
@@ -61,7 +61,7 @@ test('a reload without Silas shows the last known state, to be read, and the tru
   await page.getByText('You can decide as soon as Silas answers').waitFor();
   assert.equal(await page.locator('.dock button:enabled').count(), 0);
   for (const look of [sideways]) assert.deepEqual(await look(page), { by: 0, elements: [] });
-  for (const look of [weakTexts, smallTargets, unnamed, serious]) assert.deepEqual(await look(page), []);
+  for (const look of [weakTexts, smallTargets, unnamed, objections]) assert.deepEqual(await look(page), []);
   await shot(page, 'last-known-review-375-light');
 
   await page.evaluate(() => { location.hash = 'activity/everything'; });

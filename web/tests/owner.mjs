@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { objections, settle, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import { PATIENCE_MS } from './real-server.mjs';
 
 export const PHONE = { viewport: { width: 375, height: 812 }, hasTouch: true, deviceScaleFactor: 2 };
@@ -51,6 +51,8 @@ export async function look(page, name) {
   assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
   assert.deepEqual(await weakTexts(page), [], name);
   assert.deepEqual(await smallTargets(page), [], name);
+  assert.deepEqual(await unnamed(page), [], name);
+  assert.deepEqual(await objections(page), [], name);
   assert.deepEqual(troubleOf(page), [], name);
 }
 

@@ -6,7 +6,7 @@ import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { launch, serious, settle, shot, sideways, weakTexts } from './browser.mjs';
+import { launch, objections, settle, shot, sideways, weakTexts } from './browser.mjs';
 import { DESK, PHONE } from './owner.mjs';
 import { PATIENCE_MS, startSilas } from './real-server.mjs';
 
@@ -47,7 +47,7 @@ async function look(page, name) {
   await shot(page, `passkey-real-${name}`);
   assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
   assert.deepEqual(await weakTexts(page), [], name);
-  assert.deepEqual(await serious(page), [], name);
+  assert.deepEqual(await objections(page), [], name);
 }
 
 for (const [size, options] of [['375', PHONE], ['1280', DESK]]) {

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serious, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
+import { objections, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import { fake, open, received, sent } from './stage.mjs';
 import * as sample from './sample-cards.mjs';
 
@@ -27,7 +27,7 @@ for (const [width, height, scheme] of [[375, 812, 'light'], [375, 812, 'dark'], 
     assert.equal(await evidence.locator('blockquote').count(), 2, 'words of others stand apart');
     await shot(page, `row-open-${width}-${scheme}`);
     assert.deepEqual(await sideways(page), { by: 0, elements: [] });
-    for (const look of [weakTexts, smallTargets, unnamed, serious]) assert.deepEqual(await look(page), []);
+    for (const look of [weakTexts, smallTargets, unnamed, objections]) assert.deepEqual(await look(page), []);
     await page.keyboard.press('Enter');
     await evidence.waitFor({ state: 'detached' });
     assert.equal(await opener.getAttribute('aria-expanded'), 'false');
@@ -57,7 +57,7 @@ test('an entry whose hash does not fit is said to be altered, whatever the serve
   await row(page, 'Put 2 files back').getByRole('button').click();
   await page.getByRole('alert').filter({ hasText: 'Entry 1,284 was altered.' }).waitFor();
   await shot(page, 'row-altered-375-light');
-  assert.deepEqual([...await weakTexts(page), ...await serious(page)], []);
+  assert.deepEqual([...await weakTexts(page), ...await objections(page)], []);
 });
 
 test('what was open is asked for anew when it is opened again', async (t) => {

@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { shot, sideways } from './browser.mjs';
+import { objections, shot, sideways, unnamed } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
-import { fake, open } from './stage.mjs';
+import { fake, focused, open, scene } from './stage.mjs';
+import { SCENES } from './scenes.mjs';
 
 /** More than any screen holds. */
 const LONG = 60;
@@ -32,6 +33,33 @@ for (const [width, height] of [[375, 812], [1280, 800]]) {
     await page.evaluate(() => { location.hash = 'review'; });
     await page.getByText(`file-${LONG - 1}.py`).first().waitFor({ state: 'detached' });
     await stays(page, 'nothing to review');
+  });
+}
+
+for (const [width, height] of [[375, 812], [1280, 800]]) {
+  test(`a long Stream is read with keys at ${width} px: one stop before the composer, with a ring, and every shortcut works there`, async (t) => {
+    const page = await open(t, { entries: SCENES['long-stream'][1].entries }, { width, height, at: 'stream' });
+    const said = page.getByRole('region', { name: 'What was said and done' });
+    await said.waitFor();
+    assert.deepEqual([...await objections(page), ...await unnamed(page)], []);
+    const isAtEnd = () => said.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 2);
+    assert.ok(await isAtEnd(), 'the newest is in sight');
+    await page.getByRole('button', { name: 'More', exact: true }).focus();
+    await page.keyboard.press('Tab');
+    assert.ok(await said.evaluate((box) => box === document.activeElement));
+    const ring = await said.evaluate((box) => [getComputedStyle(box).outlineWidth, getComputedStyle(box).outlineStyle]);
+    assert.deepEqual(ring, ['3px', 'solid']);
+    await shot(page, `long-stream-focus-${width}-light`);
+    await page.keyboard.press('Home');
+    await page.waitForFunction(() => document.querySelector('.stream-scroll').scrollTop === 0);
+    await page.keyboard.press('/');
+    await focused(page, 'composer');
+    await page.keyboard.press('Shift+Tab');
+    assert.ok(await said.evaluate((box) => box === document.activeElement), 'and back');
+    // An empty Stream has nothing to be read and so no stop; its buttons are.
+    await scene(page, {}, 'stream');
+    await page.locator('.welcome').waitFor();
+    assert.equal(await said.count(), 0);
   });
 }
 

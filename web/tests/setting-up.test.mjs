@@ -4,13 +4,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isLoopback, microdollars, typedDollars } from '../lib/price.js';
-import { serious, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { objections, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { fake, open, sent, until } from './stage.mjs';
 
 const fits = async (page) => {
   assert.deepEqual(await sideways(page), { by: 0, elements: [] });
-  for (const wrong of [smallTargets, weakTexts, serious]) assert.deepEqual(await wrong(page), []);
+  for (const wrong of [smallTargets, weakTexts, objections]) assert.deepEqual(await wrong(page), []);
 };
 
 test('a model that did not answer its test: once more, or another, and nothing is asked for twice', async (t) => {

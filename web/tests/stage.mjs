@@ -64,6 +64,22 @@ export async function open(t, change = {}, { width = 375, height = 812, scheme =
   return page;
 }
 
+/** Another scene for a paired page. Of the one before, neither server nor browser keeps anything: no choice, no remark, no line that is cut. */
+export async function scene(page, change, at) {
+  Object.assign(fake, { shown: sample.snapshot(change), refuse: false, silent: false, edits: [], proof: {} });
+  await page.context().setOffline(false);
+  const { origin } = new URL(page.url());
+  await page.evaluate(async () => {
+    const { all, remove } = await import('/lib/database.js');
+    for (const { name } of await all('choices')) await remove('choices', name);
+  });
+  await page.goto('about:blank');
+  const n = fake.acks.length;
+  await page.goto(`${origin}/#${at}`);
+  // There must be a connection before one is cut.
+  await until(() => fake.acks.length > n);
+}
+
 /** Retry, unless the page has just tried by itself. */
 export const retry = (page) => page.evaluate(() => [...document.querySelectorAll('.notice-act')].find(({ textContent }) => textContent === 'Retry')?.click());
 export const focused = (page, id) => page.waitForFunction((wanted) => document.activeElement?.id === wanted, id);

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
-import { ownProfile, serious, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
+import { objections, ownProfile, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { ENTRIES, fake, focused, open, received } from './stage.mjs';
 
@@ -36,7 +36,7 @@ test('the empty Stream offers three ways to begin: one is said with the tap, the
   assert.equal(await page.locator('#composer').inputValue(), 'put back the last change');
   await shot(page, 'welcome-more-375-light');
   assert.deepEqual(await sideways(page), { by: 0, elements: [] });
-  assert.deepEqual([...await weakTexts(page), ...await smallTargets(page), ...await serious(page)], []);
+  assert.deepEqual([...await weakTexts(page), ...await smallTargets(page), ...await objections(page)], []);
   await page.getByRole('button', { name: 'Try it on a sample project' }).click();
   const [said] = await received('message');
   assert.equal(said.message.body.text, 'Try it on a sample project');
@@ -123,7 +123,7 @@ test('nothing speaks against installing it, by the word of a browser that could'
 test('axe is awake: it finds what is put there to be found', async (t) => {
   const page = await open(t, {}, { at: 'stream' });
   await page.evaluate(() => document.querySelector('main').append(document.createElement('img')));
-  const found = await serious(page);
+  const found = await objections(page);
   assert.equal(found.length, 1);
   assert.match(found[0], /^image-alt/);
 });

@@ -8,7 +8,7 @@ import { Icon } from '../../lib/icons.js';
 import { shows } from '../../lib/advanced.js';
 import { askBundle, askEvidence } from '../../lib/asking.js';
 import { set, state as store } from '../../lib/store.js';
-import { Words, strict } from '../../lib/text.js';
+import { Said, strict } from '../../lib/text.js';
 import { clock, day } from '../../lib/time.js';
 import { follow } from '../../lib/witness.js';
 import { Facts } from '../../cards/details.js';
@@ -33,7 +33,7 @@ export function Evidence({ state, seq }) {
   const { facts, quotes, proof, link } = evidence;
   return html`<div class="row-evidence" id=${idOf(seq)}>
     ${facts.length > 0 && html`<${Facts} facts=${facts} />`}
-    ${quotes.map(({ who, text }, at) => html`<blockquote class="quote" key=${at}><p class="quote-label">${strict(who)}</p><p class="row-quote" dir="auto"><${Words} text=${text} /></p></blockquote>`)}
+    ${quotes.map(({ who, text }, at) => html`<blockquote class="quote" key=${at}><p class="quote-label">${strict(who)}</p><p class="row-quote" dir="auto"><${Said} text=${text} /></p></blockquote>`)}
     ${proof && html`<p class="row-links"><a class="link-button" href=${`#proof/${proof}`}>See the proof</a>
       ${shows(state, 'proof_file') && html`<button type="button" class="link-button" disabled=${!linked} onClick=${() => askBundle(proof)}>Save its file</button>`}</p>`}
     <${Entry} link=${link} holds=${evidence.holds} />

@@ -28,12 +28,11 @@ export const awayWords = ({ from, to }) => (isNight(from, to) ? { filter: 'Last 
 /** @param {{ away: import('../../protocol.js').PeriodView | null, chosen: string }} props */
 export function Filters({ away, chosen }) {
   const strip = useRef(/** @type {HTMLElement | null} */ (null));
-  const names = [...(away ? [AWAY] : []), ...TOPICS.map(({ name }) => name), EVERYTHING];
+  // What is chosen when nobody has chosen is at the beginning, in sight.
+  const names = [...(away ? [AWAY] : []), EVERYTHING, ...TOPICS.map(({ name }) => name)];
   const label = (/** @type {string} */ name) => (name === AWAY && away ? awayWords(away).filter : TOPICS.find((topic) => topic.name === name)?.label ?? 'Everything');
-  // Whoever came by a link or by the keys sees what is chosen; the strip as it opens begins at its beginning.
-  useEffect(() => {
-    if (chosen !== EVERYTHING) strip.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [chosen]);
+  // Whoever came by a link or by the keys sees what is chosen.
+  useEffect(() => strip.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [chosen]);
 
   /** @param {KeyboardEvent} event */
   const onKey = (event) => {

@@ -2,13 +2,13 @@
 // The page around the surfaces: header, surfaces by width and route, tabs, sheets, keys. On a wide page Stream and
 // Review stand side by side and the rest slides over.
 
-import { useEffect } from '../../vendor/hooks.js';
+import { useEffect, useState } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { used } from '../../lib/advanced.js';
 import { show } from '../../lib/notify.js';
 import { go, leave, useRoute, useWide } from '../../lib/router.js';
-import { needingReview, set } from '../../lib/store.js';
+import { needingReview, set, state as store } from '../../lib/store.js';
 import { Activity } from '../activity/activity.js';
 import { Proof } from '../proof/proof.js';
 import { Review } from '../review/review.js';
@@ -19,11 +19,13 @@ import { Sheet } from './sheet.js';
 import { Sheets } from './sheets.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
+/** @typedef {import('../activity/activity.js').Half} Half */
 
 /** @param {{ state: State }} props */
 export function Frame({ state }) {
   const route = useRoute();
-  const wide = useWide();
+  const wide = useWide(isDeciding);
+  const [half, setHalf] = useHalf(route.surface);
   const waiting = needingReview(state.cards).length;
   useKeys();
   // Opened by a notification: the card is known as soon as the cards are.
@@ -38,37 +40,39 @@ export function Frame({ state }) {
     void navigator.clearAppBadge?.().catch(() => {});
   }, []);
 
+  const { surface } = route;
+  const tab = surface === 'proof' ? 'review' : surface;
   const proof = html`<${Proof} state=${state} execution=${route.execution} onBack=${leave} />`;
-  if (wide) {
-    return html`<div class="frame wide">
-      <${Header} state=${state} wide=${true} />
-      <main>
-        <div class="wide-stream"><${Notice} state=${state} /><${Stream} state=${state} /></div>
-        <div class="wide-review"><${Review} state=${state} wide=${true} /></div>
-      </main>
-      ${route.surface === 'activity' && html`<${Sheet} side label="Activity" onClose=${() => go('stream')}><${Activity} state=${state} filter=${route.filter} onClose=${() => go('stream')} /><//>`}
-      ${route.surface === 'proof' && html`<${Sheet} side label="Proof" onClose=${leave}>${proof}<//>`}
-      <${Sheets} state=${state} />
-    </div>`;
-  }
-  const tab = route.surface === 'proof' ? 'review' : route.surface;
-  return html`<div class="frame">
-    ${route.surface !== 'proof' && html`<${Header} state=${state} wide=${false} />`}
+  const activity = (/** @type {(() => void) | undefined} */ onClose) => html`<${Activity} state=${state} filter=${route.filter} half=${half} setHalf=${setHalf} onClose=${onClose} />`;
+  // One order of things for both widths: what stands at its place stays as it is when a tablet is turned, also half decided.
+  return html`<div class=${wide ? 'frame wide' : 'frame'}>
+    ${(wide || surface !== 'proof') && html`<${Header} state=${state} wide=${wide} />`}
     <main>
-      <${Notice} state=${state} />
-      ${route.surface === 'stream' && html`<${Stream} state=${state} />`}
-      ${route.surface === 'review' && html`<${Review} state=${state} wide=${false} />`}
-      ${route.surface === 'activity' && html`<${Activity} state=${state} filter=${route.filter} />`}
-      ${route.surface === 'proof' && proof}
+      <div class="pane"><${Notice} state=${state} />${(wide || surface === 'stream') && html`<${Stream} state=${state} />`}</div>
+      <div class="pane pane-review">${(wide || surface === 'review') && html`<${Review} state=${state} wide=${wide} />`}</div>
+      ${!wide && surface === 'activity' && activity(undefined)}
+      ${!wide && surface === 'proof' && proof}
     </main>
-    <nav class="tabs" aria-label="Surfaces">
+    ${wide && surface === 'activity' && html`<${Sheet} side label="Activity" onClose=${() => go('stream')}>${activity(() => go('stream'))}<//>`}
+    ${wide && surface === 'proof' && html`<${Sheet} side label="Proof" onClose=${leave}>${proof}<//>`}
+    ${!wide && html`<nav class="tabs" aria-label="Surfaces">
       ${[['stream', 'Stream'], ['review', 'Review'], ['activity', 'Activity']].map(([name, label]) => html`<a key=${name} href=${`#${name}`} aria-current=${tab === name ? 'page' : undefined}>
         ${label}
         <span class="tab-icon"><${Icon} name=${name} size=${24} />${name === 'review' && waiting > 0 && html`<span class="tab-count">${waiting}<span class="hidden"> waiting</span></span>`}</span>
       </a>`)}
-    </nav>
+    </nav>`}
     <${Sheets} state=${state} />
   </div>`;
+}
+
+/** Somebody is in the middle of a card, and not writing. */
+const isDeciding = () => store.holding !== null && document.activeElement?.id !== 'composer';
+
+/** Which half of Activity is looked at; whoever comes again begins with what happened. @param {string} surface @returns {[Half, (half: Half) => void]} */
+function useHalf(surface) {
+  const [half, setHalf] = useState(/** @type {Half} */ ('happened'));
+  useEffect(() => void (surface !== 'activity' && setHalf('happened')), [surface]);
+  return [half, setHalf];
 }
 
 /** Shortcuts; none of them decides anything. */

@@ -57,7 +57,7 @@ function StopSheet({ state }) {
   if (one) {
     return html`<${Sheet} label="Stop this task" onClose=${close}>
       <h2 class="sheet-title" tabindex="-1">Stop this task?</h2>
-      <p class="sheet-text"><bdi>${visible(one.title)}</bdi></p>
+      <p class="sheet-text" dir="auto">${visible(one.title)}</p>
       <ul class="sheet-list">
         <li class="ends"><${Icon} name="cross" size=${18} /><p><b>It ends now.</b> What is only in its private copy is thrown away.</p></li>
         ${n_running > 1 && html`<li class="kept"><${Icon} name="tick" size=${18} /><p><b>Goes on:</b> ${count(n_running - 1, 'other task')}.</p></li>`}
@@ -71,7 +71,7 @@ function StopSheet({ state }) {
     const ended = state.work.find(({ execution }) => execution === state.stopping);
     return html`<${Sheet} label="Stop this task" onClose=${close}>
       <h2 class="sheet-title" tabindex="-1">This task has ended</h2>
-      ${ended && html`<p class="sheet-text"><bdi>${visible(ended.title)}</bdi></p>`}
+      ${ended && html`<p class="sheet-text" dir="auto">${visible(ended.title)}</p>`}
       <p class="sheet-text" role="status">There is nothing of it left to stop.</p>
       <div class="dock-row"><button type="button" class="button plain last" onClick=${close}>Close</button></div>
     <//>`;

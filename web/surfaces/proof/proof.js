@@ -38,7 +38,7 @@ function Story({ proof, linked, canUndo }) {
   const { word, icon } = OUTCOMES[proof.outcome];
   return html`<div class=${`proof-head proof-${proof.outcome}`}>
       <${Icon} name=${icon} size=${40} />
-      <div><h2>${word}</h2><p><bdi>${visible(proof.title)}</bdi></p></div>
+      <div><h2>${word}</h2><p dir="auto">${visible(proof.title)}</p></div>
     </div>
     ${(proof.outcome !== 'proved' || isUnprotected(proof.claim)) && proof.claim && html`<p class="proof-claim">${strict(proof.claim)}</p>`}
     <ol class="proof-steps">${proof.steps.map((step, at) => html`<li key=${at}><${Icon} name="tick" size=${18} /><div><h3><${Words} text=${step.title} /></h3><p><${Words} text=${step.note} /></p></div></li>`)}</ol>

@@ -17,12 +17,12 @@ const isRisky = (/** @type {Card} */ { face }) => face.risk !== null && face.ris
 /** What can be decided now and wants to be read first. What is parked asks nothing before it is asked for again, and what is to be entered decides nothing. @param {Card[]} cards */
 const needingCare = (cards) => needingReview(cards).filter((card) => card.state === 'open' && !card.input && isRisky(card));
 
-/** One line at a time. @param {{ state: State, card: Card | null }} props */
+/** One line at a time: first what bears on the decision at hand, at last what can be asked any day. @param {{ state: State, card: Card | null }} props */
 export function Lines({ state, card }) {
   const n_careful = needingCare(state.cards).length;
   if (state.quick && card?.state === 'open' && isRisky(card)) return html`<${Quick} card=${card} />`;
-  if (isToBeAsked()) return html`<${Ask} />`;
-  return n_careful > QUEUE_CALM ? html`<${Many} n_careful=${n_careful} />` : null;
+  if (n_careful > QUEUE_CALM) return html`<${Many} n_careful=${n_careful} />`;
+  return isToBeAsked() ? html`<${Ask} />` : null;
 }
 
 /** @param {{ n_careful: number }} props */

@@ -7,7 +7,7 @@ import { html } from '../../lib/html.js';
 import { go } from '../../lib/router.js';
 import { edit } from '../../lib/saying.js';
 import { needingReview } from '../../lib/store.js';
-import { Words } from '../../lib/text.js';
+import { Said } from '../../lib/text.js';
 import { clock } from '../../lib/time.js';
 import { Loading } from '../../cards/loading.js';
 import { Composer } from './composer.js';
@@ -15,6 +15,9 @@ import { AddModel, BLANK, Welcome, fill } from './welcome.js';
 import { WorkView } from './work.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
+
+/** What was said can hold nothing that takes focus, and is scrolled with keys all the same. */
+const READ_BY_KEYS = { role: 'region', 'aria-label': 'What was said and done', tabindex: 0 };
 
 /** @param {{ state: State }} props */
 export function Stream({ state }) {
@@ -37,7 +40,7 @@ export function Stream({ state }) {
   ].sort((a, b) => a.at.localeCompare(b.at));
 
   return html`<section class="stream" aria-label="Stream">
-    <div class="stream-scroll" ref=${scroller}>
+    <div class="stream-scroll" ref=${scroller} ...${isEmpty ? {} : READ_BY_KEYS}>
       <div class="stream-column">
         ${isEmpty && (state.loaded ? html`<${Welcome} understood=${state.understood} hasModel=${state.no_model === null} />` : html`<h1 class="hidden">Stream</h1><${Loading} />`)}
         ${!isEmpty && html`<h1 class="hidden">Stream</h1>
@@ -57,7 +60,7 @@ export function Stream({ state }) {
 function Turn({ sender, quoted = false, text, note, isGrowing = false }) {
   return html`<div class=${`turn turn-${sender}`}>
     <p class="turn-label">${sender === 'owner' ? 'You' : quoted ? 'Silas · in the model’s words' : 'Silas'} · ${note}</p>
-    <p class="turn-text"><${Words} text=${text} />${isGrowing && html`<span class="cursor" aria-hidden="true"></span>`}</p>
+    <p class="turn-text" dir="auto"><${Said} text=${text} />${isGrowing && html`<span class="cursor" aria-hidden="true"></span>`}</p>
   </div>`;
 }
 

@@ -30,7 +30,7 @@ function Running({ work, linked }) {
   return html`<section class="work" aria-label=${work.title}>
     <div class="work-body">
       <div class="work-top"><span>${work.place}</span><span>Step ${current} of ${steps.length}</span></div>
-      <h2 class="work-title"><bdi>${visible(work.title)}</bdi></h2>
+      <h2 class="work-title" dir="auto">${visible(work.title)}</h2>
       <div class="segments" aria-hidden="true">${steps.map((step, n) => html`<span key=${n} class=${`segment segment-${step.state}`}></span>`)}</div>
       <ol class="steps">${steps.map((step, n) => html`<${Step} key=${n} step=${step} elapsed=${running} />`)}</ol>
     </div>
