@@ -40,7 +40,7 @@ fn in_a_text_of_an_earlier_version_no_word_is_the_owners() {
 }
 
 #[test]
-fn nobody_says_more_than_a_message_may() {
-    let long = by_a_model(&"x".repeat(MESSAGE_BYTES_MAX + 1), "");
+fn nobody_says_more_than_a_message_and_its_answers_may() {
+    let long = by_a_model(&"x".repeat(ASKED_BYTES_MAX + 1), "");
     assert_eq!(crate::work::WorkItem::new(long).unwrap_err().key, "planned.asked");
 }
