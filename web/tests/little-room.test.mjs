@@ -11,7 +11,8 @@ import { open, received, scene, sent } from './stage.mjs';
 for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 }, ''], ['200 % text', {}, '200%'], ['320 px and 200 % text', { width: 320, height: 640 }, '200%'], ['right to left', {}, '']]) {
   test(`${what}: nothing is cut off sideways`, async (t) => {
     const page = await open(t, {}, { ...options, at: 'stream' });
-    for (const [name, [at, change]] of TELLING) {
+    // Where it is both narrow and large there is least room, and every kind of card is looked at; alone, the surfaces are.
+    for (const [name, [at, change]] of ['320 px', '200 % text'].includes(what) ? TELLING.filter(([name]) => !name.startsWith('real-')) : TELLING) {
       await scene(page, change, at);
       await page.locator('main').waitFor();
       await page.evaluate(([size, rtl]) => {

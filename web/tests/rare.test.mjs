@@ -161,7 +161,7 @@ atBothSizes('work that was cut short outside', withHost(ASKING), async ({ silas,
     if (before === 0) await decide('Allow plans in tidepool', 'confirmed');
     await card(page, 'Run 1 command in tidepool').waitFor();
     if (before === 0) await look('unknown-plan');
-    await decide('Do it, apply when green', 'slid');
+    await decide(/^Send to 127\.0\.0\.1/, 'slid');
     await eventually('the connection', () => host.visits() === before + 1 && silas.count('connection_made') === before + 1);
     await silas.kill();
     await page.getByText('Silas is not answering.').waitFor();
@@ -217,13 +217,13 @@ atBothSizes('what cannot be undone, without a passkey', withHost(ASKING), async 
   step('a yes is read, slid, and signed in a sheet that can be left');
   await wish(plan.replace('task-send', 'task-send-again'));
   await card(page, 'Run 1 command in tidepool').waitFor();
-  await decide('Do it, apply when green', 'slid');
+  await decide(/^Send to 127\.0\.0\.1/, 'slid');
   await sheet.getByText('There is no passkey yet').waitFor();
   await look('irreversible-sheet');
   await page.keyboard.press('Escape');
   await sheet.waitFor({ state: 'detached' });
   assert.deepEqual([host.visits(), silas.count('decision_recorded')], [0, 2], 'a slide alone signs nothing');
-  await decide('Do it, apply when green', 'slid');
+  await decide(/^Send to 127\.0\.0\.1/, 'slid');
   await sheet.getByText('Cannot be undone, not even by Silas').waitFor();
   await settle(page);
   await press(sheet.getByRole('button', { name: 'Sign with this browser' }));

@@ -11,7 +11,7 @@ use silas_core::event::{AuditEvent, Phase, Text};
 use silas_core::model::dollars;
 use silas_core::number::grouped;
 use silas_core::sample;
-use silas_core::taint::{Origin, Source};
+use silas_core::taint::Origin;
 use silas_core::token::{Kind, Verdict};
 use silas_core::{CallId, ExecutionId, KeyId, Taint, TokenId};
 use silas_gates::scrub;
@@ -19,6 +19,7 @@ use silas_store::ledger::{self, Entry};
 use std::collections::{BTreeMap, BTreeSet};
 
 mod evidence;
+mod lineage;
 mod topics;
 
 /// Rows that Activity shows at first.
@@ -56,7 +57,7 @@ pub(crate) fn narrate(entries: &[Entry], beside: &dyn Beside, words: &Words) -> 
     let called = called(entries);
     let told = |entry: &Entry| {
         let event = entry.event.as_ref()?;
-        let told = Told { row: row(entry, &called, beside, words)?, taint: lineage(event), proved: proved(event) };
+        let told = Told { row: row(entry, &called, beside, words)?, taint: lineage::of(event), proved: proved(event) };
         Some((told, may_repeat(entry)))
     };
     let mut rows: Vec<(Told, bool)> = entries.iter().filter_map(told).collect();
@@ -94,87 +95,6 @@ fn called(entries: &[Entry]) -> BTreeMap<&CallId, &str> {
         _ => None,
     });
     calls.collect()
-}
-
-/// What a row about this event is made of. Names that browsers give themselves, what commands print and what strangers
-/// say is from outside; what the owner signed is not.
-fn lineage(event: &AuditEvent) -> Taint {
-    match event {
-        AuditEvent::MessageReceived { taint, .. } => *taint,
-        AuditEvent::DevicePaired { .. } | AuditEvent::PasskeyRegistered { .. } | AuditEvent::WorkEnded { .. } => {
-            Source::Elsewhere.taint()
-        }
-        // The name is whatever a command asked for.
-        AuditEvent::ConnectionRefused { reason, .. } if reason == NOT_GRANTED => Source::Elsewhere.taint(),
-        // Its words are a model's, made of what the model had read.
-        AuditEvent::QuestionAsked { taint, .. } => taint.join(Source::Own.taint()),
-        AuditEvent::ConnectionRefused { .. }
-        | AuditEvent::InstallationCreated { .. }
-        | AuditEvent::RestoredFromBackup { .. }
-        | AuditEvent::StreamStarted { .. }
-        | AuditEvent::StreamStopped { .. }
-        | AuditEvent::StepBegun { .. }
-        | AuditEvent::ChecksBegun { .. }
-        | AuditEvent::EffectUnknown { .. }
-        | AuditEvent::DeviceRevoked { .. }
-        | AuditEvent::GrantRevoked { .. }
-        | AuditEvent::WithdrawalRefused { .. }
-        | AuditEvent::HouseRulesSigned { .. }
-        | AuditEvent::MessageReplayed { .. }
-        | AuditEvent::ExternalTextScrubbed { .. }
-        | AuditEvent::ReplySent { .. }
-        | AuditEvent::CardOffered { .. }
-        | AuditEvent::CardParked { .. }
-        | AuditEvent::CardRenewed { .. }
-        | AuditEvent::DecisionRecorded { .. }
-        | AuditEvent::DecisionRefused { .. }
-        | AuditEvent::RootGranted { .. }
-        | AuditEvent::SampleLaidOut { .. }
-        | AuditEvent::ModelAllowed { .. }
-        | AuditEvent::BudgetExtended { .. }
-        | AuditEvent::ModelCalled { .. }
-        | AuditEvent::ModelAnswered { .. }
-        | AuditEvent::ModelRefused { .. }
-        | AuditEvent::TurnRouted { .. }
-        | AuditEvent::TokenSpent { .. }
-        | AuditEvent::ExecutionBlockedNoApproval { .. }
-        | AuditEvent::ExecutionResumed { .. }
-        | AuditEvent::WorkStarted { .. }
-        | AuditEvent::ChecksRun { .. }
-        | AuditEvent::StepRun { .. }
-        | AuditEvent::ToolCalled { .. }
-        | AuditEvent::ToolReturned { .. }
-        | AuditEvent::ToolRefused { .. }
-        | AuditEvent::AttemptBegun { .. }
-        | AuditEvent::ConnectionMade { .. }
-        | AuditEvent::CredentialUsed { .. }
-        | AuditEvent::CredentialRefused { .. }
-        | AuditEvent::WorkRehearsed { .. }
-        | AuditEvent::WorkApplied { .. }
-        | AuditEvent::WorkUndone { .. }
-        | AuditEvent::UndoWindowClosed { .. }
-        | AuditEvent::ApplyConflicted { .. }
-        | AuditEvent::InstructionTaken { .. }
-        | AuditEvent::InstructionRefused { .. }
-        | AuditEvent::TaskAdded { .. }
-        | AuditEvent::TaskCompleted { .. }
-        | AuditEvent::TaskReopened { .. }
-        | AuditEvent::QuestionAnswered { .. }
-        | AuditEvent::SecretRequested { .. }
-        | AuditEvent::SecretStored { .. }
-        | AuditEvent::SecretRemoved { .. }
-        | AuditEvent::VaultUnlocked {}
-        | AuditEvent::VaultLocked {}
-        | AuditEvent::TerminalCertified { .. }
-        | AuditEvent::ServerKeyRotated { .. }
-        | AuditEvent::VaultKeyRotated { .. }
-        | AuditEvent::RootHandedOver { .. }
-        | AuditEvent::MessageDeadLettered { .. }
-        | AuditEvent::DeadLetterRevived { .. }
-        | AuditEvent::TextForgotten { .. }
-        | AuditEvent::RecordsExpired { .. }
-        | AuditEvent::TextsExpired { .. } => Source::Own.taint(),
-    }
 }
 
 /// A download in many connections is one thing.
@@ -394,7 +314,9 @@ fn row(entry: &Entry, called: &BTreeMap<&CallId, &str>, beside: &dyn Beside, wor
             (Icon::Refused, format!("Did not give the secret {}", line(reference)), why.to_owned())
         }
         AuditEvent::QuestionAsked { question, .. } => {
-            (Icon::Pen, "A model asked before planning".to_owned(), format!("“{}”", line(question)))
+            // Short, so that no word of it goes on at the left edge of a terminal; the opened row has all of it.
+            let begins = scrub::visible_line(&text(question), 30);
+            (Icon::Pen, "A model asked before planning".to_owned(), format!("“{begins}”"))
         }
         AuditEvent::QuestionAnswered { is_chosen, .. } => {
             let how = if *is_chosen { "With an answer that it had proposed" } else { "In your own words" };
