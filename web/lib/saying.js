@@ -9,8 +9,19 @@ import { set, state } from './store.js';
 /** @param {string} text */
 export async function say(text) {
   const message = await outbox.keep(text);
-  set({ outbox: [...state.outbox, message], draft: '', problem: null, stopped: null });
+  set({ outbox: [...state.outbox, message], problem: null, stopped: null });
   await post(message);
+}
+
+/** What is typed from here on is the next message, however long this one takes; if it cannot be kept, it is back. @param {string} text */
+export async function sayTyped(text) {
+  set({ draft: '' });
+  try {
+    await say(text);
+  } catch (cause) {
+    if (state.draft === '') set({ draft: text });
+    throw cause;
+  }
 }
 
 /** @param {import('./store.js').Outgoing} message */

@@ -78,3 +78,23 @@ test('what came while this device was away is told, and what is shown is acknowl
   await page.waitForFunction(() => document.querySelector('[role=status]')?.textContent === 'hello from the outbox');
   assert.equal(fake.acks.at(-1), fake.seq);
 });
+
+test('what is typed while a message is on its way is the next one, and stays', async (t) => {
+  const page = await open(t, {}, { at: 'stream' });
+  // Keeping it takes its time.
+  await page.evaluate(() => {
+    const { put } = IDBObjectStore.prototype;
+    IDBObjectStore.prototype.put = function slow(...all) {
+      const until = performance.now() + 200;
+      while (performance.now() < until);
+      return put.apply(this, all);
+    };
+  });
+  await page.locator('#composer').fill('the first');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('and the');
+  await until(() => fake.received.some(({ type }) => type === 'message'));
+  await page.locator('.turn-owner', { hasText: 'the first' }).waitFor();
+  assert.equal(await page.locator('#composer').inputValue(), 'and the');
+  assert.equal(fake.received.filter(({ type }) => type === 'message').length, 1);
+});

@@ -4,7 +4,7 @@
 import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
-import { say } from '../../lib/saying.js';
+import { sayTyped } from '../../lib/saying.js';
 import { set } from '../../lib/store.js';
 
 /** Longest message, in bytes; the server refuses a longer one. */
@@ -25,7 +25,7 @@ export function Composer({ draft }) {
   /** @param {Event} event */
   const send = (event) => {
     event.preventDefault();
-    if (draft.trim() && !tooLong) void say(draft.trim());
+    if (draft.trim() && !tooLong) void sayTyped(draft.trim());
     field.current?.focus();
   };
   /** @param {KeyboardEvent} event */
