@@ -159,7 +159,7 @@
  * @typedef {{ id: string, state: CardState, created_at: string, face: Face, offer: Offer | null, show_first?: Offer, payload: string | null, instead?: Instead, input?: Input, test_call?: boolean, execution?: string }} Card
  * @typedef {{ offer: Offer, payload: string }} Instead
  * @typedef {({ type: 'secret' } & SecureInput) | ({ type: 'model' } & ModelChoice) | ({ type: 'inquiry' } & Inquiry)} Input
- * @typedef {{ by: string, wish: string, question: string, options: string[], taint: 'owner' | 'auth' | 'external', expires_at: string }} Inquiry
+ * @typedef {{ by: string, to: string, wish: string, question: string, options: string[], taint: 'owner' | 'auth' | 'external', expires_at: string }} Inquiry
  * @typedef {{ ref_id: string, label: string, input_hint: string | null, guidance: Guidance, wanted_by: WantedBy, expires_at: string }} SecureInput
  * @typedef {{ instructions: string, help_url: string | null }} Guidance
  * @typedef {{ type: 'plan', name: string } | { type: 'model', model: string, then: ModelGrant | null }} WantedBy

@@ -232,6 +232,7 @@ impl Reader {
         if self.expected.remove(&link.seq).is_some_and(|hash| hash != link.hash) {
             return Err(Problem::OtherEntry(link.seq));
         }
+        // None for an event of another version; the chain does not need to understand it.
         let event: Option<AuditEvent> = serde_json::from_value(body).ok();
         if let Some(SaltedText { salt, text }) = text {
             let named = event.as_ref().and_then(AuditEvent::text);

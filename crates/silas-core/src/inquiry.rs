@@ -33,6 +33,8 @@ const SUBJECT: &str = "inquiry:";
 pub struct Inquiry {
     /// Who asks.
     pub by: ModelName,
+    /// Who is told the answer; another one only where the owner has exchanged the planner since.
+    pub to: ModelName,
     /// What the owner had said, which waits for the answer.
     pub wish: String,
     pub question: String,
@@ -125,9 +127,9 @@ pub struct Answered {
 
 impl Answered {
     /// The same question once more.
-    pub fn asked_again(self, wish: String, expires_at: Timestamp) -> Inquiry {
+    pub fn asked_again(self, to: ModelName, wish: String, expires_at: Timestamp) -> Inquiry {
         let Answered { by, question, proposed, taint, .. } = self;
-        Inquiry { by, wish, question, options: proposed, taint, expires_at }
+        Inquiry { by, to, wish, question, options: proposed, taint, expires_at }
     }
 
     /// How far the words of the answer can be trusted, given how far whoever gave it can.

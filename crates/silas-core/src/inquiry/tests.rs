@@ -9,6 +9,7 @@ fn options(all: &[&str]) -> Vec<String> {
 fn inquiry(taint: Taint) -> Inquiry {
     Inquiry {
         by: ModelName::parse("ollama:small").unwrap(),
+        to: ModelName::parse("ollama:small").unwrap(),
         wish: "tidy it up".to_owned(),
         question: "Which one?".to_owned(),
         options: options(&["The first", "Über alles"]),

@@ -82,9 +82,9 @@ impl Stream {
             "In the model's words: “{question}”\n\nAnswers to choose from are in Review. Your wish waits for one, and nothing \
              was planned yet."
         );
-        let (by, wish) = (by.clone(), owners_words(&turn.message, handed));
+        let (by, to, wish) = (by.clone(), by.clone(), owners_words(&turn.message, handed));
         let expires_at = self.clock.now().plus(self.options.plan_timeout);
-        let inquiry = Inquiry { by, wish, question, options, taint, expires_at };
+        let inquiry = Inquiry { by, to, wish, question, options, taint, expires_at };
         Some(Route::propose(say, Proposal::Inquiry(Box::new(inquiry), Box::new(handed.clone()))))
     }
 
@@ -117,9 +117,9 @@ impl Stream {
             let card = cards::get(tx, &id)?.filter(is_open);
             let inquiry = card.as_ref().and_then(|card| card.input.as_ref()).and_then(Input::inquiry).cloned();
             let (Some(mut card), Some(inquiry)) = (card, inquiry) else { return Ok(Commit(Err(gone()))) };
-            if inquiry.by != planner {
+            if inquiry.to != planner {
                 // Where the answer goes is said on the card, so the card says it before there is one.
-                let inquiry = Inquiry { by: planner.clone(), ..inquiry };
+                let inquiry = Inquiry { to: planner.clone(), ..inquiry };
                 card.face = stream.words.inquiry(&inquiry);
                 card.input = Some(Input::Inquiry(Box::new(inquiry)));
                 cards::update(tx, &card)?;
@@ -187,13 +187,15 @@ impl Stream {
         let purse = Purse::new(self, Some(turn.message.id.clone()), Role::Planner, &assigned.model);
         match self.plan_unless_stopped(turn, handed, conversation, (&grants, purse), interrupted).await {
             // What the owner has answered is not lost with a model that does not.
-            Err(trouble) if trouble.code.starts_with("E_LLM") => Ok(self.ask_once_more(turn, handed, &trouble)),
+            Err(trouble) if trouble.code.starts_with("E_LLM") => {
+                Ok(self.ask_once_more(turn, handed, assigned.model, &trouble))
+            }
             other => other,
         }
     }
 
     /// The last question again, after a planner that did not answer; the wish waits for it as before.
-    fn ask_once_more(&self, turn: &Turn, handed: &Handed, trouble: &Trouble) -> Route {
+    fn ask_once_more(&self, turn: &Turn, handed: &Handed, to: ModelName, trouble: &Trouble) -> Route {
         let mut handed = handed.clone();
         let Some(last) = handed.answered.pop() else { return Route::refuse(trouble.to_string()) };
         let say = format!(
@@ -201,7 +203,7 @@ impl Stream {
             trouble.message
         );
         let expires_at = self.clock.now().plus(self.options.plan_timeout);
-        let inquiry = last.asked_again(owners_words(&turn.message, &handed), expires_at);
+        let inquiry = last.asked_again(to, owners_words(&turn.message, &handed), expires_at);
         Route::propose(say, Proposal::Inquiry(Box::new(inquiry), Box::new(handed)))
     }
 

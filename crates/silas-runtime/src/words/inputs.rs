@@ -143,11 +143,10 @@ pub(super) fn inquiry(inquiry: &Inquiry) -> Face {
                 lines: vec![
                     format!(
                         "Goes to {} with your wish, signed as a message of yours",
-                        scrub::visible(inquiry.by.host())
+                        scrub::visible(inquiry.to.host())
                     ),
                     "Allows nothing: the plan that comes of it is a card of its own".to_owned(),
-                    "Names nothing that only you may name, like a host or a secret, unless you write it yourself"
-                        .to_owned(),
+                    "Names nothing that only you may name, like a host or a secret, unless you bring it up".to_owned(),
                 ],
             },
             Detail {

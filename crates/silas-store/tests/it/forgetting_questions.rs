@@ -37,6 +37,7 @@ fn asking(n: u32, state: CardState) -> Card {
     card.face.asked = Some(wish.clone());
     card.input = Some(Input::Inquiry(Box::new(Inquiry {
         by: ModelName::parse("ollama:small").unwrap(),
+        to: ModelName::parse("ollama:small").unwrap(),
         wish,
         question: question.to_owned(),
         options: vec![OPTION.to_owned(), "other".to_owned()],

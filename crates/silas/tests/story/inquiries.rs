@@ -350,7 +350,10 @@ fn an_answer_goes_to_nobody_but_whom_the_card_names() {
     assert_eq!(other.asked().len(), 0, "nothing was sent");
     line.wait(|line| line.cards.iter().any(|one| one.id == card.id && one.face != card.face)).unwrap();
     let renewed = line.cards.iter().find(|one| one.id == card.id).unwrap().clone();
-    assert!(serde_json::to_string(&renewed.face).unwrap().contains("compatible:other"), "{renewed:?}");
+    let (who, asked) = (&renewed.face.quote.as_ref().unwrap().who, &card.face.quote.as_ref().unwrap().who);
+    assert_eq!(who, asked, "whose question it is does not change");
+    let other_host = other.url().split("://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    assert!(renewed.face.details[0].lines[0].contains(&other_host), "{renewed:?}");
     assert!(line.answer(&renewed, "a").unwrap().0);
 }
 

@@ -120,6 +120,7 @@ fn choice(name: &'static str, tried: Option<&ModelGrant>) -> Sample {
 fn asked(name: &'static str, wish: &str, question: &str, options: &[String]) -> Sample {
     let inquiry = Inquiry {
         by: ModelName::parse("anthropic:claude-haiku-4-5").unwrap(),
+        to: ModelName::parse("anthropic:claude-haiku-4-5").unwrap(),
         wish: wish.to_owned(),
         question: question.to_owned(),
         options: options.to_vec(),
