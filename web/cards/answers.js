@@ -2,7 +2,7 @@
 // Answering a model's question: a chip for each answer that it proposes, under the question, and a field for other words.
 // What is proposed is the model's own and marked so; a tap sends it as a signed message for this card, which allows nothing.
 
-import { useEffect, useRef } from '../vendor/hooks.js';
+import { useLayoutEffect, useRef } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { answerQuestion } from '../lib/deciding.js';
 import { strict } from '../lib/text.js';
@@ -26,7 +26,7 @@ export function AnswerChips({ card, inquiry, off }) {
 /** @param {{ card: Card, off: boolean }} props */
 export function OwnWords({ card, off }) {
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  useEffect(() => field.current?.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => field.current?.focus({ preventScroll: true }), []);
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     const text = field.current?.value.trim() ?? '';

@@ -2,7 +2,7 @@
 // The anatomy of a card: badge, state, intent, evidence, facts, rationale, details. One place for every kind; what is
 // asked stands in the dock.
 
-import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
+import { useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { Said, strict } from '../lib/text.js';
 import { limit } from '../lib/time.js';
@@ -29,7 +29,7 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
   const level = useFit(body, card, facts);
   const parked = card.state === 'parked';
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Never away from somebody who is typing.
     if (focus && !document.activeElement?.matches('textarea, input')) title.current?.focus({ preventScroll: true });
   }, [card.id]);

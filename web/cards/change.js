@@ -3,7 +3,7 @@
 // sent is made of fixed words and of the owner's own request, which the server keeps apart from whatever a model wrote; it
 // is signed as the owner's, so nobody else's word may be in it.
 
-import { useEffect, useRef } from '../vendor/hooks.js';
+import { useLayoutEffect, useRef } from '../vendor/hooks.js';
 import { decide } from '../lib/deciding.js';
 import { html } from '../lib/html.js';
 import { go } from '../lib/router.js';
@@ -34,7 +34,7 @@ async function answer(card, then) {
 /** @param {{ card: Card, off: boolean }} props */
 export function ChangeChips({ card, off }) {
   const group = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(() => group.current?.querySelector('button')?.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => group.current?.querySelector('button')?.focus({ preventScroll: true }), []);
   const asked = card.face.asked ?? '';
   const needsModel = state.no_model !== null;
   const send = (/** @type {string} */ sentence) => answer(card, () => void say(`${sentence}: ${Array.from(asked).slice(0, ASKED_CHARS_MAX).join('')}`));

@@ -44,14 +44,15 @@ export function Dock({ card, edits = [], isOver = false, decision, linked, insta
     setStage(next);
     set({ holding: next === 'ask' ? null : card.id });
   };
-  useEffect(() => {
+  // With the drawing, not after it: whoever presses or goes elsewhere in between is not taken back.
+  useLayoutEffect(() => {
     since.current = performance.now();
     cameUp(card.id, since.current);
     setStage('ask');
     // What is parked cannot be confirmed any more, however far somebody was.
   }, [card.id, card.offer?.nonce, card.state]);
   const keptFocus = useKeptFocus(card, linked);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (stage === 'confirm' || stage === 'slide') main.current?.focus({ preventScroll: true });
   }, [stage]);
 

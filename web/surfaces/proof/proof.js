@@ -1,7 +1,7 @@
 // @ts-check
 // The proof of one execution: each line is backed by the log. Shows, and decides nothing.
 
-import { useEffect, useRef } from '../../vendor/hooks.js';
+import { useEffect, useLayoutEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { used } from '../../lib/advanced.js';
@@ -23,7 +23,7 @@ export function Proof({ state, execution, onBack }) {
   const title = useRef(/** @type {HTMLElement | null} */ (null));
   // Asked for anew each time: an undo adds to the story.
   useEffect(() => void (linked && askProof(execution)), [execution, linked]);
-  useEffect(() => title.current?.focus(), []);
+  useLayoutEffect(() => title.current?.focus(), []);
   const proof = state.proofs[execution];
   useEffect(() => void (proof && !proof.no_bundle && used('proof_file')), [proof]);
   return html`<section class="proof" aria-label="Proof">

@@ -4,6 +4,7 @@
 //! It knows nothing of what a case does. Cells must be started from a process with one thread, so there are none here.
 
 use super::identity::Identity;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a case that did not panic showed.
@@ -34,26 +35,33 @@ pub(crate) fn run<F: Copy, G>(
     remark: impl Fn(&str) -> String,
 ) -> i32 {
     let wanted = Wanted::from_arguments();
-    let mut chosen = Vec::new();
+    let mut lanes = Vec::new();
     for identity in Identity::all() {
+        let mut chosen = Vec::new();
         for (group, cases) in groups {
             for (case, body) in *cases {
                 let name = format!("{}::{group}::{case}", identity.word());
                 if wanted.has(&name) {
-                    chosen.push((name, remark(&format!("{group}::{case}")), identity, *body));
+                    chosen.push((name, remark(&format!("{group}::{case}")), *body));
                 }
             }
         }
+        lanes.push(Lane { identity, waiting: chosen.into(), running: None });
     }
     if wanted.is_list {
-        chosen.iter().for_each(|(name, ..)| println!("{name}: test"));
+        lanes.iter().flat_map(|lane| &lane.waiting).for_each(|(name, ..)| println!("{name}: test"));
         return 0;
     }
 
-    println!("\nrunning {} cases", chosen.len());
+    println!("\nrunning {} cases", lanes.iter().map(|lane| lane.waiting.len()).sum::<usize>());
     let (mut n_passed, mut n_without_control, mut n_skipped, mut n_failed) = (0, 0, 0, 0);
-    for (name, remark, identity, body) in chosen {
-        let code = attempt(identity, &ground(identity), &name, |ground| play(body, ground));
+    loop {
+        lanes.iter_mut().for_each(|lane| lane.go_on(&ground, &play));
+        if lanes.iter().all(|lane| lane.running.is_none()) {
+            break;
+        }
+        let (pid, code) = wait_for(-1);
+        let Some(Running { name, remark, .. }) = lanes.iter_mut().find_map(|lane| lane.ended(pid)) else { continue };
         match code {
             CODE_HELD => {
                 n_passed += 1;
@@ -72,6 +80,38 @@ pub(crate) fn run<F: Copy, G>(
         "\n{n_passed} passed, {n_without_control} passed without their control, {n_skipped} skipped, {n_failed} failed\n"
     );
     i32::from(n_failed > 0)
+}
+
+/// The cases of one identity, one after the other: what is counted for a user is counted for all processes of theirs.
+/// The identities go on side by side.
+struct Lane<F, G> {
+    identity: Identity,
+    waiting: VecDeque<(String, String, F)>,
+    running: Option<Running<G>>,
+}
+
+struct Running<G> {
+    pid: i32,
+    name: String,
+    remark: String,
+    _ground: G,
+}
+
+impl<F: Copy, G> Lane<F, G> {
+    /// Starts the next case, unless one is running.
+    fn go_on(&mut self, ground: impl Fn(Identity) -> G, play: impl Fn(F, &G) -> Shown) {
+        if self.running.is_some() {
+            return;
+        }
+        let Some((name, remark, body)) = self.waiting.pop_front() else { return };
+        let ground = ground(self.identity);
+        let pid = attempt(self.identity, &ground, &name, |ground| play(body, ground));
+        self.running = Some(Running { pid, name, remark, _ground: ground });
+    }
+
+    fn ended(&mut self, pid: i32) -> Option<Running<G>> {
+        self.running.take_if(|running| running.pid == pid)
+    }
 }
 
 /// Which cases the command line means.
@@ -110,7 +150,7 @@ impl Wanted {
     }
 }
 
-/// Runs one case in a process of its own, which leads its own group, and answers its code.
+/// Begins one case in a process of its own, which leads its own group, and answers its id.
 fn attempt<G>(identity: Identity, ground: &G, name: &str, body: impl FnOnce(&G) -> Shown) -> i32 {
     // SAFETY: this process has one thread.
     let pid = unsafe { libc::fork() };
@@ -140,14 +180,14 @@ fn attempt<G>(identity: Identity, ground: &G, name: &str, body: impl FnOnce(&G) 
         // Nothing is dropped here: the ground is the parent's to remove.
         std::process::exit(code);
     }
-    wait(pid)
+    pid
 }
 
-/// The exit code of a child, or minus the signal that ended it.
-pub(crate) fn wait(pid: i32) -> i32 {
+/// Which child ended (any, for -1), and its exit code or minus the signal that ended it.
+pub(crate) fn wait_for(pid: i32) -> (i32, i32) {
     let mut status = 0;
     // SAFETY: `status` outlives the call.
     let waited = unsafe { libc::waitpid(pid, &raw mut status, 0) };
-    assert_eq!(waited, pid);
-    if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -libc::WTERMSIG(status) }
+    assert!(waited > 0, "waitpid: {}", std::io::Error::last_os_error());
+    (waited, if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -libc::WTERMSIG(status) })
 }

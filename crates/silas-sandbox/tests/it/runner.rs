@@ -6,8 +6,6 @@ mod identity;
 #[path = "../harness/runner.rs"]
 mod shared;
 
-pub(crate) use shared::wait;
-
 use silas_sandbox::Copies;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,6 +15,11 @@ static SKIPPED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
 /// Says that this system lacks something that the case needs. A case has a process of its own, so this is about one.
 pub(crate) fn skip(why: &str) {
     SKIPPED.get_or_init(|| why.to_owned());
+}
+
+/// The exit code of a child, or minus the signal that ended it.
+pub(crate) fn wait(pid: i32) -> i32 {
+    shared::wait_for(pid).1
 }
 
 pub(crate) type Case = (&'static str, fn());
