@@ -1,13 +1,23 @@
 //! Everything is stopped: what ended with it and what was taken back, for as long as nothing has begun since.
 //!
-//! Deliberately absent: the stopping itself, which is the work's own affair, and the revocation, which is [`crate::grants`]'s.
-//! This only remembers, so that somebody who looks later is told.
+//! What waits behind an answer that was stopped is not begun either: it is answered with a sentence, so that it can be said
+//! again.
+//!
+//! Deliberately absent: the stopping of work itself, which is the work's own affair, and the revocation, which is
+//! [`crate::grants`]'s.
 
-use crate::Stream;
+use crate::consumer::post;
 use crate::view::StopView;
 use crate::work::Stop;
-use silas_store::{Commit, settings};
+use crate::{Stream, Trouble};
+use silas_core::Tainted;
+use silas_core::message::{Answering, CameOf, Message};
+use silas_core::taint::Source;
+use silas_store::{Commit, answers, settings};
+use std::sync::Arc;
 use std::time::Duration;
+
+const NOT_BEGUN: &str = "Everything was stopped before this was begun. Say it again if you still want it.";
 
 /// The setting that holds it.
 const LAST_STOP: &str = "last_stop";
@@ -15,12 +25,40 @@ const LAST_STOP: &str = "last_stop";
 const TOGETHER: Duration = Duration::from_secs(120);
 
 impl Stream {
-    /// Ends what a model is saying and all work. Says how much work that was.
-    pub async fn end_everything(&self) -> usize {
+    /// Ends what a model is saying, all work, and what waits to be begun. Says how much work that was.
+    pub async fn end_everything(self: &Arc<Self>) -> usize {
         self.interrupt();
         let n_works = self.stop_work(None, Stop::Owner);
+        if let Err(trouble) = self.turn_away_what_waits().await {
+            tracing::error!(%trouble, "what waits could not be turned away");
+        }
+        // What had its turn between the two.
+        self.interrupt();
         self.remember_stop(n_works, 0).await;
         n_works
+    }
+
+    async fn turn_away_what_waits(self: &Arc<Self>) -> Result<(), Trouble> {
+        let stream = self.clone();
+        let turning_away = self.store.write(move |tx| {
+            let sentence = Tainted::new(NOT_BEGUN.to_owned(), Source::Own.taint());
+            let mut posted = Vec::new();
+            for waiting in post::not_begun(tx)? {
+                let said = serde_json::from_value::<Message>(waiting.body).ok().map(|message| message.id);
+                if let Some(message) = &said {
+                    answers::forget_turn(tx, message)?;
+                }
+                let refused = said.map(|message| Answering { message, came_of: CameOf::Refused });
+                posted.push(stream.tell_about(tx, &sentence, refused)?);
+            }
+            Ok(Commit(posted))
+        });
+        let posted = turning_away.await?;
+        if !posted.is_empty() {
+            posted.into_iter().for_each(|posted| self.deliver(posted));
+            self.publish_activity().await;
+        }
+        Ok(())
     }
 
     /// All grants were taken back at once.

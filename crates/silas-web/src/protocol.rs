@@ -93,7 +93,8 @@ pub enum ClientMessage {
         #[serde(default)]
         from: u32,
     },
-    /// Ends all running work, or one piece of it. Needs no signature: it can only take away.
+    /// Ends everything: running work, the answer being given and what waits to be begun. Or one piece of work. Needs no
+    /// signature: it can only take away.
     Stop {
         #[serde(default)]
         execution: Option<ExecutionId>,

@@ -39,6 +39,11 @@ pub(crate) fn user_message(tx: &mut Tx<'_>, message: &Message, now: Timestamp) -
     queue::enqueue_leased(tx, &new, HOLDER, now.plus(LEASE))
 }
 
+/// Takes out of the queue what the owner said and nobody has begun with; oldest first.
+pub(crate) fn not_begun(tx: &mut Tx<'_>) -> Result<Vec<NewMessage>, Error> {
+    queue::take_key(tx, Name::Turns, SCOPE, super::TURN)
+}
+
 /// Enqueues an execution whose approval was just spent, already in the hands of whoever spent it.
 pub(crate) fn execution(tx: &mut Tx<'_>, execution: &ExecutionId, now: Timestamp) -> Result<Lease, Error> {
     let missing = || Error::Missing { what: "execution", id: execution.to_string() };

@@ -256,6 +256,36 @@ fn an_answer_can_be_stopped_and_the_rest_costs_its_reserve() {
 }
 
 #[test]
+fn what_waits_behind_a_stopped_answer_is_not_begun() {
+    let whole = direct("This is enough. This is too much. And");
+    let cut = whole.find("This is too").unwrap() + 4;
+    let server = server(vec![Act::Pauses(whole[..cut].to_owned(), whole[cut..].to_owned())]);
+    let mut silas = configured(&server, &[]);
+    let mut line = silas.line();
+    line.ask("tell me something");
+    line.approve(CardKind::Model).unwrap();
+    line.wait_for("draft").unwrap();
+    let n_asked = server.asked().len();
+    for wish in ["and then tell me more", "help"] {
+        line.say(wish).unwrap();
+    }
+    line.send(&json!({ "type": "stop" })).unwrap();
+    let mut replies = [next_reply(&mut line), next_reply(&mut line), next_reply(&mut line)];
+    replies.sort();
+    let not_begun = "Everything was stopped before this was begun. Say it again if you still want it.";
+    assert_eq!(replies, [not_begun, not_begun, "This is enough. … (stopped)"]);
+    // Neither after the next start, and nobody was asked about them.
+    drop(line);
+    silas.kill();
+    silas.up(&[]);
+    let mut line = silas.line();
+    assert_eq!(server.asked().len(), n_asked);
+    server.now_says(says(&[direct("Yes.")]));
+    assert_eq!(line.ask("are you there"), "Yes.");
+    silas.assert_ledger_holds();
+}
+
+#[test]
 fn a_wish_becomes_a_plan_whose_card_asks_whatever_the_model_says() {
     let server = server(Vec::new());
     let silas = configured(&server, &[]);
