@@ -1,7 +1,7 @@
 //! The workshop insists on its order, whatever the front asks.
 
 use crate::runner::Case;
-use crate::world::{World, approve, work};
+use crate::world::{World, approve, once_free, work};
 use silas_core::event::Phase::{After, Before};
 use silas_sandbox::Error;
 
@@ -100,11 +100,5 @@ fn time_is_what_was_approved() {
     assert!(matches!(step.metadata.ended, silas_core::check::Ended::TimedOut { .. }), "{step:?}");
     assert_eq!(workshop.checks(After), Err(Error::TimeUp));
     drop(workshop);
-    let again = loop {
-        match launcher.open(&evidence) {
-            Err(Error::Busy) => std::thread::sleep(std::time::Duration::from_millis(10)),
-            other => break other.map(drop),
-        }
-    };
-    assert_eq!(again, Err(Error::TimeUp));
+    assert_eq!(once_free(|| launcher.open(&evidence)).map(drop), Err(Error::TimeUp));
 }

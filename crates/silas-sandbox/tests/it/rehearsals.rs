@@ -2,7 +2,7 @@
 //! applied by a decision about exactly what was kept. Every road around that ends in a refusal.
 
 use crate::runner::Case;
-use crate::world::{World, allow, approve, approve_undo, life, now, offer, signed, work};
+use crate::world::{World, allow, approve, approve_undo, life, now, offer, once_free, signed, work};
 use silas_core::evidence::{Evidence, Refusal};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::FailPoint;
@@ -309,7 +309,7 @@ fn a_copy_that_was_tampered_with_is_refused() {
     assert_eq!((world.tree(), world.stages().len()), (old, 0));
     // The same decision counts once the copy is what it was.
     std::fs::write(&changed, "new\n").unwrap();
-    apply(&launcher, &decision).unwrap();
+    once_free(|| apply(&launcher, &decision)).unwrap();
     assert_eq!(world.read("app.txt"), "new\n");
 }
 

@@ -397,3 +397,13 @@ pub(crate) fn life(point: Option<FailPoint>, body: impl FnOnce()) -> i32 {
     }
     wait(pid)
 }
+
+/// Asks until the workshop that was just left has ended too.
+pub(crate) fn once_free<T>(ask: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+    loop {
+        match ask() {
+            Err(Error::Busy) => std::thread::sleep(Duration::from_millis(10)),
+            answer => return answer,
+        }
+    }
+}
