@@ -1,7 +1,7 @@
 // @ts-check
 // The part of a card that opens: what the runtime lists, the changes, and what would be signed.
 
-import { useEffect, useState } from '../vendor/hooks.js';
+import { useLayoutEffect, useState } from '../vendor/hooks.js';
 import { used } from '../lib/advanced.js';
 import { executionOf } from '../lib/decision.js';
 import { html } from '../lib/html.js';
@@ -74,7 +74,7 @@ export const checkCount = ({ evidence }) => Math.max(evidence?.before.length ?? 
 export function Details({ card, startsOpen, moved, checksMoved, children }) {
   const { face } = card;
   const [open, setOpen] = useState(startsOpen);
-  useEffect(() => setOpen(startsOpen), [startsOpen, card.id]);
+  useLayoutEffect(() => setOpen(startsOpen), [startsOpen, card.id]);
   const signed = signedDetails(card);
   const execution = executionOf(card);
   const toggled = (/** @type {boolean} */ isOpen) => {

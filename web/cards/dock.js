@@ -2,7 +2,7 @@
 // What decides, always in the same place: recommended, alternative, decline. Risk decides the friction, and the server
 // decided the risk.
 
-import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
+import { useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { DIFFERS, decide, dismiss, renew } from '../lib/deciding.js';
 import { html } from '../lib/html.js';
 import { Icon } from '../lib/icons.js';
@@ -193,7 +193,7 @@ function useKeptFocus(card, linked) {
 /** `null` while the hashes are being computed. @param {Card} card @param {string} installation */
 function useVerified(card, installation) {
   const [result, setResult] = useState(/** @type {{ card: Card | null, ok: boolean }} */ ({ card: null, ok: false }));
-  useEffect(() => {
+  useLayoutEffect(() => {
     let current = true;
     // A parked card can only be renewed, and a card without an offer asks nothing: nothing would be signed.
     const nothingToSign = card.offer === null || card.state === 'parked';

@@ -2,7 +2,7 @@
 // Choosing a model: who answers, which of their models, with which key and at what price. Everything that each choice means
 // comes from the server; choosing sends nothing anywhere but there, and the next card asks.
 
-import { useEffect, useState } from '../vendor/hooks.js';
+import { useLayoutEffect, useState } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { isLoopback, microdollars, typedDollars } from '../lib/price.js';
 import { choose } from '../lib/setting-up.js';
@@ -36,7 +36,7 @@ export function ModelChoiceCard({ card, input: { choices, tried }, focus, linked
   const [ticks, setTicks] = useState(kept?.ticks ?? {});
   const [said, setSaid] = useState(/** @type {Costs | null} */ (kept?.said ?? null));
   const [note, setNote] = useState('');
-  useEffect(() => void (last = { id: card.id, provider, typed, ticks, said }), [card.id, provider, typed, ticks, said]);
+  useLayoutEffect(() => void (last = { id: card.id, provider, typed, ticks, said }), [card.id, provider, typed, ticks, said]);
   const chosen = choices.find((choice) => choice.provider === provider) ?? choices[0];
   if (!chosen || card.state !== 'open') return html`<${CardView} card=${card} focus=${focus} />`;
 

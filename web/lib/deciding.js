@@ -14,7 +14,8 @@ import { announce, set, state } from './store.js';
 /** @typedef {import('../protocol.js').Card} Card */
 
 /** @param {import('../protocol.js').CardsUpdate} update @param {(fresh: Card[]) => object | undefined} next What follows from the new ones. */
-export function cardsCame({ cards, n_more_cards }, next) {
+export function cardsCame({ cards: told, n_more_cards }, next) {
+  const cards = told.map(asKnown);
   const known = new Set(state.cards.map(({ id }) => id));
   const fresh = cards.filter(({ id, state: s }) => s === 'open' && !known.has(id));
   const kept = Object.entries(state.decisions).filter(([id]) => cards.some((card) => card.id === id && !isNew(card)));
@@ -24,6 +25,12 @@ export function cardsCame({ cards, n_more_cards }, next) {
   if (unseen) outlive(unseen[1].message, cards.some(({ id }) => id === unseen[0]) ? ANEW : GONE);
   set({ cards, n_more_cards, holding, over: leftBehind(state, cards), decisions: Object.fromEntries(kept), ...next(fresh) });
   if (fresh.length > 0) announce(`New in Review: ${fresh.map(({ face }) => face.intent).join('; ')}`);
+}
+
+/** A card that is told again as it was stays the one that is shown, and what was found out about it holds. @param {Card} card */
+function asKnown(card) {
+  const before = state.cards.find(({ id }) => id === card.id);
+  return before && JSON.stringify(before) === JSON.stringify(card) ? before : card;
 }
 
 /** Whether a card asks something else than it did, as after "Ask me again". @param {Card} card */

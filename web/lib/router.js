@@ -33,6 +33,14 @@ export function go(surface) {
   if (location.hash !== `#${surface}`) location.hash = surface;
 }
 
+/** Goes there, and does something as soon as it is drawn. @param {string} surface @param {() => void} then */
+export function goAnd(surface, then) {
+  if (location.hash === `#${surface}`) return then();
+  // Whoever draws was told to listen first, and has drawn by then.
+  addEventListener('hashchange', then, { once: true });
+  return go(surface);
+}
+
 /** The same surface in another way: takes the place of what Back would have led to. @param {string} surface */
 export const swap = (surface) => location.replace(`#${surface}`);
 

@@ -39,7 +39,7 @@ export async function start() {
   notify.listen();
   const copy = await last.whenSilent();
   line.socket = openSocket({
-    message: (message) => void receive(message),
+    message: (message, reply) => void receive(message, reply),
     connecting: () => set({ link: { ...state.link, status: 'connecting' } }),
     lost: (retryAt) => {
       const lastSeen = heardAt || state.link.lastSeen;
@@ -62,11 +62,11 @@ function leave(why) {
 
 export const retry = () => line.socket?.retry();
 
-/** @param {ServerMessage} message */
-async function receive(message) {
+/** @param {ServerMessage} message @param {(message: import('../protocol.js').ClientMessage) => void} reply */
+async function receive(message, reply) {
   heardAt = Date.now();
   switch (message.type) {
-    case 'challenge': return open(message);
+    case 'challenge': return open(message, reply);
     case 'welcome': return welcome(message);
     case 'message': {
       const answering = state.answering?.reply === message.entry.id ? null : state.answering;
@@ -108,8 +108,8 @@ async function receive(message) {
   }
 }
 
-/** @param {import('../protocol.js').Challenge} message */
-async function open({ challenge, installation }) {
+/** @param {import('../protocol.js').Challenge} message @param {(message: import('../protocol.js').ClientMessage) => void} reply */
+async function open({ challenge, installation }, reply) {
   // One browser may be paired with several installations at this address, one after the other.
   const device = (await devices()).find((known) => known.installation === installation) ?? null;
   line.device = device;
@@ -121,7 +121,7 @@ async function open({ challenge, installation }) {
   }
   /** @type {import('../protocol.js').SessionProof} */
   const proof = { kind: 'session', challenge, installation, key: device.key };
-  send({ type: 'auth', key: device.key, signature: await sign(device, proof), resume, token: device.access ?? null });
+  reply({ type: 'auth', key: device.key, signature: await sign(device, proof), resume, token: device.access ?? null });
 }
 
 /** Everything up to here is shown: says so, and once nothing older is missing, sends again what may not have arrived. @param {number} seq */

@@ -15,7 +15,7 @@ export const isOffline = () => !navigator.onLine && !['localhost', '127.0.0.1', 
 
 /**
  * @param {object} on
- * @param {(message: import('../protocol.js').ServerMessage) => void} on.message
+ * @param {(message: import('../protocol.js').ServerMessage, reply: (message: import('../protocol.js').ClientMessage) => void) => void} on.message `reply`: goes out on the connection that asked, and only there.
  * @param {() => void} on.connecting
  * @param {(retryAt: number) => void} on.lost
  * @param {() => void} on.notKnown
@@ -29,8 +29,10 @@ export function openSocket(on) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let silence;
   let ended = false;
-  /** Whether this connection has said anything. A page that was asleep and said nothing is late, not unknown. */
+  /** Whether this connection has said who it is. A page that was asleep and said nothing is late, not unknown. */
   let answered = false;
+  /** Whether the server knows who is there. Whatever else is said before that would count as a wrong answer to who it is. */
+  let isSettled = false;
 
   function connect() {
     clearTimeout(timer);
@@ -39,9 +41,14 @@ export function openSocket(on) {
     const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
     const current = new WebSocket(`${scheme}//${location.host}/ws`);
     socket = current;
-    answered = false;
+    answered = isSettled = false;
     timer = setTimeout(() => current.close(), OPENING_MS);
-    current.onmessage = ({ data }) => on.message(JSON.parse(data));
+    const reply = (/** @type {import('../protocol.js').ClientMessage} */ message) => {
+      if (socket !== current || current.readyState !== WebSocket.OPEN) return;
+      current.send(JSON.stringify(message));
+      answered = true;
+    };
+    current.onmessage = ({ data }) => on.message(JSON.parse(data), reply);
     current.onclose = ({ code }) => {
       if (socket !== current) return;
       clearTimeout(timer);
@@ -84,9 +91,8 @@ export function openSocket(on) {
   return {
     /** @param {import('../protocol.js').ClientMessage} message */
     send(message) {
-      if (socket?.readyState !== WebSocket.OPEN) return false;
+      if (!isSettled || socket?.readyState !== WebSocket.OPEN) return false;
       socket.send(JSON.stringify(message));
-      answered = true;
       return true;
     },
     retry: connect,
@@ -98,6 +104,7 @@ export function openSocket(on) {
     /** The session is open: the next loss starts with a short wait again. */
     settled() {
       clearTimeout(timer);
+      isSettled = true;
       wait = FIRST_WAIT_MS;
     },
     end() {

@@ -1,7 +1,7 @@
 // @ts-check
 // Times as the owner's wall clock, spans in words, and the server's clock as seen from here.
 
-import { useEffect, useState } from '../vendor/hooks.js';
+import { useLayoutEffect, useState } from '../vendor/hooks.js';
 
 const clockFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' });
@@ -110,8 +110,9 @@ export function countdown(ms) {
 /** The server's time, renewed every second while `wanted`. @param {boolean} wanted */
 export function useNow(wanted) {
   const [now, setNow] = useState(serverNow());
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!wanted) return undefined;
+    setNow(serverNow());
     const timer = setInterval(() => setNow(serverNow()), 1000);
     return () => clearInterval(timer);
   }, [wanted]);

@@ -18,7 +18,7 @@ const offerOf = (card) => card.offer?.nonce ?? card.input?.expires_at ?? card.st
 export function interrupted() {
   for (const [id, { phase, press }] of Object.entries(state.decisions)) {
     const card = state.cards.find((shown) => shown.id === id);
-    if (phase === 'sent' && card) onTheirWay.set(id, { press, offer: offerOf(card) });
+    if ((phase === 'signing' || phase === 'sent') && card) onTheirWay.set(id, { press, offer: offerOf(card) });
   }
   return Object.fromEntries(Object.entries(state.decisions).filter(([, { phase }]) => phase === 'recorded'));
 }

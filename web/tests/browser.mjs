@@ -23,7 +23,8 @@ export async function ownProfile() {
   const context = await chromium.launchPersistentContext(profile, how([]));
   const close = async () => {
     await context.close();
-    rmSync(profile, { recursive: true, force: true });
+    // What belongs to the browser may still be writing there.
+    rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   };
   return { context, close };
 }

@@ -38,6 +38,7 @@ test('the change can be saved as a patch from a proof and from a result, and the
   assert.equal(await page.locator('.notice').count(), 0);
   fake.proof = { patch: { ...sample.PROOF.patch, left_out: ['b.bin'], n_hidden: 0 } };
   await page.evaluate(() => { location.hash = 'review'; });
+  await page.locator('.review .card').waitFor();
   const { execution } = JSON.parse(fake.shown.cards[0].payload);
   assert.equal((await save()).suggestedFilename(), `silas-${execution.slice(5, 13)}.patch`);
   assert.equal(sent('proof').at(-1).execution, execution);
@@ -213,7 +214,7 @@ test('a model’s words are marked: on its card cut at a word and whole in the d
 
 test('focus goes through a card in order: details, recommended, the other way, decline', async (t) => {
   const page = await open(t, { cards: [sample.planCard(), sample.lowCard()] });
-  await settle(page);
+  await page.locator('.dock .filled:enabled').waitFor();
   await page.locator('.intent').focus();
   const order = [];
   for (let n = 0; n < 4; n++) {

@@ -24,6 +24,28 @@ test('after a loss: notice with seconds and Retry, cards readable, dock off; the
   await page.locator('.dock .filled:enabled').waitFor();
 });
 
+test('nothing is said on a new connection before Silas knows who is there: it would count as a stranger’s word', async (t) => {
+  const page = await open(t, { cards: [sample.lowCard()] });
+  await page.locator('.dock .filled:enabled').waitFor();
+  await page.evaluate(() => {
+    window.asked = new Promise((began) => {
+      const sign = SubtleCrypto.prototype.sign;
+      SubtleCrypto.prototype.sign = function slow(...all) {
+        SubtleCrypto.prototype.sign = sign;
+        began();
+        return new Promise((resolve) => { window.finish = () => resolve(sign.apply(this, all)); });
+      };
+    });
+  });
+  fake.drop();
+  await page.evaluate(() => window.asked);
+  assert.equal(await page.evaluate(async () => (await import('/lib/line.js')).send({ type: 'later_edits', execution: 'exec-1' })), false);
+  await page.evaluate(() => window.finish());
+  await page.locator('.dock .filled:enabled').waitFor();
+  assert.equal(await page.evaluate(async () => (await import('/lib/line.js')).send({ type: 'later_edits', execution: 'exec-1' })), true);
+  await until(() => sent('later_edits').length === 1);
+});
+
 test('what is typed without a connection is kept over a reload, marked, and signed when it is sent', async (t) => {
   const page = await open(t, {}, { at: 'stream' });
   fake.refuse = true;
@@ -76,7 +98,7 @@ test('what came while this device was away is told, and what is shown is acknowl
   fake.seq += 1;
   fake.tell({ type: 'message', seq: fake.seq, entry: sample.entry('silas', 'hello from the outbox') });
   await page.waitForFunction(() => document.querySelector('[role=status]')?.textContent === 'hello from the outbox');
-  assert.equal(fake.acks.at(-1), fake.seq);
+  await until(() => fake.acks.at(-1) === fake.seq);
 });
 
 test('what is typed while a message is on its way is the next one, and stays', async (t) => {

@@ -8,7 +8,7 @@ import { canonical } from '../lib/canonical.js';
 import { cameUp, decided } from '../lib/pace.js';
 import { objections, shot, sideways, smallTargets, unnamed, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
-import { ENTRIES, fake, open, sent, until } from './stage.mjs';
+import { ENTRIES, fake, open, pass, sent, stopwatch, until } from './stage.mjs';
 
 const intent = (page, card) => page.locator(`[id="${card.id}-intent"]`);
 
@@ -19,13 +19,6 @@ const fits = async (page, what) => {
   assert.deepEqual(await unnamed(page), [], what);
   assert.deepEqual(await objections(page), [], what);
 };
-
-/** A watch that moves only when a test says so. */
-const stopwatch = (page) => page.addInitScript(() => {
-  let now = 1000;
-  performance.now = () => now;
-  window.pass = (ms) => { now += ms; };
-});
 
 test('five quick decisions are remarked upon above the next, and hold up nothing', async (t) => {
   const cards = Array.from({ length: 5 }, () => sample.rootCard());
@@ -44,10 +37,10 @@ test('five quick decisions are remarked upon above the next, and hold up nothing
     }
     await intent(page, card).waitFor();
     await page.locator('.dock .filled:enabled').waitFor();
-    await page.evaluate(() => window.pass(400));
+    await pass(page);
     await page.locator('.dock .filled').click();
     await page.getByRole('button', { name: 'Confirm' }).waitFor();
-    await page.evaluate(() => window.pass(400));
+    await pass(page);
     await page.getByRole('button', { name: 'Confirm' }).click();
     await until(() => sent('approval_response').some(({ request_id }) => request_id === card.id));
   }

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settle, shot } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
-import { ENTRIES, fake, focused, open, received, sent } from './stage.mjs';
+import { ENTRIES, fake, focused, open, pass, received, sent, stopwatch } from './stage.mjs';
 
 test('low risk: one tap signs, the button is disabled at once and a second tap decides nothing', async (t) => {
   const page = await open(t, { cards: [sample.lowCard()] });
@@ -16,6 +16,7 @@ test('low risk: one tap signs, the button is disabled at once and a second tap d
   await page.getByText('Applying 2 files').waitFor();
   assert.ok(await button.isDisabled());
   await button.click({ force: true });
+  await received('approval_response');
   await page.waitForTimeout(200);
   assert.equal(sent('approval_response').length, 1);
   assert.equal(sent('approval_response')[0].token.body.verdict, 'approved');
@@ -34,8 +35,9 @@ test('going on without what was refused is one tap and no talk about a change', 
 });
 
 test('medium risk: a double tap opens the question and does not confirm it; Confirm has focus; Esc goes back', async (t) => {
-  const page = await open(t, { entries: ENTRIES, cards: [sample.planCard()] });
-  await settle(page);
+  const page = await open(t, { entries: ENTRIES, cards: [sample.planCard()] }, { prepare: stopwatch });
+  await page.locator('.dock .filled:enabled').waitFor();
+  await pass(page);
   const spot = await page.locator('.dock .filled').boundingBox();
   // Both taps where Confirm will be.
   await page.mouse.dblclick(spot.x + spot.width - 30, spot.y + spot.height / 2);
@@ -46,9 +48,10 @@ test('medium risk: a double tap opens the question and does not confirm it; Conf
   await shot(page, 'confirm-375-light');
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
-  await settle(page);
+  await pass(page);
   await page.locator('.dock .filled').click();
-  await settle(page);
+  await page.getByRole('button', { name: 'Confirm' }).waitFor();
+  await pass(page);
   await page.getByRole('button', { name: 'Confirm' }).click();
   const [answer] = await received('approval_response');
   assert.equal(answer.token.body.verdict, 'approved');
@@ -57,8 +60,9 @@ test('medium risk: a double tap opens the question and does not confirm it; Conf
 
 test('a card that comes up under the thumb is not decided by the tap that was meant for the one before', async (t) => {
   const [one, two] = [sample.lowCard(), sample.lowCard()];
-  const page = await open(t, { cards: [one, two] });
-  await settle(page);
+  const page = await open(t, { cards: [one, two] }, { prepare: stopwatch });
+  await page.locator('.dock .filled:enabled').waitFor();
+  await pass(page);
   const spot = await page.locator('.dock .filled').boundingBox();
   await page.mouse.click(spot.x + 40, spot.y + 20);
   await page.locator(`[id="${two.id}-intent"]`).waitFor();
@@ -66,6 +70,20 @@ test('a card that comes up under the thumb is not decided by the tap that was me
   await page.mouse.click(spot.x + 40, spot.y + 20);
   await page.waitForTimeout(200);
   assert.deepEqual(sent('approval_response').map((message) => message.request_id), [one.id]);
+});
+
+test('a card that is told again as it was stays as it is: nothing goes off under the thumb', async (t) => {
+  const mine = sample.planCard();
+  const page = await open(t, { cards: [mine] });
+  await page.locator('.dock .filled:enabled').waitFor();
+  await page.evaluate(() => {
+    window.changes = [];
+    new MutationObserver((changes) => window.changes.push(...changes.map(({ attributeName }) => attributeName))).observe(document.querySelector('.dock'), { subtree: true, attributes: true, childList: true });
+  });
+  const other = sample.planCard();
+  fake.cards([structuredClone(mine), other]);
+  await page.locator('.next-intent').waitFor();
+  assert.deepEqual(await page.evaluate(() => window.changes), []);
 });
 
 test('somebody who is confirming keeps their card when another becomes the first', async (t) => {

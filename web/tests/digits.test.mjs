@@ -77,7 +77,7 @@ test('the terminal shows the digits of the page: where Silas runs, where it was 
   const asking = spawn(silas.binary, ['--data-dir', `${silas.place}/data`, 'pair', '--wait'], { stdio: ['ignore', 'pipe', 'inherit'] });
   let printed = '';
   asking.stdout.on('data', (chunk) => { printed += chunk; });
-  const ended = new Promise((resolve) => { asking.once('exit', resolve); });
+  const ended = new Promise((resolve) => { asking.once('close', resolve); });
   for (let tries = 0; !/Waiting/.test(printed); tries += 1) {
     assert.ok(tries < 3000, printed);
     await page.waitForTimeout(10);

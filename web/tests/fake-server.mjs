@@ -170,7 +170,13 @@ export async function startFake({ port = 0 } = {}) {
     http.close(resolve);
   });
 
-  await new Promise((resolve) => http.listen(port, '127.0.0.1', resolve));
+  // A port that was ours a moment ago may be somebody's way out for another.
+  await new Promise((resolve, reject) => {
+    let tries = 0;
+    http.on('error', (error) => (error.code === 'EADDRINUSE' && (tries += 1) < 100 ? setTimeout(listen, 100) : reject(error)));
+    const listen = () => http.listen(port, '127.0.0.1', resolve);
+    listen();
+  });
   fake.url = `http://localhost:${http.address().port}/`;
   return fake;
 }

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settle } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
-import { fake, open as openPage, until } from './stage.mjs';
+import { fake, open as openPage, retry, until } from './stage.mjs';
 
 const CANARY = 'sk-or-canary-41f7b2';
 /** What depends on where things stand is done at both. */
@@ -75,7 +75,7 @@ for (const size of SIZES) {
     // Another card has come first meanwhile; whoever types keeps theirs.
     fake.shown = sample.snapshot({ cards: [sample.planCard(), ...fake.shown.cards] });
     fake.refuse = false;
-    await page.getByRole('button', { name: 'Retry' }).click();
+    await retry(page);
     await page.waitForFunction(() => !document.querySelector('.dock .filled')?.disabled);
     assert.equal(await field(page).inputValue(), CANARY);
     assert.equal(fake.given.length, 0);
@@ -201,6 +201,7 @@ test('without a model the answer that says so has a way to add one, and so have 
   fake.shown = sample.snapshot({ no_model: null, entries: [sample.entry('silas', sample.NO_MODEL, 1000)] });
   await page.goto('about:blank');
   await page.goto(`${fake.url}#stream`);
+  await page.getByRole('button', { name: 'Add a model' }).first().waitFor({ state: 'detached' });
   await page.locator('.turn-silas').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Add a model' }).count(), 0);
 });

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
 import { objections, settle, shot, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
-import { fake, open, received, sent } from './stage.mjs';
+import { fake, open, received, sent, until } from './stage.mjs';
 
 test('what cannot be undone takes a tap, the slide and a last question; without a passkey this browser signs', async (t) => {
   const card = sample.irreversibleCard();
@@ -114,7 +114,7 @@ test('a passkey is made here, asked for in a card, and from then on signs what c
   await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
   await slide();
   await page.getByRole('button', { name: 'Sign with the passkey' }).click();
-  for (let n = 0; n < 250 && sent('approval_response').length < 2; n++) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => sent('approval_response').length === 2);
   const { token } = sent('approval_response')[1];
   assert.equal(token.signature.alg, 'webauthn-es256');
   assert.equal(token.body.key, id);

@@ -45,7 +45,8 @@ export function lookAtEverything(scheme) {
         if (isCardOnly(name) && isCardOnly(before)) fake.cards(change.cards);
         else await scene(page, change, at);
         if (isCardOnly(name)) await page.locator(`[id="${change.cards[0].id}-intent"]`).waitFor();
-        else await page.locator('.ambient', { hasText: /quiet|running|active|review/ }).or(page.locator('.proof-head')).first().waitFor();
+        else if (at.startsWith('proof/')) await page.locator('.proof-head').waitFor();
+        else await page.locator('.ambient', { hasText: /quiet|running|active|review/ }).waitFor();
         before = name;
         await shot(page, `${name}-${width}-${scheme}`);
         await looksRight(page, name);

@@ -41,7 +41,7 @@ test('a phone goes offline in front of an open card and comes back to it', async
 
     await context.setOffline(true);
     await page.getByText('This device is offline.').waitFor();
-    await page.getByText(/What you see is from \d\d:\d\d\. Work on the machine goes on\./).waitFor();
+    await page.getByText(/What you see is from (yesterday )?\d\d:\d\d\. Work on the machine goes on\./).waitFor();
     assert.ok(await page.getByRole('button', { name: 'Confirm' }).isDisabled());
     await look(page, 'offline-375');
     assert.equal(silas.count('decision_recorded'), 0);

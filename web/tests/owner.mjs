@@ -93,6 +93,17 @@ export async function untilThePlan(page, silas) {
   await card(page, 'Run 1 command in tidepool').waitFor();
 }
 
+/** The page has noticed that nobody is there. */
+export const lost = (page) => page.getByText('Silas is not answering.').waitFor();
+
+/** Silas is stopped and started again, and the page with it. */
+export async function restarted(page, silas, settings) {
+  await silas.terminate();
+  await lost(page);
+  await silas.up(settings);
+  await connected(page);
+}
+
 /** Retry, unless the page has just tried by itself; then waits until the page is connected. */
 export async function connected(page) {
   await page.evaluate(() => [...document.querySelectorAll('.notice-act')].find(({ textContent }) => textContent === 'Retry')?.click());

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
-import { DESK, PHONE, approve, card, connected, eventually, look, openPage, say, show, step, tree, troubleOf, untilThePlan } from './owner.mjs';
+import { DESK, PHONE, approve, card, eventually, look, openPage, restarted, say, show, step, tree, troubleOf, untilThePlan } from './owner.mjs';
 import { ASKING, parkingAfter, startSilas } from './real-server.mjs';
 
 let browser;
@@ -44,9 +44,7 @@ describe('at both sizes', { concurrency: true }, () => {
         await page.getByRole('button', { name: 'Decline' }).click();
         await page.getByText('Nothing to decide').waitFor();
         const original = tree(silas.repo);
-        await silas.terminate();
-        await silas.up({ ...ASKING, ...parkingAfter(SECONDS), ...UNDO });
-        await connected(page);
+        await restarted(page, silas, { ...ASKING, ...parkingAfter(SECONDS), ...UNDO });
 
         step('nobody confirms what somebody began to decide');
         await watch(page);
@@ -67,9 +65,7 @@ describe('at both sizes', { concurrency: true }, () => {
         assert.equal(silas.count('decision_recorded'), 2);
 
         step('it is there after a restart, asks again, and is done');
-        await silas.terminate();
-        await silas.up({ ...ASKING, ...UNDO });
-        await connected(page);
+        await restarted(page, silas, { ...ASKING, ...UNDO });
         await settle(page);
         await page.getByRole('button', { name: 'Ask me again' }).click();
         await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();

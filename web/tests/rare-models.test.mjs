@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { atBothSizes } from './hands.mjs';
 import { startProvider } from './model-provider.mjs';
-import { card, connected, step, tree } from './owner.mjs';
+import { card, restarted, step, tree } from './owner.mjs';
 import { ASKING } from './real-server.mjs';
 import { startSearch } from './search-engine.mjs';
 
@@ -53,9 +53,7 @@ atBothSizes('a model that may not be asked, and one that may not cost more', els
 
   step('a model on this machine is agreed to, and then a cap is in the way');
   script.plan = plan(silas.repo, 'steps:\n  - run: sh fix.sh\n', 'sh check.sh');
-  await silas.terminate();
-  await silas.up({ ...roles(model.url, 'PROXY', 'PLANNER'), SILAS__MODELS__DAILY_CAP_CENTS: '0' });
-  await connected(page);
+  await restarted(page, silas, { ...roles(model.url, 'PROXY', 'PLANNER'), SILAS__MODELS__DAILY_CAP_CENTS: '0' });
   await wish(words);
   await card(page, 'Ask a model on this machine').waitFor();
   await look('agreement-here');

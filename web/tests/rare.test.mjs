@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { settle } from './browser.mjs';
 import { atBothSizes } from './hands.mjs';
 import { startHost } from './local-host.mjs';
-import { card, connected, eventually, show, step, tree } from './owner.mjs';
+import { card, connected, eventually, lost, restarted, show, step, tree } from './owner.mjs';
 import { ASKING, parkingAfter } from './real-server.mjs';
 
 /** Long enough to be seen open on a slow machine, and not to be waited for in vain. */
@@ -121,17 +121,13 @@ atBothSizes('a host that the plan does not name', withHost({}), async ({ silas, 
   assert.deepEqual(silas.counts('decision_recorded', 'work_started', 'work_applied'), [2, 1, 0]);
 
   step('nobody answers: that is a no, and the card can be asked again');
-  await silas.terminate();
-  await silas.up(parkingAfter(SECONDS));
-  await connected(page);
+  await restarted(page, silas, parkingAfter(SECONDS));
   await wish(words);
   await page.getByText('Parked', { exact: true }).waitFor();
   await refused.getByText(`No answer in ${SECONDS} seconds counts as no`).waitFor();
   await look('refusal-parked');
   assert.deepEqual([host.visits(), silas.count('card_parked')], [0, 1]);
-  await silas.terminate();
-  await silas.up();
-  await connected(page);
+  await restarted(page, silas);
   await decide('Ask me again');
 
   step('allowed for this task, it is reached once, and the result asks before it is applied');
@@ -164,7 +160,7 @@ atBothSizes('work that was cut short outside', withHost(ASKING), async ({ silas,
     await decide(/^Send to 127\.0\.0\.1/, 'slid');
     await eventually('the connection', () => host.visits() === before + 1 && silas.count('connection_made') === before + 1);
     await silas.kill();
-    await page.getByText('Silas is not answering.').waitFor();
+    await lost(page);
     await silas.up();
     await connected(page);
     await asks.waitFor();

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
-import { DESK, PHONE, approve, card, composer, connected, eventually, focusOn, look, openPage, say, show, step, tree, troubleOf, untilThePlan } from './owner.mjs';
+import { DESK, PHONE, approve, card, composer, connected, eventually, focusOn, look, lost, openPage, say, show, step, tree, troubleOf, untilThePlan } from './owner.mjs';
 import { ASKING, startSilas } from './real-server.mjs';
 
 let browser;
@@ -24,8 +24,6 @@ const seen = (page) => page.evaluate(() => {
     focus: document.activeElement.textContent, cards: document.querySelectorAll('.card').length, surface: location.hash,
   };
 });
-
-const lost = (page) => page.getByText('Silas is not answering.').waitFor();
 
 // Each has its own Silas, and most of the time they wait.
 describe('at both sizes', { concurrency: true }, () => {
@@ -83,6 +81,7 @@ describe('at both sizes', { concurrency: true }, () => {
         const stopped = silas.terminate();
         silas.thaw();
         await stopped;
+        await lost(page);
         await silas.up();
         await connected(page);
         if (silas.count('decision_recorded') === 1) await approve(page);

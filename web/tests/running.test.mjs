@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { launch, settle } from './browser.mjs';
 import { startLine } from './line.mjs';
 import { direct, startProvider } from './model-provider.mjs';
-import { DESK, PHONE, approve, card, composer, connected, eventually, look, openPage, pair, say, show, step, tree, troubleOf } from './owner.mjs';
+import { DESK, PHONE, approve, card, composer, connected, eventually, look, lost, openPage, pair, say, show, step, tree, troubleOf } from './owner.mjs';
 import { ASKING, startSilas } from './real-server.mjs';
 
 let browser;
@@ -26,9 +26,8 @@ const runs = (command) => readdirSync('/proc').filter((name) => /^\d+$/.test(nam
   }
 });
 
-const plan = (repo, command) => `---\nid: task-long\ntitle: Take a long time\ntype: task\nsteps:\n  - run: echo one > one.txt\n  - run: sleep 3\n  - run: ${command}\nverify:\n  - name: it was finished\n    run: test -e finished.txt\n    expect: { exit_code: 0 }\nsandbox:\n  directories:\n    - { path: ${repo}, access: write }\n---\nTake a long time.\n`;
+const plan = (repo, command) => `---\nid: task-long\ntitle: Take a long time\ntype: task\nsteps:\n  - run: echo one > one.txt\n  - run: sleep 10\n  - run: ${command}\nverify:\n  - name: it was finished\n    run: test -e finished.txt\n    expect: { exit_code: 0 }\nsandbox:\n  directories:\n    - { path: ${repo}, access: write }\n---\nTake a long time.\n`;
 
-const lost = (page) => page.getByText('Silas is not answering.').waitFor();
 const running = (page, label) => page.locator('.work .step-running', { hasText: label });
 const told = (page, selector) => page.locator(selector).allInnerTexts();
 
@@ -61,7 +60,7 @@ describe('at both sizes', { concurrency: true }, () => {
 
         step('how far it is comes by itself, and what happened meanwhile comes with the line');
         await show(page, 'stream');
-        await running(page, 'sleep 3').waitFor();
+        await running(page, 'sleep 10').waitFor();
         await composer(page).fill('half a thou');
         const before = await told(page, '.turn');
         line.cut();

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, settle, shot, sideways, smallTargets, weakTexts } from './browser.mjs';
@@ -206,7 +206,7 @@ test('a plan asks for its secret, a provider for its key, and neither value is a
   const processes = execFileSync('sh', ['-c', 'cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null; true'], { encoding: 'latin1', maxBuffer: 1 << 28 });
   const everything = {
     page: page_keeps, frames: frames.join('\n'), requests: JSON.stringify(requests), log: silas.log.join(''), processes,
-    ...Object.fromEntries(files(silas.place).map((path) => [path, readFileSync(path, 'latin1')])),
+    ...Object.fromEntries(files(silas.place).filter(existsSync).map((path) => [path, readFileSync(path, 'latin1')])),
   };
   assert.ok(Object.keys(everything).some((path) => path.endsWith('agent.sqlite-wal')) && Object.keys(everything).some((path) => path.includes('export')));
   assert.ok(everything.frames.includes('secure_input') && everything.requests.includes('/secrets/mail'), 'the search is blind');

@@ -79,6 +79,7 @@ test('a command reads as it runs: its words, its lines, its spaces and its backt
 test('a conflict shows both plans that its buttons sign', async (t) => {
   const page = await open(t, { cards: [sample.realCard('conflict_merge')] });
   const summary = page.locator('.details summary');
+  await summary.waitFor();
   if (await page.locator('.details:not([open])').count()) await summary.click();
   await page.locator('.signed').getByRole('heading', { name: 'If you redo it: Directories' }).waitFor();
 });

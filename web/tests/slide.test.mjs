@@ -40,7 +40,7 @@ for (const which of ['thumb', 'end']) {
     await ({ thumb, ...rest }[which]).evaluate(async (element) => {
       element.click();
       // Drawn in between, as a hand is slower than that.
-      await new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); });
+      await new Promise((resolve) => { setTimeout(resolve); });
       element.click();
     });
     await settle(page);

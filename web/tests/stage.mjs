@@ -74,11 +74,21 @@ export async function scene(page, change, at) {
     for (const { name } of await all('choices')) await remove('choices', name);
   });
   await page.goto('about:blank');
+  await until(() => fake.sockets.size === 0);
   const n = fake.acks.length;
   await page.goto(`${origin}/#${at}`);
   // There must be a connection before one is cut.
   await until(() => fake.acks.length > n);
 }
+
+/** A watch that moves only when a test says so: `open(t, shown, { prepare: stopwatch })`, then `pass(page)`. */
+export const stopwatch = (page) => page.addInitScript(() => {
+  let now = 1000;
+  performance.now = () => now;
+  window.pass = (ms) => { now += ms; };
+});
+/** So much time that a tap is not the second of a double tap. */
+export const pass = (page) => page.evaluate(() => window.pass(400));
 
 /** Retry, unless the page has just tried by itself. */
 export const retry = (page) => page.evaluate(() => [...document.querySelectorAll('.notice-act')].find(({ textContent }) => textContent === 'Retry')?.click());

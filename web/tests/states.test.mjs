@@ -89,6 +89,7 @@ test('Done on a card that is over leaves nothing behind', async (t) => {
   const page = await open(t, { cards: [card] });
   await page.getByRole('button', { name: 'Plan a way back' }).waitFor();
   fake.cards([]);
+  await page.locator('.ambient', { hasText: 'All quiet' }).waitFor();
   await settle(page);
   await page.getByRole('button', { name: 'Done', exact: true }).click();
   await page.getByText('Nothing to decide').waitFor();
@@ -245,6 +246,7 @@ test('offline: the last known state with its time, read only', async (t) => {
   await page.keyboard.press('Escape');
   await page.context().setOffline(false);
   await page.locator('.dock .filled:enabled').waitFor();
+  await until(() => fake.acks.length > 1);
   assert.equal(fake.acks.length, 2, 'it connected anew, and once');
 });
 
@@ -322,6 +324,7 @@ test('not now is remembered, and More can change it', async (t) => {
   const page = await open(t, { cards: [sample.planCard({ state: 'parked' })] }, { serviceWorkers: 'allow', prepare: desk });
   await page.getByRole('button', { name: 'Not now', exact: true }).click();
   await page.getByRole('button', { name: 'Tell me', exact: true }).waitFor({ state: 'detached' });
+  await page.waitForFunction(async () => (await (await import('/lib/database.js')).all('choices')).some(({ name, wanted }) => name === 'notifications' && wanted === false));
   await page.reload();
   await page.getByText('Parked', { exact: true }).waitFor();
   assert.equal(await page.getByRole('button', { name: 'Tell me', exact: true }).count(), 0);

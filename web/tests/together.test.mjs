@@ -23,6 +23,23 @@ const toldElsewhere = async (page, words) => {
   return page.locator('.dock button').count();
 };
 
+/** How many cards tell of something that can be undone. */
+const nDone = (page) => page.evaluate(async () => (await import('/lib/store.js')).state.cards.filter(({ face }) => face.kind === 'done').length);
+
+/** That it was answered elsewhere stays, for whoever looks slower than people read; until `goOn`. */
+const keepWhatIsTold = (page) => page.evaluate(() => {
+  const real = window.setTimeout;
+  window.setTimeout = (act, ms, ...more) => (ms === 4000 ? (window.over = act, 0) : real(act, ms, ...more));
+  window.goOn = () => {
+    window.setTimeout = real;
+    window.over();
+  };
+});
+const goOn = async (page) => {
+  await page.locator('.dock-elsewhere').waitFor();
+  await page.evaluate(() => window.goOn());
+};
+
 test('one card in two tabs and on two devices is decided once, by one tap or by two at the same time', async () => {
   const silas = await startSilas(ASKING);
   const [phone, desk] = [await browser.newContext(PHONE), await browser.newContext(DESK)];
@@ -54,17 +71,21 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
     await say(first, silas.wish);
     await show(first, 'review');
     await everywhere(/^Let plans work in/);
+    await Promise.all([second, other].map(keepWhatIsTold));
     const told = [second, other].map((page) => toldElsewhere(page, /^Allowed on Chromium on Linux, \d\d:\d\d$/));
     await approve(first);
     assert.deepEqual(await Promise.all(told), [0, 0]);
+    await Promise.all([second, other].map(goOn));
     await everywhere(PLAN);
     assert.equal(silas.count('root_granted'), 1);
 
     step('half decided on one device, decided on the other');
     await settle(other);
+    await other.locator('.dock .filled:enabled').waitFor();
     const { x, y } = await other.locator('.dock .filled').boundingBox();
     await other.mouse.click(x + 40, y + 20);
     await other.getByRole('button', { name: 'Confirm' }).waitFor();
+    await Promise.all([second, other].map(keepWhatIsTold));
     const overtaken = toldElsewhere(other, /^Approved on Chromium on Linux, \d\d:\d\d$/).then(async (buttons) => {
       const scrolled = await other.locator('.review').evaluate((review) => review.scrollTop);
       await shot(other, 'together-elsewhere-1280');
@@ -72,6 +93,7 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
     });
     await approve(first);
     assert.deepEqual(await overtaken, [0, 0], 'no button is left, and nothing has moved');
+    await Promise.all([second, other].map(goOn));
     await everywhere(DONE);
     assert.deepEqual(silas.counts('decision_recorded', 'work_applied'), [2, 1]);
 
@@ -101,10 +123,12 @@ test('one card in two tabs and on two devices is decided once, by one tap or by 
     await settle(first);
     assert.equal(silas.count('decision_recorded'), 3, 'the second tap only opened the question');
     const spot = await first.getByRole('button', { name: 'Confirm' }).boundingBox();
+    const before = await nDone(first);
     await first.mouse.dblclick(spot.x + spot.width / 2, spot.y + spot.height / 2);
-    await everywhere(DONE);
     await eventually('what was decided', () => silas.count('work_applied') === 3);
+    await everywhere(DONE);
     assert.equal(silas.count('decision_recorded'), 4);
+    await eventually('its card', async () => await nDone(first) === before + 1);
     await settle(first);
     await first.locator('.undo:enabled').waitFor();
     await first.locator('.undo').dblclick();

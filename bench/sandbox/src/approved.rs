@@ -10,7 +10,7 @@ use silas_core::key_service::{Ask, KeyReply, KeyRequest};
 use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use silas_core::work::{Definition, Directory, Step, WorkItem};
 use silas_core::{Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
 use silas_sandbox::{CellLimits, Copies, Launcher, Seal, ToolPlaces, Workshop};
 use std::collections::BTreeMap;
@@ -123,34 +123,12 @@ fn plan(project: &Path) -> Result<WorkItem> {
         network: false,
         protected: true,
     };
+    let (id, title) = (WorkItemId::parse("task-bench")?, "Do nothing, often".to_owned());
     Ok(WorkItem::new(Definition {
-        id: WorkItemId::parse("task-bench")?,
-        title: "Do nothing, often".to_owned(),
-        parent: None,
-        spawned_by: None,
-        follow_up_of: None,
-        domain: None,
-        budget: Budget { max_wall_time_seconds: 3600, ..Budget::default() },
-        body: String::new(),
-        interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
         steps: vec![Step { run: command(), cwd: None }],
         verify: vec![check],
         directories: vec![Directory::pinned(place, Access::Write)],
-        hosts: Vec::new(),
-        hosts_for: Vec::new(),
-        secrets: Vec::new(),
-        callback_port: None,
-        commits: false,
-        restores: None,
-        merges: None,
-        executor: None,
-        flows: Vec::new(),
-        exits: silas_core::exits::Exits::default(),
-        toolchains: Vec::new(),
-        on_failure: "report".to_owned(),
-        on_stuck: "report".to_owned(),
-        failure_context: None,
-        planned: None,
+        ..Definition::without_model(id, title, String::new(), 3600)
     })?)
 }
 

@@ -42,6 +42,8 @@ mod stopping;
 mod stream;
 mod tasks;
 mod telling;
+#[cfg(test)]
+mod testing;
 mod trouble;
 mod turn;
 mod undo;

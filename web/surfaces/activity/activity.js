@@ -1,7 +1,7 @@
 // @ts-check
 // Activity: what happened, told from the log, and what is allowed.
 
-import { useEffect, useRef } from '../../vendor/hooks.js';
+import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { Allowed } from './allowed.js';
@@ -15,7 +15,7 @@ import { Happened } from './happened.js';
 export function Activity({ state, filter, half, setHalf, onClose }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   // Arrows go from one half to the other, and focus with them.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (list.current?.contains(document.activeElement)) list.current.querySelector(/** @type {'button'} */ ('[aria-selected=true]'))?.focus();
   }, [half]);
   const onKey = (/** @type {KeyboardEvent} */ { key }) => {

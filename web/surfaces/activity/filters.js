@@ -2,7 +2,7 @@
 // What can be looked for in Activity. The choice is kept in the address, so that a link leads to it and Back leaves
 // Activity instead of going through every choice.
 
-import { useEffect, useRef } from '../../vendor/hooks.js';
+import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { swap } from '../../lib/router.js';
@@ -32,7 +32,7 @@ export function Filters({ away, chosen }) {
   const names = [...(away ? [AWAY] : []), EVERYTHING, ...TOPICS.map(({ name }) => name)];
   const label = (/** @type {string} */ name) => (name === AWAY && away ? awayWords(away).filter : TOPICS.find((topic) => topic.name === name)?.label ?? 'Everything');
   // Whoever came by a link or by the keys sees what is chosen.
-  useEffect(() => strip.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [chosen]);
+  useLayoutEffect(() => strip.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [chosen]);
 
   /** @param {KeyboardEvent} event */
   const onKey = (event) => {

@@ -7,7 +7,7 @@ import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
 import { used } from '../../lib/advanced.js';
 import { show } from '../../lib/notify.js';
-import { go, leave, useRoute, useWide } from '../../lib/router.js';
+import { go, goAnd, leave, useRoute, useWide } from '../../lib/router.js';
 import { needingReview, set, state as store } from '../../lib/store.js';
 import { Activity } from '../activity/activity.js';
 import { Proof } from '../proof/proof.js';
@@ -84,14 +84,8 @@ function useKeys() {
       if (event.ctrlKey || event.metaKey || event.altKey || target.matches('textarea, input') || document.querySelector('dialog[open]')) return;
       /** @type {Record<string, () => void>} */
       const keys = {
-        '/': () => {
-          go('stream');
-          requestAnimationFrame(() => document.getElementById('composer')?.focus());
-        },
-        r: () => {
-          go('review');
-          requestAnimationFrame(() => document.querySelector(/** @type {'h2'} */ ('.card .intent'))?.focus());
-        },
+        '/': () => goAnd('stream', () => document.getElementById('composer')?.focus()),
+        r: () => goAnd('review', () => document.querySelector(/** @type {'h2'} */ ('.card .intent'))?.focus()),
         a: () => go('activity'),
         '.': () => set({ sheet: 'stop', stopping: null }),
         '?': () => set({ sheet: 'more' }),

@@ -25,7 +25,7 @@ export function Proof({ state, execution, onBack }) {
   useEffect(() => void (linked && askProof(execution)), [execution, linked]);
   useLayoutEffect(() => title.current?.focus(), []);
   const proof = state.proofs[execution];
-  useEffect(() => void (proof && !proof.no_bundle && used('proof_file')), [proof]);
+  useLayoutEffect(() => void (proof && !proof.no_bundle && used('proof_file')), [proof]);
   return html`<section class="proof" aria-label="Proof">
     <div class="proof-top"><button type="button" class="proof-back" aria-label="Back" onClick=${onBack}><${Icon} name="back" size=${22} /></button><h1 ref=${title} tabindex="-1">Proof</h1>
       ${proof && !proof.no_bundle && html`<button type="button" class="proof-save" disabled=${!linked} onClick=${() => askBundle(execution)}><${Icon} name="save" size=${20} />Save file</button>`}</div>

@@ -22,7 +22,8 @@ export const BLANK = /[A-Z]{3,}/;
 export function fill(sentence, example) {
   const blank = BLANK.exec(sentence);
   set({ draft: example ? sentence.replace(BLANK, example) : sentence });
-  requestAnimationFrame(() => {
+  // As soon as it is drawn, and before anything else can be typed.
+  queueMicrotask(() => {
     const field = /** @type {HTMLTextAreaElement | null} */ (document.getElementById('composer'));
     field?.focus();
     if (blank) field?.setSelectionRange(blank.index, blank.index + (example ?? blank[0]).length);

@@ -1,7 +1,8 @@
 //! What one look of the consumer does: the living keep their messages, the rest is taken, nothing is done twice.
 
 use super::*;
-use silas_core::{Clock, MessageId, Random};
+use crate::testing::Zero;
+use silas_core::{Clock, MessageId};
 use silas_store::queue::{Entered, Kind, NewMessage};
 use silas_store::{Abort, Store};
 
@@ -10,14 +11,6 @@ struct Noon;
 impl Clock for Noon {
     fn now(&self) -> Timestamp {
         noon(0)
-    }
-}
-
-struct Zero;
-
-impl Random for Zero {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(0);
     }
 }
 

@@ -1,9 +1,10 @@
 //! Which pause counts as being away, and what is counted in it.
 
 use super::*;
+use crate::testing::{Watch, Zero};
 use silas_core::check::Outcome;
 use silas_core::event::Text;
-use silas_core::{Clock, Digest, ExecutionId, MessageId, Random, WorkItemId};
+use silas_core::{Digest, ExecutionId, MessageId, WorkItemId};
 use silas_store::{Abort, Commit, Store};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -84,22 +85,6 @@ fn what_did_not_happen_is_not_counted() {
     assert_eq!(Tally::default().words(), "nothing happened");
     let two = Tally { begun: 2, asked_models: 1, microusd: 30_000, ..Tally::default() };
     assert_eq!(two.words(), "2 pieces of work begun, 1 question to models for $0.03");
-}
-
-struct Watch(AtomicI64);
-
-impl Clock for Watch {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
-    }
-}
-
-struct Zero;
-
-impl Random for Zero {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(0);
-    }
 }
 
 /// What is told of the night at its end, if no more than so many entries are read: the sentence, and how many rows.

@@ -1,7 +1,7 @@
 //! The terminal as a full channel: a talk from wish to undo, JSON for programs, exit codes, completions.
 
 use crate::harness::Silas;
-use crate::models::in_every_role;
+use crate::scripted::in_every_role;
 use crate::typist::{at_terminal, typing};
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::Value;

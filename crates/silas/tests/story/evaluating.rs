@@ -2,6 +2,7 @@
 //! column of the table checked against what really happened.
 
 use crate::harness::{Silas, binary};
+use crate::scripted::{direct, finish, proposal, shell, to_planner};
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::{Value, json};
 use std::fs;
@@ -12,27 +13,6 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(120);
-
-fn to_planner() -> Act {
-    Act::Says(
-        json!({
-            "route": "planner", "reason": "files change", "interaction_register": "execution",
-            "interaction_mode": "act_and_report", "context_profile": "coding", "continuation_of": null, "response": null,
-        })
-        .to_string(),
-    )
-}
-
-fn words(message: &str) -> Act {
-    Act::Says(
-        json!({
-            "route": "direct", "reason": "words", "interaction_register": "status",
-            "interaction_mode": "default_and_offer", "context_profile": "conversation", "continuation_of": null,
-            "response": { "message": message },
-        })
-        .to_string(),
-    )
-}
 
 /// A plan that leaves the work to the executor; the directory is where the wish says it is.
 fn plan(check: &str) -> Act {
@@ -45,23 +25,8 @@ fn plan_within(check: &str, more: &str) -> Act {
          {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: REPOSITORY, access: write }}\n---\n\n# What to do\nWhat \
          was wished for.\n"
     );
-    let action = json!({
-        "action": "propose", "plan_markdown": markdown, "continuation_of": null, "interaction_mode_override": null,
-    });
-    let text = json!({ "message": "I would do it.", "needs_approval": false, "plan_action": action }).to_string();
+    let text = proposal("I would do it.", &markdown).to_string();
     Act::Echoes { text, put_in_for: "REPOSITORY", after: "The repository is ", before: ". It is done" }
-}
-
-fn call(name: &str, arguments: Value) -> Act {
-    Act::Calls(vec![(name.to_owned(), arguments.to_string())])
-}
-
-fn shell(script: &str) -> Act {
-    call("shell_exec", json!({ "script": script, "timeout_seconds": null }))
-}
-
-fn finish() -> Act {
-    call("finish", json!({ "summary": "Done.", "artifact_refs": [], "next_steps": [] }))
 }
 
 /// The reference solution of a task as a script that writes its files.
@@ -170,7 +135,7 @@ fn every_column_is_what_happened() {
     let once = || plan_within(UNITTEST, "budget: { max_attempts: 1 }\n");
     acts.extend([to_planner(), once(), to_planner(), once(), finish()]);
     // Only talks.
-    acts.push(words("I would rather talk about money."));
+    acts.push(Act::Says(direct("I would rather talk about money.")));
     // Proved by a check of the model's own choice, which is not what was wished for.
     let beside = "test -e done";
     acts.extend([to_planner(), plan(beside), to_planner(), plan(beside), shell("touch done"), finish()]);
@@ -276,7 +241,7 @@ fn check_of(task: &str) -> String {
 #[test]
 fn a_table_says_the_same_in_words() {
     let mut acts = solved("intervals", UNITTEST);
-    acts.push(words("No."));
+    acts.push(Act::Says(direct("No.")));
     let owner = Owner::new(acts);
     let (code, out, err) = owner.eval(&["--yes", "--only", "intervals", "--only", "money", "--price", "1/1"]);
     assert_eq!(code, 0, "{err}");
@@ -292,7 +257,7 @@ fn a_table_says_the_same_in_words() {
 /// The caps are the owner's, and what is spent counts for the next eval of the day.
 #[test]
 fn no_more_is_spent_than_the_caps_allow() {
-    let owner = Owner::new(vec![words("No.")]);
+    let owner = Owner::new(vec![Act::Says(direct("No."))]);
     let two = ["--yes", "--json", "--only", "intervals", "--only", "money"];
     // Without a price each question is expensive: not even one fits into a cent.
     let (code, out, err) = owner.eval(&[&two[..], &["--cap", "1"]].concat());
@@ -303,7 +268,7 @@ fn no_more_is_spent_than_the_caps_allow() {
     assert!(owner.server.asked().is_empty(), "nothing is sent that cannot be paid for");
 
     // An answer that claims to have used a lot: it is believed, and the second task is not begun.
-    owner.server.now_says([Act::Claims(answer("No."), Some((60_000, 1_000_000)))]);
+    owner.server.now_says([Act::Claims(direct("No."), Some((60_000, 1_000_000)))]);
     let (code, out, _) = owner.eval(&[&two[..], &["--price", "1/1", "--cap", "100"]].concat());
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, found["tasks"].as_array().unwrap().len(), owner.server.asked().len()), (1, 1, 1));
@@ -313,11 +278,6 @@ fn no_more_is_spent_than_the_caps_allow() {
     let (_, _, err) = owner.eval(&[&two[..], &["--price", "1/1"]].concat());
     assert!(err.contains("At most $0.94 is spent"), "{err}");
     owner.assert_nothing_else_is_left();
-}
-
-fn answer(message: &str) -> String {
-    let Act::Says(text) = words(message) else { unreachable!() };
-    text
 }
 
 #[test]
@@ -350,12 +310,12 @@ const KEY_VARIABLE: &str = "SILAS_TEST_EVAL_KEY";
 /// What the owner added is measured, with what is left of their money, and their own Silas notices nothing.
 #[test]
 fn the_models_that_the_owner_added_are_measured() {
-    let claims = Act::Claims(answer("Good morning."), Some((60_000, 1_000_000)));
+    let claims = Act::Claims(direct("Good morning."), Some((60_000, 1_000_000)));
     let ready = Act::Says(r#"{"word":"ready"}"#.to_owned());
     let mut owner = Owner::new(Vec::new());
     owner.server = Server::start(Script {
         key: Some(KEY.to_owned()),
-        ..Script::new(Dialect::OpenAi, [ready, claims, words("No.")])
+        ..Script::new(Dialect::OpenAi, [ready, claims, Act::Says(direct("No."))])
     })
     .unwrap();
     let silas = Silas::start_with(&[(KEY_VARIABLE, KEY)]);
@@ -386,7 +346,8 @@ fn the_models_that_the_owner_added_are_measured() {
 fn a_key_that_lies_in_a_vault_is_asked_for() {
     let mut owner = Owner::new(Vec::new());
     owner.server =
-        Server::start(Script { key: Some(KEY.to_owned()), ..Script::new(Dialect::OpenAi, [words("No.")]) }).unwrap();
+        Server::start(Script { key: Some(KEY.to_owned()), ..Script::new(Dialect::OpenAi, [Act::Says(direct("No."))]) })
+            .unwrap();
     let run = |input: &str| {
         let mut command = owner.bare(&["--yes", "--json", "--only", "money", "--price", "1/1"]);
         command.env("SILAS__MODELS__PROXY", owner.model()).env("SILAS__MODELS__PROXY_KEY", "secret:provider");
@@ -408,7 +369,7 @@ fn a_key_that_lies_in_a_vault_is_asked_for() {
 
 #[test]
 fn nobody_who_did_not_agree_pays() {
-    let owner = Owner::new(vec![words("No.")]);
+    let owner = Owner::new(vec![Act::Says(direct("No."))]);
     let (code, _, err) = owner.eval(&[]);
     assert!(code == 1 && err.contains("30 tasks") && err.contains("Nothing was sent"), "{err}");
     assert!(owner.server.asked().is_empty());

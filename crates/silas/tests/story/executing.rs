@@ -2,6 +2,7 @@
 //! way. Planner and executor are scripted, over HTTP; everything else is real.
 
 use crate::harness::{ASKING, Line, Silas};
+use crate::scripted::{in_every_role, proposal, shell, to_planner};
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind};
@@ -16,16 +17,6 @@ const CHECK: &str = "/usr/bin/python3 -m unittest -q test_clock";
 const WRONG: &str = "sed -i 's/fromtimestamp(seconds)/fromtimestamp(seconds - 1)/' clock.py";
 pub(crate) const RIGHT: &str = "sed -i 's/fromtimestamp(.*)\\.iso/fromtimestamp(seconds, timezone.utc).iso/' clock.py";
 
-pub(crate) fn to_planner() -> Act {
-    Act::Says(
-        json!({
-            "route": "planner", "reason": "files change", "interaction_register": "execution",
-            "interaction_mode": "act_and_report", "context_profile": "coding", "continuation_of": null, "response": null,
-        })
-        .to_string(),
-    )
-}
-
 /// A plan with an executor and no commands; `more` goes into its front matter.
 pub(crate) fn plan(directory: &Path, more: &str) -> Act {
     let markdown = format!(
@@ -34,20 +25,11 @@ pub(crate) fn plan(directory: &Path, more: &str) -> Act {
          Make clock.py give out UTC wherever it runs.\n",
         directory.display()
     );
-    let action = json!({
-        "action": "propose", "plan_markdown": markdown, "continuation_of": null, "interaction_mode_override": null,
-    });
-    Act::Says(
-        json!({ "message": "I would mend clock.py.", "needs_approval": false, "plan_action": action }).to_string(),
-    )
+    Act::Says(proposal("I would mend clock.py.", &markdown).to_string())
 }
 
 pub(crate) fn call(name: &str, arguments: Value) -> (String, String) {
     (name.to_owned(), arguments.to_string())
-}
-
-pub(crate) fn shell(script: &str) -> Act {
-    Act::Calls(vec![call("shell_exec", json!({ "script": script, "timeout_seconds": null }))])
 }
 
 fn read(path: &str) -> (String, String) {
@@ -76,19 +58,8 @@ impl World {
     fn with(dialect: Dialect, model: &str, more: &[(&str, &str)]) -> Self {
         let server = Server::start(Script::new(dialect, [])).unwrap();
         let model = format!("{model}@{}", server.url());
-        let mut env =
-            vec![("SILAS__MODELS__DAILY_CAP_CENTS", "100000"), ("SILAS__MODELS__MONTHLY_CAP_CENTS", "100000")];
-        env.extend(["PROXY", "PLANNER", "EXECUTOR"].map(|role| match role {
-            "PROXY" => ("SILAS__MODELS__PROXY", model.as_str()),
-            "PLANNER" => ("SILAS__MODELS__PLANNER", model.as_str()),
-            _ => ("SILAS__MODELS__EXECUTOR", model.as_str()),
-        }));
-        env.extend([
-            ("SILAS__MODELS__PROXY_KEY", "none"),
-            ("SILAS__MODELS__PLANNER_KEY", "none"),
-            ("SILAS__MODELS__EXECUTOR_KEY", "none"),
-            ("SILAS__LIMITS__LLM_CALLS_PER_MINUTE_PER_SCOPE", "10000"),
-        ]);
+        let mut env = in_every_role(&model).to_vec();
+        env.push(("SILAS__LIMITS__LLM_CALLS_PER_MINUTE_PER_SCOPE", "10000"));
         env.extend(more);
         let silas = Silas::start_with(&env);
         fs::write(silas.repo().join("clock.py"), CLOCK).unwrap();

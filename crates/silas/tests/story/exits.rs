@@ -1,10 +1,10 @@
 //! What a model wants to let out: named by the plan it goes, not named it waits or is asked about, and after private files it
 //! cannot even be asked about.
 
-use crate::harness::{ASKING, Line, Silas};
-use crate::models::in_every_role;
+use crate::harness::{Line, Silas};
+use crate::scripted::{call, finish, proposal, shell, to_planner, with_a_model};
 use crate::search_engine::Search;
-use scripted_model::{Act, Dialect, Script, Server};
+use scripted_model::{Act, Server};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Risk};
 use silas_core::token::{Kind, Verdict};
@@ -21,49 +21,28 @@ fn says(value: &Value) -> Act {
     Act::Says(value.to_string())
 }
 
-fn call(name: &str, arguments: Value) -> Act {
-    Act::Calls(vec![(name.to_owned(), arguments.to_string())])
-}
-
-fn shell(script: &str) -> Act {
-    call("shell_exec", json!({ "script": script, "timeout_seconds": null }))
-}
-
 fn search(query: &str) -> Act {
     call("web_search", json!({ "query": query }))
 }
 
-fn finish() -> Act {
-    call("finish", json!({ "summary": "Done.", "artifact_refs": [], "next_steps": [] }))
-}
-
 impl World {
     fn new(more: &[(&str, &str)]) -> Self {
-        let (server, search) = (Server::start(Script::new(Dialect::OpenAi, [])).unwrap(), Search::start());
-        let model = format!("compatible:test@{}", server.url());
-        let mut env = in_every_role(&model).to_vec();
-        env.extend([("SILAS__SEARCH__URL", search.url.as_str()), ASKING]);
+        let search = Search::start();
+        let mut env = vec![("SILAS__SEARCH__URL", search.url.as_str())];
         env.extend(more);
-        let silas = Silas::start_with(&env);
+        let (server, silas) = with_a_model(&env);
         World { server, search, silas }
     }
 
     /// Says the wish, agrees to the model and the directory, and approves the plan with `front` in its front matter.
     fn approved(&self, wish: &str, front: &str, check: &str, work: Vec<Act>) -> (Line, Card) {
-        let to_planner = json!({
-            "route": "planner", "reason": "files change", "interaction_register": "execution",
-            "interaction_mode": "act_and_report", "context_profile": "coding", "continuation_of": null, "response": null,
-        });
         let markdown = format!(
             "---\nid: task-1\ntype: task\ntitle: x\n{front}verify:\n  - name: done\n    run: {check}\n    \
              expect: {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write }}\n---\n\n# What to do\nIt.\n",
             self.silas.repo().display()
         );
-        let action = json!({
-            "action": "propose", "plan_markdown": markdown, "continuation_of": null, "interaction_mode_override": null,
-        });
-        let plan = json!({ "message": "I would.", "needs_approval": false, "plan_action": action });
-        let mut acts = vec![says(&to_planner), says(&plan), says(&to_planner), says(&plan)];
+        let plan = || says(&proposal("I would.", &markdown));
+        let mut acts = vec![to_planner(), plan(), to_planner(), plan()];
         acts.extend(work);
         self.server.now_says(acts);
         let mut line = self.silas.line();

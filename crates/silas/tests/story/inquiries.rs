@@ -1,8 +1,8 @@
 //! A model that has to know something asks before it plans: on a card, with answers to choose from. An answer is a message of
 //! the owner's, leads to a plan that asks, and is never taken for anything else.
 
-use crate::harness::{ASKING, Line, Silas};
-use crate::models::in_every_role;
+use crate::harness::{Line, Silas};
+use crate::scripted::{next_reply, proposal, to_planner, with_a_model};
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState, Press};
@@ -11,14 +11,6 @@ use std::path::Path;
 
 pub(crate) const QUESTION: &str = "Which spelling should stay?";
 pub(crate) const WISH: &str = "make the spelling the same everywhere";
-
-fn to_planner() -> Act {
-    let route = json!({
-        "route": "planner", "reason": "files change", "interaction_register": "execution",
-        "interaction_mode": "act_and_report", "context_profile": "coding", "continuation_of": null, "response": null,
-    });
-    Act::Says(route.to_string())
-}
 
 pub(crate) fn asks(options: &[&str]) -> Act {
     let question = json!({ "text": QUESTION, "options": options });
@@ -33,11 +25,7 @@ pub(crate) fn plans(directory: &Path, more: &str) -> Act {
          expect: {{ exit_code: 0 }}\nsandbox:\n{more}  directories:\n    - {{ path: {}, access: write }}\n---\n\nFix it.\n",
         directory.display()
     );
-    let action = json!({
-        "action": "propose", "plan_markdown": markdown, "continuation_of": null, "interaction_mode_override": null,
-    });
-    let response = json!({ "message": "So.", "needs_approval": true, "plan_action": action, "question": null });
-    Act::Says(response.to_string())
+    Act::Says(proposal("So.", &markdown).to_string())
 }
 
 fn refuses() -> Act {
@@ -51,12 +39,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(more: &[(&str, &str)]) -> Self {
-        let server = Server::start(Script::new(Dialect::OpenAi, [])).unwrap();
-        let model = format!("compatible:test@{}", server.url());
-        let mut env = in_every_role(&model).to_vec();
-        env.push(ASKING);
-        env.extend(more);
-        let silas = Silas::start_with(&env);
+        let (server, silas) = with_a_model(more);
         World { server, silas }
     }
 
@@ -89,15 +72,6 @@ pub(crate) fn next_question(line: &mut Line, before: &[&Card]) -> Card {
     };
     line.wait(|line| line.cards.iter().any(|one| is_next(&one))).unwrap();
     line.cards.iter().find(is_next).unwrap().clone()
-}
-
-fn next_reply(line: &mut Line) -> String {
-    loop {
-        let message = line.wait_for("message").unwrap();
-        if message["entry"]["sender"] != "owner" {
-            return message["entry"]["text"].as_str().unwrap().to_owned();
-        }
-    }
 }
 
 #[test]

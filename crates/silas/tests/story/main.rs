@@ -66,6 +66,7 @@ mod rows;
 mod same_machine;
 mod sample;
 mod sandbox;
+mod scripted;
 mod search_engine;
 mod secrets;
 mod secure_input;

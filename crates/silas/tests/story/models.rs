@@ -3,6 +3,7 @@
 
 use crate::harness::{Device, Line, Silas};
 use crate::rows;
+use crate::scripted::{direct, next_reply, proposal, route_to_planner};
 use scripted_model::{Act, Dialect, Part, Script, Server};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, CardState};
@@ -14,35 +15,13 @@ use std::path::Path;
 const KEY: &str = "sk-canary-77ab01e9d2";
 const KEY_VARIABLE: &str = "SILAS_TEST_MODEL_KEY";
 
-fn direct(message: &str) -> String {
-    json!({
-        "route": "direct", "reason": "words", "interaction_register": "status", "interaction_mode": "default_and_offer",
-        "context_profile": "conversation", "continuation_of": null, "response": { "message": message },
-    })
-    .to_string()
-}
-
-fn to_planner() -> String {
-    json!({
-        "route": "planner", "reason": "files change", "interaction_register": "execution",
-        "interaction_mode": "act_and_report", "context_profile": "coding", "continuation_of": null, "response": null,
-    })
-    .to_string()
-}
-
 fn plan(directory: &Path, more: &str) -> String {
     let markdown = format!(
         "---\nid: task-1\ntype: task\ntitle: x\nsteps:\n  - run: sh fix.sh\nverify:\n  - name: fixed\n    run: sh check.sh\n    \
          expect: {{ exit_code: 0 }}\nsandbox:\n{more}  directories:\n    - {{ path: {}, access: write }}\n---\n\n# What to do\nFix.\n",
         directory.display()
     );
-    json!({
-        "message": "I would run fix.sh.", "needs_approval": false,
-        "plan_action": {
-            "action": "propose", "plan_markdown": markdown, "continuation_of": null, "interaction_mode_override": null,
-        },
-    })
-    .to_string()
+    proposal("I would run fix.sh.", &markdown).to_string()
 }
 
 fn says(texts: &[String]) -> Vec<Act> {
@@ -78,15 +57,6 @@ fn agreed(silas: &Silas, wish: &str) -> (Line, String) {
     (line, reply)
 }
 
-fn next_reply(line: &mut Line) -> String {
-    loop {
-        let message = line.wait_for("message").unwrap();
-        if message["entry"]["sender"] == "silas" {
-            return message["entry"]["text"].as_str().unwrap().to_owned();
-        }
-    }
-}
-
 fn models(line: &mut Line) -> Value {
     line.send(&json!({ "type": "models" })).unwrap();
     line.wait_for("models").unwrap()["models"].clone()
@@ -94,20 +64,6 @@ fn models(line: &mut Line) -> Value {
 
 fn open_card(line: &Line, kind: CardKind) -> Option<Card> {
     line.cards.iter().find(|card| card.face.kind == kind && card.state == CardState::Open).cloned()
-}
-
-/// One model that needs no key in all three roles, and money enough for a story.
-pub(crate) fn in_every_role(model: &str) -> [(&'static str, &str); 8] {
-    [
-        ("SILAS__MODELS__PROXY", model),
-        ("SILAS__MODELS__PLANNER", model),
-        ("SILAS__MODELS__EXECUTOR", model),
-        ("SILAS__MODELS__PROXY_KEY", "none"),
-        ("SILAS__MODELS__PLANNER_KEY", "none"),
-        ("SILAS__MODELS__EXECUTOR_KEY", "none"),
-        ("SILAS__MODELS__DAILY_CAP_CENTS", "100000"),
-        ("SILAS__MODELS__MONTHLY_CAP_CENTS", "100000"),
-    ]
 }
 
 #[test]
@@ -289,7 +245,7 @@ fn what_waits_behind_a_stopped_answer_is_not_begun() {
 fn a_wish_becomes_a_plan_whose_card_asks_whatever_the_model_says() {
     let server = server(Vec::new());
     let silas = configured(&server, &[]);
-    server.now_says(says(&[to_planner(), plan(&silas.repo(), ""), to_planner(), plan(&silas.repo(), "")]));
+    server.now_says(says(&[route_to_planner(), plan(&silas.repo(), ""), route_to_planner(), plan(&silas.repo(), "")]));
     let (mut line, reply) = agreed(&silas, "please make the check green");
     assert!(reply.contains("may plans work in"), "{reply}");
     line.approve(CardKind::Root).unwrap();
@@ -315,7 +271,7 @@ fn a_plan_of_a_model_is_tried_out_like_any_other() {
     let silas = configured(&server, &[]);
     silas.pair();
     let original = silas.tree();
-    server.now_says(says(&[to_planner(), plan(&silas.repo(), ""), to_planner(), plan(&silas.repo(), "")]));
+    server.now_says(says(&[route_to_planner(), plan(&silas.repo(), ""), route_to_planner(), plan(&silas.repo(), "")]));
     let (mut line, _) = agreed(&silas, "please make the check green");
     line.approve(CardKind::Root).unwrap();
     let reply = next_reply(&mut line);
@@ -328,7 +284,7 @@ fn a_plan_of_a_model_is_tried_out_like_any_other() {
     assert_ne!(silas.tree(), original);
 
     let more = "  hosts: [\"example.org:443\"]\n";
-    server.now_says(says(&[to_planner(), plan(&silas.repo(), more)]));
+    server.now_says(says(&[route_to_planner(), plan(&silas.repo(), more)]));
     line.say("make the check green with what is at example.org:443").unwrap();
     line.card(CardKind::Plan).unwrap();
     silas.assert_ledger_holds();
@@ -339,7 +295,7 @@ fn a_model_cannot_add_a_host_that_the_owner_did_not_name() {
     let server = server(Vec::new());
     let silas = configured(&server, &[]);
     let greedy = plan(&silas.repo(), "  hosts: [\"evil.example:443\"]\n");
-    server.now_says(says(&[to_planner(), greedy]));
+    server.now_says(says(&[route_to_planner(), greedy]));
     let (line, reply) = agreed(&silas, "please make the check green");
     assert!(reply.contains("evil.example:443") && reply.contains("which you did not name"), "{reply}");
     assert!(open_card(&line, CardKind::Plan).is_none());
@@ -350,7 +306,7 @@ fn a_planner_that_cannot_plan_leaves_a_sentence() {
     let server = server(Vec::new());
     let silas = configured(&server, &[]);
     let no_steps = plan(&silas.repo(), "").replace("steps:\\n  - run: sh fix.sh\\n", "");
-    server.now_says(says(&[to_planner(), no_steps]));
+    server.now_says(says(&[route_to_planner(), no_steps]));
     let (_, reply) = agreed(&silas, "please make the check green");
     assert!(reply.contains("answered twice in a form that cannot be used") && reply.contains("steps"), "{reply}");
     assert_eq!(server.asked().len(), 3);

@@ -1,8 +1,9 @@
 //! The plug is pulled while a message is being thought about, or while work asks for advice: what was answered and paid for
 //! is not asked again.
 
-use crate::executing::{RIGHT, World, call, finish, plan, research, shell, to_planner};
+use crate::executing::{RIGHT, World, call, finish, plan, research};
 use crate::harness::{ASKING, Line, Silas};
+use crate::scripted::{shell, to_planner};
 use rusqlite::Connection;
 use scripted_model::{Act, Dialect};
 use serde_json::json;

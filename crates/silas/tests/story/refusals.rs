@@ -1,9 +1,10 @@
 //! A command wants a host that its plan does not name: nothing is sent, and one card offers the smallest plan that would
 //! have been enough.
 
-use crate::executing::{RIGHT, World, finish, shell};
+use crate::executing::{RIGHT, World, finish};
 use crate::harness::{ASKING, Line, Silas};
 use crate::rows;
+use crate::scripted::shell;
 use scripted_model::Dialect;
 use serde_json::json;
 use silas_core::card::{Card, CardKind, CardState, Press, Risk};

@@ -2,27 +2,12 @@
 
 use super::*;
 use crate::measures::kept::KEPT_FOR;
+use crate::testing::{Watch, Zero};
 use proptest::prelude::*;
-use silas_core::{Clock, MessageId, Random, Taint};
+use silas_core::{MessageId, Taint};
 use silas_store::{Abort, Commit, Pending, Store, params};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-
-struct Watch(AtomicI64);
-
-impl Clock for Watch {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
-    }
-}
-
-struct Zero;
-
-impl Random for Zero {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(0);
-    }
-}
 
 /// A store with a ledger, and the count of it.
 struct Ledger {
