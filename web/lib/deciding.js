@@ -76,6 +76,7 @@ const VERDICTS = { approve: 'approved', rehearse: 'approved', redo: 'approved', 
 export async function decide(card, press, passkey = null) {
   if (!line.device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return false;
   mark(card, press, 'signing');
+  const { n_lost } = line;
   let token;
   try {
     token = await answer(line.device, card, VERDICTS[press], press === 'rehearse' || press === 'redo' ? press : 'approve', passkey ? signerOf(passkey) : undefined);
@@ -88,11 +89,14 @@ export async function decide(card, press, passkey = null) {
     mark(card, press, 'failed', DIFFERS);
     return false;
   }
-  const sent = send({ type: 'approval_response', request_id: card.id, token });
+  const sent = sendSigned(n_lost, { type: 'approval_response', request_id: card.id, token });
   mark(card, press, sent ? 'sent' : 'failed', sent ? '' : LOST);
   if (sent) void pace.decided(card, performance.now()).then((quick) => set({ quick }));
   return sent;
 }
+
+/** Signing takes its time. If the line broke meanwhile, the page has said that nothing was heard, and so it stays. @param {number} n_lost As it was before. @param {object} message */
+const sendSigned = (n_lost, message) => line.n_lost === n_lost && send(message);
 
 /** What needs no signature: putting away. @param {Card} card */
 export function dismiss(card) {
@@ -110,7 +114,8 @@ export function renew(card, rehearse) {
 export async function answerQuestion(card, text) {
   if (!line.device || ['signing', 'sent', 'recorded'].includes(state.decisions[card.id]?.phase)) return;
   mark(card, 'answer', 'signing');
+  const { n_lost } = line;
   const message = await outbox.signed(line.device, { id: crypto.randomUUID(), text }, `answer:${card.id}`);
-  const sent = send({ type: 'decision_response', request_id: card.id, message });
+  const sent = sendSigned(n_lost, { type: 'decision_response', request_id: card.id, message });
   mark(card, 'answer', sent ? 'sent' : 'failed', sent ? '' : LOST);
 }

@@ -4,8 +4,8 @@
 
 /** @typedef {ReturnType<typeof import('./socket.js').openSocket>} Socket */
 
-/** Written by the session alone. @type {{ socket: Socket | null, device: import('./keys.js').Device | null }} */
-export const line = { socket: null, device: null };
+/** Written by the session alone; `n_lost`: how often it broke. @type {{ socket: Socket | null, device: import('./keys.js').Device | null, n_lost: number }} */
+export const line = { socket: null, device: null, n_lost: 0 };
 
 /** Sends it, and says whether it went out. @param {any} message */
 export const send = (message) => line.socket?.send(message) ?? false;

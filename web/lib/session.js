@@ -43,6 +43,7 @@ export async function start() {
     connecting: () => set({ link: { ...state.link, status: 'connecting' } }),
     lost: (retryAt) => {
       const lastSeen = heardAt || state.link.lastSeen;
+      line.n_lost += 1;
       set({ link: { status: 'waiting', retryAt, lastSeen }, decisions: interrupted() });
       copy.show();
     },

@@ -1,5 +1,5 @@
 // @ts-check
-// Decisions that were on their way when the connection broke. What Silas shows after that says whether they arrived; they
+// Decisions that were being signed or on their way when the connection broke. What Silas shows after that says whether they arrived; they
 // are never sent again by themselves, because what is decided is decided by a hand.
 
 import { state } from './store.js';

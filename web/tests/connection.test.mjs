@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shot } from './browser.mjs';
+import { settle, shot } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { fake, open, retry, sent, until } from './stage.mjs';
 
@@ -24,19 +24,38 @@ test('after a loss: notice with seconds and Retry, cards readable, dock off; the
   await page.locator('.dock .filled:enabled').waitFor();
 });
 
+/** The next signature begins (`asked`) and is not done before `finish`. */
+const signSlowly = (page) => page.evaluate(() => {
+  window.asked = new Promise((began) => {
+    const sign = SubtleCrypto.prototype.sign;
+    SubtleCrypto.prototype.sign = function slow(...all) {
+      SubtleCrypto.prototype.sign = sign;
+      began();
+      return new Promise((resolve) => { window.finish = () => resolve(sign.apply(this, all)); });
+    };
+  });
+});
+
+test('the line breaks while a decision is being signed: it is said not to be heard, is not sent later, and can be taken again', async (t) => {
+  const page = await open(t, { cards: [sample.lowCard()] });
+  await settle(page);
+  await signSlowly(page);
+  await page.locator('.dock .filled').click();
+  await page.evaluate(() => window.asked);
+  fake.drop();
+  await page.getByText('Silas did not get your answer. Nothing was done. Decide again.').waitFor();
+  await page.evaluate(() => window.finish());
+  await page.getByText('The connection broke. Nothing was sent.').waitFor();
+  await page.waitForTimeout(200);
+  assert.equal(sent('approval_response').length, 0);
+  await page.locator('.dock .filled:enabled').click();
+  await until(() => sent('approval_response').length === 1);
+});
+
 test('nothing is said on a new connection before Silas knows who is there: it would count as a stranger’s word', async (t) => {
   const page = await open(t, { cards: [sample.lowCard()] });
   await page.locator('.dock .filled:enabled').waitFor();
-  await page.evaluate(() => {
-    window.asked = new Promise((began) => {
-      const sign = SubtleCrypto.prototype.sign;
-      SubtleCrypto.prototype.sign = function slow(...all) {
-        SubtleCrypto.prototype.sign = sign;
-        began();
-        return new Promise((resolve) => { window.finish = () => resolve(sign.apply(this, all)); });
-      };
-    });
-  });
+  await signSlowly(page);
   fake.drop();
   await page.evaluate(() => window.asked);
   assert.equal(await page.evaluate(async () => (await import('/lib/line.js')).send({ type: 'later_edits', execution: 'exec-1' })), false);

@@ -137,8 +137,8 @@ fn evidence(plan: &WorkItem, n: usize) -> Result<Evidence> {
     let directory = plan.definition().directories.first().context("the plan has a directory")?;
     let place = Place {
         path: directory.path.clone(),
-        device: directory.device.clone().unwrap_or_default(),
-        inode: directory.inode.clone().unwrap_or_default(),
+        device: directory.device.clone().context("its directory is pinned")?,
+        inode: directory.inode.clone().context("its directory is pinned")?,
     };
     let root = signed(Kind::Root, canonical::text(&RootGrant { kind: RootKind::Root, place })?, n)?;
     let roots = vec![Allowance { token: root.token, certificate: root.certificate, payload: root.payload }];

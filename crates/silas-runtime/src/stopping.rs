@@ -44,6 +44,7 @@ impl Stream {
             let sentence = Tainted::new(NOT_BEGUN.to_owned(), Source::Own.taint());
             let mut posted = Vec::new();
             for waiting in post::not_begun(tx)? {
+                // What cannot be read is turned away like the rest; only whose answer it is cannot be said.
                 let said = serde_json::from_value::<Message>(waiting.body).ok().map(|message| message.id);
                 if let Some(message) = &said {
                     answers::forget_turn(tx, message)?;

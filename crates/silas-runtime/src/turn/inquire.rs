@@ -147,6 +147,7 @@ impl Stream {
             let text = tx.text(&heard.body.text)?;
             tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: giver, text })?;
             let is_chosen = answered.is_chosen;
+            // Every card was kept with a subject; behind one without, nothing waits.
             let subject = cards::subject(tx, &card.id)?.unwrap_or_default();
             let wish = Inquiry::wish_of(&subject);
             tx.record(&AuditEvent::QuestionAnswered { card: card.id.clone(), message, is_chosen, wish })?;
