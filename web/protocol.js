@@ -42,8 +42,9 @@
  * @typedef {{ type: 'revive', message: string }} Revive
  * @typedef {{ type: 'ledger_text', seq: number }} LedgerTextQuestion
  * @typedef {{ type: 'forget', seq: number, message: SignedMessage }} Forget
+ * @typedef {{ type: 'command_run', run: CommandRun }} CommandRunNote
  * @typedef {{ type: 'ledger', after: number }} LedgerQuestion
- * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | RootAdd | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | DecisionResponse | ModelAgain | ModelAnother | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | EvidenceQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | LedgerQuestion} ClientMessage
+ * @typedef {Auth | Ack | Message | ApprovalResponse | Renew | Dismiss | Withdraw | HouseRulesQuestion | RootAdd | Proof | BundleQuestion | LaterEditsQuestion | WayBack | WorkListQuestion | Stop | Interrupt | PasskeyAdd | ModelsQuestion | ModelAdd | ModelCheck | ModelChoose | DecisionResponse | ModelAgain | ModelAnother | Verify | TasksQuestion | CardsQuestion | GrantsQuestion | ActivityQuestion | EvidenceQuestion | SessionsQuestion | DeadLettersQuestion | MeasuresQuestion | Revive | LedgerTextQuestion | Forget | CommandRunNote | LedgerQuestion} ClientMessage
  */
 
 /**
@@ -51,8 +52,8 @@
  * @typedef {{ type: 'challenge', challenge: string, installation: string }} Challenge
  * @typedef {{ type: 'welcome', device: string, session: string, seq: number, head: number, resumed: boolean, since: SinceView | null, snapshot: Snapshot }} Welcome
  * @typedef {{ type: 'message', seq: number, entry: Entry }} Delivered
- * @typedef {{ type: 'decided', request_id: string, recorded: boolean, message: string }} Decided
- * @typedef {{ type: 'stopped', n_works: number }} Stopped
+ * @typedef {{ type: 'decided', request_id: string, recorded: boolean, message: string, code: string | null }} Decided
+ * @typedef {{ type: 'stopped', n_works: number, models: string[] }} Stopped
  * @typedef {{ type: 'beat' }} Beat
  * @typedef {{ type: 'withdrawn', done: boolean, message: string }} WithdrawnAnswer
  * @typedef {{ type: 'proof', proof: ProofView }} ProofAnswer
@@ -91,27 +92,31 @@
 
 /**
  * What the runtime shows.
- * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], answering: DraftView | null, activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, stopped: StopView | null, n_durable_commits: number }} Snapshot
- * @typedef {{ at: string, n_works: number, n_grants: number }} StopView
+ * @typedef {{ installation: string, epoch: number, now: string, entries: Entry[], seq: number, cards: Card[], n_more_cards: number, work: WorkView[], answering: DraftView | null, waiting_for: AskedModelView[], activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], understood: string[], dead_letters: DeadLetterView[], undoable: UndoView[], no_model: string | null, stopped: StopView | null, n_durable_commits: number, leaving: boolean, trouble: TroubleView | null }} Snapshot
+ * @typedef {{ code: string, message: string, todo: string }} TroubleView
+ * @typedef {{ at: string, n_works: number, n_grants: number, models?: string[] }} StopView
  * @typedef {{ type: 'cards', cards: Card[], n_more_cards: number }} CardsUpdate
  * @typedef {{ type: 'work', work: WorkView }} WorkUpdate
  * @typedef {{ type: 'activity', activity: ActivityView, grants: GrantView[], n_more_grants: number, devices: DeviceView[], no_model: string | null }} ActivityUpdate
  * @typedef {{ type: 'answered', answered: AnsweredView }} AnsweredUpdate
  * @typedef {{ type: 'draft', draft: DraftView }} DraftUpdate
- * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate} Update
+ * @typedef {{ type: 'waiting_for', waiting_for: AskedModelView[] }} WaitingForUpdate
+ * @typedef {{ model: string, role: string, for_work: boolean, since: string }} AskedModelView
+ * @typedef {CardsUpdate | WorkUpdate | ActivityUpdate | AnsweredUpdate | DraftUpdate | WaitingForUpdate} Update
  * @typedef {{ card: string, verdict: Verdict, device: string, at: string }} AnsweredView
  * @typedef {{ reply: string, text: string, is_second: boolean }} DraftView
  * @typedef {{ role: Role, model: string, host: string, is_local: boolean, key: string, has_key: boolean, price: string, is_configured: boolean, is_agreed: boolean }} ModelView
  * @typedef {{ models: ModelView[], local_only: boolean, day: Spent, month: Spent }} ModelsView
  * @typedef {{ period: string, microusd: number, cap_microusd: number }} Spent
  * @typedef {'proxy' | 'planner' | 'executor'} Role
- * @typedef {{ kind: 'model', model: string, roles: Role[], key: string, price: Price | null, policy_version: number }} ModelGrant
+ * @typedef {{ kind: 'model', model: string, roles: Role[], key: string, price: Price | null, policy_version: number, listener: Listener | null }} ModelGrant
  * @typedef {{ input: number, output: number }} Price
+ * @typedef {'yours' | 'nobody' | { another: string }} Listener
  * @typedef {{ at: string, n_entries: number }} SinceView
  * @typedef {{ session: string, session_type: 'stream' | 'side', title: string, created_at: string, last_active: string, turn_count: number, active: boolean, n_waiting: number }} SessionView
  * @typedef {{ execution: string, title: string, until: string }} UndoView
  * @typedef {{ seq: number, at: string, event: string, text: string | null }} LedgerTextView
- * @typedef {'owner' | 'silas'} Sender
+ * @typedef {'owner' | 'somebody' | 'silas'} Sender
  * @typedef {{ id: string, sender: Sender, in_models_words?: boolean, text: string, answers?: Answering, at: string }} Entry
  * @typedef {{ message: string, came_of: CameOf }} Answering
  * @typedef {'answered' | 'done' | 'begun' | 'asked' | 'refused'} CameOf
@@ -180,6 +185,9 @@
  * @typedef {{ alg: 'ed25519' | 'es256' | 'webauthn-es256', key: string, sig: string }} Signature
  * @typedef {{ text: string, timestamp: string, nonce: string, installation: string, scope: string }} MessageBody
  * @typedef {{ body: MessageBody, signature: Signature }} SignedMessage
+ * @typedef {{ v: number, kind: 'browser' | 'terminal' | 'passkey', installation: string, name: string, key: string, public: string, issued_at: string, site?: Site }} CertificateBody
+ * @typedef {{ body: CertificateBody, signature: Signature }} Certificate
+ * @typedef {{ token: Token, certificate: Certificate, envelope: string, outcome: string }} CommandRun
  * @typedef {{ kind: 'withdrawal', installation: string, epoch: number, key: string, what: Withdrawn, nonce: string, timestamp: string }} WithdrawalBody
  * @typedef {{ device: string } | { grant: string } | { grants: string[] }} Withdrawn
  * @typedef {{ body: WithdrawalBody, signature: Signature }} Withdrawal
@@ -187,9 +195,10 @@
 
 /**
  * Checks and changes.
- * @typedef {{ name: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null, asked: string[] }} CheckResult
+ * @typedef {{ name: string, run?: string, passed: boolean, reason: string, output: string, exit_code: number | null, took_ms: number, protected: boolean, tests: Tests | null, asked: string[], basis?: Basis }} CheckResult
+ * @typedef {{ by: 'tests' | 'exit_code', changed?: string[], new?: string[], gone?: string[], as_approved?: string[], declared?: { by: 'owner' | 'model', files: string[] }, beside?: string[], committed_otherwise?: string[], why_not?: string }} Basis
  * @typedef {{ runner: string, passed: number, failed: number, skipped: number }} Tests
- * @typedef {'proved' | 'guarded' | 'failed' | 'unproven'} Outcome
+ * @typedef {'proved' | 'green_by_exit_code' | 'guarded' | 'failed' | 'unproven'} Outcome
  * @typedef {'running' | 'rehearsed' | 'applied' | 'ended' | 'undone'} ExecutionState
  * @typedef {{ directory?: string, path: string, renamed_from?: string, mode_before?: FileMode, mode_after?: FileMode, added: number, removed: number, lines: DiffLine[] | null, is_verbatim?: boolean }} FileDiff
  * @typedef {{ file: number } | 'link'} FileMode

@@ -1,11 +1,11 @@
 // @ts-check
-// Answering a model's question: a chip for each answer that it proposes, under the question, and a field for other words.
-// What is proposed is the model's own and marked so; a tap sends it as a signed message for this card, which allows nothing.
+// Answering a model's question: each answer that it proposes as a quotation with a button of Silas's own words beside it, and
+// a field for other words. What is proposed is the model's own, so no button is named by it; a tap sends it as a signed message for this card, which allows nothing.
 
 import { useLayoutEffect, useRef } from '../vendor/hooks.js';
 import { html } from '../lib/html.js';
 import { answerQuestion } from '../lib/deciding.js';
-import { strict } from '../lib/text.js';
+import { oneLine } from '../lib/text.js';
 import { DOUBLE_TAP_MS } from './slide.js';
 
 /** @typedef {import('../protocol.js').Card} Card */
@@ -18,8 +18,8 @@ export function AnswerChips({ card, inquiry, off }) {
   // A tap that was meant for the card before this one answers nothing.
   const send = (/** @type {string} */ option) => void (off || performance.now() - since.current < DOUBLE_TAP_MS || answerQuestion(card, option));
   return html`<div class="answers" role="group" aria-label="Answers that the model proposes">
-    <p class="change-note">The model proposes these. An answer allows nothing: the plan asks you.</p>
-    <div class="change-chips">${inquiry.options.map((option) => html`<button type="button" class="change-chip answer-chip" key=${option} dir="auto" disabled=${off} onClick=${() => send(option)}>${strict(option)}</button>`)}</div>
+    <p class="change-note">The model proposes these. An answer allows nothing: what comes of it asks you.</p>
+    <ol class="answer-list">${inquiry.options.map((option, n) => html`<li key=${n}><button type="button" class="change-chip answer-chip" aria-describedby=${`${card.id}-option-${n}`} disabled=${off} onClick=${() => send(option)}>Answer ${n + 1}</button><q class="answer-words" id=${`${card.id}-option-${n}`} dir="auto">${oneLine(option)}</q></li>`)}</ol>
   </div>`;
 }
 

@@ -8,7 +8,7 @@ import { Said, strict } from '../lib/text.js';
 import { limit } from '../lib/time.js';
 import { Details, Facts, checkCount, hasDetails } from './details.js';
 import { FILES_MAX, FileList } from './diff.js';
-import { Evidence, LINES_MAX, isUnprotected } from './evidence.js';
+import { Evidence, LINES_MAX, hasLongCommand, isUnprotected } from './evidence.js';
 import { Whole, Why, clamped, saysMore } from './quote.js';
 import { Badge, CardWhen, RISKS } from './risk.js';
 import { Versions, isFoldable } from './versions.js';
@@ -37,6 +37,7 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
   const moves = parked ? [] : movesOf(face, facts).slice(0, level);
   const n_moved = moves.filter((move) => move === 'fact').length;
   const checksMoved = moves.includes('checks');
+  const areCommandsShort = moves.includes('commands');
   const shown = parked ? [] : facts.slice(0, facts.length - n_moved);
   const moved = parked ? facts : facts.slice(facts.length - n_moved);
   const isResult = face.evidence !== null || face.versions !== undefined || face.kind === 'done' || face.kind === 'report';
@@ -47,7 +48,8 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
   const isAllThereIs = face.kind === 'report' && face.evidence === null && !face.asked;
   const inDetails = parked || (isResult && !isAllThereIs) || moves.includes('rationale');
   const whole = saysMore(face, inDetails) && html`<${Whole} face=${face} />`;
-  // What is done has its badge and one line about its checks; only that the checks were open is said again.
+  // What is done has its badge and one line about its checks; only that the checks were open, or that the work changed
+  // them, is said again.
   const isDone = face.kind === 'done';
   const evidenced = !parked && face.evidence !== null && (!isDone || isUnprotected(face.evidence.claim));
   const risky = face.risk === 'high' || face.risk === 'irreversible';
@@ -55,13 +57,13 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
   const ids = { title: `${card.id}-intent`, about: `${card.id}-about` };
 
   return html`<article class="card" aria-labelledby=${ids.title} aria-describedby=${ids.about}>
-    <div class="card-body" ref=${body}>
+    <div class=${moves.includes('air') ? 'card-body close' : 'card-body'} ref=${body}>
       <div class="card-top"><${Badge} card=${card} /><${CardWhen} card=${card} /></div>
       <h2 class="intent" id=${ids.title} ref=${title} tabindex="-1"><bdi>${strict(face.intent)}</bdi></h2>
       <div class="about" id=${ids.about}>
         ${face.risk && html`<span class="hidden">${RISKS[face.risk].word}.</span>`}
-        ${parked && html`<p class="parked">No answer in ${waited(card)} counts as no, so nothing was done. One tap asks again, with everything checked afresh.</p>`}
-        ${evidenced && html`<${Evidence} evidence=${face.evidence} lines=${isDone ? 'left out' : checksMoved ? 'counted' : 'shown'} />`}
+        ${parked && html`<p class="parked">No answer in ${waited(card)} counts as no, so nothing was allowed. One tap asks again, with everything checked afresh.</p>`}
+        ${evidenced && html`<${Evidence} evidence=${face.evidence} lines=${isDone ? 'left out' : checksMoved ? 'counted' : areCommandsShort ? 'short' : 'shown'} />`}
         ${!parked && face.versions && html`<${Versions} versions=${face.versions} folded=${moves.includes('lines')} />`}
         ${shown.length > 0 && html`<${Facts} facts=${shown} diffs=${face.diffs}>${inFacts && html`<div><dt>You asked</dt><dd class="asked" dir="auto">“<${Said} text=${clamped(face.asked ?? '', 'fact')} />”</dd></div>`}<//>`}
       </div>
@@ -69,7 +71,7 @@ export function CardView({ card, focus, facts = card.face.facts, children }) {
       ${!parked && children}
       ${hasFiles(face) && !moves.includes('files') && html`<${FileList} diffs=${face.diffs} />`}
     </div>
-    ${(hasDetails(card, moved) || checksMoved || whole) && html`<${Details} card=${card} moved=${moved} checksMoved=${checksMoved || isDone} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${whole}<//>`}
+    ${(hasDetails(card, moved) || checksMoved || areCommandsShort || whole) && html`<${Details} card=${card} moved=${moved} checksListed=${checksMoved || areCommandsShort || isDone} startsOpen=${!parked && (risky || listedBelow || n_moved > 0 || checksMoved)}>${whole}<//>`}
   </article>`;
 }
 
@@ -93,20 +95,25 @@ const hasFiles = ({ kind, diffs }) => kind === 'done' && diffs.length > 0;
 
 /**
  * What gives way when the body is too high, in this order: the list of files, whose changes are in the details anyway;
- * the rationale, to one line and then into the details; the last facts, all but one; at last the lines of several checks,
- * whose claim stays, or all but the first line of two versions.
+ * the middle of commands that stand whole there; the rationale, to one line; on a result air, by which the owner's words stay
+ * beside what came of them; the rationale, into the details; the last facts, all but one; at last the lines of the checks,
+ * whose claim stays, or all but the first line of two versions. If even that is too much, as with wide letters, other cards
+ * are set closer too.
  * @param {import('../protocol.js').Face} face @param {import('../protocol.js').Fact[]} facts
- * @returns {('files' | 'line' | 'rationale' | 'fact' | 'checks' | 'lines')[]}
+ * @returns {('files' | 'commands' | 'line' | 'rationale' | 'fact' | 'checks' | 'lines' | 'air')[]}
  */
 function movesOf(face, facts) {
   // A question is never answered unread; what was asked for before can be found in the details.
-  if (face.kind === 'decision') return ['line'];
+  if (face.kind === 'decision') return ['line', 'air'];
+  const isEvidenced = checkCount(face) > 0 && face.kind !== 'done';
   return [
     ...(hasFiles(face) ? /** @type {const} */ (['files']) : []),
-    ...(face.rationale || face.asked || face.quote ? /** @type {const} */ (['line', 'rationale']) : []),
+    ...(isEvidenced && hasLongCommand(face.evidence) ? /** @type {const} */ (['commands']) : []),
+    ...(face.rationale || face.asked || face.quote ? /** @type {const} */ (isEvidenced ? ['line', 'air', 'rationale'] : ['line', 'rationale']) : []),
     ...facts.slice(1).map(() => /** @type {const} */ ('fact')),
-    ...(checkCount(face) > 1 && face.kind !== 'done' ? /** @type {const} */ (['checks']) : []),
+    ...(isEvidenced ? /** @type {const} */ (['checks']) : []),
     ...(isFoldable(face.versions) ? /** @type {const} */ (['lines']) : []),
+    'air',
   ];
 }
 

@@ -68,10 +68,10 @@ export function hasDetails({ face, offer, payload, instead, state }, moved) {
 export const checkCount = ({ evidence }) => Math.max(evidence?.before.length ?? 0, evidence?.after.length ?? 0);
 
 /**
- * @param {{ card: import('../protocol.js').Card, startsOpen: boolean, moved: import('../protocol.js').Fact[], checksMoved: boolean, children?: unknown }} props
- *   `moved`: facts that did not fit above; `checksMoved`: so did the lines of the checks. `children`: whatever else moved here.
+ * @param {{ card: import('../protocol.js').Card, startsOpen: boolean, moved: import('../protocol.js').Fact[], checksListed: boolean, children?: unknown }} props
+ *   `moved`: facts that did not fit above; `checksListed`: nor did the checks, or not whole. `children`: whatever else moved here.
  */
-export function Details({ card, startsOpen, moved, checksMoved, children }) {
+export function Details({ card, startsOpen, moved, checksListed, children }) {
   const { face } = card;
   const [open, setOpen] = useState(startsOpen);
   useLayoutEffect(() => setOpen(startsOpen), [startsOpen, card.id]);
@@ -89,7 +89,7 @@ export function Details({ card, startsOpen, moved, checksMoved, children }) {
       <${Compare} compare=${face.versions?.compare} />
       ${moved.length > 0 && html`<${Facts} facts=${moved} diffs=${face.diffs} />`}
       <${RowsAndLists} details=${face.details} />
-      ${face.evidence && (checksMoved || checkCount(face) > LINES_MAX) && html`<section class="detail"><h3>All checks</h3><${CheckLines} before=${face.evidence.before} after=${face.evidence.after} /></section>`}
+      ${face.evidence && (checksListed || checkCount(face) > LINES_MAX) && html`<section class="detail"><h3>All checks</h3><${CheckLines} before=${face.evidence.before} after=${face.evidence.after} /></section>`}
       <${Diffs} diffs=${face.diffs} />
       ${face.diffs.length > 0 && execution && !inDock(card) && html`<${SavePatch} execution=${execution} />`}
       ${signed.length > 0 && html`<div class="signed"><h3>Exactly what you sign</h3><${DetailLists} details=${signed} /></div>`}

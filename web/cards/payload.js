@@ -2,6 +2,7 @@
 // What would be signed, read from the payload itself and put into words here, so that the page does not have to
 // believe the face of a card about it.
 
+import { quotation } from '../lib/hidden.js';
 import { span } from '../lib/time.js';
 
 /** @typedef {import('../protocol.js').Detail} Detail */
@@ -50,7 +51,7 @@ function leftToModel({ executor }) {
 
 /** Who alone may reach a host, if the plan says so. @param {any} plan @param {string} host */
 function onlyFor({ sandbox }, host) {
-  const who = (/** @type {any} */ by) => (by === 'model' ? 'what the model runs' : 'step' in by ? `step ${by.step + 1}` : `the check ${by.check}`);
+  const who = (/** @type {any} */ by) => (by === 'model' ? 'what the model runs' : 'step' in by ? `step ${by.step + 1}` : `the check called ${quotation(by.check)}`);
   const named = (sandbox.hosts_for ?? []).filter((/** @type {any} */ only) => only.host === host);
   return named.length === 0 ? '' : `, only for ${named.map((/** @type {any} */ only) => who(only.by)).join(', ')}`;
 }
@@ -61,7 +62,7 @@ function planDetails(plan) {
   return [
     { title: 'Steps', lines: plan.steps.map((/** @type {any} */ step) => (step.cwd ? `${typed(step.run)}, in ${step.cwd}` : typed(step.run))) },
     { title: 'Left to a model', lines: leftToModel(plan) },
-    { title: 'Checks', lines: plan.verify.map((/** @type {any} */ check) => `${check.name}: ${typed(check.run)} ${expectation(check.expect)}, within ${span(check.timeout * 1000)}${check.network ? ', with network' : ''}`) },
+    { title: 'Checks', lines: plan.verify.map((/** @type {any} */ check) => `${typed(check.run)} ${expectation(check.expect)}, within ${span(check.timeout * 1000)}${check.network ? ', with network' : ''}; called ${quotation(check.name)}`) },
     { title: 'Directories', lines: plan.sandbox.directories.map((/** @type {any} */ place) => `${place.path}, ${place.access === 'write' ? 'read and change' : 'read only'}`) },
     { title: 'Network', lines: plan.sandbox.hosts.length === 0 ? ['None'] : plan.sandbox.hosts.map((/** @type {string} */ host) => `${host}${onlyFor(plan, host)}`) },
     { title: 'Secrets', lines: plan.sandbox.secrets ?? [] },

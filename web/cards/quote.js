@@ -20,8 +20,11 @@ export function clamped(text, place) {
   return `${cut}${isOpen ? '`' : ''} …`;
 }
 
+/** What the widest letters leave on one line: only so much is certainly there to be read, whatever the letters are. */
+const READ_CHARS_MAX = 12;
+
 /** Whether there may be more of it than the card shows. @param {string | null | undefined} text */
-const isCut = (text) => Boolean(text) && clamped(/** @type {string} */ (text), 'fact') !== text;
+const isCut = (text) => Boolean(text) && (/** @type {string} */ (text).length > READ_CHARS_MAX || clamped(/** @type {string} */ (text), 'fact') !== text);
 
 /** @param {{ label: string, text: string, oneLine: boolean, whole?: boolean }} props */
 function Quotation({ label, text, oneLine, whole = false }) {

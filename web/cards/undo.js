@@ -77,7 +77,7 @@ export function WayBack({ execution, disabled }) {
 /** @param {FileDiff[]} edits */
 function changed(edits) {
   const first = strict(edits[0].path.split('/').at(-1) ?? '');
-  return edits.length === 1 ? `You changed ${first} since. Undo would overwrite it.` : `You changed ${first} and ${count(edits.length - 1, 'other file')} since. Undo would overwrite them.`;
+  return edits.length === 1 ? `${first} was changed since. Undo would overwrite it.` : `${first} and ${count(edits.length - 1, 'other file')} were changed since. Undo would overwrite them.`;
 }
 
 /** @param {{ edits: FileDiff[] }} props */

@@ -96,10 +96,12 @@ export function stop(execution) {
   return sent;
 }
 
-/** It was stopped. @param {number} n_works */
-export function stopped(n_works) {
-  const said = n_works === 0 ? 'Nothing was running.' : `${count(n_works, 'task')} ${n_works === 1 ? 'is' : 'are'} stopping.`;
-  set({ said, ...(stoppingAll && { stopped: { at: timestamp(), n_works, n_grants: 0 } }) });
+/** It was stopped. @param {number} n_works @param {string[]} [models] Those that are not waited for any more. */
+export function stopped(n_works, models = []) {
+  const tasks = `${count(n_works, 'task')} ${n_works === 1 ? 'is' : 'are'} stopping.`;
+  const waited = `${models.join(', ')} ${models.length === 1 ? 'is' : 'are'} not waited for any more.`;
+  const said = [n_works > 0 && tasks, models.length > 0 && waited].filter(Boolean).join(' ') || 'Nothing was running.';
+  set({ said, ...(stoppingAll && { stopped: { at: timestamp(), n_works, n_grants: 0, models } }) });
 }
 
 /** Nobody waits for a patch any more. */

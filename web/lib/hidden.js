@@ -82,5 +82,8 @@ export function visible(text) {
 /** The same for what a decision is about: joiners and selectors make two names look the same there. @param {string} text */
 export const strict = (text) => text.replace(ALL, byNumber);
 
+/** Somebody else's words within a sentence: on one line, between quotation marks that they cannot close. @param {string} text */
+export const quotation = (text) => `“${oneLine(text).replace(/[“”„‟«»"]/g, "'")}”`;
+
 /** The same for a name, which has one line. @param {string} text */
 export const oneLine = (text) => strict(text).replace(/[\n\t]/g, byNumber);

@@ -1,6 +1,7 @@
 // @ts-check
 // What a card is called in a list. Results of one directory have the same intent, so there the files are named, or the one
-// command; the same rule as `silas-core/src/card/listed.rs`, which a test compares.
+// command; the same rule as `silas-core/src/card/listed.rs`, which a test compares. The intent is Silas's own, what comes after
+// it may be a model's.
 
 import { oneLine } from './text.js';
 
@@ -11,18 +12,26 @@ const COMMAND_MIN = 12;
 /** @type {Record<string, string>} */
 const LEADS = { done: ' by ', rehearsed: ', made by ', report: ': ' };
 
-/** @param {import('../protocol.js').Face} face */
-export function listed({ kind, intent, diffs, details }) {
+/** All of it on one line. @param {import('../protocol.js').Face} face */
+export function listed(face) {
+  const { lead, words } = which(face);
+  return `${face.intent}${lead}${words}`;
+}
+
+const NONE = { lead: '', words: '' };
+
+/** What tells a result from others with the same intent: the words of others, and how a sentence goes on to them. @param {import('../protocol.js').Face} face */
+export function which({ kind, intent, diffs, details }) {
   const lead = LEADS[kind];
-  if (lead === undefined) return intent;
+  if (lead === undefined) return NONE;
   const room = INTENT_MAX - length(intent);
   const isPlain = kind !== 'report' && diffs.length > 0 && diffs.every(({ renamed_from, directory }) => !renamed_from && !directory);
   const files = isPlain ? fitting(diffs.map(({ path }) => oneLine(path)), room - 2) : null;
-  if (files) return `${intent}: ${files}`;
+  if (files) return { lead: ': ', words: files };
   const commands = details.find(({ title }) => title === 'What was run')?.lines ?? [];
   const left = room - length(lead) - 2;
-  if (commands.length !== 1 || left < COMMAND_MIN) return intent;
-  return `${intent}${lead}‘${shortened(oneLine(commands[0].trim().split(/\s+/).join(' ')), left)}’`;
+  if (commands.length !== 1 || left < COMMAND_MIN) return NONE;
+  return { lead, words: `‘${shortened(oneLine(commands[0].trim().split(/\s+/).join(' ')), left)}’` };
 }
 
 /** @param {string} text */

@@ -2,7 +2,7 @@
 // How quickly the last decisions of medium and higher risk were taken in this browser, also over a reload and in its other
 // tabs. It only tells; nothing ever waits for it. Of a decision it keeps how long it took and when, not what it was.
 //
-// Activity counts from the ledger how often it was so, by the same rule (`silas-runtime/src/measures/pace.rs`); both are
+// Activity counts from the ledger how often it was so, by the same rule (`silas-runtime/src/hub/measures/pace.rs`); both are
 // held against `tests/pace.json`.
 
 import { all, put } from './database.js';

@@ -78,6 +78,7 @@ async function receive(message, reply) {
     case 'cards': return deciding.cardsCame(message, nextOfSettingUp);
     case 'answered': return answeredElsewhere(message.answered);
     case 'draft': return set({ answering: message.draft });
+    case 'waiting_for': return set({ waiting_for: message.waiting_for });
     case 'work': return set({ work: upsert(state.work, message.work, ({ execution }) => execution) });
     case 'activity': {
       set({ older: pages.pushedOut(message.activity), activity: message.activity, grants: message.grants, n_more_grants: message.n_more_grants, devices: message.devices, no_model: message.no_model });
@@ -96,7 +97,7 @@ async function receive(message, reply) {
       last.stillTrue();
       return line.socket?.beat();
     }
-    case 'stopped': return stopped(message.n_works);
+    case 'stopped': return stopped(message.n_works, message.models);
     case 'withdrawn': return withdrawals.answered(message);
     case 'asked': return asked(message.card);
     case 'decided': return deciding.decided(message);
@@ -136,7 +137,7 @@ async function has(seq) {
 
 /** @param {import('../protocol.js').Welcome} message */
 async function welcome({ device: name, session, seq, head, resumed, since, snapshot }) {
-  const { now, entries, ...shown } = snapshot;
+  const { now, entries, trouble, ...shown } = snapshot;
   learnServerTime(now);
   line.socket?.settled();
   const waiting = entries.reduce(outbox.arrived, state.outbox);
@@ -157,14 +158,15 @@ async function welcome({ device: name, session, seq, head, resumed, since, snaps
     decisions: unheard(snapshot.cards),
     // Whoever is in the middle of a card goes on with it.
     holding: snapshot.cards.some(({ id }) => id === state.holding) ? state.holding : null,
-    problem: state.problem?.stays ? state.problem : null,
+    problem: state.problem?.stays ? state.problem : (trouble ?? null),
     outbox: waiting,
     link: { status: 'open', retryAt: 0, lastSeen: Date.now() },
   });
   send({ type: 'ack', seq });
   await last.follow(state.key);
   await withdrawals.resumed(way());
-  await witness.meet(snapshot.installation, snapshot.activity, askLedger);
+  // Where the ledger cannot be read, it has no head to be compared.
+  if (snapshot.activity.head || !trouble) await witness.meet(snapshot.installation, snapshot.activity, askLedger);
   if (seq >= head) await postAll();
 }
 

@@ -19,6 +19,7 @@ import { useEffect, useState } from '../vendor/hooks.js';
  * @property {number | null} asOf When what is shown was true, if it is a copy from before this page was loaded.
  * @property {import('../protocol.js').Entry[]} entries
  * @property {import('../protocol.js').DraftView | null} answering What a model has said so far; its entry takes its place.
+ * @property {import('../protocol.js').AskedModelView[]} waiting_for The models that were asked and have not answered, longest first.
  * @property {import('../protocol.js').SinceView | null} since What came while this device was away.
  * @property {Card[]} cards
  * @property {number} n_more_cards How many wait beyond these.
@@ -67,6 +68,7 @@ const EMPTY = {
   asOf: null,
   entries: [],
   answering: null,
+  waiting_for: [],
   since: null,
   cards: [],
   n_more_cards: 0,

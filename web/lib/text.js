@@ -1,25 +1,28 @@
 // @ts-check
-// Text for people: characters that hide or turn others are shown by their number, and code between backticks looks
-// like code. The result is always text and elements, never markup.
+// Text for people: characters that hide or turn others are shown by their number, and code between backticks looks like
+// code. What somebody said keeps them: whoever copies an example must have them, and what was typed stays as typed. The
+// result is always text and elements, never markup.
 
-import { oneLine, strict, visible } from './hidden.js';
+import { oneLine, quotation, strict, visible } from './hidden.js';
 import { html } from './html.js';
 
-export { oneLine, strict, visible };
+export { oneLine, quotation, strict, visible };
+
+/** @param {string} text @param {(code: string) => string} shown What is shown of a piece of code. */
+const coded = (text, shown) => visible(text).split(/(`[^`\n]+`)/).map((part) => (/^`[^`]+`$/.test(part) ? html`<code dir="ltr">${shown(part)}</code>` : part));
 
 /**
- * Text whose `code` is set as code, as all there is in a block with `dir="auto"`, which takes its direction from it. From what
- * is isolated in it no block would.
+ * What somebody said, with its `code` set as code and the backticks kept, as all there is in a block with `dir="auto"`, which
+ * takes its direction from it. From what is isolated in it no block would.
  * @param {{ text: string }} props
  */
 export function Said({ text }) {
-  const parts = visible(text).split(/(`[^`\n]+`)/);
-  return html`${parts.map((part) => (/^`[^`]+`$/.test(part) ? html`<code dir="ltr">${part.slice(1, -1)}</code>` : part))}`;
+  return html`${coded(text, (code) => code)}`;
 }
 
-/** The same within a line: isolated from the direction around it. @param {{ text: string }} props */
+/** A sentence of Silas's within a line: its `code` is set as code, without marks, and isolated from the direction around it. @param {{ text: string }} props */
 export function Words({ text }) {
-  return html`<bdi><${Said} text=${text} /></bdi>`;
+  return html`<bdi>${coded(text, (code) => code.slice(1, -1))}</bdi>`;
 }
 
 /** A computed fact: paths, names that begin with a dot and `code` look like code, nothing is hidden and nothing left out: in a command backticks mean something. @param {{ text: string }} props */

@@ -58,7 +58,7 @@ export async function collected(way) {
 /** @param {import('../protocol.js').WithdrawnAnswer} answer */
 export function answered({ done, message }) {
   const said = !all ? message : done ? `Everything is stopped. ${count(all.n_all, 'grant')} revoked.` : `Everything is stopped. ${message}`;
-  const stopped = all && done ? { at: timestamp(), n_works: state.stopped?.n_works ?? 0, n_grants: all.n_all } : state.stopped;
+  const stopped = all && done ? { at: timestamp(), n_works: state.stopped?.n_works ?? 0, n_grants: all.n_all, models: state.stopped?.models ?? [] } : state.stopped;
   all = null;
   set({ revoking: null, said, stopped, problem: done ? null : { code: '', message: said, todo: '' } });
 }

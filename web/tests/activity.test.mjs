@@ -84,7 +84,8 @@ for (const [width, height] of [[375, 812], [1280, 800]]) {
       });
       await chosen.waitFor();
       assert.ok(await isInSight(), await chosen.innerText());
-      assert.equal(await page.locator('.filters').evaluate((strip) => strip.scrollLeft), 0, 'the strip begins at its beginning');
+      const isPushed = await page.locator('.filters').evaluate((strip) => strip.scrollLeft > 1);
+      assert.ok(!isPushed, 'the strip begins at its beginning');
       for (const name of ['spending', 'everything']) {
         await page.evaluate((filter) => { location.hash = `activity/${filter}`; }, name);
         await chosen.getByText(name, { exact: false }).waitFor();

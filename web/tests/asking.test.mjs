@@ -21,13 +21,13 @@ for (const [width, height] of [[375, 812], [1280, 800]]) {
     await settle(page);
     await shot(page, `asking-${width}-light`);
     fake.silent = true;
-    await page.getByRole('button', { name: OPTION }).dblclick();
+    await page.locator('.answer-list li', { hasText: OPTION }).getByRole('button', { name: /^Answer \d$/ }).dblclick();
     const [response, ...more] = await received('decision_response');
     assert.equal(more.length, 0, 'a second tap answers nothing');
     assert.equal(response.request_id, asked.id);
     assert.equal(response.message.body.text, OPTION);
     assert.equal(response.message.body.scope, `answer:${asked.id}`);
-    assert.ok(await page.getByRole('button', { name: OPTION }).isDisabled());
+    assert.ok(await page.locator('.answer-list li', { hasText: OPTION }).getByRole('button', { name: /^Answer \d$/ }).isDisabled());
     assert.equal(sent('message').length, 0);
   });
 }
@@ -56,7 +56,7 @@ test('other words: written, kept over a lost connection, sent once there is one;
   const [response] = await received('decision_response');
   assert.equal(response.message.body.text, 'both, <b>each</b> in its place');
   fake.cards([sample.realCard('decision_longest')]);
-  await page.getByRole('button', { name: 'WWWW' }).waitFor();
+  await page.getByRole('button', { name: 'Answer 1', exact: true }).waitFor();
   await settle(page);
   await page.getByRole('button', { name: 'Answer in my words' }).click();
   await page.waitForFunction(() => document.activeElement?.matches('textarea.answer-field'));
@@ -69,17 +69,17 @@ test('an answer that is refused is told, and the card can be answered again; one
   const page = await open(t, { cards: [asked] });
   await settle(page);
   fake.silent = true;
-  await page.getByRole('button', { name: OPTION }).click();
+  await page.locator('.answer-list li', { hasText: OPTION }).getByRole('button', { name: /^Answer \d$/ }).click();
   await received('decision_response');
   fake.tell({ type: 'decided', request_id: asked.id, recorded: false, message: 'The answer was not freshly signed by one of your devices, so it was not taken.' });
   await page.getByRole('alert').getByText('not freshly signed').waitFor();
-  await page.getByRole('button', { name: OPTION }).click();
+  await page.locator('.answer-list li', { hasText: OPTION }).getByRole('button', { name: /^Answer \d$/ }).click();
   await until(() => sent('decision_response').length === 2);
   fake.drop();
   await page.getByText('Silas did not get your answer').waitFor();
   assert.equal(sent('decision_response').length, 2, 'it is never sent by itself');
   fake.silent = false;
-  await page.locator('.answer-chip:enabled', { hasText: OPTION }).click();
+  await page.locator('.answer-list li', { hasText: OPTION }).locator('.answer-chip:enabled').click();
   await until(() => sent('decision_response').length === 3);
 });
 
@@ -94,7 +94,7 @@ test('a parked question asks again or is dropped, and its wish with it', async (
 
 const planner = JSON.stringify({ route: 'planner', reason: 'files change', interaction_register: 'execution', interaction_mode: 'act_and_report', context_profile: 'coding', continuation_of: null, response: null });
 const question = JSON.stringify({ message: 'It depends.', needs_approval: true, plan_action: null, question: { text: 'Which zone is meant?', options: ['Vienna', 'Lisbon'] } });
-const plan = (repo) => JSON.stringify({ message: 'So.', needs_approval: true, question: null, plan_action: { action: 'propose', continuation_of: null, interaction_mode_override: null, plan_markdown: `---\nid: task-1\ntype: task\ntitle: x\nsteps:\n  - run: sh fix.sh\nverify:\n  - name: the zone\n    run: sh check.sh\n    expect: { exit_code: 0 }\nsandbox:\n  directories:\n    - { path: ${repo}, access: write }\n---\n\nSet it.\n` } });
+const plan = (repo) => JSON.stringify({ message: 'So.', needs_approval: true, question: null, plan_action: { action: 'propose', continuation_of: null, interaction_mode_override: null, plan_markdown: `---\nid: task-1\ntype: task\ntitle: x\nchanges: [tides/zone.txt]\nsteps:\n  - run: sh fix.sh\nverify:\n  - name: the zone\n    run: sh check.sh\n    expect: { exit_code: 0 }\nsandbox:\n  directories:\n    - { path: ${repo}, access: write }\n---\n\nSet it.\n` } });
 
 describe('a real Silas', { concurrency: true }, () => {
   for (const [size, options] of [['375', PHONE], ['1280', DESK]]) {
@@ -121,7 +121,7 @@ describe('a real Silas', { concurrency: true }, () => {
         await card(page, 'Answer a question before the plan').waitFor();
         await settle(page);
         await look(page, `asking-real-${size}`);
-        await page.getByRole('button', { name: 'Vienna' }).click();
+        await page.getByRole('button', { name: 'Answer 1', exact: true }).click();
         step('the plan asks for itself');
         await card(page, /^Let plans work in/).waitFor();
         const before = tree(silas.repo);

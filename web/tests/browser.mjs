@@ -9,13 +9,19 @@ import { chromium } from 'playwright-core';
 
 const SHOTS = fileURLToPath(new URL('shots/', import.meta.url));
 
-const how = (more) => ({
+/** The families that people have, by how wide they run: each browser of a test sees one of them and nothing else that is installed. */
+export const LETTERS = { narrow: 'Roboto Condensed', usual: 'Liberation Sans', wide: 'DejaVu Sans' };
+const fonts = (letters) => fileURLToPath(new URL(`fonts/${letters}.conf`, import.meta.url));
+
+const how = (more, { letters = process.env.SILAS_LETTERS ?? 'usual', ...options } = {}) => ({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run', ...more],
+  env: { ...process.env, FONTCONFIG_FILE: fonts(letters) },
+  ...options,
 });
 
-/** @param {string[]} [more] Further arguments of the browser. */
-export const launch = (more = []) => chromium.launch(how(more));
+/** @param {string[]} [more] Further arguments of the browser. @param {{ letters?: keyof typeof LETTERS }} [options] `letters`: in which it writes; others as they are. */
+export const launch = (more = [], options = {}) => chromium.launch(how(more, options));
 
 /** A browser with a profile, as people have one; it goes with `close`. */
 export async function ownProfile() {
@@ -54,22 +60,80 @@ export const sideways = (page) => page.evaluate(async () => {
   const { clientHeight, scrollHeight, scrollWidth } = document.documentElement;
   const together = matchMedia('(max-height: 30em) and (max-width: 959px)').matches || !document.querySelector('.frame');
   const whole = together ? Math.max(clientHeight, Math.ceil(document.querySelector('.frame, .pair')?.getBoundingClientRect().height ?? 0)) : innerHeight;
-  // The height of a frame that grows is a fraction of a pixel, and a document is as many whole ones as it likes to make of that.
-  const below = Math.abs(scrollHeight - whole) <= (together ? 1 : 0) ? [] : [`the document, ${scrollHeight} px in ${whole}`];
+  // The height of a frame may be a fraction of a pixel, and a document is as many whole ones as it likes to make of that.
+  const below = Math.abs(scrollHeight - whole) <= 1 ? [] : [`the document, ${scrollHeight} px in ${whole}`];
   return { by: scrollWidth - innerWidth, elements: [...below, ...wide.map((e) => e.className?.baseVal ?? e.className ?? e.tagName)] };
 });
 
+/** Where a control can be tapped, in the page: its box, or what a pseudo element makes of it, of the box itself or of what it stands in. */
+const AREA = (control) => {
+  const { left, top, right, bottom } = control.getBoundingClientRect();
+  const grown = getComputedStyle(control, '::after');
+  if (grown.content === 'none' || grown.position !== 'absolute') return { left, top, right, bottom };
+  const around = (getComputedStyle(control).position === 'static' ? control.offsetParent : control).getBoundingClientRect();
+  const by = (side) => parseFloat(grown[side]);
+  const after = { left: around.left + by('left'), top: around.top + by('top'), right: around.right - by('right'), bottom: around.bottom - by('bottom') };
+  return { left: Math.min(left, after.left), top: Math.min(top, after.top), right: Math.max(right, after.right), bottom: Math.max(bottom, after.bottom) };
+};
+const withAreas = (page, measure) => page.evaluate(`(${measure})(${AREA})`);
+
 /** Controls that can be tapped and are smaller than 44 × 44, with their size. */
-export const smallTargets = (page) => page.evaluate(() => {
+export const smallTargets = (page) => withAreas(page, (areaOf) => {
   const controls = [...document.querySelectorAll('button, a[href], textarea, summary, [role=slider], input:not([type=checkbox], .hidden), label:has(input)')].filter((e) => e.checkVisibility());
   return controls.flatMap((e) => {
-    const { width, height } = e.getBoundingClientRect();
-    const grown = getComputedStyle(e, '::after');
-    const more = grown.content !== 'none' && grown.position === 'absolute' ? [-parseFloat(grown.left) - parseFloat(grown.right), -parseFloat(grown.top) - parseFloat(grown.bottom)] : [0, 0];
-    const size = [width + more[0], height + more[1]];
+    const { left, top, right, bottom } = areaOf(e);
+    const size = [right - left, bottom - top];
     return Math.min(...size) >= 43.5 ? [] : [`${e.textContent.trim() || e.getAttribute('aria-label')}: ${size.map(Math.round).join(' × ')}`];
   });
 });
+
+/**
+ * Words that do not stand whole where they stand: cut off by what holds them, or reaching out of what they are written on. What is
+ * cut at a word on purpose (somebody's own words, one line of a version, the middle of a command) stands whole in the details; strips are scrolled.
+ */
+export const cutTexts = (page) => page.evaluate(() => {
+  const ON_PURPOSE = '.hidden, .checks.bare .mark-word, .check-begin, .asked, .quote:not(.whole) .quote-text, .version .code, .filters, textarea, noscript';
+  const isCutBy = (box, { overflowX, overflowY }, rect) => {
+    const beside = rect.left < box.left - 1 || rect.right > box.right + 1;
+    // Letters may be taller than their line, and what is above or below it is air.
+    const above = rect.top + rect.height / 2 < box.top || rect.bottom - rect.height / 2 > box.bottom;
+    return { beside: beside && !['auto', 'scroll'].includes(overflowX), above: above && !['auto', 'scroll'].includes(overflowY) };
+  };
+  const isPainted = ({ backgroundColor, borderTopWidth, display }) => display !== 'inline' && (!/, 0\)$|transparent/.test(backgroundColor) || parseFloat(borderTopWidth) > 0);
+  const cut = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (!node.data.trim() || !node.parentElement.checkVisibility() || node.parentElement.closest(ON_PURPOSE)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const rects = [...range.getClientRects()].filter(({ width }) => width > 0);
+    for (let e = node.parentElement; e && e !== document.body; e = e.parentElement) {
+      const style = getComputedStyle(e);
+      if (['auto', 'scroll'].includes(style.overflowY)) break;
+      if (!isPainted(style) && style.overflowX === 'visible') continue;
+      const box = e.getBoundingClientRect();
+      if (rects.some((rect) => Object.values(isCutBy(box, style, rect)).some(Boolean))) {
+        cut.push(`${node.data.trim().slice(0, 40)} in ${e.className}`);
+        break;
+      }
+    }
+  }
+  return cut;
+});
+
+/** On how many lines the words of each stand, as they are painted. */
+export const linesOf = (page, selector) => page.locator(selector).evaluateAll((all) => all.filter((e) => e.checkVisibility()).map((e) => {
+  const walker = document.createTreeWalker(e, NodeFilter.SHOW_TEXT, (node) => (node.parentElement.closest('.hidden') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT));
+  const rects = [];
+  while (walker.nextNode()) {
+    const range = document.createRange();
+    range.selectNodeContents(walker.currentNode);
+    rects.push(...range.getClientRects());
+  }
+  const middles = rects.filter(({ width }) => width > 1).map(({ top, height }) => top + height / 2).sort((a, b) => a - b);
+  const high = parseFloat(getComputedStyle(e).lineHeight) / 2;
+  return { words: e.textContent.trim(), lines: middles.filter((middle, at) => at === 0 || middle - middles[at - 1] > high).length };
+}));
 
 /** What each of the next two measures with, in the page: what is painted behind an element, and how much one colour differs from another. */
 const COLOURS = () => {
@@ -134,14 +198,11 @@ export const weakEdges = (page) => withColours(page, ({ parse, behind, ratio }) 
 });
 
 /** What can be tapped and lies partly over something else that can, where both are seen. What scrolls under the dock is elsewhere a moment later. */
-export const overlapping = (page) => page.evaluate(() => {
+export const overlapping = (page) => withAreas(page, (areaOf) => {
   const isScroller = (e) => getComputedStyle(e).overflowX !== 'visible' || getComputedStyle(e).overflowY !== 'visible';
   const layerOf = (e) => (e === null || e.matches('dialog') || ['sticky', 'fixed'].includes(getComputedStyle(e).position) ? e : layerOf(e.parentElement));
   const seen = (control) => {
-    const { left, top, right, bottom } = control.getBoundingClientRect();
-    const grown = getComputedStyle(control, '::after');
-    const by = (side) => (grown.content !== 'none' && grown.position === 'absolute' ? -parseFloat(grown[side]) : 0);
-    const box = { left: left - by('left'), top: top - by('top'), right: right + by('right'), bottom: bottom + by('bottom') };
+    const box = areaOf(control);
     for (let e = control.parentElement; e; e = e.parentElement) {
       if (!isScroller(e) || e === document.body || e === document.documentElement) continue;
       const clip = e.getBoundingClientRect();

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
-import { objections, settle, shot, smallTargets, weakTexts } from './browser.mjs';
+import { linesOf, objections, settle, shot, smallTargets, weakTexts } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { ENTRIES, fake, open, received, sent } from './stage.mjs';
 
@@ -50,14 +50,14 @@ test('a parked card asks again or is dropped, and signs nothing', async (t) => {
   const page = await open(t, { cards: [card] });
   await settle(page);
   await page.getByText('Parked', { exact: true }).waitFor();
-  await page.getByText('No answer in 5 minutes counts as no, so nothing was done.').waitFor();
+  await page.getByText('No answer in 5 minutes counts as no, so nothing was allowed.').waitFor();
   await page.getByText('The plan as it was').waitFor();
   assert.deepEqual(await page.locator('.dock button').allTextContents(), ['Ask me again', 'Rehearse it instead', 'Drop it']);
   await page.getByRole('button', { name: 'Ask me again' }).click();
   assert.deepEqual((await received('renew'))[0], { type: 'renew', request_id: card.id, rehearse: false });
   const fresh = { ...sample.planCard(), id: card.id };
   fake.cards([fresh]);
-  await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
+  await page.getByRole('button', { name: 'Do it, apply when proved' }).waitFor();
   await page.locator('.dock .filled:enabled').waitFor();
   assert.equal(sent('approval_response').length, 0);
 });
@@ -98,7 +98,7 @@ test('a long queue is one line more, with the highest risk in it', async (t) => 
 
 test('a proof is one line on the card, with the facts beside it and what it leaves open', async (t) => {
   const page = await open(t, { entries: ENTRIES, cards: [sample.rehearsedCard()] });
-  assert.equal(await page.locator('.claim').evaluate((claim) => claim.offsetHeight), 20, 'one line');
+  assert.deepEqual((await linesOf(page, '.claim')).map(({ lines }) => lines), [1]);
   assert.deepEqual(await page.locator('.card-body dt').allTextContents(), ['You asked', 'Changes', 'Undo']);
   assert.equal(await page.locator('.details').getAttribute('open'), null);
   assert.deepEqual(await page.locator('.card-body .counts').allTextContents(), ['+5 −2']);
@@ -110,6 +110,46 @@ test('a proof is one line on the card, with the facts beside it and what it leav
   assert.equal(await page.locator('.card-body .files li').count(), 2);
   fake.cards([sample.realCard('done_open')]);
   await page.locator('.card-body .claim').getByText('checks not protected').waitFor();
+});
+
+/** The result with one check, which is `run`. */
+const checkedBy = (...runs) => {
+  const card = sample.rehearsedCard();
+  for (const results of [card.face.evidence.before, card.face.evidence.after]) {
+    results.splice(runs.length);
+    results.forEach((result, at) => { result.run = runs[at]; });
+  }
+  return card;
+};
+const isCut = (page) => page.locator('.card-body .check-begin').evaluateAll((all) => all.map((begin) => begin.scrollWidth > begin.clientWidth + 1));
+
+test('a long command keeps its beginning and its end on the card, and stands whole in the details', async (t) => {
+  const page = await open(t, { entries: ENTRIES, cards: [sample.rehearsedCard()] });
+  const commands = ['python3 -m pytest -q tests/clocks.py', 'python3 -m pytest -q'];
+  assert.deepEqual((await linesOf(page, '.card-body .checks li')).map(({ lines }) => lines), [1, 1]);
+  assert.deepEqual(await isCut(page), [true, false]);
+  assert.equal(await page.locator('.card-body .check-name').first().getAttribute('title'), commands[0]);
+  // Whoever listens has all of it, and the words that tick and cross stand for.
+  assert.match(await page.locator('.card-body .checks li').first().textContent(), /^\s*python3 -m pytest -q tests\/clocks\.py\s*1 failbefore,12 passafter/);
+  await page.locator('.details summary').click();
+  assert.deepEqual(await page.locator('.details .check-name').allInnerTexts(), commands);
+  assert.equal(await page.locator('.details .check-begin').count(), 0);
+  await page.getByRole('heading', { name: 'All checks' }).waitFor();
+});
+
+test('a command is whole on the card where there is room, or where its middle could turn its result around', async (t) => {
+  const long = 'python3 -m pytest -q tests/clocks.py';
+  const page = await open(t, { entries: ENTRIES, cards: [checkedBy(long)] });
+  await page.locator('.card').waitFor();
+  assert.deepEqual([await isCut(page), await page.locator('.card-body .check-name').allInnerTexts()], [[], [long]]);
+  for (const run of [`${long}; true # tests/clocks.py`, `${long} || python3 -m pytest -q`, `sh -c 'exit 0' ${long}`, `python3 -m pytest -q $(true) tests/*.py`]) {
+    const card = checkedBy(run, long);
+    fake.cards([card]);
+    await page.locator(`[id="${card.id}-intent"]`).waitFor();
+    const whole = page.locator('.review .check-name').filter({ hasText: run, visible: true }).first();
+    assert.equal(await whole.innerText(), run);
+    assert.equal(await whole.locator('.check-begin').count(), 0, run);
+  }
 });
 
 test('what was not applied can be saved as a patch from the dock, once somebody has looked at the changes of a result', async (t) => {
@@ -221,7 +261,7 @@ test('focus goes through a card in order: details, recommended, the other way, d
     await page.keyboard.press('Tab');
     order.push(await page.evaluate(() => document.activeElement.innerText));
   }
-  assert.deepEqual(order, ['Steps, checks and limits', 'Do it, apply when green', 'Do it, show me first', 'Decline']);
+  assert.deepEqual(order, ['Steps, checks and limits', 'Do it, apply when proved', 'Do it, show me first', 'Decline']);
 });
 
 test('a file without a changed line says what becomes of it, and no count of nothing', async (t) => {

@@ -96,7 +96,7 @@ test('what bears on the decision comes before what can be asked any day: a card 
   assert.equal(await line.count(), 1, 'one line at a time');
   await shot(page, 'care-before-asking-375-light');
   fake.cards([missed, ...plans.slice(1)]);
-  await line.getByText('A card was parked while nobody looked.').waitFor();
+  await line.getByText('A card was parked because nobody answered it.').waitFor();
   assert.equal(await line.count(), 1);
 });
 

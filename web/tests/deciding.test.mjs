@@ -41,13 +41,13 @@ test('medium risk: a double tap opens the question and does not confirm it; Conf
   const spot = await page.locator('.dock .filled').boundingBox();
   // Both taps where Confirm will be.
   await page.mouse.dblclick(spot.x + spot.width - 30, spot.y + spot.height / 2);
-  await page.getByText('Changes files in tidepool when the checks turn green.').waitFor();
+  await page.getByText('Changes files in tidepool if counted tests turn green; if not, you see it first.').waitFor();
   await page.waitForTimeout(200);
   assert.equal(sent('approval_response').length, 0);
   assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Confirm');
   await shot(page, 'confirm-375-light');
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
+  await page.getByRole('button', { name: 'Do it, apply when proved' }).waitFor();
   await pass(page);
   await page.locator('.dock .filled').click();
   await page.getByRole('button', { name: 'Confirm' }).waitFor();

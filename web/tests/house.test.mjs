@@ -85,9 +85,10 @@ test('protocol.js names what the Rust types name, in their order', () => {
   const core = (name) => text(join(CRATES, `silas-core/src/${name}.rs`));
   const pairs = [
     [protocol, ['SessionProof', 'Credentials', 'ReadProof', 'WriteProof', 'PairingScreen', 'HouseRules', 'PairRequest']],
-    [view, ['Snapshot', 'StopView', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'EvidenceView', 'Topic', 'Icon', 'GrantView', 'Uses', 'PeriodView', 'DeviceView', 'ProofView', 'PatchView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView', 'WorkItemView', 'AnsweredView', 'DraftView', 'ModelView', 'ModelsView', 'Spent']],
+    [view, ['Snapshot', 'StopView', 'Sender', 'Entry', 'WorkView', 'StepView', 'StepState', 'ActivityView', 'Row', 'EvidenceView', 'Icon', 'GrantView', 'Uses', 'PeriodView', 'DeviceView', 'ProofView', 'PatchView', 'ProofStep', 'LedgerPart', 'LedgerReport', 'SinceView', 'SessionView', 'UndoView', 'LedgerTextView', 'DeadLetterView', 'WorkItemView', 'AnsweredView', 'DraftView', 'ModelView', 'ModelsView', 'Spent']],
+    [core('event/topic'), ['Topic']],
     [core('execution'), ['ExecutionState']],
-    [text(join(CRATES, 'silas-runtime/src/listeners.rs')), ['Resume']],
+    [text(join(CRATES, 'silas-runtime/src/hub/listeners.rs')), ['Resume']],
     [core('checkpoint'), ['Head']],
     [core('chain'), ['Link']],
     [core('card'), ['Risk', 'CardKind', 'Press', 'Cta', 'Fact', 'Detail', 'EvidenceBlock', 'Quote', 'Face', 'CardState', 'Card']],

@@ -91,7 +91,7 @@ for (const size of SIZES) {
     const page = await open(t, [card], size);
     await field(page).fill(CANARY);
     fake.cards([{ ...card, state: 'parked' }]);
-    await page.getByText('No answer in time counts as no, so nothing was done.').waitFor();
+    await page.getByText('No answer in time counts as no, so nothing was allowed.').waitFor();
     assert.equal(await field(page).count(), 0);
     await settle(page);
     await page.getByRole('button', { name: 'Ask me again' }).click();
@@ -164,7 +164,7 @@ for (const size of SIZES) {
     await page.locator('.facts').getByText('openrouter.ai').waitFor();
     const choice = (name) => page.locator('.choice', { hasText: name });
     await choice('Ollama').click();
-    await page.locator('.facts').getByText('This machine only').waitFor();
+    await page.locator('.facts').getByText('A program on this machine').waitFor();
     assert.equal(await page.getByLabel('Model').inputValue(), 'llama3.2');
     await choice('Anthropic').click();
     await page.getByLabel('Give a new key').check();

@@ -3,14 +3,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonical } from '../lib/canonical.js';
-import { settle, shot, sideways } from './browser.mjs';
+import { launch, settle, shot, sideways } from './browser.mjs';
 import { TELLING } from './scenes.mjs';
 import * as sample from './sample-cards.mjs';
-import { open, received, scene, sent } from './stage.mjs';
+import { browser, open, received, scene, sent } from './stage.mjs';
 
-for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 }, ''], ['200 % text', {}, '200%'], ['320 px and 200 % text', { width: 320, height: 640 }, '200%'], ['right to left', {}, '']]) {
+for (const [what, options, textSize, letters] of [
+  ['320 px', { width: 320, height: 640 }, ''], ['200 % text', {}, '200%'], ['320 px and 200 % text', { width: 320, height: 640 }, '200%'], ['right to left', {}, ''],
+  ['320 px and 200 % text in wide letters', { width: 320, height: 640 }, '200%', 'wide'], ['right to left in wide letters', {}, '', 'wide'],
+]) {
   test(`${what}: nothing is cut off sideways`, async (t) => {
-    const page = await open(t, {}, { ...options, at: 'stream' });
+    const by = letters ? await launch([], { letters }) : browser;
+    if (letters) t.after(() => by.close());
+    const page = await open(t, {}, { ...options, at: 'stream', by });
     // Where it is both narrow and large there is least room, and every kind of card is looked at; alone, the surfaces are.
     for (const [name, [at, change]] of ['320 px', '200 % text'].includes(what) ? TELLING.filter(([name]) => !name.startsWith('real-')) : TELLING) {
       await scene(page, change, at);
@@ -18,7 +23,7 @@ for (const [what, options, textSize] of [['320 px', { width: 320, height: 640 },
       await page.evaluate(([size, rtl]) => {
         document.documentElement.style.fontSize = size;
         if (rtl) document.documentElement.dir = 'rtl';
-      }, [textSize, what === 'right to left']);
+      }, [textSize, what.startsWith('right to left')]);
       await page.locator('.card, .turn, .welcome, .nothing, .timeline, .activity-none, .proof-head').first().waitFor();
       assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
       await shot(page, `${name}-${what.replaceAll(/\W+/g, '-')}`);
@@ -50,7 +55,7 @@ test('words that are written from right to left stand so, whoever said them, and
   await shot(page, 'arabic-plan-375-light');
   const question = sample.realCard('decision');
   await shows(said('decision', { input: { ...question.input, options: [ARABIC, 'Neither'] } }));
-  assert.deepEqual(await directions(page, '.answer-chip'), ['rtl', 'ltr']);
+  assert.deepEqual(await directions(page, '.answer-words'), ['rtl', 'ltr']);
   assert.deepEqual([...new Set(await directions(page, '.whole .quote-text, .said p'))], ['rtl']);
   await shot(page, 'arabic-question-375-light');
 });

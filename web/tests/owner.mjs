@@ -71,7 +71,7 @@ export async function approve(page) {
 export async function pair(page, url) {
   await page.goto(url);
   await page.locator('.pair-dock .filled').click();
-  await page.locator('.ambient', { hasText: /quiet|running|active|review/ }).waitFor();
+  await page.locator('.ambient', { hasText: /quiet|running|active|review|Waiting for/ }).waitFor();
 }
 
 export const show = (page, surface) => page.evaluate((hash) => { location.hash = hash; }, surface);
@@ -107,7 +107,7 @@ export async function restarted(page, silas, settings) {
 /** Retry, unless the page has just tried by itself; then waits until the page is connected. */
 export async function connected(page) {
   await page.evaluate(() => [...document.querySelectorAll('.notice-act')].find(({ textContent }) => textContent === 'Retry')?.click());
-  await page.locator('.ambient', { hasText: /quiet|running|active|review/ }).waitFor();
+  await page.locator('.ambient', { hasText: /quiet|running|active|review|Waiting for/ }).waitFor();
 }
 
 /** Waits until what says this has focus. */

@@ -53,12 +53,12 @@ describe('at both sizes', { concurrency: true }, () => {
         await settle(page);
         await page.locator('.dock .filled').click();
         await page.getByText('Parked', { exact: true }).waitFor();
-        await page.getByText(`No answer in ${SECONDS} seconds counts as no, so nothing was done.`).waitFor();
+        await page.getByText(`No answer in ${SECONDS} seconds counts as no, so nothing was allowed.`).waitFor();
         assert.equal(await page.getByRole('button', { name: 'Confirm' }).count(), 0, 'there is nothing to confirm any more');
         const shown = await page.evaluate(() => window.shown);
         const ids = new Set(shown.map((line) => line.split(' ')[0]));
         assert.equal(ids.size, 1, `it turned in place: ${shown.join('; ')}`);
-        assert.match(shown[0], /Do it, apply when green/);
+        assert.match(shown[0], /Do it, apply when proved/);
         assert.match(shown.at(-1), /Ask me again \| Rehearse it instead \| Drop it$/);
         await look(page, `parking-${size}-parked`);
         assert.deepEqual(tree(silas.repo), original);
@@ -68,7 +68,7 @@ describe('at both sizes', { concurrency: true }, () => {
         await restarted(page, silas, { ...ASKING, ...UNDO });
         await settle(page);
         await page.getByRole('button', { name: 'Ask me again' }).click();
-        await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
+        await page.getByRole('button', { name: 'Do it, apply when proved' }).waitFor();
         assert.deepEqual(await page.locator('.card .intent').getAttribute('id'), [...ids][0], 'it is the same card');
         await approve(page);
         await card(page, '1 file changed in tidepool').waitFor();
@@ -83,7 +83,7 @@ describe('at both sizes', { concurrency: true }, () => {
         await look(page, `parking-${size}-over`);
         await settle(page);
         await page.getByRole('button', { name: 'Plan a way back' }).click();
-        await page.getByRole('button', { name: 'Do it, apply when green' }).waitFor();
+        await page.getByRole('button', { name: 'Do it, apply when proved' }).waitFor();
         await look(page, `parking-${size}-way-back`);
         await approve(page);
         await eventually('the way back', () => zone() === 'UTC\n');

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { launch, objections, settle, shot, sideways, weakTexts } from './browser.mjs';
 import { DESK, PHONE } from './owner.mjs';
-import { PATIENCE_MS, startSilas } from './real-server.mjs';
+import { PATIENCE_MS, counted, startSilas } from './real-server.mjs';
 
 let browser;
 let host;
@@ -27,8 +27,9 @@ after(async () => {
 function submit(silas, id) {
   const { port } = host.address();
   const file = join(silas.place, `${id}.md`);
+  writeFileSync(join(silas.repo, 'taken.sh'), counted('grep -q taken sent.txt'));
   const run = `bash -c 'silas-secret get mail > /dev/null && exec 3<>/dev/tcp/127.0.0.1/${port} && head -n 1 <&3' > sent.txt`;
-  writeFileSync(file, `---\nid: ${id}\ntitle: Send it\ntype: task\nsteps:\n  - run: "${run}"\nverify:\n  - name: it was taken\n    run: cat sent.txt\n    expect: { contains: "taken" }\nsandbox:\n  directories:\n    - { path: ${realpathSync(silas.repo)}, access: write }\n  hosts: ["127.0.0.1:${port}"]\n  secrets: [mail]\n---\nSend it.\n`);
+  writeFileSync(file, `---\nid: ${id}\ntitle: Send it\ntype: task\nchanges: [sent.txt]\nsteps:\n  - run: "${run}"\nverify:\n  - name: it was taken\n    run: sh taken.sh\n    expect: { exit_code: 0 }\nsandbox:\n  directories:\n    - { path: ${realpathSync(silas.repo)}, access: write }\n  hosts: ["127.0.0.1:${port}"]\n  secrets: [mail]\n---\nSend it.\n`);
   silas.command('plan', 'submit', file);
 }
 

@@ -2,10 +2,12 @@
 // more, may it search for that, and what if it may not go there. The model is scripted; what it says is never the point.
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { atBothSizes } from './hands.mjs';
 import { startProvider } from './model-provider.mjs';
 import { card, restarted, step, tree } from './owner.mjs';
-import { ASKING } from './real-server.mjs';
+import { ASKING, counted } from './real-server.mjs';
 import { startSearch } from './search-engine.mjs';
 
 const planner = JSON.stringify({ route: 'planner', reason: 'files change', interaction_register: 'execution', interaction_mode: 'act_and_report', context_profile: 'coding', continuation_of: null, response: null });
@@ -52,7 +54,7 @@ atBothSizes('a model that may not be asked, and one that may not cost more', els
   assert.deepEqual(silas.counts('decision_recorded', 'model_called', 'model_allowed'), [1, 0, 0]);
 
   step('a model on this machine is agreed to, and then a cap is in the way');
-  script.plan = plan(silas.repo, 'steps:\n  - run: sh fix.sh\n', 'sh check.sh');
+  script.plan = plan(silas.repo, 'changes: [tides/zone.txt]\nsteps:\n  - run: sh fix.sh\n', 'sh check.sh');
   await restarted(page, silas, { ...roles(model.url, 'PROXY', 'PLANNER'), SILAS__MODELS__DAILY_CAP_CENTS: '0' });
   await wish(words);
   await card(page, 'Ask a model on this machine').waitFor();
@@ -62,7 +64,7 @@ atBothSizes('a model that may not be asked, and one that may not cost more', els
   await look('cap');
   await decide('Stop here');
   await page.getByText('Nothing to decide').waitFor();
-  await told('No more may be spent, so your message was not sent to a model.');
+  await told('No more may be spent, so no model is asked any further.');
   await look('cap-stopped');
   assert.deepEqual([asked.length, silas.count('model_called')], [0, 0]);
 
@@ -96,10 +98,11 @@ const withSearch = async () => {
 
 atBothSizes('a call and a host that the plan of a model does not name', withSearch, async ({ silas, script, asked, engine, page, look, decide, wish, told }) => {
   const searching = (name) => {
-    const front = `executor: { tools: [shell_exec, read_file, web_search] }\nflows: [web → ${name}]\nexits: { queries: [tide tables] }\n`;
-    script.plan = plan(silas.repo, front, `test -s ${name}`);
+    const front = `changes: [${name}]\nexecutor: { tools: [shell_exec, read_file, web_search] }\nflows: [web → ${name}]\nexits: { queries: [tide tables] }\n`;
+    script.plan = plan(silas.repo, front, `sh check-${name}.sh`);
     script.work = [search('tide tables'), search('beacon 77'), shell(`echo tides > ${name}`)];
   };
+  for (const name of ['one.md', 'two.md']) writeFileSync(join(silas.repo, `check-${name}.sh`), counted(`test -s ${name}`));
   const original = tree(silas.repo);
   /** Waits until it is applied, and puts that card away. */
   const applied = async () => {
@@ -109,7 +112,7 @@ atBothSizes('a call and a host that the plan of a model does not name', withSear
   };
   const begun = async () => {
     await card(page, 'Have a model work in tidepool').waitFor();
-    await decide('Do it, apply when green', 'confirmed');
+    await decide('Do it, apply when proved', 'confirmed');
   };
   const asks = card(page, 'Search for what the plan does not name');
 
@@ -143,7 +146,7 @@ atBothSizes('a call and a host that the plan of a model does not name', withSear
   await look('step-done');
 
   step('a host that a model was talked into: named, not reached, and gone on without');
-  script.plan = plan(silas.repo, 'executor: {}\nexits: { paths: [tides/zone.txt] }\nbudget: { max_attempts: 1 }\n', 'sh check.sh');
+  script.plan = plan(silas.repo, 'changes: [tides/zone.txt]\nexecutor: {}\nexits: { paths: [tides/zone.txt] }\nbudget: { max_attempts: 1 }\n', 'sh check.sh');
   script.work = [shell('getent hosts evil.example && sh fix.sh')];
   await wish('set the right zone');
   await begun();
@@ -159,6 +162,6 @@ atBothSizes('a call and a host that the plan of a model does not name', withSear
   await applied();
   assert.deepEqual(tree(silas.repo), { ...before, 'tides/zone.txt': 'Europe/Vienna\n' });
   assert.deepEqual(silas.counts('decision_recorded', 'connection_refused', 'connection_made', 'work_applied'), [9, 1, 0, 3]);
-  await told('It asked for evil.example, which it may not reach: nothing was sent.');
+  await told('It asked for evil.example, which it may not reach: nothing was sent there.');
   await look('without-done');
 });

@@ -8,7 +8,7 @@ import { settle } from './browser.mjs';
 import { atBothSizes } from './hands.mjs';
 import { startHost } from './local-host.mjs';
 import { card, connected, eventually, lost, restarted, show, step, tree } from './owner.mjs';
-import { ASKING, parkingAfter } from './real-server.mjs';
+import { ASKING, counted, parkingAfter } from './real-server.mjs';
 
 /** Long enough to be seen open on a slow machine, and not to be waited for in vain. */
 const SECONDS = 6;
@@ -26,7 +26,7 @@ const REDO = 'Redo on my version';
 atBothSizes('an edit under a result that waits', withHost({}), async ({ silas, page, look, press, decide, wish, told }) => {
   const file = join(silas.repo, 'notes.txt');
   const notes = () => readFileSync(file, 'utf8');
-  const mark = (line) => `run \`sed -i "${line}s/$/ DONE/" notes.txt\` in \`${silas.repo}\` and check with \`grep -q "${line}.*DONE" notes.txt\``;
+  const mark = (line) => `run \`sed -i "${line}s/$/ DONE/" notes.txt\` in \`${silas.repo}\` and check with \`sh done.sh ${line}\``;
   const apply = async () => {
     await card(page, 'Apply 1 changed file to tidepool').waitFor();
     await decide('Apply 1 file');
@@ -39,10 +39,11 @@ atBothSizes('an edit under a result that waits', withHost({}), async ({ silas, p
     writeFileSync(file, mine);
     const edited = tree(silas.repo);
     await apply();
-    await card(page, 'You edited the same file').waitFor();
+    await card(page, 'The same file was changed meanwhile').waitFor();
     assert.deepEqual(tree(silas.repo), edited, 'the edit stands, and nothing else is there');
   };
   writeFileSync(file, LINES);
+  writeFileSync(join(silas.repo, 'done.sh'), counted('grep -q "$1.*DONE" notes.txt'));
 
   step('lines that do not touch: both versions are compared, saved, and it is done again on the version of the owner');
   const first = LINES.replace('line 2', 'line 2, mine');
@@ -65,7 +66,7 @@ atBothSizes('an edit under a result that waits', withHost({}), async ({ silas, p
   const second = first.replace('line 5', 'line 5, mine too');
   writeFileSync(file, second);
   await apply();
-  await card(page, 'You edited the same file').waitFor();
+  await card(page, 'The same file was changed meanwhile').waitFor();
   await decide(MERGE, 'confirmed');
   await page.getByText('Proved: red before, green after').waitFor();
   assert.equal(notes(), second, 'merging applies nothing');
@@ -90,9 +91,9 @@ atBothSizes('an edit under a result that waits', withHost({}), async ({ silas, p
   const last = fourth.replace('line 3, mine', 'line 3, mine at last');
   writeFileSync(file, last);
   await apply();
-  await card(page, 'You edited the same file').waitFor();
+  await card(page, 'The same file was changed meanwhile').waitFor();
   await decide("Drop Silas's change");
-  await card(page, 'You edited the same file').waitFor({ state: 'detached' });
+  await card(page, 'The same file was changed meanwhile').waitFor({ state: 'detached' });
   assert.equal(notes(), last, 'the version of the owner stays');
   assert.deepEqual(silas.counts('decision_recorded', 'apply_conflicted', 'work_rehearsed', 'work_applied'), [10, 4, 5, 1]);
   await look('conflict-dropped');
@@ -136,24 +137,28 @@ atBothSizes('a host that the plan does not name', withHost({}), async ({ silas, 
   await decide(`Allow ${name}, 10 minutes`, 'slid');
   await card(page, 'Apply 1 changed file to tidepool').waitFor();
   assert.deepEqual([host.visits(), tree(silas.repo)], [1, original]);
+  // What `grep` found was not counted, and nobody had said that its file would change.
+  await page.getByText('Green by exit code, judges changed').waitFor();
+  await page.locator('.card .caveat', { hasText: 'What may have judged it is new or gone: zones.csv (new).' }).waitFor();
   await look('refusal-allowed');
-  await decide('Apply 1 file');
+  await decide('Apply 1 file, by exit code', 'confirmed');
   await card(page, '1 file changed in tidepool').waitFor();
   assert.deepEqual(tree(silas.repo), { ...original, 'zones.csv': 'Vienna\n' });
   assert.deepEqual(silas.counts('decision_recorded', 'card_renewed', 'connection_refused', 'connection_made', 'work_applied'), [4, 1, 2, 1, 1]);
-  await told('1 file changed in tidepool. 1 red turned green.');
+  await told('1 file changed in tidepool. 1 red turned green by exit code. What may have judged it is new or gone: zones.csv (new).');
   await look('refusal-done');
 });
 
 atBothSizes('work that was cut short outside', withHost(ASKING), async ({ silas, host, page, look, press, decide, wish, told }) => {
-  writeFileSync(join(silas.repo, 'send.sh'), `exec 3<>/dev/tcp/127.0.0.1/${host.port} && head -n 1 <&3 > sent.txt\n`);
+  writeFileSync(join(silas.repo, 'send.sh'), `exec 3<>/dev/tcp/127.0.0.1/${host.port} && head -n 1 <&3 > "$1"\n`);
+  writeFileSync(join(silas.repo, 'taken.sh'), counted('grep -q Vienna sent.txt'));
   const original = tree(silas.repo);
   const asks = card(page, 'It was cut short. Did it happen?');
   /** Says it, and pulls the plug as soon as the host has a visitor. */
   const cutShort = async () => {
     host.hold();
     const before = host.visits();
-    await wish(`run \`bash send.sh\` in \`${silas.repo}\` reaching \`127.0.0.1:${host.port}\` and check with \`grep -q Vienna sent.txt\``);
+    await wish(`run \`bash send.sh sent.txt\` in \`${silas.repo}\` reaching \`127.0.0.1:${host.port}\` and check with \`sh taken.sh\``);
     if (before === 0) await decide('Allow plans in tidepool', 'confirmed');
     await card(page, 'Run 1 command in tidepool').waitFor();
     if (before === 0) await look('unknown-plan');
@@ -196,8 +201,9 @@ atBothSizes('work that was cut short outside', withHost(ASKING), async ({ silas,
 
 atBothSizes('what cannot be undone, without a passkey', withHost(ASKING), async ({ silas, host, page, look, press, decide, wish, told }) => {
   silas.command('secret', 'set', 'mail', { input: 'a value that stays' });
+  writeFileSync(join(silas.repo, 'taken.sh'), counted('grep -q Vienna sent.txt'));
   const original = tree(silas.repo);
-  const plan = `---\nid: task-send\ntitle: Send it\ntype: task\nsteps:\n  - run: "bash -c 'silas-secret get mail > /dev/null && exec 3<>/dev/tcp/127.0.0.1/${host.port} && head -n 1 <&3' > sent.txt"\nverify:\n  - name: it was taken\n    run: cat sent.txt\n    expect: { contains: Vienna }\nsandbox:\n  directories:\n    - { path: ${silas.repo}, access: write }\n  hosts: ["127.0.0.1:${host.port}"]\n  secrets: [mail]\n---\nSend it.\n`;
+  const plan = `---\nid: task-send\ntitle: Send it\ntype: task\nchanges: [sent.txt]\nsteps:\n  - run: "bash -c 'silas-secret get mail > /dev/null && exec 3<>/dev/tcp/127.0.0.1/${host.port} && head -n 1 <&3' > sent.txt"\nverify:\n  - name: it was taken\n    run: sh taken.sh\n    expect: { exit_code: 0 }\nsandbox:\n  directories:\n    - { path: ${silas.repo}, access: write }\n  hosts: ["127.0.0.1:${host.port}"]\n  secrets: [mail]\n---\nSend it.\n`;
   const sheet = page.getByRole('dialog', { name: 'Sign for good' });
 
   step('a no is one press, and nothing is sent');

@@ -111,8 +111,8 @@ export function finishedWork(started = Date.now() - 600_000) {
 const ROWS = [
   ['undo', 'Put 2 files back', 'Exactly as before', 'change'], ['refused', 'Refused to work in `/etc`', 'A system directory cannot be granted. Nothing happened.', 'refusal'],
   ['seal', 'Proved 2 changed files', 'In a private copy, not applied', 'change'], ['tick', 'Asked anthropic/claude-haiku-4-5', 'It cost $0.31', 'spending'],
-  ['shield', 'Plans may work in ~/code/tidepool', 'Each plan still asks', 'decision'],
-  ['cross', '1 check red', 'On the untouched copy: Clock-change tests'], ['pen', 'You approved a plan', 'Signed on Chromium on Linux', 'decision'], ['tick', 'Started: Fix the one-hour shift', 'In a private copy'],
+  ['shield', 'Plans may work in ~/code/tidepool', 'Nothing changes without your yes', 'decision'],
+  ['cross', '1 check red', 'On the untouched copy: `python3 -m pytest -q`'], ['pen', 'You approved a plan', 'Signed on Chromium on Linux', 'decision'], ['tick', 'Started: Fix the one-hour shift', 'In a private copy'],
 ];
 
 export const ACTIVITY = {
@@ -137,7 +137,7 @@ export function evidence(seq, change = {}) {
 
 export const GRANTS = [
   { token: 'tok-rules', title: 'House rules', text: 'Begin an approved task again if it was interrupted. Drop the old versions of changed files.', directory: null, uses: { left: 700, of: 1000 }, since: at(Date.now() - 4 * 86_400_000), until: at(Date.now() + 3 * 86_400_000), signed_on: 'Chromium on Linux' },
-  { token: 'tok-root', title: 'Work in tidepool', text: 'Plans may be offered for `/home/mira/code/tidepool`. Each one still asks you.', directory: '/home/mira/code/tidepool', uses: null, since: at(Date.now() - 3 * 86_400_000), until: null, signed_on: 'Chromium on Linux' },
+  { token: 'tok-root', title: 'Work in tidepool', text: 'Plans may be offered for `/home/mira/code/tidepool`. Nothing there changes without your yes.', directory: '/home/mira/code/tidepool', uses: null, since: at(Date.now() - 3 * 86_400_000), until: null, signed_on: 'Chromium on Linux' },
 ];
 
 export const DEVICES = [
@@ -163,7 +163,7 @@ const UNDERSTOOD = [...readFileSync(new URL('../../crates/silas-core/src/reflex.
 
 export function snapshot(change = {}) {
   return {
-    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], answering: null, activity: ACTIVITY, grants: GRANTS, n_more_grants: 0, devices: DEVICES, epoch: 3,
+    installation: INSTALLATION, now: at(Date.now()), entries: [], seq: 0, cards: [], n_more_cards: 0, work: [], answering: null, waiting_for: [], activity: ACTIVITY, grants: GRANTS, n_more_grants: 0, devices: DEVICES, epoch: 3,
     understood: UNDERSTOOD, no_model: NO_MODEL, stopped: null, ...change,
   };
 }

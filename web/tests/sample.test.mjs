@@ -64,7 +64,7 @@ test('the first minute, with taps only', async () => {
   const result = card('Apply 1 changed file to silas-sample');
   await result.waitFor();
   await page.getByText('Proved: red before, green after').waitFor();
-  for (const check of ['summer times', 'winter times', 'times past midnight']) await result.getByText(check).first().waitFor();
+  for (const check of ['sh tests/summer.sh', 'sh tests/winter.sh', 'sh tests/midnight.sh']) await result.locator('.check-name', { hasText: check }).first().waitFor();
   await look('4-result');
   // They are open where more is below than fits.
   if (!(await result.locator('.details').evaluate((details) => details.open))) await tap(result.locator('.details summary'));

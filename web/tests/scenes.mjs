@@ -73,7 +73,7 @@ const edited = async (page) => {
   fake.edits = [EDIT];
   // Whoever comes back to the page finds it looked at again.
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
-  await page.getByText('You changed parse.py since.').waitFor();
+  await page.getByText('parse.py was changed since.').waitFor();
 };
 
 /** What is not a surface of its own: sheets, the steps of a decision and what can come of it, a lost connection. What is shown in Review, and how one gets there. */

@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chromium } from 'playwright-core';
-import { objections, shot, sideways, unnamed } from './browser.mjs';
+import { launch, objections, shot, sideways, unnamed } from './browser.mjs';
 import * as sample from './sample-cards.mjs';
 import { fake, focused, open, scene } from './stage.mjs';
 import { SCENES } from './scenes.mjs';
@@ -64,13 +63,14 @@ for (const [width, height] of [[375, 812], [1280, 800]]) {
 }
 
 test('with scroll bars that take room the composer stands exactly under the column of the Stream', async (t) => {
-  const bars = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'], ignoreDefaultArgs: ['--hide-scrollbars'] });
+  const bars = await launch([], { ignoreDefaultArgs: ['--hide-scrollbars'] });
   t.after(() => bars.close());
   const page = await open(t, { work: [longWork()] }, { width: 1280, height: 800, at: 'stream', by: bars });
   await page.getByText(`step-${LONG - 1}.sh`).first().waitFor();
   const edges = (selector) => page.locator(selector).evaluate((e) => [e.getBoundingClientRect().left, e.getBoundingClientRect().right]);
   assert.ok(await page.locator('.stream-scroll').evaluate((e) => e.offsetWidth > e.clientWidth), 'there is a bar');
-  assert.deepEqual(await edges('.composer-box'), await edges('.stream-column'));
+  const [box, column] = [await edges('.composer-box'), await edges('.stream-column')];
+  assert.ok(box.every((edge, at) => Math.abs(edge - column[at]) <= 1), `${box} under ${column}`);
   await shot(page, 'scroll-bars-1280-light');
   await stays(page, 'with bars');
 });

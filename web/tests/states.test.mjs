@@ -34,7 +34,7 @@ test('later edit: Undo is greyed with the reason, Compare shows both, and both g
   fake.edits = [EDIT];
   const card = sample.doneCard();
   const page = await open(t, { entries: ENTRIES, cards: [card] });
-  await page.getByText('You changed parse.py since. Undo would overwrite it.').waitFor();
+  await page.getByText('parse.py was changed since. Undo would overwrite it.').waitFor();
   assert.ok(await page.locator('.undo').isDisabled());
   assert.deepEqual((await received('later_edits'))[0].execution, JSON.parse(card.payload).execution);
   await page.getByRole('button', { name: 'Compare' }).click();
@@ -54,7 +54,7 @@ test('later edit: Undo is greyed with the reason, Compare shows both, and both g
 test('several later edits are counted', async (t) => {
   fake.edits = [EDIT, { ...EDIT, path: 'tides/report.py' }, { ...EDIT, path: 'a.py' }];
   const page = await open(t, { cards: [sample.doneCard()] });
-  await page.getByText('You changed parse.py and 2 other files since. Undo would overwrite them.').waitFor();
+  await page.getByText('parse.py and 2 other files were changed since. Undo would overwrite them.').waitFor();
 });
 
 test('the undo window ends under somebody’s eyes: the card is gone, its place offers a plan for exactly that work', async (t) => {

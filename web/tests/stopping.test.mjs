@@ -98,3 +98,14 @@ test('an answer grows sentence by sentence, can be stopped, and its entry takes 
   assert.equal(await page.locator('.turn-text', { hasText: 'And two.' }).count(), 1);
   assert.equal(await page.getByRole('button', { name: 'Stop', exact: true }).count(), 0);
 });
+
+test('a model that is waited for is named on top, and a stop says that it is not any more', async (t) => {
+  const model = 'compatible:slow@http://localhost:11434';
+  const page = await open(t, { waiting_for: [{ model, role: 'proxy', for_work: false, since: new Date().toISOString() }] }, { at: 'stream' });
+  await page.locator('.ambient', { hasText: `Waiting for ${model} since` }).waitFor();
+  assert.equal(await page.getByText('All quiet').count(), 0);
+  fake.tell({ type: 'stopped', n_works: 0, models: [model] });
+  await page.waitForFunction((said) => document.querySelector('[role=status]')?.textContent === said, `${model} is not waited for any more.`);
+  fake.tell({ type: 'waiting_for', waiting_for: [] });
+  await page.locator('.ambient', { hasText: 'All quiet' }).waitFor();
+});

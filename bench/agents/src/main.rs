@@ -11,7 +11,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::{Value, json};
-use silas_agents::tools::{Doing, Done, Gate, Intent, Purpose, Run, Tool, Verdict, Wait, chain};
+use silas_agents::tools::{Authorised, Doing, Done, Intent, Purpose, Run, Tool, Verdict, Wait, chain};
 use silas_agents::{
     Answered, Asking, Ended, Meter, Minds, Outcome, Prompt, Reply, Settled, Timeouts, Turn, Worth, prompt_size,
 };
@@ -141,10 +141,10 @@ impl Tool<Infallible> for Echo {
         &self.0
     }
 
-    fn execute<'a>(&'a self, arguments: &'a Value) -> Doing<'a, Infallible> {
-        let text = arguments["text"].as_str().unwrap_or_default().to_owned();
+    fn execute<'a>(&'a self, call: &'a Authorised<'a>) -> Doing<'a, Infallible> {
+        let text = call.arguments()["text"].as_str().unwrap_or_default().to_owned();
         let for_model = Tainted::new(text, Taint::External);
-        let done = Done { for_model, is_private: false, source: "an echo".to_owned(), is_success: true };
+        let done = Done { for_model, remark: None, is_private: false, source: "an echo".to_owned(), is_success: true };
         Box::pin(std::future::ready(Ok(done)))
     }
 }
@@ -159,8 +159,8 @@ impl Run for Nothing {
         Ok(())
     }
 
-    fn gates(&self, _: &Spec, arguments: Value) -> Gate {
-        Gate::Continue(arguments)
+    fn gates(&self, _: &Spec, arguments: Value) -> Result<Value, String> {
+        Ok(arguments)
     }
 
     fn authorise(&self, _: &Spec, _: &Value, _: &Seen) -> Verdict {

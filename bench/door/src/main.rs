@@ -1,8 +1,9 @@
 //! What the door costs on this machine: the binary, a start until it answers, memory at rest and with a page open, and a
-//! turn over the WebSocket, without a model and with one that answers at once.
+//! turn over the WebSocket, without a model and with one that answers at once; with a second argument, what age costs.
 //!
 //! Prints numbers and judges none; machines differ, and the same one differs from hour to hour.
 
+mod age;
 mod page;
 
 use anyhow::{Context, Result, ensure};
@@ -27,6 +28,13 @@ fn main() -> Result<()> {
         Some(dir) => tempfile::tempdir_in(dir)?,
         None => tempfile::tempdir_in(std::env::current_dir()?)?,
     };
+    if let Some(oldest) = std::env::args().nth(2) {
+        return age::run(
+            &binary,
+            place.path(),
+            oldest.parse().context("how many decisions and entries the oldest has")?,
+        );
+    }
     println!("binary: {:.1} MB", std::fs::metadata(&binary)?.len() as f64 / 1e6);
 
     let first: Vec<Duration> = (0..STARTS)
@@ -121,6 +129,10 @@ impl Server {
             std::thread::sleep(Duration::from_micros(500));
         }
         anyhow::bail!("the server did not come up")
+    }
+
+    fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Of the process that serves, and of the one that starts what was approved.

@@ -78,14 +78,20 @@ impl Page {
 fn pair(key: &SigningKey, port: u16, data: &Path) -> Result<()> {
     let code = silas_sandbox::terminal_pairing_code(data).map_err(|cause| anyhow::anyhow!("{cause}"))?;
     let screen: Value = serde_json::from_str(&request(port, "GET", "")?)?;
-    let offer: Offer = serde_json::from_value(screen["house_rules"]["offer"].clone())?;
-    let body = offer.answered(public(key).id(), Verdict::Approved);
-    let signature = sign(key, &body.message()?);
+    // Only the first device is asked for them.
+    let offer: Option<Offer> = serde_json::from_value(screen["house_rules"]["offer"].clone())?;
+    let house_rules = match offer {
+        Some(offer) => {
+            let body = offer.answered(public(key).id(), Verdict::Approved);
+            let signature = sign(key, &body.message()?);
+            json!({ "body": body, "signature": signature })
+        }
+        None => Value::Null,
+    };
     let text = String::from(public(key));
     let mut mac = hmac::Hmac::<sha2::Sha256>::new_from_slice(code.as_bytes())?;
     mac.update(format!("silas-pair {text}").as_bytes());
     let proof = URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes());
-    let house_rules = json!({ "body": body, "signature": signature });
     let asked = json!({ "public": text, "name": "bench", "proof": proof, "house_rules": house_rules });
     let paired = request(port, "POST", &asked.to_string())?;
     ensure!(paired.contains("certificate"), "{paired}");
@@ -148,7 +154,7 @@ fn read(socket: &mut TcpStream) -> Result<Value> {
     serde_json::from_slice(&payload).context("a frame that is no message")
 }
 
-struct OsRandom;
+pub(crate) struct OsRandom;
 
 impl Random for OsRandom {
     fn fill(&self, bytes: &mut [u8]) {

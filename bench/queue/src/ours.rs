@@ -70,6 +70,7 @@ fn message(n: u64) -> Result<NewMessage> {
         trace: id.clone(),
         id,
         queue: Name::Turns,
+        scope: silas_core::Scope::Owner,
         key: format!("key-{n}"),
         kind: Kind::UserMessage,
         body: serde_json::json!(BODY),

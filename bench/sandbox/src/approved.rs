@@ -6,20 +6,23 @@ use silas_core::check::{Check, Command, Ended, Expectation};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::Phase;
 use silas_core::evidence::{Allowance, Anchor, Evidence};
+use silas_core::house_rules::{HouseRule, HouseRules, RehearsalBudget};
 use silas_core::key_service::{Ask, KeyReply, KeyRequest};
 use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::{Definition, Directory, Step, WorkItem};
 use silas_core::{Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
-use silas_sandbox::{CellLimits, Copies, Launcher, Seal, ToolPlaces, Workshop};
+use silas_sandbox::{Bounds, CellLimits, Copies, Launcher, Seal, SystemClock, ToolPlaces, Workshop};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A check, then a step: the checks of a plan run side by side, and one at a time is what is timed here.
 const PER_PLAN: usize = 2;
+const REHEARSALS_MAX: u32 = 1_000;
 
 pub(crate) struct Approved {
     launcher: Launcher,
@@ -32,19 +35,7 @@ pub(crate) struct Approved {
 
 impl Approved {
     pub(crate) fn new(place: &Path, project: &Path) -> Result<Approved> {
-        let data_dir = place.join("data");
-        std::fs::create_dir(&data_dir)?;
-        let launcher = Launcher::fork(no_keys)?;
-        let anchor = Anchor { root: public(&root()), installation: installation()?, epoch: 1 };
-        launcher.seal(Seal {
-            data_dir,
-            anchor,
-            handovers: Vec::new(),
-            undo_window_secs: 1,
-            limits: CellLimits::default(),
-            copies: Copies::default(),
-            tools: ToolPlaces::default(),
-        })?;
+        let launcher = launcher(place)?;
         Ok(Approved { launcher, plan: plan(project)?, workshop: None, n_opened: 0, n_run: PER_PLAN })
     }
 
@@ -75,6 +66,69 @@ impl Approved {
         self.n_run += 1;
         Ok(())
     }
+}
+
+/// One decision about house rules, and rehearsal after rehearsal under it.
+pub(crate) struct Rehearsing {
+    launcher: Launcher,
+    rules: Evidence,
+    plan: WorkItem,
+    n_begun: u32,
+    waits: Option<ExecutionId>,
+}
+
+impl Rehearsing {
+    pub(crate) fn new(place: &Path, project: &Path) -> Result<Rehearsing> {
+        let words = |words: &[&str]| Command::Argv(words.iter().map(|word| (*word).to_owned()).collect());
+        let mut definition = plan(project)?.definition().clone();
+        definition.steps[0].run = words(&["sed", "-i", "s/old/new/", "file.txt"]);
+        definition.verify[0].run = words(&["grep", "-q", "new", "file.txt"]);
+        let budget = RehearsalBudget { per_day: REHEARSALS_MAX, max_wall_time_seconds: 3600 };
+        let rules = HouseRules { kind: Kind::HouseRules, rules: vec![HouseRule::Rehearse(budget)] };
+        let rules = signed(Kind::HouseRules, canonical::text(&rules)?, 0)?;
+        Ok(Rehearsing { launcher: launcher(place)?, rules, plan: WorkItem::new(definition)?, n_begun: 0, waits: None })
+    }
+
+    /// From the decision until it waits.
+    pub(crate) fn rehearse(&mut self) -> Result<()> {
+        let execution = ExecutionId::derive(&self.rules.token.id()?, self.n_begun);
+        self.n_begun += 1;
+        let allowed = evidence(&self.plan, 0)?.roots;
+        let plan = Some(self.plan.canonical()?);
+        let evidence = Evidence { roots: allowed, plan, execution: execution.clone(), ..self.rules.clone() };
+        let mut workshop = self.launcher.open(&evidence)?;
+        workshop.copy()?;
+        workshop.checks(Phase::Before)?;
+        workshop.step(0)?;
+        let results = workshop.checks(Phase::After)?;
+        ensure!(results.iter().all(|result| result.passed), "{results:?}");
+        workshop.changes()?;
+        workshop.keep()?;
+        self.waits = Some(execution);
+        Ok(())
+    }
+
+    pub(crate) fn discard(&mut self) -> Result<()> {
+        Ok(self.waits.take().map_or(Ok(()), |execution| self.launcher.discard(&execution))?)
+    }
+}
+
+fn launcher(place: &Path) -> Result<Launcher> {
+    let data_dir = place.join("data");
+    std::fs::create_dir(&data_dir)?;
+    let launcher = Launcher::fork(no_keys, Arc::new(SystemClock))?;
+    let anchor = Anchor { root: public(&root()), installation: installation()?, epoch: 1 };
+    launcher.seal(Seal {
+        data_dir,
+        anchor,
+        handovers: Vec::new(),
+        undo_window_secs: 1,
+        limits: CellLimits::default(),
+        copies: Copies::default(),
+        bounds: Bounds::default(),
+        tools: ToolPlaces::default(),
+    })?;
+    Ok(launcher)
 }
 
 /// Nothing here asks for keys: the root and the device are known to everybody.
@@ -158,7 +212,7 @@ fn signed(kind: Kind, payload: String, n: usize) -> Result<Evidence> {
         nonce: Nonce::parse(&format!("n-{n}"))?,
         issued_at: now()?,
         expires_at: now()?.plus(Duration::from_secs(300)),
-        max_executions: 1,
+        max_executions: if kind == Kind::HouseRules { REHEARSALS_MAX } else { 1 },
         approval_strength: Strength::Tap,
         conditions: BTreeMap::new(),
     };

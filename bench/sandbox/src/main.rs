@@ -1,9 +1,11 @@
 //! What starting a program costs on this machine, all in one run and interleaved so that the lines can be compared: bare,
 //! in bubblewrap, in a cell, in a cell through launcher and workshop, and by the command `silas sandbox`, with everything
-//! that comes with that: configuration, keys, a signature, its verification, and a record on disk that it was spent.
+//! that comes with that: configuration, keys, a signature, its verification, and a record on disk that it was spent. With
+//! `--age`, what the launcher's age costs.
 //!
 //! Prints numbers and judges none; machines differ, and the same one differs from hour to hour.
 
+mod age;
 mod approved;
 
 use anyhow::{Context, Result, ensure};
@@ -22,11 +24,16 @@ const ROUNDS: u32 = 200;
 const ORDINARY_ID: &str = "12345";
 /// The argument of the second run, which an ordinary user makes.
 const AS_USER: &str = "--as-user";
+const AGE: &str = "--age";
 
 fn main() -> Result<()> {
-    let (flags, numbers): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|word| word == AS_USER);
+    let is_flag = |word: &String| word == AS_USER || word == AGE;
+    let (flags, numbers): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(is_flag);
     let number = |n: usize, default| numbers.get(n).map_or(Ok(default), |word| word.parse::<u32>().context("a number"));
     let (rounds, pause_ms) = (number(0, ROUNDS)?, number(1, 0)?);
+    if flags.iter().any(|flag| flag == AGE) {
+        return age::run(rounds);
+    }
     let is_second = !flags.is_empty();
     let is_root = std::fs::metadata("/proc/self").map(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)?;
     measure(rounds, pause_ms, if is_root { "as root" } else { "as an ordinary user" })?;
@@ -161,6 +168,8 @@ fn spec(project: &Path) -> CellSpec {
         hosts: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
+        watched: Vec::new(),
+        signals: false,
         limits: Limits::default(),
     }
 }

@@ -6,21 +6,23 @@ use silas_core::changeset::ChangeOrder;
 use silas_core::check::{Check, Command, Expectation};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::evidence::{Allowance, Anchor, Evidence};
+use silas_core::exits::Glob;
 use silas_core::key_service::{Ask, KeyReply, KeyRequest};
 use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
-use silas_core::work::{Budget, Definition, Directory, InteractionMode, Step, WorkItem};
+use silas_core::work::{Definition, Directory, Step, WorkItem};
 use silas_core::{Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
-use silas_sandbox::{CellLimits, Copies, Launcher, Seal};
+use silas_sandbox::{CellLimits, Copies, Launcher, Seal, SystemClock};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) fn launcher(data_dir: &Path, copies: Copies) -> Result<Launcher> {
     std::fs::create_dir(data_dir)?;
-    let launcher = Launcher::fork(no_keys)?;
+    let launcher = Launcher::fork(no_keys, Arc::new(SystemClock))?;
     let anchor = Anchor { root: public(&root()), installation: installation()?, epoch: 1 };
     let limits = CellLimits::default();
     launcher.seal(Seal {
@@ -30,6 +32,7 @@ pub(crate) fn launcher(data_dir: &Path, copies: Copies) -> Result<Launcher> {
         undo_window_secs: 3600,
         limits,
         copies,
+        bounds: silas_sandbox::Bounds::default(),
         tools: silas_sandbox::ToolPlaces::default(),
     })?;
     Ok(launcher)
@@ -43,16 +46,8 @@ pub(crate) fn plan(project: &Path, step: &str, check: &str) -> Result<WorkItem> 
         device: status.dev().to_string(),
         inode: status.ino().to_string(),
     };
+    let id = WorkItemId::parse("task-bench")?;
     Ok(WorkItem::new(Definition {
-        id: WorkItemId::parse("task-bench")?,
-        title: "Change some files".to_owned(),
-        parent: None,
-        spawned_by: None,
-        follow_up_of: None,
-        domain: None,
-        budget: Budget { max_wall_time_seconds: 3600, ..Budget::default() },
-        body: String::new(),
-        interaction_mode: InteractionMode::ConfirmOnlyWhenRequired,
         steps: vec![Step { run: Command::Shell(step.to_owned()), cwd: None }],
         verify: vec![Check {
             name: "a check".to_owned(),
@@ -62,22 +57,9 @@ pub(crate) fn plan(project: &Path, step: &str, check: &str) -> Result<WorkItem> 
             network: false,
             protected: true,
         }],
+        changes: vec![Glob::parse("**")?],
         directories: vec![Directory::pinned(place, Access::Write)],
-        hosts: Vec::new(),
-        hosts_for: Vec::new(),
-        secrets: Vec::new(),
-        callback_port: None,
-        executor: None,
-        flows: Vec::new(),
-        exits: silas_core::exits::Exits::default(),
-        toolchains: Vec::new(),
-        commits: false,
-        restores: None,
-        merges: None,
-        on_failure: "report".to_owned(),
-        on_stuck: "report".to_owned(),
-        failure_context: None,
-        planned: None,
+        ..Definition::without_model(id, "Change some files".to_owned(), String::new(), 3600)
     })?)
 }
 

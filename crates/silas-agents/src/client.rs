@@ -5,7 +5,7 @@
 //! said and nowhere else.
 
 use crate::Error;
-use crate::model::{Answering, Finish, Mode, Model, Reply, Request, ToolCall, Usage};
+use crate::model::{Answering, Effort, Finish, Mode, Model, Reply, Request, ToolCall, Usage};
 use crate::wire::{self, Event, sse};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
@@ -18,7 +18,7 @@ use silas_core::model::ModelName;
 use silas_core::secret::Secret;
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 mod redact;
@@ -61,8 +61,10 @@ const TRIES_MAX: u32 = 3;
 const REPLY_BYTES_MAX: usize = 64 << 10;
 /// Calls of tools in one answer.
 const CALLS_MAX: usize = 16;
-/// Of everything that comes over the wire for one answer.
-const WIRE_BYTES_MAX: usize = 4 << 20;
+/// Of everything that comes over the wire for one answer. Each of its tokens may come in an event of its own.
+const WIRE_BYTES_MAX: usize = 32 << 20;
+/// For whoever thinks before it answers: many times a long answer, and what most of them need at most.
+const ROOM_TO_THINK: u32 = 16_000;
 /// Of the body of an error.
 const ERROR_BYTES_MAX: usize = 16 << 10;
 
@@ -71,8 +73,18 @@ pub struct HttpModel {
     key: Option<Secret>,
     connection: Connection,
     timeouts: Timeouts,
-    /// Shared by all calls of one model, so that a mode that failed is not tried again.
-    mode: Arc<AtomicU8>,
+    effort: Option<Effort>,
+    /// Shared by all calls of one model.
+    learnt: Arc<Learnt>,
+}
+
+/// What is known about a model from its answers.
+#[derive(Debug, Default)]
+pub(crate) struct Learnt {
+    /// How binding its answers can be made: a mode that failed is not tried again.
+    mode: AtomicU8,
+    /// Whether it thinks before it answers. Told by nobody beforehand, so the first answer may be cut short by it.
+    thinks: AtomicBool,
 }
 
 /// Connections for all models, with the machine's own list of whom to trust.
@@ -95,10 +107,10 @@ impl HttpModel {
         name: ModelName,
         key: Option<Secret>,
         connection: Connection,
-        timeouts: Timeouts,
-        mode: Arc<AtomicU8>,
+        (timeouts, effort): (Timeouts, Option<Effort>),
+        learnt: Arc<Learnt>,
     ) -> Self {
-        HttpModel { name, key, connection, timeouts, mode }
+        HttpModel { name, key, connection, timeouts, effort, learnt }
     }
 
     fn host(&self) -> String {
@@ -106,7 +118,7 @@ impl HttpModel {
     }
 
     async fn ask(&self, request: &Request, told: &mut (dyn FnMut(&str) + Send)) -> Result<Reply, Error> {
-        let body = Bytes::from(wire::body(&self.name, request).to_string());
+        let body = Bytes::from(wire::body(&self.name, request, self.effort).to_string());
         for n in 1.. {
             let error = match self.begin(body.clone()).await {
                 Ok(response) => return self.listen(response, request, told).await,
@@ -209,6 +221,7 @@ impl HttpModel {
         let mut body = response.into_body();
         let mut reader = sse::Reader::default();
         let mut heard = Heard::of(request);
+        let mut answer = wire::Answer::of(self.name.provider());
         let mut n_bytes = 0usize;
         while let Some(frame) = self.in_time(self.timeouts.idle, body.frame()).await? {
             let frame = frame.map_err(|_| Error::Cut { host: self.host() })?;
@@ -218,16 +231,25 @@ impl HttpModel {
                 return Err(self.too_long());
             }
             for event in reader.feed(data).map_err(|_| Error::Garbled { host: self.host() })? {
-                let events = wire::events(self.name.provider(), &event);
+                let events = answer.hear(&event);
                 for event in events.ok_or_else(|| Error::Garbled { host: self.host() })? {
                     if self.hear(&mut heard, event, told)? {
-                        return Ok(heard.reply());
+                        return Ok(self.learn(heard, answer));
                     }
                 }
             }
         }
         // Some servers end without a last word; an answer that said that it is finished is whole all the same.
-        if heard.finish.is_some() { Ok(heard.reply()) } else { Err(Error::Cut { host: self.host() }) }
+        if heard.finish.is_some() { Ok(self.learn(heard, answer)) } else { Err(Error::Cut { host: self.host() }) }
+    }
+
+    /// The answer, after a look at whether it was thought about.
+    fn learn(&self, heard: Heard, answer: wire::Answer) -> Reply {
+        if answer.has_thoughts() || heard.usage.is_some_and(|usage| usage.thought_tokens > 0) {
+            self.learnt.thinks.store(true, Ordering::Relaxed);
+        }
+        let verbatim = heard.answer.is_some().then(|| answer.into_verbatim()).flatten();
+        Reply { verbatim, ..heard.reply() }
     }
 
     /// Takes in one event; true after the last.
@@ -241,7 +263,9 @@ impl HttpModel {
                 }
                 heard.text.push_str(&piece);
             }
-            Event::Call { at, name } => heard.begin(at, name).ok_or_else(|| Error::Garbled { host: self.host() })?,
+            Event::Call { at, name, id } => {
+                heard.begin(at, name, id).ok_or_else(|| Error::Garbled { host: self.host() })?
+            }
             Event::Arguments { at, piece } => {
                 self.fits(heard, &piece)?;
                 if heard.more(at, &piece).ok_or_else(|| Error::Garbled { host: self.host() })? {
@@ -295,12 +319,12 @@ impl Heard {
     }
 
     /// `None` if there are more calls than anybody makes at once.
-    fn begin(&mut self, at: u64, name: String) -> Option<()> {
+    fn begin(&mut self, at: u64, name: String, id: Option<String>) -> Option<()> {
         if !self.calls.iter().any(|(place, _)| *place == at) {
             if self.calls.len() >= CALLS_MAX {
                 return None;
             }
-            self.calls.push((at, ToolCall { name, arguments: String::new() }));
+            self.calls.push((at, ToolCall { name, arguments: String::new(), id }));
         }
         Some(())
     }
@@ -325,7 +349,13 @@ impl Heard {
             Some(_) => self.calls.into_iter().map(|(_, call)| call).collect(),
             None => Vec::new(),
         };
-        Reply { text: self.text, calls, finish: self.finish.unwrap_or(Finish::Complete), usage: self.usage }
+        Reply {
+            text: self.text,
+            calls,
+            finish: self.finish.unwrap_or(Finish::Complete),
+            usage: self.usage,
+            verbatim: None,
+        }
     }
 }
 
@@ -333,7 +363,9 @@ impl Heard {
 fn later(before: Usage, now: Usage) -> Usage {
     Usage {
         input_tokens: before.input_tokens.max(now.input_tokens),
+        kept_tokens: before.kept_tokens.max(now.kept_tokens),
         output_tokens: before.output_tokens.max(now.output_tokens),
+        thought_tokens: before.thought_tokens.max(now.thought_tokens),
         microusd: now.microusd.or(before.microusd),
     }
 }
@@ -344,7 +376,7 @@ impl Model for HttpModel {
     }
 
     fn mode(&self) -> Mode {
-        match self.mode.load(Ordering::Relaxed) {
+        match self.learnt.mode.load(Ordering::Relaxed) {
             0 => Mode::JsonSchema,
             1 => Mode::ForcedTool,
             _ => Mode::Prose,
@@ -357,6 +389,15 @@ impl Model for HttpModel {
             Mode::ForcedTool => 1,
             Mode::Prose => 2,
         };
-        self.mode.fetch_max(level, Ordering::Relaxed);
+        self.learnt.mode.fetch_max(level, Ordering::Relaxed);
+    }
+
+    fn room_to_think(&self) -> u32 {
+        let thinks = self.effort.is_some() || self.learnt.thinks.load(Ordering::Relaxed);
+        if thinks { ROOM_TO_THINK } else { 0 }
+    }
+
+    fn kept_percent(&self) -> u64 {
+        wire::kept_percent(self.name.provider())
     }
 }

@@ -132,7 +132,13 @@ impl<R: Script> Dialogue<'_, R> {
                         let last = results.into_iter().next_back().unwrap_or_default();
                         return Ok(Ended::GaveUp(Why::Mistakes(last)));
                     }
-                    turns.push(Turn { text: reply.text, calls: reply.calls, results, note: None });
+                    turns.push(Turn {
+                        text: reply.text,
+                        calls: reply.calls,
+                        results,
+                        note: None,
+                        verbatim: reply.verbatim,
+                    });
                     shorten(&mut turns);
                     continue;
                 }
@@ -144,7 +150,13 @@ impl<R: Script> Dialogue<'_, R> {
             let note =
                 format!("[SCHEMA VALIDATION ERROR]\n{why}\nCall a tool, or give your answer by calling {}.", T::NAME);
             let results = reply.calls.iter().map(|_| "Not taken.".to_owned()).collect();
-            turns.push(Turn { text: reply.text, calls: reply.calls, results, note: Some(note) });
+            turns.push(Turn {
+                text: reply.text,
+                calls: reply.calls,
+                results,
+                note: Some(note),
+                verbatim: reply.verbatim,
+            });
         }
         Ok(Ended::GaveUp(Why::Calls(self.bounds.model_calls_max)))
     }
@@ -175,7 +187,7 @@ impl<R: Script> Dialogue<'_, R> {
                 turns: turns.to_vec(),
                 tools: offered.map(offer).collect(),
                 shape: Shape { name: T::NAME, about: T::ABOUT, schema: schema::of::<T>(), mode: *mode },
-                output_tokens_max: self.bounds.output_tokens_max,
+                output_tokens_max: self.bounds.output_tokens_max + self.model.room_to_think(),
             };
             let reply = metered(self.model, &request, self.price, meter, told).await;
             match reply {

@@ -31,7 +31,7 @@ pub use error::Error;
 pub use executor::ExecutorAgentOutput;
 pub use meter::{Answered, Meter, Settled, Worth};
 pub use minds::{Asking, Check, Minds};
-pub use model::{Answering, Finish, Mode, Model, Offer, Reply, Request, Shape, ToolCall, Turn, Usage};
+pub use model::{Answering, Effort, Finish, Mode, Model, Offer, Reply, Request, Shape, ToolCall, Turn, Usage};
 pub use planner::{AgentResponse, OwnerQuestion, PlanAction, PlanActionType, check_plan};
 pub use prompt::{Prompt, prompt_size};
 pub use proxy::{DirectResponse, RouteDecision, RouteKind, Said};

@@ -52,7 +52,12 @@ pub struct Answered<'a> {
 
 /// What an answer cost. A provider that says nothing, or less than our own count of what it sent, is not believed: then
 /// the whole reserve counts. One that says more is.
-pub(crate) fn settled(sent: &str, reply: &Result<Reply, Error>, price: Price, worth: Worth) -> Settled {
+pub(crate) fn settled(
+    sent: &str,
+    reply: &Result<Reply, Error>,
+    (price, kept_percent): (Price, u64),
+    worth: Worth,
+) -> Settled {
     let all = |outcome| Settled { outcome, input_tokens: 0, output_tokens: 0, microusd: worth.microusd_max };
     let reply = match reply {
         Ok(reply) => reply,
@@ -67,7 +72,10 @@ pub(crate) fn settled(sent: &str, reply: &Result<Reply, Error>, price: Price, wo
     if usage.input_tokens < least(sent) || usage.output_tokens < least(&said) {
         return all("answered");
     }
-    let counted = price.of(usage.input_tokens, usage.output_tokens);
+    // What the provider had kept costs less; no more can have been kept than was sent.
+    let kept = usage.kept_tokens.min(usage.input_tokens);
+    let full = usage.input_tokens - kept + (kept * kept_percent).div_ceil(100);
+    let counted = price.of(full, usage.output_tokens);
     // What the provider charges is what it charges; but its word alone cannot make a paid model free.
     let microusd = usage.microusd.filter(|&said| said > 0).unwrap_or(counted);
     Settled { outcome: "answered", input_tokens: usage.input_tokens, output_tokens: usage.output_tokens, microusd }

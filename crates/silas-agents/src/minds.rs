@@ -1,11 +1,11 @@
 //! The models at hand. Which one serves whom is decided by the owner and told with each question; this room keeps the
 //! connections, and what it learnt about each model.
 
-use crate::client::{self, Connection, HttpModel};
+use crate::client::{self, Connection, HttpModel, Learnt};
 use crate::dialogue::{Bounds, Break, Dialogue, Ended, Script, Why};
 use crate::executor::ExecutorAgentOutput;
 use crate::meter::Meter;
-use crate::model::Model;
+use crate::model::{Effort, Model};
 use crate::prompt::Prompt;
 use crate::proxy::{self, RouteDecision, Said};
 use crate::structured::{self, Outcome, Question, Shaped, Stop};
@@ -19,7 +19,6 @@ use silas_core::reflex::UNDERSTOOD;
 use silas_core::secret::Secret;
 use silas_core::seen::Seen;
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tokens that an answer may have. A page of prose, and a plan with its commands.
@@ -35,10 +34,12 @@ const CHECK_OUTPUT_MAX: u32 = 200;
 
 pub struct Minds {
     timeouts: Timeouts,
+    /// How hard each is asked to think; as it likes, unless the owner says so.
+    effort: Option<Effort>,
     /// Made when it is first needed: without a model nothing is prepared for one.
     connection: Mutex<Option<Connection>>,
-    /// How binding each model's answers can be made, as far as it was tried. Bounded by what the owner allows.
-    modes: Mutex<BTreeMap<ModelName, Arc<AtomicU8>>>,
+    /// What each model's answers have shown about it. Bounded by what the owner allows.
+    learnt: Mutex<BTreeMap<ModelName, Arc<Learnt>>>,
 }
 
 /// Everything about a question but the question.
@@ -66,7 +67,12 @@ impl Shaped for Check {
 
 impl Minds {
     pub fn new(timeouts: Timeouts) -> Self {
-        Minds { timeouts, connection: Mutex::new(None), modes: Mutex::new(BTreeMap::new()) }
+        Minds { timeouts, effort: None, connection: Mutex::new(None), learnt: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// The same, each asked to think this hard.
+    pub fn thinking(self, effort: Option<Effort>) -> Self {
+        Minds { effort, ..self }
     }
 
     /// What is said where there is no model.
@@ -84,13 +90,14 @@ impl Minds {
 
     /// A model as it can be asked now.
     pub fn model(&self, name: &ModelName, key: Option<Secret>) -> Result<Arc<dyn Model>, Error> {
-        let mode = self.modes.lock().unwrap_or_else(PoisonError::into_inner).entry(name.clone()).or_default().clone();
+        let learnt =
+            self.learnt.lock().unwrap_or_else(PoisonError::into_inner).entry(name.clone()).or_default().clone();
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = match connection.as_ref() {
             Some(connection) => connection.clone(),
             None => connection.insert(client::connection(self.timeouts)?).clone(),
         };
-        Ok(Arc::new(HttpModel::new(name.clone(), key, connection, self.timeouts, mode)))
+        Ok(Arc::new(HttpModel::new(name.clone(), key, connection, (self.timeouts, self.effort), learnt)))
     }
 
     /// Asks the proxy. `said` hears its answer sentence by sentence.

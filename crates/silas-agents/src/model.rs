@@ -61,10 +61,20 @@ pub struct ToolCall {
     pub name: String,
     /// JSON, if all is well.
     pub arguments: String,
+    /// What the provider calls it; its result is given back under the same name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+impl ToolCall {
+    /// One that no provider has named.
+    pub fn new(name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        ToolCall { name: name.into(), arguments: arguments.into(), id: None }
+    }
 }
 
 /// What a model said, and what it heard.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Turn {
     pub text: String,
     pub calls: Vec<ToolCall>,
@@ -72,6 +82,9 @@ pub struct Turn {
     pub results: Vec<String>,
     /// What is said to it besides.
     pub note: Option<String>,
+    /// What it said in its provider's own form, given back as it came: thoughts are signed, and calls have names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verbatim: Option<Value>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -107,7 +120,11 @@ impl Request {
         for turn in &self.turns {
             let calls = turn.calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str()]);
             let heard = turn.results.iter().map(String::as_str).chain(turn.note.as_deref());
-            said.extend([turn.text.as_str()].into_iter().chain(calls).chain(heard));
+            match &turn.verbatim {
+                Some(verbatim) => said.push_str(&verbatim.to_string()),
+                None => said.extend([turn.text.as_str()].into_iter().chain(calls)),
+            }
+            said.extend(heard);
         }
         said
     }
@@ -117,10 +134,22 @@ impl Request {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
+    /// All of them, those that it had kept from an earlier question included.
     pub input_tokens: u64,
+    /// Of these, what it had kept and charges less for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kept_tokens: u64,
+    /// Thoughts included.
     pub output_tokens: u64,
+    /// Of these, thoughts, if it says so.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub thought_tokens: u64,
     /// What it says it charges, in micro-dollars, if it says so.
     pub microusd: Option<u64>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -133,7 +162,7 @@ pub enum Finish {
     Refused,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
     /// Without tools, the structured text, wherever it came in. With them, what was said beside the calls.
@@ -143,6 +172,9 @@ pub struct Reply {
     pub finish: Finish,
     /// Absent if the provider does not say.
     pub usage: Option<Usage>,
+    /// The same in the provider's own form; see [`Turn::verbatim`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verbatim: Option<Value>,
 }
 
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send + 'a>>;
@@ -157,4 +189,43 @@ pub trait Model: Send + Sync {
 
     /// Remembers that more than this does not work.
     fn lower_mode(&self, mode: Mode);
+
+    /// Tokens that it needs besides its answer, because it thinks first.
+    fn room_to_think(&self) -> u32 {
+        0
+    }
+
+    /// What a token that its provider had kept costs, of the price of one that it had not.
+    fn kept_percent(&self) -> u64 {
+        100
+    }
+}
+
+/// How hard a model thinks before it answers, where it can be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    Low,
+    Medium,
+    High,
+}
+
+impl Effort {
+    /// In every provider's own word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+        }
+    }
+
+    /// For those who have to be told a number.
+    pub(crate) fn tokens(self) -> u32 {
+        match self {
+            Effort::Low => 2_000,
+            Effort::Medium => 8_000,
+            Effort::High => 14_000,
+        }
+    }
 }

@@ -6,12 +6,12 @@ use crate::model::Model;
 use crate::proxy::{ModeName, check_message};
 use crate::structured::{self, Outcome, Question, Shaped, Stop};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use silas_core::inquiry;
 use silas_core::plan;
 use silas_core::work::InteractionMode;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanActionType {
     Propose,
@@ -20,7 +20,7 @@ pub enum PlanActionType {
     Abort,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanAction {
     pub action: PlanActionType,
@@ -32,7 +32,7 @@ pub struct PlanAction {
 }
 
 /// What the planner answers. What it would remember enters with memory.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentResponse {
     /// For the owner: what was planned and what else could be done.
@@ -46,7 +46,7 @@ pub struct AgentResponse {
 }
 
 /// A question to the owner. (MODELS §3.11)
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OwnerQuestion {
     /// One sentence.

@@ -1,5 +1,5 @@
 //! A model that says what it was told to say, in order, and remembers what it was asked. For tests of everything above a
-//! model; the wire is tested with a server that is scripted.
+//! model; the wire is tested with a server that is scripted (`tools/scripted-model`), which no product code knows.
 
 use crate::Error;
 use crate::model::{Answering, Finish, Mode, Model, Reply, Request, ToolCall, Usage};
@@ -73,21 +73,21 @@ impl Model for ScriptedModel {
                     request.said()
                 )),
                 output_tokens: silas_core::model::count_tokens(text),
-                microusd: None,
+                ..Usage::default()
             };
             let (text, n, finish, usage) = match self.next(request) {
                 Line::Says(text, n) => (text.clone(), n, Finish::Complete, Some(honest(&text))),
                 Line::Claims(text, usage) => (text, PIECE_CHARS, Finish::Complete, usage),
                 Line::Stops(text, finish) => (text.clone(), PIECE_CHARS, finish, Some(honest(&text))),
                 Line::Calls(calls) => {
-                    let calls = calls.into_iter().map(|(name, arguments)| ToolCall { name, arguments });
+                    let calls = calls.into_iter().map(|(name, arguments)| ToolCall::new(name, arguments));
                     let calls: Vec<ToolCall> = calls.collect();
                     let said: String = calls.iter().map(|call| call.arguments.as_str()).collect();
                     let usage = Some(honest(&said));
                     for call in calls.iter().filter(|call| call.name == request.shape.name) {
                         told(&call.arguments);
                     }
-                    return Ok(Reply { text: String::new(), calls, finish: Finish::Complete, usage });
+                    return Ok(Reply { text: String::new(), calls, finish: Finish::Complete, usage, verbatim: None });
                 }
                 Line::Fails(error) => return Err(error),
                 Line::Silence => std::future::pending().await,
@@ -97,7 +97,7 @@ impl Model for ScriptedModel {
                 told(&piece.iter().collect::<String>());
                 tokio::task::yield_now().await;
             }
-            Ok(Reply { text, calls: Vec::new(), finish, usage })
+            Ok(Reply { text, calls: Vec::new(), finish, usage, verbatim: None })
         })
     }
 

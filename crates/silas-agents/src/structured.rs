@@ -99,7 +99,7 @@ async fn in_best_mode<T: Shaped, M: Meter>(
             ),
         };
         let shape = Shape { name: T::NAME, about: T::ABOUT, schema: schema.clone(), mode };
-        let output_tokens_max = question.output_tokens_max;
+        let output_tokens_max = question.output_tokens_max + model.room_to_think();
         let (turns, tools) = (Vec::new(), Vec::new());
         let request = Request { system, user: user.to_owned(), turns, tools, shape, output_tokens_max };
         let reply = metered(model, &request, question.price, meter, told).await?;
@@ -132,7 +132,7 @@ pub(crate) async fn metered<M: Meter>(
     let reply = model.call(request, &mut |text| told(Piece::Text(text))).await;
     let sent = [request.system.as_str(), request.user.as_str(), &request.said()].concat();
     let answered = reply.as_ref().ok().map(|reply| Answered { question, reply });
-    meter.settle(receipt, meter::settled(&sent, &reply, price, worth), answered).await;
+    meter.settle(receipt, meter::settled(&sent, &reply, (price, model.kept_percent()), worth), answered).await;
     Ok(reply)
 }
 

@@ -6,20 +6,21 @@
 //!
 //! Deliberately absent: hands. What a tool does, and what stands around a call, is brought by the runtime.
 
-use serde_json::Value;
 use silas_core::Tainted;
 use silas_core::tool::{Effect, Spec};
 use std::future::Future;
 use std::pin::Pin;
 
 mod call;
-pub use call::{Call, Gate, Intent, Returned, Run, Verdict, Wait, call};
+pub use call::{Authorised, Call, Intent, Returned, Run, Verdict, Wait, call};
 
 /// What came of a call, before anybody has looked at it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Done {
-    /// The only part that a model is shown.
+    /// What a model is shown of what was read or printed.
     pub for_model: Tainted<String>,
+    /// What Silas itself says about that; the model hears it beside, never inside.
+    pub remark: Option<String>,
     /// Whether something of the owner's is in it.
     pub is_private: bool,
     /// Where it came from, in words for a card.
@@ -33,8 +34,8 @@ pub type Doing<'a, E> = Pin<Box<dyn Future<Output = Result<Done, E>> + Send + 'a
 pub trait Tool<E>: Send + Sync {
     fn spec(&self) -> &Spec;
 
-    /// The arguments fit the schema and were authorised; nobody else calls this.
-    fn execute<'a>(&'a self, arguments: &'a Value) -> Doing<'a, E>;
+    /// Only [`call`] can make an [`Authorised`] call, so nothing is done beside its path.
+    fn execute<'a>(&'a self, call: &'a Authorised<'a>) -> Doing<'a, E>;
 }
 
 pub trait Toolset<E>: Send + Sync {
@@ -73,9 +74,6 @@ impl<E> Toolset<E> for Skills<'_, E> {
     }
 }
 
-/// The capability of a tool that speaks to the owner and has no other effect.
-pub const TELLS_OWNER: &str = "message.owner";
-
 /// What a run is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
@@ -97,7 +95,7 @@ impl<S> Prepared<S> {
     fn exists(&self, spec: &Spec) -> bool {
         match self.purpose {
             Purpose::Research => spec.effect == Effect::Reads,
-            Purpose::Answer => spec.effect == Effect::Reads || spec.capabilities == [TELLS_OWNER],
+            Purpose::Answer => spec.effect == Effect::Reads || spec.only_tells_owner(),
             Purpose::Work => true,
         }
     }

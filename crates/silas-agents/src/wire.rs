@@ -2,7 +2,7 @@
 //!
 //! OpenAI's chat completions serve OpenRouter, OpenAI, Ollama and everything compatible; Anthropic has its own messages.
 
-use crate::model::{Finish, Request, Usage};
+use crate::model::{Effort, Finish, Request, Usage};
 use serde_json::Value;
 use silas_core::model::{ModelName, Provider};
 
@@ -19,6 +19,8 @@ pub(crate) enum Event {
     Call {
         at: u64,
         name: String,
+        /// What the provider calls it.
+        id: Option<String>,
     },
     /// More of the arguments of the call at this place.
     Arguments {
@@ -43,12 +45,20 @@ pub(crate) fn path(provider: Provider) -> &'static str {
     }
 }
 
-pub(crate) fn body(model: &ModelName, request: &Request) -> Value {
+pub(crate) fn body(model: &ModelName, request: &Request, effort: Option<Effort>) -> Value {
     match model.provider() {
-        Provider::Anthropic => anthropic::body(model.model(), request),
+        Provider::Anthropic => anthropic::body(model.model(), request, effort),
         provider @ (Provider::Openrouter | Provider::Openai | Provider::Ollama | Provider::Compatible) => {
-            openai::body(provider, model.model(), request)
+            openai::body(provider, model.model(), request, effort)
         }
+    }
+}
+
+/// What a token costs that the provider had kept, of one that it had not. Where it differs from model to model, the dearest.
+pub(crate) fn kept_percent(provider: Provider) -> u64 {
+    match provider {
+        Provider::Anthropic => 10,
+        Provider::Openrouter | Provider::Openai | Provider::Ollama | Provider::Compatible => 50,
     }
 }
 
@@ -64,11 +74,55 @@ pub(crate) fn headers(provider: Provider, key: Option<&str>) -> Vec<(&'static st
     }
 }
 
-/// What an event says; `None` if it cannot be read.
-pub(crate) fn events(provider: Provider, data: &str) -> Option<Vec<Event>> {
-    match provider {
-        Provider::Anthropic => anthropic::events(data),
-        Provider::Openrouter | Provider::Openai | Provider::Ollama | Provider::Compatible => openai::events(data),
+/// An answer as it comes: its events, and beside them the same in the provider's own form.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Anthropic(anthropic::Blocks),
+    Openai(openai::Message),
+}
+
+impl Answer {
+    pub(crate) fn of(provider: Provider) -> Self {
+        match provider {
+            Provider::Anthropic => Answer::Anthropic(anthropic::Blocks::default()),
+            Provider::Openrouter | Provider::Openai | Provider::Ollama | Provider::Compatible => {
+                Answer::Openai(openai::Message::default())
+            }
+        }
+    }
+
+    /// What an event says; `None` if it cannot be read.
+    pub(crate) fn hear(&mut self, data: &str) -> Option<Vec<Event>> {
+        if data == openai::DONE && matches!(self, Answer::Openai(_)) {
+            return Some(vec![Event::End]);
+        }
+        let event: Value = serde_json::from_str(data).ok()?;
+        match self {
+            Answer::Anthropic(blocks) => {
+                blocks.hear(&event);
+                anthropic::events(&event)
+            }
+            Answer::Openai(message) => {
+                message.hear(&event);
+                openai::events(&event)
+            }
+        }
+    }
+
+    /// Whether it thought before it answered, as far as it shows.
+    pub(crate) fn has_thoughts(&self) -> bool {
+        match self {
+            Answer::Anthropic(blocks) => blocks.has_thoughts(),
+            Answer::Openai(message) => message.has_thoughts(),
+        }
+    }
+
+    /// The whole of it, as the provider wants it back; nothing where our own words for it do.
+    pub(crate) fn into_verbatim(self) -> Option<Value> {
+        match self {
+            Answer::Anthropic(blocks) => blocks.into_value(),
+            Answer::Openai(message) => message.into_value(),
+        }
     }
 }
 
@@ -87,7 +141,7 @@ fn plain_arguments(arguments: &str) -> Value {
     serde_json::from_str(arguments).ok().filter(Value::is_object).unwrap_or_else(|| serde_json::json!({}))
 }
 
-/// Calls are told apart by where they stand: names that a provider gave them are not kept.
+/// A call that its provider did not name is told apart by where it stands.
 fn call_id(turn: usize, call: usize) -> String {
     format!("call_{turn}_{call}")
 }

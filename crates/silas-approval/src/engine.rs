@@ -1,8 +1,9 @@
 //! The approval engine: makes offers, keeps decisions, and spends each exactly as often as it says.
 //!
-//! Architecture invariant (INV-01): the only way to an [`Approved`] leads through [`Engine::authorize`] or
-//! [`Engine::readmit`]. Architecture invariant (INV-02): what is spent is bound to the bytes that were shown and signed;
-//! signature, hash, expiry, count, execution and ledger entry are one transaction.
+//! Architecture invariant (INV-01): the only way to an [`Approved`] leads through [`Engine::authorize`], through
+//! [`Engine::rehearse`], whose witness nothing that applies takes, or through [`Engine::readmit`]. Architecture invariant
+//! (INV-02): what is spent is bound to the bytes that were shown and signed; signature, hash, expiry, count, execution and
+//! ledger entry are one transaction.
 
 use crate::Error;
 use crate::witness::{Admitted, Approvable, Approved, Askable, Rehearsal};
@@ -14,12 +15,13 @@ use silas_core::passkey;
 use silas_core::revocation::Revocations;
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::WorkItem;
-use silas_core::{Clock, Digest, ExecutionId, Nonce, Random, Timestamp, TokenId, WorkItemId};
+use silas_core::{Clock, Digest, ExecutionId, Nonce, Random, Scope, Timestamp, TokenId, WorkItemId};
 use silas_store::{ReadTx, Tx, executions, ledger, tokens};
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+mod in_force;
 mod rehearsal;
 mod standing;
 pub use standing::Grant;
@@ -74,13 +76,14 @@ pub struct Engine {
     anchor: Arc<Anchor>,
     /// What is revoked. Written when the launcher hands over a newer list, read by every check.
     revocations: Arc<RwLock<Arc<Revocations>>>,
+    verified: Arc<in_force::Verified>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
 }
 
 impl Engine {
     pub fn new(anchor: Anchor, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Engine { anchor: Arc::new(anchor), revocations: Arc::default(), clock, random }
+        Engine { anchor: Arc::new(anchor), revocations: Arc::default(), verified: Arc::default(), clock, random }
     }
 
     pub fn anchor(&self) -> &Anchor {
@@ -248,7 +251,8 @@ impl Engine {
                 result: None,
                 changeset: None,
             };
-            executions::insert(tx, &execution)?;
+            // Work is the owner's; nobody else has any.
+            executions::insert(tx, &Scope::Owner, &execution)?;
         }
         let execution = evidence.execution.clone();
         tx.record_at(&AuditEvent::TokenSpent { token: token.clone(), execution, plan_hash, use_number }, now)?;

@@ -6,7 +6,7 @@
 //!
 //! Beside them lies the [`vault`] of service secrets, whose key is another and whose values no decision depends on.
 //!
-//! Deliberately absent: running anything, asking anybody, and any key that could approve.
+//! Deliberately absent: running anything, asking anybody, and, outside of that process, any key that could approve.
 
 mod durable;
 pub mod engine;

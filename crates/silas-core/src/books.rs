@@ -13,13 +13,13 @@ mod fault;
 pub use fault::{Fault, Reason};
 
 use crate::device::Certificate;
-use crate::event::AuditEvent;
+use crate::event::{AuditEvent, Effect};
 use crate::evidence::Anchor;
 use crate::handover::Handovers;
 use crate::instruction::Instruction;
 use crate::signature::PublicKey;
 use crate::task::{OperationId, TaskId};
-use crate::token::{Kind, Token, Verdict};
+use crate::token::{Kind, Token};
 use crate::{CardId, Digest, ExecutionId, InstallationId, KeyId, MessageId, Timestamp, TokenId};
 use account::{Account, Claimed, Gone, Spent, Stage, Terms};
 use serde::{Deserialize, Serialize};
@@ -56,11 +56,9 @@ pub enum Wanted<'a> {
 
 /// The first mention of a decision or an instruction is the one that must bring it along.
 pub fn wanted(event: &AuditEvent) -> Option<Wanted<'_>> {
-    match event {
-        AuditEvent::DecisionRecorded { token, .. } | AuditEvent::HouseRulesSigned { token, .. } => {
-            Some(Wanted::Decision(token))
-        }
-        AuditEvent::InstructionTaken { message, .. } => Some(Wanted::Instruction(message)),
+    match event.about().effect {
+        Effect::Decides { token, .. } => Some(Wanted::Decision(token)),
+        Effect::Instructs { message, .. } => Some(Wanted::Instruction(message)),
         _ => None,
     }
 }
@@ -170,81 +168,53 @@ impl Books {
     }
 
     fn read(&mut self, seq: u64, at: Timestamp, event: &AuditEvent, beside: Option<&Beside>) -> Result<(), Reason> {
-        match event {
-            AuditEvent::TextForgotten { .. } => {
-                self.forgotten_at = seq;
-                Ok(())
-            }
-            AuditEvent::RecordsExpired { before, .. } => {
-                self.expired_before = self.expired_before.max(*before);
-                Ok(())
-            }
-            AuditEvent::InstallationCreated { installation, root } => {
+        match event.about().effect {
+            Effect::Tells => Ok(()),
+            Effect::Installs { installation, root } => {
                 let first = self.handovers.first(&self.anchor.root);
                 let is_ours = *installation == self.anchor.installation && *root == first;
                 if is_ours { Ok(()) } else { Err(Reason::OtherInstallation) }
             }
-            AuditEvent::RootHandedOver { number, from, to } => self.hand_over(*number, from, to),
-            AuditEvent::RestoredFromBackup { epoch, .. } => {
+            Effect::Restores { epoch } => {
                 self.restored_at = Some(at);
-                self.begin_epoch(*epoch)
+                self.begin_epoch(epoch)
             }
-            AuditEvent::DevicePaired { key, .. } => {
+            Effect::HandsOverRoot { number, from, to } => self.hand_over(number, from, to),
+            Effect::Pairs(key) => {
                 self.devices.insert(key.clone());
                 Ok(())
             }
-            AuditEvent::PasskeyRegistered { key, token, .. } => {
-                token.as_ref().map_or(Ok(()), |token| self.granted(token, Kind::Device))?;
+            Effect::RegistersPasskey { key, token } => {
+                token.map_or(Ok(()), |token| self.granted(token, Kind::Device))?;
                 self.devices.insert(key.clone());
                 self.passkeys.insert(key.clone());
                 Ok(())
             }
             // Whatever it decides later is not the owner's.
-            AuditEvent::DeviceRevoked { key, .. } => {
+            Effect::RevokesDevice(key) => {
                 self.devices.remove(key);
                 self.passkeys.remove(key);
                 self.revoked.insert(key.clone());
                 Ok(())
             }
-            AuditEvent::HouseRulesSigned { token, key } => {
-                let claimed = Claimed { token, key, kind: Kind::HouseRules, verdict: Verdict::Approved, card: None };
-                self.decide(seq, at, &claimed, beside)
+            Effect::Decides { card, token, kind, verdict, key } => {
+                self.decide(seq, at, &Claimed { token, key, kind, verdict, card }, beside)
             }
-            AuditEvent::DecisionRecorded { card, token, kind, verdict, key } => {
-                let claimed = Claimed { token, key, kind: *kind, verdict: *verdict, card: Some(card) };
-                self.decide(seq, at, &claimed, beside)
+            Effect::Spends { token, execution, plan_hash, use_number } => {
+                self.spend(at, token, execution, plan_hash, use_number)
             }
-            AuditEvent::TokenSpent { token, execution, plan_hash, use_number } => {
-                self.spend(at, token, execution, plan_hash, *use_number)
-            }
-            AuditEvent::RootGranted { token, .. } => self.granted(token, Kind::Root),
-            AuditEvent::ModelAllowed { token, .. } => self.granted(token, Kind::Model),
-            AuditEvent::BudgetExtended { token, .. } => self.granted(token, Kind::Budget),
-            AuditEvent::WorkStarted { work_item, execution, .. } => self.start(work_item, execution),
-            AuditEvent::ChecksRun { execution, .. }
-            | AuditEvent::StepBegun { execution, .. }
-            | AuditEvent::ChecksBegun { execution, .. }
-            | AuditEvent::StepRun { execution, .. }
-            | AuditEvent::AttemptBegun { execution, .. }
-            | AuditEvent::ToolCalled { execution: Some(execution), .. }
-            | AuditEvent::ToolReturned { execution: Some(execution), .. }
-            | AuditEvent::ToolRefused { execution: Some(execution), .. }
-            | AuditEvent::ConnectionMade { execution, .. }
-            | AuditEvent::ConnectionRefused { execution, .. }
-            | AuditEvent::CredentialUsed { execution, .. }
-            | AuditEvent::CredentialRefused { execution, .. }
-            | AuditEvent::ExecutionResumed { execution } => self.plan(execution).map(drop),
-            AuditEvent::WorkRehearsed { execution, .. } => self.end(execution, Stage::Rehearsed),
-            AuditEvent::WorkApplied { execution, changeset, .. } => self.apply(execution, changeset),
-            AuditEvent::WorkEnded { execution, .. }
-            | AuditEvent::EffectUnknown { execution, .. }
-            | AuditEvent::ApplyConflicted { execution, .. } => self.end(execution, Stage::Ended),
-            AuditEvent::WorkUndone { execution, changeset, token, .. } => self.undo(execution, changeset, token),
-            AuditEvent::UndoWindowClosed { execution } => {
+            Effect::Grants { token, kind } => self.granted(token, kind),
+            Effect::Starts { work_item, execution } => self.start(work_item, execution),
+            Effect::During(execution) => self.plan(execution).map(drop),
+            Effect::Rehearses(execution) => self.end(execution, Stage::Rehearsed),
+            Effect::Applies { execution, changeset } => self.apply(execution, changeset),
+            Effect::Ends(execution) => self.end(execution, Stage::Ended),
+            Effect::Undoes { execution, changeset, token } => self.undo(execution, changeset, token),
+            Effect::ClosesUndo(execution) => {
                 let stage = self.plan(execution)?.stage;
                 if matches!(stage, Stage::Applied | Stage::Undone) { Ok(()) } else { Err(Reason::OtherChange) }
             }
-            AuditEvent::InstructionTaken { message, operation, key, call } => {
+            Effect::Instructs { message, operation, key, call } => {
                 let beside = match beside {
                     Some(Beside::Instruction(kept)) => Some(kept.as_ref()),
                     _ => {
@@ -254,47 +224,15 @@ impl Books {
                 };
                 self.instruct(message, operation, key, call, beside)
             }
-            AuditEvent::TaskAdded { task, operation, .. } => self.task(operation, "add_task", task),
-            AuditEvent::TaskCompleted { task, operation, .. } => self.task(operation, "complete_task", task),
-            AuditEvent::TaskReopened { task, operation, .. } => self.task(operation, "reopen_task", task),
-            // The same texts in a directory of their own, whoever asks: it needs no decision and uses none up. Working
-            // there does.
-            AuditEvent::SampleLaidOut { .. } => Ok(()),
-            // These say what was heard, shown or refused; none of them is an effect.
-            AuditEvent::StreamStarted { .. }
-            | AuditEvent::StreamStopped {}
-            | AuditEvent::GrantRevoked { .. }
-            | AuditEvent::WithdrawalRefused { .. }
-            | AuditEvent::MessageReceived { .. }
-            | AuditEvent::MessageReplayed { .. }
-            | AuditEvent::ExternalTextScrubbed { .. }
-            | AuditEvent::ReplySent { .. }
-            | AuditEvent::CardOffered { .. }
-            | AuditEvent::CardParked { .. }
-            | AuditEvent::CardRenewed { .. }
-            | AuditEvent::DecisionRefused { .. }
-            | AuditEvent::ToolCalled { execution: None, .. }
-            | AuditEvent::ToolReturned { execution: None, .. }
-            | AuditEvent::ToolRefused { execution: None, .. }
-            | AuditEvent::ModelCalled { .. }
-            | AuditEvent::ModelAnswered { .. }
-            | AuditEvent::ModelRefused { .. }
-            | AuditEvent::TurnRouted { .. }
-            | AuditEvent::ExecutionBlockedNoApproval { .. }
-            | AuditEvent::InstructionRefused { .. }
-            | AuditEvent::QuestionAsked { .. }
-            | AuditEvent::QuestionAnswered { .. }
-            | AuditEvent::SecretRequested { .. }
-            | AuditEvent::SecretStored { .. }
-            | AuditEvent::SecretRemoved { .. }
-            | AuditEvent::VaultUnlocked {}
-            | AuditEvent::VaultLocked {}
-            | AuditEvent::TerminalCertified { .. }
-            | AuditEvent::ServerKeyRotated { .. }
-            | AuditEvent::VaultKeyRotated { .. }
-            | AuditEvent::MessageDeadLettered { .. }
-            | AuditEvent::DeadLetterRevived { .. }
-            | AuditEvent::TextsExpired { .. } => Ok(()),
+            Effect::ChangesTask { task, operation, tool } => self.task(operation, tool, task),
+            Effect::Forgets => {
+                self.forgotten_at = seq;
+                Ok(())
+            }
+            Effect::Expires { before } => {
+                self.expired_before = self.expired_before.max(before);
+                Ok(())
+            }
         }
     }
 

@@ -16,6 +16,8 @@ const INTEGER_MAX: u64 = 1 << 53;
 pub enum Error {
     #[error("this cannot be written as JSON: {0}")]
     NotJson(#[from] serde_json::Error),
+    #[error("this cannot be read: {0}")]
+    Unreadable(serde_json::Error),
     #[error("a number that is not an integer of at most 2^53 may not be hashed or signed")]
     Number,
 }
@@ -35,10 +37,10 @@ pub fn digest<T: Serialize + ?Sized>(value: &T) -> Result<Digest, Error> {
 /// Reads JSON that was or will be signed: duplicate keys and inexact numbers are refused, unlike with plain serde_json.
 pub fn read<T: DeserializeOwned>(json: &str) -> Result<T, Error> {
     let mut reader = serde_json::Deserializer::from_str(json);
-    let value = Strict.deserialize(&mut reader)?;
-    reader.end()?;
+    let value = Strict.deserialize(&mut reader).map_err(Error::Unreadable)?;
+    reader.end().map_err(Error::Unreadable)?;
     check_numbers(&value)?;
-    Ok(serde_json::from_value(value)?)
+    serde_json::from_value(value).map_err(Error::Unreadable)
 }
 
 fn check_numbers(value: &Value) -> Result<(), Error> {

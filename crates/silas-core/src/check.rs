@@ -4,6 +4,7 @@
 //! Nothing that an agent says enters it.
 
 use crate::decimal::Decimal;
+use crate::hidden;
 use crate::testlog::Tests;
 use serde::{Deserialize, Serialize};
 
@@ -199,6 +200,21 @@ pub enum Ended {
     TimedOut { after_secs: u64 },
 }
 
+/// The signal for a file that would have become larger than allowed, and what a shell makes of it.
+const TOO_LARGE_SIGNAL: i32 = 25;
+const SHELL_SIGNAL_BASE: i32 = 128;
+
+impl Ended {
+    /// Whether a file would have become larger than allowed, as far as that can be told: a program may catch the signal.
+    pub fn is_by_file_size(&self) -> bool {
+        match self {
+            Ended::Signalled(signal) => *signal == TOO_LARGE_SIGNAL,
+            Ended::Exited(code) => *code == SHELL_SIGNAL_BASE + TOO_LARGE_SIGNAL,
+            Ended::TimedOut { .. } => false,
+        }
+    }
+}
+
 /// What running a command showed, before anyone judges it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Observed {
@@ -227,9 +243,9 @@ impl Expectation {
             Expectation::OutputLt(limit) => compare(&output, limit, std::cmp::Ordering::Less),
             Expectation::OutputGt(limit) => compare(&output, limit, std::cmp::Ordering::Greater),
             Expectation::FileExists(path) => match seen.file_found {
-                Some(true) => (true, format!("{path} exists")),
-                Some(false) => (false, format!("{path} does not exist")),
-                None => (false, format!("{path} is outside the granted directories")),
+                Some(true) => (true, format!("{path:?} exists")),
+                Some(false) => (false, format!("{path:?} does not exist")),
+                None => (false, format!("{path:?} is outside the granted directories")),
             },
             Expectation::NotEmpty => (!output.trim().is_empty(), "Output must not be empty".to_owned()),
         }
@@ -258,6 +274,20 @@ pub struct Check {
     pub protected: bool,
 }
 
+impl Check {
+    /// The command as it is run, for a result: a long one is cut, and says by how much.
+    pub fn command(&self) -> String {
+        let words = self.run.words();
+        match words.char_indices().nth(COMMAND_CHARS_KEPT) {
+            None => words,
+            Some((end, _)) => {
+                let n_more = words[end..].chars().count();
+                format!("{} … ({n_more} characters more, all of them in the plan)", &words[..end])
+            }
+        }
+    }
+}
+
 fn yes() -> bool {
     true
 }
@@ -266,6 +296,9 @@ fn is_yes(protected: &bool) -> bool {
     *protected
 }
 
+/// Characters of its command that a result keeps.
+const COMMAND_CHARS_KEPT: usize = 500;
+
 /// Characters of output that a result keeps.
 pub const OUTPUT_CHARS_KEPT: usize = 1000;
 
@@ -273,7 +306,11 @@ pub const OUTPUT_CHARS_KEPT: usize = 1000;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckResult {
+    /// What the plan calls it. Whoever wrote the plan chose that, so no face shows it but as a quotation.
     pub name: String,
+    /// The command, as [`Check::command`] shows it. Results of older versions do not have it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run: String,
     pub passed: bool,
     pub reason: String,
     pub output: String,
@@ -288,14 +325,118 @@ pub struct CheckResult {
     /// Names of hosts that it asked for and may not reach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
+    /// What the verdict stands on. Results of older versions do not say, and are weighed as they were then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+}
+
+impl CheckResult {
+    /// Whether it is a proof if it was red before: its tests were counted, nothing that the work changed judged it, and what
+    /// was committed is what it saw.
+    fn proves(&self) -> bool {
+        let is_proof = |basis: &Basis| {
+            basis.by == CountedBy::Tests && basis.changed.is_empty() && basis.committed_otherwise.is_empty()
+        };
+        self.basis.as_ref().is_none_or(is_proof)
+    }
+}
+
+/// What a check's verdict stands on, as found by whoever ran it. Files are named as a person would find them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Basis {
+    pub by: CountedBy,
+    /// What judged it although the work had changed it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// Those of them that were not there before the work, and those that are not there after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+    /// What judges it and was changed by the work; it ran with these as they were approved, and as they would be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub as_approved: Vec<String>,
+    /// What the tests loaded as code and the work changed, where nobody had said what the work is about: taken for what is
+    /// tested. Helpers of the tests cannot be told apart from it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tested: Vec<String>,
+    /// What it opened and the work changed, as somebody had said beforehand that it might.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<Declaration>,
+    /// What stood beside the change while it ran, and is not applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
+    /// What branches and tags that moved hold otherwise than it was while it ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub committed_otherwise: Vec<String>,
+    /// Why its tests do not count, in a sentence of Silas's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_not: Option<String>,
+}
+
+impl Basis {
+    /// Found like that, and nothing else is to be said.
+    pub fn new(by: CountedBy) -> Self {
+        Basis {
+            by,
+            changed: Vec::new(),
+            new: Vec::new(),
+            gone: Vec::new(),
+            as_approved: Vec::new(),
+            tested: Vec::new(),
+            declared: None,
+            beside: Vec::new(),
+            committed_otherwise: Vec::new(),
+            why_not: None,
+        }
+    }
+}
+
+/// How a verdict was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CountedBy {
+    /// Tests were counted, test by test.
+    Tests,
+    /// A command ended as it was expected to, and nothing else is known.
+    ExitCode,
+}
+
+/// Files that were declared, before the work, as what may change.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Declaration {
+    pub by: DeclaredBy,
+    pub files: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DeclaredBy {
+    /// The owner's own words, or a plan of theirs.
+    Owner,
+    /// A plan that a model wrote.
+    Model,
+    /// Silas's own plan: the sample's, and one that puts files back.
+    Silas,
+}
+
+impl CheckResult {
+    /// What a face calls the check: its command. Where that was not kept, the name that somebody gave it, as a quotation.
+    pub fn shown(&self) -> String {
+        if self.run.is_empty() { hidden::quotation(&self.name) } else { self.run.clone() }
+    }
 }
 
 /// What two runs of the checks, on the untouched copy and on the finished one, amount to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// At least one check went from red to green, and none is red.
+    /// At least one check went from red to green, its tests counted by judges that the work did not change, and none is red.
     Proved,
+    /// As above, but something that turned green was not counted, or judged by what the work had changed.
+    GreenByExitCode,
     /// All green, as they were before.
     Guarded,
     /// Something is red.
@@ -312,8 +453,12 @@ impl Outcome {
         if after.iter().any(|result| !result.passed) {
             return Outcome::Failed;
         }
-        let red_before = before.iter().zip(after).any(|(b, a)| b.name == a.name && !b.passed);
-        if red_before { Outcome::Proved } else { Outcome::Guarded }
+        let mut turned = before.iter().zip(after).filter(|(b, a)| b.name == a.name && !b.passed).peekable();
+        match (turned.peek().is_some(), turned.all(|(_, a)| a.proves())) {
+            (false, _) => Outcome::Guarded,
+            (true, true) => Outcome::Proved,
+            (true, false) => Outcome::GreenByExitCode,
+        }
     }
 }
 

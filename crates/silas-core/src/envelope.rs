@@ -200,6 +200,9 @@ pub struct Metadata {
     /// It was ended before it had filled the disk.
     #[serde(default)]
     pub is_disk_nearly_full: bool,
+    /// What it wrote is not UTF-8; a replacement character stands for what could not be kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_not_text: bool,
     /// Names of hosts that it asked for and may not reach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
@@ -216,12 +219,18 @@ impl ExecutionResult {
             let is_cut = kept.len() < text.len();
             (kept, is_cut)
         };
+        // Where an output was cut, its last character may be cut too.
+        let is_text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
+            Ok(_) => true,
+            Err(e) => metadata.is_truncated && e.error_len().is_none(),
+        };
+        let is_not_text = !is_text(stdout) || !is_text(stderr);
         let ((return_value, out_cut), (stderr, err_cut)) = (cut(stdout), cut(stderr));
         let mut artifacts = BTreeMap::new();
         if !stderr.is_empty() {
             artifacts.insert("stderr".to_owned(), stderr);
         }
-        let metadata = Metadata { is_truncated: metadata.is_truncated || out_cut || err_cut, ..metadata };
+        let metadata = Metadata { is_truncated: metadata.is_truncated || out_cut || err_cut, is_not_text, ..metadata };
         let error = match &metadata.ended {
             _ if metadata.is_memory_exceeded => Some("It wanted more memory than allowed and was killed.".to_owned()),
             Ended::Exited(0) => None,
@@ -243,17 +252,24 @@ impl ExecutionResult {
             is_truncated: false,
             is_memory_exceeded: false,
             is_disk_nearly_full: false,
+            is_not_text: false,
             asked: Vec::new(),
         };
         let result = ExecutionResult::new(execution_id, step_index, metadata, b"", why.as_bytes());
         ExecutionResult { error: Some(why.to_owned()), ..result }
     }
 
+    /// Why it was ended, where nobody but Silas can know.
+    pub fn why_killed(&self) -> Option<&str> {
+        let Metadata { is_memory_exceeded, is_disk_nearly_full, ended, .. } = &self.metadata;
+        let is_killed = *is_memory_exceeded || *is_disk_nearly_full || ended.is_by_file_size();
+        self.error.as_deref().filter(|_| is_killed)
+    }
+
     /// Standard output, then standard error: what a person would have seen.
     pub fn output(&self) -> String {
         let content = self.for_model.peek();
-        let is_killed = self.metadata.is_memory_exceeded || self.metadata.is_disk_nearly_full;
-        let why = is_killed.then(|| self.error.clone().unwrap_or_default() + "\n");
+        let why = self.why_killed().map(|why| format!("{why}\n"));
         [why.as_deref().unwrap_or_default(), &content.return_value]
             .into_iter()
             .chain(content.artifacts.values().map(String::as_str))

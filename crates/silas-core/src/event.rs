@@ -1,12 +1,18 @@
 //! What the ledger may record: a closed list, with the names that are used everywhere else.
 //!
 //! Facts are ids, hashes, counts and codes. Words that a person wrote or a program printed are never here; they are kept
-//! beside the chain under a salted digest ([`Text`]), so that forgetting them leaves the chain whole.
+//! beside the chain under a salted digest ([`Text`]), so that forgetting them leaves the chain whole. What else is to be known
+//! of an event is its row in the catalogue ([`About`]).
 
-mod name;
+mod catalogue;
+mod effect;
 mod text;
+mod topic;
 
+pub use catalogue::About;
+pub use effect::Effect;
 pub use text::{SALT_BYTES, Text};
+pub use topic::Topic;
 
 use crate::check::Outcome;
 use crate::checkpoint::Head;
@@ -21,6 +27,11 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// The reason of a [`AuditEvent::ConnectionRefused`] to a host that no plan named.
+pub const NOT_GRANTED: &str = "not_granted";
+/// The code of a [`AuditEvent::ModelRefused`] because of the cap.
+pub const OVER_CAP: &str = "E_LLM_CAP";
 
 /// `kind` is the name of the event on disk and in exports.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -96,6 +107,11 @@ pub enum AuditEvent {
         plan_hash: Digest,
         shown: Digest,
         intent: Text,
+    },
+    /// A card that asks for no decision was laid down, or says something else from here on: reports, forms, offers to undo.
+    CardShown {
+        card: CardId,
+        shown: Digest,
     },
     CardParked {
         card: CardId,
@@ -194,6 +210,18 @@ pub enum AuditEvent {
         exit_code: Option<i32>,
         output: Text,
     },
+    /// `silas sandbox` ran one command, which the terminal's key signed for itself, or was kept from it. `outcome` is
+    /// `exit_0` and the like, `signal_9`, `timed_out`, each with `-` and a code where it cannot be told what it changed; or
+    /// the code of what went wrong. The text is that of [`crate::command_run`].
+    CommandRun {
+        execution: ExecutionId,
+        token: TokenId,
+        key: KeyId,
+        /// Of the bytes that were signed.
+        envelope: Digest,
+        outcome: String,
+        command: Text,
+    },
     /// Before a tool is called with exactly these arguments. `execution` is the work that it belongs to, else `message` the
     /// question that it helps to answer.
     ToolCalled {
@@ -287,6 +315,12 @@ pub enum AuditEvent {
         changeset: Digest,
         files: u32,
         token: TokenId,
+    },
+    /// What is kept of work that has ended or waits (what was printed, how checks went, what differs) was written down; the
+    /// hash is of the row. Work of earlier versions has no such entry.
+    ResultKept {
+        execution: ExecutionId,
+        result: Digest,
     },
     UndoWindowClosed {
         execution: ExecutionId,

@@ -252,7 +252,8 @@ pub fn verify_roots<'p>(
     Ok(())
 }
 
-fn check_times(offer: &Offer, when: When) -> Result<(), Refusal> {
+/// Whether the time is right: not expired, and not dated in the future.
+pub fn check_times(offer: &Offer, when: When) -> Result<(), Refusal> {
     match when {
         When::AlreadyCommitted => Ok(()),
         When::At(now) if now >= offer.expires_at => Err(Refusal::Expired),

@@ -6,16 +6,20 @@
 //! of a model are marked as such wherever they show. What a model has no hands for (hosts,
 //! messages to others, records, grants) has no exit here either.
 //!
-//! The rule is pure and monotone: having read more never allows more.
+//! The rule is pure and monotone: having read more never allows more. The front asks it about the final arguments of each
+//! call and before an apply; the workshop asks it again before it applies.
 
 mod declared;
 mod glob;
+mod may_change;
 mod reading;
+mod spelled_out;
 mod typed;
 pub use typed::contains as stands_in;
 
 pub use declared::{BadFlow, ENTRIES_MAX, Exits, Flow, TYPED_BYTES_MAX};
 pub use glob::{BadGlob, GLOB_CHARS_MAX, Glob};
+pub use may_change::declared_by;
 pub use reading::Reading;
 
 use crate::changeset::{Change, Changeset};

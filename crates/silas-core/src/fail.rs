@@ -32,6 +32,8 @@ pub enum FailPoint {
     TaskWritten,
     OutboxDrained,
     ModelReserved,
+    PlanRequested,
+    PlanKept,
     PlannerAnswered,
     StepBegun,
     MergeKept,
@@ -52,7 +54,7 @@ pub enum FailPoint {
 }
 
 impl FailPoint {
-    pub const ALL: [FailPoint; 42] = [
+    pub const ALL: [FailPoint; 44] = [
         FailPoint::MessageAccepted,
         FailPoint::CardOffered,
         FailPoint::RehearsalBegun,
@@ -78,6 +80,8 @@ impl FailPoint {
         FailPoint::TaskWritten,
         FailPoint::OutboxDrained,
         FailPoint::ModelReserved,
+        FailPoint::PlanRequested,
+        FailPoint::PlanKept,
         FailPoint::PlannerAnswered,
         FailPoint::StepBegun,
         FailPoint::MergeKept,

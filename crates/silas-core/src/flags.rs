@@ -22,7 +22,7 @@ pub const FLAGS_MAX: usize = 50;
 const OF_ONE_MAX: usize = 4;
 
 /// What is looked for in added lines, and what it means.
-const MARKS: [(&str, &str); 42] = [
+const MARKS: [(&str, &str); 49] = [
     ("os._exit", "ends the process: os._exit"),
     ("sys.exit", "ends the process: sys.exit"),
     ("os.abort", "ends the process: os.abort"),
@@ -65,6 +65,13 @@ const MARKS: [(&str, &str); 42] = [
     ("link_section", "runs before main: link_section"),
     ("#[ctor", "runs before main: ctor"),
     ("libtest", "reaches into libtest"),
+    ("macro_rules! assert", "has a macro of its own in the place of assert"),
+    ("macro_rules! panic", "has a macro of its own in the place of panic"),
+    ("const false", "gives false another meaning"),
+    ("const true", "gives true another meaning"),
+    ("var false", "gives false another meaning"),
+    ("var true", "gives true another meaning"),
+    ("func panic(", "gives panic another meaning"),
 ];
 
 /// What to look at in one changed file, given the lines that were added to it.

@@ -4,6 +4,10 @@
 //! Deliberately absent: spaces of unusual width, which take their room and belong to honest writing, and letters that look
 //! like others. Line feeds and tabs are for whoever shows a text to lay out.
 
+mod stream;
+
+pub use stream::Visible;
+
 /// Control characters that are no line feed and no tab, marks of direction, and whatever takes no room or shows as a blank:
 /// what Unicode lets a reader ignore, separators of lines, annotations, fillers, the empty pattern of Braille.
 pub const HIDDEN: [(char, char); 24] = [
@@ -82,6 +86,12 @@ pub fn strict(text: &str) -> String {
 /// The same for a name, which has one line: its line feeds and tabs could only make it look like something else.
 pub fn name(text: &str) -> String {
     strict(text).replace('\n', &by_number('\n')).replace('\t', &by_number('\t'))
+}
+
+/// Somebody else's words within a sentence of Silas's: on one line, between quotation marks that they cannot close.
+pub fn quotation(text: &str) -> String {
+    let is_mark = |c: char| matches!(c, '“' | '”' | '„' | '‟' | '«' | '»' | '"');
+    format!("“{}”", name(text).replace(is_mark, "'"))
 }
 
 fn is_among(c: char, ranges: &[(char, char)]) -> bool {

@@ -35,6 +35,8 @@ pub enum NotThere {
     NotThisMachine,
     #[error("it is not the address that was granted")]
     OtherAddress,
+    #[error("Silas itself answers there")]
+    Silas,
 }
 
 impl HostGrant {
@@ -76,6 +78,11 @@ impl HostGrant {
     /// `localhost` and the names below it stand for this machine wherever one asks.
     pub fn is_localhost(&self) -> bool {
         self.host == "localhost" || self.host.ends_with(".localhost")
+    }
+
+    /// Whether it is known from the grant alone to lead to this machine.
+    pub fn is_this_machine(&self) -> bool {
+        self.is_localhost() || self.address().is_some_and(|address| address.is_loopback())
     }
 
     /// What the grant reaches that is not a public host, in words for a card.

@@ -152,6 +152,9 @@ pub struct Handed {
     pub continuation_of: Option<String>,
     #[serde(default)]
     pub answered: Vec<Answered>,
+    /// What the message has used up since the owner last said something about it.
+    #[serde(default)]
+    pub tokens_used: u64,
 }
 
 impl Handed {

@@ -1,14 +1,18 @@
 //! The owner's own signed words as an approval of one exact call: no card, no token, and anybody can check it later.
 //!
-//! What the words approve is what reflex makes of them. Reflex is pure, so the same words mean the same call today,
-//! after a restart, and on another machine. How fresh they were and that they came for the first time is not asked here.
+//! What the words approve is what reflex makes of them. Reflex is pure, and its grammar has a version that is kept with the
+//! words, so the same words mean the same call today, after a restart, on another machine, and to a Silas that understands
+//! more. How fresh they were and that they came for the first time is not asked here.
 
 use crate::device::Certificate;
-use crate::evidence::Anchor;
-use crate::message::SignedMessage;
+use crate::evidence::{Anchor, Refusal};
+use crate::message::{OWNER_SCOPE, SignedMessage};
+use crate::reflex::{self, Decision, UnknownGrammar};
+use crate::revocation::Revocations;
 use crate::task::{OperationId, TaskCall};
-use crate::{MessageId, reflex};
+use crate::{MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What is kept of it: the words as they were signed, who vouches for the key, and the call that was made of them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -17,20 +21,83 @@ pub struct Instruction {
     pub message: MessageId,
     pub signed: SignedMessage,
     pub certificate: Certificate,
+    /// The version of the grammar that understood the words. The first is not written, so that what was exported before there
+    /// was another reads as it did, and is written as it was.
+    #[serde(default = "first_grammar", skip_serializing_if = "is_first_grammar")]
+    pub grammar: u32,
     pub call: TaskCall,
 }
 
 impl Instruction {
     /// Whether a device of this installation signed words that ask for exactly this call.
-    pub fn verifies(&self, anchor: &Anchor) -> bool {
-        let Ok(words) = self.signed.body.message() else { return false };
-        self.certificate.verifies(&anchor.root, &anchor.installation)
+    pub fn verifies(&self, anchor: &Anchor) -> Result<bool, UnknownGrammar> {
+        let said = reflex::decide_by(self.grammar, &self.signed.body.text)?;
+        let Ok(words) = self.signed.body.message() else { return Ok(false) };
+        Ok(self.certificate.verifies(&anchor.root, &anchor.installation)
             && self.certificate.vouches_for(words.as_bytes(), &self.signed.signature)
             && self.signed.body.installation == anchor.installation
-            && self.call.fits(&self.operation(), &reflex::decide(&self.signed.body.text))
+            && self.call.fits(&self.operation(), &said))
     }
 
     pub fn operation(&self) -> OperationId {
         OperationId::derive(&self.message)
+    }
+}
+
+const FIRST_GRAMMAR: u32 = 1;
+
+fn first_grammar() -> u32 {
+    FIRST_GRAMMAR
+}
+
+fn is_first_grammar(grammar: &u32) -> bool {
+    *grammar == FIRST_GRAMMAR
+}
+
+/// The owner's signed words that ask for the sample project, as the launcher is shown them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampleOrder {
+    pub signed: SignedMessage,
+    pub certificate: Certificate,
+    /// The version of the grammar that understood the words.
+    pub grammar: u32,
+}
+
+/// How old an order may be that has something written. An older one may still ask where the sample lies: between the two
+/// the owner may have taken a day to allow the directory.
+const FRESH: Duration = Duration::from_secs(300);
+
+/// What an order is good for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Age {
+    Fresh,
+    /// Nothing is written for it.
+    Old,
+}
+
+impl SampleOrder {
+    /// Whether a device of this installation, itself not revoked, signed words that ask for the sample, and how long ago.
+    pub fn verify(&self, anchor: &Anchor, revocations: &Revocations, now: Timestamp) -> Result<Age, Refusal> {
+        let body = &self.signed.body;
+        self.certificate.check(&anchor.root, &anchor.installation).map_err(Refusal::Certificate)?;
+        let words = body.message().map_err(|e| Refusal::Malformed(e.to_string()))?;
+        if !self.certificate.vouches_for(words.as_bytes(), &self.signed.signature) {
+            return Err(Refusal::Signature);
+        }
+        if body.installation != anchor.installation || body.scope != OWNER_SCOPE {
+            return Err(Refusal::Installation);
+        }
+        if revocations.has_device(&self.certificate.body.key) {
+            return Err(Refusal::RevokedDevice);
+        }
+        let said = reflex::decide_by(self.grammar, &body.text).map_err(|e| Refusal::Malformed(e.to_string()))?;
+        if said != Decision::TrySample {
+            return Err(Refusal::Content);
+        }
+        if body.timestamp.since(now) > FRESH {
+            return Err(Refusal::NotYet);
+        }
+        Ok(if now.since(body.timestamp) > FRESH { Age::Old } else { Age::Fresh })
     }
 }

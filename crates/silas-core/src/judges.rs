@@ -11,8 +11,12 @@ use crate::runner::{self, Runner};
 use crate::shell::{self, Simple};
 use std::fmt;
 
+mod inline;
 mod names;
+mod script;
+pub use inline::rust_tests;
 pub use names::role_of;
+pub use script::scripts_run;
 
 /// Why a file judges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +54,10 @@ pub struct Judges {
     names: Vec<String>,
     /// Compared with something else: a new one may be what is being asked for.
     compared: Vec<String>,
+    /// Everything below these judges: a virtual environment that a runner comes from.
+    below: Vec<String>,
+    /// Everything that any word of the command could mean.
+    words: Vec<String>,
 }
 
 /// Programs that look at the files that they are given and run nothing of them.
@@ -63,7 +71,13 @@ const COMPARERS: [&str; 2] = ["cmp", "diff"];
 impl Judges {
     /// `root` is the directory's own path, for names that are written in full.
     pub fn of(check: &Check, root: &str) -> Self {
-        let mut judges = Judges { root: root.to_owned(), names: Vec::new(), compared: Vec::new() };
+        let mut judges = Judges {
+            root: root.to_owned(),
+            names: Vec::new(),
+            compared: Vec::new(),
+            below: Vec::new(),
+            words: check.run.argv().iter().flat_map(|word| pieces(word, root)).collect(),
+        };
         match shell::commands(&check.run) {
             Some(commands) => commands.iter().for_each(|command| judges.command(command, root)),
             // It cannot be told apart what is run and what is looked at.
@@ -104,7 +118,12 @@ impl Judges {
                 let file = arg.split("::").next()?;
                 (file != arg).then(|| file.trim_start_matches("./").to_owned())
             })),
-            Runner::Cargo | Runner::Go | Runner::Node | Runner::Npm => {}
+            Runner::Node | Runner::Jest | Runner::Vitest | Runner::Mocha => self.names.extend(loaded_first(found)),
+            Runner::Cargo | Runner::Go | Runner::Npm | Runner::Prove | Runner::Tap => {}
+        }
+        if let Some(environment) = &found.environment {
+            let at = found.cwd.as_ref().map_or_else(String::new, |cwd| format!("{cwd}/"));
+            self.below.push(format!("{}/{at}{environment}/", self.root));
         }
     }
 
@@ -115,9 +134,34 @@ impl Judges {
         let is = |name: &String| {
             text.strip_suffix(name.as_str()).is_some_and(|before| before.is_empty() || before.ends_with('/'))
         };
-        let is_named = self.names.iter().any(is) || !is_new && self.compared.iter().any(is);
+        let is_below = self.below.iter().any(|place| text.starts_with(place.as_str()));
+        let is_named = is_below || self.names.iter().any(is) || !is_new && self.compared.iter().any(is);
         if is_named { Some(Role::Named) } else { role_of(path) }
     }
+
+    /// Whether the command says the name of this file, to whatever program.
+    pub fn mentions(&self, path: &RelPath) -> bool {
+        let text = format!("/{path}");
+        self.words.iter().any(|word| text.ends_with(&format!("/{word}")))
+    }
+}
+
+/// The files that a runner's own words name, by the ends of their paths: for a runner that a script of npm starts, whose
+/// words are not those of the check.
+pub fn named_by(found: &runner::Invocation, root: &str) -> Vec<String> {
+    let words = found.options.iter().chain(&found.args).chain(found.env.iter().map(|(_, value)| value));
+    words.flat_map(|word| pieces(word, root)).chain(loaded_first(found)).collect()
+}
+
+/// What node is told to load before the tests, which it finds without its ending too.
+fn loaded_first(found: &runner::Invocation) -> Vec<String> {
+    const LOADS: [&str; 5] = ["--require", "-r", "--import", "--loader", "--experimental-loader"];
+    const ENDINGS: [&str; 7] = [".js", ".cjs", ".mjs", ".ts", ".json", "/index.js", "/package.json"];
+    let words: Vec<&str> = found.options.iter().chain(&found.args).map(String::as_str).collect();
+    let apart = words.windows(2).filter(|pair| LOADS.contains(&pair[0])).map(|pair| pair[1]);
+    let joined = words.iter().filter_map(|word| word.split_once('=').filter(|(option, _)| LOADS.contains(option)));
+    let named = apart.chain(joined.map(|(_, value)| value)).flat_map(|value| pieces(value, ""));
+    named.flat_map(|name| ENDINGS.map(|ending| format!("{name}{ending}"))).collect()
 }
 
 /// Everything in a word that could be the name of a file.

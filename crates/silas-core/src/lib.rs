@@ -17,6 +17,7 @@ pub mod chain;
 pub mod changeset;
 pub mod check;
 pub mod checkpoint;
+pub mod command_run;
 pub mod decimal;
 pub mod device;
 pub mod envelope;
@@ -56,6 +57,7 @@ pub mod risk;
 pub mod roots;
 pub mod runner;
 pub mod sample;
+pub mod scope;
 pub mod secret;
 pub mod seen;
 pub mod server_keys;
@@ -72,9 +74,11 @@ pub mod toolchain;
 pub mod unified;
 pub mod wanted;
 pub mod work;
+pub mod written;
 
 pub use canonical::Digest;
 pub use ids::{CallId, CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, TokenId, WorkItemId};
+pub use scope::Scope;
 pub use taint::{Taint, Tainted};
 pub use time::{Clock, Timestamp};
 

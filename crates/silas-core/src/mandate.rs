@@ -21,7 +21,11 @@ pub struct Mandate {
 }
 
 /// Tools that a plan may name. Each but the last two works in the private copy alone.
-pub const TOOLS: [&str; 6] = ["shell_exec", "python_exec", "read_file", "list_files", "tell_user", "web_search"];
+pub const TOOLS: [&str; 7] =
+    ["shell_exec", "python_exec", "read_file", WRITE_FILE, "list_files", "tell_user", "web_search"];
+/// Writes a file in the copy, and so can do no more than a command there: who has one of these has it too.
+pub const WRITE_FILE: &str = "write_file";
+const COMMANDS: [&str; 2] = ["shell_exec", "python_exec"];
 /// What a plan gets that names none: everything that stays inside.
 pub const USUAL_TOOLS: [&str; 5] = ["shell_exec", "python_exec", "read_file", "list_files", "tell_user"];
 
@@ -43,8 +47,15 @@ impl Default for Mandate {
 }
 
 impl Mandate {
+    /// Whether the work may use a tool: the plan names it, or names one that can do the same and more.
     pub fn has(&self, tool: &str) -> bool {
-        self.tools.iter().any(|name| name == tool)
+        let names = |tool: &str| self.tools.iter().any(|name| name == tool);
+        names(tool) || (tool == WRITE_FILE && COMMANDS.into_iter().any(names))
+    }
+
+    /// Every tool that the work may use.
+    pub fn offered(&self) -> Vec<String> {
+        TOOLS.into_iter().filter(|tool| self.has(tool)).map(str::to_owned).collect()
     }
 
     /// The first rule that is broken: the key below `executor`, and what is expected there.

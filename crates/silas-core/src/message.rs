@@ -23,7 +23,7 @@ pub struct MessageBody {
 }
 
 /// The owner's own conversation; the only one in this version.
-pub const OWNER_SCOPE: &str = "owner";
+pub const OWNER_SCOPE: &str = crate::scope::OWNER;
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]

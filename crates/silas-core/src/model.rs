@@ -149,7 +149,7 @@ impl ModelName {
         rest.split('/').next().unwrap_or(rest)
     }
 
-    /// Whether nothing leaves this machine.
+    /// Whether its address is one of this machine. Whose program answers there is [`Listener`]'s to say.
     pub fn is_local(&self) -> bool {
         is_loopback(self.host())
     }
@@ -273,6 +273,20 @@ pub struct ModelGrant {
     /// What the owner says it costs, where the list does not know it or is wrong.
     pub price: Option<Price>,
     pub policy_version: u32,
+    /// For a model on this machine: who listened there when the card was made. None where that could not be told, and in earlier agreements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listener: Option<Listener>,
+}
+
+/// Whose program listens at an address of this machine.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Listener {
+    /// One of the user that Silas runs as.
+    Yours,
+    /// One of another user, by name: it may keep or pass on whatever it is sent.
+    Another(String),
+    Nobody,
 }
 
 /// Keeps the payloads of different kinds apart.
@@ -286,7 +300,8 @@ impl ModelGrant {
     pub fn new(model: ModelName, mut roles: Vec<Role>, key: KeySource, price: Option<Price>) -> Self {
         roles.sort();
         roles.dedup();
-        ModelGrant { kind: ModelKind::Model, model, roles, key, price, policy_version: POLICY_VERSION }
+        let (kind, policy_version) = (ModelKind::Model, POLICY_VERSION);
+        ModelGrant { kind, model, roles, key, price, policy_version, listener: None }
     }
 
     /// What its card is about; the same question twice has the same subject.

@@ -61,6 +61,7 @@ impl Reached {
             Reached::Refused(NotThere::NotPublic) => "not_public",
             Reached::Refused(NotThere::NotThisMachine) => "not_this_machine",
             Reached::Refused(NotThere::OtherAddress) => "other_address",
+            Reached::Refused(NotThere::Silas) => "silas",
             Reached::Unresolved => "unresolved",
             Reached::Unanswered => "unanswered",
             Reached::Called => "called",

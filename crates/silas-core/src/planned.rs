@@ -7,6 +7,7 @@
 use crate::inquiry::{ANSWER_CHARS_MAX, QUESTIONS_MAX};
 use crate::message::MESSAGE_BYTES_MAX;
 use crate::model::ModelName;
+use crate::reflex::{self, Decision};
 use crate::work::{Definition, RuleBroken, rule};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,12 @@ impl Definition {
             None => self.body.trim(),
         };
         (!words.is_empty()).then_some(words)
+    }
+
+    /// The plan of the sample, and one that puts files back: nobody else wrote them.
+    pub fn is_of_silas(&self) -> bool {
+        let is_sample = || self.owners_words().is_some_and(|words| reflex::decide(words) == Decision::TrySample);
+        self.restores.is_some() || self.planned.is_none() && is_sample()
     }
 
     /// What the model that planned wrote about it.

@@ -2,6 +2,10 @@
 //!
 //! It understands few sentences and is sure of them. Whatever else is said is [`Decision::NotUnderstood`]; guessing is
 //! left to a model, which then only proposes; where there is none, [`near`] tells what a wish lacks.
+//!
+//! What was understood once is asked for again: by whoever checks the ledger, and after a crash. So the grammar has a version,
+//! which is kept with the words, and [`decide_by`] reads them as that version did. Whoever makes a sentence mean something that
+//! it did not mean before raises [`GRAMMAR`] and leaves the earlier reading in its place.
 
 mod near;
 
@@ -71,6 +75,11 @@ pub enum Asked {
 const HOURS_MAX: u32 = 366 * 24;
 
 impl Decision {
+    /// Whether the words that said this are shown to somebody as an order, and so are kept as they were signed.
+    pub fn is_shown(&self) -> bool {
+        self.is_instruction() || *self == Decision::TrySample
+    }
+
     /// Whether it asks for one exact call that is of low risk and can be taken back: then the owner's signature under the
     /// words is the approval.
     pub fn is_instruction(&self) -> bool {
@@ -102,6 +111,22 @@ pub const UNDERSTOOD: [&str; 10] = [
     "what did you do while I slept?",
     "add a model",
 ];
+
+/// The version of the grammar by which [`decide`] understands.
+pub const GRAMMAR: u32 = 1;
+
+/// Words of a version that this one cannot read. What they meant is not guessed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("its words were understood by version {0} of the grammar, and this Silas knows it up to version {known}", known = GRAMMAR)]
+pub struct UnknownGrammar(pub u32);
+
+/// What a sentence meant to the version that understood it.
+pub fn decide_by(grammar: u32, text: &str) -> Result<Decision, UnknownGrammar> {
+    match grammar {
+        GRAMMAR => Ok(decide(text)),
+        other => Err(UnknownGrammar(other)),
+    }
+}
 
 pub fn decide(text: &str) -> Decision {
     let text = text.trim();

@@ -2,6 +2,7 @@
 //! the same question; nobody who proposes has a say.
 
 use crate::card::Risk;
+use crate::changeset::{Change, Changeset, FileMode};
 use crate::wanted::By;
 use crate::work::Definition;
 
@@ -23,6 +24,25 @@ pub fn of_plan(d: &Definition) -> Risk {
     } else {
         Risk::Medium
     }
+}
+
+/// Bits with which anybody on the machine may change a file, or it runs as somebody else.
+const OPENING: u32 = 0o6002;
+
+/// Whether a file is open to others after a change that was not before.
+pub fn opens(before: Option<FileMode>, after: Option<FileMode>) -> bool {
+    let bits = |mode: Option<FileMode>| match mode {
+        Some(FileMode::File(mode)) => mode & OPENING,
+        Some(FileMode::Link) | None => 0,
+    };
+    bits(after) & !bits(before) != 0
+}
+
+/// The changes after which anybody on the machine may write to a file, or it runs as somebody else: no work of a low risk,
+/// whatever its checks say.
+pub fn opened(changeset: &Changeset) -> Vec<&Change> {
+    let mode = |state: &Option<crate::changeset::FileState>| state.as_ref().map(|state| state.mode());
+    changeset.changes.iter().filter(|change| opens(mode(&change.before), mode(&change.after))).collect()
 }
 
 #[cfg(test)]

@@ -47,6 +47,10 @@ pub enum Forbidden {
     InsideOwnData,
     #[error("A system directory cannot be granted. Name a project's directory.")]
     System,
+    #[error("This directory shows Silas's own data under another name. Name another directory.")]
+    Alias,
+    #[error("What is mounted on this machine cannot be read, so it is not known what this directory is.")]
+    Unknown,
     #[error("A directory that holds keys cannot be granted. Name a project's directory.")]
     Keys,
 }

@@ -25,6 +25,9 @@ pub const TITLE: &str = "Mend the summer times of the sample project";
 /// What mends it.
 pub const FIX: &str = "sed -i '/summer/s/ahead=1/ahead=2/' tides.sh";
 
+/// What that changes: the tests open it, and are not judged by it.
+pub const CHANGES: &str = "tides.sh";
+
 /// A check, by a name that says what it looks at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SampleCheck {

@@ -33,6 +33,16 @@ pub struct Simple {
     pub env: Vec<(String, Word)>,
     pub words: Vec<Word>,
     pub is_redirected: bool,
+    /// Those of the words that a redirection reads from.
+    pub read: Vec<Word>,
+    /// Those that a redirection writes to.
+    pub written: Vec<Word>,
+}
+
+impl Simple {
+    fn new(joint: Joint, words: Vec<Word>) -> Self {
+        Simple { joint, env: Vec::new(), words, is_redirected: false, read: Vec::new(), written: Vec::new() }
+    }
 }
 
 /// Substitutions inside substitutions; more than anyone writes.
@@ -44,7 +54,7 @@ pub fn commands(command: &Command) -> Option<Vec<Simple>> {
         Command::Shell(script) => read(script, 0),
         Command::Argv(argv) => {
             let words: Vec<Word> = argv.iter().map(|text| Word { text: text.clone(), is_plain: true }).collect();
-            Some(vec![Simple { joint: Joint::And, env: Vec::new(), words, is_redirected: false }])
+            Some(vec![Simple::new(Joint::And, words)])
         }
         // What a program in another language starts cannot be read off.
         Command::Python(_) => None,
@@ -64,6 +74,8 @@ struct Reader<'a> {
     now: Simple,
     /// The word under way, and whether there is one (`''` is a word too).
     word: Option<Word>,
+    /// The redirection that it belongs to.
+    redirected: Option<char>,
 }
 
 fn read(script: &str, depth: usize) -> Option<Vec<Simple>> {
@@ -71,8 +83,9 @@ fn read(script: &str, depth: usize) -> Option<Vec<Simple>> {
         return None;
     }
     let joint = if depth == 0 { Joint::And } else { Joint::Other };
-    let now = Simple { joint, env: Vec::new(), words: Vec::new(), is_redirected: false };
-    let mut reader = Reader { rest: script.chars().peekable(), depth, done: Vec::new(), now, word: None };
+    let now = Simple::new(joint, Vec::new());
+    let rest = script.chars().peekable();
+    let mut reader = Reader { rest, depth, done: Vec::new(), now, word: None, redirected: None };
     reader.all()?;
     reader.end_command(Joint::Other)?;
     Some(reader.done)
@@ -187,12 +200,15 @@ impl Reader<'_> {
             self.word = None;
         }
         self.end_word();
-        self.next_is('>');
-        if self.next_is('&') {
+        // `>>` and `>|`.
+        let _appends = self.next_is('>') || self.next_is('|');
+        let is_copied = self.next_is('&');
+        if is_copied {
             while self.rest.peek().is_some_and(|c| c.is_ascii_digit() || *c == '-') {
                 self.rest.next();
             }
         }
+        self.redirected = (!is_copied).then_some(c);
         self.now.is_redirected = true;
         Some(())
     }
@@ -212,6 +228,11 @@ impl Reader<'_> {
 
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
+        match self.redirected.take() {
+            Some('<') => self.now.read.push(word.clone()),
+            Some(_) => self.now.written.push(word.clone()),
+            None => {}
+        }
         if self.now.words.is_empty() {
             if word.text == "!" {
                 return;
@@ -226,7 +247,7 @@ impl Reader<'_> {
 
     fn end_command(&mut self, next: Joint) -> Option<()> {
         self.end_word();
-        let fresh = Simple { joint: next, env: Vec::new(), words: Vec::new(), is_redirected: false };
+        let fresh = Simple::new(next, Vec::new());
         let ended = std::mem::replace(&mut self.now, fresh);
         match ended.words.first() {
             Some(first) if !first.is_plain && first.text != "[" => return None,

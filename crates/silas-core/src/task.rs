@@ -6,6 +6,7 @@
 use crate::reflex::Decision;
 use crate::{Digest, MessageId};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::fmt;
 
 /// Longest title. What is longer is a note.
@@ -115,7 +116,31 @@ impl OperationId {
     }
 }
 
+/// The names under which a task is changed.
+pub const ADD_TASK: &str = "add_task";
+pub const COMPLETE_TASK: &str = "complete_task";
+pub const REOPEN_TASK: &str = "reopen_task";
+
 impl TaskCall {
+    /// The tool that it calls.
+    pub fn tool(&self) -> &'static str {
+        match self {
+            TaskCall::AddTask { .. } => ADD_TASK,
+            TaskCall::CompleteTask { .. } => COMPLETE_TASK,
+            TaskCall::ReopenTask { .. } => REOPEN_TASK,
+        }
+    }
+
+    /// What it calls that tool with.
+    pub fn arguments(&self) -> Value {
+        match self {
+            TaskCall::AddTask { task, title } => json!({ "task": task, "title": title }),
+            TaskCall::CompleteTask { task, title, version } | TaskCall::ReopenTask { task, title, version } => {
+                json!({ "task": task, "title": title, "version": version })
+            }
+        }
+    }
+
     /// Whether this is the call that the owner's words ask for. Everything but the state of the list is checked here.
     pub fn fits(&self, operation: &OperationId, said: &Decision) -> bool {
         match (self, said) {

@@ -5,10 +5,11 @@
 use crate::number::grouped;
 use crate::runner::Runner;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 mod cargo;
 mod go;
+mod tap;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -18,10 +19,24 @@ pub enum Verdict {
     Skipped,
 }
 
-/// Every test by its name.
+/// Every test by its name, and where the runner found them.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TestLog {
     tests: BTreeMap<String, Verdict>,
+    /// What it collected, was configured by, or loaded in the place of its own parts: files in full or by the end of their
+    /// path, directories with a `/` at the end.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    files: BTreeSet<String>,
+    /// What plugins of the project brought into the runner before any test was looked for: their packages, and what they
+    /// import. It judged, and may be what the tests are about, so it is not taken back.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    brought: BTreeSet<String>,
+    /// What it loaded of the directories as code of its own language, in full. `None` if it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    loaded: Option<BTreeSet<String>>,
+    /// Of the directories' own modules, in full, those whose name something outside provides too.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    shadows: BTreeSet<String>,
 }
 
 /// How many, as a result keeps it.
@@ -57,6 +72,14 @@ struct Report {
     exit: Option<i32>,
     #[serde(default)]
     tests: Vec<(String, Verdict)>,
+    #[serde(default)]
+    files: Vec<String>,
+    #[serde(default)]
+    brought: Vec<String>,
+    #[serde(default)]
+    loaded: Option<Vec<String>>,
+    #[serde(default)]
+    shadows: Vec<String>,
 }
 
 impl TestLog {
@@ -77,12 +100,71 @@ impl TestLog {
         for (name, verdict) in report.tests {
             log.note(name, verdict)?;
         }
+        log.files.extend(report.files.into_iter().take(TESTS_MAX));
+        log.brought.extend(report.brought.into_iter().take(TESTS_MAX));
+        log.loaded = report.loaded.map(|loaded| loaded.into_iter().take(TESTS_MAX).collect());
+        log.shadows.extend(report.shadows.into_iter().take(TESTS_MAX));
         Ok(log)
     }
 
+    /// What else the runner was told to load or read, by the ends of paths.
+    pub fn told_of(mut self, names: &[String]) -> Self {
+        self.files.extend(names.iter().cloned());
+        self
+    }
+
+    /// Whether a file, by its full path, was brought into the runner before any test was looked for.
+    pub fn brought(&self, path: &str) -> bool {
+        self.brought.contains(path)
+    }
+
+    /// Whether a file, by its full path, was loaded as code of the runner's own language; `None` if it does not say.
+    pub fn loaded(&self, path: &str) -> Option<bool> {
+        self.loaded.as_ref().map(|loaded| loaded.contains(path))
+    }
+
+    /// Whether a file, by its full path, is a module by a name that something outside the directories provides too.
+    pub fn shadows(&self, path: &str) -> bool {
+        self.shadows.contains(path)
+    }
+
     /// Reads what `cargo test` prints.
-    pub fn from_cargo(stdout: &str) -> Result<Self, String> {
-        cargo::read(stdout)
+    pub fn from_cargo(stdout: &str, stderr: &str) -> Result<Self, String> {
+        let log = cargo::read(stdout)?;
+        Ok(TestLog { files: cargo::files(stderr), ..log })
+    }
+
+    /// Reads what a command says in the Test Anything Protocol; `None` if it does not speak it.
+    pub fn from_tap(stdout: &str) -> Option<Result<Self, String>> {
+        tap::read(stdout)
+    }
+
+    /// Whether a file, by its full path, is among what the runner collected or was configured by.
+    pub fn collected(&self, path: &str) -> bool {
+        let is_end =
+            |end: &str| path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'));
+        self.files.iter().any(|file| match file.strip_suffix('/') {
+            Some(_) if file.starts_with('/') => path.starts_with(file.as_str()),
+            Some(_) => path.contains(&format!("/{file}")),
+            None if file.starts_with('/') => path == file,
+            None => is_end(file),
+        })
+    }
+
+    /// Whether it collected a file or anything in a directory, by the full path of either.
+    pub fn collected_in(&self, path: &str) -> bool {
+        self.collected(path) || self.files.iter().any(|file| file.starts_with(&format!("{path}/")))
+    }
+
+    /// The same tests, and none of them failed.
+    pub fn is_green_with_all_of(&self, before: &TestLog) -> Result<(), String> {
+        if self.tests.values().any(|verdict| *verdict == Verdict::Failed) {
+            return Err("A test failed".to_owned());
+        }
+        if !self.tests.keys().eq(before.tests.keys()) {
+            return Err("It did not run the same tests before and after".to_owned());
+        }
+        self.still_runs(before)
     }
 
     /// Reads what `go test -json` prints, and gives back the text that it would have printed without.

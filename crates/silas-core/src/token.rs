@@ -1,6 +1,7 @@
 //! What the owner signs. A card carries an [`Offer`]; a device adds its key and a verdict and signs the [`TokenBody`].
 //!
-//! A token is data and proves nothing by itself: [`crate::evidence::verify`] decides, and the approval engine spends it.
+//! A token is data and proves nothing by itself: [`crate::evidence::verify`] decides, and the approval engine spends it. Each
+//! kind has a limit of uses and time that no offer can exceed; the key helper, the engine and the launcher each check it.
 
 use crate::signature::Signature;
 use crate::{Digest, InstallationId, KeyId, Nonce, Timestamp, TokenId, canonical};
@@ -168,10 +169,11 @@ impl Kind {
                 lasts_max: Duration::from_secs(300),
             },
             Kind::Model => Terms {
-                hashed: "model, address, roles, where its key is, price, version of the privacy policy",
+                hashed: "model, address, roles, where its key is, price, version of the privacy policy; on this machine, who \
+                         answers there",
                 scope: Scope::ConnectionManage,
                 asked_by: "`silas model add`, a card that chose one, or a turn that needs it",
-                risk: "medium; low if nothing leaves this machine",
+                risk: "medium; low if a program of yours on this machine answers there",
                 usually: "once, within the plan timeout; the model stays allowed until it is revoked",
                 uses_max: 1,
                 lasts_max: DAY,

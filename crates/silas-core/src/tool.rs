@@ -20,7 +20,17 @@ pub enum Effect {
     Outside,
 }
 
-/// Everything about a tool but its hands.
+/// A way by which a call lets something out of its run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WayOut {
+    /// This argument goes to the search server.
+    Search { query: String },
+    /// Words to the owner, and to nobody else.
+    Owner,
+}
+
+/// Everything about a tool but its hands. What stands around a call is decided by what is declared here, never by the
+/// name of a tool or of an argument.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
     pub name: String,
@@ -30,6 +40,15 @@ pub struct Spec {
     pub schema: Value,
     /// The arguments that are content. All others are control.
     pub content: Vec<String>,
+    /// The arguments that are paths: a run looks whether they stay within what it may touch.
+    pub paths: Vec<String>,
+    /// Every way by which a call can let something out. One that has effects outside and names no way is always asked
+    /// about.
+    pub ways_out: Vec<WayOut>,
+    /// The argument with which a call asks for time, and the seconds that it gets without.
+    pub time: Option<(String, u64)>,
+    /// The argument by which a person recognises a call.
+    pub shown_by: Option<String>,
     /// In dot notation, as actors name them: `shell.exec`.
     pub capabilities: Vec<String>,
     pub risk: Risk,
@@ -52,6 +71,10 @@ impl Spec {
             about: about.to_owned(),
             schema,
             content: Vec::new(),
+            paths: Vec::new(),
+            ways_out: Vec::new(),
+            time: None,
+            shown_by: None,
             capabilities: Vec::new(),
             risk: Risk::Low,
             effect: Effect::Reads,
@@ -61,6 +84,18 @@ impl Spec {
             is_idempotent: true,
             is_parallel: true,
         }
+    }
+}
+
+impl Spec {
+    /// What the call names as paths, in the order in which they are declared.
+    pub fn named_paths<'a>(&'a self, arguments: &'a Value) -> impl Iterator<Item = &'a str> {
+        self.paths.iter().filter_map(|name| arguments[name.as_str()].as_str())
+    }
+
+    /// Whether it speaks to the owner and has no other way out.
+    pub fn only_tells_owner(&self) -> bool {
+        self.ways_out == [WayOut::Owner]
     }
 }
 

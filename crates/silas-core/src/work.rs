@@ -17,7 +17,7 @@ pub(crate) use rules::rule;
 pub use state::{Status, WorkState};
 
 use crate::check::{Check, Command};
-use crate::exits::{Exits, Flow};
+use crate::exits::{Exits, Flow, Glob};
 use crate::host::HostGrant;
 use crate::mandate::Mandate;
 use crate::planned::Planned;
@@ -67,6 +67,9 @@ pub struct Definition {
     #[serde(default)]
     pub executor: Option<Mandate>,
     pub verify: Vec<Check>,
+    /// Files that the work is about: what a check opens judges it, except these. Seen like the paths of [`Exits`].
+    #[serde(default)]
+    pub changes: Vec<Glob>,
     pub directories: Vec<Directory>,
     /// What the steps may reach; a check only if it says `network: true`.
     #[serde(default)]
@@ -84,6 +87,13 @@ pub struct Definition {
     /// with the files.
     #[serde(default)]
     pub commits: bool,
+    /// Whether what git ignores in the directories is a work product too: shown, checked and applied.
+    #[serde(default)]
+    pub include_ignored: bool,
+    /// Ignored directories, such as `node_modules`, that the checks after the work see as the work left them. They are not
+    /// applied, and the results name them.
+    #[serde(default)]
+    pub beside: Vec<String>,
     /// The earlier execution whose replaced files this plan puts back; the steps find them at [`KEPT_INSIDE`].
     #[serde(default)]
     pub restores: Option<ExecutionId>,
@@ -124,7 +134,10 @@ pub const TITLE_CHARS_MAX: usize = 200;
 pub const STEPS_MAX: usize = 50;
 pub const CHECKS_MAX: usize = 50;
 pub const DIRECTORIES_MAX: usize = 16;
+pub const BESIDE_MAX: usize = 16;
 pub const COMMAND_BYTES_MAX: usize = 16 * 1024;
+/// Of a command that a model chose, which may be a whole file that it writes; the kernel takes 128 KiB in a word.
+pub const WORK_COMMAND_BYTES_MAX: usize = 64 * 1024;
 pub const TIMEOUT_SECS_MAX: u64 = 24 * 3600;
 
 impl WorkItem {
@@ -155,12 +168,15 @@ impl Definition {
             steps: Vec::new(),
             executor: None,
             verify: Vec::new(),
+            changes: Vec::new(),
             directories: Vec::new(),
             hosts: Vec::new(),
             hosts_for: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
             commits: false,
+            include_ignored: false,
+            beside: Vec::new(),
             restores: None,
             merges: None,
             toolchains: Vec::new(),

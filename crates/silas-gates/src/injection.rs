@@ -4,11 +4,18 @@
 //! width do not hide a word. What then reads like an order is replaced by a mark; hidden characters go; the rest stays
 //! byte for byte. A fence says where such text begins and ends, and nothing inside can look like the fence.
 //!
+//! What a tool read in the owner's own directories is not scrubbed, because a model writes back what it read: it stands
+//! [`verbatim`] inside a fence whose mark follows from the text, so that the text cannot contain it.
+//!
+//! Strangers' messages are scrubbed where they are taken in; what comes from the web is scrubbed and fenced where a model
+//! hears it; what a reply quotes is fenced there.
+//!
 //! Deliberately absent: any decision. A text in which nothing was found is still from outside; the exits decide.
 
 mod fold;
 mod patterns;
 
+use silas_core::canonical::Digest;
 use silas_core::taint::Suspicion;
 use std::collections::BTreeMap;
 
@@ -18,6 +25,8 @@ pub const OUTSIDE_CHARS_MAX: usize = 20_000;
 const REMOVED: &str = "[removed: reads like an order]";
 const OPENS: char = '⟦';
 const CLOSES: char = '⟧';
+/// Of a fence's mark, in hexadecimal digits: a text that holds its own mark takes 2^64 tries, and is then given another.
+const MARK_DIGITS: usize = 16;
 
 /// How often each thing was found.
 pub type Found = BTreeMap<Suspicion, u32>;
@@ -67,6 +76,19 @@ pub fn fenced(text: &str) -> String {
         0 | 1 => format!("{OPENS}from outside: {}{CLOSES}", inside.trim()),
         n => format!("{OPENS}from outside, {n} lines\n{inside}\n{CLOSES}"),
     }
+}
+
+/// The text exactly as it is, between marks that it does not contain. A line feed at its end stands before the last mark.
+pub fn verbatim(text: &str) -> String {
+    let mut digest = Digest::of(text.as_bytes());
+    let mark = loop {
+        let mark: String = digest.to_string().chars().take(MARK_DIGITS).collect();
+        if !text.contains(&mark) {
+            break mark;
+        }
+        digest = Digest::of(digest.as_bytes());
+    };
+    format!("{OPENS}from outside, mark {mark}\n{text}{CLOSES}{mark}")
 }
 
 #[cfg(test)]

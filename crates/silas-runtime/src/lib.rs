@@ -1,71 +1,50 @@
-//! The only room that sees both a wish and a hand that can act.
+//! The only crate that sees both a wish and a hand that can act.
 //!
-//! A message comes in ([`turn`]), reflex or a model makes something of it, a question goes to the owner ([`review`]),
-//! and what the owner approved is carried out in a private copy ([`work`]), verified there, applied, and can be taken
-//! back ([`undo`]). Messages and work travel through the durable queue, and what was interrupted there is taken up again
-//! ([`consumer`]). What is said gets to whoever follows the Stream by way of the outbox ([`listeners`]). Every step is in the ledger, from which [`activity`] and [`proof`] tell it.
+//! It is made of rooms. Each owns its state and its files, and knows only the rooms before it: [`house`], [`running`], [`hub`]
+//! (what is shown), [`trust`] (what is allowed), [`minds`] (who may be asked), [`questions`] (cards before they are asked),
+//! [`work`] (what was approved), [`tasks`], [`conversation`] (what is said), [`review`] (what is decided). [`stream`] makes
+//! them, starts them and lets them finish. Beside the rooms stand nouns that know none of them: words, views, records.
 //!
-//! Deliberately absent: private keys, the owner's files (the launcher's helpers touch those, never this process), and
-//! any decision of a model's. What is sent to one passes [`spending`] and the checks of [`models`] first.
+//! Deliberately absent: any key that could approve (the server's, which is here, vouches for heads of the ledger and nothing
+//! else), the owner's files (the launcher's helpers touch those, never this process), and any decision of a model's.
 
-mod activity;
-mod allowing;
-mod call_log;
-mod calls;
-mod conflicts;
-mod consumer;
-mod epoch;
-mod forget;
-mod gauges;
-mod going_on;
-mod grants;
-mod inputs;
-mod leaving;
-mod letters;
-mod listeners;
-mod measures;
-mod models;
-mod pairing;
-mod passkeys;
-mod period;
+mod assignment;
+mod commands;
+mod conversation;
+mod house;
+mod hub;
+mod minds;
 mod places;
-mod proof;
-mod reading;
-mod rehearsal;
-mod research;
+mod post;
+mod question;
+mod questions;
 mod review;
-mod search;
-mod secrets;
-mod spending;
-mod start;
-mod stopping;
+mod running;
 mod stream;
 mod tasks;
-mod telling;
 #[cfg(test)]
 mod testing;
 mod trouble;
-mod turn;
-mod undo;
-mod upkeep;
-mod verification;
+mod trust;
 pub mod view;
 mod words;
 mod work;
-mod work_list;
+mod work_record;
 
-pub use forget::words as forget_words;
-pub use gauges::{Gauges, Tally};
-pub use inputs::Chosen;
-pub use listeners::{Attached, Listener, Resume};
-pub use models::{Key as ModelKey, KeyRing, Look as ModelLook, ModelOptions, probes as model_probes};
-pub use pairing::Newcomer;
+pub use assignment::ModelOptions;
+pub use commands::note_command;
+pub use conversation::{Came, Ended};
+pub use house::{House, Leaving, Options};
+pub use hub::{Attached, Gauges, Listener, Resume, Tally};
+pub use minds::{
+    Key as ModelKey, KeyRing, ListensAt, Look as ModelLook, Options as MindsOptions, probes as model_probes,
+};
 pub use places::Places;
-pub use proof::Story;
-pub use secrets::{SecretView, VaultView};
+pub use review::Chosen;
+pub use review::kinds::model_choice::{suggested as suggested_model, title as provider_title};
 /// So many wait, of so many that may.
 pub use silas_store::{Pressure, Waiting};
-pub use stream::{Options, Parts, Stream};
+pub use stream::Stream;
 pub use trouble::Trouble;
-pub use words::inputs::{suggested as suggested_model, title as provider_title};
+pub use trust::{Newcomer, Options as TrustOptions, SecretView, Story, VaultView, forget_words};
 pub use words::{OnTheWall, WallClock, Words};

@@ -4,7 +4,7 @@
 //! need to.
 
 use crate::Trouble;
-use silas_core::roots::{self, Place};
+use silas_core::roots::Place;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -53,8 +53,7 @@ impl Places {
         if is_home {
             return Err(trouble("your whole home directory cannot be granted.", "Name a project's directory in it."));
         }
-        let data_dir = self.data_dir.to_string_lossy();
-        roots::may_grant(path, &data_dir)
+        silas_sandbox::mounted::may_grant(path, &self.data_dir)
             .map_err(|forbidden| Trouble::new(NO_DIRECTORY, &format!("{forbidden} Nothing ran."), ""))?;
         Ok(Place { path: path.to_owned(), device: meta.dev().to_string(), inode: meta.ino().to_string() })
     }

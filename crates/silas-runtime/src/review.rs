@@ -1,27 +1,31 @@
 //! The review queue: every question is a persisted card, answered once, by a signed decision or not at all.
 
-use crate::activity::Beside;
-use crate::consumer::TURN;
-use crate::going_on::Without;
-use crate::rehearsal::Discarded;
-use crate::stream::Lookup;
+use crate::Trouble;
+use crate::conversation::Conversation;
+use crate::house::House;
+use crate::hub::{Beside, Hub, Lookup};
+use crate::minds::Minds;
+use crate::post::TURN;
+use crate::question::Question;
+use crate::questions::Questions;
+use crate::running::Running;
+use crate::trouble::refused;
+use crate::trust::Trust;
 use crate::view::{AnsweredView, Update};
 use crate::words::changed_name;
-use crate::work::{Beginning, WorkRecord};
-use crate::{Stream, Trouble};
-use dropped::holds_up_wishes;
+use crate::work::{Beginning, Discarded, Without, Work};
+use crate::work_record::WorkRecord;
+use kinds::Asked;
 use silas_approval::{Apply, Approved, Refusal};
 use silas_core::call_order::CallOrder;
-use silas_core::canonical;
-use silas_core::card::{Card, CardKind, CardState};
+use silas_core::card::{Card, CardState};
 use silas_core::changeset::ChangeOrder;
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::input::WantedBy;
 use silas_core::passkey::PasskeyGrant;
-use silas_core::rehearsal::ApplyOrder;
 use silas_core::secret::SecretRef;
-use silas_core::token::{Kind, Token, Verdict};
+use silas_core::token::{Token, Verdict};
 use silas_core::work::WorkItem;
 use silas_core::{CardId, KeyId};
 use silas_store::queue::{self, Lease, Leased, Name};
@@ -29,21 +33,24 @@ use silas_store::{Commit, ReadTx, cards};
 use std::sync::Arc;
 
 mod beginning;
-mod dropped;
-mod granting;
-mod putting_by;
-mod question;
+mod dismissal;
+mod epoch;
+mod expiry;
+pub(crate) mod kinds;
+mod model_setup;
 mod renewing;
 mod rewording;
+mod secrets;
 
-pub(crate) use question::{Proposal, Question};
+pub use model_setup::Chosen;
 
-/// What an approved card leads to.
-enum Granted {
-    /// With how many messages waited for a yes; they are dropped.
-    Declined(usize),
+/// What an answer leads to, once it is on disk.
+pub(crate) enum Granted {
+    Declined,
     /// Not like this; nothing is allowed.
     ChangeWanted,
+    /// Not this model; another is to be chosen.
+    AnotherModel,
     /// What was refused stays so, and it is tried again.
     Without(Without),
     HouseRules,
@@ -64,83 +71,103 @@ enum Granted {
     Call(Box<Approved<CallOrder>>),
 }
 
-impl Stream {
+/// Takes answers to cards.
+pub struct Review {
+    house: Arc<House>,
+    running: Arc<Running>,
+    hub: Arc<Hub>,
+    trust: Arc<Trust>,
+    minds: Arc<Minds>,
+    questions: Arc<Questions>,
+    work: Arc<Work>,
+    conversation: Arc<Conversation>,
+    /// Held while a secret comes in, so that of two answers to a card the second finds it answered.
+    entering: tokio::sync::Mutex<()>,
+}
+
+impl Review {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is a room below this one, and a struct of them would only be unpacked"
+    )]
+    pub(crate) fn new(
+        house: Arc<House>,
+        running: Arc<Running>,
+        hub: Arc<Hub>,
+        trust: Arc<Trust>,
+        minds: Arc<Minds>,
+        questions: Arc<Questions>,
+        work: Arc<Work>,
+        conversation: Arc<Conversation>,
+    ) -> Self {
+        let entering = tokio::sync::Mutex::default();
+        Review { house, running, hub, trust, minds, questions, work, conversation, entering }
+    }
+
     /// Takes a signed decision. What it allows begins at once; the answer is a sentence for the one who decided.
     pub async fn decide(self: &Arc<Self>, card_id: &CardId, token: Token) -> Result<String, Trouble> {
+        self.house.takes_in()?;
         let id = card_id.clone();
-        let stream = self.clone();
+        let review = self.clone();
         let (signer, verdict) = (token.body.key.clone(), token.body.verdict);
-        let deciding = self.store.write(move |tx| {
+        let deciding = self.house.store.write(move |tx| {
             let Some(mut card) = cards::get(tx, &id)? else { return Ok(Commit(None)) };
             // Every card was kept with a subject; one without waits for nothing.
             let subject = cards::subject(tx, &id)?.unwrap_or_default();
-            let is_honest = stream.words.shows_what_it_asks(&card);
-            let refusal = if is_honest { stream.cannot_begin(tx, &card, &token)? } else { Some(Refusal::OtherOffer) };
+            let rules = kinds::rules(card.face.kind);
+            let is_honest = review.house.words.shows_what_it_asks(&card);
+            let refusal = match is_honest {
+                true => review.cannot_begin(tx, &asked(&card, &subject, &token), &token)?,
+                false => Some(Refusal::OtherOffer),
+            };
             if let Some(refusal) = refusal {
                 let reason = refusal.to_string();
                 tx.record(&AuditEvent::DecisionRefused { card: card.id.clone(), reason })?;
                 // Instead of only saying what is missing, it is asked for.
-                if let Some(question) = stream.question_about(payload_of(&card, &token), &refusal) {
+                if let Some(question) = review.question_about(payload_of(&card, &token), &refusal) {
                     question.ask(tx)?;
                 }
-                return Ok(Commit(Some((card, Err(refusal)))));
+                return Ok(Commit(Some((card, Err(refusal), 0))));
             }
-            let granted = match stream.engine.record(tx, &card, &token)? {
+            let mut n_waited = 0;
+            let granted = match review.house.engine.record(tx, &card, &token)? {
                 Ok(recorded) => {
                     card.state = CardState::Answered;
                     cards::update(tx, &card)?;
+                    let asked = asked(&card, &subject, &token);
                     match recorded.verdict {
-                        Verdict::Approved => {
-                            let payload = payload_of(&card, &token).to_owned();
-                            stream.grant(tx, &payload, &subject, &recorded)?
-                        }
-                        // What is wanted instead is a new plan with a card of its own, so nothing is granted here.
-                        verdict @ (Verdict::Declined | Verdict::EditRequested | Verdict::Conditional) => {
-                            let n_waited = match holds_up_wishes(card.face.kind) {
-                                true => queue::take_key(tx, Name::Waiting, &subject, TURN)?.len(),
-                                false => 0,
-                            };
-                            if card.face.kind == CardKind::Refusal && verdict == Verdict::EditRequested {
-                                let without = stream.go_on_without(tx, &card)?;
-                                return Ok(Commit(Some((card, without.map(Granted::Without)))));
+                        Verdict::Approved => rules.approve(&review, tx, &asked, &recorded)?,
+                        Verdict::Declined | Verdict::EditRequested | Verdict::Conditional => {
+                            if rules.waits_no_longer().is_some() {
+                                n_waited = queue::take_key(tx, Name::Waiting, &subject, TURN)?.len();
                             }
-                            if card.face.kind == CardKind::Rehearsed {
-                                let reason = "You discarded it.";
-                                let dropped = stream.drop_result(tx, &subject, reason)?;
-                                let is_change = verdict == Verdict::EditRequested;
-                                let discarded = Discarded { dropped, is_change };
-                                return Ok(Commit(Some((card, Ok(Granted::Discarded(discarded))))));
-                            }
-                            Ok(match verdict {
-                                Verdict::Declined => Granted::Declined(n_waited),
-                                _ => Granted::ChangeWanted,
-                            })
+                            rules.decline(&review, tx, &asked, recorded.verdict)?
                         }
                     }
                 }
                 Err(refusal) => Err(refusal),
             };
-            Ok(Commit(Some((card, granted))))
+            Ok(Commit(Some((card, granted, n_waited))))
         });
-        let (card, granted) = deciding.await?.ok_or_else(unknown_card)?;
+        let (card, granted, n_waited) = deciding.await?.ok_or_else(unknown_card)?;
         fail::point(FailPoint::DecisionRecorded);
         if granted.is_ok() {
             self.publish_answer(&card, &signer, verdict).await;
         }
-        self.publish_cards().await;
-        self.publish_activity().await;
+        self.hub.publish_cards().await;
+        self.hub.publish_activity().await;
         let granted = granted.map_err(|refusal| refused(&refusal))?;
-        self.begin(&card, granted).await
+        self.begin(&card, granted, n_waited).await
     }
 
     /// Other pages that show the card say who decided it, before they go on to the next.
     async fn publish_answer(&self, card: &Card, signer: &KeyId, verdict: Verdict) {
-        let (key, at) = (signer.clone(), self.clock.now());
-        let named = self.store.read(move |tx| Ok(Lookup(tx).device(&key)));
+        let (key, at) = (signer.clone(), self.house.clock.now());
+        let named = self.house.store.read(move |tx| Ok(Lookup(tx).device(&key)));
         match named.await {
             Ok(device) => {
                 let device = device.unwrap_or_else(|| "another device".to_owned());
-                self.publish(Update::Answered {
+                self.hub.publish(Update::Answered {
                     answered: AnsweredView { card: card.id.clone(), verdict, device, at },
                 });
             }
@@ -152,28 +179,14 @@ impl Stream {
     fn cannot_begin(
         &self,
         tx: &ReadTx<'_>,
-        card: &Card,
+        asked: &Asked<'_>,
         token: &Token,
     ) -> Result<Option<Refusal>, silas_approval::Error> {
         // Whose word does not count any more is told that, by the engine, and nothing else.
-        if token.body.verdict != Verdict::Approved || self.engine.revocations().has_device(&token.body.key) {
+        if token.body.verdict != Verdict::Approved || self.house.engine.revocations().has_device(&token.body.key) {
             return Ok(None);
         }
-        let payload = payload_of(card, token);
-        // What cannot be read is refused where it is read.
-        match token.body.offer.kind {
-            Kind::Plan | Kind::Rehearsal => {
-                let Ok(item) = WorkItem::from_canonical(payload) else { return Ok(None) };
-                Ok(self.lacks_vault(&item).or(self.engine.lacks_root(tx, &item)?))
-            }
-            Kind::Apply => {
-                let Ok(order) = canonical::read::<ApplyOrder>(payload) else { return Ok(None) };
-                let Some((plan, _)) = self.waiting_work(tx, &order)? else { return Ok(None) };
-                Ok(self.engine.lacks_root(tx, &plan)?)
-            }
-            Kind::Step => Ok((!self.waiting.is_waiting(&card.id)).then_some(Refusal::NobodyWaits)),
-            Kind::HouseRules | Kind::Undo | Kind::Root | Kind::Device | Kind::Model | Kind::Budget => Ok(None),
-        }
+        kinds::rules(asked.card.face.kind).lacks(self, tx, asked)
     }
 
     /// What would have to be entered first.
@@ -181,11 +194,16 @@ impl Stream {
         let Refusal::SecretMissing(name) = refusal else { return None };
         let item = WorkItem::from_canonical(payload).ok()?;
         let wanted_by = WantedBy::Plan { name: changed_name(&item.definition().directories) };
-        Some(self.secret_question(SecretRef::parse(name).ok()?, wanted_by))
+        Some(self.questions.secret_question(SecretRef::parse(name).ok()?, wanted_by))
     }
 }
 
-/// What a decision is about: cards may ask about more than one thing.
+/// What a decision is about.
+fn asked<'c>(card: &'c Card, subject: &'c str, token: &Token) -> Asked<'c> {
+    Asked { card, subject, payload: payload_of(card, token) }
+}
+
+/// The text that was signed: cards may ask about more than one thing.
 fn payload_of<'c>(card: &'c Card, token: &Token) -> &'c str {
     let pressed = card.pressed(&token.body.offer);
     pressed.and_then(|press| card.asked_by(press)).map_or("", |(_, payload)| payload)
@@ -193,20 +211,4 @@ fn payload_of<'c>(card: &'c Card, token: &Token) -> &'c str {
 
 fn unknown_card() -> Trouble {
     Trouble::new("E_APPROVAL_CARD", "There is no such card.", "Reload the page.")
-}
-
-pub(crate) fn refused(refusal: &Refusal) -> Trouble {
-    let todo = match refusal {
-        Refusal::Evidence(silas_core::evidence::Refusal::Expired) => "Ask again from the card.",
-        Refusal::Answered => "Reload to see what is open now.",
-        Refusal::NobodyWaits => "Wait a moment; if the work has ended, the card goes away.",
-        Refusal::Evidence(silas_core::evidence::Refusal::NoPasskey) => "Approve it in the page, with the passkey.",
-        Refusal::Evidence(silas_core::evidence::Refusal::Root(_)) => {
-            "Allow the directory again (`silas root add`, or say the wish again), then approve; the card stays."
-        }
-        Refusal::SecretMissing(_) => "A card in Review asks for it; then approve again.",
-        Refusal::VaultLocked(_) => "Run `silas unlock` in the terminal, then approve.",
-        _ => "Reload the page, or decide in the terminal.",
-    };
-    Trouble::new("E_APPROVAL_REFUSED", &format!("Nothing ran: {refusal}."), todo)
 }

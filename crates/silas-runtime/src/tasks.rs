@@ -5,12 +5,16 @@
 //! owner did not ask for in a signed sentence which reflex is sure of ([`Instructed`]).
 
 mod instruction;
+mod tools;
 
+use crate::Trouble;
+use crate::house::House;
+use crate::hub::Hub;
 use crate::view::TaskView;
-use crate::{Stream, Trouble};
 use instruction::Instructed;
+use silas_agents::ToolCall;
+use silas_agents::tools::{self as calling, Call, Purpose, Returned, chain};
 use silas_core::event::AuditEvent;
-use silas_core::fail::{self, FailPoint};
 use silas_core::message::{CameOf, Message};
 use silas_core::number::grouped;
 use silas_core::reflex::{self, Decision};
@@ -20,7 +24,9 @@ use silas_core::{MessageId, canonical};
 use silas_gates::scrub;
 use silas_store::tasks::Task;
 use silas_store::{Commit, instructions, saga, tasks};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tools::{Halt, OwnersWords};
 
 /// Tasks that are told in one reply; the terminal lists them all.
 const TOLD_MAX: usize = 30;
@@ -29,11 +35,21 @@ const TITLE_SHOWN_MAX: usize = 80;
 /// The clock leaves an operation alone for this long: a turn is at it, or the last attempt has just failed.
 pub(crate) const OPERATION_REST: Duration = Duration::from_secs(10);
 
-impl Stream {
+/// The owner's list.
+pub struct Tasks {
+    house: Arc<House>,
+    hub: Arc<Hub>,
+}
+
+impl Tasks {
+    pub(crate) fn new(house: Arc<House>, hub: Arc<Hub>) -> Self {
+        Tasks { house, hub }
+    }
+
     /// Carries out what the owner's message asks of the tasks, and says how it went. Asked twice it happens once.
     pub(crate) async fn change_tasks(&self, message: &Message) -> Result<(String, CameOf), Trouble> {
         let operation = OperationId::derive(&message.id);
-        let known = self.store.read(move |tx| saga::get(tx, &operation)).await?;
+        let known = self.house.store.read(move |tx| saga::get(tx, &operation)).await?;
         let call = match known {
             Some(saga::Saga { call, ending: Some(ending), .. }) => return Ok(ended(&call, &ending)),
             // What was worked out before a crash stands, whatever the list looks like by now.
@@ -43,18 +59,23 @@ impl Stream {
                 Err(say) => return Ok((say, CameOf::Refused)),
             },
         };
-        let Some(instructed) = self.prepare(&message.id, call.clone()).await? else {
-            return Ok(ended(&call, &Ending::Refused { why: Refusal::NotApproved }));
-        };
-        fail::point(FailPoint::TaskPrepared);
-        match self.settle(instructed).await {
-            Ok(ending) => Ok(ended(&call, &ending)),
-            Err(cause) => {
+        let run = OwnersWords::new(self, &message.id, &call);
+        let tools = chain(run.tools(), Purpose::Work, vec![call.tool().to_owned()]);
+        let written = ToolCall::new(call.tool(), call.arguments().to_string());
+        let seen = Mutex::default();
+        match calling::call(&tools, &run, Call { written: &written, seen: &seen }).await {
+            Ok(Returned::Done { text, is_success: true }) => Ok((text, CameOf::Done)),
+            Ok(Returned::Done { text, is_success: false }) => Ok((text, CameOf::Refused)),
+            Ok(Returned::Refused { .. }) | Err(Halt::NotApproved) => {
+                Ok(ended(&call, &Ending::Refused { why: Refusal::NotApproved }))
+            }
+            Err(Halt::Unfinished(cause)) => {
                 tracing::error!(%cause, "an operation waits for its next attempt");
                 let say =
                     "Noted, but your task list could not be written yet. Silas goes on trying; do not say it again.";
                 Ok((say.to_owned(), CameOf::Begun))
             }
+            Err(Halt::Trouble(trouble)) => Err(trouble),
         }
     }
 
@@ -82,7 +103,7 @@ impl Stream {
             }
         };
         let listing =
-            self.store.human().read(move |tx| if is_done { tasks::list_done(tx) } else { tasks::list_open(tx) });
+            self.house.store.human().read(move |tx| if is_done { tasks::list_done(tx) } else { tasks::list_open(tx) });
         let mut meant: Vec<Task> = listing.await?;
         meant.retain(|known| task::is_named(&said, &known.id, &known.title));
         let state = if is_done { "finished" } else { "open" };
@@ -105,11 +126,11 @@ impl Stream {
     /// Phase 1: verifies the owner's words again and uses them up, on disk before anything else happens. `None` if they
     /// do not verify.
     async fn prepare(&self, message: &MessageId, call: TaskCall) -> Result<Option<Instructed>, Trouble> {
-        let (message, anchor, now) = (message.clone(), self.engine.anchor().clone(), self.clock.now());
-        let revocations = self.engine.revocations();
-        let preparing = self.store.write(move |tx| {
+        let (message, anchor, now) = (message.clone(), self.house.engine.anchor().clone(), self.house.clock.now());
+        let revocations = self.house.engine.revocations();
+        let preparing = self.house.store.write(move |tx| {
             let Some(instruction) = instructions::get(tx, &message)? else { return Ok(Commit(None)) };
-            let Some(instructed) = Instructed::verified(&message, &instruction, &call, &anchor, &revocations) else {
+            let Some(instructed) = Instructed::verified(&message, &instruction, &call, &anchor, &revocations)? else {
                 return Ok(Commit(None));
             };
             if saga::prepare(tx, &message, &call, now)? {
@@ -128,11 +149,12 @@ impl Stream {
     /// Phases 2 and 3. Only what the owner instructed gets here.
     async fn settle(&self, instructed: Instructed) -> Result<Ending, silas_store::Error> {
         let (operation, call) = instructed.into_parts();
-        self.store.settle(operation, call, self.clock.now()).await
+        self.house.store.settle(operation, call, self.house.clock.now()).await
     }
 
     /// Finishes what a crash or a failing disk left open and nobody touched for `rest`: carries it out if the owner's
-    /// words still verify, calls it off if they do not. Failures wait for the next time.
+    /// words still verify, calls it off if they do not. Failures wait for the next time, and so do words that only another
+    /// version can read.
     pub(crate) async fn finish_operations(&self, rest: Duration) {
         if let Err(cause) = self.try_finish_operations(rest).await {
             tracing::error!(%cause, "what is open between the two files could not be finished");
@@ -140,9 +162,9 @@ impl Stream {
     }
 
     async fn try_finish_operations(&self, rest: Duration) -> Result<(), silas_store::Error> {
-        let now = self.clock.now();
-        let mut n_finished = self.store.drain_outbox(now).await?;
-        let open = self.store.read(saga::sagas_open).await?;
+        let now = self.house.clock.now();
+        let mut n_finished = self.house.store.drain_outbox(now).await?;
+        let open = self.house.store.read(saga::sagas_open).await?;
         for saga in open.into_iter().filter(|saga| now.since(saga.updated_at) >= rest) {
             let operation = saga.operation;
             match self.finish_one(saga).await {
@@ -150,7 +172,7 @@ impl Stream {
                 Err(cause) => {
                     let error = cause.to_string();
                     tracing::error!(%operation, %error, "an operation waits for its next attempt");
-                    let noting = self.store.write_buffered(move |tx| {
+                    let noting = self.house.store.write_buffered(move |tx| {
                         saga::note_error(tx, &operation, &error, now)?;
                         Ok(Commit(()))
                     });
@@ -159,34 +181,34 @@ impl Stream {
             }
         }
         if n_finished > 0 {
-            self.publish_activity().await;
+            self.hub.publish_activity().await;
         }
         Ok(())
     }
 
     async fn finish_one(&self, saga: saga::Saga) -> Result<Ending, silas_store::Error> {
-        let (message, anchor) = (saga.message.clone(), self.engine.anchor().clone());
-        let checking = self.store.read(move |tx| {
-            let instruction = instructions::get(tx, &message)?;
+        let (message, anchor) = (saga.message.clone(), self.house.engine.anchor().clone());
+        let checking = self.house.store.read(move |tx| {
+            let Some(words) = instructions::get(tx, &message)? else { return Ok(None) };
             // Prepared is committed: whoever was revoked since, the second half follows the first.
             let revocations = Revocations::default();
-            Ok(instruction.and_then(|words| Instructed::verified(&message, &words, &saga.call, &anchor, &revocations)))
+            Ok(Instructed::verified(&message, &words, &saga.call, &anchor, &revocations)?)
         });
         match checking.await? {
             Some(instructed) => self.settle(instructed).await,
-            None => self.store.call_off(saga.operation, Refusal::NotApproved, self.clock.now()).await,
+            None => self.house.store.call_off(saga.operation, Refusal::NotApproved, self.house.clock.now()).await,
         }
     }
 
     /// The list for a door: open ones first, oldest on top, then what was finished, newest on top.
     pub async fn tasks(&self) -> Result<Vec<TaskView>, Trouble> {
-        let listing = self.store.human().read(|tx| Ok([tasks::list_open(tx)?, tasks::list_done(tx)?].concat()));
+        let listing = self.house.store.human().read(|tx| Ok([tasks::list_open(tx)?, tasks::list_done(tx)?].concat()));
         Ok(listing.await?.into_iter().map(view).collect())
     }
 
     /// The open tasks as an answer in the Stream.
     pub(crate) async fn tell_tasks(&self) -> Result<String, Trouble> {
-        let open = self.store.human().read(tasks::list_open).await?;
+        let open = self.house.store.human().read(tasks::list_open).await?;
         let mut text = match open.len() {
             0 => "No open tasks. Say add task `TITLE` to add one.".to_owned(),
             1 => "1 open task:".to_owned(),

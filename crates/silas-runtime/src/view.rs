@@ -1,4 +1,6 @@
 //! What the doors show: plain values, computed here, so that no door decides anything.
+//!
+//! Of grants, cards, rows and work a door is given the first page and how many more there are; it asks for the others.
 
 mod activity;
 mod models;
@@ -9,16 +11,17 @@ mod work;
 
 pub use activity::{
     ActivityPage, ActivityView, EvidenceView, Icon, LedgerPart, LedgerReport, LedgerTextView, MeasureView, PeriodView,
-    Row, Topic,
+    Row,
 };
 pub use models::{ModelView, ModelsView, Spent};
 pub use published::Published;
-pub use stream::{DeadLetterView, DeliveryView, DraftView, Entry, Sender, SessionView, SinceView};
+pub use stream::{AskedModelView, DeadLetterView, DeliveryView, DraftView, Entry, Sender, SessionView, SinceView};
 pub use trust::{DeviceView, GrantView, GrantsPage, Uses};
 pub use work::{
     PatchView, ProofStep, ProofView, StepState, StepView, StopView, UndoView, WorkItemView, WorkListPage, WorkView,
 };
 
+use crate::Trouble;
 use serde::{Deserialize, Serialize};
 use silas_core::card::Card;
 use silas_core::task::{TaskId, TaskState};
@@ -43,6 +46,8 @@ pub struct Snapshot {
     pub work: Vec<WorkView>,
     /// The answer that a model is giving now, as far as it has come.
     pub answering: Option<DraftView>,
+    /// The models that were asked and have not answered yet, longest first.
+    pub waiting_for: Vec<AskedModelView>,
     pub activity: ActivityView,
     /// Not more than a page of them.
     pub grants: Vec<GrantView>,
@@ -61,6 +66,24 @@ pub struct Snapshot {
     pub stopped: Option<StopView>,
     /// Commits since the start that were synced to disk.
     pub n_durable_commits: u64,
+    /// Whether Silas is stopping: nothing new is taken in, and what is under way may finish.
+    pub leaving: bool,
+    /// What could not be read and is missing here, if anything. Whoever is connected can still say, stop and take back.
+    pub trouble: Option<TroubleView>,
+}
+
+/// What went wrong, in the parts of an error.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+pub struct TroubleView {
+    pub code: String,
+    pub message: String,
+    pub todo: String,
+}
+
+impl From<Trouble> for TroubleView {
+    fn from(Trouble { code, message, todo }: Trouble) -> Self {
+        TroubleView { code, message, todo }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -85,6 +108,10 @@ pub enum Update {
     Draft {
         draft: DraftView,
     },
+    /// All models that are waited for now.
+    WaitingFor {
+        waiting_for: Vec<AskedModelView>,
+    },
 }
 
 /// Who decided a card, so that another page that shows it can say so before it goes.
@@ -98,7 +125,7 @@ pub struct AnsweredView {
 }
 
 /// Cards of the review queue, in order.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct CardsPage {
     pub cards: Vec<Card>,
     /// How many come after these.

@@ -2,48 +2,36 @@
 //!
 //! Verbs first, numbers exact, no jargon. A door shows these texts and adds none.
 
-use silas_approval::house_rules::HouseRules;
+use crate::review::kinds::{self, budget, decision, model, model_choice, passkey, secure_input, step};
 use silas_core::call_order::CallOrder;
-use silas_core::canonical;
-use silas_core::card::{Card, CardKind, Face};
+use silas_core::card::{Card, Face};
 use silas_core::hidden;
-use silas_core::input::{Input, ModelChoice, SecureInput};
+use silas_core::input::{ModelChoice, SecureInput};
 use silas_core::inquiry::Inquiry;
 use silas_core::model::{BudgetGrant, ModelGrant, ModelName};
 use silas_core::passkey::PasskeyGrant;
-use silas_core::roots::RootGrant;
-use silas_core::token::Kind;
-use silas_core::work::WorkItem;
 
-mod budget;
-mod checks;
+pub(crate) mod basis;
+pub(crate) mod checks;
+pub(crate) mod chooser;
 mod claim;
-mod conflict;
-mod executor;
+pub(crate) mod credential;
+pub(crate) mod executor;
 pub(crate) mod exits;
-pub(crate) mod inputs;
 mod models;
-mod outside;
+pub(crate) mod outside;
 mod parts;
-mod passkey;
-mod plan;
-pub(crate) mod refusal;
-mod rehearsal;
-mod rehearsed;
 mod result;
-mod root;
-mod step;
 mod time;
-mod unknown;
-mod uses;
-pub(crate) use claim::{caveats, claim};
-pub(crate) use conflict::Ways;
-pub(crate) use inputs::{Answered, for_model, for_plan, model_option};
-pub(crate) use models::{cost, key, price, spoken, spoken_of};
-use parts::{approve, ask_for_a_change, decline, expected, fact, listed, whole_name_of, whole_name_of_changed};
-pub(crate) use parts::{changed_name, count, duration, name_of, took, turned};
-use plan::{quote, shown_first, without_words};
-pub(crate) use result::ResultFacts;
+pub(crate) mod uses;
+pub(crate) use claim::{Reader, caveats, claim, known, not_ruled_out};
+pub(crate) use models::{SPOKEN_CHARS_MAX, cost, key, price, role, spoken, spoken_of, which};
+pub(crate) use parts::{
+    approve, ask_for_a_change, changed_name, count, decline, directory, duration, expected, fact, in_code, listed,
+    listed_directories, name_of, press, took, turned, were_changed, whole_name_of, whole_name_of_changed,
+};
+pub(crate) use result::{COMMAND_CHARS_MAX, ResultFacts, UNSAID, exit_code, failed};
+pub(crate) use time::date;
 pub use time::{OnTheWall, WallClock};
 
 /// How the owner's home directory is shortened in what is shown, and what the clock on their wall says.
@@ -72,64 +60,9 @@ impl Words {
         hidden::name(&short.unwrap_or_else(|| path.to_owned()))
     }
 
-    /// Whether a card says exactly what its payload asks for. Cards about results are computed from more than their
-    /// payload and cannot be recomputed from it; what they ask for is checked against the launcher's own record.
+    /// Whether a card says exactly what its payload asks for, as far as its kind lets that be computed.
     pub fn shows_what_it_asks(&self, card: &Card) -> bool {
-        let payload = card.payload.as_deref().unwrap_or_default();
-        match card.face.kind {
-            CardKind::Plan
-            | CardKind::Root
-            | CardKind::Passkey
-            | CardKind::UnknownEffect
-            | CardKind::Model
-            | CardKind::Budget
-            | CardKind::HouseRules
-            | CardKind::Step
-            | CardKind::SecureInput
-            | CardKind::Decision => self.in_words_of_today(card).is_some_and(|face| face == card.face),
-            CardKind::Refusal => card
-                .offer
-                .as_ref()
-                .is_some_and(|offer| self.refusal_shows_what_it_asks(&card.face, payload, offer.kind)),
-            CardKind::Rehearsed => rehearsed::shows_what_it_asks(&card.face, payload),
-            // Nothing on it is decided; what it leads to is a card of its own.
-            CardKind::ModelChoice => true,
-            CardKind::Conflict => conflict::shows_what_it_asks(card),
-            CardKind::Pairing | CardKind::Done | CardKind::Report => true,
-        }
-    }
-
-    /// What the card would say if it were made now; nothing where that takes more than the card holds.
-    pub(crate) fn in_words_of_today(&self, card: &Card) -> Option<Face> {
-        let payload = card.payload.as_deref().unwrap_or_default();
-        match card.face.kind {
-            CardKind::Plan => WorkItem::from_canonical(payload).ok().map(|item| {
-                let is_rehearsal = card.offer.as_ref().is_some_and(|offer| offer.kind == Kind::Rehearsal);
-                if is_rehearsal { self.rehearsal(&item) } else { self.plan(&item) }
-            }),
-            CardKind::Root => canonical::read::<RootGrant>(payload).ok().map(|grant| self.root(&grant.place)),
-            CardKind::Passkey => canonical::read::<PasskeyGrant>(payload).ok().map(|grant| passkey::passkey(&grant)),
-            CardKind::UnknownEffect => WorkItem::from_canonical(payload).ok().map(|item| self.unknown_effect(&item)),
-            CardKind::Model => canonical::read::<ModelGrant>(payload).ok().map(|grant| match card.test_call {
-                true => models::model_to_test(&grant),
-                false => models::model(&grant),
-            }),
-            CardKind::Budget => canonical::read::<BudgetGrant>(payload).ok().map(|grant| budget::budget(&grant)),
-            CardKind::HouseRules => canonical::read::<HouseRules>(payload)
-                .ok()
-                .filter(|rules| *rules == HouseRules::current())
-                .map(|rules| rules.card_face()),
-            CardKind::Step => canonical::read::<CallOrder>(payload).ok().map(|order| step::step(&order)),
-            CardKind::SecureInput => card.input.as_ref().and_then(Input::secret).map(inputs::secure_input),
-            CardKind::Decision => card.input.as_ref().and_then(Input::inquiry).map(inputs::inquiry),
-            CardKind::Rehearsed => Some(rehearsed::in_words_of_today(&card.face)),
-            CardKind::Refusal => {
-                card.offer.as_ref().and_then(|offer| self.refusal_in_words_of_today(&card.face, payload, offer.kind))
-            }
-            // What a card offers instead is not in the ledger, so nobody could say whether it is what was asked.
-            CardKind::Conflict => conflict::in_words_of_today(card).filter(|_| card.instead.is_none()),
-            CardKind::ModelChoice | CardKind::Pairing | CardKind::Done | CardKind::Report => None,
-        }
+        kinds::rules(card.face.kind).shows_what_it_asks(self, card)
     }
 
     /// May this passkey decide what cannot be undone?
@@ -139,7 +72,7 @@ impl Words {
 
     /// May this model be asked, and may what you say go there?
     pub fn model(&self, grant: &ModelGrant) -> Face {
-        models::model(grant)
+        model::model(grant)
     }
 
     /// May this one call be made?
@@ -149,7 +82,7 @@ impl Words {
 
     /// The same as a step of setting it up: a test question follows.
     pub fn model_to_test(&self, grant: &ModelGrant) -> Face {
-        models::model_to_test(grant)
+        model::model_to_test(grant)
     }
 
     /// May more be spent on models?
@@ -159,22 +92,22 @@ impl Words {
 
     /// What is the value of this secret?
     pub fn secure_input(&self, wanted: &SecureInput) -> Face {
-        inputs::secure_input(wanted)
+        secure_input::secure_input(wanted)
     }
 
     /// What does a model want to know before it plans?
     pub fn inquiry(&self, inquiry: &Inquiry) -> Face {
-        inputs::inquiry(inquiry)
+        decision::inquiry(inquiry)
     }
 
     /// Which model should be asked?
     pub fn model_choice(&self, choice: &ModelChoice) -> Face {
-        inputs::model_choice(choice.choices.len())
+        model_choice::model_choice(choice.choices.len())
     }
 
     /// What came of the test question to a model.
-    pub(crate) fn model_tested(&self, model: &ModelName, answered: Option<&Answered>, said: &str) -> Face {
-        inputs::model_tested(model, answered, said)
+    pub(crate) fn model_tested(&self, model: &ModelName, answered: Option<&model::Answered>, said: &str) -> Face {
+        model::model_tested(model, answered, said)
     }
 }
 

@@ -4,46 +4,60 @@
 //! what to ask for next, what to write down, and what to tell. The message of the queue that stands for the work is
 //! acknowledged in the transaction that writes down its end, so work that was interrupted is always taken up again.
 
-use crate::consumer::{Hold, WORK};
-use crate::review::refused;
-use crate::view::{Update, WorkView};
-use crate::{Stream, Trouble};
-use silas_approval::Admitted;
+use crate::Trouble;
+use crate::house::House;
+use crate::hub::Hub;
+use crate::minds::Minds;
+use crate::post::WORK;
+use crate::questions::Questions;
+use crate::running::{Hold, Running, RunningWork};
+use crate::trouble::refused;
+use crate::trust::Trust;
+use crate::view::Update;
+use crate::work_record::WorkRecord;
+use planning_again::Again;
 use silas_approval::house_rules::HouseRule;
+use silas_approval::{Admitted, Refusal};
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::rehearsal::ApplyOrder;
 use silas_core::token::Kind;
-use silas_core::work::WorkItem;
-use silas_core::{ExecutionId, canonical};
-use silas_sandbox::{Canceller, Recovered};
-use silas_store::{Abort, Commit, Tx, executions, queue, tokens};
+use silas_core::work::{Definition, WorkItem};
+use silas_core::{ExecutionId, WorkItemId, canonical};
+use silas_sandbox::Recovered;
+use silas_store::{Abort, Commit, Tx, executions, queue, tokens, work_items};
 use std::sync::Arc;
-use tokio::sync::watch;
 
 mod applying;
 mod asking;
+mod calls;
+mod commands;
 mod conflicting;
+mod conflicts;
 mod consulting;
 mod ending;
 mod executing;
 mod hands;
 mod job;
+mod list;
 mod locked;
 mod moves;
 mod outside;
 mod planning_again;
 mod reach;
-mod record;
 mod refusing;
+mod rehearsal;
 mod run;
+mod sample;
 mod state;
 mod stopped;
+mod undo;
+mod withheld;
+mod without;
 use ending::{CutBy, Ending, kept_words};
-pub(crate) use hands::{list_files, read_file};
 use job::Job;
-pub(crate) use record::WorkRecord;
-pub(crate) use refusing::NOT_GRANTED;
+pub(crate) use rehearsal::Discarded;
+pub(crate) use without::Without;
 
 /// Work that was admitted, with its story so far and its message of the queue.
 pub(crate) struct Beginning {
@@ -52,46 +66,42 @@ pub(crate) struct Beginning {
     pub(crate) hold: Hold,
 }
 
-/// Work under way: what it shows, and how to stop it.
-pub(crate) struct Running {
-    pub(crate) view: WorkView,
-    /// There from the opening of the workshop until the apply begins: what is being put in place is never torn.
-    canceller: Option<Canceller>,
-    /// Written by whoever stops it; watched by the work where it waits for something else than its workshop.
-    stop: watch::Sender<Stop>,
-    /// Whether it waits for the vault to be opened, and nothing of it runs.
-    waits: bool,
+/// Carries out what was approved.
+pub struct Work {
+    house: Arc<House>,
+    running: Arc<Running>,
+    hub: Arc<Hub>,
+    trust: Arc<Trust>,
+    minds: Arc<Minds>,
+    questions: Arc<Questions>,
 }
 
-/// Why work should end early, if it should.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
-    No,
-    /// The owner pressed Stop.
-    Owner,
-    /// Silas is going away; the next start takes the work up again.
-    Leaving,
-}
-
-impl Running {
-    fn new(view: WorkView) -> Self {
-        Running { view, canceller: None, stop: watch::Sender::new(Stop::No), waits: false }
+impl Work {
+    pub(crate) fn new(
+        house: Arc<House>,
+        running: Arc<Running>,
+        hub: Arc<Hub>,
+        trust: Arc<Trust>,
+        minds: Arc<Minds>,
+        questions: Arc<Questions>,
+    ) -> Self {
+        Work { house, running, hub, trust, minds, questions }
     }
 
-    /// Moves when somebody wants it to stop.
-    fn stops(&self) -> watch::Receiver<Stop> {
-        self.stop.subscribe()
-    }
-
-    pub(crate) fn stop(&mut self, why: Stop) {
-        self.stop.send_replace(why);
-        if let Some(canceller) = &self.canceller {
-            canceller.cancel();
+    /// What the launcher says is true. Finishes what was committed, removes what was not.
+    pub(crate) async fn recover(&self) -> Result<Vec<Recovered>, Trouble> {
+        let launcher = self.house.launcher.clone();
+        let recovered = match tokio::task::spawn_blocking(move || launcher.recover()).await {
+            Ok(Ok(recovered)) => recovered,
+            Ok(Err(error)) => return Err(Trouble::new(error.code(), &error.to_string(), "See the log.")),
+            Err(_) => return Err(Trouble::new("E_SANDBOX_LOST", "Recovery was interrupted.", "Start Silas again.")),
+        };
+        for truth in recovered.iter().filter(|truth| truth.problem.is_some()) {
+            tracing::warn!(execution = %truth.execution, problem = ?truth.problem, "recovery is not finished");
         }
+        Ok(recovered)
     }
-}
 
-impl Stream {
     /// Writes down that approved work begins; part of the transaction that spent the approval.
     pub(crate) fn note_start(
         &self,
@@ -107,21 +117,21 @@ impl Stream {
         })?;
         executions::set_result(tx, approved.execution(), &record.to_json()?, None, None)?;
         let token = approved.evidence().token.id()?;
-        state::begun(tx, approved.item().id(), &token, self.clock.now())?;
+        state::begun(tx, approved.item().id(), &token, self.house.clock.now())?;
         Ok(record)
     }
 
     pub(crate) fn spawn_work(self: &Arc<Self>, beginning: Beginning) {
         let Beginning { admitted, record, hold } = beginning;
-        let stream = self.clone();
+        let work = self.clone();
         let execution = admitted.execution().clone();
-        self.running().insert(execution.clone(), Running::new(record.view.clone()));
-        self.publish(Update::Work { work: record.view.clone() });
+        self.running.work().insert(execution.clone(), RunningWork::new(record.view.clone()));
+        self.hub.publish(Update::Work { work: record.view.clone() });
         tokio::task::spawn_blocking(move || {
-            let mut job = Job::new(stream.clone(), record, hold);
+            let mut job = Job::new(work.clone(), record, hold);
             // Work that has no end yet stays with its message of the queue, and is taken up again from there.
             let written = job.carry_out(&admitted).map_or(Ok(()), |ending| job.finish(ending));
-            stream.running().remove(&execution);
+            work.running.work().remove(&execution);
             if let Err(trouble) = written {
                 tracing::error!(%trouble, "the end of a piece of work could not be written down");
             }
@@ -136,7 +146,7 @@ impl Stream {
         recovered: &[Recovered],
     ) -> Result<(), Trouble> {
         let id = execution.clone();
-        let looking = self.store.read(move |tx| {
+        let looking = self.house.store.read(move |tx| {
             let Some(known) = executions::get(tx, &id)? else { return Ok(None) };
             let stored = tokens::get(tx, &known.token)?;
             Ok(Some((known, stored)))
@@ -187,14 +197,14 @@ impl Stream {
     /// It has its end already, so there is nothing left to do.
     async fn let_go(&self, hold: Hold) -> Result<(), Trouble> {
         let lease = hold.lease().clone();
-        let acking = self.store.write(move |tx| Ok(Commit(queue::ack(tx, &lease, WORK)?)));
+        let acking = self.house.store.write(move |tx| Ok(Commit(queue::ack(tx, &lease, WORK)?)));
         acking.await?;
         Ok(())
     }
 
     /// It had been applied; only the writing down was missing.
     async fn finish_recovered(self: &Arc<Self>, mut job: Job, truth: Option<&Recovered>) -> Result<(), Trouble> {
-        let window_ends = self.clock.now().plus(self.options.undo_window);
+        let window_ends = self.house.clock.now().plus(self.house.options.undo_window);
         let undo_until = truth.and_then(|truth| truth.undo_until).unwrap_or(window_ends);
         let files = truth.map_or(0, |truth| truth.files);
         job.record.settle_steps();
@@ -203,44 +213,71 @@ impl Stream {
         written.unwrap_or_else(|_| Err(lost()))
     }
 
-    /// Interrupted before anything was applied: begun again if the house rules say so, ended otherwise. What needs the vault
-    /// waits until it is open.
+    /// Interrupted before anything was applied: begun again under the same approval, within the time that it gave. What was
+    /// tried out under the house rules needs them for that. What may not begin again ends, and its plan asks again. What needs
+    /// the vault waits until it is open.
     async fn resume(self: &Arc<Self>, execution: &ExecutionId, record: WorkRecord, hold: Hold) -> Result<(), Trouble> {
         let id = execution.clone();
-        let engine = self.engine.clone();
+        let engine = self.house.engine.clone();
         // What may not go on anyway is told why, below.
         if let Some(admitted) = self.still_admitted(execution).await? {
             if self.was_stopped_waiting(execution) {
-                return self.end_interrupted(record, hold, "You stopped it.".to_owned()).await;
+                return self.end_interrupted(record, hold, "You stopped it.".to_owned(), Again::NotAsked).await;
             }
-            if self.lacks_vault(admitted.item()).is_some() {
+            if self.trust.lacks_vault(admitted.item()).is_some() {
                 return self.wait_for_vault(record, hold, admitted.runs_until()).await;
             }
         }
-        let readmitting = self.store.write(move |tx| {
+        let readmitting = self.house.store.write(move |tx| {
             let admitted = engine.readmit(tx, &id)?;
-            let may_resume = admitted.is_ok() && engine.use_house_rule(tx, HouseRule::ResumeInterrupted)?;
+            let may_resume = match &admitted {
+                Ok(admitted) if admitted.evidence().token.body.offer.kind == Kind::HouseRules => {
+                    engine.use_house_rule(tx, HouseRule::ResumeInterrupted)?
+                }
+                // The owner decided about this very plan, and the execution is the one that was spent for it.
+                Ok(_) => true,
+                Err(_) => false,
+            };
             if may_resume {
                 tx.record(&AuditEvent::ExecutionResumed { execution: id.clone() })?;
             }
             Ok(Commit((admitted, may_resume)))
         });
-        let reason = match readmitting.await? {
+        let (reason, may_ask) = match readmitting.await? {
             (Ok(admitted), true) => {
                 let record = record.begun_again();
                 self.spawn_work(Beginning { admitted, record, hold });
                 return Ok(());
             }
             (Ok(_), false) => {
-                "It was interrupted, and the house rules do not let Silas begin again by itself.".to_owned()
+                ("The house rules under which it was tried out do not let it begin again.".to_owned(), true)
             }
-            (Err(refusal), _) => refused(&refusal).to_string(),
+            (Err(refusal), _) => (refused(&refusal).to_string(), matches!(refusal, Refusal::TimeIsUp)),
         };
-        self.end_interrupted(record, hold, reason).await
+        let again = if may_ask { self.asked_again(&record).await? } else { Again::NotAsked };
+        self.end_interrupted(record, hold, reason, again).await
     }
 
-    async fn end_interrupted(self: &Arc<Self>, record: WorkRecord, hold: Hold, reason: String) -> Result<(), Trouble> {
+    /// The plan of work that ended unfinished, for a new question.
+    async fn asked_again(&self, record: &WorkRecord) -> Result<Again, Trouble> {
+        let id = record.view.work_item.clone();
+        let Some(before) = self.house.store.read(move |tx| work_items::get(tx, &id)).await? else {
+            return Ok(Again::NotAsked);
+        };
+        let id = WorkItemId::new(self.house.random.as_ref());
+        let item = WorkItem::new(Definition { id, ..before.item.definition().clone() });
+        Ok(item.map_or(Again::NotAsked, |item| Again::Asked(Box::new(item), before.trace)))
+    }
+
+    async fn end_interrupted(
+        self: &Arc<Self>,
+        record: WorkRecord,
+        hold: Hold,
+        reason: String,
+        again: Again,
+    ) -> Result<(), Trouble> {
         let mut job = Job::new(self.clone(), record, hold);
+        job.again = again;
         job.record.settle_steps();
         let ending = Ending::Untouched { intent: "Interrupted before it was done".to_owned(), reason };
         tokio::task::spawn_blocking(move || job.finish(ending)).await.unwrap_or_else(|_| Err(lost()))

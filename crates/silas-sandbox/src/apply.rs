@@ -4,16 +4,19 @@
 //! After it, there is only forward: this process goes on even if nobody listens any more, and if it dies, recovery calls
 //! [`finish`] again.
 
+use crate::attributes::Origins;
+use crate::clock;
 use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::ground::Ground;
 use crate::journal::{Journal, NewDir, Op};
 use crate::lifeline::Lifeline;
 use crate::memory::Memory;
+use crate::moves::Moves;
 use crate::permit::{self, Granted, Root};
-use crate::stage::{self, Settling, Site, Stage};
+use crate::stage::{self, Linked, Settling, Site, Stage};
 use crate::tree::{self, Manifest};
 use crate::workspace::Workspace;
-use crate::{Applied, Error, commits, observe, trade, two_steps, waiting};
+use crate::{Applied, Error, changes, commits, fixed, observe, trade, two_steps, waiting};
 use silas_core::ExecutionId;
 use silas_core::changeset::{Change, Changeset};
 use silas_core::evidence::{self, Evidence, When};
@@ -38,6 +41,7 @@ pub(crate) struct Work<'a> {
     /// What the copies are now, and were when the checks ran.
     pub(crate) finished: &'a [Manifest],
     pub(crate) changeset: &'a Changeset,
+    pub(crate) moves: &'a Moves,
 }
 
 /// What an apply comes to.
@@ -62,6 +66,8 @@ impl Work<'_> {
         if !paths.is_empty() {
             return Err(Error::Conflict { paths: tree::shortened(paths) });
         }
+        changes::have_room(self.changeset, self.roots, &now)?;
+        fixed::must_be_left_alone(self.changeset, self.moves, self.roots)?;
         let mut each = self.workspace.copies.iter().zip(self.base.iter().zip(&now));
         if !each.all(|(copy, (base, now))| copy.is_based_on(base, now)) {
             return Ok(Outcome::MovedOn(now));
@@ -125,13 +131,20 @@ impl Work<'_> {
         }
         let mut ops = Vec::with_capacity(self.changeset.changes.len());
         let mut settling = Settling::default();
+        let mut linked: Vec<Linked> = self.roots.iter().map(|_| Linked::default()).collect();
         for (n, change) in self.changeset.changes.iter().enumerate() {
             lifeline.holds()?;
             let root = self.root_of(change).ok_or_else(|| Error::Damaged("a change outside the plan".to_owned()))?;
             observe::may_rename(sites[root].root, &change.path, &permit::shown(self.roots, root, &change.path))?;
             let name = n.to_string();
             let source = self.workspace.source_of(root, &change.path)?;
-            let staged = sites[root].stage.put(&name, change, sites[root].root, &source);
+            let origins = Origins {
+                root: sites[root].root,
+                base: &self.base[root],
+                moves: self.moves,
+                written: self.workspace.copies[root].changed(),
+            };
+            let staged = sites[root].stage.put(&name, change, &origins, &source, &mut linked[root], lifeline);
             staged.map_err(|why| permit::told_of(self.roots, root, why))?;
             if change.after.is_some() {
                 settling.note_staged(root, &name);
@@ -144,6 +157,12 @@ impl Work<'_> {
                 staged: change.after.clone(),
             });
         }
+        let new_dirs = self.new_dirs(&ops);
+        for (new, was) in new_dirs.iter().filter_map(|new| Some((new, new.was.as_ref()?))) {
+            let was = sites[new.root].root.below(was.as_bytes()).doing(|| format!("Looking at {was}"))?;
+            let tried = sites[new.root].stage.try_directory(&new.path, &was);
+            tried.map_err(|why| permit::told_of(self.roots, new.root, why))?;
+        }
         (0..sites.len()).for_each(|root| settling.note(root, b""));
         settling.settle(&sites).doing(|| "Putting the staged files on disk".to_owned())?;
         fail::point(FailPoint::ApplyStaged);
@@ -154,7 +173,7 @@ impl Work<'_> {
             evidence: self.evidence.clone(),
             places: permit::places(self.roots),
             changeset: hash(self.changeset)?,
-            new_dirs: self.new_dirs(&ops),
+            new_dirs,
             ops,
             is_in_two_steps,
             fates: None,
@@ -178,7 +197,8 @@ impl Work<'_> {
             .filter(|(root, dir)| self.roots[*root].granted.dir.below(dir.as_bytes()).is_err())
             .map(|(root, path)| {
                 let mode = self.finished[root].dirs.get(&path).copied().unwrap_or(0o755);
-                NewDir { root, mode, path }
+                let was = self.moves.dir(self.roots[root].nth, &path).cloned();
+                NewDir { root, mode, path, was }
             })
             .collect()
     }
@@ -222,7 +242,7 @@ fn go_forward(ground: &Ground, mut journal: Journal, roots: &[&Granted]) -> Resu
     record.state = ExecutionState::Applied;
     record.changeset = Some(journal.changeset);
     record.files = journal.files();
-    record.undo_until = Some(ground::now().plus(ground.undo_window));
+    record.undo_until = Some(clock::now().plus(ground.undo_window));
     memory.update(&journal.execution, &record)?;
     settle_order(memory, &journal)?;
     fail::point(FailPoint::ApplyDone);

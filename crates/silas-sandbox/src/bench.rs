@@ -6,34 +6,41 @@
 
 use crate::apply::{self, Work};
 use crate::cell::CellOutcome;
-use crate::changes::{self, Links};
+use crate::clock;
 use crate::diff::{self, Sides};
-use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::flood;
+use crate::ground::Ground;
 use crate::lifeline::Lifeline;
 use crate::originals::Originals;
 use crate::permit::{self, Permit, Task};
+use crate::private_copy::{Ignored, Terms};
 use crate::protocol::{WorkshopAsk, WorkshopSays};
 use crate::relay::Relay;
 use crate::tree::{self, Manifest};
 use crate::workspace::{self, Ran, Reach, Run, Wanted, Workspace};
 use crate::{Applied, Changes, Copied, Error, frame, step, waiting};
 use serde::Serialize;
-use silas_core::changeset::{Change, Changeset, FileDiff};
+use silas_core::changeset::{Change, FileDiff};
 use silas_core::check::CheckResult;
 use silas_core::envelope::{ExecutionResult, Executor, Metadata};
-use silas_core::evidence::Refusal;
 use silas_core::fail::{self, FailPoint};
-use silas_core::relpath::RelPath;
+use silas_core::number::grouped;
 use silas_core::testlog::TestLog;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+mod basis;
 mod collision;
+mod committed;
+mod finishing;
 mod keep;
+mod meanwhile;
+mod once_more;
 mod side_by_side;
 mod verify;
 mod work;
+
+use finishing::Finished;
 
 pub(crate) struct Bench {
     ground: Ground,
@@ -57,17 +64,10 @@ pub(crate) struct Bench {
     /// The changes as they were shown, once somebody has looked at them.
     diffs: Option<Vec<FileDiff>>,
     is_over: bool,
+    /// A command had filled the disk with the copy, which is gone.
+    is_flooded: bool,
     /// Whether the copy stays when this process goes.
     is_kept: bool,
-}
-
-/// The result of the steps, and what the checks of this round see of the owner's directories besides.
-struct Finished {
-    trees: Vec<Manifest>,
-    changeset: Changeset,
-    base: Vec<Manifest>,
-    /// How often the owner changed something between the checks and the apply.
-    n_moved_on: usize,
 }
 
 /// Somebody who changes files all the time keeps an apply from happening; then it is better to say so.
@@ -75,7 +75,7 @@ const ROUNDS_MAX: usize = 4;
 
 impl Bench {
     pub(crate) fn new(ground: Ground, permit: Permit, socket: UnixStream) -> Self {
-        let left = permit.deadline.since(ground::now());
+        let left = permit.deadline.since(clock::now());
         let is_kept = matches!(permit.task, Task::Apply(_));
         Bench {
             ground,
@@ -93,6 +93,7 @@ impl Bench {
             after: Vec::new(),
             diffs: None,
             is_over: false,
+            is_flooded: false,
             is_kept,
         }
     }
@@ -145,7 +146,7 @@ impl Bench {
         let home = self.ground.memory.work(&self.permit.execution);
         let lifeline = Lifeline::of(&self.socket);
         let commits = self.permit.plan.definition().commits;
-        let wanted = Wanted { copies: self.ground.copies, commits };
+        let wanted = Wanted { copies: self.ground.copies, commits, terms: self.terms() };
         let workspace = Workspace::make(&home, &self.permit.roots, &wanted, lifeline)?;
         let originals = || workspace.copies.iter().map(|copy| &copy.original);
         let copied = Copied {
@@ -161,12 +162,28 @@ impl Bench {
         Ok(copied)
     }
 
+    /// What is put back or brought together was a work product before, whatever git says of it now.
+    fn terms(&self) -> Terms {
+        let plan = self.permit.plan.definition();
+        let is_all = plan.include_ignored || plan.restores.is_some() || plan.merges.is_some();
+        let ignored = if is_all { Ignored::Included } else { Ignored::LeftOut };
+        Terms { ignored, bounds: self.ground.bounds }
+    }
+
     /// What nobody but us can know of the end of a program.
     fn why_killed(&self, outcome: &CellOutcome) -> Option<String> {
         if outcome.is_memory_exceeded {
             return Some(format!("Out of memory (limit {} MB)", self.ground.limits.memory_bytes_max >> 20));
         }
         outcome.is_disk_nearly_full.then(|| "Stopped because the disk was nearly full".to_owned())
+    }
+
+    /// The same of one that wrote more to a file than it may.
+    fn why_cut(&self, outcome: &CellOutcome) -> Option<String> {
+        let mb = usize::try_from(self.ground.limits.file_bytes_max >> 20).unwrap_or(usize::MAX);
+        let limit = format!("{} MB, the most that `sandbox.default_file_mb` allows", grouped(mb));
+        let is_cut = outcome.ended.is_by_file_size();
+        is_cut.then(|| format!("A file would have become larger than {limit}, and was cut there"))
     }
 
     fn step(&mut self, n: usize) -> Result<ExecutionResult, Error> {
@@ -187,7 +204,9 @@ impl Bench {
             ..self.command(&envelope.args, cwd, &mut relay)
         };
         let ran = self.workspace()?.run_step(run)?;
+        let is_flooded = flood::is_discarded(&ran, &self.ground.memory.work(&self.permit.execution));
         let result = self.told(ran, envelope.step_index, envelope.action, &relay);
+        self.is_flooded |= is_flooded;
         self.n_steps_run += 1;
         if self.n_steps_run == n_steps {
             fail::point(FailPoint::StepsRun);
@@ -216,7 +235,7 @@ impl Bench {
         let execution = self.permit.execution.clone();
         match ran {
             Ran::Ended(outcome) => {
-                let why = self.why_killed(&outcome);
+                let why = self.why_killed(&outcome).or_else(|| self.why_cut(&outcome));
                 let [stdout, stderr] = [&outcome.stdout, &outcome.stderr].map(|stream| relay.hide_given(stream));
                 let metadata = Metadata {
                     executor,
@@ -224,6 +243,7 @@ impl Bench {
                     is_truncated: outcome.is_truncated,
                     is_memory_exceeded: outcome.is_memory_exceeded,
                     is_disk_nearly_full: outcome.is_disk_nearly_full,
+                    is_not_text: false,
                     asked: outcome.asked,
                     ended: outcome.ended,
                 };
@@ -238,21 +258,26 @@ impl Bench {
         self.finish()?;
         let workspace = self.workspace()?;
         let changeset = self.finished()?.changeset.clone();
-        let roots = &self.permit.roots;
-        let sides = |change: &Change| {
-            let n = roots.iter().position(|root| root.nth == change.directory)?;
-            Some(Sides {
-                real: &roots[n].granted.dir,
-                changed: workspace.source_of(n, &change.path).ok()?,
-                directory: if roots.len() > 1 { roots[n].granted.place.path.clone() } else { String::new() },
-                original: self.originals.text(change),
-            })
-        };
+        let sides = |change: &Change| self.sides(workspace, change);
         let diffs = diff::of(&changeset, sides)?;
         let flags = diff::flags(&changeset, sides, Lifeline::of(&self.socket))?;
         let unseen = self.unseen()?;
         self.diffs = Some(diffs.clone());
-        Ok(Changes { diffs, flags, unseen, changeset })
+        let left_out = self.workspace()?.left_out(&self.permit.roots, Lifeline::of(&self.socket))?;
+        let beside = self.workspace()?.beside(&self.permit.roots);
+        Ok(Changes { diffs, flags, unseen, left_out, beside, changeset })
+    }
+
+    /// Where a change can be read, before and after.
+    fn sides<'a>(&'a self, workspace: &Workspace, change: &Change) -> Option<Sides<'a>> {
+        let roots = &self.permit.roots;
+        let n = roots.iter().position(|root| root.nth == change.directory)?;
+        Some(Sides {
+            real: &roots[n].granted.dir,
+            changed: workspace.source_of(n, &change.path).ok()?,
+            directory: if roots.len() > 1 { roots[n].granted.place.path.clone() } else { String::new() },
+            original: self.originals.text(change),
+        })
     }
 
     fn apply(&mut self) -> Result<Applied, Error> {
@@ -271,6 +296,7 @@ impl Bench {
             base: &finished.base,
             finished: &finished.trees,
             changeset: &finished.changeset,
+            moves: &finished.moves,
         };
         match work.apply(Lifeline::of(&self.socket)) {
             Ok(apply::Outcome::Applied(applied)) => {
@@ -291,7 +317,9 @@ impl Bench {
     /// The owner changed something that the work did not. What the checks said is void; they run again on both together.
     fn check_again(&mut self, now: Vec<Manifest>) -> Result<Error, Error> {
         let roots = &self.permit.roots;
-        let Some(finished) = &mut self.finished else { return Err(Error::Order("all steps run first".to_owned())) };
+        let Some(mut finished) = self.finished.take() else {
+            return Err(Error::Order("all steps run first".to_owned()));
+        };
         let mut paths = Vec::new();
         for (n, (now, base)) in now.iter().zip(&finished.base).enumerate() {
             paths.extend(now.moved_since(base).into_keys().map(|path| permit::shown(roots, n, path)));
@@ -299,10 +327,12 @@ impl Bench {
         let paths = tree::shortened(paths);
         finished.n_moved_on += 1;
         if finished.n_moved_on >= ROUNDS_MAX {
+            self.finished = Some(finished);
             return Ok(Error::Conflict { paths });
         }
         finished.base = now;
         self.after.clear();
+        self.land(finished)?;
         Ok(Error::MovedOn { paths })
     }
 
@@ -316,55 +346,15 @@ impl Bench {
         waiting::end(&self.ground.memory, execution)
     }
 
-    /// Writes down what the copy is, once, when the last step has run.
-    fn finish(&mut self) -> Result<(), Error> {
-        if self.finished.is_some() {
-            return Ok(());
-        }
-        let plan = self.permit.plan.definition();
-        self.must(self.before.len() == plan.verify.len(), "every check runs before the steps first")?;
-        self.must(self.n_steps_run == plan.steps.len(), "all steps run first")?;
-        let (trees, changeset) = self.look_at_copy()?;
-        if let Some(merging) = &self.permit.plan.definition().merges
-            && apply::hash(&changeset)? != merging.changeset
-        {
-            return Err(Refusal::Content.into());
-        }
-        let base = self.workspace()?.seen(&self.permit.roots, Lifeline::of(&self.socket))?;
-        self.finished = Some(Finished { trees, changeset, base, n_moved_on: 0 });
-        Ok(())
-    }
-
-    /// What the copies are, and how that differs from what they were made of.
-    fn look_at_copy(&self) -> Result<(Vec<Manifest>, Changeset), Error> {
-        let (workspace, lifeline) = (self.workspace()?, Lifeline::of(&self.socket));
-        let trees = workspace.now(lifeline)?;
-        let mut each = Vec::with_capacity(trees.len());
-        for (n, (copy, finished)) in workspace.copies.iter().zip(&trees).enumerate() {
-            let target_of = |path: &RelPath| {
-                let found = copy.changed().parent_of(path).and_then(|(parent, name)| parent.read_link(name));
-                found.doing(|| format!("Reading {path}"))
-            };
-            let links = Links { root: &self.permit.roots[n].granted.place.path, target_of: &target_of };
-            each.push(changes::between(copy.nth, &copy.original, finished, &links)?);
-        }
-        let git = silas_core::check::Command::Argv(Vec::new());
-        let mut relay = Relay::new(&self.socket);
-        let run = Run { wall: self.wall(None)?, ..self.command(&git, None, &mut relay) };
-        for (changes, committed) in each.iter_mut().zip(workspace.committed(&run)?) {
-            changes.extend(committed);
-            changes.sort_by(|a, b| a.path.cmp(&b.path));
-        }
-        let changeset = changes::together(each)?;
-        Ok((trees, changeset))
-    }
-
     fn finished(&self) -> Result<&Finished, Error> {
         self.finished.as_ref().ok_or_else(|| Error::Order("all steps run first".to_owned()))
     }
 
     fn workspace(&self) -> Result<&Workspace, Error> {
-        self.workspace.as_ref().ok_or_else(|| Error::Order("the copy is made first".to_owned()))
+        if self.is_flooded {
+            return Err(Error::Full);
+        }
+        self.workspace.as_ref().ok_or_else(no_copy)
     }
 
     fn command<'a>(
@@ -383,6 +373,8 @@ impl Bench {
             toolchains: &self.permit.plan.definition().toolchains,
             env: &[],
             mounts: &[],
+            watched: &[],
+            signals: false,
             limits: &self.ground.limits,
             wall: Duration::ZERO,
             lifeline: Lifeline::of(&self.socket),
@@ -402,6 +394,10 @@ impl Bench {
     fn must(&self, holds: bool, rule: &str) -> Result<(), Error> {
         if holds && !self.is_over { Ok(()) } else { Err(Error::Order(rule.to_owned())) }
     }
+}
+
+fn no_copy() -> Error {
+    Error::Order("the copy is made first".to_owned())
 }
 
 fn reply<T: Serialize>(done: &T) -> Result<Vec<u8>, Error> {

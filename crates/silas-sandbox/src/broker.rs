@@ -87,6 +87,8 @@ pub(crate) struct Setup {
     pub(crate) hosts: Vec<(HostGrant, TcpListener)>,
     pub(crate) secrets: Option<(UnixListener, Vec<SecretRef>)>,
     pub(crate) callback: Option<Callback>,
+    /// Ports of this machine at which Silas answers.
+    pub(crate) closed_ports: Vec<u16>,
 }
 
 /// A port of this machine whose callers are led into the cell.
@@ -101,6 +103,7 @@ struct Broker<'a> {
     watcher: UnixStream,
     hosts: Vec<(HostGrant, TcpListener)>,
     callback: Option<Callback>,
+    closed_ports: Vec<u16>,
     desk: Option<Desk>,
     names: Names<'a>,
     streams: Vec<Stream>,
@@ -130,6 +133,7 @@ fn live(setup: Setup, watcher: UnixStream, resolver: Resolver<'_>) -> Result<(),
         watcher,
         hosts: setup.hosts,
         callback: setup.callback,
+        closed_ports: setup.closed_ports,
         desk: setup.secrets.map(|(listener, allowed)| Desk::new(listener, allowed)).transpose().map_err(failed)?,
         names: Names::new(resolver),
         streams: Vec::new(),

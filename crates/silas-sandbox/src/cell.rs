@@ -19,28 +19,34 @@
 //! bound by what is free: a cell is ended before a disk that it can write to is full.
 
 mod addresses;
+mod buffers;
 mod cgroup;
 mod disk;
 mod error;
 mod idmap;
 mod init;
 mod names;
+mod openings;
 mod outlets;
 mod overlay;
 mod prepared;
 mod report;
 mod rlimits;
 mod root;
+mod signals;
 mod sockets;
 mod supervise;
 mod sys;
 #[cfg(test)]
 mod tests;
+mod watches;
 
 pub use crate::broker::{Resolver, system_resolver};
 pub(crate) use cgroup::settle;
 pub use cgroup::{LimitsInForce, sweep};
 pub use error::Error;
+pub use openings::Opened;
+pub use signals::Signalled;
 
 use silas_core::host::HostGrant;
 use silas_core::outside::{Nobody, Outside};
@@ -66,6 +72,10 @@ pub struct CellSpec {
     pub secrets: Vec<SecretRef>,
     /// A port on which the program may listen, and on which programs of this machine reach it at 127.0.0.1.
     pub callback_port: Option<u16>,
+    /// Directories inside, of which the outcome says which of their files were opened.
+    pub watched: Vec<PathBuf>,
+    /// Whether the outcome says which programs reached for others.
+    pub signals: bool,
     pub limits: Limits,
 }
 
@@ -109,6 +119,8 @@ pub struct Limits {
     pub cpu_secs_max: u64,
     pub processes_max: u64,
     pub file_bytes_max: u64,
+    /// Ports of this machine to which no grant leads: those at which Silas itself answers.
+    pub closed_ports: Vec<u16>,
 }
 
 impl Default for Limits {
@@ -121,6 +133,7 @@ impl Default for Limits {
             cpu_secs_max: 600,
             processes_max: 512,
             file_bytes_max: 1 << 30,
+            closed_ports: Vec::new(),
         }
     }
 }
@@ -142,6 +155,11 @@ pub struct CellOutcome {
     /// Names that it asked for and addresses that it tried (with the port), which were not granted: each once, as they could
     /// be granted, and only the first few.
     pub asked: Vec<String>,
+    /// What happened to the files of the watched directories. `None` if
+    /// nothing was watched, or not all of it.
+    pub opened: Option<Opened>,
+    /// Which programs reached for others. `None` if nobody asked, or nobody could see.
+    pub signalled: Option<Signalled>,
     pub took: Duration,
 }
 
@@ -192,6 +210,8 @@ pub fn run_with(
         is_memory_exceeded: seen.is_memory_exceeded,
         is_disk_nearly_full: seen.is_disk_nearly_full,
         asked: seen.asked,
+        opened: seen.opened,
+        signalled: seen.signalled,
         took: started.elapsed(),
     })
 }

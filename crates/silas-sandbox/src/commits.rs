@@ -8,16 +8,19 @@
 use crate::cell::{Mount, MountAccess};
 use crate::dir::{Dir, Kind, split};
 use crate::error::Doing;
+use crate::extent::Extent;
 use crate::lifeline::Lifeline;
 use crate::permit::Root;
 use crate::tree::{self, GIT, Git};
-use crate::{Error, observe};
+use crate::{Error, observe, removal};
 use silas_core::changeset::Change;
 use silas_core::number::grouped;
 use silas_core::relpath::RelPath;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+
+mod compared;
 
 /// A repository as the work sees it, and what it was made of.
 pub(crate) struct Repository {
@@ -26,6 +29,10 @@ pub(crate) struct Repository {
     dir: Dir,
     /// Branches and tags and where they pointed.
     refs: BTreeMap<String, String>,
+    /// The branch that its owner is on.
+    head: Option<String>,
+    /// Whether it is known what would be brought over: then checks see that, laid over what the owner has.
+    is_landed: bool,
 }
 
 /// More branches and tags than this cannot be kept apart here.
@@ -36,6 +43,7 @@ const INDEX_BYTES_MAX: u64 = 256 << 20;
 
 const CLONE: &str = "clone.git";
 const CLEAN: &str = "clean.git";
+const LANDED: &str = "landed.git";
 const BROUGHT: &str = "brought";
 const REVISIONS: &str = "revisions";
 const PACK: &str = "made.pack";
@@ -67,27 +75,49 @@ impl Repository {
         let name = format!("git-{n}");
         home.mkdir(name.as_bytes(), 0o700).doing(doing)?;
         let dir = home.below(name.as_bytes()).doing(doing)?;
-        let clone = empty_repository(&dir, CLONE, n).doing(doing)?;
-        for file in ["HEAD", "packed-refs", "index"] {
-            if real.stat(file.as_bytes()).doing(doing)?.is_some_and(|stat| stat.kind == Kind::File) {
-                if file == "HEAD" {
-                    clone.unlink(b"HEAD").doing(doing)?;
-                }
-                observe::copy_name(&real, file.as_bytes(), &clone, file.as_bytes()).doing(doing)?;
-            }
-        }
-        let refs = clone.below(b"refs").doing(doing)?;
-        if let Some(Kind::Directory) = real.stat(b"refs").doing(doing)?.map(|stat| stat.kind) {
-            tree::copy(&real.below(b"refs").doing(doing)?, &refs, Git::Visit, lifeline)?;
-        }
+        let clone = clone_of(&real, &dir, CLONE, n, lifeline)?;
         let refs = refs_of(&clone, lifeline)?;
-        Ok(Repository { n, dir, refs })
+        let head = small_file(&clone, b"HEAD", REF_BYTES_MAX).doing(doing)?;
+        let head = head.and_then(|head| Some(head.trim().strip_prefix("ref: ")?.to_owned()));
+        Ok(Repository { n, dir, refs, head, is_landed: false })
     }
 
-    /// The clone at the repository's place, and the owner's objects beside. Checks may only read it.
+    /// The repository as it would be: the owner's, with what is brought over. Settings and hooks that the work left in its
+    /// clone, or anything else, are not in it.
+    pub(crate) fn land(&mut self, root: &Root, lifeline: Lifeline<'_>) -> Result<(), Error> {
+        let doing = || "Laying out what was committed".to_owned();
+        removal::tree(&self.dir, LANDED.as_bytes()).doing(doing)?;
+        let real = root.granted.dir.below(GIT).doing(doing)?;
+        let landed = clone_of(&real, &self.dir, LANDED, self.n, lifeline)?;
+        if self.dir.stat(BROUGHT.as_bytes()).doing(doing)?.is_some() {
+            let brought = self.brought().and_then(|brought| brought.below(GIT)).doing(doing)?;
+            tree::walk(&brought, Git::Visit, lifeline, &mut |from, path, stat| {
+                lifeline.holds()?;
+                if stat.kind != Kind::File {
+                    return Ok(());
+                }
+                let (to, name) = parents_below(&landed, &path.to_string()).doing(doing)?;
+                if to.stat(&name).doing(doing)?.is_some() {
+                    to.unlink(&name).doing(doing)?;
+                }
+                observe::copy_name(from, split(&path).1, &to, &name).doing(doing)
+            })?;
+        }
+        self.is_landed = true;
+        Ok(())
+    }
+
+    pub(crate) fn take_off(&mut self) {
+        self.is_landed = false;
+    }
+
+    /// The clone at the repository's place, and the owner's objects beside. Checks may only read it, and see what would be
+    /// put in place once that is known.
     pub(crate) fn mounts(&self, home: &Path, root: &Root, access: MountAccess) -> Vec<Mount> {
         let target = Path::new(&root.granted.place.path).join(".git");
-        vec![Mount { source: self.path(home).join(CLONE), target, access }, self.objects(root)]
+        let is_shown = self.is_landed && access == MountAccess::ReadOnly;
+        let source = self.path(home).join(if is_shown { LANDED } else { CLONE });
+        vec![Mount { source, target, access }, self.objects(root)]
     }
 
     fn objects(&self, root: &Root) -> Mount {
@@ -114,9 +144,11 @@ impl Repository {
     ) -> Result<Vec<Change>, Error> {
         let doing = || "Reading what was committed".to_owned();
         let clone = self.dir.below(CLONE.as_bytes()).doing(doing)?;
+        removal::tree(&self.dir, compared::DIFFERING.as_bytes()).doing(doing)?;
         let now = refs_of(&clone, lifeline)?;
         if let Some(gone) = self.refs.keys().find(|name| !now.contains_key(*name)) {
-            return Err(Error::unsupported("a branch or tag that was deleted", gone));
+            let todo = "Have the work keep it, and delete it yourself.";
+            return Err(Error::unsupported_with("a branch or tag that the work deleted", gone, todo));
         }
         let moved: BTreeMap<&String, &String> =
             now.iter().filter(|(name, at)| self.refs.get(*name) != Some(*at)).collect();
@@ -124,6 +156,7 @@ impl Repository {
             return Ok(Vec::new());
         }
         self.pack(home, root, &moved, run)?;
+        removal::tree(&self.dir, BROUGHT.as_bytes()).doing(doing)?;
         self.dir.mkdir(BROUGHT.as_bytes(), 0o700).doing(doing)?;
         let brought = self.brought().doing(doing)?;
         self.bring_pack(&brought).doing(doing)?;
@@ -138,7 +171,7 @@ impl Repository {
             let (git, name) = parents_below(&brought, ".git/index").doing(doing)?;
             observe::copy_name(&clone, b"index", &git, &name).doing(doing)?;
         }
-        let brought = tree::snapshot(&brought, Git::Visit, lifeline)?;
+        let brought = tree::snapshot(&brought, &Extent::all(Git::Visit, lifeline))?;
         let mut changes = Vec::with_capacity(brought.files.len());
         for (path, after) in brought.files {
             let before = observe::path_below(&root.granted.dir, &path).doing(doing)?.state();
@@ -158,34 +191,44 @@ impl Repository {
         run: impl Fn(Errand) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let doing = || "Packing what was committed".to_owned();
+        removal::tree(&self.dir, CLEAN.as_bytes()).doing(doing)?;
         empty_repository(&self.dir, CLEAN, self.n).doing(doing)?;
+        self.note_pairs(moved).doing(doing)?;
         let known: BTreeSet<&String> = self.refs.values().collect();
         let mut revisions = String::new();
         moved.values().for_each(|at| revisions.push_str(&format!("{at}\n")));
         known.iter().for_each(|at| revisions.push_str(&format!("^{at}\n")));
+        removal::tree(&self.dir, REVISIONS.as_bytes()).doing(doing)?;
         let mut file = self.dir.create(REVISIONS.as_bytes()).doing(doing)?;
         file.write_all(revisions.as_bytes()).doing(doing)?;
-        let place = "/tmp/repository";
-        let mounts = || {
-            let whole = Mount { source: self.path(home), target: PathBuf::from(place), access: MountAccess::ReadWrite };
-            let clone = PathBuf::from(format!("{place}/{CLONE}"));
-            let read_only = Mount { source: self.path(home).join(CLONE), target: clone, access: MountAccess::ReadOnly };
-            vec![whole, read_only, self.objects(root)]
-        };
+        let (place, mounts) = self.whole(home, root);
         run(Errand {
             script: format!(
                 "exec git --git-dir={place}/{CLONE} pack-objects -q --revs --stdout --delta-base-offset \
                  < {place}/{REVISIONS} > {place}/{PACK}"
             ),
-            mounts: mounts(),
+            mounts: mounts.clone(),
         })?;
+        let (pairs, differing) = (compared::PAIRS, compared::DIFFERING);
         run(Errand {
             script: format!(
                 "git --git-dir={place}/{CLEAN} index-pack --strict --stdin < {place}/{PACK} > /dev/null && \
-                 exec git --git-dir={place}/{CLEAN} rev-list --objects --quiet --stdin < {place}/{REVISIONS}"
+                 git --git-dir={place}/{CLEAN} rev-list --objects --quiet --stdin < {place}/{REVISIONS} && \
+                 while read -r from to; do \
+                 git --git-dir={place}/{CLEAN} diff-tree -r -z --raw --no-renames $from $to || exit 1; \
+                 done < {place}/{pairs} > {place}/{differing}"
             ),
-            mounts: mounts(),
+            mounts,
         })
+    }
+
+    /// All of it for git, and where it lies then; of what the work left it may only read.
+    fn whole(&self, home: &Path, root: &Root) -> (&'static str, Vec<Mount>) {
+        let place = "/tmp/repository";
+        let whole = Mount { source: self.path(home), target: PathBuf::from(place), access: MountAccess::ReadWrite };
+        let clone = PathBuf::from(format!("{place}/{CLONE}"));
+        let read_only = Mount { source: self.path(home).join(CLONE), target: clone, access: MountAccess::ReadOnly };
+        (place, vec![whole, read_only, self.objects(root)])
     }
 
     /// Packs that hold something, with their lists of contents.
@@ -217,6 +260,25 @@ fn objects_inside(n: usize) -> String {
     format!("/tmp/objects-{n}")
 }
 
+/// A repository that shares the owner's objects and has its branches, tags and index.
+fn clone_of(real: &Dir, dir: &Dir, name: &str, n: usize, lifeline: Lifeline<'_>) -> Result<Dir, Error> {
+    let doing = || "Cloning the repository".to_owned();
+    let clone = empty_repository(dir, name, n).doing(doing)?;
+    for file in ["HEAD", "packed-refs", "index"] {
+        if real.stat(file.as_bytes()).doing(doing)?.is_some_and(|stat| stat.kind == Kind::File) {
+            if file == "HEAD" {
+                clone.unlink(b"HEAD").doing(doing)?;
+            }
+            observe::copy_name(real, file.as_bytes(), &clone, file.as_bytes()).doing(doing)?;
+        }
+    }
+    let refs = clone.below(b"refs").doing(doing)?;
+    if let Some(Kind::Directory) = real.stat(b"refs").doing(doing)?.map(|stat| stat.kind) {
+        tree::copy(&real.below(b"refs").doing(doing)?, &refs, &Extent::all(Git::Visit, lifeline))?;
+    }
+    Ok(clone)
+}
+
 /// A repository without anything in it that sees the owner's objects.
 fn empty_repository(dir: &Dir, name: &str, n: usize) -> io::Result<Dir> {
     dir.mkdir(name.as_bytes(), 0o700)?;
@@ -244,7 +306,7 @@ fn refs_of(git: &Dir, lifeline: Lifeline<'_>) -> Result<BTreeMap<String, String>
         }
     }
     let loose = git.below(b"refs").doing(doing)?;
-    tree::walk(&loose, Git::Visit, &mut |dir, path, stat| {
+    tree::walk(&loose, Git::Visit, lifeline, &mut |dir, path, stat| {
         lifeline.holds()?;
         if stat.kind == Kind::File {
             let text = small_file(dir, split(&path).1, REF_BYTES_MAX).doing(doing)?.unwrap_or_default();
@@ -272,6 +334,10 @@ fn note(refs: &mut BTreeMap<String, String>, name: &str, at: &str) {
 }
 
 fn small_file(dir: &Dir, name: &[u8], bytes_max: u64) -> io::Result<Option<String>> {
+    Ok(small_bytes(dir, name, bytes_max)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn small_bytes(dir: &Dir, name: &[u8], bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     if dir.stat(name)?.is_none_or(|stat| stat.kind != Kind::File) {
         return Ok(None);
     }
@@ -280,7 +346,7 @@ fn small_file(dir: &Dir, name: &[u8], bytes_max: u64) -> io::Result<Option<Strin
     if bytes.len() as u64 > bytes_max {
         return Err(io::Error::from(io::ErrorKind::FileTooLarge));
     }
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(Some(bytes))
 }
 
 fn create_below(dir: &Dir, path: &str) -> io::Result<std::fs::File> {
@@ -311,6 +377,11 @@ fn set_mode(file: &std::fs::File, mode: u32) -> io::Result<()> {
 /// Whether a change is one of the repository's own files.
 pub(crate) fn is_in_repository(path: &RelPath) -> bool {
     path.as_bytes().starts_with(b".git/")
+}
+
+/// Whether a change is a branch or tag that moved.
+pub(crate) fn is_ref(path: &RelPath) -> bool {
+    path.as_bytes().starts_with(b".git/refs/")
 }
 
 /// Another git that is at work on one of the files just now.

@@ -7,12 +7,13 @@ use crate::error::Doing;
 use crate::lifeline::Lifeline;
 use crate::observe::Seen;
 use crate::{Error, commits, observe, renames};
-use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileState, MORE_CHARACTERS, NO_LINE_END};
+use silas_core::changeset::{Change, Changeset, DiffLine, FileDiff, FileMode, FileState, MORE_CHARACTERS, NO_LINE_END};
 use silas_core::flags::{self, FLAGS_MAX, Flag};
 use silas_core::hidden;
 use silas_core::relpath::RelPath;
+use silas_core::risk;
 use similar::{ChangeTag, TextDiff};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 use std::time::Duration;
 
@@ -42,16 +43,7 @@ pub(crate) fn of<'d>(
     sides: impl Fn(&Change) -> Option<Sides<'d>>,
 ) -> Result<Vec<FileDiff>, Error> {
     let changes = &changeset.changes;
-    let read = |change: &Change| {
-        let sides = sides(change)?;
-        let (root, state) = match (&change.before, &change.after) {
-            (Some(before), None) => (sides.real, before),
-            (_, Some(after)) => (&sides.changed, after),
-            (None, None) => return None,
-        };
-        text(root, &change.path, Some(state)).ok().flatten()
-    };
-    let moved = renames::find(changes, read);
+    let moved = moved(changeset, &sides);
     let is_shown_elsewhere: HashSet<usize> = moved.values().copied().collect();
     let shown = changes.iter().enumerate().filter(|(n, _)| !is_shown_elsewhere.contains(n));
     let n_shown = changes.len().saturating_sub(is_shown_elsewhere.len());
@@ -61,6 +53,20 @@ pub(crate) fn of<'d>(
         Some(one(change, from, &sides(change)?, &mut room))
     });
     diffs.collect()
+}
+
+/// For the place of each new file in the list, the place of the one that it was.
+pub(crate) fn moved<'d>(changeset: &Changeset, sides: impl Fn(&Change) -> Option<Sides<'d>>) -> BTreeMap<usize, usize> {
+    let read = |change: &Change| {
+        let sides = sides(change)?;
+        let (root, state) = match (&change.before, &change.after) {
+            (Some(before), None) => (sides.real, before),
+            (_, Some(after)) => (&sides.changed, after),
+            (None, None) => return None,
+        };
+        text(root, &change.path, Some(state)).ok().flatten()
+    };
+    renames::find(&changeset.changes, read)
 }
 
 /// What may still be shown and compared, of one file and of all.
@@ -132,6 +138,7 @@ pub(crate) fn flags<'d>(
         let known: HashSet<&str> = before.split(['\n', '\r']).collect();
         let added = after.iter().flat_map(|text| text.split(['\n', '\r'])).filter(|line| !known.contains(line));
         let mut here = flags::of(&change.path, added);
+        here.extend(opened(change));
         if after.is_none() {
             let what = "is not text, or too long to look through".to_owned();
             here.push(Flag { path: change.path.clone(), what });
@@ -153,6 +160,15 @@ pub(crate) fn flags<'d>(
         found.push(said);
     }
     Ok(found)
+}
+
+/// What a change does to who may write to a file.
+fn opened(change: &Change) -> Option<Flag> {
+    let mode = |state: &Option<FileState>| state.as_ref().map(FileState::mode);
+    let (before, after) = (mode(&change.before), mode(&change.after));
+    let Some(FileMode::File(bits)) = after.filter(|_| risk::opens(before, after)) else { return None };
+    let what = format!("becomes writable for anybody on this machine (mode {bits:o})");
+    Some(Flag { path: change.path.clone(), what })
 }
 
 pub(crate) struct Sides<'d> {

@@ -26,6 +26,8 @@ pub(crate) struct Stat {
     pub(crate) kind: Kind,
     /// Permission bits only: set-uid and its relatives are never carried over.
     pub(crate) mode: u32,
+    /// Whether it runs as its owner or its group.
+    pub(crate) is_set_id: bool,
     pub(crate) device: u64,
     pub(crate) inode: u64,
     pub(crate) uid: u32,
@@ -34,8 +36,16 @@ pub(crate) struct Stat {
     /// Changes with every change of content or attributes, and nobody can set it.
     pub(crate) changed: std::time::SystemTime,
     pub(crate) size: u64,
+    /// How many names it has.
+    pub(crate) links: u64,
     /// How an overlay marks a name that is hidden.
     pub(crate) is_whiteout: bool,
+}
+
+impl Stat {
+    pub(crate) fn belongs_like(&self, other: &Stat) -> bool {
+        (self.uid, self.gid) == (other.uid, other.gid)
+    }
 }
 
 /// How a name moves. Nothing is ever overwritten.
@@ -112,6 +122,11 @@ impl Dir {
         Ok(File::from(syscall::open_at(self.as_fd(), name, flags, 0o600)?))
     }
 
+    /// A new file that has no name and is gone when it is closed.
+    pub(crate) fn create_unnamed(&self) -> io::Result<File> {
+        Ok(File::from(syscall::open_at(self.as_fd(), b".", libc::O_TMPFILE | libc::O_WRONLY | libc::O_EXCL, 0o600)?))
+    }
+
     pub(crate) fn read_link(&self, name: &[u8]) -> io::Result<Vec<u8>> {
         syscall::read_link_at(self.as_fd(), name)
     }
@@ -128,6 +143,11 @@ impl Dir {
 
     pub(crate) fn chmod(&self, name: &[u8], mode: u32) -> io::Result<()> {
         syscall::chmod_at(self.as_fd(), name, mode)
+    }
+
+    /// Sets when a name was last written to and read, without following a symlink.
+    pub(crate) fn set_time(&self, name: &[u8], time: std::time::SystemTime) -> io::Result<()> {
+        syscall::set_time_at(self.as_fd(), name, time)
     }
 
     /// Gives a name the owner that another has. Only root can give files away; for others the difference, if any, is a
@@ -194,6 +214,7 @@ impl From<libc::stat> for Stat {
         Stat {
             kind,
             mode: stat.st_mode & 0o777,
+            is_set_id: stat.st_mode & (libc::S_ISUID | libc::S_ISGID) != 0,
             device: stat.st_dev,
             inode: stat.st_ino,
             uid: stat.st_uid,
@@ -201,6 +222,7 @@ impl From<libc::stat> for Stat {
             modified: time(stat.st_mtime, stat.st_mtime_nsec),
             changed: time(stat.st_ctime, stat.st_ctime_nsec),
             size: u64::try_from(stat.st_size).unwrap_or(0),
+            links: stat.st_nlink,
             is_whiteout: stat.st_mode & libc::S_IFMT == libc::S_IFCHR && stat.st_rdev == 0,
         }
     }

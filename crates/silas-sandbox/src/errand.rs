@@ -1,12 +1,12 @@
-//! Something that is done by a child, so that its parent can go on: for the launcher a key is used, an apply is undone, a
-//! crash is cleaned up after; for a workshop checks run side by side. The child writes one answer into a pipe and ends.
+//! Something that is done by a child of a workshop, so that checks run side by side. The child writes one answer into a
+//! pipe and ends.
 
 use crate::error::Doing;
 use crate::process::{self, Child};
 use crate::{Error, frame};
 use serde::Serialize;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 pub(crate) struct Errand<To> {
     /// Who waits for the answer.
@@ -17,18 +17,6 @@ pub(crate) struct Errand<To> {
 }
 
 impl<To> Errand<To> {
-    /// The child keeps nothing of what is open here but what is named.
-    pub(crate) fn run<T: Serialize>(
-        to: To,
-        keep: &[RawFd],
-        body: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<Self, Error> {
-        let (pipe, answer_to) = io::pipe().doing(starting)?;
-        let keep = [keep, &[answer_to.as_raw_fd()]].concat();
-        let child = process::fork(&keep, || answer(answer_to, body)).doing(starting)?;
-        Ok(Errand { to, child, pipe, answer: Vec::new() })
-    }
-
     /// The child works with what is open here, beside us.
     pub(crate) fn run_beside<T: Serialize>(to: To, body: impl FnOnce() -> Result<T, Error>) -> Result<Self, Error> {
         let (pipe, answer_to) = io::pipe().doing(starting)?;
@@ -38,10 +26,6 @@ impl<To> Errand<To> {
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
-    }
-
-    pub(crate) fn to(&self) -> &To {
-        &self.to
     }
 
     /// Takes what has arrived. Whether that was all.

@@ -1,6 +1,7 @@
 //! What can go wrong in this room, in sentences for people. The same values travel from the launcher to the front, so
 //! causes are texts.
 
+use crate::lifeline;
 use serde::{Deserialize, Serialize};
 use silas_core::evidence::Refusal;
 use std::io;
@@ -59,8 +60,9 @@ pub enum Error {
         paths.join(", ")
     )]
     MovedOn { paths: Vec<String> },
-    #[error("{path} is {kind}, which cannot be worked with. Remove it or choose another directory.")]
-    Unsupported { kind: String, path: String },
+    /// Most of what is met is the owner's and needed, so what to do is said for each.
+    #[error("{path} is {kind}. {todo}")]
+    Unsupported { kind: String, path: String, todo: String },
     #[error("{0}")]
     TooLarge(String),
     #[error("The disk is full. Make room and try again.")]
@@ -127,8 +129,14 @@ impl Error {
         }
     }
 
+    /// Something of the owner's that the work changed and could not be put in place as it has to be.
     pub(crate) fn unsupported(kind: &str, path: impl ToString) -> Error {
-        Error::Unsupported { kind: kind.to_owned(), path: path.to_string() }
+        Error::unsupported_with(kind, path, "Have the work leave it as it is, or change it yourself.")
+    }
+
+    /// The same with what else can be done.
+    pub(crate) fn unsupported_with(kind: &str, path: impl ToString, todo: &str) -> Error {
+        Error::Unsupported { kind: kind.to_owned(), path: path.to_string(), todo: todo.to_owned() }
     }
 
     /// What goes wrong after a commit point is no longer "nothing was done".
@@ -138,6 +146,7 @@ impl Error {
 
     pub(crate) fn io(doing: &str, cause: &io::Error) -> Error {
         match cause.raw_os_error() {
+            _ if lifeline::is_broken(cause) => Error::Cancelled,
             Some(libc::ENOSPC | libc::EDQUOT) => Error::Full,
             _ => Error::Io { doing: doing.to_owned(), cause: cause.to_string() },
         }

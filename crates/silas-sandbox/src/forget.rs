@@ -2,14 +2,28 @@
 //! is kept for plans that put it back ([`crate::kept`]). A text that
 //! nobody else has is never dropped: it stays in the staging directory.
 
+use crate::clock;
 use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::ground::Ground;
 use crate::journal::{Fate, Journal};
 use crate::permit::Granted;
 use crate::{Error, durable, kept, stage};
 use silas_core::ExecutionId;
 use silas_core::changeset::FileState;
 use silas_core::execution::ExecutionState;
+
+/// Clears away whatever can no longer be undone. Whoever cannot be asked now, or fails, is asked at the next start.
+pub(crate) fn forget_over(ground: &Ground) -> Result<(), Error> {
+    let now = clock::now();
+    for execution in ground.memory.with_journal()? {
+        let Some(record) = ground.memory.record(&execution)? else { continue };
+        let is_over = record.undo_until.is_some_and(|until| now >= until);
+        if record.state == ExecutionState::Applied && is_over && !record.is_forgotten {
+            let _ = forget(ground, &execution);
+        }
+    }
+    Ok(())
+}
 
 pub(crate) fn forget(ground: &Ground, execution: &ExecutionId) -> Result<(), Error> {
     let memory = &ground.memory;
@@ -19,7 +33,7 @@ pub(crate) fn forget(ground: &Ground, execution: &ExecutionId) -> Result<(), Err
     };
     match record.state {
         ExecutionState::Running | ExecutionState::Rehearsed => return Err(Error::Busy),
-        ExecutionState::Applied if record.undo_until.is_some_and(|until| ground::now() < until) => {
+        ExecutionState::Applied if record.undo_until.is_some_and(|until| clock::now() < until) => {
             return Err(Error::UndoOpen);
         }
         ExecutionState::Applied => {}

@@ -2,10 +2,10 @@
 
 use crate::cell::{Limits, LimitsInForce};
 use crate::error::Doing;
+use crate::extent::Bounds;
 use crate::memory::Memory;
 use crate::{Error, ToolPlaces, durable, handed_over};
 use serde::{Deserialize, Serialize};
-use silas_core::Timestamp;
 use silas_core::evidence::Anchor;
 use silas_core::handover::Handover;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,9 @@ pub struct Seal {
     pub undo_window_secs: u64,
     pub limits: CellLimits,
     pub copies: Copies,
+    /// How much a copy may hold.
+    #[serde(default)]
+    pub bounds: Bounds,
     /// Where tools outside `/usr` are looked for.
     pub tools: ToolPlaces,
 }
@@ -53,13 +56,23 @@ pub struct CellLimits {
     pub cpu_secs_max: u64,
     pub processes_max: u64,
     pub file_bytes_max: u64,
+    /// Those at which Silas answers on this machine.
+    #[serde(default)]
+    pub closed_ports: Vec<u16>,
 }
 
 impl Default for CellLimits {
     fn default() -> Self {
-        let Limits { wall: _, output_bytes_max, memory_bytes_max, cpu_secs_max, processes_max, file_bytes_max } =
-            Limits::default();
-        CellLimits { output_bytes_max, memory_bytes_max, cpu_secs_max, processes_max, file_bytes_max }
+        let Limits {
+            wall: _,
+            output_bytes_max,
+            memory_bytes_max,
+            cpu_secs_max,
+            processes_max,
+            file_bytes_max,
+            closed_ports,
+        } = Limits::default();
+        CellLimits { output_bytes_max, memory_bytes_max, cpu_secs_max, processes_max, file_bytes_max, closed_ports }
     }
 }
 
@@ -72,6 +85,7 @@ impl CellLimits {
             cpu_secs_max: self.cpu_secs_max,
             processes_max: self.processes_max,
             file_bytes_max: self.file_bytes_max,
+            closed_ports: self.closed_ports.clone(),
         }
     }
 }
@@ -85,6 +99,7 @@ pub(crate) struct Ground {
     pub(crate) undo_window: Duration,
     pub(crate) limits: CellLimits,
     pub(crate) copies: Copies,
+    pub(crate) bounds: Bounds,
     pub(crate) tools: ToolPlaces,
     pub(crate) memory: Memory,
 }
@@ -104,6 +119,7 @@ impl Ground {
             undo_window: Duration::from_secs(seal.undo_window_secs),
             limits: seal.limits,
             copies: seal.copies,
+            bounds: seal.bounds,
             tools: seal.tools,
         })
     }
@@ -119,10 +135,4 @@ pub(crate) fn keys(data_dir: &Path) -> PathBuf {
 
 pub(crate) fn launcher(data_dir: &Path) -> PathBuf {
     data_dir.join("launcher")
-}
-
-/// The launcher's own clock. The front's is not asked.
-pub(crate) fn now() -> Timestamp {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }

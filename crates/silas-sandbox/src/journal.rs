@@ -55,6 +55,9 @@ pub(crate) struct NewDir {
     pub(crate) root: usize,
     pub(crate) path: RelPath,
     pub(crate) mode: u32,
+    /// The directory that it was before it moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) was: Option<RelPath>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

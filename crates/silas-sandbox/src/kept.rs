@@ -5,9 +5,10 @@
 //! what they do is checked and applied like any other work. Kept for a month, and within bounds; what does not fit is
 //! dropped with the time for undoing it, as before. What was committed is not kept: git keeps it better.
 
+use crate::clock;
 use crate::dir::Dir;
 use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::ground::Ground;
 use crate::journal::{Fate, Journal, Op};
 use crate::memory::Memory;
 use crate::permit::{self, Root};
@@ -80,7 +81,7 @@ pub(crate) fn find(ground: &Ground, execution: &ExecutionId, roots: &[Root]) -> 
     if record.state != ExecutionState::Applied || record.places != permit::places(roots) {
         return Err(gone());
     }
-    if record.undo_until.is_some_and(|until| ground::now() < until) {
+    if record.undo_until.is_some_and(|until| clock::now() < until) {
         return Err(Error::UndoOpen);
     }
     let dir = memory.kept(execution);

@@ -3,9 +3,10 @@
 //! It only looks, only while the undo is open, and only where the owner still allows plans. The undo itself does not rely on
 //! it: that looks again and refuses by name ([`crate::undo`]).
 
+use crate::clock;
 use crate::diff::{self, Room, Side};
 use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::ground::Ground;
 use crate::journal::{Fate, Journal, Op};
 use crate::memory::Record;
 use crate::observe::{self, Seen};
@@ -56,7 +57,7 @@ pub(crate) fn find(ground: &Ground, execution: &ExecutionId) -> Result<Vec<FileD
 }
 
 fn is_open(record: &Record) -> bool {
-    let is_in_time = record.undo_until.is_some_and(|until| ground::now() < until);
+    let is_in_time = record.undo_until.is_some_and(|until| clock::now() < until);
     record.state == ExecutionState::Applied && !record.is_forgotten && is_in_time
 }
 

@@ -26,6 +26,9 @@ pub(crate) enum Layer {
     GroupView,
     /// Mounts that cannot be written, where only reading was granted, and those parts of `/proc` that set up the kernel.
     ReadOnly,
+    /// What was granted for reading is seen through a layer that is the cell's own: pipes, sockets and locks in it are not
+    /// the owner's.
+    Apart,
     /// Mounts in which set-id bits and file capabilities mean nothing.
     NoSetId,
     /// Inherited descriptors are closed.

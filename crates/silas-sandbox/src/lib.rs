@@ -2,10 +2,10 @@
 //! that isolate every command, and an apply that is all or nothing across crashes.
 //!
 //! Three kinds of process meet here. The *front* serves people and is confined ([`confine`]); it holds a [`Launcher`]
-//! and asks. The *launcher* was forked from it before it had anything to lose; it verifies every approval again, with
-//! the same function as the trust kernel, keeps its own memory of what was spent, and forks. A *workshop* is forked for
-//! exactly one approved execution: it copies the directory, runs checks and steps in cells ([`cell`]), and puts the
-//! result in place only if the checks went from red to green.
+//! and asks. The *launcher* was forked from it before it had anything to lose; it keeps its own memory of what was spent,
+//! and forks a child for each request. A *workshop* is such a child, for exactly one approved execution: first it verifies
+//! the approval again, with the same function as the trust kernel; then it copies the directory, runs checks and steps in
+//! cells ([`cell`]), and puts the result in place only if it was proved, or if the owner decided about this very result.
 //!
 //! A granted host, secret or port leads out of a cell through a *broker*, one process for one run, which decides where
 //! each connection may go and reports it.
@@ -18,12 +18,17 @@ extern crate self as silas_sandbox;
 
 mod apart;
 mod apply;
+mod attributes;
 mod bench;
+mod beside;
 mod broker;
+mod callers;
 pub mod cell;
 mod changes;
+mod clock;
 mod commits;
 pub mod confine;
+mod counted;
 mod descriptors;
 mod diff;
 mod dir;
@@ -31,22 +36,32 @@ mod door;
 mod durable;
 mod errand;
 mod error;
+mod extent;
 mod fd_passing;
+mod fitting;
+mod fixed;
+mod flood;
 mod forget;
 mod frame;
 mod ground;
 mod hand;
 pub mod handed_over;
+mod helpers;
+mod ignoring;
 mod journal;
 mod kept;
 mod key_use;
+mod landing;
 mod later_edits;
 mod launcher;
 mod layers;
+mod left_out;
 mod lifeline;
 mod look;
 mod memory;
 mod merges;
+pub mod mounted;
+mod moves;
 mod observe;
 mod originals;
 mod overlay;
@@ -83,18 +98,22 @@ mod workshop;
 mod workspace;
 
 pub use apart::{apart, hide_memory};
+pub use clock::SystemClock;
 pub use descriptors::raise_descriptor_limit;
 pub use error::Error;
+pub use extent::Bounds;
+pub use fixed::{FixedBy, FixedFile};
 pub use ground::{CellLimits, Copies, Seal, Sealed};
 pub use hand::Hand;
 pub use launcher::Launcher;
 pub use look::{Look, Looked};
 pub use plug::{end_when_nobody_reads, pull_the_plug};
 pub use protocol::{
-    Applied, Case, ChangedDirectory, Changes, Collided, Collision, Copied, Finished, KeptText, LaidOut, Merged,
-    Recovered, Undone, Waits,
+    Applied, Case, ChangedDirectory, Changes, Collided, Collision, Copied, Finished, KeptText, LaidOut, LeftOut,
+    Merged, Recovered, Undone, Waits,
 };
 pub use secret_client::secret_client;
+pub use serve::serve;
 pub use terminal::{terminal_arm, terminal_pairing_code, terminal_sign};
 pub use toolchains::ToolPlaces;
 pub use two_steps::is_expected_at as replaces_in_two_steps;

@@ -3,15 +3,15 @@
 //!
 //! Links are not followed, not even inside: what lies elsewhere was not allowed, and what lies inside has another name.
 
-use crate::Error;
 use crate::dir::{Dir, Kind};
 use crate::error::Doing;
 use crate::ground::Ground;
 use crate::permit::Granted;
+use crate::{Error, FixedFile, fitting};
 use serde::{Deserialize, Serialize};
 use silas_core::evidence::{Allowance, Refusal};
 use silas_core::relpath::{self, RelPath};
-use silas_core::roots::{Access, contains};
+use silas_core::roots::{Access, Place, contains};
 use silas_core::work::Directory;
 use std::io::Read;
 
@@ -23,14 +23,25 @@ pub enum Look {
     File { from_line: u64, lines: u64 },
     /// Names below a directory.
     Names { depth: u32 },
+    /// Whether work could be done in a directory; if so, which files in it no work can change, as far as they could be looked
+    /// for.
+    Fit,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Looked {
     pub text: String,
+    /// Of a directory that fits.
+    pub fixed: Vec<FixedFile>,
     /// Whether there is more.
     pub is_cut: bool,
+}
+
+impl Looked {
+    fn text(text: String, is_cut: bool) -> Self {
+        Looked { text, fixed: Vec::new(), is_cut }
+    }
 }
 
 /// Of a file, as much as is gone through to find the lines.
@@ -57,7 +68,17 @@ pub(crate) fn look(ground: &Ground, allowance: &Allowance, path: &str, look: Loo
             let file = parent.read(name).doing(doing)?;
             let mut bytes = Vec::new();
             file.take(SCANNED_BYTES_MAX + 1).read_to_end(&mut bytes).doing(doing)?;
-            Ok(lines_of(&bytes, from_line, lines))
+            let not_text = || Error::Place { path: path.to_owned(), problem: "it is not UTF-8 text".to_owned() };
+            lines_of(&bytes, from_line, lines).ok_or_else(not_text)
+        }
+        Look::Fit => {
+            let dir = root.dir.below(below.as_bytes()).doing(doing)?;
+            let stat = dir.own_stat().doing(doing)?;
+            let place = Place { path: path.to_owned(), device: stat.device.to_string(), inode: stat.inode.to_string() };
+            let mut fixed = fitting::fits(ground, Granted { place, dir })?;
+            let is_cut = fixed.len() > NAMES_MAX;
+            fixed.truncate(NAMES_MAX);
+            Ok(Looked { text: String::new(), fixed, is_cut })
         }
         Look::Names { depth } => {
             let dir = root.dir.below(below.as_bytes()).doing(doing)?;
@@ -65,21 +86,23 @@ pub(crate) fn look(ground: &Ground, allowance: &Allowance, path: &str, look: Loo
             list(&dir, "", depth.clamp(1, DEPTH_MAX), &mut names).doing(doing)?;
             let is_cut = names.len() > NAMES_MAX;
             names.truncate(NAMES_MAX);
-            Ok(Looked { text: names.join("\n"), is_cut })
+            Ok(Looked::text(names.join("\n"), is_cut))
         }
     }
 }
 
-fn lines_of(bytes: &[u8], from_line: u64, lines: u64) -> Looked {
-    if bytes.contains(&0) {
-        return Looked { text: "(this is not text)".to_owned(), is_cut: false };
-    }
+/// The lines exactly as they are; `None` if they are not UTF-8. A cut falls between two characters.
+fn lines_of(bytes: &[u8], from_line: u64, lines: u64) -> Option<Looked> {
     let skipped = usize::try_from(from_line.saturating_sub(1)).unwrap_or(usize::MAX);
     let wanted = usize::try_from(lines).unwrap_or(usize::MAX);
     let mut all = bytes.split_inclusive(|byte| *byte == b'\n').skip(skipped);
-    let found: Vec<u8> = all.by_ref().take(wanted).flatten().copied().take(TEXT_BYTES_MAX).collect();
+    let mut found: Vec<u8> = all.by_ref().take(wanted).flatten().copied().take(TEXT_BYTES_MAX).collect();
     let is_cut = found.len() == TEXT_BYTES_MAX || all.next().is_some() || bytes.len() as u64 > SCANNED_BYTES_MAX;
-    Looked { text: String::from_utf8_lossy(&found).into_owned(), is_cut }
+    match std::str::from_utf8(&found) {
+        Err(e) if is_cut && e.error_len().is_none() => found.truncate(e.valid_up_to()),
+        Ok(_) | Err(_) => {}
+    }
+    String::from_utf8(found).ok().map(|text| Looked::text(text, is_cut))
 }
 
 /// Kind, size and path, as a person would list them; one more than fit, so that it is known that there are more.
@@ -112,13 +135,16 @@ mod tests {
     #[test]
     fn lines_are_counted_from_one_and_cut() {
         let check = |bytes: &[u8], from, n, text: &str, is_cut| {
-            assert_eq!(lines_of(bytes, from, n), Looked { text: text.to_owned(), is_cut });
+            assert_eq!(lines_of(bytes, from, n), Some(Looked::text(text.to_owned(), is_cut)));
         };
         check(b"a\nb\nc\n", 1, 2, "a\nb\n", true);
         check(b"a\nb\nc", 2, 9, "b\nc", false);
         check(b"a\n", 5, 1, "", false);
-        check(b"\xffa", 1, 1, "\u{fffd}a", false);
-        check(b"a\0", 1, 1, "(this is not text)", false);
-        assert!(lines_of(&vec![b'x'; 60 << 10], 1, 1).is_cut);
+        check(b"a\0\r\n\xef\xbb\xbf", 1, 9, "a\0\r\n\u{feff}", false);
+        assert_eq!(lines_of(b"\xffa", 1, 1), None);
+        assert_eq!(lines_of(b"\xe2\x82", 1, 1), None, "a character that the file itself cuts");
+        assert!(lines_of(&vec![b'x'; 60 << 10], 1, 1).unwrap().is_cut);
+        let wide = lines_of("€".repeat(20 << 10).as_bytes(), 1, 1).unwrap();
+        assert!(wide.is_cut && wide.text.chars().all(|c| c == '€'));
     }
 }

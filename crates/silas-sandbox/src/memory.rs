@@ -1,6 +1,7 @@
 //! What the launcher remembers on disk: which executions were begun, how they ended, and the locks that keep two
 //! processes from working on one of them. The front can neither read nor write any of it.
 
+use crate::counted::COUNTED;
 use crate::error::Doing;
 use crate::{Error, durable};
 use serde::{Deserialize, Serialize};
@@ -81,7 +82,8 @@ impl Record {
 
 impl Memory {
     pub(crate) fn open(dir: &Path) -> Result<Self, Error> {
-        for part in ["spent", "steps", "state", "journals", "locks", "work", "waiting", "kept", "merges"] {
+        let parts = ["spent", "steps", "state", "journals", "locks", "work", "waiting", "kept", "merges", COUNTED];
+        for part in parts {
             durable::private_dir(&dir.join(part)).doing(|| format!("Making launcher/{part}"))?;
         }
         Ok(Memory { dir: dir.to_owned() })
@@ -97,6 +99,7 @@ impl Memory {
 
     /// The first of two takes it; the second hears that it exists.
     pub(crate) fn create(&self, execution: &ExecutionId, record: &Record) -> Result<(), Error> {
+        self.count(execution, record)?;
         match durable::create(&self.spent(execution), &bytes(record)?) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(Error::AlreadySpent),
             done => done.doing(|| "Recording that an approval is used".to_owned()),
@@ -108,31 +111,18 @@ impl Memory {
             .doing(|| "Recording how far the work has come".to_owned())
     }
 
+    /// Every record there is, oldest first. Grows with the age of an installation, so nothing that happens for each piece of
+    /// work asks for it.
     pub(crate) fn all(&self) -> Result<Vec<(ExecutionId, Record)>, Error> {
-        let doing = || "Reading which approvals were used".to_owned();
         let mut records = Vec::new();
-        for entry in std::fs::read_dir(self.dir.join("spent")).doing(doing)? {
-            let name = entry.doing(doing)?.file_name();
-            let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".json")) else { continue };
-            let id = ExecutionId::parse(id).map_err(|e| Error::Damaged(e.to_string()))?;
+        for name in names(&self.dir.join("spent"))? {
+            let id = ExecutionId::parse(&name).map_err(|e| Error::Damaged(e.to_string()))?;
             if let Some(record) = self.record(&id)? {
                 records.push((id, record));
             }
         }
         records.sort_by(|(a, x), (b, y)| (x.first_spent_at, a).cmp(&(y.first_spent_at, b)));
         Ok(records)
-    }
-
-    /// Whether the house rules with this token have a rehearsal left for the day before now.
-    pub(crate) fn has_rehearsals_left(&self, rules: &TokenId, per_day: u32, now: Timestamp) -> Result<(), Error> {
-        let is_of_today = |record: &Record| {
-            record.kind == Kind::HouseRules && record.token == *rules && now.since(record.first_spent_at) < DAY
-        };
-        let n = self.all()?.iter().filter(|(_, record)| is_of_today(record)).count();
-        if n < usize::try_from(per_day).unwrap_or(usize::MAX) {
-            return Ok(());
-        }
-        Err(Refusal::HouseRules(format!("{per_day} rehearsals in one day are used up")).into())
     }
 
     /// The highest list of revocations that this launcher or an earlier one has seen. One that is there and does not
@@ -167,6 +157,7 @@ impl Memory {
     }
 
     pub(crate) fn remember_passkey(&self, certificate: Certificate) -> Result<(), Error> {
+        let _turn = self.turn("passkey")?;
         let mut known = self.passkeys()?;
         if known.contains(&certificate) {
             return Ok(());
@@ -252,8 +243,18 @@ impl Memory {
         self.all_waiting().join(format!("{execution}.json"))
     }
 
-    pub(crate) fn all_waiting(&self) -> PathBuf {
+    fn all_waiting(&self) -> PathBuf {
         self.dir.join("waiting")
+    }
+
+    /// The executions whose copies may wait for a decision: what is noted is noted before the record says so.
+    pub(crate) fn noted_as_waiting(&self) -> Result<Vec<ExecutionId>, Error> {
+        Ok(names(&self.all_waiting())?.iter().filter_map(|name| ExecutionId::parse(name).ok()).collect())
+    }
+
+    /// The executions that something was put in place by and may still be undone: a journal goes when that is over.
+    pub(crate) fn with_journal(&self) -> Result<Vec<ExecutionId>, Error> {
+        Ok(names(&self.dir.join("journals"))?.iter().filter_map(|name| ExecutionId::parse(name).ok()).collect())
     }
 
     /// What an execution replaced, once it can no longer be undone.
@@ -306,8 +307,23 @@ impl Memory {
 
     /// One apply or undo at a time: two that compare the same tree and then both change it would not see each other.
     pub(crate) fn turn_to_apply(&self) -> Result<File, Error> {
-        let file = self.lock_file("apply")?;
-        file.lock().doing(|| "Waiting for another apply".to_owned())?;
+        self.turn("apply")
+    }
+
+    /// One at a time changes what is revoked: two lists of the same number would both be the next.
+    pub(crate) fn turn_to_revoke(&self) -> Result<File, Error> {
+        self.turn("revoke")
+    }
+
+    /// One at a time is counted and then begun: two that are counted together would both be the last.
+    pub(crate) fn turn_to_begin(&self) -> Result<File, Error> {
+        self.turn("begin")
+    }
+
+    /// Ends with the file, which is when the process does at the latest.
+    fn turn(&self, what: &str) -> Result<File, Error> {
+        let file = self.lock_file(what)?;
+        file.lock().doing(|| format!("Waiting for another turn to {what}"))?;
         Ok(file)
     }
 
@@ -333,8 +349,8 @@ const PASSKEYS: &str = "passkeys.json";
 const PASSKEYS_MAX: usize = 100;
 /// Approvals are judged by the clock of the moment; this much may it be set back before an old one could look new, and
 /// then it would still be dated in the future.
-const CLOCKS_DIFFER: Duration = DAY;
-const DAY: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const CLOCKS_DIFFER: Duration = DAY;
+pub(crate) const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Bounds what one command tidies up after others.
 const STEPS_FORGOTTEN_MAX: usize = 256;
 /// Longer than recovery tells of old work, and than any sensible change of the clock.
@@ -356,6 +372,17 @@ pub(crate) fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<V
         Places::One(place) => vec![place],
         Places::More(places) => places,
     })
+}
+
+/// What lies in a directory of ours, without the ending that all of it has.
+fn names(dir: &Path) -> Result<Vec<String>, Error> {
+    let doing = || "Reading which approvals were used".to_owned();
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(dir).doing(doing)? {
+        let name = entry.doing(doing)?.file_name();
+        names.extend(name.to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned));
+    }
+    Ok(names)
 }
 
 /// A record or journal that is there must be readable; one that is not is a reason to stop, not to begin anew.

@@ -5,9 +5,10 @@
 //! The plan names the hash of exactly these changes. What is laid is looked at afterwards like any other work, and is refused
 //! if it comes to anything else; so nothing here has to be believed.
 
+use crate::clock;
 use crate::dir::{Dir, Move};
 use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::ground::Ground;
 use crate::kept::quoted;
 use crate::memory::{self, Memory};
 use crate::permit::{self, Root};
@@ -94,7 +95,7 @@ pub(crate) fn keep(
             }
         }
     }
-    let until = ground::now().plus(KEPT_FOR);
+    let until = clock::now().plus(KEPT_FOR);
     let places = permit::places(roots);
     let script = lay_script(roots, changeset);
     dir.create(LAY.as_bytes()).and_then(|mut file| file.write_all(&script)).doing(doing)?;
@@ -118,7 +119,7 @@ pub(crate) fn find(memory: &Memory, merging: &Merging, roots: &[Root]) -> Result
     };
     let dir = memory.merge(&merging.execution);
     let note: Note = memory::read(&dir.join(NOTE))?.ok_or_else(gone)?;
-    if ground::now() >= note.until {
+    if clock::now() >= note.until {
         return Err(gone());
     }
     if note.places != permit::places(roots) || apply::hash(&note.changeset)? != merging.changeset {
@@ -148,7 +149,7 @@ pub(crate) fn prune(memory: &Memory) -> Result<(), Error> {
             }
             continue;
         }
-        if memory::read::<Note>(&path)?.is_none_or(|note| ground::now() >= note.until) {
+        if memory::read::<Note>(&path)?.is_none_or(|note| clock::now() >= note.until) {
             removal::tree(&parent, &name).doing(doing)?;
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::dir::{Dir, Kind, split};
 use crate::error::Doing;
+use crate::lifeline::{Awaited, Lifeline};
 use crate::{Error, syscall};
 use sha2::{Digest as _, Sha256};
 use silas_core::Digest;
@@ -11,6 +12,7 @@ use std::fs::{File, FileTimes, Permissions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
+use std::time::SystemTime;
 
 /// What is found at a place.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,10 +41,19 @@ impl Seen {
 }
 
 pub(crate) fn name_in(dir: &Dir, name: &[u8]) -> io::Result<Seen> {
+    name_with(dir, name, |file| pour(file, &mut io::sink(), u64::MAX))
+}
+
+/// The same, as long as somebody waits for it.
+pub(crate) fn name_while(dir: &Dir, name: &[u8], lifeline: Lifeline<'_>) -> io::Result<Seen> {
+    name_with(dir, name, |file| pour(&mut Awaited { file: file.try_clone()?, lifeline }, &mut io::sink(), u64::MAX))
+}
+
+fn name_with(dir: &Dir, name: &[u8], read: impl Fn(&mut File) -> io::Result<(Digest, u64)>) -> io::Result<Seen> {
     let Some(stat) = dir.stat(name)? else { return Ok(Seen::Nothing) };
     match stat.kind {
         Kind::File => {
-            let (hash, _) = pour(&mut dir.read(name)?, &mut io::sink(), u64::MAX)?;
+            let (hash, _) = read(&mut dir.read(name)?)?;
             Ok(Seen::State(FileState::File { hash, mode: stat.mode }))
         }
         Kind::Link => Ok(Seen::State(link(&dir.read_link(name)?))),
@@ -52,8 +63,17 @@ pub(crate) fn name_in(dir: &Dir, name: &[u8]) -> io::Result<Seen> {
 
 /// What is at a path below a directory. A way there that is missing or leads through a symlink means that nothing is.
 pub(crate) fn path_below(root: &Dir, path: &RelPath) -> io::Result<Seen> {
+    path_with(root, path, name_in)
+}
+
+/// The same, as long as somebody waits for it.
+pub(crate) fn path_while(root: &Dir, path: &RelPath, lifeline: Lifeline<'_>) -> io::Result<Seen> {
+    path_with(root, path, |dir, name| name_while(dir, name, lifeline))
+}
+
+fn path_with(root: &Dir, path: &RelPath, look: impl Fn(&Dir, &[u8]) -> io::Result<Seen>) -> io::Result<Seen> {
     match root.parent_of(path) {
-        Ok((parent, name)) => name_in(&parent, name),
+        Ok((parent, name)) => look(&parent, name),
         Err(e) if leads_nowhere(&e) => Ok(Seen::Nothing),
         Err(e) => Err(e),
     }
@@ -89,20 +109,61 @@ pub(crate) fn link(target: &[u8]) -> FileState {
     FileState::Link { target: relpath::escape(target) }
 }
 
-/// Copies a file or symlink with its mode and time.
+/// Copies a file or symlink with its mode and time. Whoever calls this copies what is small, or cannot be stopped any more.
 pub(crate) fn copy_name(from: &Dir, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
     let Some(stat) = from.stat(name)? else { return Err(io::Error::from(io::ErrorKind::NotFound)) };
+    let read = |file: File, copy: &mut File| pour(&mut { file }, copy, u64::MAX);
+    copy(from, name, to, to_name, stat.modified, read, |_| Ok(())).map(drop)
+}
+
+/// Copies a file or symlink with its mode, as long as somebody waits for it, and says what was copied; a file gets this time.
+pub(crate) fn copy_name_at(
+    from: &Dir,
+    name: &[u8],
+    to: &Dir,
+    time: SystemTime,
+    lifeline: Lifeline<'_>,
+) -> io::Result<FileState> {
+    copy_name_with((from, name), (to, name), time, lifeline, |_| Ok(()))
+}
+
+/// Like [`copy_name_at`]; `dress` gives a file what else it is to have, before a mode is set that forbids it.
+pub(crate) fn copy_name_with(
+    (from, name): (&Dir, &[u8]),
+    (to, to_name): (&Dir, &[u8]),
+    time: SystemTime,
+    lifeline: Lifeline<'_>,
+    dress: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<FileState> {
+    let read = |file: File, copy: &mut File| pour(&mut Awaited { file, lifeline }, copy, u64::MAX);
+    copy(from, name, to, to_name, time, read, dress)
+}
+
+fn copy(
+    from: &Dir,
+    name: &[u8],
+    to: &Dir,
+    to_name: &[u8],
+    time: SystemTime,
+    read: impl FnOnce(File, &mut File) -> io::Result<(Digest, u64)>,
+    dress: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<FileState> {
+    let Some(stat) = from.stat(name)? else { return Err(io::Error::from(io::ErrorKind::NotFound)) };
     if stat.kind == Kind::Link {
-        return to.symlink(to_name, &from.read_link(name)?);
+        let target = from.read_link(name)?;
+        to.symlink(to_name, &target)?;
+        return Ok(link(&target));
     }
     let mut copy = to.create(to_name)?;
-    pour(&mut from.read(name)?, &mut copy, u64::MAX)?;
+    let (hash, _) = read(from.read(name)?, &mut copy)?;
+    dress(&copy)?;
     copy.set_permissions(Permissions::from_mode(stat.mode))?;
-    copy.set_times(FileTimes::new().set_modified(stat.modified))
+    copy.set_times(FileTimes::new().set_modified(time).set_accessed(time))?;
+    Ok(FileState::File { hash, mode: stat.mode })
 }
 
 /// Copies and hashes at once, so that the hash is of exactly the bytes that were copied.
-pub(crate) fn pour(from: &mut File, to: &mut impl Write, bytes_max: u64) -> io::Result<(Digest, u64)> {
+pub(crate) fn pour(from: &mut impl Read, to: &mut impl Write, bytes_max: u64) -> io::Result<(Digest, u64)> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0u8; 128 << 10];
     let mut total = 0u64;

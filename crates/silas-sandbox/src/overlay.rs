@@ -6,8 +6,8 @@
 
 use crate::dir::{Dir, Kind, Stat, split};
 use crate::error::Doing;
-use crate::lifeline::Lifeline;
-use crate::tree::{self, Git, Manifest};
+use crate::extent::Extent;
+use crate::tree::{self, Manifest, Room};
 use crate::view::Mark;
 use crate::{Error, observe, syscall};
 use silas_core::relpath::RelPath;
@@ -43,11 +43,12 @@ pub(crate) fn can_mark(upper: &Dir) -> bool {
 }
 
 /// What is seen when the upper directory lies over what `lower` describes.
-pub(crate) fn merged(lower: &Manifest, upper: &Dir, git: Git, lifeline: Lifeline<'_>) -> Result<Manifest, Error> {
+pub(crate) fn merged(lower: &Manifest, upper: &Dir, extent: &Extent<'_>) -> Result<Manifest, Error> {
     let mut seen = lower.clone();
-    tree::walk(upper, git, &mut |dir, path, stat| {
-        lifeline.holds()?;
-        seen.has_room()?;
+    let mut room = extent.bounds.bytes_max;
+    let mut visit = |dir: &Dir, path: RelPath, stat: &Stat| {
+        extent.lifeline.holds()?;
+        seen.has_room(extent)?;
         let (_, name) = split(&path);
         let doing = || format!("Reading {path}");
         match stat.kind {
@@ -68,33 +69,25 @@ pub(crate) fn merged(lower: &Manifest, upper: &Dir, git: Git, lifeline: Lifeline
                 seen.replace(path, observe::link(&target));
             }
             Kind::File => {
-                let state = seen.read_file(dir, name, stat, None, &path)?;
+                let (state, bytes) = tree::read_file(dir, name, stat, None, Room { extent, bytes: room, path: &path })?;
+                room -= bytes.min(room);
+                seen.bytes += bytes;
                 seen.replace(path, state);
             }
-            Kind::Special(kind) => return Err(Error::unsupported(kind, path)),
+            Kind::Special(kind) => return Err(extent.no_file(kind, &path)),
         }
         Ok(())
-    })?;
+    };
+    tree::walk_by(upper, extent, &mut visit, &mut |_, _, _| Ok(()))?;
     Ok(seen)
 }
 
-/// Prepares a layer that shows the directories as an apply will leave them: those of `base` and those with files in them.
-pub(crate) fn show_directories(upper: &Dir, seen: &Manifest, base: &Manifest) -> io::Result<()> {
-    for (path, mode) in &base.dirs {
-        if seen.dirs.get(path) != Some(mode) {
-            make_dir(upper, path, *mode, &seen.dirs)?;
-        }
+/// Hides in one layer what a directory hides in another.
+pub(crate) fn copy_mark(from: &Dir, to: &Dir) -> io::Result<()> {
+    match syscall::mark(from.as_fd(), OPAQUE)? {
+        Some(b'y') => syscall::set_mark(to.as_fd(), OPAQUE, b"y"),
+        Some(_) | None => Ok(()),
     }
-    let mut hidden: Option<&RelPath> = None;
-    for path in seen.dirs.keys().filter(|path| !base.dirs.contains_key(path)) {
-        if hidden.is_some_and(|outer| tree::lies_below(path, outer)) || seen.has_files_below(path) {
-            continue;
-        }
-        let (parent, name) = split(path);
-        syscall::make_whiteout(make_parents(upper, parent, &seen.dirs)?.as_fd(), name)?;
-        hidden = Some(path);
-    }
-    Ok(())
 }
 
 /// Hides a name at the top.
@@ -102,17 +95,8 @@ pub(crate) fn hide(upper: &Dir, name: &[u8]) -> io::Result<()> {
     syscall::make_whiteout(upper.as_fd(), name)
 }
 
-fn make_dir(upper: &Dir, path: &RelPath, mode: u32, dirs: &BTreeMap<RelPath, u32>) -> io::Result<()> {
-    let (parent, name) = split(path);
-    let parent = make_parents(upper, parent, dirs)?;
-    match parent.mkdir(name, mode | 0o700) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => parent.chmod(name, mode | 0o700),
-        done => done,
-    }
-}
-
 /// The directories on the way, as they are seen now.
-fn make_parents(upper: &Dir, path: &[u8], dirs: &BTreeMap<RelPath, u32>) -> io::Result<Dir> {
+pub(crate) fn make_parents(upper: &Dir, path: &[u8], dirs: &BTreeMap<RelPath, u32>) -> io::Result<Dir> {
     if path.is_empty() {
         return upper.below(b"");
     }

@@ -2,7 +2,8 @@
 //! a front that forgets them does not lower the bar.
 
 use crate::Error;
-use crate::ground::{self, Ground};
+use crate::clock;
+use crate::ground::Ground;
 use silas_core::canonical;
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::evidence::{self, Evidence, Refusal, When};
@@ -15,7 +16,7 @@ pub(crate) fn certify(
     evidence: &Evidence,
     sign: impl FnOnce(CertificateBody) -> Result<Certificate, Error>,
 ) -> Result<Certificate, Error> {
-    let now = ground::now();
+    let now = clock::now();
     let revocations = ground.memory.revocations(&ground.anchor)?;
     evidence::verify(evidence, Kind::Device, &ground.anchor, &revocations, When::At(now))?;
     may_decide(ground, evidence)?;

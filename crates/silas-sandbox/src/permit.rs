@@ -3,18 +3,20 @@
 //! Architecture invariant (INV-01): a permit exists only for evidence that [`silas_core::evidence::verify`] accepted here,
 //! by the launcher's own clock and against its own memory of what was spent. What the front believes plays no part.
 
+use crate::clock;
 use crate::dir::Dir;
 use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::ground::Ground;
 use crate::memory::Record;
 use crate::merges::{self, Laid};
 use crate::waiting::{self, Waiting};
-use crate::{Error, kept, passkeys, toolchains, tree};
+use crate::{Error, kept, mounted, passkeys, toolchains, tree};
 use silas_core::evidence::{self, Evidence, Refusal, When};
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
+use silas_core::host::HostGrant;
 use silas_core::relpath::RelPath;
-use silas_core::roots::{self, Access, Place};
+use silas_core::roots::{Access, Place};
 use silas_core::token::Kind;
 use silas_core::work::{Directory, WorkItem};
 use silas_core::{Digest, ExecutionId, Timestamp, TokenId};
@@ -72,10 +74,12 @@ impl Permit {
             return Permit::to_apply(ground, evidence);
         }
         let memory = &ground.memory;
-        let now = ground::now();
+        let now = clock::now();
         let known = memory.record(&evidence.execution)?;
         // Expiry bounds the spending; what is spent stays valid until its wall-clock budget ends.
         let when = if known.is_some() { When::AlreadyCommitted } else { When::At(now) };
+        let is_counted = matches!(evidence.token.body.offer.kind, Kind::HouseRules | Kind::Rehearsal);
+        let _turn = is_counted.then(|| memory.turn_to_begin()).transpose()?;
         let Allowed { token, kind, plan, text, task } = Allowed::by(ground, &evidence, when)?;
         let mut grounds = Grounds::of(ground, &evidence, &plan)?;
         let merging = plan.definition().merges.as_ref();
@@ -118,7 +122,7 @@ impl Permit {
     /// A decision to apply what waits. Everything that it names is compared with what this launcher noted itself.
     fn to_apply(ground: &Ground, evidence: Evidence) -> Result<Self, Error> {
         let memory = &ground.memory;
-        let now = ground::now();
+        let now = clock::now();
         let spent = memory.record(&evidence.execution)?;
         let when = if spent.is_some() { When::AlreadyCommitted } else { When::At(now) };
         let revocations = memory.revocations(&ground.anchor)?;
@@ -188,8 +192,8 @@ impl Allowed {
             Kind::HouseRules => {
                 let (token, plan, budget) = evidence::verify_rehearsal(evidence, anchor, &revocations, when)?;
                 if is_new {
-                    waiting::has_room(memory, 0)?;
-                    memory.has_rehearsals_left(&token, budget.per_day, ground::now())?;
+                    waiting::has_room(memory, 0, ground.bounds)?;
+                    memory.has_rehearsals_left(&token, budget.per_day, clock::now())?;
                 }
                 let text = evidence.plan.clone().unwrap_or_default();
                 Ok(Allowed { token, kind, plan, text, task: Task::Rehearsal })
@@ -212,7 +216,7 @@ impl Allowed {
                     passkeys::may_decide(ground, evidence)?;
                 }
                 if is_new && asked == Kind::Rehearsal {
-                    waiting::has_room(memory, 0)?;
+                    waiting::has_room(memory, 0, ground.bounds)?;
                 }
                 let plan = WorkItem::from_canonical(&evidence.payload).map_err(Refusal::Malformed)?;
                 Ok(Allowed { token, kind: asked, plan, text: evidence.payload.clone(), task })
@@ -238,6 +242,9 @@ impl Grounds {
         let kept = restores.map(|execution| kept::find(ground, execution, &roots)).transpose()?;
         let reads = plan.definition().directories.iter().filter(|d| d.access == Access::Read);
         let reads = reads.map(|d| Granted::pinned(d, &ground.data_dir)).collect::<Result<Vec<_>, _>>()?;
+        let definition = plan.definition();
+        let for_some = definition.hosts_for.iter().map(|host| &host.host);
+        lead_elsewhere(definition.hosts.iter().chain(for_some), &ground.limits.closed_ports)?;
         toolchains::admit(ground, &plan.definition().toolchains)?;
         Ok(Grounds { roots, reads, kept })
     }
@@ -259,8 +266,13 @@ pub(crate) fn roots(plan: &WorkItem, data_dir: &Path) -> Result<Vec<Root>, Error
 
 /// A path as a message names it: with its directory, where there are several.
 pub(crate) fn shown(roots: &[Root], n: usize, path: &RelPath) -> String {
+    named(roots, n, &path.to_string())
+}
+
+/// The same of a path that is written out.
+pub(crate) fn named(roots: &[Root], n: usize, path: &str) -> String {
     match roots {
-        [_] => path.to_string(),
+        [_] => path.to_owned(),
         _ => format!("{}/{path}", roots[n].granted.place.path),
     }
 }
@@ -290,8 +302,7 @@ impl Granted {
         let (Some(device), Some(inode)) = (&directory.device, &directory.inode) else {
             return Err(refuse("the approval does not say which directory on disk it is"));
         };
-        let data_dir = data_dir.to_str().ok_or_else(|| refuse("Silas's own data directory has an unusual name"))?;
-        roots::may_grant(&directory.path, data_dir).map_err(|e| refuse(&e.to_string()))?;
+        mounted::may_grant(&directory.path, data_dir).map_err(|e| refuse(&e.to_string()))?;
         let place = Place { path: directory.path.clone(), device: device.clone(), inode: inode.clone() };
         Granted::at(&place)
     }
@@ -309,6 +320,19 @@ impl Granted {
     /// Whether the path still leads to this directory.
     pub(crate) fn is_still_there(&self) -> Result<(), Error> {
         open(&self.place).map(drop)
+    }
+}
+
+/// No grant leads to Silas's own doors. What a name turns out to stand for is seen by the broker.
+pub(crate) fn lead_elsewhere<'h>(
+    hosts: impl IntoIterator<Item = &'h HostGrant>,
+    closed_ports: &[u16],
+) -> Result<(), Error> {
+    match hosts.into_iter().find(|host| host.is_this_machine() && closed_ports.contains(&host.port())) {
+        Some(host) => Err(Error::NotAvailable(format!(
+            "Silas itself answers at {host}, and nothing that it runs may talk to it. Name another port."
+        ))),
+        None => Ok(()),
     }
 }
 

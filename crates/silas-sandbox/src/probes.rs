@@ -63,6 +63,8 @@ fn one_cell(place: &Path) -> Vec<Probe> {
         hosts: Vec::new(),
         secrets: Vec::new(),
         callback_port: None,
+        watched: Vec::new(),
+        signals: false,
         limits: Limits { wall: WALL, ..Limits::default() },
     };
     match cell::run(&spec, None) {

@@ -12,7 +12,9 @@ use silas_core::event::Phase;
 use silas_core::evidence::{Allowance, Evidence};
 use silas_core::execution::ExecutionState;
 use silas_core::flags::Flag;
+use silas_core::instruction::SampleOrder;
 use silas_core::key_service::SignBody;
+use silas_core::number::grouped;
 use silas_core::outside::Connection;
 use silas_core::revocation::{RevocationList, Withdrawal};
 use silas_core::secret::SecretRef;
@@ -66,9 +68,9 @@ pub(crate) enum LauncherAsk {
         path: String,
         look: Look,
     },
-    /// Lays out the built-in sample project in the owner's home. It has no field: neither what is written nor where can be
-    /// said, so it needs no approval. Working there does.
-    LayOutSample,
+    /// Lays out the built-in sample project in the owner's home, for words of the owner's that ask for it. Neither what is
+    /// written nor where can be said.
+    LayOutSample(Box<SampleOrder>),
     Open(Box<Evidence>),
     /// One signed command. Answered by a socket, over which its streams go and its end is told.
     Begin(Box<Evidence>),
@@ -178,8 +180,10 @@ pub struct Finished {
     pub asked: Vec<String>,
     /// Every connection that it made or tried to make.
     pub connections: Vec<Connection>,
-    /// One for each directory that was granted for writing.
+    /// One for each directory that was granted for writing; none if that cannot be told.
     pub changed: Vec<ChangedDirectory>,
+    /// Why it cannot be told what the command changed. It ran all the same.
+    pub untold: Option<Error>,
 }
 
 /// What became of the copy of one directory.
@@ -190,7 +194,7 @@ pub struct ChangedDirectory {
 }
 
 /// What the steps changed in the copy.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Changes {
     pub changeset: Changeset,
     /// At most the first fifty files.
@@ -199,7 +203,52 @@ pub struct Changes {
     pub flags: Vec<Flag>,
     /// Changed files that at least one check saw as they were approved.
     pub unseen: Vec<String>,
+    /// What the work made that is neither shown nor put in place.
+    #[serde(default)]
+    pub left_out: LeftOut,
+    /// Of that, what the checks saw all the same, because the plan says so.
+    #[serde(default)]
+    pub beside: Vec<String>,
 }
+
+/// What the work made or changed that git ignores in the original, so that it is no work product.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub files: u64,
+    /// The outermost directories and files that it lies in, at most the first ten.
+    pub places: Vec<String>,
+}
+
+impl LeftOut {
+    /// As a sentence of a card; nothing where nothing was left out.
+    pub fn sentence(&self) -> Option<String> {
+        let files = match self.files {
+            0 => return None,
+            1 => "1 ignored file was".to_owned(),
+            n => format!("{} ignored files were", grouped(usize::try_from(n).unwrap_or(usize::MAX))),
+        };
+        Some(format!("{files} left out, neither checked nor applied: {}", self.places.join(", ")))
+    }
+
+    pub(crate) fn add(&mut self, place: String, files: u64) {
+        if files > 0 {
+            self.files += files;
+            self.places.push(place);
+        }
+    }
+
+    pub(crate) fn shortened(mut self) -> Self {
+        let n_more = self.places.len().saturating_sub(PLACES_MAX);
+        self.places.truncate(PLACES_MAX);
+        if n_more > 0 {
+            self.places.push(format!("and {} more", grouped(n_more)));
+        }
+        self
+    }
+}
+
+/// Places that are named of what was left out.
+const PLACES_MAX: usize = 10;
 
 /// What the owner and the work made of the same files.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -2,14 +2,15 @@
 //!
 //! Running it again, or being killed inside it, changes nothing about the outcome.
 
+use crate::clock;
 use crate::dir::Dir;
 use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::ground::Ground;
 use crate::journal::Journal;
 use crate::memory::Record;
 use crate::permit::Granted;
 use crate::waiting::{self, Waiting};
-use crate::{Error, KeptText, Recovered, Waits, apply, merges, removal, stage, undo};
+use crate::{Error, KeptText, Recovered, Waits, apply, forget, merges, removal, stage, undo};
 use silas_core::ExecutionId;
 use silas_core::execution::ExecutionState;
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub(crate) fn recover(ground: &Ground) -> Result<Vec<Recovered>, Error> {
         }
         let result = one(ground, &execution);
         let record = ground.memory.record(&execution)?.unwrap_or(record);
-        let is_old = ground::now().since(record.first_spent_at) > TOLD_FOR;
+        let is_old = clock::now().since(record.first_spent_at) > TOLD_FOR;
         let is_settled = match record.state {
             ExecutionState::Running | ExecutionState::Rehearsed => false,
             ExecutionState::Applied => record.is_forgotten,
@@ -36,10 +37,11 @@ pub(crate) fn recover(ground: &Ground) -> Result<Vec<Recovered>, Error> {
         }
         told.push(tell(ground, execution, &record, result)?);
     }
+    forget::forget_over(ground)?;
     remove_orphans(ground)?;
     merges::prune(&ground.memory)?;
-    ground.memory.forget_settled(ground::now())?;
-    ground.memory.forget_steps(ground::now());
+    ground.memory.forget_settled(clock::now())?;
+    ground.memory.forget_steps(clock::now());
     Ok(told)
 }
 

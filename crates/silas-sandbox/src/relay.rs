@@ -1,4 +1,7 @@
 //! How a workshop tells the front what a command reached, and asks it for secrets, while that command runs.
+//!
+//! The broker tells the process that watches the cell, that one tells the workshop, which tells the front's
+//! [`Workshop`](crate::Workshop); there [`Outside`] writes it into the ledger before the broker hears that it may go on.
 
 use crate::broker::Answer;
 use crate::protocol::{Noted, WorkshopSays};

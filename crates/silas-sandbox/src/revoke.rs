@@ -4,7 +4,8 @@
 //! Nothing here stops work that is under way: the front does that, and the workshop asks again before it applies.
 
 use crate::Error;
-use crate::ground::{self, Ground};
+use crate::clock;
+use crate::ground::Ground;
 use silas_core::KeyId;
 use silas_core::device::Certificate;
 use silas_core::passkey;
@@ -17,8 +18,9 @@ pub(crate) fn withdraw(
     certificate: &Certificate,
     sign: impl FnOnce(RevocationBody) -> Result<RevocationList, Error>,
 ) -> Result<RevocationList, Error> {
+    let _turn = ground.memory.turn_to_revoke()?;
     let known = ground.memory.revocations(&ground.anchor)?;
-    let now = ground::now();
+    let now = clock::now();
     withdrawal.verify(certificate, &ground.anchor, &known, now)?;
     let what = &withdrawal.body.what;
     let passkeys = ground.memory.passkeys()?;
@@ -35,6 +37,7 @@ pub(crate) fn withdraw(
 /// Compares with what the front knows. Its list counts only if it is newer, as after a restored memory; then it is
 /// remembered here. An older one is refused by giving the newer one back.
 pub(crate) fn compare(ground: &Ground, known: Option<RevocationList>) -> Result<Option<RevocationList>, Error> {
+    let _turn = ground.memory.turn_to_revoke()?;
     let ours = ground.memory.revocations(&ground.anchor)?;
     let newer = known.filter(|theirs| theirs.body.number > ours.number());
     let in_force = match newer {

@@ -1,12 +1,15 @@
-//! Lays out the built-in sample project in the owner's home. The one thing that the launcher writes there by itself: always the
-//! same texts, always into a directory of their own, which is new or lies there exactly so already.
+//! Lays out the built-in sample project in the owner's home, for words that ask for it and that the owner's device signed:
+//! always the same texts, always into a directory of their own, which is new or lies there exactly so already.
 //!
 //! Nothing is overwritten and nothing of the owner's is removed, whatever is in the way. It is written under another name and
 //! takes its own when it is whole, so that nobody ever finds half of it.
 
+use crate::clock;
 use crate::dir::{Dir, Kind, Move};
 use crate::ground::Ground;
-use crate::{Error, LaidOut, removal, syscall};
+use crate::{Error, LaidOut, mounted, removal, syscall};
+use silas_core::evidence::Refusal;
+use silas_core::instruction::{Age, SampleOrder};
 use silas_core::roots;
 use silas_core::sample::{FILES, SampleFile, directory_name};
 use std::fs::{File, TryLockError};
@@ -25,7 +28,9 @@ const NAMES_MAX: usize = 64;
 const DIRECTORY_MODE: u32 = 0o755;
 const FILE_MODE: u32 = 0o644;
 
-pub(crate) fn lay_out(ground: &Ground) -> Result<LaidOut, Error> {
+pub(crate) fn lay_out(ground: &Ground, order: &SampleOrder) -> Result<LaidOut, Error> {
+    let revocations = ground.memory.revocations(&ground.anchor)?;
+    let age = order.verify(&ground.anchor, &revocations, clock::now())?;
     let home = ground.tools.home.as_deref();
     let home = home.ok_or_else(|| no("HOME is not set, so there is no place for it. Set it and start Silas again."))?;
     let cannot = |cause: io::Error| no(&words(home, &cause));
@@ -43,6 +48,7 @@ pub(crate) fn lay_out(ground: &Ground) -> Result<LaidOut, Error> {
         let name = directory_name(number);
         let path = grantable(&real.join(&name), &ground.data_dir)?;
         let is_new = match dir.stat(name.as_bytes()).map_err(cannot)? {
+            None if age == Age::Old => return Err(Refusal::Expired.into()),
             None => make(&dir, name.as_bytes(), home)?,
             // What cannot be read is not ours to judge.
             Some(stat) => {
@@ -58,7 +64,7 @@ pub(crate) fn lay_out(ground: &Ground) -> Result<LaidOut, Error> {
         return Ok(LaidOut { path, number, is_new });
     }
     Err(no(&format!(
-        "{} and {} more like it are taken, each with something changed. Remove or rename one.",
+        "{} and {} more like it are taken, each with something changed. Move or rename one.",
         real.join(directory_name(1)).display(),
         NUMBER_MAX - 1
     )))
@@ -110,12 +116,12 @@ fn lock(home: &Dir) -> Result<Option<File>, Error> {
 
 /// A directory in which no plan could work would be of no use.
 fn grantable(path: &Path, data_dir: &Path) -> Result<String, Error> {
-    let (Some(path), Some(data_dir)) = (path.to_str(), data_dir.to_str()) else {
+    let Some(path) = path.to_str() else {
         return Err(no("The name of your home directory is not valid text. Set HOME and start Silas again."));
     };
     let forbidden =
         |why: roots::Forbidden| no(&format!("It would lie in {path}. {why} Set HOME and start Silas again."));
-    roots::may_grant(path, data_dir).map_err(forbidden)?;
+    mounted::may_grant(path, data_dir).map_err(forbidden)?;
     Ok(path.to_owned())
 }
 
@@ -143,7 +149,7 @@ fn clear_draft(home: &Dir, shown: &Path) -> Result<(), Error> {
     if !is_ours {
         let draft = String::from_utf8_lossy(DRAFT);
         return Err(no(&format!(
-            "{} is in the way, and not Silas's. Remove or rename it.",
+            "{} is in the way, and not Silas's. Move or rename it.",
             shown.join(&*draft).display()
         )));
     }

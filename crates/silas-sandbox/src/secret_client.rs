@@ -4,6 +4,7 @@
 //! [`secret_client`] in the first line of `main`. It prints the value as it is, without a line end.
 
 use crate::cell::{SECRET_PROGRAM, SECRET_PROGRAM_DIR, SECRET_SOCKET};
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -13,12 +14,12 @@ const MISUSED: u8 = 2;
 
 /// The exit code, if these arguments say that this process was started as `silas-secret`; the caller ends with it at
 /// once.
-pub fn secret_client(mut arguments: impl Iterator<Item = String>) -> Option<u8> {
+pub fn secret_client(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
     let name = arguments.next()?;
     if Path::new(&name).file_name()? != SECRET_PROGRAM {
         return None;
     }
-    let arguments: Vec<String> = arguments.collect();
+    let arguments: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     let [verb, reference] = arguments.as_slice() else { return Some(usage()) };
     if verb != "get" || reference.contains('\n') {
         return Some(usage());

@@ -1,15 +1,19 @@
 //! The staging directory of an execution, inside the directory that it changes: new contents wait here, and afterwards
 //! what they replaced is kept here until it can no longer be undone.
 
+use crate::attributes::Origins;
 use crate::dir::{Dir, Kind, Stat};
 use crate::error::Doing;
+use crate::lifeline::{Awaited, Lifeline};
 use crate::observe::{self, Seen};
 use crate::permit::Granted;
 use crate::tree::STAGE_PREFIX;
-use crate::{Error, removal, syscall};
+use crate::{Error, attributes, removal, syscall};
 use silas_core::ExecutionId;
 use silas_core::changeset::{Change, FileState};
-use std::collections::BTreeSet;
+use silas_core::relpath::RelPath;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -27,6 +31,8 @@ pub(crate) fn name(execution: &ExecutionId) -> String {
 
 /// Keeps git from offering what is staged.
 const IGNORE: &[u8] = b".gitignore";
+/// A directory that is made to see what can be kept, and removed.
+const PROBE: &[u8] = b"probe";
 
 impl Stage {
     /// Makes a new one. One that is left from an attempt that was never committed is removed first.
@@ -51,10 +57,19 @@ impl Stage {
         Ok(Stage { dir: root.below(name.as_bytes()).doing(doing)?, owner })
     }
 
-    /// Brings the new content of a change here, with the owner that the original has. On disk it is
-    /// when [`Settling`] says so.
-    pub(crate) fn put(&self, name: &str, change: &Change, root: &Dir, copy: &Dir) -> Result<(), Error> {
+    /// Brings the new content of a change here, with the owner that the original has, or that a file had which moved. On disk
+    /// it is when [`Settling`] says so.
+    pub(crate) fn put(
+        &self,
+        name: &str,
+        change: &Change,
+        origins: &Origins<'_>,
+        copy: &Dir,
+        linked: &mut Linked,
+        lifeline: Lifeline<'_>,
+    ) -> Result<(), Error> {
         let doing = || format!("Staging {}", change.path);
+        let root = origins.root;
         let Some(after) = &change.after else { return Ok(()) };
         let (parent, last) = copy.parent_of(&change.path).doing(doing)?;
         let original = match root.parent_of(&change.path) {
@@ -62,7 +77,8 @@ impl Stage {
             Err(e) if observe::leads_nowhere(&e) => None,
             Err(e) => return Err(e).doing(doing),
         };
-        let owner = original.unwrap_or(self.owner);
+        let moved = origins.moved_from(change).doing(doing)?;
+        let owner = original.or(moved).unwrap_or(self.owner);
         let name = name.as_bytes();
         match after {
             FileState::Link { .. } => {
@@ -70,22 +86,79 @@ impl Stage {
                 self.dir.symlink(name, &target).doing(doing)?;
                 self.dir.chown_like(name, &owner).doing(doing)?;
             }
-            FileState::File { mode, .. } => {
-                let mut staged = self.dir.create(name).doing(doing)?;
-                let mut from = parent.read(last).doing(doing)?;
-                observe::pour(&mut from, &mut staged, u64::MAX).doing(doing)?;
-                self.dir.chown_like(name, &owner).doing(doing)?;
-                staged.set_permissions(Permissions::from_mode(*mode)).doing(doing)?;
-            }
+            FileState::File { mode, .. } => match linked.of(original.as_ref(), name) {
+                // Names of one file stay names of one file.
+                Some(first) => self.dir.link(&first, &self.dir, name).doing(doing)?,
+                None => {
+                    let mut staged = self.dir.create(name).doing(doing)?;
+                    let mut from = Awaited { file: parent.read(last).doing(doing)?, lifeline };
+                    observe::pour(&mut from, &mut staged, u64::MAX).doing(doing)?;
+                    self.dir.chown_like(name, &owner).doing(doing)?;
+                    if moved.is_some() && !self.dir.stat(name).doing(doing)?.is_some_and(|it| it.belongs_like(&owner)) {
+                        return Err(Error::unsupported("a file whose owner cannot be kept", &change.path));
+                    }
+                    attributes::carry_over(change, origins, &staged)?;
+                    staged.set_permissions(Permissions::from_mode(*mode)).doing(doing)?;
+                }
+            },
         }
         // What was verified is what is staged; a copy that changed in between would be a hole.
-        let staged = observe::name_in(&self.dir, name).doing(doing)?;
+        let staged = observe::name_while(&self.dir, name, lifeline).doing(doing)?;
         if staged.is(&change.after) { Ok(()) } else { Err(Error::Conflict { paths: vec![change.path.to_string()] }) }
     }
 
-    /// A directory that was made for new files belongs to whoever owns the directory around it.
-    pub(crate) fn give_to_owner(&self, parent: &Dir, name: &[u8]) -> io::Result<()> {
-        parent.chown_like(name, &self.owner)
+    /// Makes a directory for new files. It belongs to whoever owns the directory around it, unless it moved here: then it has
+    /// the owner and the attributes that it had. Says what of these cannot be kept.
+    pub(crate) fn make_directory(
+        &self,
+        parent: &Dir,
+        name: &[u8],
+        mode: u32,
+        was: Option<&Dir>,
+    ) -> io::Result<Option<String>> {
+        parent.mkdir(name, 0o700)?;
+        let owner = was.map_or(Ok(self.owner), Dir::own_stat)?;
+        parent.chown_like(name, &owner)?;
+        let mut lost = None;
+        if let Some(was) = was {
+            let made = parent.below(name)?;
+            let attribute = attributes::carry_over_directory(was, &made)?;
+            lost = attribute.map(|name| format!("attribute {}", name.to_string_lossy()));
+            if !made.own_stat()?.belongs_like(&owner) {
+                lost = Some("owner".to_owned());
+            }
+        }
+        parent.chmod(name, mode)?;
+        Ok(lost)
+    }
+
+    /// Refuses by name a directory that moved and of which something could not be kept.
+    pub(crate) fn try_directory(&self, path: &RelPath, was: &Dir) -> Result<(), Error> {
+        let doing = || format!("Staging {path}");
+        let lost = self.make_directory(&self.dir, PROBE, 0o700, Some(was)).doing(doing)?;
+        self.dir.rmdir(PROBE).doing(doing)?;
+        match lost {
+            None => Ok(()),
+            Some(what) => Err(Error::unsupported(&format!("a directory whose {what} cannot be kept"), path)),
+        }
+    }
+}
+
+/// What was staged first for each file that has several names, in one directory.
+#[derive(Default)]
+pub(crate) struct Linked(BTreeMap<u64, Vec<u8>>);
+
+impl Linked {
+    /// Under which name the same file is staged already; otherwise this one is remembered.
+    fn of(&mut self, original: Option<&Stat>, name: &[u8]) -> Option<Vec<u8>> {
+        let original = original.filter(|stat| stat.kind == Kind::File && stat.links > 1)?;
+        match self.0.entry(original.inode) {
+            Entry::Occupied(first) => Some(first.get().clone()),
+            Entry::Vacant(free) => {
+                free.insert(name.to_vec());
+                None
+            }
+        }
     }
 }
 
@@ -184,7 +257,10 @@ pub(crate) fn remove(root: &Dir, execution: &ExecutionId) -> Result<(), Error> {
     let doing = || format!("Removing {name}");
     match root.stat(name.as_bytes()).doing(doing)? {
         Some(stat) if stat.kind == Kind::Directory => removal::tree(root, name.as_bytes()).doing(doing),
-        Some(_) => Err(Error::unsupported("not a directory of ours", &name)),
+        Some(_) => {
+            let kind = "not a directory that Silas made, though it is called like one";
+            Err(Error::unsupported_with(kind, &name, "Give it another name."))
+        }
         None => Ok(()),
     }
 }

@@ -6,14 +6,16 @@
 
 use crate::cell::{self, Brokers, CellSpec, Limits, Mount, MountAccess, Streams};
 use crate::changes::{self, Links};
+use crate::clock;
 use crate::diff::{self, Sides};
 use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::ground::Ground;
 use crate::lifeline::Lifeline;
-use crate::permit::{Granted, Root};
+use crate::permit::{self, Granted, Root};
+use crate::private_copy::{Ignored, Terms};
 use crate::protocol::{ChangedDirectory, Changes, Finished};
 use crate::workspace::{self, HOME_INSIDE, Wanted, Workspace};
-use crate::{CellLimits, Error, durable, fd_passing, frame, syscall, toolchains};
+use crate::{CellLimits, Error, durable, fd_passing, flood, forget, frame, syscall, toolchains};
 use silas_core::ExecutionId;
 use silas_core::envelope::{Envelope, EnvelopeKind, Executor, Life, SIGNED_FOR, SandboxConfig};
 use silas_core::evidence::{self, Evidence, Refusal, When};
@@ -27,7 +29,7 @@ use silas_core::wanted::By;
 use silas_core::work::{Directory, WorkItem};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -52,7 +54,7 @@ impl StepPermit {
     pub(crate) fn from_evidence(ground: &Ground, evidence: &Evidence) -> Result<Self, Error> {
         // No directory needs to have been allowed before: whoever signs names each of them in the envelope.
         let revocations = ground.memory.revocations(&ground.anchor)?;
-        evidence::verify(evidence, Kind::Step, &ground.anchor, &revocations, When::At(ground::now()))?;
+        evidence::verify(evidence, Kind::Step, &ground.anchor, &revocations, When::At(clock::now()))?;
         let envelope = Envelope::from_canonical(&evidence.payload).map_err(Refusal::Malformed)?;
         let offer = &evidence.token.body.offer;
         if offer.expires_at.since(offer.issued_at) > SIGNED_FOR {
@@ -67,19 +69,13 @@ impl StepPermit {
         let writes = granted(&config.filesystem_write, Access::Write)?;
         let writes = (0..).zip(writes).map(|(nth, granted)| Root { nth, granted }).collect();
         let reads = granted(&config.filesystem_read, Access::Read)?;
+        permit::lead_elsewhere(&config.hosts, &ground.limits.closed_ports)?;
         toolchains::admit(ground, &config.toolchains)?;
         let memory = &ground.memory;
         let lock = memory.lock(&evidence.execution)?;
         memory.spend_step(&evidence.execution, evidence.token.body.offer.expires_at)?;
         let state = config.state.as_deref().map(|name| memory.state(name)).transpose()?;
         Ok(StepPermit { execution: evidence.execution.clone(), envelope, writes, reads, lock, state })
-    }
-
-    pub(crate) fn descriptors(&self) -> Vec<RawFd> {
-        let writes = self.writes.iter().map(|root| &root.granted);
-        let dirs = writes.chain(&self.reads).map(|granted| granted.dir.as_fd().as_raw_fd());
-        let state = self.state.iter().map(|(_, lock)| lock.as_raw_fd());
-        dirs.chain(state).chain([self.lock.as_raw_fd()]).collect()
     }
 }
 
@@ -114,7 +110,9 @@ impl Solo {
         let home = self.ground.memory.work(&self.permit.execution);
         // Recovery removes what cannot be removed now.
         let _ = workspace::remove(&home);
-        self.ground.memory.forget_steps(ground::now());
+        self.ground.memory.forget_steps(clock::now());
+        // The server does it by its clock; where none runs, whoever does something does it.
+        let _ = forget::forget_over(&self.ground);
         let _ = self.permit.lock.unlock();
         // Somebody who is gone needs no answer.
         i32::from(frame::send(&mut self.socket, &answer).is_err())
@@ -126,8 +124,10 @@ impl Solo {
         let streams = Streams::Piped { stdin: next()?, stdout: next()?, stderr: next()? };
         let home = self.ground.memory.work(&self.permit.execution);
         durable::private_dir(&home).doing(|| "Making the private copy".to_owned())?;
-        let wanted = Wanted { copies: self.ground.copies, commits: false };
-        let copies = Workspace::make(&home.join("copies"), &self.permit.writes, &wanted, Lifeline::of(&self.socket))?;
+        let terms = Terms { ignored: Ignored::Included, bounds: self.ground.bounds };
+        let wanted = Wanted { copies: self.ground.copies, commits: false, terms };
+        let mut copies =
+            Workspace::make(&home.join("copies"), &self.permit.writes, &wanted, Lifeline::of(&self.socket))?;
         let spec = self.spec(&home, &copies)?;
         let mut reached = Reached::default();
         let brokers = Brokers { outside: &mut reached, resolver: &cell::system_resolver };
@@ -139,6 +139,15 @@ impl Solo {
             }
             Err(e) => return Err(Error::Isolation { code: e.code().to_owned(), cause: e.to_string() }),
         };
+        // A flood is not read: it would keep the disk full for as long as that takes.
+        let is_thrown_away = flood::is_thrown_away(&outcome, &home.join("copies"));
+        // The command is over, whatever can be said about what it left.
+        let told = if is_thrown_away { Ok(Vec::new()) } else { self.changed(&home, &mut copies) };
+        let (changed, untold) = match told {
+            Ok(changed) => (changed, None),
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(why) => (Vec::new(), Some(why)),
+        };
         Ok(Finished {
             execution: self.permit.execution.clone(),
             ended: outcome.ended,
@@ -148,7 +157,8 @@ impl Solo {
             limits: outcome.limits,
             asked: outcome.asked,
             connections: reached.connections,
-            changed: self.changed(&copies)?,
+            changed,
+            untold,
         })
     }
 
@@ -183,12 +193,17 @@ impl Solo {
             hosts: config.hosts.clone(),
             secrets: Vec::new(),
             callback_port: None,
-            limits: limits(envelope),
+            watched: Vec::new(),
+            signals: false,
+            limits: limits(envelope, &self.ground.limits),
         })
     }
 
-    fn changed(&self, copies: &Workspace) -> Result<Vec<ChangedDirectory>, Error> {
+    fn changed(&self, home: &Path, copies: &mut Workspace) -> Result<Vec<ChangedDirectory>, Error> {
+        let n_copies = self.permit.writes.len();
+        flood::is_readable(&home.join("copies"), n_copies, self.ground.bounds, Lifeline::of(&self.socket))?;
         let trees = copies.now(Lifeline::of(&self.socket))?;
+        copies.read_changed(&self.permit.writes, &trees, Lifeline::of(&self.socket))?;
         let mut changed = Vec::with_capacity(trees.len());
         for (n, (copy, finished)) in copies.copies.iter().zip(&trees).enumerate() {
             let granted = &self.permit.writes[n].granted;
@@ -197,14 +212,17 @@ impl Solo {
                 found.doing(|| format!("Reading {path}"))
             };
             let links = Links { root: &granted.place.path, target_of: &target_of };
-            let changeset = changes::together(vec![changes::between(copy.nth, &copy.original, finished, &links)?])?;
+            let changeset = {
+                let each = vec![changes::between(copy.nth, &copy.original, finished, &links)?];
+                changes::together(each, self.ground.bounds)?
+            };
             let diffs = diff::of(&changeset, |change| {
                 let changed = copies.source_of(n, &change.path).ok()?;
                 Some(Sides { real: &granted.dir, changed, directory: String::new(), original: None })
             })?;
             changed.push(ChangedDirectory {
                 path: granted.place.path.clone(),
-                changes: Changes { changeset, diffs, flags: Vec::new(), unseen: Vec::new() },
+                changes: Changes { changeset, diffs, ..Changes::default() },
             });
         }
         Ok(changed)
@@ -266,7 +284,7 @@ fn in_place(path: &str, access: MountAccess) -> Mount {
     Mount { source: path.into(), target: path.into(), access }
 }
 
-fn limits(envelope: &Envelope) -> Limits {
+fn limits(envelope: &Envelope, own: &CellLimits) -> Limits {
     let config = &envelope.sandbox_config;
     Limits {
         wall: match envelope.life {
@@ -279,6 +297,7 @@ fn limits(envelope: &Envelope) -> Limits {
         cpu_secs_max: config.max_cpu_seconds,
         processes_max: config.max_processes,
         file_bytes_max: config.max_file_mb << 20,
+        closed_ports: own.closed_ports.clone(),
     }
 }
 

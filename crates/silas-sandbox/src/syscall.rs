@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The version of the kernel's file rules.
 pub(crate) fn landlock_abi() -> io::Result<i32> {
@@ -113,6 +113,17 @@ pub(crate) fn chmod_at(dir: BorrowedFd<'_>, name: &[u8], mode: u32) -> io::Resul
     check(unsafe { libc::fchmodat(dir.as_raw_fd(), name.as_ptr(), mode, 0) })
 }
 
+/// Times before the epoch become the epoch.
+pub(crate) fn set_time_at(dir: BorrowedFd<'_>, name: &[u8], time: SystemTime) -> io::Result<()> {
+    let name = c_name(name)?;
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let secs = i64::try_from(since.as_secs()).map_err(io::Error::other)?;
+    let at = libc::timespec { tv_sec: secs, tv_nsec: since.subsec_nanos().into() };
+    let times = [at, at];
+    // SAFETY: `name` is NUL-terminated and `times` has the two entries that are read.
+    check(unsafe { libc::utimensat(dir.as_raw_fd(), name.as_ptr(), times.as_ptr(), libc::AT_SYMLINK_NOFOLLOW) })
+}
+
 pub(crate) fn chown_at(dir: BorrowedFd<'_>, name: &[u8], uid: u32, gid: u32) -> io::Result<()> {
     let name = c_name(name)?;
     // SAFETY: `name` is NUL-terminated and outlives the call.
@@ -177,6 +188,66 @@ pub(crate) fn mark(file: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<u8>> 
     match usize::try_from(n) {
         Ok(0) => Ok(None),
         Ok(_) => Ok(Some(value[0])),
+        Err(_) => match io::Error::last_os_error() {
+            e if matches!(e.raw_os_error(), Some(libc::ENODATA | libc::ENOTSUP)) => Ok(None),
+            e => Err(e),
+        },
+    }
+}
+
+/// More than any file system keeps of one file.
+const ATTRIBUTE_BYTES_MAX: usize = 64 << 10;
+
+/// The names of a file's extended attributes; none where there cannot be any.
+pub(crate) fn attribute_names(file: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
+    let mut names = vec![0u8; ATTRIBUTE_BYTES_MAX];
+    // SAFETY: the kernel writes at most `names.len()` bytes into `names`.
+    let n = unsafe { libc::flistxattr(file.as_raw_fd(), names.as_mut_ptr().cast(), names.len()) };
+    let Ok(n) = usize::try_from(n) else {
+        return match io::Error::last_os_error() {
+            e if e.raw_os_error() == Some(libc::ENOTSUP) => Ok(Vec::new()),
+            e => Err(e),
+        };
+    };
+    split_names(&names[..n])
+}
+
+/// The same of a name in a directory, which is not opened; most files have none.
+pub(crate) fn attribute_names_at(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<Vec<CString>> {
+    let path = c_name(&[format!("/proc/self/fd/{}/", dir.as_raw_fd()).as_bytes(), name].concat())?;
+    let list = |names: &mut [u8]| {
+        // SAFETY: the path is NUL-terminated, and the kernel writes at most `names.len()` bytes into `names`.
+        let n = unsafe { libc::llistxattr(path.as_ptr(), names.as_mut_ptr().cast(), names.len()) };
+        match usize::try_from(n).map_err(|_| io::Error::last_os_error()) {
+            // What vanished has none either.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOTSUP | libc::ENOENT)) => Ok(0),
+            listed => listed,
+        }
+    };
+    // With no room the kernel says how much there is.
+    if list(&mut [])? == 0 {
+        return Ok(Vec::new());
+    }
+    let mut names = vec![0u8; ATTRIBUTE_BYTES_MAX];
+    let n = list(&mut names)?;
+    split_names(&names[..n])
+}
+
+fn split_names(names: &[u8]) -> io::Result<Vec<CString>> {
+    let names = names.split(|b| *b == 0).filter(|name| !name.is_empty());
+    names.map(|name| CString::new(name).map_err(io::Error::other)).collect()
+}
+
+/// `None` if it is not there or not supported.
+pub(crate) fn attribute(file: BorrowedFd<'_>, name: &CStr) -> io::Result<Option<Vec<u8>>> {
+    let mut value = vec![0u8; ATTRIBUTE_BYTES_MAX];
+    // SAFETY: the kernel writes at most `value.len()` bytes into `value`.
+    let n = unsafe { libc::fgetxattr(file.as_raw_fd(), name.as_ptr(), value.as_mut_ptr().cast(), value.len()) };
+    match usize::try_from(n) {
+        Ok(n) => {
+            value.truncate(n);
+            Ok(Some(value))
+        }
         Err(_) => match io::Error::last_os_error() {
             e if matches!(e.raw_os_error(), Some(libc::ENODATA | libc::ENOTSUP)) => Ok(None),
             e => Err(e),

@@ -1,7 +1,7 @@
 //! Starts a known test runner in a way that the project cannot get between, and reads which tests ran.
 //!
-//! Python's runners are started isolated by a small program of ours that lies outside the copy; node gets a reporter of
-//! ours; cargo and go say enough by themselves. A report carries a key that was gone before the project's code began.
+//! Python's runners and prove are started by a small program of ours that lies outside the copy; node and what projects of
+//! node bring along get a reporter of ours; cargo and go say enough by themselves. A report carries a key that was gone before the project's code began.
 //! Not ruled out: code under test that forges its runner from inside the runner's own process.
 
 use crate::cell::{CellOutcome, Mount, MountAccess};
@@ -9,6 +9,7 @@ use crate::dir::Dir;
 use crate::error::Doing;
 use crate::{Error, durable, removal};
 use silas_core::check::{Command, Ended};
+use silas_core::judges;
 use silas_core::relpath::RelPath;
 use silas_core::runner::{self, Invocation, Runner};
 use silas_core::testlog::TestLog;
@@ -20,14 +21,20 @@ use std::path::{Path, PathBuf};
 /// Where our part of a runner lies inside a cell, and where its report goes. Named in the programs below.
 const TOOLS_INSIDE: &str = "/silas/tools";
 const REPORT_INSIDE: &str = "/silas/report";
-const TOOLS: [(&str, &str); 3] = [
+const TOOLS: [(&str, &str); 7] = [
     ("pytest.py", include_str!("tester/pytest.py")),
     ("unittest.py", include_str!("tester/unittest.py")),
     ("node.mjs", include_str!("tester/node.mjs")),
+    ("prove.pl", include_str!("tester/prove.pl")),
+    ("jest.cjs", include_str!("tester/jest.cjs")),
+    ("vitest.mjs", include_str!("tester/vitest.mjs")),
+    ("mocha.cjs", include_str!("tester/mocha.cjs")),
 ];
 /// As much as fifty thousand tests have to say.
 const REPORT_BYTES_MAX: u64 = 16 << 20;
-/// A `package.json` of a person.
+/// As much as says which program a script is for.
+const SCRIPT_BYTES_READ: u64 = 256;
+/// A `package.json` or a file of variables of a person.
 const PACKAGE_BYTES_MAX: u64 = 1 << 20;
 
 /// One run of a known runner: what to start, with what, and how to read what it did.
@@ -39,29 +46,54 @@ pub(crate) struct Tester {
     pub(crate) mounts: Vec<Mount>,
     /// There for runners that write a report.
     report: Option<(Dir, String)>,
+    /// Files that a script of npm names to the runner, by the ends of their paths.
+    named: Vec<String>,
 }
 
 impl Tester {
     /// `None` if the command is no run of a known runner, or of one that cannot be asked. What the check will see is
-    /// read with `read`, `roots` are the directories' paths, `home` is where this run may keep files.
+    /// read with `read`, `roots` are the directories' paths, `home` is where this run may keep files, `programs` are the
+    /// directories where the check finds programs.
     pub(crate) fn of(
         command: &Command,
         read: impl Fn(&RelPath) -> io::Result<File>,
         roots: &[&str],
+        programs: &[&Path],
         home: &Path,
         slot: usize,
     ) -> Result<Option<Self>, Error> {
-        let Some(found) = runner::known(command) else { return Ok(None) };
-        let found = match found.runner {
-            Runner::Npm => match scripted(found, read) {
-                Some(inner) => inner,
+        let Some(mut found) = runner::known(command) else { return Ok(None) };
+        if let Some(interpreter) = found.script.as_ref().and_then(|script| interpreter(script, programs)) {
+            found.program = interpreter;
+        }
+        let (found, named) = match found.runner {
+            Runner::Npm => match scripted(found, &read) {
+                Some(inner) => {
+                    let named = judges::named_by(&inner, roots.first().copied().unwrap_or_default());
+                    (inner, named)
+                }
                 None => return Ok(None),
             },
-            Runner::Pytest | Runner::Unittest | Runner::Cargo | Runner::Go | Runner::Node => found,
+            Runner::Pytest | Runner::Unittest | Runner::Cargo | Runner::Go | Runner::Node => (found, Vec::new()),
+            Runner::Prove | Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::Tap => (found, Vec::new()),
         };
+        // By such a variable node loads what it is told to into the process that counts.
+        let preloads =
+            |file| text_of(found.cwd.as_deref(), file, &read).is_some_and(|text| text.contains("NODE_OPTIONS"));
+        if found.env_files().any(preloads) {
+            return Ok(None);
+        }
         let (mounts, report) = match found.runner {
             Runner::Cargo | Runner::Go => (Vec::new(), None),
-            Runner::Pytest | Runner::Unittest | Runner::Node | Runner::Npm => {
+            Runner::Pytest
+            | Runner::Unittest
+            | Runner::Node
+            | Runner::Npm
+            | Runner::Prove
+            | Runner::Jest
+            | Runner::Vitest
+            | Runner::Mocha
+            | Runner::Tap => {
                 let (report_at, report) = fresh_report(home, slot)?;
                 let show = |source: PathBuf, target: &str, access: MountAccess| Mount {
                     source,
@@ -74,11 +106,14 @@ impl Tester {
         };
         Ok(Some(Tester {
             runner: found.runner,
-            command: Command::Argv(argv(&found, roots)),
+            command: Command::Argv(
+                found.within.iter().cloned().chain(through_shell(&found, argv(&found, roots))).collect(),
+            ),
             cwd: found.cwd,
             env: found.env,
             mounts,
             report,
+            named,
         }))
     }
 
@@ -90,39 +125,54 @@ impl Tester {
     pub(crate) fn read(&self, outcome: &CellOutcome) -> (Result<TestLog, String>, Option<Vec<u8>>) {
         let Ended::Exited(code) = outcome.ended else { return (Err("The tests did not end".to_owned()), None) };
         if let Some((dir, key)) = &self.report {
-            return (read_report(dir, key, code), None);
+            return (read_report(dir, key, code).map(|log| log.told_of(&self.named)), None);
         }
         if outcome.is_truncated {
             return (Err("The output is too long to count the tests in it".to_owned()), None);
         }
         let stdout = String::from_utf8_lossy(&outcome.stdout);
-        match self.runner {
-            Runner::Go => match TestLog::from_go(&stdout) {
+        // Only these two come here; all others write a report.
+        if self.runner == Runner::Go {
+            return match TestLog::from_go(&stdout) {
                 Ok((log, text)) => (Ok(log), Some(text.into_bytes())),
                 Err(why) => (Err(why), None),
-            },
-            Runner::Cargo | Runner::Pytest | Runner::Unittest | Runner::Node | Runner::Npm => {
-                (TestLog::from_cargo(&stdout), None)
-            }
+            };
         }
+        (TestLog::from_cargo(&stdout, &String::from_utf8_lossy(&outcome.stderr)), None)
     }
+}
+
+/// Who runs a script of Python's, if that is a program that the check finds as well. What is installed for one interpreter is
+/// not for another.
+fn interpreter(script: &str, programs: &[&Path]) -> Option<String> {
+    let file = match script.starts_with('/') {
+        true => File::open(script).ok()?,
+        false => programs.iter().find_map(|dir| File::open(dir.join(script)).ok())?,
+    };
+    let mut begin = Vec::new();
+    file.take(SCRIPT_BYTES_READ).read_to_end(&mut begin).ok()?;
+    let begin = String::from_utf8_lossy(&begin);
+    let found = runner::interpreter(&begin)?;
+    let is_there = Path::new(found).parent().is_some_and(|dir| programs.contains(&dir)) && Path::new(found).is_file();
+    is_there.then(|| found.to_owned())
 }
 
 /// What `npm test` comes to, if it can be asked.
 fn scripted(npm: Invocation, read: impl Fn(&RelPath) -> io::Result<File>) -> Option<Invocation> {
-    let at = npm.cwd.as_deref().unwrap_or_default();
-    let mut text = String::new();
-    let parts = at.split('/').filter(|part| !matches!(*part, "" | ".")).chain(["package.json"]);
-    let path = RelPath::from_bytes(parts.collect::<Vec<_>>().join("/").as_bytes()).ok()?;
-    read(&path).ok()?.take(PACKAGE_BYTES_MAX).read_to_string(&mut text).ok()?;
-    let inner = runner::npm_script(&text)?;
-    let cwd = match (npm.cwd, inner.cwd) {
-        (Some(outer), Some(inner)) => Some(format!("{outer}/{inner}")),
-        (outer, inner) => outer.or(inner),
-    };
+    let inner = runner::npm_script(&text_of(npm.cwd.as_deref(), "package.json", read)?)?;
+    let cwd = runner::below(npm.cwd, inner.cwd);
     let args = inner.args.into_iter().chain(npm.args).collect();
     let env = npm.env.into_iter().chain(inner.env).collect();
     Some(Invocation { cwd, args, env, ..inner })
+}
+
+/// What a small file says, by its name as seen from where a command runs.
+fn text_of(cwd: Option<&str>, name: &str, read: impl Fn(&RelPath) -> io::Result<File>) -> Option<String> {
+    let parts = cwd.unwrap_or_default().split('/').chain(name.split('/')).filter(|part| !matches!(*part, "" | "."));
+    let path = RelPath::from_bytes(parts.collect::<Vec<_>>().join("/").as_bytes()).ok()?;
+    let mut text = String::new();
+    read(&path).ok()?.take(PACKAGE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 fn argv(found: &Invocation, roots: &[&str]) -> Vec<String> {
@@ -133,11 +183,18 @@ fn argv(found: &Invocation, roots: &[&str]) -> Vec<String> {
             let tool = if found.runner == Runner::Pytest { "pytest.py" } else { "unittest.py" };
             add(&found.options.iter().map(String::as_str).collect::<Vec<_>>());
             let importable = if found.is_module { "cwd" } else { "none" };
-            add(&["-I", &format!("{TOOLS_INSIDE}/{tool}"), &roots.join("\n"), importable]);
+            let environment = found.environment.as_deref().unwrap_or_default();
+            add(&["-I", &format!("{TOOLS_INSIDE}/{tool}"), &roots.join("\n"), importable, environment]);
         }
         Runner::Cargo => add(&["test"]),
         Runner::Go => add(&["test", "-json"]),
+        Runner::Prove => add(&[&format!("{TOOLS_INSIDE}/prove.pl")]),
+        Runner::Jest => add(&["--reporters=default", &format!("--reporters={TOOLS_INSIDE}/jest.cjs")]),
+        Runner::Mocha => add(&["--reporter", &format!("{TOOLS_INSIDE}/mocha.cjs")]),
+        // `vitest run` says first what it is to do.
+        Runner::Vitest | Runner::Tap => {}
         Runner::Node | Runner::Npm => {
+            add(&found.options.iter().map(String::as_str).collect::<Vec<_>>());
             add(&["--test", &format!("--test-reporter={TOOLS_INSIDE}/node.mjs"), "--test-reporter-destination=stderr"]);
             if !found.args.iter().any(|arg| arg.starts_with("--test-reporter")) {
                 // What it prints by itself when nobody watches.
@@ -149,7 +206,31 @@ fn argv(found: &Invocation, roots: &[&str]) -> Vec<String> {
     let n_own = found.args.iter().position(|arg| arg == "--").unwrap_or(found.args.len());
     let args = found.args.iter().enumerate().filter(|(n, arg)| *n >= n_own || !is_own(arg));
     argv.extend(args.map(|(_, arg)| arg.clone()));
+    if found.runner == Runner::Vitest {
+        argv.extend(["--reporter=default".to_owned(), format!("--reporter={TOOLS_INSIDE}/vitest.mjs")]);
+    }
     argv
+}
+
+/// By way of a shell where one is needed: to find the files that a pattern stands for, or a program among those that the
+/// project brings along.
+fn through_shell(found: &Invocation, argv: Vec<String>) -> Vec<String> {
+    let is_brought = found.environment.as_deref() == Some(runner::NODE_MODULES);
+    if !is_brought && !found.has_patterns {
+        return argv;
+    }
+    let path = if is_brought { "PATH=\"$PWD/node_modules/.bin:$PATH\" " } else { "" };
+    let as_typed = |word: &String| {
+        let is_pattern = found.has_patterns && found.args.contains(word) && word.contains(['*', '?', '[']);
+        let escaped = |c: char| match c {
+            c if c.is_alphanumeric() || "_-./*?[]".contains(c) => c.to_string(),
+            c => format!("\\{c}"),
+        };
+        let quoted = || String::from_utf8_lossy(&crate::kept::quoted(word.as_bytes())).into_owned();
+        if is_pattern { word.chars().map(escaped).collect() } else { quoted() }
+    };
+    let words: Vec<String> = argv.iter().map(as_typed).collect();
+    vec!["/bin/sh".to_owned(), "-c".to_owned(), format!("{path}exec {}", words.join(" "))]
 }
 
 fn read_report(dir: &Dir, key: &str, code: i32) -> Result<TestLog, String> {

@@ -7,8 +7,9 @@
 use crate::Error;
 use crate::dir::Dir;
 use crate::ground::Ground;
+use crate::mounted;
 use serde::{Deserialize, Serialize};
-use silas_core::roots::{self, Place};
+use silas_core::roots::Place;
 use silas_core::toolchain::{Family, TOOLCHAINS_MAX, Toolchain};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -134,7 +135,7 @@ fn pin(family: Family, path: &Path, data_dir: &Path) -> Option<Toolchain> {
     let real = path.canonicalize().ok()?;
     let text = real.to_str()?;
     // What lies in `/usr` is there anyway.
-    let is_grantable = is_kind && real == path && roots::may_grant(text, data_dir.to_str()?).is_ok();
+    let is_grantable = is_kind && real == path && mounted::may_grant(text, data_dir).is_ok();
     let place = Place { path: text.to_owned(), device: meta.dev().to_string(), inode: meta.ino().to_string() };
     is_grantable.then(|| Toolchain::at(family, place))
 }

@@ -183,8 +183,9 @@ fn make_parents(
             continue;
         }
         let new = new_dirs.iter().find(|new| new.root == op.root && new.path == dir);
-        parent.mkdir(last, new.map_or(0o755, |new| new.mode) | 0o700)?;
-        site.stage.give_to_owner(&parent, last)?;
+        // What it was stays in its place, empty; whoever removed it since took its attributes along.
+        let was = new.and_then(|new| new.was.as_ref()).and_then(|was| site.root.below(was.as_bytes()).ok());
+        site.stage.make_directory(&parent, last, new.map_or(0o755, |new| new.mode) | 0o700, was.as_ref())?;
         made(&parent, above)?;
     }
     Ok(())

@@ -5,18 +5,21 @@
 
 use crate::dir::{Dir, Kind, Stat, split};
 use crate::error::Doing;
-use crate::lifeline::Lifeline;
-use crate::{Error, observe};
+use crate::extent::{Extent, READ_BYTES_MAX};
+use crate::lifeline::{Awaited, Lifeline};
+use crate::{Error, attributes, observe};
 use serde::{Deserialize, Serialize};
+use silas_core::Digest;
 use silas_core::changeset::FileState;
 use silas_core::number::grouped;
 use silas_core::relpath::RelPath;
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{FileTimes, Permissions};
 use std::io;
 use std::ops::Bound;
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What a directory held.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
@@ -43,7 +46,7 @@ pub(crate) struct Stamp {
     #[serde(with = "instant")]
     changed: SystemTime,
     /// Whether the last change was so recent when the file was read that another could have got the same time.
-    is_fresh: bool,
+    pub(crate) is_fresh: bool,
 }
 
 /// What is done with `.git` at the top.
@@ -56,41 +59,34 @@ pub(crate) enum Git {
     Visit,
 }
 
-/// More than the source trees that people have, less than what copying would make them wait for.
-const ENTRIES_MAX: usize = 200_000;
-const BYTES_MAX: u64 = 4 << 30;
-
 /// Staging directories begin with this; see [`crate::stage`].
 pub(crate) const STAGE_PREFIX: &str = ".silas-";
 pub(crate) const GIT: &[u8] = b".git";
 
-/// Copies everything from one directory into another, empty one, and says what it was.
-pub(crate) fn copy(from: &Dir, to: &Dir, git: Git, lifeline: Lifeline<'_>) -> Result<Manifest, Error> {
-    record(from, Some(to), git, None, lifeline)
+/// Copies everything from one directory into another, empty one, and says what it was; what is ignored is copied too.
+pub(crate) fn copy(from: &Dir, to: &Dir, extent: &Extent<'_>) -> Result<Manifest, Error> {
+    record(from, Some(to), None, extent)
 }
 
-pub(crate) fn snapshot(of: &Dir, git: Git, lifeline: Lifeline<'_>) -> Result<Manifest, Error> {
-    record(of, None, git, None, lifeline)
+pub(crate) fn snapshot(of: &Dir, extent: &Extent<'_>) -> Result<Manifest, Error> {
+    record(of, None, None, extent)
 }
 
 /// Like [`snapshot`], but reads only files that do not look exactly as they did when they were known.
-pub(crate) fn look_again(of: &Dir, git: Git, known: &Manifest, lifeline: Lifeline<'_>) -> Result<Manifest, Error> {
-    record(of, None, git, Some(known), lifeline)
+pub(crate) fn look_again(of: &Dir, known: &Manifest, extent: &Extent<'_>) -> Result<Manifest, Error> {
+    record(of, None, Some(known), extent)
 }
 
-fn record(
-    from: &Dir,
-    to: Option<&Dir>,
-    git: Git,
-    known: Option<&Manifest>,
-    lifeline: Lifeline<'_>,
-) -> Result<Manifest, Error> {
+fn record(from: &Dir, to: Option<&Dir>, known: Option<&Manifest>, extent: &Extent<'_>) -> Result<Manifest, Error> {
     let mut manifest = Manifest::default();
+    // Of both together: what is ignored takes room in a copy too.
+    let (held, ignored_bytes) = (Cell::new(0u64), Cell::new(0u64));
+    let room = || extent.bytes_max().saturating_sub(held.get());
     let owner = from.own_stat().doing(|| "Reading the directory".to_owned())?;
-    walk(from, git, &mut |dir, path, stat| {
-        lifeline.holds()?;
-        manifest.has_room()?;
-        manifest.is_mixed |= (stat.uid, stat.gid) != (owner.uid, owner.gid);
+    let mut visit = |dir: &Dir, path: RelPath, stat: &Stat| {
+        extent.lifeline.holds()?;
+        manifest.has_room(extent)?;
+        manifest.is_mixed |= !stat.belongs_like(&owner);
         let (parent, name) = split(&path);
         let to = to.map(|to| to.below(parent)).transpose().doing(|| format!("Copying {path}"))?;
         match stat.kind {
@@ -109,30 +105,98 @@ fn record(
             }
             Kind::File => {
                 let stamp = Stamp::of(stat);
-                let state = match known.and_then(|known| known.unless_touched(&path, &stamp, stat.mode)) {
-                    Some(state) => {
-                        manifest.bytes += stat.size;
-                        state
-                    }
-                    None => manifest.read_file(dir, name, stat, to.as_ref(), &path)?,
+                let seen = known.and_then(|known| known.unless_touched(&path, &stamp, stat.mode));
+                // What was read once is compared by what is in it.
+                let is_known = known.is_some_and(|known| known.files.contains_key(&path));
+                let unread = || if is_known { None } else { extent.unread(&stamp, stat) };
+                let (state, bytes) = match seen.or_else(unread) {
+                    Some(state) => (state, stat.size),
+                    None => read_file(dir, name, stat, to.as_ref(), Room { extent, bytes: room(), path: &path })?,
                 };
+                manifest.bytes += bytes;
+                held.set(held.get() + bytes);
                 manifest.stamps.insert(path.clone(), stamp);
                 manifest.files.insert(path, state);
             }
-            Kind::Special(kind) => return Err(Error::unsupported(kind, path)),
+            Kind::Special(kind) => return Err(extent.no_file(kind, &path)),
         }
         Ok(())
-    })?;
+    };
+    let mut leave = |dir: &Dir, path: RelPath, stat: &Stat| {
+        extent.lifeline.holds()?;
+        let Some(to) = to else { return Ok(()) };
+        let (parent, name) = split(&path);
+        let doing = || format!("Copying {path}");
+        let to = to.below(parent).doing(doing)?;
+        let bytes = copy_unseen(dir, name, stat, &to, Room { extent, bytes: room(), path: &path })?;
+        ignored_bytes.set(ignored_bytes.get() + bytes);
+        held.set(held.get() + bytes);
+        Ok(())
+    };
+    walk_by(from, extent, &mut visit, &mut leave)?;
+    manifest.bytes += ignored_bytes.get();
     Ok(manifest)
 }
 
-fn file(dir: &Dir, name: &[u8], stat: &Stat, to: Option<&Dir>, room: u64) -> io::Result<(FileState, u64)> {
-    let mut from = dir.read(name)?;
+/// How much still fits into a copy, and where it belongs.
+#[derive(Clone, Copy)]
+pub(crate) struct Room<'a> {
+    pub(crate) extent: &'a Extent<'a>,
+    pub(crate) bytes: u64,
+    /// What a message names.
+    pub(crate) path: &'a RelPath,
+}
+
+/// Copies what is no work product, so that it can be used; special files and other file systems are left behind. What does
+/// not fit is not begun with, and whoever stops it does not wait for the rest.
+pub(crate) fn copy_unseen(dir: &Dir, name: &[u8], stat: &Stat, to: &Dir, room: Room<'_>) -> Result<u64, Error> {
+    let doing = || format!("Copying {}", room.path);
+    room.extent.lifeline.holds()?;
+    match stat.kind {
+        Kind::Special(_) => Ok(0),
+        Kind::Link => observe::copy_name(dir, name, to, name).doing(doing).map(|()| stat.size),
+        Kind::File => read_file(dir, name, stat, Some(to), room).map(|(_, bytes)| bytes),
+        Kind::Directory => {
+            let from = match dir.below(name) {
+                Err(e) if e.raw_os_error() == Some(libc::EXDEV) => return Ok(0),
+                opened => opened.doing(doing)?,
+            };
+            to.mkdir(name, stat.mode | 0o700).doing(doing)?;
+            let to = to.below(name).doing(doing)?;
+            let mut bytes = 0;
+            for name in from.names(usize::MAX).doing(doing)? {
+                if let Some(stat) = from.stat(&name).doing(doing)? {
+                    let left = Room { bytes: room.bytes.saturating_sub(bytes), ..room };
+                    bytes += copy_unseen(&from, &name, &stat, &to, left)?;
+                }
+            }
+            Ok(bytes)
+        }
+    }
+}
+
+/// Reads a file, copying it on the way if a copy is wanted. One that cannot fit is not begun with.
+pub(crate) fn read_file(
+    dir: &Dir,
+    name: &[u8],
+    stat: &Stat,
+    to: Option<&Dir>,
+    room: Room<'_>,
+) -> Result<(FileState, u64), Error> {
+    if stat.size > room.bytes {
+        return Err(room.extent.too_much());
+    }
+    file(dir, name, stat, to, room).map_err(|why| room.extent.too_large(&why, room.path))
+}
+
+fn file(dir: &Dir, name: &[u8], stat: &Stat, to: Option<&Dir>, room: Room<'_>) -> io::Result<(FileState, u64)> {
+    let mut from = Awaited { file: dir.read(name)?, lifeline: room.extent.lifeline };
     let (hash, bytes) = match to {
-        None => observe::pour(&mut from, &mut io::sink(), room)?,
+        None => observe::pour(&mut from, &mut io::sink(), room.bytes)?,
         Some(to) => {
             let mut copy = to.create(name)?;
-            let poured = observe::pour(&mut from, &mut copy, room)?;
+            let poured = observe::pour(&mut from, &mut copy, room.bytes)?;
+            attributes::show_like(&from.file, &copy)?;
             copy.set_permissions(Permissions::from_mode(stat.mode))?;
             // Build tools compare times; a copy in which everything is new would be rebuilt, or worse, not.
             copy.set_times(FileTimes::new().set_modified(stat.modified))?;
@@ -157,6 +221,17 @@ impl Stamp {
         }
     }
 
+    pub(crate) fn is_large(&self) -> bool {
+        self.size > READ_BYTES_MAX
+    }
+
+    /// Stands for the content of a file that is not read.
+    pub(crate) fn digest(&self) -> Digest {
+        let time = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let (modified, changed) = (time(self.modified), time(self.changed));
+        Digest::of(format!("not read: {} {} {modified} {changed}", self.inode, self.size).as_bytes())
+    }
+
     pub(crate) fn is_same_file(&self, other: &Stamp) -> bool {
         let seen = |s: &Stamp| (s.inode, s.size, s.modified, s.changed);
         seen(self) == seen(other)
@@ -164,11 +239,11 @@ impl Stamp {
 }
 
 /// A time of a file as seconds and nanoseconds; files may be older than the epoch.
-mod instant {
+pub(crate) mod instant {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-    pub(super) fn serialize<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
         let (is_after, span) = match time.duration_since(UNIX_EPOCH) {
             Ok(span) => (true, span),
             Err(before) => (false, before.duration()),
@@ -176,7 +251,7 @@ mod instant {
         (is_after, span.as_secs(), span.subsec_nanos()).serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SystemTime, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SystemTime, D::Error> {
         let (is_after, secs, nanos) = <(bool, u64, u32)>::deserialize(from)?;
         let span = Duration::new(secs, nanos.min(999_999_999));
         let time = if is_after { UNIX_EPOCH.checked_add(span) } else { UNIX_EPOCH.checked_sub(span) };
@@ -186,36 +261,63 @@ mod instant {
 
 pub(crate) type Visit<'v> = &'v mut dyn FnMut(&Dir, RelPath, &Stat) -> Result<(), Error>;
 
-/// Parents come before what is in them.
-pub(crate) fn walk(root: &Dir, git: Git, visit: Visit<'_>) -> Result<(), Error> {
+/// Everything, whatever git ignores. Parents come before what is in them.
+pub(crate) fn walk(root: &Dir, git: Git, lifeline: Lifeline<'_>, visit: Visit<'_>) -> Result<(), Error> {
+    walk_by(root, &Extent::all(git, lifeline), visit, &mut |_, _, _| Ok(()))
+}
+
+/// `visit` is told what counts, `leave` the outermost of what does not.
+pub(crate) fn walk_by(root: &Dir, extent: &Extent<'_>, visit: Visit<'_>, leave: Visit<'_>) -> Result<(), Error> {
     let device = root.own_stat().doing(|| "Reading the directory".to_owned())?.device;
-    let mut pending = vec![Vec::new()];
-    while let Some(at) = pending.pop() {
+    // With each directory, whether it is ignored, and gone through only for what is tracked in it.
+    let mut pending = vec![(Vec::new(), false)];
+    while let Some((at, is_inside_ignored)) = pending.pop() {
         let shown = || String::from_utf8_lossy(&at).into_owned();
         let dir = match root.below(&at) {
             Err(e) if e.raw_os_error() == Some(libc::EXDEV) => {
-                return Err(Error::unsupported("a mount point", shown()));
+                return Err(mount_point(shown()));
             }
             opened => opened.doing(|| format!("Reading {}", shown()))?,
         };
-        for name in dir.names(ENTRIES_MAX + 1).doing(|| format!("Reading {}", shown()))? {
+        if let Some(ignoring) = extent.ignoring {
+            ignoring.learn(&at, &dir).doing(|| format!("Reading {}", shown()))?;
+        }
+        // A repository that is not left out is judged by its own rules, wherever it lies.
+        let is_inside_ignored = is_inside_ignored && !extent.ignoring.is_some_and(|ignoring| ignoring.is_top(&at));
+        for name in dir.names(extent.entries_max().saturating_add(1)).doing(|| format!("Reading {}", shown()))? {
             // What vanished between listing and looking is as if it had never been listed.
             let Some(stat) = dir.stat(&name).doing(|| format!("Reading {}", shown()))? else { continue };
-            if is_passed_over(&at, &name, &stat, git) {
+            if is_passed_over(&at, &name, &stat, extent.git) {
                 continue;
             }
             let bytes = if at.is_empty() { name } else { [at.as_slice(), b"/", &name].concat() };
-            let path = RelPath::from_bytes(&bytes).map_err(|e| Error::unsupported("a name", e))?;
-            if stat.kind == Kind::Directory && stat.device != device {
-                return Err(Error::unsupported("a mount point", path));
+            let is_dir = stat.kind == Kind::Directory;
+            let is_ignored =
+                extent.ignoring.is_some_and(|ignoring| is_inside_ignored || ignoring.matches(&bytes, is_dir));
+            let is_left = is_ignored && extent.ignoring.is_some_and(|ignoring| !ignoring.is_tracked(&bytes, is_dir));
+            let path = match RelPath::from_bytes(&bytes) {
+                Err(_) if is_left => continue,
+                path => path.map_err(io::Error::other).doing(|| format!("Reading {}", shown()))?,
+            };
+            if is_left {
+                leave(&dir, path, &stat)?;
+                continue;
+            }
+            if is_dir && stat.device != device {
+                return Err(mount_point(path));
             }
             visit(&dir, path, &stat)?;
-            if stat.kind == Kind::Directory {
-                pending.push(bytes);
+            if is_dir {
+                pending.push((bytes, is_ignored));
             }
         }
     }
     Ok(())
+}
+
+fn mount_point(path: impl ToString) -> Error {
+    let kind = "a mount point, and other file systems are not copied";
+    Error::unsupported_with(kind, path, "Choose a directory without one.")
 }
 
 fn is_passed_over(at: &[u8], name: &[u8], stat: &Stat, git: Git) -> bool {
@@ -229,40 +331,46 @@ pub(crate) fn is_stage(name: &[u8]) -> bool {
 }
 
 impl Manifest {
-    pub(crate) fn has_room(&self) -> Result<(), Error> {
-        if self.files.len() + self.dirs.len() < ENTRIES_MAX {
+    pub(crate) fn has_room(&self, extent: &Extent<'_>) -> Result<(), Error> {
+        if self.files.len() + self.dirs.len() < extent.entries_max() {
             return Ok(());
         }
-        Err(Error::TooLarge(format!(
-            "The directory has more than {} files. Choose a smaller one.",
-            grouped(ENTRIES_MAX)
-        )))
-    }
-
-    /// Reads a file, copying it on the way if a copy is wanted, and counts its bytes.
-    pub(crate) fn read_file(
-        &mut self,
-        dir: &Dir,
-        name: &[u8],
-        stat: &Stat,
-        to: Option<&Dir>,
-        path: &RelPath,
-    ) -> Result<FileState, Error> {
-        let room = BYTES_MAX.saturating_sub(self.bytes);
-        match file(dir, name, stat, to, room) {
-            Err(e) if e.kind() == io::ErrorKind::FileTooLarge => {
-                Err(Error::TooLarge("The directory holds more than 4 GiB. Choose a smaller one.".to_owned()))
-            }
-            read => {
-                let (state, bytes) = read.doing(|| format!("Reading {path}"))?;
-                self.bytes += bytes;
-                Ok(state)
-            }
-        }
+        Err(extent.too_many())
     }
 
     pub(crate) fn size_of(&self, path: &RelPath) -> Option<u64> {
         self.stamps.get(path).map(|stamp| stamp.size)
+    }
+
+    /// Files of which only the looks are known.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = &RelPath> {
+        let is_unread = |path: &RelPath, stamp: &Stamp| matches!(self.files.get(path), Some(FileState::File { hash, .. }) if *hash == stamp.digest());
+        self.stamps.iter().filter(move |(path, stamp)| stamp.is_large() && is_unread(path, stamp)).map(|(path, _)| path)
+    }
+
+    pub(crate) fn looks_like(&self, path: &RelPath, stat: &Stat) -> bool {
+        self.stamps.get(path).is_some_and(|stamp| stamp.is_same_file(&Stamp::of(stat)))
+    }
+
+    /// The names of each file that has several here, as far as one of `changed` is among them.
+    pub(crate) fn names_of(&self, changed: &BTreeSet<&RelPath>) -> Vec<Vec<&RelPath>> {
+        let inode = |path: &&RelPath| self.stamps.get(*path).map(|stamp| stamp.inode);
+        let touched: BTreeSet<u64> = changed.iter().filter_map(inode).collect();
+        let mut names: BTreeMap<u64, Vec<&RelPath>> = BTreeMap::new();
+        for (path, stamp) in self.stamps.iter().filter(|(_, stamp)| touched.contains(&stamp.inode)) {
+            names.entry(stamp.inode).or_default().push(path);
+        }
+        names.into_values().filter(|names| names.len() > 1).collect()
+    }
+
+    /// When a file was last written to.
+    pub(crate) fn modified(&self, path: &RelPath) -> Option<SystemTime> {
+        self.stamps.get(path).map(|stamp| stamp.modified)
+    }
+
+    /// When anything was last written to.
+    pub(crate) fn newest(&self) -> Option<SystemTime> {
+        self.stamps.values().map(|stamp| stamp.modified).max()
     }
 
     /// What a file was known to be, if it cannot have been written to since.
@@ -289,10 +397,6 @@ impl Manifest {
         for gone in inside(below(&self.dirs, path).collect()) {
             self.dirs.remove(&gone);
         }
-    }
-
-    pub(crate) fn has_files_below(&self, path: &RelPath) -> bool {
-        below(&self.files, path).next().is_some()
     }
 
     /// Whether nobody has written here since `earlier`, as far as looking from outside can tell.
@@ -349,3 +453,6 @@ pub(crate) fn is_rest(path: &str) -> bool {
     let n_more = path.strip_prefix("and ").and_then(|rest| rest.strip_suffix(" more"));
     n_more.is_some_and(|n| n.parse::<usize>().is_ok())
 }
+
+#[cfg(test)]
+mod tests;

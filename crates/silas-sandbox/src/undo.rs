@@ -1,7 +1,9 @@
 //! Takes back what an execution applied: a decision of its own, once, within its time, and never over a later edit.
 
+use crate::attributes::{self, Since};
+use crate::clock;
 use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::ground::Ground;
 use crate::journal::{Fate, Journal, Op};
 use crate::memory::Record;
 use crate::permit::Granted;
@@ -14,10 +16,11 @@ use silas_core::fail::{self, FailPoint};
 use silas_core::revocation::Revocations;
 use silas_core::token::Kind;
 use silas_core::{TokenId, canonical};
+use std::collections::BTreeMap;
 
 pub(crate) fn undo(ground: &Ground, evidence: &Evidence) -> Result<Undone, Error> {
     let memory = &ground.memory;
-    let now = ground::now();
+    let now = clock::now();
     let (token, order) = read_order(ground, evidence, &memory.revocations(&ground.anchor)?, When::At(now))?;
     let _lock = memory.lock_soon(&order.execution)?;
     let record = memory
@@ -73,7 +76,7 @@ fn spend(ground: &Ground, evidence: &Evidence, token: TokenId, plan: &Record) ->
     let plan_hash = evidence.token.body.offer.plan_hash;
     match ground.memory.record(&evidence.execution)? {
         None => {
-            let record = Record::new(Kind::Undo, token, plan_hash, ground::now(), plan.places.clone());
+            let record = Record::new(Kind::Undo, token, plan_hash, clock::now(), plan.places.clone());
             ground.memory.create(&evidence.execution, &record)
         }
         Some(record) => {
@@ -93,6 +96,7 @@ fn load_applied(ground: &Ground, order: &ChangeOrder) -> Result<Journal, Error> 
 fn prepare(applied: &Journal, evidence: &Evidence, granted: &[Granted]) -> Result<Journal, Error> {
     let sites = stage::open_all(&granted.iter().collect::<Vec<_>>(), &applied.execution)?;
     let (mut ops, mut edited) = (Vec::new(), Vec::new());
+    let mut names: BTreeMap<(usize, u64), (u64, Vec<String>)> = BTreeMap::new();
     for (op, fate) in applied.ended() {
         let doing = || format!("Looking at {}", op.path);
         match fate {
@@ -107,6 +111,15 @@ fn prepare(applied: &Journal, evidence: &Evidence, granted: &[Granted]) -> Resul
         observe::may_rename(site.root, &op.path, &shown)?;
         if !observe::path_below(site.root, &op.path).doing(doing)?.is(&op.staged) {
             edited.push(shown);
+        } else if op.there.is_some() && op.staged.is_some() {
+            match attributes::changed_since(op, site).doing(doing)? {
+                Since::Same { inode, links } => {
+                    let known = names.entry((op.root, inode)).or_insert((links, Vec::new()));
+                    known.1.push(shown);
+                }
+                Since::Changed => edited.push(shown),
+                Since::NoFile => {}
+            }
         }
         let kept = observe::name_in(&site.stage.dir, op.stage.as_bytes()).doing(doing)?.state();
         if kept.is_none() && op.there.is_some() {
@@ -114,6 +127,8 @@ fn prepare(applied: &Journal, evidence: &Evidence, granted: &[Granted]) -> Resul
         }
         ops.push(Op { there: op.staged.clone(), staged: kept, ..op.clone() });
     }
+    // Who has given a file another name since would be left with two files.
+    edited.extend(names.into_values().filter(|(links, of)| *links != of.len() as u64).flat_map(|(_, of)| of));
     if !edited.is_empty() {
         return Err(Error::LaterEdit { paths: tree::shortened(edited) });
     }

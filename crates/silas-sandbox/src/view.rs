@@ -5,6 +5,7 @@
 
 use crate::dir::{Dir, split};
 use crate::error::Doing;
+use crate::lifeline::{Awaited, Lifeline};
 use crate::permit::{self, Root};
 use crate::private_copy::Throwaway;
 use crate::tree::Manifest;
@@ -13,20 +14,15 @@ use silas_core::changeset::{Change, Changeset, FileState};
 use silas_core::check::{Check, Expectation};
 use silas_core::judges::{Judges, Role};
 use silas_core::relpath::RelPath;
-use std::collections::BTreeMap;
+use silas_core::testlog::TestLog;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{FileTimes, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::time::SystemTime;
 
-/// Links to links to links; more is no way to lay out tests.
-const LINKS_MAX: usize = 4;
-
-/// The changes that a check does not see, because what they change judges. `base` is what the directories are.
-pub(crate) fn unseen<'c>(check: &Check, changes: &'c Changeset, roots: &[Root], base: &[Manifest]) -> Vec<&'c Change> {
-    if !check.protected {
-        return Vec::new();
-    }
+/// The changes of what judges a check by its name. `base` is what the directories are.
+pub(crate) fn judging<'c>(check: &Check, changes: &'c Changeset, roots: &[Root], base: &[Manifest]) -> Vec<&'c Change> {
     let judges: Vec<Judges> = roots.iter().map(|root| Judges::of(check, &root.granted.place.path)).collect();
     let behind = behind_links(&judges, roots, base);
     // Whether a new file is there is what such a check asks; it does not judge.
@@ -49,31 +45,39 @@ pub(crate) fn unseen<'c>(check: &Check, changes: &'c Changeset, roots: &[Root], 
     changes.changes.iter().filter(judged).collect()
 }
 
-/// Where links that judge lead to, in full: what is there judges too, whichever directory it is in.
+/// Where links that judge lead to, in full: what is there judges too, whichever directory it is in. A link that lies there
+/// leads further, however many there are.
 fn behind_links(judges: &[Judges], roots: &[Root], base: &[Manifest]) -> Vec<Vec<u8>> {
-    let mut places: Vec<Vec<u8>> = Vec::new();
-    for _ in 0..LINKS_MAX {
-        let n_known = places.len();
-        for ((judges, root), base) in judges.iter().zip(roots).zip(base) {
-            for (path, state) in &base.files {
-                let FileState::Link { target } = state else { continue };
-                let at = full(root, path);
-                let is_judge = judges.role_of(path, false).is_some() || is_at_or_below_any(&at, &places);
-                if let Some(place) = is_judge.then(|| leads_to(&at, target)).flatten()
-                    && !places.contains(&place)
-                {
-                    places.push(place);
-                }
+    let (mut pending, mut others) = (Vec::new(), Vec::new());
+    for ((judges, root), base) in judges.iter().zip(roots).zip(base) {
+        for (path, state) in &base.files {
+            let FileState::Link { target } = state else { continue };
+            let at = full(root, path);
+            let Some(place) = leads_to(&at, target) else { continue };
+            match judges.role_of(path, false) {
+                Some(_) => pending.push(place),
+                None => others.push((at, place)),
             }
         }
-        if places.len() == n_known {
-            break;
-        }
     }
-    places
+    let mut places: BTreeSet<Vec<u8>> = BTreeSet::new();
+    while let Some(place) = pending.pop() {
+        if places.contains(&place) {
+            continue;
+        }
+        others.retain(|(at, further)| {
+            let leads_on = is_at_or_below(at, &place);
+            if leads_on {
+                pending.push(further.clone());
+            }
+            !leads_on
+        });
+        places.insert(place);
+    }
+    places.into_iter().collect()
 }
 
-fn full(root: &Root, path: &RelPath) -> Vec<u8> {
+pub(crate) fn full(root: &Root, path: &RelPath) -> Vec<u8> {
     [root.granted.place.path.as_bytes(), b"/", path.as_bytes()].concat()
 }
 
@@ -116,8 +120,10 @@ pub(crate) enum Mark {
 }
 
 /// Endings of what is run or read as a program; other files of tests are often written by them.
-const PROGRAMS: [&str; 17] =
-    ["py", "js", "mjs", "cjs", "jsx", "ts", "tsx", "mts", "rs", "go", "rb", "java", "kt", "php", "sh", "bats", "cs"];
+const PROGRAMS: [&str; 31] = [
+    "py", "pyi", "js", "mjs", "cjs", "jsx", "ts", "tsx", "mts", "cts", "vue", "rs", "go", "rb", "java", "kt", "php",
+    "sh", "bats", "cs", "c", "h", "cc", "cpp", "cxx", "hpp", "pl", "pm", "t", "swift", "scala",
+];
 
 impl Sealed {
     pub(crate) fn of(
@@ -125,6 +131,7 @@ impl Sealed {
         roots: &[Root],
         base: &[Manifest],
         throwaways: &[Throwaway<'_>],
+        collected: Option<&TestLog>,
     ) -> io::Result<Self> {
         let mut sealed = Vec::new();
         if !check.protected {
@@ -132,7 +139,10 @@ impl Sealed {
         }
         for ((root, base), throwaway) in roots.iter().zip(base).zip(throwaways) {
             let judges = Judges::of(check, &root.granted.place.path);
-            let here = base.files.keys().filter(|path| is_sealed(&judges, path));
+            let is_collected = |path: &RelPath| {
+                collected.is_some_and(|log| log.collected(&String::from_utf8_lossy(&full(root, path))))
+            };
+            let here = base.files.keys().filter(|path| is_sealed(&judges, path) || is_collected(path));
             sealed.push(here.map(|path| Ok((path.clone(), throwaway.mark(path)?))).collect::<io::Result<_>>()?);
         }
         Ok(Sealed(sealed))
@@ -152,15 +162,20 @@ impl Sealed {
     }
 }
 
+/// Whether it is run or read as a program, by its name.
+pub(crate) fn is_program(path: &RelPath) -> bool {
+    ending(path).is_some_and(|ending| PROGRAMS.iter().any(|program| program.as_bytes() == ending))
+}
+
+fn ending(path: &RelPath) -> Option<&[u8]> {
+    let (_, name) = split(path);
+    name.iter().rposition(|b| *b == b'.').map(|dot| &name[dot + 1..])
+}
+
 fn is_sealed(judges: &Judges, path: &RelPath) -> bool {
-    let is_program = || {
-        let (_, name) = split(path);
-        let ending = name.iter().rposition(|b| *b == b'.').map(|dot| &name[dot + 1..]);
-        // A script without an ending is common.
-        ending.is_none_or(|ending| PROGRAMS.iter().any(|program| program.as_bytes() == ending))
-    };
     match judges.role_of(path, false) {
-        Some(Role::Test | Role::Named) => is_program(),
+        // A script without an ending is common.
+        Some(Role::Test | Role::Named) => is_program(path) || ending(path).is_none(),
         Some(Role::Configuration | Role::BuildScript | Role::ImportHook) => true,
         // Builds write these.
         Some(Role::Built) | None => false,
@@ -183,6 +198,7 @@ pub(crate) fn mark(path: &RelPath, copy: &Dir) -> io::Result<Mark> {
 pub(crate) fn take_back(
     changes: &[&Change],
     real: &Dir,
+    lifeline: Lifeline<'_>,
     make_room: impl Fn(&Change) -> io::Result<Option<Dir>>,
 ) -> Result<(), Error> {
     let mut changed_by_owner = Vec::new();
@@ -190,7 +206,7 @@ pub(crate) fn take_back(
         let doing = || format!("Showing {} to a check as it was", change.path);
         let parent = make_room(change).doing(doing)?;
         if let (Some(before), Some(parent)) = (&change.before, parent)
-            && !restore(before, &change.path, &parent, real).doing(doing)?
+            && !restore(before, &change.path, &parent, real, lifeline).doing(doing)?
         {
             changed_by_owner.push(change.path.to_string());
         }
@@ -212,7 +228,7 @@ pub(crate) fn clear(change: &Change, copy: &Dir, base: &Manifest) -> io::Result<
 }
 
 /// Whether what the owner has there is still what was approved.
-fn restore(before: &FileState, path: &RelPath, to: &Dir, real: &Dir) -> io::Result<bool> {
+fn restore(before: &FileState, path: &RelPath, to: &Dir, real: &Dir, lifeline: Lifeline<'_>) -> io::Result<bool> {
     let (from, name) = match real.parent_of(path) {
         Err(e) if observe::leads_nowhere(&e) => return Ok(false),
         found => found?,
@@ -231,14 +247,14 @@ fn restore(before: &FileState, path: &RelPath, to: &Dir, real: &Dir) -> io::Resu
             Ok(true)
         }
         FileState::File { hash, mode } => {
-            let mut file = match from.read(name) {
+            let file = match from.read(name) {
                 Ok(file) => file,
                 Err(e) if observe::leads_nowhere(&e) || e.raw_os_error() == Some(libc::EINVAL) => return Ok(false),
                 Err(e) => return Err(e),
             };
             let modified = file.metadata()?.modified()?;
             let mut copy = to.create(name)?;
-            let (found, _) = observe::pour(&mut file, &mut copy, u64::MAX)?;
+            let (found, _) = observe::pour(&mut Awaited { file, lifeline }, &mut copy, u64::MAX)?;
             copy.set_permissions(Permissions::from_mode(*mode))?;
             // Build tools and interpreters compare times.
             copy.set_times(FileTimes::new().set_modified(modified))?;

@@ -1,8 +1,10 @@
 //! Results that wait in their private copies for the owner's word: what the launcher knows of each, for a bounded time, in
 //! bounded number and size. It is the launcher's own finding; what a card says is compared with it, never the other way.
 
+use crate::clock;
 use crate::error::Doing;
-use crate::ground::{self, Ground};
+use crate::extent::Bounds;
+use crate::ground::Ground;
 use crate::memory::{self, Memory};
 use crate::private_copy::CopyNote;
 use crate::tree::Manifest;
@@ -10,12 +12,10 @@ use crate::{Error, durable, workspace};
 use serde::{Deserialize, Serialize};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::execution::ExecutionState;
+use silas_core::number::grouped;
 use silas_core::rehearsal::WAITING_MAX;
 use silas_core::testlog::TestLog;
 use silas_core::{Digest, ExecutionId, Timestamp};
-
-/// Of all copies that wait, together: twice the largest directory that can be worked on.
-const BYTES_MAX: u64 = 8 << 30;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,10 +51,10 @@ impl Waiting {
 }
 
 /// Whether one more result of this size may wait.
-pub(crate) fn has_room(memory: &Memory, bytes: u64) -> Result<(), Error> {
+pub(crate) fn has_room(memory: &Memory, bytes: u64, bounds: Bounds) -> Result<(), Error> {
     let (mut n, mut total) = (0u32, bytes);
-    for (execution, record) in memory.all()? {
-        if record.state == ExecutionState::Rehearsed {
+    for execution in memory.noted_as_waiting()? {
+        if memory.record(&execution)?.is_some_and(|record| record.state == ExecutionState::Rehearsed) {
             n += 1;
             total = total.saturating_add(Waiting::load(memory, &execution)?.map_or(0, |waiting| waiting.bytes));
         }
@@ -63,9 +63,12 @@ pub(crate) fn has_room(memory: &Memory, bytes: u64) -> Result<(), Error> {
         let problem = format!("{n} results wait for a decision already. Apply or discard some of them first.");
         return Err(Error::NotAvailable(problem));
     }
-    if total > BYTES_MAX {
-        let problem = "The results that wait for a decision would take more than 8 GiB. Apply or discard some first.";
-        return Err(Error::NotAvailable(problem.to_owned()));
+    if total > bounds.waiting_bytes_max {
+        let mb = grouped(usize::try_from(bounds.waiting_bytes_max >> 20).unwrap_or(usize::MAX));
+        return Err(Error::NotAvailable(format!(
+            "The results that wait for a decision would take more than {mb} MB, the most that `sandbox.waiting_mb_max` \
+             allows. Apply or discard some first, or raise it."
+        )));
     }
     Ok(())
 }
@@ -96,5 +99,5 @@ pub(crate) fn forget(memory: &Memory, execution: &ExecutionId) -> Result<(), Err
 
 /// Whether a result has waited long enough, or cannot be known any more.
 pub(crate) fn is_over(memory: &Memory, execution: &ExecutionId) -> Result<bool, Error> {
-    Ok(Waiting::load(memory, execution)?.is_none_or(|waiting| ground::now() >= waiting.until))
+    Ok(Waiting::load(memory, execution)?.is_none_or(|waiting| clock::now() >= waiting.until))
 }

@@ -3,27 +3,29 @@
 //! Inside a cell each copy lies at its original's path, so that commands work as if they ran there. The owner's `.git` is
 //! shown at its place, read-only. Nothing here touches the originals.
 
-use crate::cell::{self, Brokers, CellOutcome, CellSpec, Mount, MountAccess, Streams};
-use crate::commits::{self, Errand, Repository};
+use crate::cell::{self, CellSpec, Mount, MountAccess};
+use crate::commits::{self, Repository};
 use crate::dir::Dir;
 use crate::error::Doing;
+use crate::extent::Bounds;
 use crate::ground::{CellLimits, Copies};
+use crate::landing::Cargo;
 use crate::lifeline::Lifeline;
-use crate::permit::{self, Granted, Root};
-use crate::private_copy::{CopyNote, PrivateCopy, Sight, Throwaway, Way};
-use crate::tree::{self, GIT, Git, Manifest};
-use crate::{Error, durable, removal};
-use silas_core::changeset::Change;
-use silas_core::check::{Command, Ended};
-use silas_core::host::HostGrant;
-use silas_core::outside::{Nobody, Outside};
+use crate::moves::Moves;
+use crate::permit::{self, Root};
+use crate::private_copy::{self, CopyNote, PrivateCopy, Sight, Terms, Throwaway, Way};
+use crate::tree::{GIT, Git, Manifest};
+use crate::{Error, LeftOut, durable, removal};
+use silas_core::changeset::{Change, Changeset};
+use silas_core::check::Ended;
 use silas_core::relpath::RelPath;
-use silas_core::secret::SecretRef;
-use silas_core::toolchain::{self, Toolchain};
-use silas_core::work::KEPT_INSIDE;
+use silas_core::toolchain;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+mod running;
+pub(crate) use running::{Commits, Ran, Reach, Run, Scene};
 
 pub(crate) struct Workspace {
     home: PathBuf,
@@ -52,9 +54,9 @@ impl Workspace {
         let mut workspace = Workspace { home: home.to_owned(), home_dir, copies: Vec::new(), clones: Vec::new() };
         for (n, root) in roots.iter().enumerate() {
             root.granted.is_still_there()?;
-            let copy = match workspace.layered(root, n, wanted.copies, lifeline)? {
+            let copy = match workspace.layered(root, n, wanted, lifeline)? {
                 Some(copy) => copy,
-                None => PrivateCopy::whole(&workspace.home_dir, root, n, lifeline)?,
+                None => PrivateCopy::whole(&workspace.home_dir, root, n, wanted.terms, lifeline)?,
             };
             workspace.copies.push(copy);
             if wanted.commits {
@@ -65,9 +67,10 @@ impl Workspace {
     }
 
     /// Copies that were kept. Clones of repositories never are.
-    pub(crate) fn reopen(home: &Path, notes: Vec<CopyNote>) -> Result<Self, Error> {
+    pub(crate) fn reopen(home: &Path, notes: Vec<CopyNote>, bounds: Bounds) -> Result<Self, Error> {
         let home_dir = Dir::open(home).doing(|| "Opening the private copy again".to_owned())?;
-        let copies = notes.into_iter().map(|note| PrivateCopy::reopen(&home_dir, note)).collect::<Result<_, _>>()?;
+        let reopen = |note| PrivateCopy::reopen(&home_dir, note, bounds);
+        let copies = notes.into_iter().map(reopen).collect::<Result<_, _>>()?;
         Ok(Workspace { home: home.to_owned(), home_dir, copies, clones: Vec::new() })
     }
 
@@ -80,14 +83,33 @@ impl Workspace {
         &self,
         root: &Root,
         n: usize,
-        copies: Copies,
+        wanted: &Wanted,
         lifeline: Lifeline<'_>,
     ) -> Result<Option<PrivateCopy>, Error> {
-        match copies {
+        match wanted.copies {
             Copies::Auto => {}
             Copies::Whole => return Ok(None),
         }
-        PrivateCopy::layered(&self.home_dir, root, n, |name| self.can_mount(name, root, lifeline), lifeline)
+        let can_mount = |name: &str| self.can_mount(name, root, lifeline);
+        PrivateCopy::layered(&self.home_dir, root, n, wanted.terms, can_mount, lifeline)
+    }
+
+    /// Whether a layered copy of a directory could be used here. Nothing of it stays.
+    pub(crate) fn can_be_layered(
+        home: &Path,
+        root: &Root,
+        is_mixed: bool,
+        lifeline: Lifeline<'_>,
+    ) -> Result<bool, Error> {
+        let doing = || "Trying whether nothing has to be copied".to_owned();
+        remove(home)?;
+        durable::private_dir(home).doing(doing)?;
+        let home_dir = Dir::open(home).doing(doing)?;
+        let workspace = Workspace { home: home.to_owned(), home_dir, copies: Vec::new(), clones: Vec::new() };
+        let can_mount = |name: &str| workspace.can_mount(name, root, lifeline);
+        let layer = private_copy::layer(&workspace.home_dir, "copy-0", root, can_mount, || Ok(is_mixed));
+        remove(home)?;
+        Ok(layer?.is_some())
     }
 
     fn can_mount(&self, name: &str, root: &Root, lifeline: Lifeline<'_>) -> Result<bool, Error> {
@@ -99,6 +121,8 @@ impl Workspace {
             hosts: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
+            watched: Vec::new(),
+            signals: false,
             limits: CellLimits::default().within(PROBE_WALL),
         };
         match cell::run(&probe, Some(lifeline.fd())) {
@@ -125,7 +149,7 @@ impl Workspace {
     /// What the owner's directories are now.
     pub(crate) fn look_at(&self, roots: &[Root], lifeline: Lifeline<'_>) -> Result<Vec<Manifest>, Error> {
         let pairs = self.copies.iter().zip(roots);
-        pairs.map(|(copy, root)| tree::look_again(&root.granted.dir, copy.git, &copy.original, lifeline)).collect()
+        pairs.map(|(copy, root)| copy.look_at(root, lifeline)).collect()
     }
 
     /// What the checks of a round are to see of the owner's directories: through layers what is there now, otherwise what
@@ -134,7 +158,7 @@ impl Workspace {
         let pairs = self.copies.iter().zip(roots);
         pairs
             .map(|(copy, root)| match copy.way {
-                Way::Layered => tree::look_again(&root.granted.dir, copy.git, &copy.original, lifeline),
+                Way::Layered => copy.look_at(root, lifeline),
                 Way::Whole => Ok(copy.original.clone()),
             })
             .collect()
@@ -177,13 +201,71 @@ impl Workspace {
         self.run(run, mounts, clones, &format!("check-{}", scene.slot))
     }
 
+    /// What the work made that is no work product, in all directories.
+    pub(crate) fn left_out(&self, roots: &[Root], lifeline: Lifeline<'_>) -> Result<LeftOut, Error> {
+        let mut all = LeftOut::default();
+        for (n, (copy, root)) in self.copies.iter().zip(roots).enumerate() {
+            let left = copy.left_out(root, lifeline)?;
+            all.files += left.files;
+            all.places.extend(left.places.iter().map(|path| permit::named(roots, n, path)));
+        }
+        Ok(all.shortened())
+    }
+
+    /// What stands beside the change in all directories, by name.
+    pub(crate) fn beside(&self, roots: &[Root]) -> Vec<String> {
+        let each = self.copies.iter().enumerate();
+        each.flat_map(|(n, copy)| copy.beside().map(move |path| permit::shown(roots, n, path))).collect()
+    }
+
+    /// Reads what was only looked at until it was known that the work changed it.
+    pub(crate) fn read_changed(
+        &mut self,
+        roots: &[Root],
+        finished: &[Manifest],
+        lifeline: Lifeline<'_>,
+    ) -> Result<(), Error> {
+        for (n, (copy, root)) in self.copies.iter_mut().zip(roots).enumerate() {
+            copy.read_changed(root, &finished[n], lifeline).map_err(|why| permit::told_of(roots, n, why))?;
+        }
+        Ok(())
+    }
+
+    /// Lays out what would be put in place, and only that, for the checks and the apply.
+    pub(crate) fn land(
+        &mut self,
+        roots: &[Root],
+        landed: &Landed<'_>,
+        beside: &[RelPath],
+        lifeline: Lifeline<'_>,
+    ) -> Result<(), Error> {
+        let Landed { changeset, moves, finished, base } = landed;
+        for (n, (copy, root)) in self.copies.iter_mut().zip(roots).enumerate() {
+            let changes = changeset.changes.iter().filter(|change| change.directory == copy.nth).collect();
+            let cargo = Cargo { changes, finished: &finished[n], base: &base[n], moves, beside };
+            copy.land(&self.home_dir, root, &cargo, lifeline).map_err(|why| permit::told_of(roots, n, why))?;
+        }
+        self.clones.iter_mut().zip(roots).try_for_each(|(clone, root)| clone.land(root, lifeline))
+    }
+
+    /// The work goes on in the copies, or they are kept.
+    pub(crate) fn take_off(&mut self) -> Result<(), Error> {
+        self.clones.iter_mut().for_each(Repository::take_off);
+        self.copies.iter_mut().try_for_each(|copy| copy.take_off(&self.home_dir))
+    }
+
     fn mount(&self, copy: &PrivateCopy, root: &Root, throwaway: Option<&Throwaway<'_>>) -> Mount {
         let real = PathBuf::from(&root.granted.place.path);
-        let below = self.home.join(&copy.name);
-        let top = throwaway.map(|throwaway| throwaway.path(&self.home));
-        match copy.way {
-            Way::Layered => layered_mount(root, top.into_iter().chain([below]).collect()),
-            Way::Whole => Mount { source: top.unwrap_or(below), target: real, access: MountAccess::ReadWrite },
+        let own = || self.home.join(&copy.name);
+        match (copy.way, throwaway.map(|throwaway| throwaway.path(&self.home))) {
+            (Way::Layered, None) => layered_mount(root, vec![own()]),
+            (Way::Layered, Some(top)) => {
+                let below = copy.lower().into_iter().map(|name| self.home.join(name));
+                layered_mount(root, std::iter::once(top).chain(below).collect())
+            }
+            (Way::Whole, top) => {
+                Mount { source: top.unwrap_or_else(own), target: real, access: MountAccess::ReadWrite }
+            }
         }
     }
 
@@ -210,108 +292,16 @@ impl Workspace {
         Ok(mounts)
     }
 
-    /// `clones` is what may be done with the clones of repositories; without it the owner's own are shown. `of` tells
-    /// apart what runs at the same time.
-    fn run(&self, run: Run<'_>, mut mounts: Vec<Mount>, clones: Option<MountAccess>, of: &str) -> Result<Ran, Error> {
-        mounts.extend(self.repositories(run.roots, clones)?);
-        mounts.extend(run.toolchains.iter().map(|tool| Mount {
-            source: PathBuf::from(&tool.path),
-            target: PathBuf::from(&tool.path),
-            access: MountAccess::Tools,
-        }));
-        for read in run.reads {
-            read.is_still_there()?;
-            let path = PathBuf::from(&read.place.path);
-            mounts.push(Mount { source: path.clone(), target: path, access: MountAccess::ReadOnly });
-        }
-        if let Some(kept) = run.kept {
-            let target = PathBuf::from(KEPT_INSIDE);
-            mounts.push(Mount { source: kept.to_owned(), target, access: MountAccess::ReadOnly });
-        }
-        mounts.push(self.fresh_home(of)?);
-        mounts.extend_from_slice(run.mounts);
-        let first = run.roots.first().map_or("/", |root| root.granted.place.path.as_str());
-        let cwd = run.cwd.map_or_else(|| PathBuf::from(first), |cwd| Path::new(first).join(cwd));
-        self.run_in(run, mounts, cwd)
-    }
-
-    fn run_in(&self, run: Run<'_>, mut mounts: Vec<Mount>, cwd: PathBuf) -> Result<Ran, Error> {
-        // Parents first, so that one directory inside another is seen.
-        mounts.sort_by(|a, b| a.target.cmp(&b.target));
-        let mut env = toolchain::environment(run.toolchains, HOME_INSIDE);
-        if !run.reach.secrets.is_empty() {
-            for (_, path) in env.iter_mut().filter(|(name, _)| name == "PATH") {
-                *path = format!("{path}:{}", cell::SECRET_PROGRAM_DIR);
-            }
-        }
-        let spec = CellSpec {
-            argv: run.command.argv(),
-            env: env.into_iter().chain(run.env.iter().cloned()).collect(),
-            cwd,
-            mounts,
-            hosts: run.reach.hosts.to_vec(),
-            secrets: run.reach.secrets.to_vec(),
-            callback_port: run.reach.callback_port,
-            limits: run.limits.within(run.wall),
-        };
-        let brokers = Brokers { outside: run.outside, resolver: &cell::system_resolver };
-        match cell::run_with(&spec, Streams::Kept, Some(run.lifeline.fd()), brokers) {
-            Ok(outcome) => Ok(Ran::Ended(outcome)),
-            Err(cell::Error::Cancelled) => Err(Error::Cancelled),
-            Err(cell::Error::Unrecorded) => Err(Error::Unrecorded),
-            Err(e @ (cell::Error::Program { .. } | cell::Error::Cwd { .. } | cell::Error::CallbackPort { .. })) => {
-                Ok(Ran::NotStarted(e.to_string()))
-            }
-            Err(e) => Err(Error::Isolation { code: e.code().to_owned(), cause: e.to_string() }),
-        }
-    }
-
-    /// What was committed in each clone, as changes of files.
-    pub(crate) fn committed(&self, run: &Run<'_>) -> Result<Vec<Vec<Change>>, Error> {
-        let git = |errand: Errand| {
-            let command = Command::Shell(errand.script);
-            let mut mounts = errand.mounts;
-            mounts.push(self.fresh_home(STEPS)?);
-            let run = Run {
-                command: &command,
-                cwd: None,
-                reach: Reach::default(),
-                toolchains: &[],
-                kept: None,
-                env: &[],
-                mounts: &[],
-                outside: &mut Nobody,
-                ..*run
-            };
-            match self.run_in(run, mounts, PathBuf::from("/tmp"))? {
-                Ran::Ended(outcome) if outcome.ended == Ended::Exited(0) => Ok(()),
-                Ran::Ended(outcome) => Err(Error::NotAvailable(format!(
-                    "What was committed cannot be brought over: {}",
-                    String::from_utf8_lossy(&outcome.stderr).chars().take(500).collect::<String>()
-                ))),
-                Ran::NotStarted(why) => Err(Error::NotAvailable(format!("Bringing over commits needs git: {why}"))),
-            }
-        };
-        let each = self.clones.iter().zip(run.roots);
-        each.map(|(clone, root)| clone.changes(&self.home, root, run.lifeline, git)).collect()
-    }
-
     /// Where the new content of a change can be read.
     pub(crate) fn source_of(&self, n: usize, path: &RelPath) -> Result<Dir, Error> {
         let doing = || format!("Reading {path}");
         match self.clones.get(n).filter(|_| commits::is_in_repository(path)) {
             Some(clone) => clone.brought().doing(doing),
-            None => self.copies[n].changed().below(b"").doing(doing),
+            None => {
+                let copy = &self.copies[n];
+                copy.landing().map_or(copy.changed(), |landing| &landing.dir).below(b"").doing(doing)
+            }
         }
-    }
-
-    fn fresh_home(&self, of: &str) -> Result<Mount, Error> {
-        let doing = || "Making an empty home".to_owned();
-        let name = format!("{HOME}-{of}");
-        removal::tree(&self.home_dir, name.as_bytes()).doing(doing)?;
-        self.home_dir.mkdir(name.as_bytes(), 0o700).doing(doing)?;
-        let target = PathBuf::from(HOME_INSIDE);
-        Ok(Mount { source: self.home.join(name), target, access: MountAccess::ReadWrite })
     }
 
     /// Where files of this execution's own lie, beside the copies.
@@ -325,67 +315,21 @@ fn layered_mount(root: &Root, layers: Vec<PathBuf>) -> Mount {
     Mount { source: real.clone(), target: real, access: MountAccess::Layered(layers) }
 }
 
+/// What is to land: the changes of all directories, and one entry of each list for every directory.
+pub(crate) struct Landed<'a> {
+    pub(crate) changeset: &'a Changeset,
+    pub(crate) moves: &'a Moves,
+    /// What the copies are.
+    pub(crate) finished: &'a [Manifest],
+    /// What the owner's directories are.
+    pub(crate) base: &'a [Manifest],
+}
+
 /// What a plan wants of its workspace.
 pub(crate) struct Wanted {
     pub(crate) copies: Copies,
     pub(crate) commits: bool,
-}
-
-/// What one run of a check is to see. Both lists have one entry for each directory, in the plan's order.
-pub(crate) struct Scene<'a> {
-    /// Tells apart what is there at the same time.
-    pub(crate) slot: usize,
-    /// What the copies are believed to be; they must be that.
-    pub(crate) expected: &'a [Manifest],
-    /// What the owner's directories are; where they have moved on, the check sees both together.
-    pub(crate) base: &'a [Manifest],
-    /// Changes that are taken back.
-    pub(crate) without: &'a [&'a Change],
-    pub(crate) commits: Commits,
-}
-
-/// Whether a check sees what the work committed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Commits {
-    Shown,
-    TakenBack,
-}
-
-/// What became of a command. Isolation that is missing is an [`Error`] and never one of these.
-pub(crate) enum Ran {
-    Ended(CellOutcome),
-    /// Its program, its directory or its port is not there; the plan is wrong about that, not the sandbox.
-    NotStarted(String),
-}
-
-/// What a command may reach beyond its directories.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Reach<'a> {
-    pub(crate) hosts: &'a [HostGrant],
-    pub(crate) secrets: &'a [SecretRef],
-    pub(crate) callback_port: Option<u16>,
-}
-
-/// One command and where it may look.
-pub(crate) struct Run<'a> {
-    pub(crate) command: &'a Command,
-    /// Below the first directory that may be changed.
-    pub(crate) cwd: Option<&'a str>,
-    pub(crate) roots: &'a [Root],
-    pub(crate) reads: &'a [Granted],
-    /// What an earlier execution replaced, for a plan that puts it back.
-    pub(crate) kept: Option<&'a Path>,
-    pub(crate) toolchains: &'a [Toolchain],
-    pub(crate) reach: Reach<'a>,
-    /// Besides `PATH` and `HOME`.
-    pub(crate) env: &'a [(String, String)],
-    /// Besides the directories.
-    pub(crate) mounts: &'a [Mount],
-    pub(crate) limits: &'a CellLimits,
-    pub(crate) wall: Duration,
-    pub(crate) lifeline: Lifeline<'a>,
-    /// Who hears what it reaches.
-    pub(crate) outside: &'a mut dyn Outside,
+    pub(crate) terms: Terms,
 }
 
 /// Removes the copies of an execution.

@@ -1,5 +1,6 @@
 //! The whole question "is the ledger what was written, and does it add up?": the chain, its texts, its checkpoints, what
-//! was verified before, and the books: that every approval it tells of holds and every effect had one.
+//! was verified before, and the books: that every approval it tells of holds, every effect had one, and what people are
+//! shown from other tables is what it tells.
 //!
 //! Reading a million entries again at every start would take long, so whoever has verified a prefix says so, signed by
 //! the server key, and the next one may go on from there. That saves work and proves little: whoever can write the
@@ -7,6 +8,7 @@
 
 use crate::checkpoints::{self, Fault};
 use crate::ledger::{self, Verification};
+use crate::rows::Rows;
 use crate::{Error, ReadTx, Tx, books, settings};
 use silas_core::InstallationId;
 use silas_core::books::{Books, Summary};
@@ -44,6 +46,16 @@ pub struct Audit {
     pub fault: Option<Fault>,
     /// `None` where they were not looked at.
     pub books: Option<Result<Summary, books::Wrong>>,
+    /// How far what people are shown was compared with the ledger. `None` where it was not looked at, or something is wrong.
+    pub rows: Option<Compared>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compared {
+    /// All of them, but for so many cards of which the ledger was told nothing: earlier versions laid them down.
+    Rows { n_untold: u64 },
+    /// Entries of another version may tell of rows what is not known here.
+    Nothing,
 }
 
 impl Audit {
@@ -63,8 +75,8 @@ impl Audit {
 pub fn audit(tx: &ReadTx<'_>, keeper: &Keeper, extent: Extent) -> Result<Audit, Error> {
     let known = verified(tx, keeper)?;
     let from = known.filter(|_| extent == Extent::New);
-    let (chain, books) = match from {
-        Some(head) => (ledger::verify_after(tx, head)?, None),
+    let (chain, books, rows) = match from {
+        Some(head) => (ledger::verify_after(tx, head)?, None, None),
         None => whole(tx, keeper)?,
     };
     let verified_before = from.map_or(0, |head| head.seq);
@@ -81,15 +93,20 @@ pub fn audit(tx: &ReadTx<'_>, keeper: &Keeper, extent: Extent) -> Result<Audit, 
     });
     let pinned = pinned.collect::<Result<Vec<_>, Error>>()?;
     let fault = fault.into_iter().chain(gone).chain(pinned.into_iter().flatten()).min_by_key(|fault| fault.seq);
-    Ok(Audit { chain, verified_before, n_checkpoints, fault, books })
+    Ok(Audit { chain, verified_before, n_checkpoints, fault, books, rows })
 }
 
-type Looked = (Verification, Option<Result<Summary, books::Wrong>>);
+type Looked = (Verification, Option<Result<Summary, books::Wrong>>, Option<Compared>);
 
 /// Chain and books in one reading. The books close at the first thing that is wrong; the chain is read to its end.
 fn whole(tx: &ReadTx<'_>, keeper: &Keeper) -> Result<Looked, Error> {
     let mut read = Ok(Books::open(keeper.root, keeper.installation.clone()).after(keeper.handovers.clone()));
+    let (mut rows, mut altered) = (Rows::default(), None);
     let chain = ledger::verify_and(tx, |link, event| {
+        let entered = event.map(|event| rows.enter(tx, link.at, event)).transpose()?;
+        if let Some(Err(found)) = entered {
+            altered.get_or_insert(found);
+        }
         let Ok(books) = &mut read else { return Ok(()) };
         let beside = event.map_or(Ok(None), |event| books::beside(tx, event))?;
         if let Err(fault) = books.enter(link.seq, link.at, event, beside.as_ref()) {
@@ -97,13 +114,25 @@ fn whole(tx: &ReadTx<'_>, keeper: &Keeper) -> Result<Looked, Error> {
         }
         Ok(())
     })?;
+    let mut compared = None;
     let books = match read {
-        Ok(read) if chain.broken.is_none() => Some(books::close(tx, read, chain.entries)?),
+        Ok(read) if chain.broken.is_none() => {
+            let has_unknown = read.has_unknown();
+            let closed = books::close(tx, read, chain.entries)?;
+            let altered = match altered {
+                Some(altered) => Err(altered),
+                // What another version told of rows is not known here.
+                None if has_unknown => Ok(Compared::Nothing),
+                None => rows.close(tx, keeper)?.map(|n_untold| Compared::Rows { n_untold }),
+            };
+            compared = altered.as_ref().ok().copied();
+            Some(closed.and_then(|summary| altered.map(|_| summary).map_err(Into::into)))
+        }
         // Half a ledger cannot add up, and what broke it is said already.
         Ok(_) => None,
         Err(wrong) => Some(Err(wrong)),
     };
-    Ok((chain, books))
+    Ok((chain, books, compared))
 }
 
 /// Remembers that everything up to a head was verified.

@@ -2,6 +2,7 @@
 //! anything lies here that no entry tells of. The rules are [`silas_core::books`]'s.
 
 use crate::columns::id;
+use crate::rows::Altered;
 use crate::{Error, ReadTx, instructions, params, saga, tokens};
 use silas_core::books::{Beside, Books, Decision, Fault, Summary, Wanted, wanted};
 use silas_core::event::AuditEvent;
@@ -22,6 +23,8 @@ pub enum Wrong {
     StrayToken(TokenId),
     #[error("The database holds execution {0}, of which the ledger knows nothing")]
     StrayExecution(ExecutionId),
+    #[error("{0}")]
+    Row(#[from] Altered),
 }
 
 /// What lies beside an event. What cannot be read is not there: the books say so, at its entry.
@@ -45,6 +48,7 @@ pub(crate) fn beside(tx: &ReadTx<'_>, event: &AuditEvent) -> Result<Option<Besid
                     message: message.clone(),
                     signed: kept.signed,
                     certificate: kept.certificate,
+                    grammar: kept.grammar,
                     call: saga.call,
                 }))
             }))

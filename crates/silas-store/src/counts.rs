@@ -16,6 +16,21 @@ pub struct Queued {
     pub dead: u64,
 }
 
+/// Cards that wait for an answer, of every scope.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cards {
+    /// Somebody may still answer in time.
+    pub open: u64,
+    pub parked: u64,
+}
+
+/// Counted in the indexes; no card is read for it.
+pub fn cards(tx: &ReadTx<'_>) -> Result<Cards, Error> {
+    let open = number(tx, "SELECT count(*) AS n FROM cards WHERE state = 'open'")?;
+    let parked = number(tx, "SELECT count(*) AS n FROM cards WHERE state = 'parked'")?;
+    Ok(Cards { open, parked })
+}
+
 pub fn queue(tx: &ReadTx<'_>) -> Result<Queued, Error> {
     let alive = number(tx, "SELECT count(*) AS n FROM queue WHERE queue >= '' AND is_dead = 0")?;
     let dead = number(tx, "SELECT count(*) AS n FROM queue WHERE state = 'dead' AND enqueued_seq >= 0")?;

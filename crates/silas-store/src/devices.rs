@@ -7,7 +7,7 @@ use crate::{Error, ReadTx, Tx, params};
 use silas_core::KeyId;
 use silas_core::device::{Certificate, DeviceKind};
 
-/// Devices that are listed; nobody pairs more.
+/// Devices that are listed; nobody has more, and of those who were paired ever the newest are.
 pub const DEVICES_MAX: u32 = 1000;
 
 /// Fails if a device with this key is there already.
@@ -32,7 +32,8 @@ pub fn kind(tx: &ReadTx<'_>, key: &KeyId) -> Result<Option<DeviceKind>, Error> {
 
 /// Oldest first.
 pub fn list(tx: &ReadTx<'_>) -> Result<Vec<Certificate>, Error> {
-    tx.query("SELECT certificate FROM devices ORDER BY issued_at, key_id LIMIT ?1", params![DEVICES_MAX], |row| {
-        json(row, "certificate")
-    })
+    let sql = "SELECT certificate FROM devices ORDER BY issued_at DESC, key_id DESC LIMIT ?1";
+    let mut newest = tx.query(sql, params![DEVICES_MAX], |row| json(row, "certificate"))?;
+    newest.reverse();
+    Ok(newest)
 }

@@ -1,6 +1,8 @@
 //! What can go wrong in the store. Refusals are not here: they are answers of the functions that refuse.
 
+use crate::damage;
 use silas_core::canonical;
+use silas_core::reflex::UnknownGrammar;
 use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
@@ -54,8 +56,15 @@ pub enum Error {
     Missing { what: &'static str, id: String },
     #[error("A text of {n_bytes} bytes is too long for the ledger; {max} is the most.")]
     TextTooLong { n_bytes: usize, max: usize },
-    #[error("What is stored as {what} cannot be read: {reason}. The database was damaged or edited; restore a backup.")]
+    /// `what` as a person would call it, in the middle of a sentence.
+    #[error(
+        "{} cannot be read: {reason}. The database was damaged, or edited by hand. Bring back a backup with `silas restore \
+         FILE --replace`.",
+        damage::beginning(what)
+    )]
     Damaged { what: &'static str, reason: String },
+    #[error("An instruction that you signed cannot be read again: {0}. Start the version of Silas that took it in.")]
+    Grammar(#[from] UnknownGrammar),
     #[error("The database answered: {0}")]
     Database(#[from] rusqlite::Error),
     #[error("{0}")]
@@ -65,6 +74,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// A row of this statement could not be read: what it is a row of says more than the name of its column.
+    pub(crate) fn found_in(self, sql: &'static str) -> Self {
+        match self {
+            Error::Damaged { what, reason } => {
+                Error::Damaged { what: damage::noun(sql), reason: format!("{what}: {reason}") }
+            }
+            Error::Database(cause) if is_misread(&cause) => {
+                Error::Damaged { what: damage::noun(sql), reason: cause.to_string() }
+            }
+            error => error,
+        }
+    }
+
     /// The stable code by which callers and the pages of `docs/errors` know this error.
     pub fn code(&self) -> &'static str {
         match self {
@@ -75,7 +97,8 @@ impl Error {
             | Error::MigrationAltered { .. }
             | Error::MigrationUnknown { .. }
             | Error::MigrationMissing { .. }
-            | Error::MigrationFailed { .. } => "E_DB_SCHEMA",
+            | Error::MigrationFailed { .. }
+            | Error::Grammar(_) => "E_DB_SCHEMA",
             Error::Busy => "busy_retry",
             Error::Full => "E_DB_FULL",
             Error::Database(cause) if is_full(cause) => "E_DB_FULL",
@@ -83,10 +106,12 @@ impl Error {
             Error::Panicked => "E_DB_PANIC",
             Error::Damaged { .. } => "E_DB_DAMAGED",
             Error::Database(cause) if is_corrupt(cause) => "E_DB_DAMAGED",
+            Error::Database(cause) if is_locked(cause) => "E_DB_LOCKED",
+            Error::Database(cause) if is_read_only(cause) => "E_DB_READ_ONLY",
+            Error::TextTooLong { .. } => "E_DB_TOO_LONG",
             Error::NotWritten { .. }
             | Error::Statement { .. }
             | Error::Missing { .. }
-            | Error::TextTooLong { .. }
             | Error::Database(_)
             | Error::Canonical(_)
             | Error::Json(_) => "E_DB_WRITE",
@@ -94,11 +119,27 @@ impl Error {
     }
 }
 
-/// Whether SQLite itself says that the file is not what it wrote.
+/// Whether a column holds something else than what Silas writes there.
+fn is_misread(cause: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+    matches!(cause, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..))
+}
+
 pub(crate) fn is_full(cause: &rusqlite::Error) -> bool {
     cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
 }
 
+fn is_locked(cause: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(cause.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
+}
+
+fn is_read_only(cause: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{PermissionDenied, ReadOnly};
+    matches!(cause.sqlite_error_code(), Some(PermissionDenied | ReadOnly))
+}
+
+/// Whether SQLite itself says that the file is not what it wrote.
 fn is_corrupt(cause: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(cause.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))

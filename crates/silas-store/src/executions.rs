@@ -3,9 +3,13 @@
 use crate::columns::{id, optional_id, optional_time, time, to_json, to_word, word};
 use crate::{Error, ReadTx, Row, Tx, params};
 use serde_json::Value;
+use silas_core::event::{AuditEvent, SALT_BYTES};
 use silas_core::execution::ExecutionState;
-use silas_core::{Digest, ExecutionId, Timestamp, TokenId, WorkItemId};
+use silas_core::{Digest, ExecutionId, Scope, Timestamp, TokenId, WorkItemId};
 use std::time::Duration;
+
+/// Beside what the runtime keeps; see [`salted`].
+const SALT: &str = "salt";
 
 /// Executions that one call returns at most.
 pub const EXECUTIONS_MAX: u32 = 1000;
@@ -30,11 +34,11 @@ pub struct Execution {
 }
 
 /// Fails if the execution is there already, or its token is not.
-pub fn insert(tx: &mut Tx<'_>, execution: &Execution) -> Result<(), Error> {
+pub fn insert(tx: &mut Tx<'_>, scope: &Scope, execution: &Execution) -> Result<(), Error> {
     tx.execute(
         "INSERT INTO executions (id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at,
-             undo_until, result, changeset)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             undo_until, result, changeset, scope)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         params![
             execution.id.as_str(),
             execution.token.as_str(),
@@ -46,7 +50,8 @@ pub fn insert(tx: &mut Tx<'_>, execution: &Execution) -> Result<(), Error> {
             execution.ended_at.map(Timestamp::micros),
             execution.undo_until.map(Timestamp::micros),
             execution.result.as_ref().map(to_json).transpose()?,
-            execution.changeset.map(|changeset| changeset.to_string())
+            execution.changeset.map(|changeset| changeset.to_string()),
+            scope.to_string()
         ],
     )?;
     Ok(())
@@ -77,7 +82,7 @@ pub fn set_state(tx: &mut Tx<'_>, execution: &ExecutionId, to: ExecutionState, a
     Ok(n_changed == 1)
 }
 
-/// Whether anything was ever begun.
+/// Whether anything was ever begun, in whichever scope.
 pub fn is_any(tx: &ReadTx<'_>) -> Result<bool, Error> {
     let one = tx.query_one("SELECT 1 FROM executions LIMIT 1", params![], |row| Ok(row.get::<_, u32>(0)?))?;
     Ok(one.is_some())
@@ -122,7 +127,7 @@ pub fn is_being_decided(tx: &ReadTx<'_>, execution: &Execution) -> Result<bool, 
     Ok(other.is_some())
 }
 
-/// Keeps what came of it. `undo_until` of `None` closes the window.
+/// Keeps what came of it. `undo_until` of `None` closes the window. Of what does not run any more the ledger is told.
 pub fn set_result(
     tx: &mut Tx<'_>,
     execution: &ExecutionId,
@@ -130,47 +135,69 @@ pub fn set_result(
     changeset: Option<&Digest>,
     undo_until: Option<Timestamp>,
 ) -> Result<(), Error> {
-    let n_changed = tx.execute(
+    let sql = "SELECT state FROM executions WHERE id = ?1";
+    let state = tx.query_one(sql, params![execution.as_str()], |row| word::<ExecutionState>(row, "state"))?;
+    let state = state.ok_or_else(|| Error::Missing { what: "execution", id: execution.to_string() })?;
+    let kept = match state {
+        ExecutionState::Running => to_json(result)?,
+        ExecutionState::Rehearsed | ExecutionState::Applied | ExecutionState::Ended | ExecutionState::Undone => {
+            to_json(&salted(tx, result))?
+        }
+    };
+    tx.execute(
         "UPDATE executions SET result = ?2, changeset = ?3, undo_until = ?4 WHERE id = ?1",
-        params![
-            execution.as_str(),
-            to_json(result)?,
-            changeset.map(Digest::to_string),
-            undo_until.map(Timestamp::micros)
-        ],
+        params![execution.as_str(), kept, changeset.map(Digest::to_string), undo_until.map(Timestamp::micros)],
     )?;
-    if n_changed == 0 {
-        return Err(Error::Missing { what: "execution", id: execution.to_string() });
+    if state != ExecutionState::Running {
+        let result = Digest::of(kept.as_bytes());
+        tx.record(&AuditEvent::ResultKept { execution: execution.clone(), result })?;
     }
     Ok(())
 }
 
-/// The last executions that have something to show, newest first.
-pub fn recent(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<Execution>, Error> {
-    recent_from(tx, 0, limit)
+/// The result with something in it that nobody can guess: once it is forgotten, its hash in the ledger tells nothing of it.
+fn salted(tx: &Tx<'_>, result: &Value) -> Value {
+    let mut salt = [0u8; SALT_BYTES];
+    tx.random.fill(&mut salt);
+    let mut result = result.clone();
+    if let Value::Object(fields) = &mut result {
+        fields.insert(SALT.to_owned(), salt.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into());
+    }
+    result
+}
+
+/// As it was given.
+fn unsalted(mut result: Value) -> Value {
+    result.as_object_mut().map(|fields| fields.remove(SALT));
+    result
+}
+
+/// The last executions of this scope that have something to show, newest first.
+pub fn recent(tx: &ReadTx<'_>, scope: &Scope, limit: u32) -> Result<Vec<Execution>, Error> {
+    recent_from(tx, scope, 0, limit)
 }
 
 /// The same, without the newest `from` of them.
-pub fn recent_from(tx: &ReadTx<'_>, from: u32, limit: u32) -> Result<Vec<Execution>, Error> {
+pub fn recent_from(tx: &ReadTx<'_>, scope: &Scope, from: u32, limit: u32) -> Result<Vec<Execution>, Error> {
     tx.query(
         "SELECT id, token_id, work_item_id, plan_hash, state, use_number, started_at, ended_at, undo_until, result,
-             changeset FROM executions WHERE result IS NOT NULL ORDER BY started_at DESC, id DESC LIMIT ?1 OFFSET ?2",
-        params![limit.min(EXECUTIONS_MAX), from],
+             changeset FROM executions WHERE scope = ?1 AND result IS NOT NULL
+         ORDER BY started_at DESC, id DESC LIMIT ?2 OFFSET ?3",
+        params![scope.to_string(), limit.min(EXECUTIONS_MAX), from],
         stored,
     )
 }
 
 /// How many [`recent_from`] can give.
-pub fn n_with_result(tx: &ReadTx<'_>) -> Result<u64, Error> {
-    let n = tx.query_one("SELECT count(*) FROM executions WHERE result IS NOT NULL", params![], |row| {
-        Ok(row.get::<_, i64>(0)?)
-    })?;
+pub fn n_with_result(tx: &ReadTx<'_>, scope: &Scope) -> Result<u64, Error> {
+    let sql = "SELECT count(*) FROM executions WHERE scope = ?1 AND result IS NOT NULL";
+    let n = tx.query_one(sql, params![scope.to_string()], |row| Ok(row.get::<_, i64>(0)?))?;
     Ok(n.map_or(0, i64::unsigned_abs))
 }
 
 pub(crate) fn stored(row: &Row<'_>) -> Result<Execution, Error> {
     let result: Option<String> = row.get("result")?;
-    let result = result.map(|text| serde_json::from_str(&text)).transpose();
+    let result = result.map(|text| serde_json::from_str(&text).map(unsalted)).transpose();
     Ok(Execution {
         id: id(row, "id")?,
         token: id(row, "token_id")?,

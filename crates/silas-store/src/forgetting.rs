@@ -67,8 +67,9 @@ pub fn forget(tx: &mut Tx<'_>, seq: u64, key: &KeyId) -> Result<Forgotten, Error
     Ok(Forgotten::Done)
 }
 
-/// Erases the texts of a bounded number of entries that are older than this instant. Says how many entries that were.
-pub(crate) fn expire(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
+/// Erases the texts of a bounded number of entries that are older than this instant. Says how many entries that were, and
+/// whether none is left.
+pub(crate) fn expire(tx: &mut Tx<'_>, before: Timestamp) -> Result<(usize, bool), Error> {
     let through = settings::get::<u64>(tx, EXPIRED_THROUGH)?.unwrap_or(0);
     let old = ledger::entries(tx, through + 1, ENTRIES_AT_ONCE)?;
     let (mut n_entries, mut n_erased) = (0, 0);
@@ -80,14 +81,14 @@ pub(crate) fn expire(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error>
         n_entries += 1;
         last = Some(entry.seq);
     }
-    let Some(last) = last else { return Ok(0) };
+    let Some(last) = last else { return Ok((0, true)) };
     settings::set(tx, EXPIRED_THROUGH, &last)?;
     tx.execute("DELETE FROM drained WHERE seq <= ?1", params![ledger::to_column(last)])?;
     if n_erased > 0 {
         let texts = u32::try_from(n_erased).unwrap_or(u32::MAX);
         tx.record(&AuditEvent::TextsExpired { through: last, texts })?;
     }
-    Ok(n_entries)
+    Ok((n_entries, n_entries < ENTRIES_AT_ONCE as usize))
 }
 
 /// Everything of this file that repeats the words of an event. Nothing is changed if something still needs them.
@@ -198,8 +199,8 @@ fn erase_work(tx: &mut Tx<'_>, item: &WorkItemId) -> Result<(), Error> {
 }
 
 fn erase_cards(tx: &mut Tx<'_>, subject: &str) -> Result<(), Error> {
-    for card in cards::find_by_subject(tx, subject)? {
-        cards::forget(tx, &card.id)?;
+    for card in cards::of_subject(tx, subject)? {
+        cards::forget(tx, &card)?;
     }
     Ok(())
 }

@@ -88,7 +88,10 @@ impl Tx<'_> {
     pub(crate) fn keep(&mut self, text: &Salted) -> Result<(), Error> {
         let fits = Text::read_salt(&text.salt).is_some_and(|salt| Text::of(&salt, &text.text) == text.name());
         if !fits {
-            return Err(Error::Damaged { what: "text", reason: "it is not the text that was recorded".to_owned() });
+            return Err(Error::Damaged {
+                what: "a text of the ledger",
+                reason: "it is not the text that was recorded".to_owned(),
+            });
         }
         // The same salt and text are the same row; only a test's random bytes repeat.
         self.execute(
@@ -225,9 +228,10 @@ pub fn text_of(tx: &ReadTx<'_>, text: &Text) -> Result<Option<String>, Error> {
     match look_up(tx, &text.0)? {
         Kept::Text(_, text) => Ok(Some(text)),
         Kept::Erased => Ok(None),
-        Kept::Altered | Kept::Missing => {
-            Err(Error::Damaged { what: "text", reason: "it is not the text that was recorded".to_owned() })
-        }
+        Kept::Altered | Kept::Missing => Err(Error::Damaged {
+            what: "a text of the ledger",
+            reason: "it is not the text that was recorded".to_owned(),
+        }),
     }
 }
 
@@ -295,7 +299,8 @@ fn entry(row: &Row<'_>) -> Result<Entry, Error> {
 
 fn seq(row: &Row<'_>) -> Result<u64, Error> {
     let seq: i64 = row.get("seq")?;
-    u64::try_from(seq).map_err(|_| Error::Damaged { what: "seq", reason: format!("{seq} is negative") })
+    u64::try_from(seq)
+        .map_err(|_| Error::Damaged { what: "an entry of the ledger", reason: format!("{seq} is negative") })
 }
 
 /// No ledger gets this long; a number beyond it names no entry.

@@ -11,6 +11,10 @@
 //! The files `settings`, `devices`, `sessions`, `nonces`, `chronicle`, `channel_outbox`, `queue`, `work_items`, `cards`,
 //! `tokens` and `executions` are one table each, `model_calls` is two, `answers` is one; `undo_records` is a part of the last. Their functions that look take a [`ReadTx`], their functions that change take a [`Tx`].
 //!
+//! What a person may see, or is kept for one, has a scope: whatever makes such a row or looks for some takes it first. What is
+//! given the id of a row does not: the id leads to that row alone, and where it came from it was looked for in its scope. Upkeep
+//! goes over every scope.
+//!
 //! Deliberately absent: decisions. Whether a signature is good, a card is expired or a plan may run is asked elsewhere; the
 //! store keeps counts honest and forgets nothing that it acknowledged.
 
@@ -25,6 +29,7 @@ pub mod chronicle;
 mod columns;
 mod connect;
 pub mod counts;
+pub mod damage;
 mod database;
 pub mod devices;
 mod error;
@@ -46,6 +51,7 @@ pub mod queue;
 mod reader;
 pub mod retention;
 pub mod rotations;
+pub mod rows;
 pub mod saga;
 pub mod segment;
 pub mod sessions;

@@ -28,6 +28,9 @@ pub(crate) const AGENT: &[Migration] = &[
     Migration { number: 15, name: "tools", sql: include_str!("migrations/0015_tools.sql") },
     Migration { number: 21, name: "turn_answers", sql: include_str!("migrations/0021_turn_answers.sql") },
     Migration { number: 23, name: "answers", sql: include_str!("migrations/0023_answers.sql") },
+    Migration { number: 24, name: "live", sql: include_str!("migrations/0024_live.sql") },
+    Migration { number: 27, name: "somebody", sql: include_str!("migrations/0027_somebody.sql") },
+    Migration { number: 28, name: "frame", sql: include_str!("migrations/0028_frame.sql") },
 ];
 
 /// The human's domain, in a file of its own with a history of its own.
@@ -85,7 +88,7 @@ fn agrees(connection: &Connection, known: &[Migration]) -> Result<(), Error> {
         return Ok(());
     }
     let reason = "its tables are not those that this version makes".to_owned();
-    Err(Error::Damaged { what: "database", reason })
+    Err(Error::Damaged { what: "the database", reason })
 }
 
 fn shape(connection: &Connection) -> Result<Vec<(String, String)>, Error> {

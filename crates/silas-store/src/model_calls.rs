@@ -1,12 +1,13 @@
 //! What models cost: a reserve before each call, what it came to after it, and what the owner added to a cap.
 //!
 //! Reserving looks at the sums and writes the row in one transaction, so that of two calls at once not both take the last
-//! cent. Micro-dollars throughout.
+//! cent. Each call is kept with whose it was; the caps are the owner's purse, and whoever asks is paid out of it. Micro-dollars
+//! throughout.
 
 use crate::columns::to_word;
 use crate::{Error, ReadTx, Tx, params};
 use silas_core::model::{BudgetGrant, Period, Role};
-use silas_core::{CallId, MessageId, Timestamp, TokenId};
+use silas_core::{CallId, MessageId, Scope, Timestamp, TokenId};
 
 /// A call before it is made.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ const MICROUSD_MAX: u64 = 1_000_000_000_000;
 pub const PRUNED_MAX: u32 = 1000;
 
 /// Writes the call down, unless a cap would be exceeded with all of its reserve.
-pub fn reserve(tx: &mut Tx<'_>, call: &NewCall, caps: Caps) -> Result<Result<(), OverCap>, Error> {
+pub fn reserve(tx: &mut Tx<'_>, scope: &Scope, call: &NewCall, caps: Caps) -> Result<Result<(), OverCap>, Error> {
     let (day, month) = (Period::day(call.at), Period::month(call.at));
     for (period, cap) in [(day.clone(), caps.day), (month.clone(), caps.month)] {
         let spent = spent(tx, &period)?;
@@ -50,10 +51,11 @@ pub fn reserve(tx: &mut Tx<'_>, call: &NewCall, caps: Caps) -> Result<Result<(),
         }
     }
     tx.execute(
-        "INSERT INTO model_calls (id, message_id, role, model, day, month, at, reserved)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO model_calls (id, scope, message_id, role, model, day, month, at, reserved)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         params![
             call.id.as_str(),
+            scope.to_string(),
             call.message.as_ref().map(MessageId::as_str),
             to_word(&call.role)?,
             call.model,
@@ -81,7 +83,7 @@ pub fn settle(
     Ok(n == 1)
 }
 
-/// Everything that counts against a day or a month.
+/// Everything that counts against a day or a month, whosever it was.
 pub fn spent(tx: &ReadTx<'_>, period: &Period) -> Result<u64, Error> {
     let sql = if period.is_day() {
         "SELECT COALESCE(SUM(COALESCE(cost, reserved)), 0) AS spent FROM model_calls WHERE day = ?1"
@@ -91,7 +93,7 @@ pub fn spent(tx: &ReadTx<'_>, period: &Period) -> Result<u64, Error> {
     one(tx, sql, period)
 }
 
-/// What calls came to, as far as they are kept. One that was never settled counts with its reserve and without tokens.
+/// What calls of one scope came to, as far as they are kept. One that was never settled counts with its reserve and without tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
     pub calls: u64,
@@ -100,11 +102,11 @@ pub struct Totals {
     pub microusd: u64,
 }
 
-pub fn totals(tx: &ReadTx<'_>, since: Timestamp) -> Result<Totals, Error> {
+pub fn totals(tx: &ReadTx<'_>, scope: &Scope, since: Timestamp) -> Result<Totals, Error> {
     let sql =
         "SELECT count(*) AS calls, COALESCE(SUM(input_tokens), 0) AS input, COALESCE(SUM(output_tokens), 0) AS output,
-            COALESCE(SUM(COALESCE(cost, reserved)), 0) AS microusd FROM model_calls WHERE at >= ?1";
-    let found = tx.query_one(sql, params![since.micros()], |row| {
+            COALESCE(SUM(COALESCE(cost, reserved)), 0) AS microusd FROM model_calls WHERE at >= ?1 AND scope = ?2";
+    let found = tx.query_one(sql, params![since.micros(), scope.to_string()], |row| {
         let n = |name: &str| Ok::<u64, Error>(u64::try_from(row.get::<_, i64>(name)?).unwrap_or(0));
         let (calls, microusd) = (n("calls")?, n("microusd")?);
         Ok(Totals { calls, input_tokens: n("input")?, output_tokens: n("output")?, microusd })

@@ -6,9 +6,9 @@ use crate::audit::{self, Extent, Keeper};
 use crate::store::{AGENT_FILE, HUMAN_FILE};
 use crate::{Error, Reader, Store, channel_outbox, connect, queue, saga, upgrade};
 use serde::{Deserialize, Serialize};
-use silas_core::Timestamp;
 use silas_core::number::grouped;
 use silas_core::probe::Probe;
+use silas_core::{MessageId, Timestamp};
 use std::path::Path;
 use std::time::Duration;
 
@@ -85,12 +85,12 @@ fn operations(reader: &Reader, now: Timestamp) -> Probe {
 
 fn dead_letters(reader: &Reader) -> Probe {
     const NAME: &str = "Messages";
-    let dead = match reader.read(queue::dead).wait() {
+    let dead = match reader.read(queue::dead_ids).wait() {
         Ok(dead) if dead.is_empty() => return Probe::good(NAME, "None was put aside."),
         Ok(dead) => dead,
         Err(error) => return unreadable(NAME, &error),
     };
-    let names: Vec<String> = dead.iter().take(DEAD_NAMED_MAX).map(|one| one.message.to_string()).collect();
+    let names: Vec<String> = dead.iter().rev().take(DEAD_NAMED_MAX).map(MessageId::to_string).collect();
     let more = if dead.len() > names.len() { " and more" } else { "" };
     Probe::warning(
         NAME,

@@ -11,14 +11,14 @@ use crate::columns::{id, json, to_json, to_word, word};
 use crate::{Error, ReadTx, Tx, params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use silas_core::{MessageId, Timestamp};
+use silas_core::{MessageId, Scope, Timestamp};
 use std::time::Duration;
 
 mod dead;
 mod processed;
 
 pub use dead::{DEAD_MAX, Dead, dead, revive};
-pub(crate) use dead::{forget, is_open};
+pub(crate) use dead::{dead_ids, forget, is_open};
 pub use processed::{FORGOTTEN_MAX, forget_processed, has_processed, mark_processed};
 
 /// Messages of one key that may wait. A person who is that far ahead of Silas is told to come back; more would only
@@ -30,8 +30,10 @@ pub const ATTEMPTS_MAX: u32 = 5;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Name {
-    /// Messages to be answered; a key is a scope.
+    /// Messages to be answered; a key is of one scope.
     Turns,
+    /// Wishes that a planner makes a plan of, and what it made of them; a key is a wish, so that none waits for another.
+    Plans,
     /// Approved executions to be carried out; a key is an execution.
     Work,
     /// Messages that can be answered only when something was decided; a key is what they wait for. Nobody leases here.
@@ -44,6 +46,10 @@ pub enum Name {
 pub enum Kind {
     /// Somebody said something. The body is the message, its taint included.
     UserMessage,
+    /// A proxy hands a wish over to the planner. The body is the message, with what the proxy made of it.
+    PlanRequest,
+    /// A planner has answered. The body is the same message, and the answer.
+    PlanResult,
     /// An execution is in this state. The body says which.
     ExecutionStatus,
 }
@@ -53,6 +59,8 @@ pub struct NewMessage {
     /// What makes it the same message: a known id is not taken in again.
     pub id: MessageId,
     pub queue: Name,
+    /// Whose it is; derived messages are theirs too.
+    pub scope: Scope,
     /// Messages of one key are dealt with one after the other, in the order in which they came.
     pub key: String,
     pub kind: Kind,
@@ -72,6 +80,7 @@ pub struct Lease {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Leased {
     pub lease: Lease,
+    pub scope: Scope,
     pub key: String,
     pub kind: Kind,
     pub body: Value,
@@ -126,8 +135,8 @@ pub fn enqueue(tx: &mut Tx<'_>, message: &NewMessage) -> Result<bool, Error> {
     }
     let now = tx.clock.now();
     tx.execute(
-        "INSERT INTO queue (message_id, queue, key, kind, body, trace_id, state, attempts, available_at, fence)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'ready', 0, ?7, 0)",
+        "INSERT INTO queue (message_id, queue, key, kind, body, trace_id, state, attempts, available_at, fence, scope)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'ready', 0, ?7, 0, ?8)",
         params![
             message.id.as_str(),
             to_word(&message.queue)?,
@@ -135,7 +144,8 @@ pub fn enqueue(tx: &mut Tx<'_>, message: &NewMessage) -> Result<bool, Error> {
             to_word(&message.kind)?,
             to_json(&message.body)?,
             message.trace.as_str(),
-            now.micros()
+            now.micros(),
+            message.scope.to_string()
         ],
     )?;
     tx.note_queue();
@@ -172,7 +182,7 @@ pub fn lease(
     limit: u32,
 ) -> Result<Vec<Leased>, Error> {
     let mut taken = tx.query(
-        "SELECT message_id, key, kind, body, trace_id, attempts FROM queue AS m
+        "SELECT message_id, scope, key, kind, body, trace_id, attempts FROM queue AS m
          WHERE queue = ?1 AND is_dead = 0 AND (CASE state WHEN 'ready' THEN available_at ELSE lease_until END) <= ?2
              AND NOT EXISTS (SELECT 1 FROM queue AS earlier WHERE earlier.queue = m.queue AND earlier.key = m.key
                  AND earlier.is_dead = 0 AND earlier.enqueued_seq < m.enqueued_seq)
@@ -183,6 +193,7 @@ pub fn lease(
             let attempts: u32 = row.get("attempts")?;
             Ok(Leased {
                 lease,
+                scope: id(row, "scope")?,
                 key: row.get("key")?,
                 kind: word(row, "kind")?,
                 body: json(row, "body")?,
@@ -302,13 +313,14 @@ impl Backoff {
 /// leases; what is leased stays.
 pub fn take_key(tx: &mut Tx<'_>, queue: Name, key: &str, consumer: &str) -> Result<Vec<NewMessage>, Error> {
     let taken = tx.query(
-        "SELECT message_id, queue, key, kind, body, trace_id FROM queue
+        "SELECT message_id, queue, scope, key, kind, body, trace_id FROM queue
          WHERE queue = ?1 AND key = ?2 AND is_dead = 0 AND lease_holder IS NULL ORDER BY enqueued_seq LIMIT ?3",
         params![to_word(&queue)?, key, KEY_MESSAGES_MAX],
         |row| {
             Ok(NewMessage {
                 id: id(row, "message_id")?,
                 queue: word(row, "queue")?,
+                scope: id(row, "scope")?,
                 key: row.get("key")?,
                 kind: word(row, "kind")?,
                 body: json(row, "body")?,
@@ -324,12 +336,26 @@ pub fn take_key(tx: &mut Tx<'_>, queue: Name, key: &str, consumer: &str) -> Resu
     Ok(taken)
 }
 
+/// Takes all messages of a scope out of this queue, oldest first, as processed by `consumer`; what is leased stays.
+pub fn take_scope(tx: &mut Tx<'_>, queue: Name, scope: &Scope, consumer: &str) -> Result<Vec<NewMessage>, Error> {
+    let keys = tx.query(
+        "SELECT DISTINCT key FROM queue WHERE queue = ?1 AND scope = ?2 AND is_dead = 0 AND lease_holder IS NULL",
+        params![to_word(&queue)?, scope.to_string()],
+        |row| Ok(row.get::<_, String>(0)?),
+    )?;
+    let mut taken = Vec::new();
+    for key in keys {
+        taken.extend(take_key(tx, queue, &key, consumer)?);
+    }
+    Ok(taken)
+}
+
 /// At the start: this process is the only one, so every lease of the past is void. Says how many there were.
 pub fn requeue_leased(tx: &mut Tx<'_>) -> Result<usize, Error> {
     tx.note_queue();
     tx.execute(
         "UPDATE queue SET state = 'ready', lease_holder = NULL, lease_until = NULL, fence = fence + 1
-         WHERE queue IN ('turns', 'work', 'waiting') AND is_dead = 0 AND state = 'leased'",
+         WHERE queue IN ('turns', 'plans', 'work', 'waiting') AND is_dead = 0 AND state = 'leased'",
         [],
     )
 }

@@ -52,25 +52,35 @@ impl Pruned {
     }
 }
 
+/// What is said and shown outlives its text in the ledger by so much, so that whoever finds the text and not the row knows that
+/// somebody else took it. Longer than it takes to write a message down.
+const ROWS_OUTLIVE_TEXTS_MICROS: i64 = 3600 * 1_000_000;
+
 /// Forgets one piece and gives some of its room back to the disk. Call it again until there is nothing.
 pub fn prune(tx: &mut Tx<'_>, policy: &Policy) -> Result<Pruned, Error> {
     let before = policy.chronicle_before;
+    let (texts, are_texts_gone) = forgetting::expire(tx, before)?;
+    // The texts go before the rows that repeat them.
+    let rows_before = match are_texts_gone {
+        true => Timestamp::from_micros(before.micros().saturating_sub(ROWS_OUTLIVE_TEXTS_MICROS)),
+        false => Timestamp::EPOCH,
+    };
     let outbox = channel_outbox::prune(tx, policy.outbox_before.max(before), ROWS_MAX)?;
     let entries = tx.execute(
         "DELETE FROM chronicle WHERE seq IN (SELECT seq FROM chronicle WHERE at < ?1 ORDER BY at, seq LIMIT ?2)",
-        params![before.micros(), ROWS_MAX],
+        params![rows_before.micros(), ROWS_MAX],
     )?;
     let pruned = Pruned {
         entries,
         outbox,
         sessions: sessions::prune(tx, before, ROWS_MAX)?,
         // In this order: what refers to something goes before it.
-        cards: settled::cards(tx, before)?,
-        results: settled::results(tx, before)?,
+        cards: settled::cards(tx, rows_before)?,
+        results: settled::results(tx, rows_before)?,
         work_items: settled::work_items(tx, before)?,
         operations: settled::operations(tx, before)?,
         instructions: settled::instructions(tx, before)?,
-        texts: forgetting::expire(tx, before)?,
+        texts,
         nonces: nonces::prune(tx, policy.nonces_before)?,
         processed: queue::forget_processed(tx, policy.processed_before)?,
         pages: tx.give_back_room()?,

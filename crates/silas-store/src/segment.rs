@@ -48,7 +48,7 @@ pub fn segment(tx: &ReadTx<'_>, wanted: &Wanted<'_>) -> Result<Option<Vec<Entry>
             }
             _ => None,
         };
-        let named = event.filter(|event| event.proves_by_text()).and_then(AuditEvent::text);
+        let named = event.map(AuditEvent::about).filter(|about| about.proves_by_text).and_then(|about| about.text);
         let text = named.map_or(Ok(None), |text| ledger::salted_text(tx, text))?;
         Ok(Entry { link: entry.into_link(), beside, text })
     };

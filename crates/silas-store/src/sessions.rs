@@ -6,15 +6,22 @@
 use crate::columns::{id, optional_id, time, to_word, word};
 use crate::{Error, ReadTx, Row, Tx, channel_outbox, params};
 use silas_core::session::{Session, SessionType};
-use silas_core::{KeyId, SessionId, Timestamp};
+use silas_core::{KeyId, Scope, SessionId, Timestamp};
 
 /// Sessions that one call returns at most; more devices than anybody pairs.
 pub const SESSIONS_MAX: u32 = 1000;
 
 /// A device connects. Gives its session as it was before, or the new one under `new` if it had none: that one has seen
 /// everything, because a page that comes for the first time is shown the whole.
-pub fn attach(tx: &mut Tx<'_>, new: &SessionId, key: &KeyId, title: &str, now: Timestamp) -> Result<Session, Error> {
-    if let Some(known) = of_device(tx, key)? {
+pub fn attach(
+    tx: &mut Tx<'_>,
+    scope: &Scope,
+    new: &SessionId,
+    key: &KeyId,
+    title: &str,
+    now: Timestamp,
+) -> Result<Session, Error> {
+    if let Some(known) = of_device(tx, scope, key)? {
         tx.execute(
             "UPDATE sessions SET connections = connections + 1, title = ?2, last_active = ?3 WHERE id = ?1",
             params![known.session_id.as_str(), title, now.micros()],
@@ -30,14 +37,20 @@ pub fn attach(tx: &mut Tx<'_>, new: &SessionId, key: &KeyId, title: &str, now: T
         last_active: now,
         turn_count: 0,
         active: false,
-        acknowledged: channel_outbox::head(tx)?,
+        acknowledged: channel_outbox::head(tx, scope)?,
     };
-    insert(tx, &session)?;
+    insert(tx, scope, &session)?;
     Ok(session)
 }
 
 /// A command in a terminal connects.
-pub fn open_side(tx: &mut Tx<'_>, new: &SessionId, title: &str, now: Timestamp) -> Result<Session, Error> {
+pub fn open_side(
+    tx: &mut Tx<'_>,
+    scope: &Scope,
+    new: &SessionId,
+    title: &str,
+    now: Timestamp,
+) -> Result<Session, Error> {
     let session = Session {
         session_id: new.clone(),
         session_type: SessionType::Side,
@@ -47,17 +60,17 @@ pub fn open_side(tx: &mut Tx<'_>, new: &SessionId, title: &str, now: Timestamp) 
         last_active: now,
         turn_count: 0,
         active: false,
-        acknowledged: channel_outbox::head(tx)?,
+        acknowledged: channel_outbox::head(tx, scope)?,
     };
-    insert(tx, &session)?;
+    insert(tx, scope, &session)?;
     Ok(session)
 }
 
-fn insert(tx: &mut Tx<'_>, session: &Session) -> Result<(), Error> {
+fn insert(tx: &mut Tx<'_>, scope: &Scope, session: &Session) -> Result<(), Error> {
     tx.execute(
         "INSERT INTO sessions (id, session_type, key_id, title, created_at, last_active, turn_count, connections,
-             acknowledged)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 1, ?7)",
+             acknowledged, scope)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 1, ?7, ?8)",
         params![
             session.session_id.as_str(),
             to_word(&session.session_type)?,
@@ -65,7 +78,8 @@ fn insert(tx: &mut Tx<'_>, session: &Session) -> Result<(), Error> {
             session.title,
             session.created_at.micros(),
             session.last_active.micros(),
-            channel_outbox::to_column(session.acknowledged)
+            channel_outbox::to_column(session.acknowledged),
+            scope.to_string()
         ],
     )?;
     Ok(())
@@ -108,22 +122,33 @@ pub fn get(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<Session>, Erro
     )
 }
 
-fn of_device(tx: &ReadTx<'_>, key: &KeyId) -> Result<Option<Session>, Error> {
+/// The session of a device, if it was ever here. A device is of one scope.
+pub fn of_device(tx: &ReadTx<'_>, scope: &Scope, key: &KeyId) -> Result<Option<Session>, Error> {
     tx.query_one(
         "SELECT id, session_type, key_id, title, created_at, last_active, turn_count, connections, acknowledged
-         FROM sessions WHERE key_id = ?1",
-        params![key.as_str()],
+         FROM sessions WHERE key_id = ?1 AND scope = ?2",
+        params![key.as_str(), scope.to_string()],
         stored,
     )
 }
 
 /// Who was here last comes first.
-pub fn list(tx: &ReadTx<'_>) -> Result<Vec<Session>, Error> {
+pub fn list(tx: &ReadTx<'_>, scope: &Scope) -> Result<Vec<Session>, Error> {
     tx.query(
         "SELECT id, session_type, key_id, title, created_at, last_active, turn_count, connections, acknowledged
-         FROM sessions ORDER BY last_active DESC, id DESC LIMIT ?1",
-        params![SESSIONS_MAX],
+         FROM sessions WHERE scope = ?1 ORDER BY last_active DESC, id DESC LIMIT ?2",
+        params![scope.to_string(), SESSIONS_MAX],
         stored,
+    )
+}
+
+/// Every device that is connected, and in which scope.
+pub(crate) fn connected_devices(tx: &ReadTx<'_>) -> Result<Vec<(Scope, Session)>, Error> {
+    tx.query(
+        "SELECT id, session_type, key_id, title, created_at, last_active, turn_count, connections, acknowledged, scope
+         FROM sessions WHERE connections > 0 AND key_id IS NOT NULL ORDER BY id LIMIT ?1",
+        params![SESSIONS_MAX],
+        |row| Ok((id(row, "scope")?, stored(row)?)),
     )
 }
 

@@ -9,9 +9,6 @@ use silas_core::device::Certificate;
 use silas_core::token::{Kind, Token};
 use silas_core::{CardId, Timestamp, TokenId};
 
-/// Tokens that one call returns at most.
-pub const TOKENS_MAX: u32 = 1000;
-
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stored {
     pub id: TokenId,
@@ -63,15 +60,34 @@ pub fn get(tx: &ReadTx<'_>, token: &TokenId) -> Result<Option<Stored>, Error> {
     )
 }
 
-/// The approvals of a kind that were not revoked, soonest to expire first. Expired ones are among them: time is the
-/// caller's question.
-pub fn by_kind(tx: &ReadTx<'_>, kind: Kind) -> Result<Vec<Stored>, Error> {
+/// The approvals of a kind of which something is left at this time, soonest to expire first. As many as the owner signed
+/// and did not use; what is over is not read.
+pub fn live(tx: &ReadTx<'_>, kind: Kind, at: Timestamp) -> Result<Vec<Stored>, Error> {
     tx.query(
         "SELECT token_id, token, certificate, payload, card_id, executions_used, revoked_at FROM tokens
-         WHERE kind = ?1 AND verdict = 'approved' AND revoked_at IS NULL ORDER BY expires_at, token_id LIMIT ?2",
-        params![to_word(&kind)?, TOKENS_MAX],
+         WHERE kind = ?1 AND verdict = 'approved' AND revoked_at IS NULL AND executions_used < max_executions
+             AND expires_at > ?2 ORDER BY expires_at, token_id",
+        params![to_word(&kind)?, at.micros()],
         stored,
     )
+}
+
+/// The approvals of a directory, a model or a passkey, which hold until they are taken back. Oldest first; of another kind,
+/// none.
+pub fn standing(tx: &ReadTx<'_>, kind: Kind) -> Result<Vec<Stored>, Error> {
+    tx.query(
+        "SELECT token_id, token, certificate, payload, card_id, executions_used, revoked_at FROM tokens
+         WHERE kind = ?1 AND verdict = 'approved' AND revoked_at IS NULL AND kind IN ('root', 'model', 'device')
+         ORDER BY expires_at, token_id",
+        params![to_word(&kind)?],
+        stored,
+    )
+}
+
+/// Differs between two looks if any decision changed between them.
+pub fn mark(tx: &ReadTx<'_>) -> Result<i64, Error> {
+    let mark = tx.query_one("SELECT mark FROM token_changes WHERE id = 1", params![], |row| Ok(row.get(0)?))?;
+    Ok(mark.unwrap_or_default())
 }
 
 /// Spends one execution and says which, counted from 0. `None` if none is left, or there never was one to spend.

@@ -9,7 +9,8 @@
 use crate::{Agent, Error};
 use rusqlite::{CachedStatement, Connection, Params, Row, StatementStatus};
 use silas_core::{Clock, Random};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -21,6 +22,8 @@ pub struct ReadTx<'c, D = Agent> {
     connection: &'c Connection,
     /// What its statements took so far.
     n_steps: Cell<u64>,
+    /// What was left out, where rows that cannot be read are; elsewhere the first of them ends the look.
+    left_out: Option<RefCell<BTreeMap<&'static str, String>>>,
     domain: PhantomData<D>,
 }
 
@@ -44,7 +47,18 @@ pub(crate) struct Effects {
 
 impl<'c, D> ReadTx<'c, D> {
     pub(crate) fn new(connection: &'c Connection) -> Self {
-        ReadTx { connection, n_steps: Cell::new(0), domain: PhantomData }
+        ReadTx { connection, n_steps: Cell::new(0), left_out: None, domain: PhantomData }
+    }
+
+    /// The same look for somebody who only shows what is there: rows that cannot be read are left out of it and named by
+    /// [`ReadTx::left_out`]. Whoever decides something by what it finds looks strictly.
+    pub fn leaving_out(&self) -> Self {
+        ReadTx { left_out: Some(RefCell::default()), ..ReadTx::new(self.connection) }
+    }
+
+    /// What could not be read so far, as a person would call it, each once, with why the first of its kind could not.
+    pub fn left_out(&self) -> BTreeMap<&'static str, String> {
+        self.left_out.as_ref().map(|left_out| left_out.borrow().clone()).unwrap_or_default()
     }
 
     /// All rows, in the order of the statement.
@@ -58,7 +72,7 @@ impl<'c, D> ReadTx<'c, D> {
         if !statement.readonly() || statement.column_count() == 0 {
             return Err(Error::Statement { sql, reason: "it is not a question" });
         }
-        self.rows(statement, params, map)
+        self.rows(sql, statement, params, map)
     }
 
     /// Steps of SQLite's machine that this transaction has taken so far. Work is counted, not timed.
@@ -82,6 +96,7 @@ impl<'c, D> ReadTx<'c, D> {
 
     fn rows<T>(
         &self,
+        sql: &'static str,
         mut statement: CachedStatement<'_>,
         params: impl Params,
         mut map: impl FnMut(&Row<'_>) -> Result<T, Error>,
@@ -89,7 +104,13 @@ impl<'c, D> ReadTx<'c, D> {
         let mut rows = statement.query(params)?;
         let mut all = Vec::new();
         while let Some(row) = rows.next()? {
-            all.push(map(row)?);
+            match (map(row).map_err(|error| error.found_in(sql)), &self.left_out) {
+                (Ok(read), _) => all.push(read),
+                (Err(Error::Damaged { what, reason }), Some(left_out)) => {
+                    left_out.borrow_mut().entry(what).or_insert(reason);
+                }
+                (Err(error), _) => return Err(error),
+            }
         }
         drop(rows);
         self.count(&statement);
@@ -131,7 +152,7 @@ impl<'c, D> Tx<'c, D> {
         if statement.readonly() || statement.column_count() == 0 {
             return Err(Error::Statement { sql, reason: "it does not change and return rows" });
         }
-        Ok(self.rows(statement, params, map)?.into_iter().next())
+        Ok(self.rows(sql, statement, params, map)?.into_iter().next())
     }
 
     /// Gives some of the room that deleted rows left back to the disk. Says how many pages.

@@ -39,7 +39,7 @@ pub(crate) fn upgrade(
 
 /// Whether the database is sound by itself: its pages, its indexes, its references.
 pub(crate) fn self_check(connection: &Connection) -> Result<(), Error> {
-    let damaged = |reason: String| Error::Damaged { what: "database", reason };
+    let damaged = |reason: String| Error::Damaged { what: "the database", reason };
     let said: String = connection.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
     if said != "ok" {
         return Err(damaged(said));

@@ -3,7 +3,7 @@
 use crate::columns::{id, json, time, to_json};
 use crate::{Error, ReadTx, Tx, params};
 use silas_core::work::{WorkItem, WorkState};
-use silas_core::{MessageId, Timestamp, WorkItemId};
+use silas_core::{MessageId, Scope, Timestamp, WorkItemId};
 
 /// Work items that one message can have led to.
 const OF_TRACE_MAX: u32 = 1000;
@@ -20,14 +20,15 @@ pub struct Stored {
 /// Fails if an item with this id is there already.
 pub fn insert(
     tx: &mut Tx<'_>,
+    scope: &Scope,
     item: &WorkItem,
     state: &WorkState,
     trace: &MessageId,
     at: Timestamp,
 ) -> Result<(), Error> {
     tx.execute(
-        "INSERT INTO work_items (id, definition, state, trace_id, updated_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![item.id().as_str(), to_json(item)?, to_json(state)?, trace.as_str(), at.micros()],
+        "INSERT INTO work_items (id, scope, definition, state, trace_id, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![item.id().as_str(), scope.to_string(), to_json(item)?, to_json(state)?, trace.as_str(), at.micros()],
     )?;
     Ok(())
 }

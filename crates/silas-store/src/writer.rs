@@ -57,8 +57,23 @@ type Group<D> = Vec<Taken<Job<D>>>;
 struct Lost {
     /// How many had their turn, the one that lost the group included.
     n_run: usize,
-    is_full: bool,
+    /// What SQLite said, so that each member can be told.
+    failure: Option<rusqlite::ffi::Error>,
     reason: String,
+}
+
+impl Lost {
+    /// The same for every member: what has a code of its own keeps it.
+    fn error(&self) -> Error {
+        let reason = self.reason.clone();
+        let Some(failure) = self.failure else { return Error::NotWritten { reason } };
+        let error = Error::Database(rusqlite::Error::SqliteFailure(failure, Some(reason.clone())));
+        match error.code() {
+            "E_DB_FULL" => Error::Full,
+            "E_DB_WRITE" => Error::NotWritten { reason },
+            _ => error,
+        }
+    }
 }
 
 impl Writer {
@@ -85,10 +100,7 @@ impl Writer {
                     jobs.put_back(group.split_off(1));
                 }
                 for (_, job) in &mut group {
-                    job.member.fail(match lost.is_full {
-                        true => Error::Full,
-                        false => Error::NotWritten { reason: lost.reason.clone() },
-                    });
+                    job.member.fail(lost.error());
                 }
                 group
             }
@@ -183,7 +195,7 @@ impl Writer {
         {
             tracing::error!(%error, "a group could not be rolled back");
         }
-        Lost { n_run, is_full: crate::error::is_full(&error), reason: error.to_string() }
+        Lost { n_run, failure: error.sqlite_error().copied(), reason: error.to_string() }
     }
 
     fn publish(&self, effects: Effects) {

@@ -94,7 +94,7 @@ impl Door {
         let credentials = credentials(headers).ok_or(NotAnswered::Unknown)?;
         let is_possible = self.lets_in(side, credentials.token.as_deref())
             && self.callers.is_fresh(credentials.timestamp, self.clock.now())
-            && matches!(self.stream.device(&credentials.key).await, Ok(Some(_)));
+            && matches!(self.stream.trust.device(&credentials.key).await, Ok(Some(_)));
         if is_possible { Ok(credentials) } else { Err(NotAnswered::Unknown) }
     }
 
@@ -112,8 +112,8 @@ impl Door {
     }
 
     async fn has_signed(&self, signed: &Signed<'_>, credentials: &Credentials) -> bool {
-        let Ok(Some(device)) = self.stream.device(&credentials.key).await else { return false };
-        let (installation, key) = (self.stream.installation(), &credentials.key);
+        let Ok(Some(device)) = self.stream.trust.device(&credentials.key).await else { return false };
+        let (installation, key) = (self.stream.trust.installation(), &credentials.key);
         let (timestamp, nonce) = (credentials.timestamp, &credentials.nonce);
         let message = match signed {
             Signed::Read { path } => {

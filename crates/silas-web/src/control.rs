@@ -45,6 +45,13 @@ pub(crate) fn write_network_address(data_dir: &Path, address: Option<&str>) -> s
     }
 }
 
+/// The ports of the server that runs on a data directory, or that ran there last.
+pub fn ports(data_dir: &Path) -> Vec<u16> {
+    let addresses = [address(data_dir).ok(), network_address(data_dir)];
+    let port = |address: String| address.trim().rsplit_once(':')?.1.parse().ok().filter(|port| *port > 0);
+    addresses.into_iter().flatten().filter_map(port).collect()
+}
+
 /// What a connection of the terminal is called.
 const TERMINAL: &str = "this terminal";
 /// Longest line that a terminal may send.
@@ -83,7 +90,7 @@ async fn serve_one(door: Arc<Door>, socket: UnixStream) {
     let (reader, mut writer) = socket.into_split();
     let (out, mut outgoing) = mpsc::channel::<Utf8Bytes>(OUTGOING_MAX);
     let (lines, incoming) = mpsc::channel(1);
-    let attached = door.stream.attach(Listener::Terminal, None).await;
+    let attached = door.stream.hub.attach(Listener::Terminal, None).await;
     let (span, id) = (session_span(&attached, TERMINAL), attached.session.clone());
     let pace = door.paces.of_line(door.clock.now());
     let session = Session::new(door.clone(), Channel::Cli, TERMINAL.to_owned(), pace, attached, out);
@@ -112,5 +119,5 @@ async fn serve_one(door: Arc<Door>, socket: UnixStream) {
     };
     // A terminal may end its side and still wait for the last answers.
     let ((), (), ()) = tokio::join!(read, write, session.serve(incoming).instrument(span));
-    door.stream.detach(&id).await;
+    door.stream.hub.detach(&id).await;
 }

@@ -23,7 +23,7 @@ pub(crate) struct Deliveries {
 impl Deliveries {
     /// The next entries after `seq` that may be given out; ask again until there is none.
     pub(crate) async fn after(&self, stream: &Stream, seq: u64) -> Result<Vec<Written>, Trouble> {
-        if *stream.outbox().borrow() <= seq {
+        if *stream.hub.outbox().borrow() <= seq {
             return Ok(Vec::new());
         }
         let mut recent = self.recent.lock().await;
@@ -52,7 +52,7 @@ impl Deliveries {
 }
 
 async fn written(stream: &Stream, after: u64) -> Result<Vec<Written>, Trouble> {
-    let ready = stream.deliveries(after).await?;
+    let ready = stream.hub.deliveries(after).await?;
     let write = |delivery: silas_runtime::view::DeliveryView| {
         let seq = delivery.seq;
         let text = serde_json::to_string(&ServerMessage::Message { delivery }).map_err(|cause| {

@@ -100,11 +100,11 @@ pub(crate) async fn show(State(door): State<Arc<Door>>) -> Json<Health> {
 
 impl Door {
     pub(crate) async fn backpressure(&self) -> Backpressure {
-        let store = self.stream.store_pressure();
+        let store = self.stream.hub.store_pressure();
         let turns = match self.pulse.recent() {
             Some(level) => level,
             None => {
-                let look = tokio::time::timeout(LOOK_PATIENCE, self.stream.turns_waiting()).await;
+                let look = tokio::time::timeout(LOOK_PATIENCE, self.stream.hub.turns_waiting()).await;
                 // A look that fails or does not come back is refused to everybody else as well.
                 self.pulse.note(look.ok().and_then(Result::ok).map_or(Level::Full, Level::of))
             }

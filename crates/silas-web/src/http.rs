@@ -1,12 +1,14 @@
 //! The HTTP door: who listens where, and which handler answers what.
 
 use crate::access::AccessToken;
+use crate::begun::Begun;
 use crate::caller::Callers;
 use crate::deliveries::Deliveries;
 use crate::guard::{self, Gate, Origin};
 use crate::guests::{Guest, Guests};
 use crate::health::{self, Pulse};
 use crate::listeners::Listeners;
+use crate::open_sockets::OpenSockets;
 use crate::pace::Paces;
 use crate::tallies::{Tallies, Turned};
 use crate::{Error, assets, control, metrics, openapi, pairing, reads, secret_door, secret_post, socket};
@@ -60,6 +62,9 @@ pub struct Door {
     pub(crate) tallies: Arc<Tallies>,
     pub(crate) started_at: Timestamp,
     pub(crate) pulse: Pulse,
+    /// What was begun for connections, which may end before it.
+    pub(crate) begun: Begun,
+    pub(crate) sockets: OpenSockets,
     /// One for each device that may be connected; whoever has not shown which one it is takes none.
     pub(crate) places: Arc<Semaphore>,
     /// Under which addresses the page is served, since the doors are open.
@@ -105,6 +110,8 @@ impl Door {
             tallies: Arc::default(),
             started_at,
             pulse: Pulse::default(),
+            begun: Begun::default(),
+            sockets: OpenSockets::default(),
             places,
             origins: OnceLock::new(),
             paired: watch::Sender::new(0),
@@ -143,8 +150,10 @@ impl Door {
         for server in servers {
             server.await.map_err(|panic| Error::Io(std::io::Error::other(panic)))?;
         }
+        let _whoever_does_not_read_is_cut_off = tokio::time::timeout(LEAVING_GRACE, self.sockets.all_ended()).await;
         control.abort();
         secrets.abort();
+        self.begun.finish().await;
         Ok(())
     }
 

@@ -7,17 +7,21 @@
 //! paired can pair and do nothing else.
 
 mod access;
+mod acting;
 mod assets;
+mod begun;
 mod caller;
 pub mod control;
 mod deliveries;
 mod guard;
 mod guests;
 mod health;
+mod hearing;
 mod http;
 mod limiter;
 mod listeners;
 mod metrics;
+mod open_sockets;
 pub mod openapi;
 mod pace;
 mod pairing;
@@ -33,8 +37,9 @@ mod whose;
 
 pub use access::AccessToken;
 pub use http::{Door, Options};
-pub use listeners::{Listeners, NetworkDoor, is_free as port_is_free};
+pub use listeners::{Listeners, NetworkDoor, Ports, is_free as port_is_free};
 pub use tls::{Tls, validity};
+pub use whose::listens_at;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

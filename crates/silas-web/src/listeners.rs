@@ -34,21 +34,6 @@ pub(crate) struct NetworkListener {
 }
 
 impl Listeners {
-    /// Both loopback addresses, or none: whoever held the other one could pose as this page. Without a port there is
-    /// no page, only the terminal's door. That one opens last: whoever can connect to it finds the addresses written.
-    pub fn bind(port: Option<u16>, network: Option<NetworkDoor>, data_dir: &Path) -> Result<Self, Error> {
-        let (loopback, port) = match port {
-            Some(port) => bind_both(port)?,
-            None => (Vec::new(), 0),
-        };
-        let network = network.map(NetworkDoor::bind).transpose()?;
-        control::write_address(data_dir, &Origin::on_port(port).origin)?;
-        control::write_network_address(data_dir, network.as_ref().map(|door| door.origin.origin.as_str()))?;
-        let secrets = control::listen(&secret_door::path(data_dir))?;
-        let control = control::listen(&control::path(data_dir))?;
-        Ok(Listeners { loopback, network, control, secrets, port })
-    }
-
     pub fn address(&self) -> String {
         Origin::on_port(self.port).origin
     }
@@ -68,6 +53,42 @@ impl Listeners {
     }
 }
 
+/// The ports alone, held before anybody is told of them.
+pub struct Ports {
+    loopback: Vec<std::net::TcpListener>,
+    network: Option<NetworkListener>,
+    port: u16,
+}
+
+impl Ports {
+    /// Both loopback addresses, or none: whoever held the other one could pose as this page. Without a port there is
+    /// no page, only the terminal's door.
+    pub fn bind(port: Option<u16>, network: Option<NetworkDoor>) -> Result<Self, Error> {
+        let (loopback, port) = match port {
+            Some(port) => bind_both(port)?,
+            None => (Vec::new(), 0),
+        };
+        let network = network.map(NetworkDoor::bind).transpose()?;
+        Ok(Ports { loopback, network, port })
+    }
+
+    /// Of both doors.
+    pub fn numbers(&self) -> Vec<u16> {
+        let network = self.network.as_ref().and_then(|door| door.tcp.local_addr().ok());
+        Some(self.port).filter(|port| *port > 0).into_iter().chain(network.map(|address| address.port())).collect()
+    }
+
+    /// Writes down where they are. The terminal's door opens last: whoever can connect to it finds the addresses written.
+    pub fn open(self, data_dir: &Path) -> Result<Listeners, Error> {
+        let Ports { loopback, network, port } = self;
+        control::write_address(data_dir, &Origin::on_port(port).origin)?;
+        control::write_network_address(data_dir, network.as_ref().map(|door| door.origin.origin.as_str()))?;
+        let secrets = control::listen(&secret_door::path(data_dir))?;
+        let control = control::listen(&control::path(data_dir))?;
+        Ok(Listeners { loopback, network, control, secrets, port })
+    }
+}
+
 impl NetworkDoor {
     fn bind(self) -> Result<NetworkListener, Error> {
         let tcp = bind(SocketAddr::new(self.address, self.port))?;
@@ -82,17 +103,30 @@ pub fn is_free(port: u16) -> Result<(), Error> {
     bind_both(port).map(drop)
 }
 
+/// How often any free port is tried: what the one address has free, the other may be using for a connection of somebody's.
+const ANY_PORT_TRIES: u32 = 100;
+
 fn bind_both(port: u16) -> Result<(Vec<std::net::TcpListener>, u16), Error> {
-    let first = bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?;
-    let port = first.local_addr()?.port();
-    let mut tcp = vec![first];
-    match bind(SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port)) {
-        Ok(second) => tcp.push(second),
-        // A machine without IPv6 has no second address to lose.
-        Err(Error::Listen { cause, .. }) if is_missing_address(&cause) => {}
-        Err(e) => return Err(e),
+    bind_both_by(port, bind)
+}
+
+fn bind_both_by(
+    wanted: u16,
+    bind: impl Fn(SocketAddr) -> Result<std::net::TcpListener, Error>,
+) -> Result<(Vec<std::net::TcpListener>, u16), Error> {
+    let mut tries_left = if wanted == 0 { ANY_PORT_TRIES } else { 1 };
+    loop {
+        let first = bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), wanted))?;
+        let port = first.local_addr()?.port();
+        tries_left -= 1;
+        match bind(SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), port)) {
+            Ok(second) => return Ok((vec![first, second], port)),
+            // A machine without IPv6 has no second address to lose.
+            Err(Error::Listen { cause, .. }) if is_missing_address(&cause) => return Ok((vec![first], port)),
+            Err(Error::Taken { .. } | Error::TakenByAnother { .. }) if tries_left > 0 => {}
+            Err(e) => return Err(e),
+        }
     }
-    Ok((tcp, port))
 }
 
 fn bind(address: SocketAddr) -> Result<std::net::TcpListener, Error> {
@@ -109,7 +143,7 @@ fn taken(at: SocketAddr) -> Error {
     let (address, port) = (at.ip().to_string(), at.port());
     let ours = std::fs::metadata("/proc/self").map_or(0, |own| own.uid());
     // Root could do worse than this, and often only passes a port on.
-    match whose::listens_at(at).into_iter().find(|uid| *uid != 0 && *uid != ours) {
+    match whose::listens_at(at).into_iter().flatten().find(|uid| *uid != 0 && *uid != ours) {
         Some(uid) => Error::TakenByAnother { address, port, uid },
         None => Error::Taken { address, port },
     }
@@ -119,3 +153,6 @@ fn is_missing_address(cause: &std::io::Error) -> bool {
     matches!(cause.kind(), std::io::ErrorKind::AddrNotAvailable | std::io::ErrorKind::Unsupported)
         || cause.raw_os_error() == Some(97) // EAFNOSUPPORT: the kernel has no IPv6 at all
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,7 +28,7 @@ pub(crate) async fn show(
     if !has_token && let Some(refused) = door.turned_away(&gate, &uri, &headers).await {
         return refused;
     }
-    match door.stream.gauges().await {
+    match door.stream.hub.gauges().await {
         Ok(gauges) => {
             let status = door.backpressure().await.status();
             ([(header::CONTENT_TYPE, CONTENT_TYPE)], door.page(&gauges, status)).into_response()

@@ -4,6 +4,7 @@ use crate::guard::{Gate, Side};
 use crate::guests::Guest;
 use crate::http::{BODY_BYTES_MAX, BODY_PATIENCE, Door, refusal};
 use crate::protocol::{HouseRules, PairRequest, Paired, PairingScreen};
+use crate::session::unheard_of;
 use crate::tallies::Turned;
 use axum::Json;
 use axum::body::Body;
@@ -18,10 +19,10 @@ pub(crate) async fn pairing_screen(State(door): State<Arc<Door>>, RawQuery(query
     // A browser that was paired before names the key that it is going to replace.
     let replaces = query.as_deref().and_then(|query| query.strip_prefix("replaces="));
     let replaces = replaces.and_then(|key| KeyId::parse(key).ok());
-    match door.stream.pairing_screen(replaces.as_ref()).await {
+    match door.stream.trust.pairing_screen(replaces.as_ref()).await {
         Ok(screen) => Json(PairingScreen {
-            installation: door.stream.installation().clone(),
-            epoch: door.stream.epoch(),
+            installation: door.stream.trust.installation().clone(),
+            epoch: door.stream.trust.epoch(),
             house_rules: screen.map(|(face, offer, payload)| HouseRules { face, offer, payload }),
         })
         .into_response(),
@@ -68,7 +69,9 @@ pub(crate) async fn pair(
         house_rules: request.house_rules,
         replaces: request.replaces,
     };
-    match door.stream.pair(newcomer).await {
+    let stream = door.stream.clone();
+    let pairing = door.begun.begin(async move { stream.trust.pair(newcomer).await });
+    match pairing.await.unwrap_or_else(|| Err(unheard_of())) {
         Ok(certificate) => {
             door.paired.send_modify(|n| *n += 1);
             // Only over an encrypted connection, and only to whoever had the code.
@@ -76,7 +79,7 @@ pub(crate) async fn pair(
                 Side::Network => door.options.access.as_ref().map(|access| access.hand_over()),
                 Side::Loopback => None,
             };
-            Json(Paired { installation: door.stream.installation().clone(), certificate, access }).into_response()
+            Json(Paired { installation: door.stream.trust.installation().clone(), certificate, access }).into_response()
         }
         Err(trouble) => {
             if door.tallies.count_aloud(Turned::Pairing) {

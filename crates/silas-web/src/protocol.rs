@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use silas_core::card::{Card, Face};
 use silas_core::changeset::FileDiff;
+use silas_core::command_run::CommandRun;
 use silas_core::device::Certificate;
 use silas_core::input::KeyWanted;
 use silas_core::message::{HeardMessage, SignedMessage};
@@ -180,6 +181,11 @@ pub enum ClientMessage {
         seq: u64,
         message: SignedMessage,
     },
+    /// Has a command of `silas sandbox` written to the ledger, as the terminal signed it. Nothing is run. Over the terminal's
+    /// own door only.
+    CommandRun {
+        run: Box<CommandRun>,
+    },
     /// Asks for the entries after the last one that this device knows.
     Ledger {
         after: u64,
@@ -219,10 +225,13 @@ pub enum ServerMessage {
         request_id: CardId,
         recorded: bool,
         message: String,
+        /// Of what was in the way, if something was.
+        code: Option<String>,
     },
-    /// The answer to `stop`: so many were running, and each was told to end.
+    /// The answer to `stop`: so many were running, and each was told to end; and these models are not waited for any more.
     Stopped {
         n_works: usize,
+        models: Vec<String>,
     },
     /// The line is alive. A page that hears nothing for longer than three of these has lost it.
     Beat {},
@@ -293,7 +302,7 @@ pub enum ServerMessage {
     Asked {
         card: Box<Card>,
     },
-    /// The answer to `revive`, `forget` and `model_check`.
+    /// The answer to `revive`, `forget`, `command_run` and `model_check`.
     Done {
         message: String,
     },

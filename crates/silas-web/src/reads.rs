@@ -26,7 +26,7 @@ pub(crate) async fn review(
         let trouble = Trouble::new("E_CHANNEL_MESSAGE", "`from` is a number, counted from 0.", "Ask for `?from=0`.");
         return refusal(StatusCode::BAD_REQUEST, &trouble);
     };
-    answer(door.stream.cards(from).await)
+    answer(door.stream.hub.cards(from).await)
 }
 
 pub(crate) async fn activity(
@@ -37,7 +37,7 @@ pub(crate) async fn activity(
 ) -> Response {
     match door.turned_away(&gate, &uri, &headers).await {
         Some(refused) => refused,
-        None => answer(door.stream.snapshot().await.map(|snapshot| snapshot.activity)),
+        None => answer(Ok(door.stream.hub.snapshot().await.activity)),
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn work(
 ) -> Response {
     match door.turned_away(&gate, &uri, &headers).await {
         Some(refused) => refused,
-        None => answer(door.stream.snapshot().await.map(|snapshot| WorkPage { work: snapshot.work })),
+        None => answer(Ok(WorkPage { work: door.stream.hub.snapshot().await.work })),
     }
 }
 

@@ -123,13 +123,13 @@ async fn question(mut reader: OwnedReadHalf) -> io::Result<(SecretAsk, Secret)> 
 async fn answer(stream: &Arc<Stream>, ask: SecretAsk, value: Secret) -> SecretSays {
     let done = |message| SecretSays::Done { message };
     let answered = match ask {
-        SecretAsk::Set { reference, .. } => stream.store_secret(&reference, value).await.map(done),
-        SecretAsk::Give { reference, .. } => stream.give_secret(&reference, value).await.map(done),
-        SecretAsk::Remove { reference } => stream.remove_secret(&reference).await.map(done),
-        SecretAsk::List => stream.secrets().await.map(|secrets| SecretSays::Listed { secrets }),
-        SecretAsk::Unlock { .. } => stream.unlock_vault(value).await.map(done),
-        SecretAsk::Lock => stream.lock_vault().await.map(done),
-        SecretAsk::State => stream.vault_view().await.map(|vault| SecretSays::State { vault }),
+        SecretAsk::Set { reference, .. } => stream.review.store_secret(&reference, value).await.map(done),
+        SecretAsk::Give { reference, .. } => stream.review.give_secret(&reference, value).await.map(done),
+        SecretAsk::Remove { reference } => stream.trust.remove_secret(&reference).await.map(done),
+        SecretAsk::List => stream.trust.secrets().await.map(|secrets| SecretSays::Listed { secrets }),
+        SecretAsk::Unlock { .. } => stream.trust.unlock_vault(value).await.map(done),
+        SecretAsk::Lock => stream.trust.lock_vault().await.map(done),
+        SecretAsk::State => stream.trust.vault_view().await.map(|vault| SecretSays::State { vault }),
     };
     answered.unwrap_or_else(|Trouble { code, message, todo }| SecretSays::Trouble { code, message, todo })
 }

@@ -8,6 +8,7 @@ use crate::caller::Signed;
 use crate::guard::Gate;
 use crate::http::{BODY_PATIENCE, Door, refusal};
 use crate::protocol::{SecretGiven, SecretValue};
+use crate::session::unheard_of;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, Path, Request, State};
@@ -61,7 +62,9 @@ pub(crate) async fn give(
         // What is wrong with it is not said: the words would quote it.
         Err(_) => return answer(&unreadable()),
     };
-    match door.stream.give_secret(&reference, value).await {
+    let stream = door.stream.clone();
+    let giving = door.begun.begin(async move { stream.review.give_secret(&reference, value).await });
+    match giving.await.unwrap_or_else(|| Err(unheard_of())) {
         Ok(_) => ([(header::CACHE_CONTROL, "no-store")], Json(SecretGiven { stored: true })).into_response(),
         Err(trouble) => answer(&trouble),
     }

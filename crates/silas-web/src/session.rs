@@ -1,30 +1,76 @@
 //! One authenticated connection, whatever carries it: messages in, snapshot and updates out.
 //!
-//! The WebSocket and the control socket both end here, so the terminal can do what the page can, and nothing else.
+//! The WebSocket and the control socket both end here, so the terminal can do what the page can, and nothing else. Listening
+//! is [`Hearing`]'s, which nothing here holds up; this is the side that answers and tells.
 
+use crate::acting::{Acting, error};
+use crate::hearing::{Answering, Begins, Ended, HEARD_MAX, Heard, Hearing, is_repeated};
 use crate::http::Door;
 use crate::pace::Pace;
 use crate::protocol::{ClientMessage, ServerMessage};
-use crate::tallies::Turned;
 use axum::extract::ws::Utf8Bytes;
-use silas_core::Clock;
+use silas_core::SessionId;
 use silas_core::message::Channel;
-use silas_core::signature::Signature;
 use silas_runtime::view::Published;
-use silas_runtime::{Attached, Chosen, Stream, Trouble};
+use silas_runtime::{Attached, Stream, Trouble};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{broadcast, mpsc, watch};
 
 /// Answers that may wait for a slow reader before the connection is dropped.
 pub(crate) const OUTGOING_MAX: usize = 256;
+/// An answer goes out before the changes that it made, so that a page can tell them for its own; one that takes longer than
+/// this holds nothing up.
+const ANSWER_FIRST: Duration = Duration::from_millis(300);
+
+/// A message that waits for those before it.
+enum Waiting {
+    Answered {
+        message: ClientMessage,
+        /// How often everything had been stopped when it came.
+        n_stops: u64,
+    },
+    /// It was answered when it came.
+    Unanswered(ClientMessage),
+}
+
+/// Who begins what one connection asks for.
+#[derive(Clone)]
+struct Beginner {
+    door: Arc<Door>,
+    channel: Channel,
+    session: SessionId,
+}
+
+impl Begins for Beginner {
+    /// What changes something is finished whether or not the connection lasts.
+    fn begin(&self, message: ClientMessage, n_stops: u64) -> Answering {
+        let acting = Acting {
+            door: self.door.clone(),
+            stream: self.door.stream.clone(),
+            channel: self.channel,
+            session: self.session.clone(),
+            n_stops,
+        };
+        if only_looks(&message) {
+            return Box::pin(async move { acting.act(message).await });
+        }
+        let begun = self.door.begun.begin(async move { acting.act(message).await });
+        Box::pin(async move { begun.await.unwrap_or_else(|| Some(error(unheard_of()))) })
+    }
+
+    fn n_stops(&self) -> u64 {
+        self.door.stream.conversation.n_stops()
+    }
+}
 
 pub(crate) struct Session {
     door: Arc<Door>,
     stream: Arc<Stream>,
-    clock: Arc<dyn Clock>,
-    channel: Channel,
+    begins: Beginner,
     /// What this device is called.
     device: String,
     /// How often whoever is at the other end may ask.
@@ -46,30 +92,107 @@ impl Session {
         attached: Attached,
         out: mpsc::Sender<Utf8Bytes>,
     ) -> Self {
-        let (stream, clock) = (door.stream.clone(), door.clock.clone());
-        Session { door, stream, clock, channel, device, pace, attached, sent: 0, acknowledged: 0, out }
+        let (stream, session) = (door.stream.clone(), attached.session.clone());
+        let begins = Beginner { door: door.clone(), channel, session };
+        Session { door, stream, begins, device, pace, attached, sent: 0, acknowledged: 0, out }
     }
 
     /// Serves until `incoming` ends or the reader is gone. Each text is one [`ClientMessage`].
-    pub(crate) async fn serve(mut self, mut incoming: mpsc::Receiver<String>) {
-        let mut updates = self.stream.updates();
-        let mut outbox = self.stream.outbox();
+    ///
+    /// Messages are dealt with one after the other, as they came. What only takes away passes them all: a stop does not wait
+    /// for an undo that this very connection asked for. It has its place in the order too, for what was said before it and
+    /// begins after it.
+    pub(crate) async fn serve(self, incoming: mpsc::Receiver<String>) {
+        let (heard, hearing) = mpsc::channel(HEARD_MAX);
+        let (shown, acknowledged) = watch::channel(0);
+        let n_waiting = Arc::new(AtomicUsize::new(0));
+        let listening = Hearing {
+            begins: self.begins.clone(),
+            clock: self.door.clock.clone(),
+            pace: self.pace.clone(),
+            tallies: self.door.tallies.clone(),
+            heard,
+            n_waiting: n_waiting.clone(),
+            shown,
+        };
+        let listen = async move {
+            match listening.hear(incoming).await {
+                Ended::TooMuch => tracing::info!("a connection ends that asked for much and read nothing of it"),
+                // Who has said all may still wait for the last answers.
+                Ended::Said => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = listen => {},
+            () = self.answer(hearing, acknowledged, &n_waiting) => {},
+        }
+    }
+
+    async fn answer(
+        mut self,
+        mut hearing: mpsc::Receiver<Heard>,
+        mut acknowledged: watch::Receiver<u64>,
+        n_waiting: &AtomicUsize,
+    ) {
+        let mut updates = self.stream.hub.updates();
+        let mut outbox = self.stream.hub.outbox();
         if self.welcome().await.is_none() {
             return;
         }
+        let mut waiting: VecDeque<Waiting> = VecDeque::new();
+        let mut under_way: Option<Answering> = None;
+        let mut is_all_said = false;
+        let answer_first = tokio::time::sleep(Duration::ZERO);
+        tokio::pin!(answer_first);
         loop {
+            if under_way.is_none()
+                && let Some(next) = waiting.pop_front()
+            {
+                under_way = Some(self.begin(next, n_waiting));
+                answer_first.as_mut().reset(tokio::time::Instant::now() + ANSWER_FIRST);
+            }
+            if is_all_said && under_way.is_none() {
+                return;
+            }
+            let may_tell = under_way.is_none() || answer_first.is_elapsed();
             let alive = tokio::select! {
                 // In this order: a card is there before the sentence that speaks of it.
                 biased;
-                update = updates.recv() => self.pass_on(update, &mut updates).await,
-                changed = outbox.changed() => match changed {
+                answer = finished(&mut under_way) => {
+                    under_way = None;
+                    self.reply(answer).await
+                }
+                heard = hearing.recv(), if !is_all_said => match heard {
+                    Some(Heard::Answer(answer)) => self.send(&answer).await,
+                    Some(Heard::Message { message, n_stops }) => {
+                        waiting.push_back(Waiting::Answered { message, n_stops });
+                        Some(())
+                    }
+                    Some(Heard::Again(message)) => {
+                        // Once is enough behind the same messages.
+                        let is_first = under_way.is_none() && waiting.is_empty();
+                        if !is_first && !waiting.back().is_some_and(|last| last.repeats(&message)) {
+                            waiting.push_back(Waiting::Unanswered(message));
+                        }
+                        Some(())
+                    }
+                    None => {
+                        is_all_said = true;
+                        Some(())
+                    }
+                },
+                Ok(()) = acknowledged.changed() => {
+                    let seq = *acknowledged.borrow_and_update();
+                    self.acknowledge(seq).await;
+                    Some(())
+                }
+                update = updates.recv(), if may_tell => self.pass_on(update, &mut updates).await,
+                changed = outbox.changed(), if may_tell => match changed {
                     Ok(()) => self.deliver().await,
                     Err(_) => return,
                 },
-                text = incoming.recv() => match text {
-                    Some(text) => self.answer(&text).await,
-                    None => return,
-                },
+                () = &mut answer_first, if !may_tell => Some(()),
             };
             if alive.is_none() {
                 return;
@@ -77,12 +200,16 @@ impl Session {
         }
     }
 
+    async fn reply(&self, answer: Option<ServerMessage>) -> Option<()> {
+        match answer {
+            Some(answer) => self.send(&answer).await,
+            None => Some(()),
+        }
+    }
+
     /// The whole, or what a page that was here before needs beside what it has.
     async fn welcome(&mut self) -> Option<()> {
-        let mut snapshot = match self.stream.snapshot().await {
-            Ok(snapshot) => snapshot,
-            Err(trouble) => return self.send(&error(trouble)).await,
-        };
+        let mut snapshot = self.stream.hub.snapshot().await;
         let head = snapshot.seq;
         let resumes_after = self.attached.resumes_after;
         if resumes_after.is_some() {
@@ -127,7 +254,7 @@ impl Session {
     async fn acknowledge(&mut self, seq: u64) {
         if seq > self.acknowledged && seq <= self.sent {
             self.acknowledged = seq;
-            self.stream.acknowledge(&self.attached.session, seq).await;
+            self.stream.hub.acknowledge(&self.attached.session, seq).await;
         }
     }
 
@@ -170,233 +297,79 @@ impl Session {
         self.out.send(text.into()).await.ok()
     }
 
-    async fn answer(&mut self, text: &str) -> Option<()> {
-        let message = serde_json::from_str::<ClientMessage>(text);
-        if let Ok(ClientMessage::Ack { seq }) = message {
-            self.acknowledge(seq).await;
-            return Some(());
-        }
-        if !message.as_ref().is_ok_and(only_takes_away) && !self.pace.allows(self.clock.now()) {
-            self.door.tallies.count(Turned::Rate);
-            let trouble =
-                Trouble::new("E_CHANNEL_BUSY", "Too many messages in a minute.", "Wait a moment, then try again.");
-            return self.send(&error(trouble)).await;
-        }
-        let message = match message {
-            Ok(message) => message,
-            Err(cause) => {
-                self.door.tallies.count(Turned::Unreadable);
-                let trouble = Trouble::new(
-                    "E_CHANNEL_MESSAGE",
-                    &format!("That message cannot be read: {cause}."),
-                    "Reload the page; it may be older than the server.",
-                );
-                return self.send(&error(trouble)).await;
+    fn begin(&self, waiting: Waiting, n_waiting: &AtomicUsize) -> Answering {
+        match waiting {
+            Waiting::Answered { message, n_stops } => {
+                n_waiting.fetch_sub(1, Ordering::SeqCst);
+                self.begins.begin(message, n_stops)
             }
-        };
-        let reply = self.act(message).await;
-        match reply {
-            Some(reply) => self.send(&reply).await,
-            None => Some(()),
-        }
-    }
-
-    /// A passkey belongs to a name, and on this machine every port has the same one; what it signed on a page of another
-    /// port, somebody else's program asked for.
-    fn signed_elsewhere(&self, signature: &Signature) -> Option<Trouble> {
-        let origins = self.door.origins.get().map_or(&[][..], Vec::as_slice);
-        (!signature.is_made_at(origins)).then(|| {
-            Trouble::new(
-                "E_APPROVAL_PASSKEY",
-                "This was signed on a page of another address than Silas's.",
-                "Decide on Silas's own page.",
-            )
-        })
-    }
-
-    async fn act(&self, message: ClientMessage) -> Option<ServerMessage> {
-        match message {
-            ClientMessage::Auth { .. } | ClientMessage::Ack { .. } => None,
-            ClientMessage::Message { message } => {
-                self.stream.hear(message, self.channel, &self.attached.session).await.err().map(error)
+            Waiting::Unanswered(message) => {
+                let acting = self.begins.begin(message, self.stream.conversation.n_stops());
+                Box::pin(async move { acting.await.and(None) })
             }
-            ClientMessage::ApprovalResponse { request_id, token } => {
-                if let Some(trouble) = self.signed_elsewhere(&token.signature) {
-                    return Some(decided(request_id, Err(trouble)));
-                }
-                let outcome = self.stream.decide(&request_id, token).await;
-                Some(decided(request_id, outcome))
-            }
-            ClientMessage::Renew { request_id, rehearse } => {
-                let outcome = match rehearse {
-                    true => self.stream.renew_as_rehearsal(&request_id).await,
-                    false => self.stream.renew(&request_id).await,
-                };
-                Some(decided(request_id, outcome))
-            }
-            ClientMessage::Dismiss { request_id } => {
-                let outcome = self.stream.dismiss(&request_id).await;
-                Some(decided(request_id, outcome))
-            }
-            ClientMessage::Withdraw { withdrawal } => Some(match self.signed_elsewhere(&withdrawal.signature) {
-                Some(trouble) => withdrawn(Err(trouble)),
-                None => withdrawn(self.stream.withdraw(withdrawal).await),
-            }),
-            ClientMessage::HouseRules {} => Some(withdrawn(self.stream.ask_house_rules().await)),
-            ClientMessage::RootAdd { path } => Some(match self.stream.offer_root(&path).await {
-                Ok(card) => ServerMessage::Asked { card: Box::new(card) },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Proof { execution } => Some(match self.stream.proof(&execution).await {
-                Ok(proof) => ServerMessage::Proof { proof: Box::new(proof) },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Bundle { execution } => Some(match self.stream.bundle(&execution).await {
-                Ok(bundle) => ServerMessage::Bundle { execution, bundle },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::LaterEdits { execution } => {
-                let edits = self.stream.later_edits(&execution).await;
-                Some(ServerMessage::LaterEdits { execution, edits })
-            }
-            ClientMessage::WayBack { execution } => Some(match self.stream.plan_way_back(&execution).await {
-                Ok(card) => ServerMessage::Asked { card: Box::new(card) },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::WorkList { from } => Some(match self.stream.work_list(from).await {
-                Ok(page) => ServerMessage::WorkList { from, page },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Stop { execution } => {
-                let n_works = match &execution {
-                    Some(one) => self.stream.end_work(one),
-                    None => self.stream.end_everything().await,
-                };
-                Some(ServerMessage::Stopped { n_works })
-            }
-            ClientMessage::Interrupt {} => {
-                self.stream.interrupt();
-                None
-            }
-            ClientMessage::PasskeyAdd { name, public, site } => {
-                Some(match self.stream.offer_passkey(&name, public, site).await {
-                    Ok(card) => ServerMessage::Asked { card: Box::new(card) },
-                    Err(trouble) => error(trouble),
-                })
-            }
-            ClientMessage::Models {} => Some(match self.stream.models().await {
-                Ok(models) => ServerMessage::Models { models },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::ModelAdd { grant } => Some(match self.stream.offer_model(grant).await {
-                Ok(card) => ServerMessage::Asked { card: Box::new(card) },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::ModelCheck { role } => Some(done(self.stream.check_model(role).await)),
-            ClientMessage::ModelChoose { request_id, model, key, price } => {
-                let chosen = Chosen { typed: &model, key, price };
-                let outcome = self.stream.choose_model(&request_id, chosen).await;
-                Some(decided(request_id, outcome))
-            }
-            ClientMessage::DecisionResponse { request_id, message } => {
-                let session = &self.attached.session;
-                let outcome = self.stream.answer_inquiry(&request_id, message, session).await;
-                Some(decided(request_id, outcome))
-            }
-            ClientMessage::ModelAgain { request_id } => {
-                let outcome = self.stream.test_again(&request_id).await;
-                Some(decided(request_id, outcome))
-            }
-            ClientMessage::ModelAnother { request_id } => {
-                let outcome = self.stream.choose_another(&request_id).await;
-                Some(decided(request_id, outcome))
-            }
-            ClientMessage::Verify {} => Some(match self.stream.verify_ledger().await {
-                Ok(report) => ServerMessage::Verified { report },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Tasks {} => Some(match self.stream.tasks().await {
-                Ok(tasks) => ServerMessage::Tasks { tasks },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Cards { from } => Some(match self.stream.cards(from).await {
-                Ok(page) => ServerMessage::CardsPage { from, page },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Grants { from } => Some(match self.stream.grants(from).await {
-                Ok(page) => ServerMessage::GrantsPage { from, page },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Activity { before } => Some(match self.stream.activity_before(before).await {
-                Ok(page) => ServerMessage::ActivityPage { before, page },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Evidence { seq } => Some(match self.stream.evidence(seq).await {
-                Ok(evidence) => ServerMessage::Evidence { evidence: Box::new(evidence) },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Sessions {} => Some(match self.stream.sessions().await {
-                Ok(sessions) => ServerMessage::Sessions { sessions },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::DeadLetters {} => Some(match self.stream.dead_letters().await {
-                Ok(dead_letters) => ServerMessage::DeadLetters { dead_letters },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Measures {} => Some(match self.stream.measures().await {
-                Ok(measures) => ServerMessage::Measures { measures },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Revive { message } => Some(done(self.stream.revive(&message).await)),
-            ClientMessage::LedgerText { seq } => Some(match self.stream.ledger_text(seq).await {
-                Ok(entry) => ServerMessage::LedgerText { entry },
-                Err(trouble) => error(trouble),
-            }),
-            ClientMessage::Forget { seq, message } => {
-                let forgotten = self.stream.forget_text(seq, message).await;
-                self.door.deliveries.forget().await;
-                Some(done(forgotten))
-            }
-            ClientMessage::Ledger { after } => Some(match self.stream.ledger_after(after).await {
-                Ok(part) => ServerMessage::Ledger { part },
-                Err(trouble) => error(trouble),
-            }),
         }
     }
 }
 
-/// Whoever wants something ended is never told to wait.
-fn only_takes_away(message: &ClientMessage) -> bool {
-    matches!(message, ClientMessage::Stop { .. } | ClientMessage::Interrupt {} | ClientMessage::Withdraw { .. })
-}
-
-fn done(outcome: Result<String, Trouble>) -> ServerMessage {
-    match outcome {
-        Ok(message) => ServerMessage::Done { message },
-        Err(trouble) => error(trouble),
+impl Waiting {
+    fn repeats(&self, other: &ClientMessage) -> bool {
+        matches!(self, Waiting::Unanswered(message) if is_repeated(message, other))
     }
 }
 
-fn decided(request_id: silas_core::CardId, outcome: Result<String, Trouble>) -> ServerMessage {
-    match outcome {
-        Ok(message) => ServerMessage::Decided { request_id, recorded: true, message },
-        Err(trouble) => ServerMessage::Decided {
-            request_id,
-            recorded: false,
-            message: format!("{} {}", trouble.message, trouble.todo),
-        },
+/// Never, if nothing is under way.
+async fn finished(under_way: &mut Option<Answering>) -> Option<ServerMessage> {
+    match under_way {
+        Some(answering) => answering.await,
+        None => std::future::pending().await,
     }
 }
 
-fn withdrawn(outcome: Result<String, Trouble>) -> ServerMessage {
-    match outcome {
-        Ok(message) => ServerMessage::Withdrawn { done: true, message },
-        Err(trouble) => {
-            ServerMessage::Withdrawn { done: false, message: format!("{} {}", trouble.message, trouble.todo) }
-        }
+/// Whether nothing changes by it but what the owner sees. What looks ends with whoever looks.
+fn only_looks(message: &ClientMessage) -> bool {
+    match message {
+        ClientMessage::Auth { .. }
+        | ClientMessage::Ack { .. }
+        | ClientMessage::Proof { .. }
+        | ClientMessage::Bundle { .. }
+        | ClientMessage::LaterEdits { .. }
+        | ClientMessage::WorkList { .. }
+        | ClientMessage::Models {}
+        | ClientMessage::Verify {}
+        | ClientMessage::Tasks {}
+        | ClientMessage::Cards { .. }
+        | ClientMessage::Grants { .. }
+        | ClientMessage::Activity { .. }
+        | ClientMessage::Evidence { .. }
+        | ClientMessage::Sessions {}
+        | ClientMessage::DeadLetters {}
+        | ClientMessage::Measures {}
+        | ClientMessage::LedgerText { .. }
+        | ClientMessage::Ledger { .. } => true,
+        ClientMessage::Message { .. }
+        | ClientMessage::ApprovalResponse { .. }
+        | ClientMessage::Renew { .. }
+        | ClientMessage::Dismiss { .. }
+        | ClientMessage::Withdraw { .. }
+        | ClientMessage::HouseRules {}
+        | ClientMessage::RootAdd { .. }
+        | ClientMessage::WayBack { .. }
+        | ClientMessage::Stop { .. }
+        | ClientMessage::Interrupt {}
+        | ClientMessage::PasskeyAdd { .. }
+        | ClientMessage::ModelAdd { .. }
+        | ClientMessage::ModelCheck { .. }
+        | ClientMessage::ModelChoose { .. }
+        | ClientMessage::DecisionResponse { .. }
+        | ClientMessage::ModelAgain { .. }
+        | ClientMessage::ModelAnother { .. }
+        | ClientMessage::Revive { .. }
+        | ClientMessage::Forget { .. }
+        | ClientMessage::CommandRun { .. } => false,
     }
 }
 
-pub(crate) fn error(trouble: Trouble) -> ServerMessage {
-    ServerMessage::Error { code: trouble.code, message: trouble.message, todo: trouble.todo }
+/// It ended without saying how.
+pub(crate) fn unheard_of() -> Trouble {
+    Trouble::new("E_WORK_LOST", "That was interrupted.", "Look whether it was done, then try again.")
 }

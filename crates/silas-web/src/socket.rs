@@ -23,6 +23,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 
+/// For what was said before the other end closed. Longer than anything takes but work, which goes on by itself.
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
 /// A device has this long to answer the challenge.
 const AUTH_SECS: u64 = 5;
 /// Largest WebSocket message, and the most that a frame may announce.
@@ -34,6 +36,7 @@ const BEATS_MISSED_MAX: u32 = 3;
 /// Close codes: authentication failed, and the standard ones.
 const CLOSE_AUTH: u16 = 4001;
 const CLOSE_LEAVING: u16 = 1001;
+const LEAVING: &str = "Silas is stopping";
 /// "Try again later".
 const CLOSE_BUSY: u16 = 1013;
 /// The protocol that is spoken, and the prefix of the one that carries the access token: a browser can send no other
@@ -55,7 +58,11 @@ pub(crate) async fn upgrade(
     }
     let shown = shown_token(&headers);
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(MESSAGE_BYTES_MAX).max_frame_size(MESSAGE_BYTES_MAX);
-    upgrade.on_upgrade(move |socket| door.greet(socket, gate.origin.side, shown, guest))
+    let open = door.sockets.open();
+    upgrade.on_upgrade(async move |socket| {
+        door.greet(socket, gate.origin.side, shown, guest).await;
+        drop(open);
+    })
 }
 
 /// The access token, if it came as a subprotocol.
@@ -68,14 +75,17 @@ fn shown_token(headers: &HeaderMap) -> Option<String> {
 impl Door {
     async fn greet(self: Arc<Self>, mut socket: WebSocket, side: Side, shown: Option<String>, guest: Arc<Guest>) {
         let challenge = Nonce::new(self.random.as_ref());
-        let hello =
-            ServerMessage::Challenge { challenge: challenge.clone(), installation: self.stream.installation().clone() };
+        let hello = ServerMessage::Challenge {
+            challenge: challenge.clone(),
+            installation: self.stream.trust.installation().clone(),
+        };
         if send(&mut socket, &hello).await.is_none() {
             return;
         }
         let answer = tokio::select! {
             answer = tokio::time::timeout(Duration::from_secs(AUTH_SECS), socket.recv()) => answer,
             () = guest.told_to_leave() => return,
+            () = left(self.leaving.clone()) => return close(&mut socket, CLOSE_LEAVING, LEAVING).await,
         };
         let known = match answer {
             Ok(Some(Ok(Message::Text(text)))) => self.authenticate(&challenge, &text, side, shown).await,
@@ -93,11 +103,11 @@ impl Door {
                 };
                 guest.is_let_in();
                 let (key, name) = (device.body.key, device.body.name);
-                let revoked = revoked(self.stream.revocations(), key.clone());
-                let attached = self.stream.attach(Listener::Device { key, name: name.clone() }, resume).await;
+                let revoked = revoked(self.stream.trust.revocations(), key.clone());
+                let attached = self.stream.hub.attach(Listener::Device { key, name: name.clone() }, resume).await;
                 let (span, session) = (session_span(&attached, &name), attached.session.clone());
                 self.clone().converse(socket, name, pace, attached, revoked).instrument(span).await;
-                self.stream.detach(&session).await;
+                self.stream.hub.detach(&session).await;
             }
             None => {
                 self.tallies.count(Turned::Auth);
@@ -116,8 +126,9 @@ impl Door {
     ) -> Option<(Certificate, Option<Resume>)> {
         let Ok(ClientMessage::Auth { key, signature, resume, token }) = serde_json::from_str(text) else { return None };
         self.lets_in(side, token.or(shown).as_deref()).then_some(())?;
-        let device = self.stream.device(&key).await.ok()??;
-        let proof = SessionProof { kind: "session", challenge, installation: self.stream.installation(), key: &key };
+        let device = self.stream.trust.device(&key).await.ok()??;
+        let proof =
+            SessionProof { kind: "session", challenge, installation: self.stream.trust.installation(), key: &key };
         let message = canonical::text(&proof).ok()?;
         device.body.public.verifies(message.as_bytes(), &signature).then_some((device, resume))
     }
@@ -153,6 +164,11 @@ impl Door {
                 }
             }
         };
+        // What was said before the other end closed is begun; the session ends by itself when that has been answered.
+        let read = async {
+            read.await;
+            tokio::time::sleep(LAST_ANSWERS).await;
+        };
         let leaving = self.leaving.clone();
         let write = async move {
             let leaving = left(leaving);
@@ -175,7 +191,7 @@ impl Door {
                         return;
                     }
                     () = &mut leaving => {
-                        let frame = CloseFrame { code: CLOSE_LEAVING, reason: "Silas is stopping".into() };
+                        let frame = CloseFrame { code: CLOSE_LEAVING, reason: LEAVING.into() };
                         let _peer_may_be_gone = sink.send(Message::Close(Some(frame))).await;
                         return;
                     }

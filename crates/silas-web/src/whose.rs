@@ -7,7 +7,7 @@ mod question;
 
 use question::Answer;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,11 +55,11 @@ fn asked(theirs: SocketAddr, ours: SocketAddr) -> Option<Option<u32>> {
 fn looked_up(theirs: SocketAddr, ours: SocketAddr) -> Option<u32> {
     let (theirs, ours) = (canonical(theirs), canonical(ours));
     let is_it = |line: &Line<'_>| line.here == theirs && line.there == ours && line.state == ESTABLISHED;
-    find(|line| is_it(line) && line.inode != 0).first().copied()
+    find(|line| is_it(line) && line.inode != 0)?.first().copied()
 }
 
-/// Every user who listens where this address would be reached.
-pub(crate) fn listens_at(address: SocketAddr) -> Vec<u32> {
+/// Every user who listens where this address would be reached; nothing where the kernel does not say.
+pub fn listens_at(address: SocketAddr) -> Option<Vec<u32>> {
     let address = canonical(address);
     find(|line| {
         let is_there = line.here.ip() == address.ip() || line.here.ip().is_unspecified();
@@ -67,15 +67,21 @@ pub(crate) fn listens_at(address: SocketAddr) -> Vec<u32> {
     })
 }
 
-fn find(mut wanted: impl FnMut(&Line<'_>) -> bool) -> Vec<u32> {
+/// Nothing if a table cannot be read to its end, whatever the reason: who is not in one half of it may be in the other.
+fn find(mut wanted: impl FnMut(&Line<'_>) -> bool) -> Option<Vec<u32>> {
     let mut found = Vec::new();
     for table in TABLES {
-        // A kernel without version 6 has no such table.
-        let Ok(file) = File::open(table) else { continue };
-        let lines = BufReader::new(file).lines().map_while(Result::ok);
-        found.extend(lines.filter_map(|text| read(&text).filter(&mut wanted).map(|line| line.uid)));
+        let file = match File::open(table) {
+            Ok(file) => file,
+            // A kernel without version 6 has no such table.
+            Err(cause) if cause.kind() == ErrorKind::NotFound && table == TABLES[1] => continue,
+            Err(_) => return None,
+        };
+        for text in BufReader::new(file).lines() {
+            found.extend(read(&text.ok()?).filter(&mut wanted).map(|line| line.uid));
+        }
     }
-    found
+    Some(found)
 }
 
 /// `sl local remote state queues timer retransmits uid timeout inode …`

@@ -61,6 +61,12 @@ pub(crate) const VAULT: &str = "store/vault";
 
 pub(crate) fn run(home: &Home, file: &Path) -> Result<ExitCode> {
     ensure!(!file.exists(), "{} exists already. Choose another name; nothing was written.", file.display());
+    let parent = parent_of(file);
+    ensure!(
+        parent.is_dir(),
+        "There is no directory {}. Make it first, or name a file elsewhere; nothing was written.",
+        parent.display()
+    );
     // A directory that is not what this account has seen must not become somebody's backup.
     known_head::follow(home)?;
     let keys = keys_now(home);

@@ -8,6 +8,7 @@
 
 use crate::config::Config;
 use crate::home::Home;
+use crate::named_file;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rcgen::{
     BasicConstraints, CertificateParams, CidrSubnet, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
@@ -38,6 +39,8 @@ const RENEW_DAYS: u32 = 30;
 const EARLY: Duration = Duration::from_secs(3600);
 /// Names that one certificate may have.
 const NAMES_MAX: usize = 8;
+/// More than any certificate with its chain, or any key, has.
+const PEM_BYTES_MAX: u64 = 1 << 20;
 
 /// What the authority was made for, beside its key.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -136,8 +139,8 @@ pub(crate) fn network_door(config: &Config, home: &Home, now: Timestamp) -> Resu
     let (address, name) = (config.web.host.parse::<IpAddr>()?, config.tls.name.clone().unwrap_or_default());
     let tls = match (&config.tls.certificate, &config.tls.key) {
         (Some(certificate), Some(key)) => {
-            let chain = fs::read(certificate)
-                .with_context(|| format!("{} cannot be read. (E_CFG_TLS)", certificate.display()))?;
+            let chain = named_file::read(certificate, PEM_BYTES_MAX)
+                .with_context(|| format!("`{}` cannot be read. (E_CFG_TLS)", certificate.display()))?;
             Tls::new(&chain, &private(key, 0o007)?, &name, now, None)
         }
         _ => made_here(&Place::of(&home.path), &name, now)?,
@@ -168,15 +171,15 @@ fn made_here(place: &Place, name: &str, now: Timestamp) -> Result<Result<Tls, si
 
 /// A key that nobody in `mask` may read.
 fn private(path: &Path, mask: u32) -> Result<Vec<u8>> {
-    let meta = fs::metadata(path).with_context(|| format!("{} cannot be read. (E_CFG_TLS)", path.display()))?;
+    let meta = fs::metadata(path).with_context(|| format!("`{}` cannot be read. (E_CFG_TLS)", path.display()))?;
     if meta.permissions().mode() & mask != 0 {
         bail!(
-            "{} can be read by others, so it may not be secret any more. Take their right away with `chmod 600`, \
+            "`{}` can be read by others, so it may not be secret any more. Take their right away with `chmod 600`, \
              or make a new key. (E_CFG_TLS)",
             path.display()
         );
     }
-    fs::read(path).with_context(|| format!("{} cannot be read. (E_CFG_TLS)", path.display()))
+    named_file::read(path, PEM_BYTES_MAX).with_context(|| format!("`{}` cannot be read. (E_CFG_TLS)", path.display()))
 }
 
 fn certificate(path: &Path) -> Result<CertificateDer<'static>> {

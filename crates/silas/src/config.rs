@@ -10,6 +10,7 @@ mod sources;
 
 pub(crate) use problem::{ConfigError, Problem};
 pub(crate) use settings::{is_host_name, is_loopback, reference};
+pub(crate) use sources::not_text;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -74,6 +75,16 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// How hard models are told to think.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Thinking {
+    Auto,
+    Low,
+    Medium,
+    High,
+}
+
 /// A setting that is never shown: it prints as `[secret]`.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
@@ -110,7 +121,13 @@ pub(crate) struct Sandbox {
     pub(crate) default_memory_mb: u64,
     pub(crate) default_cpu_seconds: u64,
     pub(crate) default_timeout_seconds: u64,
+    pub(crate) default_file_mb: u64,
+    pub(crate) default_processes: u64,
     pub(crate) layered_copies: bool,
+    pub(crate) copy_files_max: u64,
+    pub(crate) copy_mb_max: u64,
+    pub(crate) changes_max: u64,
+    pub(crate) waiting_mb_max: u64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -133,6 +150,7 @@ pub(crate) struct Models {
     pub(crate) monthly_cap_cents: u64,
     pub(crate) turn_budget_tokens: u64,
     pub(crate) replans_max: u32,
+    pub(crate) effort: Thinking,
     pub(crate) timeout_seconds: u64,
 }
 

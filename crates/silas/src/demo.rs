@@ -33,8 +33,14 @@ const CHECK: &str = r#"#!/bin/sh
 # Winter and summer: 10:00 UTC is 11:00 and 12:00 in Vienna.
 winter=$(sh tides.sh "2026-01-15 10:00")
 summer=$(sh tides.sh "2026-07-15 10:00")
-echo "winter: $winter, summer: $summer"
-[ "$winter" = "high water 11:00" ] && [ "$summer" = "high water 12:00" ]
+failed=0
+expect() {
+  if [ "$3" = "$4" ]; then echo "ok $1 - $2"; else echo "not ok $1 - $2"; echo "  $3"; failed=1; fi
+}
+echo 1..2
+expect 1 winter "$winter" "high water 11:00"
+expect 2 summer "$summer" "high water 12:00"
+exit $failed
 "#;
 
 const PATCH: &str = r#"--- a/tides.sh
@@ -150,7 +156,9 @@ fn show_and_approve(line: &mut Line<'_>, card: &Card) -> Result<()> {
 
 /// Debian has `patch` beside every compiler; `git` is the other common one.
 fn patch_command() -> Result<String> {
-    for (program, command) in [("patch", "patch -p1 -i fix.patch"), ("git", "git apply fix.patch")] {
+    for (program, command) in
+        [("patch", "patch -i fix.patch tides.sh"), ("git", "git apply --include=tides.sh fix.patch")]
+    {
         if Path::new("/usr/bin").join(program).exists() {
             return Ok(command.to_owned());
         }

@@ -21,7 +21,7 @@ pub(crate) enum DeviceCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take a device out: its page is closed, and nothing that it signed counts any more.
+    /// Take a device out, at once: its page is closed, and nothing that it signed counts any more.
     Revoke {
         /// Its name in `silas device list`, five letters, or its key.
         #[arg(value_name = "DEVICE")]

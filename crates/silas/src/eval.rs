@@ -24,7 +24,7 @@ use owner::End;
 use purse::Purse;
 use serde_json::json;
 use silas_core::model::{Period, dollars};
-use silas_core::{Clock, Timestamp};
+use silas_core::{Clock, Scope, Timestamp};
 use silas_store::{Store, model_calls};
 use std::fs;
 use std::net::Shutdown;
@@ -55,8 +55,7 @@ pub(crate) struct EvalArgs {
     /// Print one JSON document at the end instead of a table.
     #[arg(long)]
     json: bool,
-    /// Begin without being asked again.
-    #[arg(long)]
+    #[arg(long, help = format!("Begin without being asked. {}", model_commands::UNASKED))]
     yes: bool,
 }
 
@@ -176,7 +175,7 @@ impl Eval {
         drop((line, server));
         let store = Store::open_read_only(&home.store())?;
         // All of them: this Silas was made for this task.
-        let totals = store.read(|tx| model_calls::totals(tx, Timestamp::EPOCH)).wait()?;
+        let totals = store.read(|tx| model_calls::totals(tx, &Scope::Owner, Timestamp::EPOCH)).wait()?;
         drop(store);
         self.purse.spend(totals.microusd)?;
         let solved = judge::is_solved(task, &repository, &home)?;

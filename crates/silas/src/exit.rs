@@ -9,6 +9,7 @@ use crate::config::ConfigError;
 use crate::same_silas;
 use crate::terminal::Paint;
 use serde_json::json;
+use silas_runtime::Trouble;
 use std::process::ExitCode;
 
 pub(crate) const NOT_DONE: u8 = 1;
@@ -37,7 +38,8 @@ pub(crate) fn table() -> String {
     let rows: Vec<String> = MEANINGS.iter().map(|(code, meaning)| format!("  {code:<3}  {meaning}")).collect();
     format!(
         "Exit codes:\n{}\n`silas sandbox` ends with the code of its command, or with 124 if its time was up, 125 if it could \
-         not be\nrun, 126 if it is no program, 127 if there is no such program.\n\nWith --json an error is one object, \
+         not be\nrun, or ran and what it changed cannot be told, 126 if it is no program, 127 if there is no such \
+         program.\n\nWith --json an error is one object, \
          {{\"error\": {{\"code\", \"message\", \"exit\"}}}}; \"code\" is null where there is none.",
         rows.join("\n")
     )
@@ -62,21 +64,41 @@ pub(crate) struct NeverRun(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct BadInput(pub(crate) String);
 
-impl BadInput {
-    /// A file that was named and cannot be read.
-    pub(crate) fn file(path: &std::path::Path, cause: &std::io::Error) -> Self {
-        BadInput(format!("{} cannot be read: {}.", path.display(), in_words(cause)))
+/// A file that was named and cannot be read. Its name stays as it was typed, also at the beginning of a sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("{file} cannot be read: {why}.")]
+pub(crate) struct Unreadable {
+    file: String,
+    why: String,
+}
+
+impl Unreadable {
+    pub(crate) fn new(path: &std::path::Path, cause: &std::io::Error) -> Self {
+        Unreadable { file: path.display().to_string(), why: in_words(cause) }
     }
 }
 
 fn number(cause: &anyhow::Error) -> u8 {
     if cause.is::<NotRunning>() || cause.is::<NeverRun>() {
         NOT_RUNNING
-    } else if cause.chain().any(|cause| cause.is::<BadInput>() || cause.is::<ConfigError>()) {
+    } else if cause.chain().any(is_input) {
         BAD_INPUT
     } else {
         NOT_DONE
     }
+}
+
+fn is_input(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.is::<BadInput>() || cause.is::<Unreadable>() || cause.is::<ConfigError>()
+}
+
+/// The code of what went wrong, where its own words do not end with it.
+fn code_of(cause: &anyhow::Error) -> Option<&str> {
+    let code = cause.chain().find_map(|cause| {
+        let trouble = cause.downcast_ref::<Trouble>().map(|trouble| trouble.code.as_str());
+        trouble.or_else(|| cause.downcast_ref::<silas_store::Error>().map(silas_store::Error::code))
+    });
+    code.filter(|code| sentences::is_code(code))
 }
 
 pub(crate) fn code(result: anyhow::Result<ExitCode>) -> ExitCode {
@@ -87,6 +109,7 @@ pub(crate) fn code(result: anyhow::Result<ExitCode>) -> ExitCode {
     let exit = number(&cause);
     let text = sentences(&cause);
     let (message, code) = sentences::apart(&text);
+    let code = code.or_else(|| code_of(&cause));
     if wants_json() {
         let error = json!({ "error": { "code": code, "message": message, "exit": exit } });
         verbatim!("{error:#}");
@@ -120,7 +143,7 @@ pub(crate) fn usage(said: &clap::Error) -> ExitCode {
 
 /// Each command has its own `--json`; after `--` come words.
 fn wants_json() -> bool {
-    std::env::args().take_while(|arg| arg != "--").any(|arg| arg == "--json")
+    std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json")
 }
 
 #[cfg(test)]

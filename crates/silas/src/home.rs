@@ -1,4 +1,21 @@
 //! The data directory: where it is, what lies where, and that only one server uses it.
+//!
+//! ```text
+//! store/      agent.sqlite, db.sqlite, server.key, server.cert, vault/,   the front writes here
+//!             copies of the databases from before the last upgrade
+//! run/        control.sock, secrets.sock, address;                        the front's doors for terminals,
+//!             keys.sock                                                   and the launcher's
+//! keys/       root.key, terminal.key, installation.json, lock.json;       closed to the front: for the key helper
+//!             handover.json while the root key hands over                 and the owner's own commands
+//! launcher/   what was spent and revoked, journals, copies, results       closed to the front: for the launcher
+//!             that wait, what applies replaced (a month)                  and its children
+//! tls/        an authority, a certificate and their keys                  read before the front is confined
+//! epoch       counts restores and resets
+//! lock        held by the server
+//! ```
+//!
+//! Outside of it lie what this account has seen of the ledger ([`crate::known_head`]) and, in a granted directory, what an
+//! apply replaced, for as long as it can be undone.
 
 use crate::config::Config;
 use crate::exit::{NeverRun, STOP_FIRST};

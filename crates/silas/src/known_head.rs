@@ -14,7 +14,9 @@
 
 mod places;
 
+use crate::exit::Unreadable;
 use crate::home::Home;
+use crate::named_file;
 use crate::same_silas;
 use crate::wall_clock::minute;
 use crate::world::SystemClock;
@@ -40,6 +42,8 @@ pub(crate) struct KnownHead {
     pub seen_at: Timestamp,
 }
 
+/// More than any head has.
+const HEAD_BYTES_MAX: u64 = 64 << 10;
 /// The way out for an owner who knows why. It is never taken unasked.
 const WAY_OUT: &str = "If you put this data there yourself and know why, `silas audit accept` shows what differs and, with \
                        `--yes`, goes on from what is there; what was seen before is kept.";
@@ -124,8 +128,8 @@ impl ContextLast for Result<()> {
 impl KnownHead {
     /// One that was kept elsewhere.
     pub(crate) fn load(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read.", path.display()))?;
-        serde_json::from_str(&text).with_context(|| format!("{} is not a head of a ledger.", path.display()))
+        let bytes = named_file::read(path, HEAD_BYTES_MAX).map_err(|cause| Unreadable::new(path, &cause))?;
+        serde_json::from_slice(&bytes).with_context(|| format!("{} is not a head of a ledger.", path.display()))
     }
 
     /// Whether the ledger continues this head.

@@ -14,9 +14,8 @@ use silas_core::number::grouped;
 use silas_core::signature::PublicKey;
 use silas_store::Store;
 use silas_store::export::{self, Words};
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -37,9 +36,7 @@ pub(crate) fn export(args: &ExportArgs, data_dir: Option<PathBuf>, config: Optio
     let words = if args.with_texts { Words::With } else { Words::Without };
     let (epoch, at) = (home.epoch()?, SystemClock.now());
     let path = args.file.clone();
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    let file =
-        file.with_context(|| format!("{} cannot be made. Name a file that is not there yet.", path.display()))?;
+    let file = crate::named_file::make(&path)?;
     let writing = store.read(move |tx| {
         let failed = |source| silas_store::Error::File { path: path.clone(), source };
         let mut out = BufWriter::new(file);
@@ -68,7 +65,7 @@ pub(crate) fn export(args: &ExportArgs, data_dir: Option<PathBuf>, config: Optio
 pub(crate) fn verify(file: &Path, root: Option<&str>, witness: Option<&Path>) -> Result<ExitCode> {
     let trusted = root.map(|text| PublicKey::try_from(text.to_owned()));
     let trusted = trusted.transpose().map_err(|why| anyhow::anyhow!("--root cannot be read: {why}."))?;
-    let opened = File::open(file).with_context(|| format!("{} cannot be read.", file.display()))?;
+    let opened = crate::named_file::open(file).map_err(|cause| crate::exit::Unreadable::new(file, &cause))?;
     let report = match read(BufReader::new(opened), trusted.as_ref(), witness)? {
         Ok(report) => report,
         Err(problem) => {

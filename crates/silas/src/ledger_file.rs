@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use silas_core::books::Summary;
 use silas_core::number::grouped;
-use silas_store::audit::{self, Extent};
+use silas_store::audit::{self, Compared, Extent};
 use silas_store::{Reader, Store, forgetting, ledger};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,6 +60,9 @@ pub(crate) fn verify(args: &VerifyArgs, data_dir: Option<PathBuf>, config: Optio
     }
     if let Some(Ok(books)) = &found.books {
         println!("{}", books_in_words(books));
+    }
+    if let Some(rows) = found.rows.and_then(rows_in_words) {
+        println!("{rows}");
     }
     if found.verified_before > 0 {
         println!("Entries 1 to {} were verified before and not read again.", found.verified_before);
@@ -146,6 +149,21 @@ fn check_launcher(home: &Home, store: &Reader, books: &Summary) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// What of the rows that people are shown was not compared with the ledger. Nothing where all of it was.
+fn rows_in_words(rows: Compared) -> Option<String> {
+    match rows {
+        Compared::Rows { n_untold: 0 } => None,
+        Compared::Rows { n_untold } => Some(format!(
+            "Not compared: {} cards of earlier versions, which did not tell the ledger what such cards say.",
+            grouped(n_untold)
+        )),
+        Compared::Nothing => Some(
+            "Not compared: conversation, work, devices and cards, because entries of another version may tell of them."
+                .to_owned(),
+        ),
+    }
 }
 
 /// What was checked besides the chain.

@@ -56,8 +56,7 @@ pub(crate) struct AddArgs {
     /// What a million tokens cost in dollars, in and out, as 0.25/2.00. Unknown prices count as expensive.
     #[arg(long, value_name = "IN/OUT")]
     price: Option<String>,
-    /// Agree without being asked again.
-    #[arg(long)]
+    #[arg(long, help = format!("Agree without being asked. {UNASKED}"))]
     yes: bool,
 }
 
@@ -169,6 +168,9 @@ fn add(home: &Home, line: &mut Line<'_>, args: &AddArgs, grant: &ModelGrant) -> 
     check(line, grant.roles.clone())
 }
 
+/// What holds without `--yes`, in the words of every command that asks by [`agrees`].
+pub(crate) const UNASKED: &str = "Otherwise one line is read, from a terminal or a pipe: anything but y or yes is a no";
+
 /// One line from whoever is there; anything but a yes is a no.
 pub(crate) fn agrees() -> Result<bool> {
     if std::io::stdin().is_terminal() {
@@ -223,7 +225,7 @@ fn print_models(known: &ModelsView) {
     for ModelView { role, model, host, is_local, key, has_key, price, is_configured, is_agreed } in &known.models {
         let from = if *is_configured { "from the configuration" } else { "added by you" };
         println!("{}: {model}  ({from})", role.name());
-        println!("  Goes to     {}", if *is_local { "this machine only" } else { host });
+        println!("  Goes to     {}", if *is_local { "a program on this machine" } else { host });
         println!("  Key         {key}{}", if *has_key { "" } else { ", which is not there" });
         println!("  Costs       {price}");
         if !is_agreed {

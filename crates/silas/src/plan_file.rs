@@ -1,17 +1,16 @@
 //! `silas plan check|show|submit`: reads a plan as the runtime would, and runs nothing. Submitting one is saying it: a message
 //! like any other, signed with the terminal's key, and Silas asks before anything runs.
 
-use crate::exit::BadInput;
+use crate::exit::Unreadable;
 use crate::home::Home;
 use crate::terminal::quoted;
-use crate::{Command, terminal};
+use crate::{Command, named_file, terminal};
 use anyhow::Result;
 use silas_core::hidden;
 use silas_core::message::MESSAGE_BYTES_MAX;
 use silas_core::number::grouped;
 use silas_core::plan;
 use silas_core::work::WorkItem;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
@@ -51,7 +50,7 @@ pub(crate) fn show(file: &Path) -> Result<ExitCode> {
     }
     for check in &d.verify {
         let open = if check.protected { "" } else { ", the work may change it" };
-        row("done when", &format!("{} ({}{open})", check.run.words(), check.name));
+        row("done when", &format!("{} ({}{open})", check.run.words(), hidden::quotation(&check.name)));
     }
     println!("  stops at   {} s", d.budget.max_wall_time_seconds);
     println!("  plan hash  {}", item.plan_hash()?);
@@ -63,7 +62,9 @@ pub(crate) fn submit(home: &Home, file: &Path) -> Result<ExitCode> {
         eprintln!("{}: {problem}", file.display());
         return Ok(ExitCode::FAILURE);
     }
-    let text = std::fs::read_to_string(file).map_err(|cause| BadInput::file(file, &cause))?;
+    let bytes = named_file::read(file, plan::PLAN_BYTES_MAX as u64).map_err(|cause| Unreadable::new(file, &cause))?;
+    // A plan that can be read is text.
+    let text = String::from_utf8(bytes)?;
     if text.len() > MESSAGE_BYTES_MAX {
         anyhow::bail!(
             "{}: a plan that is submitted is at most {} bytes long.",
@@ -77,8 +78,8 @@ pub(crate) fn submit(home: &Home, file: &Path) -> Result<ExitCode> {
 /// One byte more than allowed is read, so that a huge file is refused without being loaded.
 fn read(file: &Path) -> Result<Result<WorkItem, plan::PlanError>> {
     let mut bytes = Vec::new();
-    let unreadable = |cause: std::io::Error| BadInput::file(file, &cause);
-    let opened = File::open(file).map_err(unreadable)?;
+    let unreadable = |cause: std::io::Error| Unreadable::new(file, &cause);
+    let opened = named_file::open(file).map_err(unreadable)?;
     opened.take(plan::PLAN_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     Ok(plan::parse(&bytes))
 }

@@ -11,6 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use silas_core::bundle::{self, BYTES_MAX, Bundle, Proven, Refusal};
 use silas_core::changeset::{Change, FileDiff};
+use silas_core::check::{Check, CheckResult};
 use silas_core::hidden;
 use silas_core::number::grouped;
 use silas_core::relpath::RelPath;
@@ -19,7 +20,6 @@ use silas_core::token::Kind;
 use silas_gates::scrub;
 use silas_runtime::Story;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -74,7 +74,7 @@ fn read(args: &VerifyArgs) -> Result<(String, Option<PublicKey>), String> {
     let unreadable = |why: std::io::Error| {
         format!("{} cannot be read: {}.\n{give}", args.file.display(), crate::exit::in_words(&why))
     };
-    let file = File::open(&args.file).map_err(unreadable)?;
+    let file = crate::named_file::open(&args.file).map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() > BYTES_MAX {
@@ -114,7 +114,7 @@ fn refuse(args: &VerifyArgs, why: &str, code: u8) -> Result<ExitCode> {
 fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCode> {
     let code = if args.key.is_some() { ExitCode::SUCCESS } else { ExitCode::from(ONLY_CONSISTENT) };
     let story = Story::of(proven);
-    let (shows, open) = (shows(bundle, proven), does_not_show(bundle, proven, &story, args.key.is_some()));
+    let (shows, open) = (shows(bundle, proven, &story), does_not_show(bundle, proven, &story, args.key.is_some()));
     if args.output.json {
         print_json(&document(args, bundle, proven, &story, &shows, &open))?;
         return Ok(code);
@@ -136,9 +136,10 @@ fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCod
         println!("  {}: {}", text(&step.title), text(&step.note));
     }
     println!("\nChecks");
-    for (before, after) in proven.before.iter().zip(&proven.after) {
+    let checks = &proven.plan.definition().verify;
+    for ((before, after), check) in proven.before.iter().zip(&proven.after).zip(checks) {
         let mark = |passed: bool| if passed { "✓ pass" } else { "✗ fail" };
-        println!("  {}: {} → {}", text(&after.name), mark(before.passed), mark(after.passed));
+        println!("  {}: {} → {}", text(&command(after, check)), mark(before.passed), mark(after.passed));
         for (when, result) in [("before", before), ("after", after)] {
             println!("    {when}: {}", text(&result.reason));
             for line in result.output.lines().take(OUTPUT_LINES_MAX) {
@@ -150,9 +151,18 @@ fn accept(args: &VerifyArgs, bundle: &Bundle, proven: &Proven) -> Result<ExitCod
     changed(proven).iter().for_each(|line| println!("  {line}"));
     println!("\nThis shows");
     shows.iter().for_each(|line| println!("  - {}", text(line)));
+    if !story.known.is_empty() {
+        println!("\nKnown of the checks");
+        story.known.iter().for_each(|line| println!("  - {}", text(line)));
+    }
     println!("\nThis does not show");
     open.iter().for_each(|line| println!("  - {}", text(line)));
     Ok(code)
+}
+
+/// What ran. Results of earlier versions do not say, and then the plan does.
+fn command(result: &CheckResult, check: &Check) -> String {
+    hidden::name(&if result.run.is_empty() { check.command() } else { result.run.clone() })
 }
 
 /// Every file of the change, by its whole name. A proof of an earlier version shows no lines of most of many files.
@@ -192,7 +202,7 @@ fn changed(proven: &Proven) -> Vec<String> {
 }
 
 /// What follows from the signatures and hashes.
-fn shows(bundle: &Bundle, proven: &Proven) -> Vec<String> {
+fn shows(bundle: &Bundle, proven: &Proven, story: &Story) -> Vec<String> {
     let head = bundle.checkpoint.body.head;
     let hash = proven.landed.changeset.hash().map_or_else(|_| String::new(), |hash| hash.to_string());
     let mut shows = vec![allowed(bundle, proven)];
@@ -209,12 +219,21 @@ fn shows(bundle: &Bundle, proven: &Proven) -> Vec<String> {
              vouches too, signed the last one ({}) on {}.",
             proven.first_entry, head.seq, head.hash, bundle.checkpoint.body.at
         ),
-        "What the checks printed and counted before and after is bound to these entries, and comes to what is claimed."
+        "What the checks printed, counted and ended with, before and after, is bound to these entries, and comes to what \
+         is claimed."
             .to_owned(),
         format!("What was put in place is a change of exactly these files, with hash {hash}."),
     ]);
-    if proven.after.iter().all(|result| result.protected) {
-        shows.push("The checks saw tests, their configuration and what they name as it was approved.".to_owned());
+    let is_judged_as_before =
+        |result: &CheckResult| result.protected && result.basis.as_ref().is_none_or(|basis| basis.changed.is_empty());
+    if proven.after.iter().all(is_judged_as_before) && !proven.after.is_empty() {
+        let as_before = "The checks saw tests, their configuration and what they name as it was before the work";
+        shows.push(match &story.seen_as_changed {
+            None => format!("{as_before}."),
+            Some(what) => {
+                format!("{as_before}, except what was declared before the work as what it may change. {what}")
+            }
+        });
     }
     shows
 }
@@ -250,7 +269,7 @@ fn does_not_show(bundle: &Bundle, proven: &Proven, story: &Story, is_key_given: 
             String::from(bundle.root)
         ));
     }
-    open.extend(story.caveats.iter().cloned());
+    open.extend(story.not_ruled_out.iter().cloned());
     if proven.undone_at.is_none() {
         open.push(format!("What happened after entry {}; the work may have been undone since.", proven.last_entry));
     }
@@ -292,7 +311,7 @@ fn document(
         "undone_at": proven.undone_at,
         "outcome": proven.outcome,
         "claim": story.claim,
-        "caveats": story.caveats,
+        "caveats": story.caveats(),
         "steps": story.steps,
         "before": proven.before,
         "after": proven.after,
@@ -302,6 +321,7 @@ fn document(
         "entries": { "first": proven.first_entry, "last": proven.last_entry },
         "checkpoint": bundle.checkpoint.body,
         "shows": shows,
+        "known": story.known,
         "does_not_show": open,
     })
 }

@@ -8,10 +8,11 @@
 //! those that were revoked stay revoked, also if the backup is older than that.
 
 use crate::backup::{ABOUT, About, KEYS, KEYS_LOCK, SERVER_CERTIFICATES, VAULT, container};
-use crate::exit::BadInput;
+use crate::exit::Unreadable;
 use crate::home::{self, Home};
 use crate::key_commands;
 use crate::known_head;
+use crate::named_file;
 use crate::same_silas;
 use crate::wall_clock;
 use crate::world::SystemClock;
@@ -38,7 +39,7 @@ const ABOUT_BYTES_MAX: u64 = 64 << 10;
 pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>, replace: bool) -> Result<ExitCode> {
     const UNCHANGED: &str = "Nothing was restored, and nothing was changed.";
     // Before anything is made for it.
-    File::open(file).map_err(|cause| BadInput::file(file, &cause)).context(UNCHANGED)?;
+    named_file::open(file).map_err(|cause| Unreadable::new(file, &cause)).context(UNCHANGED)?;
     let target = target(data_dir, config)?;
     let old = Old::at(&target, replace)?;
     let draft = beside(&target, "restoring")?;
@@ -86,7 +87,7 @@ pub(crate) fn run(file: &Path, data_dir: Option<PathBuf>, config: Option<&Path>,
 
 /// Unpacks into `draft`, checking every hash, and knows every part by its name.
 fn unpack(file: &Path, draft: &Path) -> Result<About> {
-    let from = File::open(file).map_err(|cause| BadInput::file(file, &cause))?;
+    let from = named_file::open(file).map_err(|cause| Unreadable::new(file, &cause))?;
     for dir in ["", "store", VAULT, "run", "keys", "launcher", silas_sandbox::restored::SPENT] {
         DirBuilder::new().mode(0o700).create(draft.join(dir))?;
     }

@@ -3,7 +3,7 @@
 //! Allowing one is a card, the same that a wish for it would make, signed with the terminal's key. It lets plans be offered
 //! there; what a plan may do is still each plan's own question.
 
-use crate::exit::BadInput;
+use crate::exit::{BadInput, Unreadable};
 use crate::grant_commands::{all, withdraw};
 use crate::home::Home;
 use crate::terminal::{self, CardArgs, Line, Named, Output, name_of, print_json, with_name};
@@ -24,12 +24,11 @@ pub(crate) enum RootCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Allow plans in a directory: shows what that means, asks you at a terminal, and signs. Each plan still asks.
+    /// Allow plans in a directory: shows what that means, asks you at a terminal, and signs. Nothing changes there without your yes.
     Add {
         #[arg(value_name = "DIRECTORY")]
         directory: PathBuf,
-        /// Sign without asking again.
-        #[arg(long)]
+        #[arg(long, help = terminal::YES)]
         yes: bool,
         #[command(flatten)]
         output: Output,
@@ -79,7 +78,7 @@ fn list(roots: &[GrantView], output: Output) -> Result<ExitCode> {
 
 fn add(line: &mut Line<'_>, directory: &Path, args: CardArgs) -> Result<ExitCode> {
     // The server was started elsewhere, so a relative name means something else to it.
-    let whole = std::path::absolute(directory).map_err(|cause| BadInput::file(directory, &cause))?;
+    let whole = std::path::absolute(directory).map_err(|cause| Unreadable::new(directory, &cause))?;
     let whole = whole.to_str().ok_or_else(|| BadInput("The name of the directory is not valid text.".to_owned()))?;
     line.send(&json!({ "type": "root_add", "path": whole }))?;
     let answer = line.wait_for(|message| message["type"] == "asked")?;

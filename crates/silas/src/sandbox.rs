@@ -6,8 +6,10 @@
 
 mod explain;
 mod grants;
+mod noted;
 mod pump;
 
+use crate::config;
 use crate::passphrase;
 use crate::start;
 use crate::world::{OsRandom, SystemClock};
@@ -17,6 +19,7 @@ use explain::Explanation;
 use grants::Problem;
 use pump::{Passed, Pump};
 use silas_core::check::Ended;
+use silas_core::command_run::CommandRun;
 use silas_core::envelope::{Envelope, Life};
 use silas_core::evidence::Evidence;
 use silas_core::host::HostGrant;
@@ -29,6 +32,7 @@ use std::io::{IsTerminal, Write, pipe};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[derive(Args)]
 pub(crate) struct SandboxArgs {
@@ -76,19 +80,21 @@ fn host(text: &str) -> Result<HostGrant, String> {
 
 /// The command could not be run at all; its own codes are below.
 const NOT_RUN: u8 = 125;
+/// It ran, and it cannot be told what it changed. Its own code stands in the sentence.
+const UNTOLD: u8 = NOT_RUN;
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 const TIMED_OUT: u8 = 124;
 
 pub(crate) fn run(args: &SandboxArgs, data_dir: Option<PathBuf>, config: Option<&Path>) -> Result<ExitCode> {
     // Before configuration and keys: the launcher must have nothing of theirs.
-    let launcher = match Launcher::fork(silas_approval::keys::helper) {
+    let launcher = match Launcher::fork(silas_approval::keys::helper, Arc::new(SystemClock)) {
         Ok(launcher) => launcher,
         Err(error) => return Ok(say(&Problem::from(error))),
     };
     silas_sandbox::end_when_nobody_reads();
-    let ready = start::ready_for_command(&launcher, data_dir, config)?;
-    match attempt(args, &launcher, &ready) {
+    let (ready, config) = start::ready_for_command(&launcher, data_dir, config)?;
+    match attempt(args, &launcher, &ready, &config) {
         Ok(code) => Ok(ExitCode::from(code)),
         Err(problem) => Ok(say(&problem)),
     }
@@ -99,12 +105,40 @@ fn say(problem: &Problem) -> ExitCode {
     ExitCode::from(problem.exit_code)
 }
 
-fn attempt(args: &SandboxArgs, launcher: &Launcher, ready: &start::Ready) -> Result<u8, Problem> {
-    let envelope = grants::envelope(args, launcher, &ready.home.path)?;
+fn attempt(
+    args: &SandboxArgs,
+    launcher: &Launcher,
+    ready: &start::Ready,
+    config: &config::Sandbox,
+) -> Result<u8, Problem> {
+    let envelope = grants::envelope(args, launcher, &ready.home.path, config)?;
+    grants::lead_elsewhere(&envelope.sandbox_config.hosts, &ready.own_ports)?;
     if args.explain {
         eprint!("{}", Explanation::before(&envelope));
     }
-    let hand = launcher.begin(&signed(&envelope, launcher, ready)?)?;
+    let evidence = signed(&envelope, launcher, ready)?;
+    let ran = carry_out(args, &envelope, &evidence, launcher);
+    noted::note(ready, &evidence, ran.as_ref().map_or_else(|problem| problem.code.clone(), outcome));
+    let (finished, passed) = ran?;
+    report(args, &envelope, &finished, &passed);
+    Ok(if finished.untold.is_some() { UNTOLD } else { exit_code(&finished.ended) })
+}
+
+/// For the ledger.
+fn outcome((finished, _): &(Finished, Passed)) -> String {
+    match &finished.untold {
+        None => CommandRun::outcome_of(&finished.ended),
+        Some(why) => CommandRun::outcome_untold(&finished.ended, why.code()),
+    }
+}
+
+fn carry_out(
+    args: &SandboxArgs,
+    envelope: &Envelope,
+    evidence: &Evidence,
+    launcher: &Launcher,
+) -> Result<(Finished, Passed), Problem> {
+    let hand = launcher.begin(evidence)?;
     let plumbing = |e: std::io::Error| Problem::new("E_SANDBOX_IO", format!("A pipe cannot be made: {e}."));
     let (stdin, typed) = pipe().map_err(plumbing)?;
     let (printed, stdout) = pipe().map_err(plumbing)?;
@@ -119,9 +153,7 @@ fn attempt(args: &SandboxArgs, launcher: &Launcher, ready: &start::Ready) -> Res
     let pump = Pump::start(args.interactive.then_some(typed), printed, complained, max);
     let finished = hand.wait();
     let passed = pump.drain();
-    let finished = finished?;
-    report(args, &envelope, &finished, &passed);
-    Ok(exit_code(&finished.ended))
+    Ok((finished?, passed))
 }
 
 /// The owner typed this command; the terminal's key says so, for these bytes, once, and for a minute.
@@ -161,6 +193,10 @@ fn signed(envelope: &Envelope, launcher: &Launcher, ready: &start::Ready) -> Res
 fn report(args: &SandboxArgs, envelope: &Envelope, finished: &Finished, passed: &Passed) {
     // Whatever was printed comes first.
     let _nobody_reads = std::io::stdout().flush();
+    // What Silas says begins a line of its own.
+    if passed.is_within_a_line && std::io::stderr().is_terminal() {
+        eprintln!();
+    }
     if args.explain {
         eprint!("{}", Explanation::after(envelope, finished, passed));
         return;

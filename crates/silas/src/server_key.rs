@@ -41,7 +41,7 @@ pub(crate) struct Ready {
 }
 
 /// At the start, by whoever holds the data directory.
-pub(crate) fn ready(launcher: &Launcher, home: &Home, anchor: &Anchor) -> Result<Ready> {
+pub(crate) fn ready(launcher: &Launcher, home: &Home, anchor: &Anchor, clock: &dyn Clock) -> Result<Ready> {
     let kept = read(home)?;
     if kept.is_empty() && home.store().join("agent.sqlite").exists() {
         // A start may have no threads yet, and the database has some.
@@ -61,7 +61,7 @@ pub(crate) fn ready(launcher: &Launcher, home: &Home, anchor: &Anchor) -> Result
         let certificate = kept.into_iter().next_back();
         return Ok(Ready { key, keys: ready, certificate });
     }
-    match launcher.certify_server(&home.path, key.to_be_certified(anchor, SystemClock.now(), None)) {
+    match launcher.certify_server(&home.path, key.to_be_certified(anchor, clock.now(), None)) {
         Ok(certificate) => {
             keep(home, std::slice::from_ref(&certificate))?;
             let keys = ServerKeys::only(key.public());

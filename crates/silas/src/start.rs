@@ -1,7 +1,7 @@
 //! `silas start` and what comes before it. The order is the point: each line makes the next one safe.
 
 use crate::certificates;
-use crate::config::{Config, Loaded, LogFormat};
+use crate::config::{self, Config, ConfigError, Loaded, LogFormat, Sandbox};
 use crate::home::{self, Home};
 use crate::opening::{self, Opening};
 use crate::world::SystemClock;
@@ -19,8 +19,8 @@ use silas_core::probe::State;
 use silas_core::secret::Secret;
 use silas_sandbox::confine::{FrontRules, confine_front};
 use silas_sandbox::probes;
-use silas_sandbox::{CellLimits, Copies, Launcher, Seal, Sealed, ToolPlaces};
-use silas_web::Listeners;
+use silas_sandbox::{Bounds, CellLimits, Copies, Launcher, Seal, Sealed, ToolPlaces};
+use silas_web::{Listeners, Ports};
 use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,8 @@ pub(crate) struct Ready {
     pub(crate) terminal: Certificate,
     pub(crate) protection: Protection,
     pub(crate) handovers: Vec<Handover>,
+    /// Where Silas answers on this machine, as far as that is known yet.
+    pub(crate) own_ports: Vec<u16>,
 }
 
 /// For the system's keyring to give or take the vault's key; longer than it is asked for there.
@@ -58,7 +60,8 @@ const KEYRING_PATIENCE: Duration = Duration::from_secs(45);
 
 pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result<ExitCode> {
     // Before configuration, keys, sockets and threads: the launcher must have nothing of theirs.
-    let launcher = Launcher::fork(silas_approval::keys::helper).map_err(|e| anyhow!("{e}"))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let launcher = Launcher::fork(silas_approval::keys::helper, clock.clone()).map_err(|e| anyhow!("{e}"))?;
     let loaded = load_config_with(config.as_deref(), args)?;
     start_log(loaded.config.log.format);
     let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
@@ -67,29 +70,51 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     home.has_room()?;
     soundness::check(&home)?;
     root_handover::finish_apart(&home)?;
-    let ready = first_run(&launcher, home, &loaded.config)?;
-    let server = server_key::ready(&launcher, &ready.home, &ready.anchor)?;
+    let first_time = !home.store().join("agent.sqlite").exists();
+    let laid = lay_ground(launcher, home, loaded.config, clock.as_ref(), open_vault)?;
+    silas_sandbox::raise_descriptor_limit(descriptors(&laid.front.config));
+    opening::sweep(&laid.front.home.run())?;
+    let opening = if args.quiet { None } else { greet(&laid, first_time) };
+    let rules = FrontRules { writable: &[laid.front.home.store(), laid.front.home.run()], readable: &front_reads() };
+    let confinement = confine_front(&rules).map_err(|e| anyhow!("{e}"))?;
+    tracing::debug!(%confinement, "the front is confined");
+    let front = wire::Front { opening, is_looked_at: !args.quiet, ..laid.front };
+    wire::serve(front, laid.listeners)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a front stands on, while it may still open files and has no threads.
+pub(crate) struct Ground {
+    pub(crate) front: wire::Front,
+    pub(crate) listeners: Listeners,
+    pub(crate) sealed: Sealed,
+    protection: Protection,
+}
+
+/// Keys, vault, ports, and the seal of the launcher, in an order in which each makes the next one safe.
+pub(crate) fn lay_ground(
+    launcher: Launcher,
+    home: Home,
+    config: Config,
+    clock: &dyn Clock,
+    open_vault: impl FnOnce(&Ready) -> Result<Vault>,
+) -> Result<Ground> {
+    let ready = first_run(&launcher, home, &config, clock)?;
+    let server = server_key::ready(&launcher, &ready.home, &ready.anchor, clock)?;
     let vault = open_vault(&ready)?;
-    let start_dir = std::env::current_dir().ok();
     let handovers = ready.handovers.clone();
-    let sealed = launcher.seal(seal(&ready, &loaded.config)).map_err(|e| anyhow!("{e}"))?;
     let handovers = Handovers::checked(handovers, &ready.anchor.root, &ready.anchor.installation)
         .map_err(|bad| anyhow!("The hand-overs of the root key do not count: {bad}."))?;
-    let port = loaded.config.web.enabled.then_some(loaded.config.web.port);
+    let port = config.web.enabled.then_some(config.web.port);
     // The key is read here and nowhere later: the confined front cannot.
-    let network = certificates::network_door(&loaded.config, &ready.home, SystemClock.now())?;
-    let listeners = Listeners::bind(port, network, &ready.home.path)?;
-    silas_sandbox::raise_descriptor_limit(descriptors(&loaded.config));
-    let first_time = !ready.home.store().join("agent.sqlite").exists();
-    opening::sweep(&ready.home.run())?;
-    let opening = if args.quiet { None } else { greet(&ready, &listeners, &sealed, first_time) };
-    let confinement =
-        confine_front(&FrontRules { writable: &[ready.home.store(), ready.home.run()], readable: &front_reads() })
-            .map_err(|e| anyhow!("{e}"))?;
-    tracing::debug!(%confinement, "the front is confined");
-    let owner_uid = std::fs::metadata("/proc/self")?.uid();
+    let network = certificates::network_door(&config, &ready.home, clock.now())?;
+    let ports = Ports::bind(port, network)?;
+    // Only now: the launcher is told which ports are Silas's own, to which nothing that it runs may connect.
+    let ready = Ready { own_ports: ports.numbers(), ..ready };
+    let sealed = launcher.seal(seal(&ready, &config)).map_err(|e| anyhow!("{e}"))?;
+    let listeners = ports.open(&ready.home.path)?;
     let front = wire::Front {
-        config: loaded.config,
+        config,
         home: ready.home,
         anchor: ready.anchor,
         terminal: ready.terminal,
@@ -98,23 +123,22 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
         vault,
         launcher: Arc::new(launcher),
         user_home: std::env::var("HOME").ok(),
-        start_dir,
-        owner_uid,
-        opening,
-        is_looked_at: !args.quiet,
+        start_dir: std::env::current_dir().ok(),
+        owner_uid: std::fs::metadata("/proc/self")?.uid(),
+        opening: None,
+        is_looked_at: false,
     };
-    wire::serve(front, listeners)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Ground { front, listeners, sealed, protection: ready.protection })
 }
 
 pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result<ExitCode> {
-    let launcher = Launcher::fork(silas_approval::keys::helper).map_err(|e| anyhow!("{e}"))?;
+    let launcher = Launcher::fork(silas_approval::keys::helper, Arc::new(SystemClock)).map_err(|e| anyhow!("{e}"))?;
     let loaded = load_config(config.as_deref())?;
     let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
     let _lock = home.lock()?;
     root_handover::finish_apart(&home)?;
-    let ready = first_run(&launcher, home, &loaded.config)?;
-    server_key::ready(&launcher, &ready.home, &ready.anchor)?;
+    let ready = first_run(&launcher, home, &loaded.config, &SystemClock)?;
+    server_key::ready(&launcher, &ready.home, &ready.anchor, &SystemClock)?;
     wire::open_store(&ready.home)?;
     println!("Ready: {}", ready.home.path.display());
     println!("Root key: {}.", ready.protection);
@@ -124,7 +148,11 @@ pub(crate) fn init(data_dir: Option<PathBuf>, config: Option<PathBuf>) -> Result
 
 /// For a command that brings its own launcher and needs no server: keys are made where there are none, and the launcher is
 /// sealed so that it signs this terminal's commands and opens no door.
-pub(crate) fn ready_for_command(launcher: &Launcher, data_dir: Option<PathBuf>, file: Option<&Path>) -> Result<Ready> {
+pub(crate) fn ready_for_command(
+    launcher: &Launcher,
+    data_dir: Option<PathBuf>,
+    file: Option<&Path>,
+) -> Result<(Ready, Sandbox)> {
     let config = load_config(file)?.config;
     let home = home::prepare(&home::choose(data_dir, &config)?)?;
     root_handover::finish_if_begun(&home)?;
@@ -132,20 +160,25 @@ pub(crate) fn ready_for_command(launcher: &Launcher, data_dir: Option<PathBuf>, 
         Ok(known) => {
             let anchor = Anchor { root: known.root, installation: known.installation, epoch: home.epoch()? };
             let protection = crate::key_commands::protection(&home)?;
-            Ready { home, anchor, terminal: known.terminal, protection, handovers: known.handovers }
+            let (terminal, handovers) = (known.terminal, known.handovers);
+            Ready { home, anchor, terminal, protection, handovers, own_ports: Vec::new() }
         }
         Err(_) => {
             // Two that start for the first time at once must not both make keys, and damaged ones are found out here.
             let _lock = home.lock()?;
-            let ready = first_run(launcher, home, &config)?;
+            let ready = first_run(launcher, home, &config, &SystemClock)?;
             // The whole of a first run, so that nothing looks lost later.
-            server_key::ready(launcher, &ready.home, &ready.anchor)?;
+            server_key::ready(launcher, &ready.home, &ready.anchor, &SystemClock)?;
             wire::open_store(&ready.home)?;
             ready
         }
     };
+    // A server may run beside this one, at the ports of the configuration or at others.
+    let mut own_ports = silas_web::control::ports(&ready.home.path);
+    own_ports.extend(config.web.enabled.then_some(config.web.port).filter(|port| *port > 0));
+    let ready = Ready { own_ports, ..ready };
     launcher.seal_for_command(seal(&ready, &config)).map_err(|e| anyhow!("{e}"))?;
-    Ok(ready)
+    Ok((ready, config.sandbox))
 }
 
 /// Before the front is confined and has threads: a key in the system's keyring is fetched by a process of its own. One that
@@ -170,9 +203,9 @@ fn open_vault(ready: &Ready) -> Result<Vault> {
 }
 
 /// Directory and keys: made where missing, checked where there.
-fn first_run(launcher: &Launcher, home: Home, config: &Config) -> Result<Ready> {
+fn first_run(launcher: &Launcher, home: Home, config: &Config, clock: &dyn Clock) -> Result<Ready> {
     let reply = launcher
-        .init_keys(&home.path, SystemClock.now(), &format!("{}'s terminal", config.owner_id), may_use_keyring(config))
+        .init_keys(&home.path, clock.now(), &format!("{}'s terminal", config.owner_id), may_use_keyring(config))
         .map_err(|e| anyhow!("{e}"))
         .context("The keys could not be made ready.")?;
     let KeyReply::Ready { installation, root, terminal, protection, .. } = reply else {
@@ -180,7 +213,7 @@ fn first_run(launcher: &Launcher, home: Home, config: &Config) -> Result<Ready> 
     };
     let anchor = Anchor { root, installation, epoch: home.epoch()? };
     let handovers = home.known()?.handovers;
-    Ok(Ready { home, anchor, terminal, protection, handovers })
+    Ok(Ready { home, anchor, terminal, protection, handovers, own_ports: Vec::new() })
 }
 
 /// Only where a session bus is announced: looking for one otherwise could start one.
@@ -196,13 +229,26 @@ fn seal(ready: &Ready, config: &Config) -> Seal {
         anchor: ready.anchor.clone(),
         handovers: ready.handovers.clone(),
         undo_window_secs: config.undo.window_seconds,
-        limits: CellLimits {
-            memory_bytes_max: config.sandbox.default_memory_mb << 20,
-            cpu_secs_max: config.sandbox.default_cpu_seconds,
-            ..CellLimits::default()
-        },
+        limits: CellLimits { closed_ports: ready.own_ports.clone(), ..limits(&config.sandbox) },
         copies: if config.sandbox.layered_copies { Copies::Auto } else { Copies::Whole },
+        bounds: Bounds {
+            entries_max: usize::try_from(config.sandbox.copy_files_max).unwrap_or(usize::MAX),
+            bytes_max: config.sandbox.copy_mb_max << 20,
+            changes_max: usize::try_from(config.sandbox.changes_max).unwrap_or(usize::MAX),
+            waiting_bytes_max: config.sandbox.waiting_mb_max << 20,
+        },
         tools: tool_places(),
+    }
+}
+
+/// What every command is held to, of a plan as of `silas sandbox`.
+pub(crate) fn limits(config: &Sandbox) -> CellLimits {
+    CellLimits {
+        memory_bytes_max: config.default_memory_mb << 20,
+        cpu_secs_max: config.default_cpu_seconds,
+        processes_max: config.default_processes,
+        file_bytes_max: config.default_file_mb << 20,
+        ..CellLimits::default()
     }
 }
 
@@ -226,12 +272,12 @@ pub(crate) fn tool_places() -> ToolPlaces {
     }
 }
 
-fn greet(ready: &Ready, listeners: &Listeners, sealed: &Sealed, first_time: bool) -> Option<Opening> {
+fn greet(Ground { front, listeners, sealed, protection }: &Ground, first_time: bool) -> Option<Opening> {
     let page = listeners.address();
     let pairing = format!("{page}/#pair={}", sealed.pairing_code);
     println!("Silas {}\n", env!("CARGO_PKG_VERSION"));
     // With a passphrase a code alone pairs nobody: the terminal that asks for it makes one.
-    let is_locked = ready.protection == Protection::Passphrase;
+    let is_locked = *protection == Protection::Passphrase;
     if is_locked {
         println!("  The page:  {page}\n");
         println!("  To pair a browser: `silas pair`, which asks for your passphrase.\n");
@@ -245,19 +291,19 @@ fn greet(ready: &Ready, listeners: &Listeners, sealed: &Sealed, first_time: bool
     if let Some(network) = listeners.network_address() {
         println!("  Other devices:  {network}/#pair={}\n", sealed.pairing_code);
     }
-    match missing_isolation(&ready.home) {
+    match missing_isolation(&front.home) {
         Some(missing) => println!("  {missing}\n"),
         None if first_time => println!(
             "  There, “Try it on a sample project” shows the whole road in a minute. Without a browser: `silas chat`.\n"
         ),
         None => {}
     }
-    println!("  Data: {}. Root key: {}.", ready.home.path.display(), ready.protection);
+    println!("  Data: {}. Root key: {protection}.", front.home.path.display());
     if !first_time {
         println!("  For the commands that you approve, {}.", sealed.limits);
     }
-    println!("  Stop with Ctrl-C. Anything running stops with it; nothing half done reaches your files.");
-    opening::browser(&ready.home.run(), &page, (!is_locked).then_some(&pairing))
+    println!("  Stop with Ctrl-C: what runs may finish first. Nothing half done reaches your files.");
+    opening::browser(&front.home.run(), &page, (!is_locked).then_some(&pairing))
 }
 
 /// Said before anybody wonders: where nothing can be isolated nothing is run, and everything else works. Must be asked while
@@ -304,10 +350,18 @@ fn load_config_besides(file: Option<&Path>, options: &[(&'static str, &'static s
         .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")))
         .map(|base| base.join("silas/silas.yaml"))
         .filter(|own| own.exists());
-    Ok(Config::load(file.or(own.as_deref()), variables(), options)?)
+    let loaded = Config::load(file.or(own.as_deref()), variables(), options);
+    let odd = config::not_text(std::env::vars_os());
+    Ok(match loaded {
+        Ok(loaded) if odd.is_empty() => loaded,
+        Ok(_) => return Err(ConfigError { problems: odd }.into()),
+        Err(ConfigError { problems }) => {
+            return Err(ConfigError { problems: problems.into_iter().chain(odd).collect() }.into());
+        }
+    })
 }
 
-/// Those that are text; one of another program that is not is none of ours.
+/// Those that are text. One of ours that is not is refused by name; one of another program is none of ours.
 fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

@@ -22,7 +22,6 @@ pub(crate) use paint::Paint;
 pub(crate) use print::{print_card, print_json, took};
 
 use crate::Command;
-use crate::grant_commands;
 use crate::home::Home;
 use crate::known_head;
 use anyhow::{Context, Result, bail};
@@ -30,7 +29,9 @@ use clap::Args;
 use print::{print_activity, print_cards, print_measures, print_status};
 use progress::Progress;
 use serde_json::{Value, json};
+use silas_core::canonical;
 use silas_core::card::{Card, CardKind, CardState, Press};
+use silas_core::changeset::ChangeOrder;
 use silas_core::message::CameOf;
 use silas_core::token::Verdict;
 use std::io::Write;
@@ -44,6 +45,11 @@ pub(crate) struct Output {
     pub(crate) json: bool,
 }
 
+/// What `--yes` does, in the words of every command that signs a card. A pipe is not asked, because whoever wrote the command
+/// into a script has answered; so nothing may read as if it were.
+pub(crate) const YES: &str = "Sign without asking. Only a terminal is asked, before an approval of medium risk or more; \
+                              where input or output is a pipe, and with --json, it is signed at once, also without this";
+
 /// Which card is meant.
 #[derive(Args, Clone)]
 pub(crate) struct CardArgs {
@@ -51,8 +57,7 @@ pub(crate) struct CardArgs {
     /// at a terminal, and refused in a pipe while several wait.
     #[arg(value_name = "CARD")]
     card: Option<String>,
-    /// Sign without asking again.
-    #[arg(long)]
+    #[arg(long, help = YES)]
     yes: bool,
     #[command(flatten)]
     output: Output,
@@ -76,8 +81,10 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
-    if let Command::Pair { wait } = command {
-        return pairing::run(home, wait);
+    match command {
+        Command::Pair { wait } => return pairing::run(home, wait),
+        Command::Stop { server, revoke, .. } => return stopping::run(home, server, revoke),
+        _ => {}
     }
     let mut line = Line::open(home)?;
     match command {
@@ -119,37 +126,9 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
             known_head::follow(home)?;
             print_status(home, &mut line, output.json)?;
         }
-        Command::Stop { server: true, revoke, .. } => {
-            if revoke && grant_commands::revoke_all(&mut line)? != ExitCode::SUCCESS {
-                return Ok(ExitCode::FAILURE);
-            }
-            drop(line);
-            return stopping::server(home);
-        }
-        Command::Stop { revoke, .. } => {
-            stop(&mut line)?;
-            if revoke {
-                return grant_commands::revoke_all(&mut line);
-            }
-        }
         _ => bail!("this command does not talk to the server"),
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn stop(line: &mut Line<'_>) -> Result<()> {
-    line.send(&json!({ "type": "stop" }))?;
-    let stopped = line.wait_for(|message| message["type"] == "stopped")?;
-    println!(
-        "{}",
-        match stopped["n_works"].as_u64() {
-            Some(0) => "Everything is stopped. Nothing was running.",
-            _ =>
-                "Everything is stopped. What was being put in place already is finished; nothing else reaches your files.",
-        }
-    );
-    println!("Silas itself runs on, so that you can go on talking; `silas stop --server` ends it.");
-    Ok(())
 }
 
 fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
@@ -217,7 +196,7 @@ impl Shown {
 fn show(line: &mut Line<'_>, card: Option<String>, output: Output) -> Result<ExitCode> {
     let asked = line.all_cards()?.iter().any(asks);
     let args = CardArgs { card, yes: false, output };
-    let card = answering::meant(line, &args, |card| asks(card) || !asked)?.card;
+    let card = answering::meant(line, &args, "show", |card| asks(card) || !asked)?.card;
     if output.json {
         print_json(&card)?
     } else {
@@ -283,7 +262,7 @@ impl Answered {
 }
 
 fn decide(line: &mut Line<'_>, args: &CardArgs, press: Press, verb: &str) -> Result<ExitCode> {
-    let meant = answering::meant(line, args, asks)?;
+    let meant = answering::meant(line, args, verb, asks)?;
     let card = &meant.card;
     match card.state {
         CardState::Parked => bail!("This card is parked. `silas renew` asks it again."),
@@ -341,7 +320,7 @@ fn answer(line: &mut Line<'_>, card: &Card, press: Press, output: Output) -> Res
 
 /// Asks a parked card again, or puts one away that asks nothing.
 fn put(line: &mut Line<'_>, args: &CardArgs, verb: &str, mut message: Value) -> Result<ExitCode> {
-    let meant = answering::meant(line, args, |card| !asks(card))?;
+    let meant = answering::meant(line, args, verb, |card| !asks(card))?;
     let Some(card) = meant.confirmed(None, verb, args)? else {
         println!("Not confirmed. Nothing was changed.");
         return Ok(ExitCode::FAILURE);
@@ -350,8 +329,8 @@ fn put(line: &mut Line<'_>, args: &CardArgs, verb: &str, mut message: Value) -> 
     line.send(&message)?;
     let id = json!(card.id);
     let answer = line.wait_for(|m| m["type"] == "decided" && m["request_id"] == id)?;
-    let message = answer["message"].as_str().unwrap_or_default().to_owned();
-    Answered { recorded: answer["recorded"] == true, message, work: None, report: None }.tell(args.output)
+    let (recorded, message) = line::outcome(&answer);
+    Answered { recorded, message, work: None, report: None }.tell(args.output)
 }
 
 fn undo(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
@@ -362,7 +341,7 @@ fn undo(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
             "Work is under way, so the last change may not be there yet. Wait for it, or name one: `silas work undo NAME`."
         );
     }
-    let card = undoable(&line.all_cards()?).context("Nothing can be undone: no undo window is open.")?;
+    let card = last_undo(line)?.context(NOTHING_TO_UNDO)?;
     if !output.json {
         print_card(&card, Extent::Glance);
     }
@@ -370,8 +349,27 @@ fn undo(line: &mut Line<'_>, output: Output) -> Result<ExitCode> {
     Answered { recorded, message, work: None, report: None }.tell(output)
 }
 
-/// The newest result whose undo window is open.
-fn undoable(cards: &[Card]) -> Option<Card> {
-    let undoable = |card: &&Card| card.face.kind == CardKind::Done && card.offer.is_some();
-    cards.iter().filter(undoable).max_by_key(|card| card.created_at).cloned()
+const NOTHING_TO_UNDO: &str = "Nothing can be undone: no undo window is open.";
+
+/// The card of what was applied last, if that can still be undone.
+fn last_undo(line: &mut Line<'_>) -> Result<Option<Card>> {
+    // The one that can be undone longest was applied last.
+    let last = line.snapshot["undoable"].as_array().and_then(|open| open.last());
+    let Some(execution) = last.and_then(|last| last["execution"].as_str()).map(str::to_owned) else { return Ok(None) };
+    undo_card(line, &execution).map(Some)
+}
+
+/// The card with which this work is undone. One that was put away is asked for again.
+pub(crate) fn undo_card(line: &mut Line<'_>, execution: &str) -> Result<Card> {
+    let is_of_it = |card: &Card| {
+        let order = card.payload.as_deref().and_then(|payload| canonical::read::<ChangeOrder>(payload).ok());
+        let is_it = order.is_some_and(|order| order.execution.as_str() == execution);
+        card.face.kind == CardKind::Done && card.offer.is_some() && is_it
+    };
+    if let Some(card) = line.all_cards()?.into_iter().find(is_of_it) {
+        return Ok(card);
+    }
+    line.send(&json!({ "type": "way_back", "execution": execution }))?;
+    let answer = line.wait_for(|message| message["type"] == "asked")?;
+    Ok(serde_json::from_value(answer["card"].clone())?)
 }

@@ -1,6 +1,6 @@
 //! The one place where rooms meet. Every line makes one thing from things already made: stores, trust, minds, doors.
 
-use crate::config::{Config, Searching};
+use crate::config::{Config, Searching, Thinking};
 use crate::home::Home;
 use crate::opening::Opening;
 use crate::terminal::pairing;
@@ -8,7 +8,7 @@ use crate::world::{OsRandom, SystemClock};
 use crate::{room, server_key, soundness, wall_clock};
 use anyhow::{Result, anyhow};
 use silas_agents::search::{Search, SearchOptions};
-use silas_agents::{Minds, Timeouts};
+use silas_agents::{Effort, Minds, Timeouts};
 use silas_approval::vault::Found;
 use silas_approval::{Engine, Vault};
 use silas_core::device::Certificate;
@@ -18,7 +18,7 @@ use silas_core::model::{KeySource, Role};
 use silas_core::secret::Secret;
 use silas_core::{Clock, Random, Timestamp};
 use silas_runtime::view::Update;
-use silas_runtime::{ModelOptions, Options, Parts, Places, Stream, Words};
+use silas_runtime::{House, Leaving, MindsOptions, ModelOptions, Options, Places, Stream, TrustOptions, Words};
 use silas_sandbox::Launcher;
 use silas_store::Store;
 use silas_store::model_calls::Caps;
@@ -29,6 +29,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
 
 /// What a confined front has in its hands.
 pub(crate) struct Front {
@@ -52,12 +53,19 @@ pub(crate) struct Front {
 /// How often parked cards and undo windows are looked at.
 const TICK: Duration = Duration::from_secs(1);
 
+/// How long threads may take to end once everything is written down.
+const THREADS_END: Duration = Duration::from_secs(2);
+
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// How long before its end the log speaks of the certificate, once a day.
 const REMIND_BEFORE: Duration = Duration::from_secs(21 * 24 * 3600);
 
 pub(crate) fn open_store(home: &Home) -> Result<Store> {
-    let opened = Store::open(&home.store(), Arc::new(OsRandom), Arc::new(SystemClock));
+    open_store_by(home, Arc::new(SystemClock), Arc::new(OsRandom))
+}
+
+fn open_store_by(home: &Home, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Result<Store> {
+    let opened = Store::open(&home.store(), random, clock);
     opened.map_err(|cause| match cause.code() {
         "E_DB_DAMAGED" => anyhow!("{}", soundness::damaged(home, "agent.sqlite or db.sqlite")),
         "E_DB_FULL" => anyhow!("{} Make room, then start Silas again. (E_DB_FULL)", room::full(&home.path)),
@@ -69,77 +77,127 @@ pub(crate) fn open_store(home: &Home) -> Result<Store> {
 pub(crate) fn serve(front: Front, listeners: Listeners) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let grace = Duration::from_secs(front.config.backpressure.shutdown_grace_seconds);
-    let result = runtime.block_on(serve_until_signal(front, listeners));
-    runtime.shutdown_timeout(grace);
+    let result = runtime.block_on(serve_until_signal(front, listeners, grace));
+    // Whatever could finish has; threads that are still there wait for something that may never come.
+    runtime.shutdown_timeout(THREADS_END);
     result
 }
 
-async fn serve_until_signal(front: Front, listeners: Listeners) -> Result<()> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let random: Arc<dyn Random> = Arc::new(OsRandom);
-
-    let store = open_store(&front.home)?;
-    let engine = Engine::new(front.anchor.clone(), clock.clone(), random.clone());
-    let options = options(&front);
-    let vault = Arc::new(front.vault);
-    let parts = Parts {
-        store,
-        engine,
-        server_key: front.server.key,
-        server_keys: front.server.keys,
-        server_certificate: front.server.certificate,
-        handovers: front.handovers,
-        launcher: front.launcher.clone(),
-        minds: Minds::new(timeouts(&front.config)),
-        search: search(&front.config),
-        clock: clock.clone(),
-        random: random.clone(),
-        words: Words::new(front.user_home.clone()).by_the_clock(wall_clock::on_the_wall),
-        places: Places { home: front.user_home.as_ref().map(PathBuf::from), data_dir: front.home.path.clone() },
-        vault: vault.clone(),
-        keys: Arc::new(move |source| key(source, &vault)),
-        options,
-    };
-    let stream = Stream::start(parts, front.terminal, env!("CARGO_PKG_VERSION")).await?;
-    stream.verify_new_entries().await?;
-    tracing::info!(version = env!("CARGO_PKG_VERSION"), data_dir = %front.home.path.display(), "started");
-
-    let (leave, leaving) = watch::channel(false);
-    let door_options = door_options(&front.config);
-    let reminding = listeners.certificate_ends().map(|ends| tokio::spawn(remind(ends, clock.clone())));
-    let telling = front.is_looked_at.then(|| tokio::spawn(tell_paired(stream.clone())));
-    let door = Door::new(stream.clone(), clock, random, door_options, leaving);
-    let opening = front.opening.map(|opening| {
-        let door = door.clone();
-        tokio::spawn(async move { opening.keep(&door).await })
-    });
-    let serving = tokio::spawn(door.serve(listeners, front.owner_uid));
-    let ticking = tokio::spawn(tick(stream.clone(), front.launcher.clone()));
-    let tidying = tokio::spawn(stream.clone().keep_house());
-
-    wait_for_signal().await?;
+async fn serve_until_signal(front: Front, listeners: Listeners, grace: Duration) -> Result<()> {
+    let is_looked_at = front.is_looked_at;
+    let mut up = Up::start(front, listeners, Arc::new(SystemClock), Arc::new(OsRandom)).await?;
+    tokio::select! {
+        told = wait_for_signal() => told?,
+        _ = &mut up.ticking => {
+            tracing::error!("the launcher has ended, so nothing can be done any more; start Silas again");
+            std::process::exit(1);
+        }
+    }
     // A second signal means it: no more waiting.
     tokio::spawn(async {
         if wait_for_signal().await.is_ok() {
             std::process::exit(crate::exit::INTERRUPTED.into());
         }
     });
-    ticking.abort();
-    tidying.abort();
-    if let Some(reminding) = reminding {
-        reminding.abort();
+    if up.stream.n_under_way() > 0 && !grace.is_zero() {
+        tell_of_draining(up.stream.n_under_way(), grace, is_looked_at);
     }
-    for task in [opening, telling].into_iter().flatten() {
-        task.abort();
-    }
-    stream.stop().await?;
-    leave.send_replace(true);
-    serving.await.map_err(|panic| anyhow!("the doors failed: {panic}"))??;
-    Ok(())
+    up.leave(grace).await
 }
 
-fn options(front: &Front) -> Options {
-    let config = &front.config;
+/// A Silas that is up: what it is made of, put together, and its doors open.
+pub(crate) struct Up {
+    pub(crate) stream: Arc<Stream>,
+    leave: watch::Sender<bool>,
+    serving: JoinHandle<Result<(), silas_web::Error>>,
+    /// Keeps time; over when the launcher is gone.
+    ticking: JoinHandle<()>,
+    /// Ended when it leaves: they tidy up, and tell people things.
+    beside: JoinSet<()>,
+}
+
+impl Up {
+    pub(crate) async fn start(
+        front: Front,
+        listeners: Listeners,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+    ) -> Result<Up> {
+        let store = open_store_by(&front.home, clock.clone(), random.clone())?;
+        let engine = Engine::new(front.anchor.clone(), clock.clone(), random.clone());
+        let vault = Arc::new(front.vault);
+        let house = House {
+            store,
+            engine,
+            launcher: front.launcher.clone(),
+            clock: clock.clone(),
+            random: random.clone(),
+            words: Words::new(front.user_home.clone()).by_the_clock(wall_clock::on_the_wall),
+            places: Places { home: front.user_home.map(PathBuf::from), data_dir: front.home.path.clone() },
+            options: options(&front.config, front.start_dir),
+            leaving: Leaving::default(),
+        };
+        let trust = TrustOptions {
+            server_key: front.server.key,
+            server_keys: front.server.keys,
+            server_certificate: front.server.certificate,
+            handovers: front.handovers,
+            vault: vault.clone(),
+        };
+        let minds = MindsOptions {
+            client: Minds::new(timeouts(&front.config)).thinking(effort(&front.config)),
+            search: search(&front.config),
+            keys: Arc::new(move |source| key(source, &vault)),
+            listens_at: silas_web::listens_at,
+        };
+        let version = env!("CARGO_PKG_VERSION");
+        let stream = Stream::start(house, trust, minds, front.terminal, version).await?;
+        stream.trust.verify_new_entries().await?;
+        tracing::info!(version, data_dir = %front.home.path.display(), "started");
+
+        let mut beside = JoinSet::new();
+        if let Some(ends) = listeners.certificate_ends() {
+            beside.spawn(remind(ends, clock.clone()));
+        }
+        if front.is_looked_at {
+            beside.spawn(tell_paired(stream.clone()));
+        }
+        let (leave, leaving) = watch::channel(false);
+        let door = Door::new(stream.clone(), clock, random, door_options(&front.config), leaving);
+        if let Some(opening) = front.opening {
+            let door = door.clone();
+            beside.spawn(async move { opening.keep(&door).await });
+        }
+        let serving = tokio::spawn(door.serve(listeners, front.owner_uid));
+        let ticking = tokio::spawn(tick(stream.clone(), front.launcher));
+        beside.spawn(stream.clone().keep_house());
+        Ok(Up { stream, leave, serving, ticking, beside })
+    }
+
+    /// Lets what is under way finish for as long as `grace` at most, writes everything down, and closes the doors.
+    pub(crate) async fn leave(mut self, grace: Duration) -> Result<()> {
+        self.ticking.abort();
+        self.beside.shutdown().await;
+        // The doors stay open until everything is written down: whoever looks sees how far it is, and a stop ends it sooner.
+        self.stream.stop(grace).await?;
+        self.leave.send_replace(true);
+        self.serving.await.map_err(|panic| anyhow!("the doors failed: {panic}"))??;
+        Ok(())
+    }
+}
+
+/// Whoever pressed Ctrl-C hears why it takes a while.
+fn tell_of_draining(n_under_way: usize, grace: Duration, is_looked_at: bool) {
+    let secs = grace.as_secs();
+    tracing::info!(n_under_way, grace_seconds = secs, "stopping; what is under way may finish");
+    if is_looked_at {
+        println!(
+            "\n  Stopping. What is under way may finish, for {secs} seconds at most; Ctrl-C again ends it at once."
+        );
+    }
+}
+
+fn options(config: &Config, start_dir: Option<PathBuf>) -> Options {
     Options {
         plan_timeout: Duration::from_secs(config.approval.plan_timeout_seconds),
         rehearse_first: config.approval.rehearse_first,
@@ -148,7 +206,7 @@ fn options(front: &Front) -> Options {
         message_freshness: Duration::from_secs(config.nonce_store.freshness_seconds),
         nonce_ttl: Duration::from_secs(config.nonce_store.ttl_minutes * 60),
         chronicle_kept: Duration::from_secs(config.retention.chronicle_days * 24 * 3600),
-        start_dir: front.start_dir.clone(),
+        start_dir,
         models: models(config),
     }
 }
@@ -190,6 +248,15 @@ fn timeouts(config: &Config) -> Timeouts {
     Timeouts { first, idle: first / 2, ..Timeouts::default() }
 }
 
+fn effort(config: &Config) -> Option<Effort> {
+    match config.models.effort {
+        Thinking::Auto => None,
+        Thinking::Low => Some(Effort::Low),
+        Thinking::Medium => Some(Effort::Medium),
+        Thinking::High => Some(Effort::High),
+    }
+}
+
 /// The key of a model, fetched when it is needed. An empty variable is no key.
 fn key(source: &KeySource, vault: &Vault) -> Option<Secret> {
     match source {
@@ -218,12 +285,8 @@ fn door_options(config: &Config) -> silas_web::Options {
 async fn tick(stream: Arc<Stream>, launcher: Arc<Launcher>) {
     let mut every = tokio::time::interval(TICK);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
+    while !launcher.is_gone() {
         every.tick().await;
-        if launcher.is_gone() {
-            tracing::error!("the launcher has ended, so nothing can be done any more; start Silas again");
-            std::process::exit(1);
-        }
         if let Err(trouble) = stream.tick().await {
             tracing::error!(%trouble, "time could not be kept");
         }
@@ -243,9 +306,8 @@ async fn remind(ends: Timestamp, clock: Arc<dyn Clock>) {
 
 /// Whoever started Silas in a terminal sees there which browser was paired, to compare it with the page.
 async fn tell_paired(stream: Arc<Stream>) {
-    let mut updates = stream.updates();
-    let Ok(snapshot) = stream.snapshot().await else { return };
-    let mut known = snapshot.devices;
+    let mut updates = stream.hub.updates();
+    let mut known = stream.hub.snapshot().await.devices;
     loop {
         match updates.recv().await {
             Ok(published) => {

@@ -13,17 +13,16 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use silas_core::canonical;
 use silas_core::card::{Card, CardKind, CardState, Press};
-use silas_core::changeset::{ChangeOrder, FileDiff};
+use silas_core::changeset::FileDiff;
 use silas_core::check::Outcome;
 use silas_core::execution::ExecutionState;
+use silas_core::hidden;
 use silas_core::number::grouped;
 use silas_core::rehearsal::ApplyOrder;
 use silas_gates::scrub;
 use silas_runtime::view::{PatchView, WorkItemView};
-use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Subcommand)]
@@ -39,7 +38,7 @@ pub(crate) enum WorkCommand {
     Diff(Which),
     /// Put a result in place that was rehearsed and waits for you.
     Apply(Which),
-    /// Take it back, while its undo window is open.
+    /// Take it back, while its undo window is open. Signed at once, at a terminal too.
     Undo(Which),
     /// Write its proof into a file that `silas verify` checks on any machine.
     Proof {
@@ -57,8 +56,7 @@ pub(crate) struct Which {
     /// signed, the only one.
     #[arg(value_name = "WORK")]
     work: Option<String>,
-    /// Sign without asking again, where something is signed.
-    #[arg(long)]
+    #[arg(long, help = terminal::YES)]
     yes: bool,
     #[command(flatten)]
     output: Output,
@@ -123,13 +121,7 @@ fn show(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
             None => "not run",
         };
         let before = results("before");
-        println!(
-            "  {}: {} → {} ({})",
-            text(&after["name"]),
-            mark(before.get(n)),
-            mark(Some(after)),
-            text(&after["reason"])
-        );
+        println!("  {}: {} → {} ({})", checked(after), mark(before.get(n)), mark(Some(after)), text(&after["reason"]));
     }
     let meets = |card: &Card| card.face.versions.as_ref().is_some_and(|versions| versions.execution == one.execution);
     if let Some(card) = line.all_cards()?.into_iter().find(meets) {
@@ -192,12 +184,7 @@ fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     if one.undo_until.is_none() {
         bail!("Work {} cannot be undone: {}.", name_of(one.execution.as_str()), why_not(one.state));
     }
-    let is_of_it = |card: &Card| {
-        let order = card.payload.as_deref().and_then(|payload| canonical::read::<ChangeOrder>(payload).ok());
-        card.face.kind == CardKind::Done && card.offer.is_some() && order.is_some_and(|o| o.execution == one.execution)
-    };
-    let card = line.all_cards()?.into_iter().find(is_of_it);
-    let card = card.context("Its card was put away, so there is nothing to sign. Say \"put back the last change\".")?;
+    let card = terminal::undo_card(line, one.execution.as_str())?;
     if !which.output.json {
         terminal::print_card(&card, terminal::Extent::Glance);
     }
@@ -210,15 +197,13 @@ fn undo(line: &mut Line<'_>, which: &Which) -> Result<ExitCode> {
     Ok(if is_undone { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn proof(line: &mut Line<'_>, which: &Which, out: &PathBuf) -> Result<ExitCode> {
+fn proof(line: &mut Line<'_>, which: &Which, out: &Path) -> Result<ExitCode> {
     let one = pick(line, which, |one| one.has_proof)?;
     line.send(&json!({ "type": "bundle", "execution": one.execution }))?;
     let answer = line.wait_for(|message| message["type"] == "bundle")?;
     let text = answer["bundle"].as_str().context("Silas answered something else.")?;
     // What commands and checks printed is in it, so it is nobody else's until it is handed over.
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(out);
-    let mut file =
-        file.with_context(|| format!("{} cannot be made. Name a file that is not there yet.", out.display()))?;
+    let mut file = crate::named_file::make(out)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     let root = String::from(line.home().root()?);
@@ -319,6 +304,14 @@ fn why_not_applied(state: ExecutionState) -> &'static str {
     }
 }
 
+/// A check by its command; where that was not kept, by the name that somebody gave it, as a quotation.
+fn checked(result: &Value) -> String {
+    match result["run"].as_str() {
+        Some(run) => scrub::visible_line(run, LINE_CHARS_MAX),
+        None => hidden::quotation(result["name"].as_str().unwrap_or_default()),
+    }
+}
+
 fn why_not(state: ExecutionState) -> &'static str {
     match state {
         ExecutionState::Running => "it is still under way",
@@ -333,6 +326,7 @@ fn worth(one: &WorkItemView) -> String {
     let outcome = match (one.state, one.outcome) {
         (ExecutionState::Running, _) | (_, None) => return String::new(),
         (_, Some(Outcome::Proved)) => "proved",
+        (_, Some(Outcome::GreenByExitCode)) => "green by exit code",
         (_, Some(Outcome::Guarded)) => "guarded, unproven",
         (_, Some(Outcome::Failed)) => "a check is red",
         (_, Some(Outcome::Unproven)) => "unproven",

@@ -1,17 +1,8 @@
 //! Time and randomness as they really are.
 
-use silas_core::{Clock, Random, Timestamp};
-use std::time::{SystemTime, UNIX_EPOCH};
+use silas_core::Random;
 
-pub(crate) struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> Timestamp {
-        // A clock before 1970 reads as 1970; every approval then looks dated in the future and is refused.
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros());
-        Timestamp::from_micros(i64::try_from(since).unwrap_or(i64::MAX))
-    }
-}
+pub(crate) use silas_sandbox::SystemClock;
 
 pub(crate) struct OsRandom;
 

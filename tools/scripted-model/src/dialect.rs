@@ -99,6 +99,12 @@ pub(crate) fn fault(dialect: Dialect, asked: &Asked) -> Option<String> {
     broken.or_else(|| schemas(dialect, body).into_iter().find_map(|schema| loose(schema, "schema")))
 }
 
+/// One text, or blocks of text.
+fn is_text(system: &Value) -> bool {
+    let blocks = system.as_array().map(Vec::as_slice).unwrap_or_default();
+    system.is_string() || (!blocks.is_empty() && blocks.iter().all(|block| block["type"] == "text"))
+}
+
 fn speaks(dialect: Dialect, asked: &Asked) -> bool {
     let body = &asked.body;
     match dialect {
@@ -115,7 +121,7 @@ fn speaks(dialect: Dialect, asked: &Asked) -> bool {
                 || body["tool_choice"]["name"] == body["tools"][0]["name"];
             asked.headers.contains_key("anthropic-version")
                 && body["max_tokens"].as_u64().is_some_and(|limit| limit > 0)
-                && body["system"].is_string()
+                && is_text(&body["system"])
                 && body["messages"][0]["role"] == "user"
                 && forced
         }

@@ -21,6 +21,8 @@ pub struct Asked {
 
 /// Larger than any request of a test.
 const BODY_BYTES_MAX: u64 = 8 << 20;
+/// As often as servers do that keep a connection alive, and a little faster.
+const COMMENT_EVERY: std::time::Duration = std::time::Duration::from_millis(100);
 /// What an endless part is made of.
 const ENDLESS_PIECE_BYTES: usize = 4096;
 /// Pieces of an answer, in characters.
@@ -185,7 +187,7 @@ impl Answer<'_> {
                 self.begin()?;
                 self.chunk("data: ")?;
             }
-            Part::Event => self.begin()?,
+            Part::Event | Part::Comments => self.begin()?,
         }
         for n in 0u64.. {
             if self.shared.is_over() {
@@ -198,6 +200,10 @@ impl Answer<'_> {
                 }
                 Part::Line | Part::ErrorBody => self.chunk(&filler)?,
                 Part::Event => self.chunk(&format!("data: {filler}\n"))?,
+                Part::Comments => {
+                    self.chunk(": still here\n\n")?;
+                    std::thread::sleep(COMMENT_EVERY);
+                }
             }
         }
         Ok(false)

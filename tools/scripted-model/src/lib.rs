@@ -60,6 +60,8 @@ pub enum Part {
     Event,
     /// The body of an error.
     ErrorBody,
+    /// What comes before its first event: comments, which say only that somebody is there.
+    Comments,
 }
 
 /// How the server is before anything is asked.
@@ -192,28 +194,30 @@ impl Drop for Server {
 }
 
 impl Shared {
-    /// Takes down a request, and gives what is to be done with it.
+    /// Takes down a request, and gives what is to be done with it. That is settled before anybody hears that it was asked:
+    /// whoever then says what comes next does not mean this one.
     pub(crate) fn take(&self, asked: Asked) -> Act {
-        let fault = dialect::fault(self.script.dialect, &asked);
-        let key = self.script.key.as_deref();
-        let is_known = key.is_none_or(|key| dialect::key(self.script.dialect, &asked) == Some(key));
-        let form = dialect::form(self.script.dialect, &asked.body);
-        let mind = lock(&self.mind).clone();
-        let thought = mind.map(|mind| mind(&asked));
+        let act = self.choose(&asked);
         lock(&self.asked).push(asked);
         self.was_asked.notify_all();
-        if let Some(fault) = fault {
+        act
+    }
+
+    fn choose(&self, asked: &Asked) -> Act {
+        if let Some(fault) = dialect::fault(self.script.dialect, asked) {
             lock(&self.faults).push(fault.clone());
             return Act::Status(400, Vec::new(), error(&fault));
         }
-        if !is_known {
+        let key = self.script.key.as_deref();
+        if key.is_some_and(|key| dialect::key(self.script.dialect, asked) != Some(key)) {
             return Act::Status(401, Vec::new(), error("invalid key"));
         }
-        if !self.script.forms.contains(&form) {
+        if !self.script.forms.contains(&dialect::form(self.script.dialect, &asked.body)) {
             return Act::Status(400, Vec::new(), error("this form of answer is not supported"));
         }
-        if let Some(thought) = thought {
-            return thought;
+        let mind = lock(&self.mind).clone();
+        if let Some(mind) = mind {
+            return mind(asked);
         }
         let mut acts = lock(&self.acts);
         let next = if acts.len() > 1 { acts.pop_front() } else { acts.front().cloned() };

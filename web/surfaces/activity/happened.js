@@ -66,17 +66,19 @@ function LogMark({ activity: { verified, n_entries } }) {
   return html`<div class="log-mark log-broken" role="alert"><${Icon} name="broken" size=${18} /><p><b>The log is broken.</b> Something changed it outside Silas. Do not rely on what is listed here. On its machine: <code dir="ltr">silas audit verify</code></p></div>`;
 }
 
-/** @param {{ state: State, row: Row, newDay: boolean }} props */
+/** What a row tells may be in the words of others, so it stands beside what opens it and not in it. @param {{ state: State, row: Row, newDay: boolean }} props */
 function TimelineRow({ state, row, newDay }) {
   const [open, setOpen] = useState(false);
+  const ids = { text: `row-${row.seq}-text`, note: `row-${row.seq}-note`, evidence: idOf(row.seq) };
   return html`<li class=${`row row-${row.icon}`}>
     ${newDay && html`<p class="row-day">${day(row.at)}</p>`}
     <time class="row-time" datetime=${row.at}>${clock(row.at)}</time>
     <span class="row-icon"><${Icon} name=${row.icon} size=${18} /></span>
-    <button type="button" class="row-words" aria-expanded=${open} aria-controls=${open ? idOf(row.seq) : undefined} onClick=${() => setOpen(!open)}>
-      <span class="row-text"><${Told} row=${row} /></span><${Icon} name=${open ? 'up' : 'down'} size=${16} />
-      ${row.note && html`<span class="row-note"><${Words} text=${row.note} /></span>`}
-    </button>
+    <div class="row-words">
+      <p class="row-text" id=${ids.text}><${Told} row=${row} /></p>
+      ${row.note && html`<p class="row-note" id=${ids.note}><${Words} text=${row.note} /></p>`}
+      <button type="button" class="row-open" aria-label=${`Entry ${row.seq.toLocaleString('en')} of the log`} aria-describedby=${row.note ? `${ids.text} ${ids.note}` : ids.text} aria-expanded=${open} aria-controls=${open ? ids.evidence : undefined} onClick=${() => setOpen(!open)}><${Icon} name=${open ? 'up' : 'down'} size=${16} /></button>
+    </div>
     ${open && html`<${Evidence} state=${state} seq=${row.seq} />`}
   </li>`;
 }

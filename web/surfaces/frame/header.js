@@ -35,10 +35,11 @@ function Ambient({ state }) {
   }
   const active = state.work.filter((work) => work.running).length;
   const waiting = needingReview(state.cards).length;
+  const asked = state.waiting_for[0];
   const isFirst = state.entries.length + state.work.length === 0;
-  if (active + waiting === 0) return html`<p class="ambient">${isFirst ? 'Paired with this browser · All quiet' : 'All quiet'}</p>`;
+  if (active + waiting === 0 && !asked) return html`<p class="ambient">${isFirst ? 'Paired with this browser · All quiet' : 'All quiet'}</p>`;
   return html`<p class="ambient">
-    ${active > 0 ? html`<span class="dot" aria-hidden="true"></span><bdi>${active} active</bdi>` : 'Nothing running'}
+    ${active > 0 ? html`<span class="dot" aria-hidden="true"></span><bdi>${active} active</bdi>` : asked ? html`Waiting for <bdi class="ambient-model" title=${asked.model}>${asked.model}</bdi> since ${moment(Date.parse(asked.since))}` : 'Nothing running'}
     ${waiting > 0 && html`${' · '}<a href="#review">${waiting} ${waiting === 1 ? 'needs' : 'need'} review</a>`}
   </p>`;
 }

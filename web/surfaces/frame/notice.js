@@ -28,7 +28,9 @@ export function Notice({ state }) {
 /** What Stop did, until something begins again or somebody puts it away. @param {{ state: State }} props */
 function Stopped({ state: { stopped, work, grants } }) {
   if (!stopped || work.some(({ running, started_at }) => running || started_at > stopped.at)) return null;
-  const ended = stopped.n_works > 0 ? `${count(stopped.n_works, 'task')} ended.` : 'Nothing was running.';
+  const { n_works, models = [] } = stopped;
+  const waited = models.length > 0 && `${models.join(', ')} ${models.length === 1 ? 'is' : 'are'} not waited for any more.`;
+  const ended = [n_works > 0 && `${count(n_works, 'task')} ended.`, waited].filter(Boolean).join(' ') || 'Nothing was running.';
   const gone = stopped.n_grants > 0 ? `${count(stopped.n_grants, 'grant')} ${stopped.n_grants === 1 ? 'is' : 'are'} gone: everything asks you first.` : grants.length > 0 ? `What you granted stays.` : '';
   return html`<div class="notice" role="note">
     <${Icon} name="stop" size=${20} />

@@ -11,7 +11,7 @@ import { askBundle, askProof } from '../../lib/asking.js';
 import { Words, strict, visible } from '../../lib/text.js';
 import { Diffs } from '../../cards/diff.js';
 import { SavePatch } from '../../cards/patch.js';
-import { Caveats, CheckLines, isUnprotected } from '../../cards/evidence.js';
+import { Caveats, CheckCommand, CheckLines, isUnprotected } from '../../cards/evidence.js';
 import { WayBack } from '../../cards/undo.js';
 import { OUTCOMES } from '../../cards/risk.js';
 
@@ -38,15 +38,16 @@ function Story({ proof, linked, canUndo }) {
   const { word, icon } = OUTCOMES[proof.outcome];
   return html`<div class=${`proof-head proof-${proof.outcome}`}>
       <${Icon} name=${icon} size=${40} />
-      <div><h2>${word}</h2><p dir="auto">${visible(proof.title)}</p></div>
+      <h2>${word}</h2>
     </div>
+    <p class="proof-title" dir="auto">${visible(proof.title)}</p>
     ${(proof.outcome !== 'proved' || isUnprotected(proof.claim)) && proof.claim && html`<p class="proof-claim">${strict(proof.claim)}</p>`}
     <ol class="proof-steps">${proof.steps.map((step, at) => html`<li key=${at}><${Icon} name="tick" size=${18} /><div><h3><${Words} text=${step.title} /></h3><p><${Words} text=${step.note} /></p></div></li>`)}</ol>
     ${proof.after.length > 0 && html`<section class="proof-part"><h2>Checks, before and after</h2><div class="proof-checks"><${CheckLines} before=${proof.before} after=${proof.after} /></div>
-      <ul class="proof-reasons">${proof.after.map((result) => html`<li key=${result.name}><bdi>${strict(result.name)}</bdi>: ${strict(result.reason)}</li>`)}</ul>
+      <ul class="proof-reasons">${proof.after.map((result) => html`<li key=${result.name}><${CheckCommand} result=${result} />: ${strict(result.reason)}</li>`)}</ul>
       <${Caveats} caveats=${proof.caveats} /></section>`}
     ${proof.diffs.length > 0 && html`<section class="proof-part"><h2>What changed</h2><${Diffs} diffs=${proof.diffs} /><${SavePatch} execution=${proof.execution} disabled=${!linked} /></section>`}
-    ${proof.state === 'applied' && !canUndo && html`<section class="proof-part proof-back-plan"><h2>Put it back</h2><p>What was replaced is kept for a month. A plan puts it back, unless you changed it since.</p><${WayBack} execution=${proof.execution} disabled=${!linked} /></section>`}
+    ${proof.state === 'applied' && !canUndo && html`<section class="proof-part proof-back-plan"><h2>Put it back</h2><p>What was replaced is kept for a month, unless it was too large or committed. A plan puts it back, unless you changed it since.</p><${WayBack} execution=${proof.execution} disabled=${!linked} /></section>`}
     <${Elsewhere} proof=${proof} />`;
 }
 

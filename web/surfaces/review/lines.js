@@ -57,6 +57,6 @@ function hosts(payload) {
 /** After the first card that was missed, and never before. */
 function Ask() {
   return html`<div class="notice notice-inside notice-ask" role="note"><${Icon} name="review" size=${20} />
-    <div><p><b>A card was parked while nobody looked.</b> This browser can tell you when one waits: what it is and how risky, nothing else.</p>
+    <div><p><b>A card was parked because nobody answered it.</b> This browser can tell you when one waits: what it is and how risky, nothing else.</p>
       <p class="notice-choice"><button type="button" class="notice-act" onClick=${() => void want(true)}>Tell me</button><button type="button" class="notice-act notice-no" onClick=${() => void want(false)}>Not now</button></p></div></div>`;
 }

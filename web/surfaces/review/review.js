@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from '../../vendor/hooks
 import { executionOf } from '../../lib/decision.js';
 import { html } from '../../lib/html.js';
 import { Icon } from '../../lib/icons.js';
-import { listed } from '../../lib/listed.js';
+import { which } from '../../lib/listed.js';
 import { moreCards } from '../../lib/pages.js';
 import { go } from '../../lib/router.js';
 import { more } from '../../lib/asking.js';
@@ -80,10 +80,20 @@ function UpNext({ cards, beyond }) {
   return html`<div class="up-next">
     <h2 class="up-next-title">Up next</h2>
     <ol>
-      ${shown.map((card, at) => html`<li key=${card.id}><span class="number">${at + 2}</span><button type="button" class="next-intent" onClick=${() => set({ holding: card.id })}><bdi>${strict(listed(card.face))}</bdi></button><${Next} card=${card} /></li>`)}
+      ${shown.map((card, at) => html`<li key=${card.id}><span class="number">${at + 2}</span><${NextWords} card=${card} /><${Next} card=${card} /></li>`)}
       ${hidden.length > 0 && html`<li><span class="number">${shown.length + 2}</span><button type="button" class="link-button next-more" onClick=${() => setAll(true)}>Show ${hidden.length} more</button>${worst && html`<${NextRisk} risk=${worst} />`}</li>`}
     </ol>
     ${beyond > 0 && html`<p class="next-beyond">And ${beyond} more behind these. They move up as you decide. <button type="button" class="link-button" onClick=${() => more(moreCards)}>Show more</button></p>`}
+  </div>`;
+}
+
+/** What is pressed is Silas's own; which result it is may be in a model's words, and stands beside it. @param {{ card: Card }} props */
+function NextWords({ card: { id, face } }) {
+  const { lead, words } = which(face);
+  const about = words ? `${id}-which` : undefined;
+  return html`<div class="next-words">
+    <button type="button" class="next-intent" aria-describedby=${about} onClick=${() => set({ holding: id })}><bdi>${strict(face.intent)}</bdi></button>
+    ${words && html`<p class="next-which" id=${about}>${lead.replace(/^[:,]? /, '')}<code dir="ltr">${strict(words)}</code></p>`}
   </div>`;
 }
 

@@ -56,10 +56,10 @@ export function Stream({ state }) {
   </section>`;
 }
 
-/** @param {{ sender: 'owner' | 'silas', quoted?: boolean, text: string, note: string, isGrowing?: boolean }} props `quoted`: a model said it, word for word. */
+/** @param {{ sender: 'owner' | 'somebody' | 'silas', quoted?: boolean, text: string, note: string, isGrowing?: boolean }} props `quoted`: a model said it, word for word. */
 function Turn({ sender, quoted = false, text, note, isGrowing = false }) {
   return html`<div class=${`turn turn-${sender}`}>
-    <p class="turn-label">${sender === 'owner' ? 'You' : quoted ? 'Silas · in the model’s words' : 'Silas'} · ${note}</p>
+    <p class="turn-label">${sender === 'owner' ? 'You' : sender === 'somebody' ? 'Somebody · not signed by a device of yours' : quoted ? 'Silas · in the model’s words' : 'Silas'} · ${note}</p>
     <p class="turn-text" dir="auto"><${Said} text=${text} />${isGrowing && html`<span class="cursor" aria-hidden="true"></span>`}</p>
   </div>`;
 }

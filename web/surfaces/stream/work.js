@@ -60,13 +60,14 @@ function Step({ step, elapsed }) {
   </li>`;
 }
 
-/** @param {{ work: Work }} props */
+/** Its title need not be Silas's, so it stands beside the badge and what opens the proof. @param {{ work: Work }} props */
 function Finished({ work }) {
-  const inside = html`
+  const about = `${work.execution}-folded`;
+  return html`<div class="folded">
     ${work.outcome ? html`<${OutcomeBadge} outcome=${work.outcome} />` : html`<span class="badge badge-low">${work.place}</span>`}
-    <span class="folded-title"><bdi>${visible(work.title)}</bdi><span class="folded-place">${work.outcome ? work.place : work.footer}</span></span>`;
-  if (!work.has_proof) return html`<div class="folded">${inside}</div>`;
-  return html`<button type="button" class="folded" onClick=${() => go(`proof/${work.execution}`)}>${inside}<${Icon} name="chevron" size=${18} /></button>`;
+    <p class="folded-title" id=${about}><bdi>${visible(work.title)}</bdi><span class="folded-place">${work.outcome ? work.place : work.footer}</span></p>
+    ${work.has_proof && html`<button type="button" class="folded-open" aria-label="See what was done" aria-describedby=${about} onClick=${() => go(`proof/${work.execution}`)}><${Icon} name="chevron" size=${18} /></button>`}
+  </div>`;
 }
 
 /** Progress is told to listeners at most this often. */

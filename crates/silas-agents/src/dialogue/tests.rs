@@ -5,7 +5,7 @@ use crate::Check;
 use crate::scripted::{Line, ScriptedModel};
 use crate::structured::tests::Purse;
 use crate::tools::tests::{Witness, echo};
-use crate::tools::{Done, Gate, Intent, Purpose, Verdict, Wait, chain};
+use crate::tools::{Done, Intent, Purpose, Verdict, Wait, chain};
 use serde_json::Value;
 use silas_core::CallId;
 use silas_core::tool::{Effect, Spec};
@@ -24,7 +24,7 @@ impl Run for Stage {
     fn scope(&self, spec: &Spec, arguments: &Value) -> Result<(), String> {
         self.witness.scope(spec, arguments)
     }
-    fn gates(&self, spec: &Spec, arguments: Value) -> Gate {
+    fn gates(&self, spec: &Spec, arguments: Value) -> Result<Value, String> {
         self.witness.gates(spec, arguments)
     }
     fn authorise(&self, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict {
@@ -177,8 +177,9 @@ async fn whoever_cannot_be_made_to_call_something_is_asked_to() {
 #[tokio::test]
 async fn what_was_answered_before_is_told_again_and_not_asked_for() {
     let stage = Stage::default();
-    let before = ToolCall { name: "work".to_owned(), arguments: r#"{"text":"a"}"#.to_owned() };
-    let reply = Reply { text: String::new(), calls: vec![before], finish: Finish::Complete, usage: None };
+    let before = ToolCall::new("work", r#"{"text":"a"}"#);
+    let reply =
+        Reply { text: String::new(), calls: vec![before], finish: Finish::Complete, usage: None, verbatim: None };
     stage.recalled.lock().unwrap().push_back(reply);
     let (ended, model) = hold(&stage, vec![done()]).await;
     assert_eq!((ended, model.asked().len()), (ready(), 1));

@@ -156,7 +156,9 @@ async fn other_failures_are_not_asked_in_another_form() {
 #[tokio::test]
 async fn usage_is_believed_only_where_it_can_be() {
     let says = r#"{"word":"ready"}"#;
-    let used = |input_tokens, output_tokens, microusd| Some(Usage { input_tokens, output_tokens, microusd });
+    let used = |input_tokens, output_tokens, microusd| {
+        Some(Usage { input_tokens, output_tokens, microusd, ..Usage::default() })
+    };
     let reserve = 0;
     for (claim, expected) in [
         (used(40, 10, None), 50),

@@ -12,13 +12,6 @@ use silas_core::tool::{Spec, misfit};
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 
-/// What gates make of a call: the same arguments, or others, or none.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Gate {
-    Continue(Value),
-    Block(String),
-}
-
 /// Whether the final arguments may be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
@@ -36,6 +29,41 @@ pub struct Wait {
     pub undeclared: Vec<Undeclared>,
 }
 
+/// A call that went its whole way: it fits its schema and scope, passed the gates, was authorised with exactly these
+/// arguments, and is written down.
+///
+/// Whoever has hands asks for one, and it cannot be made elsewhere:
+///
+/// ```compile_fail,E0451
+/// # use silas_agents::tools::Authorised;
+/// # fn forge<'a>(id: &'a silas_core::CallId, arguments: &'a serde_json::Value) -> Authorised<'a> {
+/// Authorised { id, arguments }
+/// # }
+/// ```
+///
+/// It can be looked at:
+///
+/// ```
+/// # use silas_agents::tools::Authorised;
+/// # fn look<'a>(call: &'a Authorised<'a>) -> (&'a silas_core::CallId, &'a serde_json::Value) {
+/// (call.id(), call.arguments())
+/// # }
+/// ```
+pub struct Authorised<'a> {
+    id: &'a CallId,
+    arguments: &'a Value,
+}
+
+impl Authorised<'_> {
+    pub fn id(&self) -> &CallId {
+        self.id
+    }
+
+    pub fn arguments(&self) -> &Value {
+        self.arguments
+    }
+}
+
 /// A call that is about to be made.
 pub struct Intent<'a> {
     pub spec: &'a Spec,
@@ -46,7 +74,7 @@ pub struct Intent<'a> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Returned {
     Done {
-        /// Cleaned, fenced and cut: as a model may see it.
+        /// Fenced and bounded: as a model may see it.
         text: String,
         is_success: bool,
     },
@@ -62,7 +90,8 @@ pub trait Run: Sync {
     /// Whether arguments stay within what this run may touch; else why not.
     fn scope(&self, spec: &Spec, arguments: &Value) -> Result<(), String>;
 
-    fn gates(&self, spec: &Spec, arguments: Value) -> Gate;
+    /// What the gates make of the arguments: the same, or others, or why it does not pass.
+    fn gates(&self, spec: &Spec, arguments: Value) -> Result<Value, String>;
 
     /// The last word about exactly these arguments, given everything that the run has read.
     fn authorise(&self, spec: &Spec, arguments: &Value, seen: &Seen) -> Verdict;
@@ -73,7 +102,7 @@ pub trait Run: Sync {
     /// Writes down what is about to be done. Nothing is done before this returns.
     fn intend(&self, intent: &Intent<'_>) -> impl Future<Output = Result<CallId, Self::Error>> + Send;
 
-    /// Text from outside as a model may see it: without orders, between marks.
+    /// What came of it as a model may see it: between marks, and without orders if it is not from the owner's own files.
     fn clean(&self, spec: &Spec, done: &Done) -> String;
 
     fn record(&self, call: &CallId, spec: &Spec, done: &Done) -> impl Future<Output = Result<(), Self::Error>> + Send;
@@ -118,8 +147,8 @@ pub async fn call<R: Run>(
 
     // Gates, which may rewrite; so validate and look at the scope again.
     let arguments = match run.gates(spec, arguments) {
-        Gate::Continue(arguments) => arguments,
-        Gate::Block(why) => return refused("E_TOOL_BLOCKED", format!("Not called: {why}.")).await,
+        Ok(arguments) => arguments,
+        Err(why) => return refused("E_TOOL_BLOCKED", format!("Not called: {why}.")).await,
     };
     if let Some(why) = misfit(&arguments, &spec.schema) {
         return refused("E_TOOL_ARGUMENTS", format!("Not called: {why}.")).await;
@@ -145,9 +174,9 @@ pub async fn call<R: Run>(
         }
     }
 
-    // Record the intent, execute, taint and scrub, record the result.
+    // Record the intent, execute, taint and fence, record the result.
     let id = run.intend(&intent).await?;
-    let done = tool.execute(&arguments).await?;
+    let done = tool.execute(&Authorised { id: &id, arguments: &arguments }).await?;
     let sight = Sight { taint: done.for_model.taint(), is_private: done.is_private, source: done.source.clone() };
     seen.lock().unwrap_or_else(PoisonError::into_inner).add(sight, done.for_model.peek());
     let text = run.clean(spec, &done);

@@ -4,7 +4,7 @@ use super::*;
 use crate::model::ToolCall;
 use serde_json::{Value, json};
 use silas_core::seen::Seen;
-use silas_core::tool::object;
+use silas_core::tool::{WayOut, object};
 use silas_core::{CallId, Taint};
 use std::sync::Mutex;
 
@@ -15,10 +15,11 @@ impl Tool<&'static str> for Echo {
         &self.0
     }
 
-    fn execute<'a>(&'a self, arguments: &'a Value) -> Doing<'a, &'static str> {
+    fn execute<'a>(&'a self, call: &'a Authorised<'a>) -> Doing<'a, &'static str> {
         Box::pin(async move {
-            let for_model = Tainted::new(arguments["text"].as_str().unwrap_or_default().to_owned(), Taint::External);
-            Ok(Done { for_model, is_private: true, source: "an echo".to_owned(), is_success: true })
+            let for_model =
+                Tainted::new(call.arguments()["text"].as_str().unwrap_or_default().to_owned(), Taint::External);
+            Ok(Done { for_model, remark: None, is_private: true, source: "an echo".to_owned(), is_success: true })
         })
     }
 }
@@ -32,7 +33,7 @@ pub(crate) fn echo(name: &str, effect: Effect) -> Box<dyn Tool<&'static str>> {
 #[derive(Default)]
 pub(crate) struct Witness {
     pub(crate) steps: Mutex<Vec<String>>,
-    pub(crate) gate: Option<fn(Value) -> Gate>,
+    pub(crate) gate: Option<fn(Value) -> Result<Value, String>>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) owner_says: bool,
 }
@@ -55,9 +56,9 @@ impl Run for Witness {
         if arguments["text"] == "elsewhere" { Err("that is elsewhere".to_owned()) } else { Ok(()) }
     }
 
-    fn gates(&self, _: &Spec, arguments: Value) -> Gate {
+    fn gates(&self, _: &Spec, arguments: Value) -> Result<Value, String> {
         self.note("gates");
-        self.gate.map_or(Gate::Continue(arguments.clone()), |gate| gate(arguments))
+        self.gate.map_or(Ok(arguments.clone()), |gate| gate(arguments))
     }
 
     fn authorise(&self, _: &Spec, arguments: &Value, seen: &Seen) -> Verdict {
@@ -101,7 +102,7 @@ fn set(purpose: Purpose, names: &[&str]) -> impl Toolset<&'static str> {
 
 async fn calling(witness: &Witness, name: &str, arguments: &str, seen: &Mutex<Seen>) -> Returned {
     let tools = set(Purpose::Work, &["look", "work", "asked"]);
-    let written = ToolCall { name: name.to_owned(), arguments: arguments.to_owned() };
+    let written = ToolCall::new(name, arguments);
     call(&tools, witness, Call { written: &written, seen }).await.unwrap()
 }
 
@@ -118,12 +119,14 @@ fn what_is_left_out_is_neither_shown_nor_found() {
     assert!(set(Purpose::Research, &all).find("work").is_none());
     // Who answers may speak to the owner, and has no other effect.
     assert_eq!(names(&set(Purpose::Answer, &all)), ["look", "asked"]);
-    let tells = |capability: &str| {
-        let outside = |name: &str| Spec { effect: Effect::Outside, ..Spec::reading(name, "", serde_json::json!({})) };
+    let tells = |ways_out: Vec<WayOut>| {
+        let outside = Spec { effect: Effect::Outside, ..Spec::reading("x", "", json!({})) };
         Prepared { inner: Skills::<&'static str>::new(Vec::new()), purpose: Purpose::Answer }
-            .exists(&Spec { capabilities: vec![capability.to_owned()], ..outside("x") })
+            .exists(&Spec { ways_out, ..outside })
     };
-    assert!(tells(TELLS_OWNER) && !tells("message.others"));
+    let search = || WayOut::Search { query: "text".to_owned() };
+    assert!(tells(vec![WayOut::Owner]));
+    assert!(!tells(Vec::new()) && !tells(vec![search()]) && !tells(vec![WayOut::Owner, search()]));
 }
 
 #[tokio::test]
@@ -140,12 +143,12 @@ async fn a_call_goes_its_way_in_order_and_what_it_read_is_remembered() {
 async fn what_gates_write_is_looked_at_again() {
     for (gate, steps) in [
         (
-            (|_| Gate::Continue(json!({ "text": "b" }))) as fn(Value) -> Gate,
+            (|_| Ok(json!({ "text": "b" }))) as fn(Value) -> Result<Value, String>,
             "scope gates scope authorise:b:false intend:b clean record",
         ),
-        (|_| Gate::Continue(json!({ "text": "elsewhere" })), "scope gates scope E_TOOL_SCOPE"),
-        (|_| Gate::Continue(json!({ "text": "x".repeat(21) })), "scope gates E_TOOL_ARGUMENTS"),
-        (|_| Gate::Block("no".to_owned()), "scope gates E_TOOL_BLOCKED"),
+        (|_| Ok(json!({ "text": "elsewhere" })), "scope gates scope E_TOOL_SCOPE"),
+        (|_| Ok(json!({ "text": "x".repeat(21) })), "scope gates E_TOOL_ARGUMENTS"),
+        (|_| Err("no".to_owned()), "scope gates E_TOOL_BLOCKED"),
     ] {
         let witness = Witness { gate: Some(gate), ..Witness::default() };
         calling(&witness, "look", r#"{"text":"a"}"#, &Mutex::default()).await;

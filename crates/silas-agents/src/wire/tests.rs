@@ -5,6 +5,7 @@ use crate::model::{Mode, Offer, Shape, ToolCall, Turn};
 use serde_json::json;
 
 mod published;
+mod verbatim;
 
 fn request(mode: Mode) -> Request {
     let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
@@ -14,24 +15,39 @@ fn request(mode: Mode) -> Request {
 }
 
 fn body_for(name: &str, mode: Mode) -> Value {
-    body(&ModelName::parse(name).unwrap(), &request(mode))
+    body(&ModelName::parse(name).unwrap(), &request(mode), None)
 }
 
 fn all(provider: Provider, stream: &str) -> Vec<Event> {
     let events = sse::Reader::default().feed(stream.as_bytes()).unwrap();
-    events.iter().flat_map(|data| super::events(provider, data).unwrap()).collect()
+    events.iter().flat_map(|data| events_in(provider, data).unwrap()).collect()
+}
+
+/// What one event says by itself.
+fn events_in(provider: Provider, data: &str) -> Option<Vec<Event>> {
+    Answer::of(provider).hear(data)
+}
+
+/// What is kept of a whole stream to be given back.
+fn verbatim(provider: Provider, stream: &str) -> Option<Value> {
+    let mut answer = Answer::of(provider);
+    for data in sse::Reader::default().feed(stream.as_bytes()).unwrap() {
+        answer.hear(&data).unwrap();
+    }
+    answer.into_verbatim()
 }
 
 /// A question with a tool, one call of it that went well and one that no provider would take back as it is.
 fn dialogue(mode: Mode) -> Request {
     let schema = json!({ "type": "object", "properties": {}, "required": [], "additionalProperties": false });
     let offer = Offer { name: "look".to_owned(), about: "Looks.".to_owned(), schema };
-    let called = |name: &str, arguments: &str| ToolCall { name: name.to_owned(), arguments: arguments.to_owned() };
+    let called = |name: &str, arguments: &str| ToolCall::new(name, arguments);
     let turn = Turn {
         text: String::new(),
         calls: vec![called("look", r#"{"at":"a"}"#), called("no such/tool", "{")],
         results: vec!["seen".to_owned(), "unknown".to_owned()],
         note: Some("Go on.".to_owned()),
+        verbatim: None,
     };
     Request { turns: vec![turn], tools: vec![offer], ..request(mode) }
 }
@@ -94,7 +110,7 @@ fn the_key_is_in_one_header_and_in_no_body() {
 
 #[test]
 fn tools_and_their_results_in_chat_completions() {
-    let body = body(&ModelName::parse("openai:gpt-5-mini").unwrap(), &dialogue(Mode::ForcedTool));
+    let body = body(&ModelName::parse("openai:gpt-5-mini").unwrap(), &dialogue(Mode::ForcedTool), None);
     let names: Vec<&Value> = body["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
     assert_eq!(
         (names, &body["tool_choice"], body.get("response_format")),
@@ -112,13 +128,13 @@ fn tools_and_their_results_in_chat_completions() {
             json!({ "role": "user", "content": "Go on." }),
         ]
     );
-    let auto = super::body(&ModelName::parse("ollama:qwen3").unwrap(), &dialogue(Mode::Prose));
+    let auto = super::body(&ModelName::parse("ollama:qwen3").unwrap(), &dialogue(Mode::Prose), None);
     assert_eq!(auto["tool_choice"], "auto");
 }
 
 #[test]
 fn tools_and_their_results_in_messages() {
-    let body = body(&ModelName::parse("anthropic:claude-haiku-4-5").unwrap(), &dialogue(Mode::ForcedTool));
+    let body = body(&ModelName::parse("anthropic:claude-haiku-4-5").unwrap(), &dialogue(Mode::ForcedTool), None);
     assert_eq!((&body["tools"][1]["name"], &body["tool_choice"]), (&json!("answer"), &json!({ "type": "any" })));
     let used =
         |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
@@ -130,7 +146,8 @@ fn tools_and_their_results_in_messages() {
                 used("call_0_0", "look", json!({ "at": "a" })), used("call_0_1", "no_such_tool", json!({})),
             ] }),
             json!({ "role": "user", "content": [
-                heard("call_0_0", "seen"), heard("call_0_1", "unknown"), { "type": "text", "text": "Go on." },
+                heard("call_0_0", "seen"), heard("call_0_1", "unknown"),
+                { "type": "text", "text": "Go on.", "cache_control": { "type": "ephemeral" } },
             ] }),
         ]
     );
@@ -142,8 +159,8 @@ fn errors_in_the_middle_of_a_stream_are_told_apart() {
     assert_eq!(all(Provider::Openrouter, busy), [Event::Broken { is_busy: true }]);
     let broken = "data: {\"error\":{\"code\":502,\"message\":\"bad gateway\"}}\n\n";
     assert_eq!(all(Provider::Openrouter, broken), [Event::Broken { is_busy: false }]);
-    assert_eq!(super::events(Provider::Openai, "<html>"), None);
-    assert_eq!(super::events(Provider::Anthropic, "{\"no\":\"type\"}"), None);
+    assert_eq!(events_in(Provider::Openai, "<html>"), None);
+    assert_eq!(events_in(Provider::Anthropic, "{\"no\":\"type\"}"), None);
 }
 
 #[test]

@@ -32,7 +32,7 @@ async fn answer(provider: &str, tools: &[&str], stream: &str) -> (Result<Reply, 
 }
 
 fn usage(input_tokens: u64, output_tokens: u64, microusd: Option<u64>) -> Option<Usage> {
-    Some(Usage { input_tokens, output_tokens, microusd })
+    Some(Usage { input_tokens, output_tokens, microusd, ..Usage::default() })
 }
 
 #[tokio::test]
@@ -81,18 +81,29 @@ async fn each_provider_is_heard_as_it_speaks() {
     ];
     for (provider, stream, text, finish, usage) in examples {
         let (reply, heard) = answer(provider, &[], stream).await;
-        assert_eq!(reply.unwrap(), Reply { text: text.to_owned(), calls: Vec::new(), finish, usage }, "{provider}");
+        assert_eq!(
+            reply.unwrap(),
+            Reply { text: text.to_owned(), calls: Vec::new(), finish, usage, verbatim: None },
+            "{provider}"
+        );
         assert_eq!(heard, text);
     }
 }
 
 #[tokio::test]
 async fn each_provider_is_understood_when_it_calls_a_tool() {
-    for (provider, stream, text, arguments) in [
-        ("openai", include_str!("../published/openai-tool-call.sse"), "", "{\"location\":\"Paris, France\"}"),
-        ("ollama", include_str!("../published/ollama-tool-call.sse"), "", "{\"city\":\"Tokyo\"}"),
+    for (provider, id, stream, text, arguments) in [
+        (
+            "openai",
+            "call_DdmO9pD3xa9XTPNJ32zg2hcA",
+            include_str!("../published/openai-tool-call.sse"),
+            "",
+            "{\"location\":\"Paris, France\"}",
+        ),
+        ("ollama", "call_lbcjwr0u", include_str!("../published/ollama-tool-call.sse"), "", "{\"city\":\"Tokyo\"}"),
         (
             "anthropic",
+            "toolu_01T1x1fJ34qAmk2tNTrN7Up6",
             include_str!("../published/anthropic-tool-use.sse"),
             "Okay, let's check the weather for San Francisco, CA:",
             "{\"location\": \"San Francisco, CA\", \"unit\": \"fahrenheit\"}",
@@ -100,7 +111,7 @@ async fn each_provider_is_understood_when_it_calls_a_tool() {
     ] {
         let (reply, _) = answer(provider, &["get_weather"], stream).await;
         let reply = reply.unwrap();
-        let call = ToolCall { name: "get_weather".to_owned(), arguments: arguments.to_owned() };
+        let call = ToolCall { id: Some(id.to_owned()), ..ToolCall::new("get_weather", arguments) };
         assert_eq!((reply.text.as_str(), reply.calls), (text, vec![call]), "{provider}");
     }
 }

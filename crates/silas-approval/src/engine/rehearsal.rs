@@ -12,7 +12,7 @@ use silas_core::execution::ExecutionState;
 use silas_core::house_rules::RehearsalBudget;
 use silas_core::rehearsal::WAITING_MAX;
 use silas_core::work::WorkItem;
-use silas_core::{Digest, ExecutionId};
+use silas_core::{Digest, ExecutionId, Scope};
 use silas_store::{ReadTx, Tx, executions, tokens, work_items};
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ impl Engine {
                 result: None,
                 changeset: None,
             };
-            executions::insert(tx, &execution)?;
+            executions::insert(tx, &Scope::Owner, &execution)?;
             let plan_hash = evidence.token.body.offer.plan_hash;
             let execution = evidence.execution.clone();
             tx.record_at(&AuditEvent::TokenSpent { token: id, execution, plan_hash, use_number }, now)?;

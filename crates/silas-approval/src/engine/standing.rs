@@ -1,6 +1,7 @@
 //! What holds beyond one decision: devices, revocations, house rules, allowed directories, and everything that is granted
 //! and not used up.
 
+use super::in_force::{Kept, stays};
 use super::{Engine, Refusal};
 use crate::house_rules::{HOUSE_RULE_DAYS, HOUSE_RULE_USES, HouseRule, HouseRules};
 use crate::{Approvable, Error};
@@ -63,7 +64,7 @@ impl Engine {
         let revocations = self.revocations();
         let counts = |known: &Certificate| {
             known.body.kind == DeviceKind::Passkey
-                && known.verifies(&self.anchor.root, &self.anchor.installation)
+                && self.vouches_for(known)
                 && !revocations.has_device(&known.body.key)
         };
         Ok(devices::list(tx)?.iter().any(counts))
@@ -71,11 +72,10 @@ impl Engine {
 
     /// The directories that are allowed, oldest first, each with the decision that allows it.
     pub fn roots(&self, tx: &ReadTx<'_>) -> Result<Vec<(RootGrant, Allowance)>, Error> {
-        let revocations = self.revocations();
-        let known = tokens::by_kind(tx, Kind::Root)?.into_iter().filter_map(|stored| {
-            let allowance = Allowance { token: stored.token, certificate: stored.certificate, payload: stored.payload };
-            let grant = allowance.verify(&self.anchor, &revocations).ok()?;
-            Some((grant, allowance))
+        let known = self.holding(tx, Kind::Root)?.into_iter().filter_map(|kept| {
+            let tokens::Stored { token, certificate, payload, .. } = kept.stored.clone();
+            let grant = canonical::read(&payload).ok()?;
+            Some((grant, Allowance { token, certificate, payload }))
         });
         Ok(known.collect())
     }
@@ -90,14 +90,9 @@ impl Engine {
 
     /// The models that the owner allowed and did not take back, oldest first.
     pub fn models(&self, tx: &ReadTx<'_>) -> Result<Vec<ModelGrant>, Error> {
-        let revocations = self.revocations();
-        let known = tokens::by_kind(tx, Kind::Model)?.into_iter().filter_map(|stored| {
-            let (token, certificate) = (&stored.token, &stored.certificate);
-            let when = When::AlreadyCommitted;
-            evidence::verify_token(token, certificate, Kind::Model, &self.anchor, &revocations, when).ok()?;
-            let is_what_was_signed = Digest::of(stored.payload.as_bytes()) == token.body.offer.plan_hash;
-            let grant: ModelGrant = canonical::read(&stored.payload).ok().filter(|_| is_what_was_signed)?;
-            Some((token.body.offer.issued_at, grant))
+        let known = self.holding(tx, Kind::Model)?.into_iter().filter_map(|kept| {
+            let grant: ModelGrant = canonical::read(&kept.stored.payload).ok()?;
+            Some((kept.stored.token.body.offer.issued_at, grant))
         });
         let mut known: Vec<_> = known.collect();
         known.sort_by_key(|(issued_at, _)| *issued_at);
@@ -136,13 +131,7 @@ impl Engine {
     }
 
     pub(super) fn house_rules(&self, tx: &ReadTx<'_>) -> Result<Vec<tokens::Stored>, Error> {
-        let (when, revocations) = (When::At(self.now(tx)?), self.revocations());
-        let holds = |stored: &tokens::Stored| {
-            let (token, certificate) = (&stored.token, &stored.certificate);
-            evidence::verify_token(token, certificate, Kind::HouseRules, &self.anchor, &revocations, when).is_ok()
-                && Digest::of(stored.payload.as_bytes()) == stored.token.body.offer.plan_hash
-        };
-        Ok(tokens::by_kind(tx, Kind::HouseRules)?.into_iter().filter(holds).collect())
+        Ok(self.holding(tx, Kind::HouseRules)?.into_iter().map(|kept| kept.stored.clone()).collect())
     }
 
     /// What the pairing screen of the first device signs, or the card that asks later.
@@ -202,32 +191,22 @@ impl Engine {
     /// Everything that is allowed now beyond what is under way: standing rules, directories, approvals not used up.
     pub fn grants(&self, tx: &ReadTx<'_>) -> Result<Vec<Grant>, Error> {
         let (now, revocations) = (self.now(tx)?, self.revocations());
-        let mut grants = Vec::new();
-        for kind in Kind::ALL {
-            // A directory or a model stays allowed after its decision was used; everything else is used up or runs out.
-            let (when, stays) = match kind {
-                Kind::Root | Kind::Model => (When::AlreadyCommitted, true),
-                Kind::Plan | Kind::HouseRules | Kind::Rehearsal | Kind::Apply | Kind::Undo | Kind::Budget => {
-                    (When::At(now), false)
-                }
-                // Signed and used on the spot; what is left of one allows nothing.
-                Kind::Step => continue,
-                // What it allowed is a device, and listed as one.
-                Kind::Device => continue,
-            };
-            for stored in tokens::by_kind(tx, kind)? {
-                let tokens::Stored { token, certificate, payload, executions_used, .. } = stored;
-                let uses_left = token.body.offer.max_executions.saturating_sub(executions_used);
-                let holds = evidence::verify_token(&token, &certificate, kind, &self.anchor, &revocations, when)
-                    .is_ok()
-                    && Digest::of(payload.as_bytes()) == token.body.offer.plan_hash;
-                if holds && (stays || uses_left > 0) {
-                    let signed_on = certificate.body.name;
-                    grants.push(Grant { id: token.id()?, kind, token, signed_on, payload, uses_left });
-                }
-            }
-        }
-        Ok(grants)
+        let when = |kind| if stays(kind) { When::AlreadyCommitted } else { When::At(now) };
+        let kept = self.in_force(tx)?;
+        let holding = kept.iter().filter(|kept| kept.holds(&revocations, when(kept.kind)));
+        Ok(holding.map(|kept| grant(kept)).collect())
+    }
+}
+
+fn grant(kept: &Kept) -> Grant {
+    let tokens::Stored { id, token, certificate, payload, executions_used, .. } = &kept.stored;
+    Grant {
+        id: id.clone(),
+        kind: kept.kind,
+        token: token.clone(),
+        signed_on: certificate.body.name.clone(),
+        payload: payload.clone(),
+        uses_left: token.body.offer.max_executions.saturating_sub(*executions_used),
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod in_force;
 mod mutations;
 mod rehearsing;
 mod roads;

@@ -9,7 +9,7 @@ use silas_core::house_rules::HouseRules;
 use silas_core::rehearsal::WAITING_MAX;
 use silas_core::token::Verdict;
 use silas_core::work::{Budget, Definition, WorkItem, WorkState};
-use silas_core::{Clock, ExecutionId, MessageId, TokenId, WorkItemId};
+use silas_core::{Clock, ExecutionId, MessageId, Scope, TokenId, WorkItemId};
 use silas_store::{Commit, executions, tokens, work_items};
 
 impl World {
@@ -29,7 +29,7 @@ impl World {
             let begun = engine.rehearse(tx, &item)?;
             if begun.is_ok() {
                 let trace = MessageId::parse("msg-1").unwrap();
-                work_items::insert(tx, &item, &WorkState::new(now), &trace, now)?;
+                work_items::insert(tx, &Scope::Owner, &item, &WorkState::new(now), &trace, now)?;
             }
             Ok(Commit(begun.map(|approved| approved.execution().clone())))
         });

@@ -14,7 +14,7 @@ use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Token, Verdict};
 use silas_core::work::{Budget, Definition, Directory, Step, WorkItem};
 use silas_core::{
-    CardId, Clock, Digest, ExecutionId, InstallationId, Random, Timestamp, TokenId, WorkItemId, canonical,
+    CardId, Clock, Digest, ExecutionId, InstallationId, Random, Scope, Timestamp, TokenId, WorkItemId, canonical,
 };
 use silas_store::audit::{self, Audit, Extent, Keeper};
 use silas_store::{Commit, Store, cards, devices};
@@ -144,7 +144,7 @@ impl World {
             execution: None,
         };
         let (kept, subject) = (card.clone(), subject.to_owned());
-        self.store.write(move |tx| Ok(Commit(cards::insert(tx, &kept, &subject)?))).wait().unwrap();
+        self.store.write(move |tx| Ok(Commit(cards::insert(tx, &Scope::Owner, &kept, &subject)?))).wait().unwrap();
         card
     }
 
@@ -158,7 +158,14 @@ impl World {
 
     pub(crate) fn record(&self, card: &Card, token: &Token) -> Result<TokenId, Refusal> {
         let (engine, card, token) = (self.engine.clone(), card.clone(), token.clone());
-        let recording = self.store.write(move |tx| Ok(Commit(engine.record(tx, &card, &token)?)));
+        let recording = self.store.write(move |tx| {
+            let recorded = engine.record(tx, &card, &token)?;
+            // Whoever has a decision recorded puts the card away with it.
+            if recorded.is_ok() && cards::get(tx, &card.id)?.is_some() {
+                cards::update(tx, &Card { state: CardState::Answered, ..card.clone() })?;
+            }
+            Ok(Commit(recorded))
+        });
         recording.wait().unwrap().map(|recorded| recorded.token)
     }
 

@@ -80,14 +80,15 @@ impl Books {
         call: &Digest,
         kept: Option<&Instruction>,
     ) -> Result<(), Reason> {
-        let holds = |kept: &Instruction| {
+        let is_named = |kept: &Instruction| {
             kept.message == *message
                 && kept.operation() == *operation
                 && kept.signed.signature.key == *key
                 && canonical::digest(&kept.call).is_ok_and(|digest| digest == *call)
-                && kept.verifies(&self.anchor)
         };
-        if kept.is_some_and(|kept| !holds(kept)) {
+        if let Some(kept) = kept
+            && !(is_named(kept) && kept.verifies(&self.anchor)?)
+        {
             return Err(Reason::Instruction);
         }
         let asked = kept.map(|kept| match &kept.call {

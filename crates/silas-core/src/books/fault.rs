@@ -1,5 +1,6 @@
 //! What the books can find, and the sentence for each.
 
+use crate::reflex::UnknownGrammar;
 use crate::{TokenId, evidence};
 use std::fmt;
 
@@ -44,6 +45,8 @@ pub enum Reason {
     NoInstruction,
     #[error("names an instruction that the owner did not sign like this")]
     Instruction,
+    #[error("names an instruction that cannot be read again: {0}")]
+    Grammar(#[from] UnknownGrammar),
     #[error("changes a task without an instruction for it")]
     NotInstructed,
     #[error("tells of a hand-over of the root key that was not signed like this")]

@@ -11,8 +11,8 @@ use crate::event::Text;
 use crate::message::{MessageBody, SignedMessage};
 use crate::signature::Signature;
 use crate::task::TaskCall;
-use crate::token::{Offer, Strength};
-use crate::{Nonce, WorkItemId, canonical, check::Outcome, evidence};
+use crate::token::{Offer, Strength, Verdict};
+use crate::{Nonce, WorkItemId, canonical, check::Outcome, evidence, reflex};
 use ed25519_dalek::{Signer as _, SigningKey};
 use std::time::Duration;
 
@@ -140,7 +140,8 @@ fn instruction() -> Instruction {
     let message = MessageId::parse("msg-1").unwrap();
     let task = TaskId::derive(&OperationId::derive(&message));
     let call = TaskCall::AddTask { task, title: "Water the plants".to_owned() };
-    Instruction { message, signed: SignedMessage { body, signature }, certificate: certificate(), call }
+    let (signed, grammar) = (SignedMessage { body, signature }, reflex::GRAMMAR);
+    Instruction { message, signed, certificate: certificate(), grammar, call }
 }
 
 /// Pairing, a plan that was carried out and taken back, a declined one, a task.
@@ -318,8 +319,26 @@ fn tasks_that_nobody_asked_for() {
         }
     };
     check(words, 15, Reason::Instruction);
+    let of_a_later_version = |pages: &mut Vec<Page>| {
+        if let Some(Beside::Instruction(told)) = &mut pages[14].beside {
+            told.grammar = reflex::GRAMMAR + 1;
+        }
+    };
+    check(of_a_later_version, 15, Reason::Grammar(reflex::UnknownGrammar(reflex::GRAMMAR + 1)));
     let twice = |pages: &mut Vec<Page>| pages.push(pages[14].clone());
     check(twice, 17, Reason::Twice);
+}
+
+#[test]
+fn an_instruction_without_a_grammar_was_understood_by_the_first() {
+    let told = instruction();
+    let written = serde_json::to_value(&told).unwrap();
+    assert!(written.get("grammar").is_none(), "{written}");
+    assert_eq!(serde_json::from_value::<Instruction>(written).unwrap(), told);
+    let later = Instruction { grammar: 2, ..told };
+    let written = serde_json::to_value(&later).unwrap();
+    assert_eq!(written["grammar"], 2);
+    assert_eq!(serde_json::from_value::<Instruction>(written).unwrap(), later);
 }
 
 #[test]

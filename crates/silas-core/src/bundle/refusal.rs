@@ -10,6 +10,9 @@ pub enum Refusal {
     /// Nothing that Silas wrote, or not for this version: bad input rather than a bad proof.
     #[error("This is not a proof that this version of Silas can read")]
     NotAProof,
+    /// Cut short or damaged, so that nothing in it can be compared: bad input as well.
+    #[error("The file cannot be read as a proof: {0}")]
+    NotWhole(String),
     #[error("The file cannot be read as a proof: {0}")]
     Unreadable(String),
     #[error("The file is not spelled as Silas spells it: a byte of it was changed or added")]
@@ -63,9 +66,9 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Whether what was given is no proof at all, rather than one that does not hold.
+    /// Whether what was given cannot be read as a proof at all, rather than as one that does not hold.
     pub fn is_bad_input(&self) -> bool {
-        *self == Refusal::NotAProof
+        matches!(self, Refusal::NotAProof | Refusal::NotWhole(_))
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Tale {
     pub(super) before: Option<Vec<CheckResult>>,
     /// The plan's commands that have run, each once and in order.
     n_steps: u32,
+    /// Those of them that did not exit with 0, by their number, with what they exited with if they did.
+    pub(super) failed: Vec<(u32, Option<i32>)>,
     pub(super) after: Option<Vec<CheckResult>>,
     /// The checks as they were when the result was laid aside.
     rehearsed: Option<(Vec<CheckResult>, Vec<CheckResult>)>,
@@ -54,6 +56,7 @@ impl Tale {
                 // A fresh copy, a fresh story.
                 Some(AuditEvent::ExecutionResumed { execution: of }) if of == execution => {
                     (tale.before, tale.n_steps, tale.after, tale.rehearsed) = (None, 0, None, None);
+                    tale.failed.clear();
                     (tale.begun_at, tale.laid_aside_at, tale.looked) = (Some(entry.at), None, Duration::ZERO);
                     tale.n_resumed += 1;
                 }
@@ -61,8 +64,9 @@ impl Tale {
                     let results = results(entry.seq, text()?, (*passed, *failed), &plan.definition().verify)?;
                     tale.checked(entry.seq, *when, results)?;
                 }
-                Some(AuditEvent::StepRun { execution: of, step, .. }) if of == execution => {
+                Some(AuditEvent::StepRun { execution: of, step, exit_code, .. }) if of == execution => {
                     tale.ran(entry.seq, *step)?;
+                    tale.failed.extend((*exit_code != Some(0)).then_some((*step, *exit_code)));
                 }
                 Some(AuditEvent::ConnectionMade { execution: of, .. }) if of == execution => {
                     // The grant, and where that led.
@@ -172,6 +176,11 @@ fn results(seq: u64, text: &str, counted: (u32, u32), checks: &[Check]) -> Resul
     let same = results.len() == checks.len() && results.iter().zip(checks).all(|(r, check)| r.name == check.name);
     if !same {
         return wrong("they are of other checks");
+    }
+    // Results of earlier versions do not name their commands; the plan does.
+    let is_other = |(result, check): (&CheckResult, &Check)| !result.run.is_empty() && result.run != check.command();
+    if results.iter().zip(checks).any(is_other) {
+        return wrong("they are of other commands");
     }
     let n_passed = results.iter().filter(|result| result.passed).count();
     if (n_passed, results.len() - n_passed) != (counted.0 as usize, counted.1 as usize) {

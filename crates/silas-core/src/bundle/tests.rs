@@ -58,8 +58,21 @@ fn what_is_no_proof_is_bad_input() {
         let refusal = verify(text, None).unwrap_err();
         assert!(refusal.is_bad_input(), "{text}: {refusal}");
     }
-    let cut = &World::honest().text()[..500];
-    assert!(!verify(cut, None).unwrap_err().is_bad_input());
+    let honest = World::honest().text();
+    let refused = |text: &str| {
+        let refusal = verify(text, None).unwrap_err();
+        (refusal.is_bad_input(), refusal.to_string())
+    };
+    let cut = "The file cannot be read as a proof: it ends in the middle";
+    for at in [30, 500, honest.len() / 2, honest.len() - 2] {
+        let at = honest.floor_char_boundary(at);
+        assert_eq!(refused(&honest[..at]), (true, cut.to_owned()), "{at}");
+    }
+    let (is_bad_input, said) = refused(&honest.replacen("\"v\":", "\"v\"=", 1));
+    assert!(is_bad_input && said.contains("cannot be read as a proof: it is damaged"), "{said}");
+    // What reads as JSON and was altered is refused as a proof.
+    let (is_bad_input, said) = refused(&honest.replacen("\"purpose\":\"ledger\"", "\"purpose\":\"browser\"", 1));
+    assert!(!is_bad_input && said.contains("cannot be read as a proof") && !said.contains("written"), "{said}");
 }
 
 /// Everything that is not an object or a list, with the way to it.

@@ -12,7 +12,7 @@ use crate::chain::{Broken, Chain, Reason};
 use crate::check::{CheckResult, Outcome};
 use crate::checkpoint::{Claim, Head, Statement};
 use crate::device::Certificate;
-use crate::event::{AuditEvent, Text};
+use crate::event::{AuditEvent, Effect, Text};
 use crate::evidence::{self, Anchor};
 use crate::export::{Entry, SaltedText};
 use crate::outside::Reach;
@@ -20,6 +20,7 @@ use crate::signature::PublicKey;
 use crate::token::Kind;
 use crate::work::WorkItem;
 use crate::{ExecutionId, InstallationId, Timestamp, TokenId, canonical};
+use serde_json::error::Category;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -42,6 +43,9 @@ pub struct Proven {
     /// How long the work itself took, without the time that it lay interrupted or waited for the owner.
     pub worked: Duration,
     pub before: Vec<CheckResult>,
+    /// The plan's commands that did not exit with 0, by their number, with what they exited with; nothing for one that was
+    /// ended.
+    pub failed: Vec<(u32, Option<i32>)>,
     pub after: Vec<CheckResult>,
     pub outcome: Outcome,
     /// How many files the entry says were put in place.
@@ -80,9 +84,14 @@ pub fn verify(text: &str, root: Option<&PublicKey>) -> Result<(Bundle, Proven), 
 /// A file that was damaged is told from one that never was a proof by how every proof begins, and by the mark in it.
 fn read(text: &str) -> Result<Bundle, Refusal> {
     let has_mark = text.starts_with("{\"checkpoint\":{\"body\":") || text.contains(&format!("\"format\":\"{FORMAT}\""));
-    let bundle: Bundle = canonical::read(text).map_err(|cause| match has_mark {
-        true => Refusal::Unreadable(cause.to_string()),
-        false => Refusal::NotAProof,
+    let bundle: Bundle = canonical::read(text).map_err(|cause| match cause {
+        _ if !has_mark => Refusal::NotAProof,
+        canonical::Error::Unreadable(cause) => match cause.classify() {
+            Category::Eof => Refusal::NotWhole("it ends in the middle".to_owned()),
+            Category::Syntax | Category::Io => Refusal::NotWhole(format!("it is damaged ({cause})")),
+            Category::Data => Refusal::Unreadable(cause.to_string()),
+        },
+        cause @ (canonical::Error::NotJson(_) | canonical::Error::Number) => Refusal::Unreadable(cause.to_string()),
     })?;
     if bundle.format != FORMAT || bundle.v != VERSION {
         return Err(Refusal::NotAProof);
@@ -144,6 +153,7 @@ pub fn account(
         landed,
         reach: tale.reach,
         n_resumed: tale.n_resumed,
+        failed: tale.failed,
         undone_at: tale.undone_at,
         first_entry: read.first().map_or(0, |entry| entry.seq),
         last_entry: read.last().map_or(0, |entry| entry.seq),
@@ -184,45 +194,10 @@ fn named<'a>(seq: u64, event: Option<&AuditEvent>, text: &'a SaltedText) -> Resu
 
 /// Whether an event tells of this work or of the decisions about it.
 pub fn concerns(event: &AuditEvent, tokens: &BTreeSet<TokenId>, execution: &ExecutionId) -> bool {
-    match event {
-        AuditEvent::DecisionRecorded { token, .. } | AuditEvent::TokenSpent { token, .. } => tokens.contains(token),
-        AuditEvent::WorkStarted { execution: of, .. }
-        | AuditEvent::ExecutionResumed { execution: of }
-        | AuditEvent::ChecksRun { execution: of, .. }
-        | AuditEvent::StepBegun { execution: of, .. }
-        | AuditEvent::ChecksBegun { execution: of, .. }
-        | AuditEvent::StepRun { execution: of, .. }
-        | AuditEvent::AttemptBegun { execution: of, .. }
-        | AuditEvent::ToolCalled { execution: Some(of), .. }
-        | AuditEvent::ToolReturned { execution: Some(of), .. }
-        | AuditEvent::ToolRefused { execution: Some(of), .. }
-        | AuditEvent::ConnectionMade { execution: of, .. }
-        | AuditEvent::ConnectionRefused { execution: of, .. }
-        | AuditEvent::CredentialUsed { execution: of, .. }
-        | AuditEvent::CredentialRefused { execution: of, .. }
-        | AuditEvent::WorkRehearsed { execution: of, .. }
-        | AuditEvent::WorkApplied { execution: of, .. }
-        | AuditEvent::WorkEnded { execution: of, .. }
-        | AuditEvent::EffectUnknown { execution: of, .. }
-        | AuditEvent::ApplyConflicted { execution: of, .. }
-        | AuditEvent::WorkUndone { execution: of, .. }
-        | AuditEvent::UndoWindowClosed { execution: of } => of == execution,
-        _ => false,
-    }
-}
-
-impl AuditEvent {
-    /// Whether a proof needs the text of this event. What commands printed is not part of one; what checks showed is.
-    pub fn proves_by_text(&self) -> bool {
-        matches!(
-            self,
-            AuditEvent::ChecksRun { .. }
-                | AuditEvent::WorkApplied { .. }
-                | AuditEvent::ConnectionMade { .. }
-                | AuditEvent::ConnectionRefused { .. }
-                | AuditEvent::CredentialUsed { .. }
-                | AuditEvent::CredentialRefused { .. }
-        )
+    match event.about().effect {
+        // House rules have no card: they were signed long before, and lie beside their use.
+        Effect::Decides { card: Some(_), token, .. } | Effect::Spends { token, .. } => tokens.contains(token),
+        effect => effect.execution() == Some(execution),
     }
 }
 
@@ -238,7 +213,7 @@ fn add_up(
     for (n, entry) in read.iter().enumerate() {
         let event = entry.event.as_ref().filter(|event| concerns(event, tokens, execution));
         let has_text = entry.text.is_some();
-        let needs_text = event.is_some_and(AuditEvent::proves_by_text);
+        let needs_text = event.is_some_and(|event| event.about().proves_by_text);
         let needs_decision = match event {
             Some(AuditEvent::DecisionRecorded { .. }) => true,
             // The use of standing rules that the proof begins with.

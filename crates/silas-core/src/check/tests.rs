@@ -82,6 +82,7 @@ fn constructs_of_other_regex_languages_are_named() {
 fn results(passed: &[bool]) -> Vec<CheckResult> {
     let result = |(n, passed): (usize, &bool)| CheckResult {
         name: n.to_string(),
+        run: format!("test {n}"),
         passed: *passed,
         reason: String::new(),
         output: String::new(),
@@ -90,6 +91,7 @@ fn results(passed: &[bool]) -> Vec<CheckResult> {
         protected: true,
         tests: None,
         asked: Vec::new(),
+        basis: None,
     };
     passed.iter().enumerate().map(result).collect()
 }

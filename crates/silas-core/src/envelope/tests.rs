@@ -69,6 +69,7 @@ fn a_result_keeps_the_beginning_and_says_so() {
         is_truncated: false,
         is_memory_exceeded: false,
         is_disk_nearly_full: false,
+        is_not_text: false,
         asked: Vec::new(),
     };
     let long = vec![b'x'; STREAM_CHARS_MAX + 1];
@@ -76,7 +77,7 @@ fn a_result_keeps_the_beginning_and_says_so() {
     assert_eq!(result.for_model.peek().return_value.len(), STREAM_CHARS_MAX);
     assert_eq!(result.for_model.peek().artifacts["stderr"], "\u{fffd} oh");
     assert_eq!(result.for_model.taint(), Taint::External);
-    assert!(!result.success && result.metadata.is_truncated);
+    assert!(!result.success && result.metadata.is_truncated && result.metadata.is_not_text);
     assert_eq!(result.error.as_deref(), Some("It ended with exit code 3."));
     assert!(result.output().ends_with(" oh"));
     let missing = ExecutionResult::not_started(execution, 0, Executor::ShellExec, "no such program");

@@ -1,6 +1,5 @@
-//! Texts beside the chain: how an entry names one, and which event names which.
+//! Texts beside the chain: how an entry names one. Which event names which is in the catalogue.
 
-use super::AuditEvent;
 use crate::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -29,84 +28,5 @@ impl Text {
             *byte = u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).ok()?;
         }
         Some(salt)
-    }
-}
-
-impl AuditEvent {
-    /// The text that the event names, if it names one.
-    pub fn text(&self) -> Option<&Text> {
-        match self {
-            AuditEvent::DevicePaired { name: text, .. }
-            | AuditEvent::PasskeyRegistered { name: text, .. }
-            | AuditEvent::MessageReceived { text, .. }
-            | AuditEvent::ReplySent { text, .. }
-            | AuditEvent::CardOffered { intent: text, .. }
-            | AuditEvent::RootGranted { place: text, .. }
-            | AuditEvent::WorkStarted { title: text, .. }
-            | AuditEvent::ChecksRun { results: text, .. }
-            | AuditEvent::StepRun { output: text, .. }
-            | AuditEvent::ToolCalled { arguments: text, .. }
-            | AuditEvent::ToolReturned { output: text, .. }
-            | AuditEvent::ToolRefused { tool: text, .. }
-            | AuditEvent::ConnectionMade { to: text, .. }
-            | AuditEvent::ConnectionRefused { to: text, .. }
-            | AuditEvent::CredentialUsed { reference: text, .. }
-            | AuditEvent::CredentialRefused { reference: text, .. }
-            | AuditEvent::QuestionAsked { question: text, .. }
-            | AuditEvent::SecretRequested { reference: text, .. }
-            | AuditEvent::SecretStored { reference: text }
-            | AuditEvent::SecretRemoved { reference: text }
-            | AuditEvent::WorkEnded { reason: text, .. }
-            | AuditEvent::ApplyConflicted { paths: text, .. }
-            | AuditEvent::TaskAdded { title: text, .. }
-            | AuditEvent::TaskCompleted { title: text, .. }
-            | AuditEvent::TaskReopened { title: text, .. }
-            | AuditEvent::MessageDeadLettered { reason: text, .. } => Some(text),
-            AuditEvent::WorkApplied { landed, .. } => landed.as_ref(),
-            AuditEvent::InstallationCreated { .. }
-            | AuditEvent::RestoredFromBackup { .. }
-            | AuditEvent::StreamStarted { .. }
-            | AuditEvent::StreamStopped { .. }
-            | AuditEvent::DeviceRevoked { .. }
-            | AuditEvent::GrantRevoked { .. }
-            | AuditEvent::WithdrawalRefused { .. }
-            | AuditEvent::HouseRulesSigned { .. }
-            | AuditEvent::MessageReplayed { .. }
-            | AuditEvent::ExternalTextScrubbed { .. }
-            | AuditEvent::CardParked { .. }
-            | AuditEvent::CardRenewed { .. }
-            | AuditEvent::DecisionRecorded { .. }
-            | AuditEvent::DecisionRefused { .. }
-            | AuditEvent::SampleLaidOut { .. }
-            | AuditEvent::ModelAllowed { .. }
-            | AuditEvent::BudgetExtended { .. }
-            | AuditEvent::ModelCalled { .. }
-            | AuditEvent::ModelAnswered { .. }
-            | AuditEvent::ModelRefused { .. }
-            | AuditEvent::QuestionAnswered { .. }
-            | AuditEvent::TurnRouted { .. }
-            | AuditEvent::TokenSpent { .. }
-            | AuditEvent::ExecutionBlockedNoApproval { .. }
-            | AuditEvent::ExecutionResumed { .. }
-            | AuditEvent::AttemptBegun { .. }
-            | AuditEvent::StepBegun { .. }
-            | AuditEvent::ChecksBegun { .. }
-            | AuditEvent::EffectUnknown { .. }
-            | AuditEvent::WorkRehearsed { .. }
-            | AuditEvent::WorkUndone { .. }
-            | AuditEvent::UndoWindowClosed { .. }
-            | AuditEvent::InstructionTaken { .. }
-            | AuditEvent::InstructionRefused { .. }
-            | AuditEvent::VaultUnlocked {}
-            | AuditEvent::VaultLocked {}
-            | AuditEvent::TerminalCertified { .. }
-            | AuditEvent::ServerKeyRotated { .. }
-            | AuditEvent::VaultKeyRotated { .. }
-            | AuditEvent::RootHandedOver { .. }
-            | AuditEvent::DeadLetterRevived { .. }
-            | AuditEvent::TextForgotten { .. }
-            | AuditEvent::RecordsExpired { .. }
-            | AuditEvent::TextsExpired { .. } => None,
-        }
     }
 }

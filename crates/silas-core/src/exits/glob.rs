@@ -38,6 +38,11 @@ impl Glob {
         &self.0
     }
 
+    /// Whether it stands for more than itself.
+    pub fn is_pattern(&self) -> bool {
+        self.0.contains('*')
+    }
+
     /// A path that cannot lead anywhere else: parts that are not empty, `.` or `..`.
     pub fn is_path(&self) -> bool {
         let inside = self.0.strip_prefix('/').unwrap_or(&self.0);

@@ -2,10 +2,13 @@
 //! rules below it.
 
 use super::*;
-use crate::Taint;
+use crate::check::{Command, DeclaredBy};
+use crate::reflex::{self, Decision};
 use crate::relpath::RelPath;
 use crate::seen::Sight;
 use crate::work::tests::{full, unpinned};
+use crate::work::{Merging, Step};
+use crate::{Digest, ExecutionId, Taint};
 use proptest::prelude::*;
 
 fn globs(texts: &[&str]) -> Vec<Glob> {
@@ -240,6 +243,54 @@ fn undeclared_changes_are_named_with_their_source() {
     assert!(undeclared_changes(&commits, &seen, &committed).is_empty());
 }
 
+/// What the owner's command names may change, also when what it made is merged with the owner's edit.
+#[test]
+fn a_merge_may_change_what_the_command_names() {
+    let run = "sed -i s/1/2/ notes.txt";
+    let ran = Definition {
+        body: format!("run `{run}` in `/home/me/project` and check with `sh done.sh`"),
+        steps: vec![Step { run: Command::Shell(run.to_owned()), cwd: None }],
+        ..full()
+    };
+    let lay = Command::Argv(vec!["sh".to_owned(), "lay".to_owned()]);
+    let other = Definition { steps: vec![Step { run: lay, cwd: None }], ..ran.clone() };
+    let execution = ExecutionId::parse("exec-9").unwrap();
+    let merge = Definition { merges: Some(Merging { execution, changeset: Digest::of(b"both") }), ..other.clone() };
+    for (plan, path, by) in [
+        (&ran, "notes.txt", Some(DeclaredBy::Owner)),
+        (&merge, "notes.txt", Some(DeclaredBy::Owner)),
+        (&merge, "done.sh", None),
+        (&other, "notes.txt", None),
+    ] {
+        assert_eq!(declared_by(plan, &changed(0, path), false), by, "{path}");
+    }
+}
+
+/// What `docs/plans.md` and the card of a result say about declaring without a plan file.
+#[test]
+fn a_command_declares_what_it_names_and_other_words_only_what_a_model_plans() {
+    let page = include_str!("../../../../docs/plans.md");
+    let example = page.lines().find(|line| line.starts_with("run `sed")).unwrap();
+    let typed = |words: &str| {
+        let Decision::RunAndCheck { run, .. } = reflex::decide(words) else { panic!("{words}") };
+        let steps = vec![Step { run: Command::Shell(run), cwd: None }];
+        Definition { body: words.to_owned(), steps, ..full() }
+    };
+    let by = |plan: &Definition, path: &str, is_run: bool| declared_by(plan, &changed(0, path), is_run);
+    let named = typed(example);
+    assert_eq!(by(&named, "tides.sh", false), Some(DeclaredBy::Owner));
+    assert_eq!((by(&named, "tides.sh", true), by(&named, "check.sh", false)), (None, None));
+    let unnamed = typed("run `sh fix.sh` in `~/tidepool` and check with `sh check.sh`");
+    assert_eq!((by(&unnamed, "tides.sh", false), by(&unnamed, "fix.sh", false)), (None, Some(DeclaredBy::Owner)));
+    // No sentence of that kind has room for more words.
+    let more = "run `sh fix.sh` in `~/tidepool` and check with `sh check.sh`. It is about tides.sh";
+    assert_eq!(reflex::decide(more), Decision::NotUnderstood);
+    let wish = Definition { exits: Exits::of_words("mend `tides.sh`"), ..unnamed };
+    assert_eq!((by(&wish, "tides.sh", false), by(&wish, "tides.sh", true)), (Some(DeclaredBy::Owner), None));
+    let own = Definition { changes: globs(&["check.sh"]), ..named };
+    assert_eq!(by(&own, "check.sh", true), Some(DeclaredBy::Owner));
+}
+
 #[test]
 fn flows_in_words() {
     for (text, problem) in [
@@ -252,4 +303,29 @@ fn flows_in_words() {
         assert!(Flow::parse(text).unwrap_err().to_string().contains(problem), "{text}");
     }
     assert_eq!(Flow::parse("web->a → b").unwrap().to_string(), "web → a → b");
+}
+
+/// Whoever had read what others wrote declares by full names; a pattern stays if the owner typed it or decided about it.
+#[test]
+fn what_is_spelled_out_stays() {
+    let d = Definition {
+        changes: globs(&["a.rs", "**"]),
+        ..plan(&["notes.md", "src/**", "*"], &["tz rules", "tz *", "*"], &["web → notes.md", "web → **"], "x")
+    };
+    let nothing = |_: &str| false;
+    let plain = d.spelled_out(&nothing, None);
+    let expected = plan(&["notes.md"], &["tz rules"], &["web → notes.md"], "x");
+    assert_eq!(plain, Definition { changes: globs(&["a.rs"]), ..expected });
+    // A list that begins its lines with stars names no pattern.
+    let typed = d.spelled_out(&|name| stands_in("* tidy `src/**`\n* look up `tz *`\n** and **", name), None);
+    assert_eq!(
+        (&typed.exits.paths, &typed.exits.queries),
+        (&globs(&["notes.md", "src/**"]), &globs(&["tz rules", "tz *"]))
+    );
+    assert_eq!(typed.flows, plain.flows);
+    // What was decided about is no news, in the place where it stood.
+    let before = plan(&["src/**"], &[], &["web → **"], "x");
+    let again = d.spelled_out(&nothing, Some(&before));
+    assert_eq!((again.exits.paths, again.exits.queries), (globs(&["notes.md", "src/**"]), globs(&["tz rules"])));
+    assert_eq!((again.flows, again.changes), (d.flows.clone(), globs(&["a.rs"])));
 }

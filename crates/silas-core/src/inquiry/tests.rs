@@ -53,6 +53,7 @@ fn only_what_was_typed_counts_among_the_owners_words_and_questions_end() {
         interaction_mode: InteractionMode::ActAndReport,
         continuation_of: None,
         answered: Vec::new(),
+        tokens_used: 0,
     };
     for said in ["The first", "my own", "The first"] {
         assert!(handed.may_be_asked_about());

@@ -25,7 +25,8 @@ const TEST_DIRS: [&str; 16] = [
 ];
 
 /// Directories of what was built or installed: run instead of the source that it was made from.
-const BUILT_DIRS: [&str; 10] = [
+const BUILT_DIRS: [&str; 11] = [
+    "vendor",
     "__pycache__",
     "node_modules",
     "target",
@@ -38,7 +39,9 @@ const BUILT_DIRS: [&str; 10] = [
     ".eggs",
 ];
 
-const CONFIGURATION: [&str; 22] = [
+const CONFIGURATION: [&str; 24] = [
+    ".proverc",
+    ".rspec",
     "conftest.py",
     "pytest.ini",
     ".pytest.ini",
@@ -121,8 +124,8 @@ const BUILD: [&str; 34] = [
 /// Loaded by an interpreter before, or instead of, what the program asks for.
 const HOOKS: [&str; 4] = ["sitecustomize", "usercustomize", "__pypackages__", "pyvenv.cfg"];
 
-/// Modules of runners, and of the standard library that runners load: at the top of a project they would be found first.
-const SHADOWS: [&str; 74] = [
+/// Modules of runners, and of the standard library that runners and tests load: at the top of a project they would be found first.
+const SHADOWS: [&str; 94] = [
     "pytest",
     "_pytest",
     "py",
@@ -196,7 +199,45 @@ const SHADOWS: [&str; 74] = [
     "threading",
     "traceback",
     "types",
+    "array",
+    "bisect",
+    "calendar",
+    "cmath",
+    "configparser",
+    "csv",
+    "decimal",
+    "fractions",
+    "hashlib",
+    "heapq",
+    "numbers",
+    "queue",
+    "random",
+    "secrets",
+    "sqlite3",
+    "statistics",
+    "time",
+    "typing",
+    "uuid",
+    "zoneinfo",
     "warnings",
+];
+
+/// Runners themselves: wherever such a module lies, nobody but a runner is meant by its name.
+const RUNNERS: [&str; 14] = [
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "iniconfig",
+    "exceptiongroup",
+    "unittest",
+    "doctest",
+    "nose",
+    "nose2",
+    "xdist",
+    "coverage",
+    "hypothesis",
+    "pytest_asyncio",
+    "pytest_mock",
 ];
 
 /// What a file is to a judgement, by its name alone.
@@ -218,6 +259,11 @@ pub fn role_of(path: &RelPath) -> Option<Role> {
     if SHADOWS.contains(&module) && (!dirs.is_empty() || name.contains('.')) && is_python(name, dirs) {
         return Some(Role::ImportHook);
     }
+    let is_runner = dirs.iter().any(|dir| RUNNERS.contains(dir)) || RUNNERS.contains(&stem) && name.contains('.');
+    let is_perls = name.ends_with(".pm") && dirs.iter().any(|dir| matches!(*dir, "Test" | "Test2" | "TAP"));
+    if is_runner && is_python(name, dirs) || is_perls {
+        return Some(Role::ImportHook);
+    }
     if dirs.iter().any(|dir| BUILT_DIRS.contains(dir)) || BUILT_DIRS.contains(name) || is_built(name) {
         return Some(Role::Built);
     }
@@ -230,7 +276,8 @@ pub fn role_of(path: &RelPath) -> Option<Role> {
     if BUILD.contains(name) || name.ends_with(".mk") || name.ends_with(".cmake") {
         return Some(Role::BuildScript);
     }
-    let is_test = dirs.iter().any(|dir| TEST_DIRS.contains(dir)) || TEST_DIRS.contains(name) || is_test_file(name);
+    let is_test_dir = |dir: &&str| TEST_DIRS.contains(&dir.to_ascii_lowercase().as_str());
+    let is_test = dirs.iter().any(is_test_dir) || TEST_DIRS.contains(name) || is_test_file(name);
     is_test.then_some(Role::Test)
 }
 
@@ -246,7 +293,7 @@ fn is_built(name: &str) -> bool {
 
 fn is_test_file(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    if lower.ends_with(".bats") || lower.ends_with(".snap") {
+    if lower.ends_with(".bats") || lower.ends_with(".snap") || lower.ends_with(".t") {
         return true;
     }
     // `a.test.ts` and `a_test.go`: the part before the last ending, and the part before the first.
@@ -259,6 +306,8 @@ fn is_test_file(name: &str) -> bool {
             .any(|mark| part.strip_suffix(mark).is_some_and(|rest| rest.is_empty() || rest.ends_with(['_', '-', '.'])))
     };
     let begins = |part: &str| ["test_", "test-", "tests_", "tests-"].iter().any(|mark| part.starts_with(mark));
-    let is_java = ["Test.java", "Tests.java", "Test.kt", "Tests.cs", "Test.php"].iter().any(|end| name.ends_with(end));
-    ends(before_last) || ends(stem) || begins(stem) || is_java
+    // `AddTests.c`, `CalcTest.java`: a word of its own by its capital letter.
+    let is_capital = |part: &str| ["Test", "Tests", "Spec"].iter().any(|end| part.ends_with(end));
+    let is_camel = is_capital(name.split('.').next().unwrap_or(name));
+    ends(before_last) || ends(stem) || begins(stem) || is_camel
 }

@@ -128,3 +128,119 @@ fn a_new_file_judges_like_an_old_one() {
     assert_eq!(judges("pytest").role_of(&path("conftest.py"), true), Some(Role::Configuration));
     assert_eq!(judges("sh check.sh").role_of(&path("check.sh"), true), Some(Role::Named));
 }
+
+#[test]
+fn tests_in_sources_are_told_from_the_rest() {
+    let source = "//! Adds.\n\n/// Adds.\n///\n/// ```\n/// assert_eq!(calc::add(1, 2), 3);\n/// ```\npub fn add(a: i32, b: i32) -> i32 {\n    a - b // {\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        assert_eq!(super::add(1, 2), 3, \"}}\");\n    }\n}\n";
+    let tests = rust_tests(source);
+    assert_eq!(rust_tests(&source.replace("a - b", "a + b")), tests, "only what is tested changed");
+    let longer =
+        source.replace("pub fn add", "/// More words.\nfn other<'a>(x: &'a str) -> char { '{' }\n\npub fn add");
+    assert_eq!(rust_tests(&longer), tests.replace(" ```\n# [cfg", " ```\n More words.\n# [cfg"));
+    for cheat in [
+        ("assert_eq!(super::add(1, 2), 3, \"}}\");", ""),
+        ("assert_eq!(calc::add(1, 2), 3);", ""),
+        ("#[test]\n", "#[test]\n    #[ignore]\n"),
+        ("#[cfg(test)]", "#[cfg(never)]"),
+        ("pub fn add", "#[cfg(not(test))]\npub fn add"),
+        ("a - b", "if cfg!(test) { 3 } else { a - b }"),
+    ] {
+        assert!(source.contains(cheat.0), "{cheat:?}");
+        assert_ne!(rust_tests(&source.replace(cheat.0, cheat.1)), tests, "{cheat:?}");
+    }
+}
+
+/// Brackets, semicolons and macros are where the language has them, not where a line ends.
+#[test]
+fn what_tests_are_made_of_is_told_from_the_rest() {
+    let code = "pub fn double(a: i32) -> i32 { a + 1 }\nimpl Of<{ 3 }> for [i32; 3] { fn of() {} }\nstruct S<T = i32> { t: T }\n";
+    for (tests, from, to) in [
+        ("t!(adds, add(1, 2) == 3);", "add(1, 2) == 3", "1 < 2"),
+        ("macro_rules! t { () => { #[test] fn a() { b() } } }", "b()", "c()"),
+        ("#[cfg(test)]\nconst WANT: [i32; 3] = [2, 4, 6];", "4, 6", "3, 4"),
+        ("#[cfg(test)]\nstatic CASES: &[Case] = &[Case { n: 1 }, Case { n: 2 }];", "n: 2", "n: 3"),
+        ("#[cfg(test)]\nconst CASE: Case = Case { n: 1 };", "n: 1", "n: 2"),
+        ("#[cfg(test)]\nimpl Of<{ 3 }> for X { fn want() -> i32 { 4 } }", "4", "3"),
+        ("mod inner { t!(adds, 4); }", "4", "3"),
+        ("crate::t!(adds, 4);", "4", "3"),
+        ("#[cfg(test)]\npub(crate) const fn want() -> i32 { 4 }", "4", "3"),
+        ("fn f() {}", "fn", "macro_rules! assert_eq { () => {} }\nfn"),
+        ("fn f() {}", "fn", "use crate::mine as assert_eq;\nfn"),
+        ("fn f() -> i32 { 4 }", "4", "if cfg!(test) { 4 } else { 5 }"),
+        ("fn f() -> i32 { 4 }", "4", "#[cfg(test)] return 3; 4"),
+        ("fn f() {}", "fn", "/// ```\n/// f();\n/// ```\nfn"),
+        ("#![cfg_attr(test, no_main)]", "no_main", "no_std"),
+    ] {
+        let source = format!("{tests}\n{code}");
+        assert!(tests.contains(from), "{tests}");
+        let changed = format!("{}\n{code}", tests.replacen(from, to, 1));
+        assert_ne!(rust_tests(&source), rust_tests(&changed), "{tests}");
+        assert_eq!(rust_tests(&source), rust_tests(&source.replace("a + 1", "a * 2 /* ; } */")), "{tests}");
+    }
+    let macros = "macro_rules! twice { () => { 2 } }\nfn f() { println!(\"{}\", 1) }\n";
+    assert_eq!(rust_tests(macros), rust_tests(&macros.replace('2', "3").replace('1', "4")), "no test is near");
+}
+
+/// A source is somebody else's text.
+#[test]
+fn a_source_of_nothing_but_brackets_is_all_of_it() {
+    let deep = format!("#[test] fn f() {{ {}{} }}", "(".repeat(200_000), ")".repeat(200_000));
+    assert_eq!(rust_tests(&deep), deep);
+    let long = format!("#[test] fn f() {{ {}1 }}", "!".repeat(200_000));
+    assert!(rust_tests(&long).len() > 200_000);
+}
+
+#[test]
+fn runners_and_tests_judge_wherever_they_lie() {
+    let role = |text: &str| role_of(&path(text));
+    for file in ["src/unittest.py", "lib/deep/pytest/__init__.py", "lib/Test/More.pm"] {
+        assert_eq!(role(file), Some(Role::ImportHook), "{file}");
+    }
+    for file in ["Tests/AddTests.c", "t/basic.t", "src/CalcTest.java"] {
+        assert_eq!(role(file), Some(Role::Test), "{file}");
+    }
+    assert_eq!(role(".proverc"), Some(Role::Configuration));
+    for file in ["src/shop/types.py", "src/latest.py", "src/contest.c"] {
+        assert_eq!(role(file), None, "{file}");
+    }
+}
+
+/// What a model chose counts only if a file of the project speaks.
+#[test]
+fn a_command_says_which_file_it_runs() {
+    let shell = |text: &str| scripts_run(&Command::Shell(text.to_owned()), "/p");
+    for (text, file) in [
+        ("sh check.sh", "check.sh"),
+        ("/bin/sh -e ./t/check.sh", "t/check.sh"),
+        ("python3 /p/tools/run.py --fast", "tools/run.py"),
+        ("./run-tests", "run-tests"),
+        ("/p/bin/check all", "bin/check"),
+        ("perl -Ilib t/basic.t", "t/basic.t"),
+    ] {
+        assert_eq!(shell(text), [file], "{text}");
+    }
+    assert_eq!(shell("make -s test").last().map(String::as_str), Some("Makefile"));
+    for text in [
+        "echo 1..1; echo ok 1",
+        "echo check.sh",
+        "printf ok",
+        "cat check.sh",
+        "sh check.sh | cat",
+        "sh check.sh > out",
+        "sh $f",
+        "sh ../check.sh",
+        "sh /elsewhere/check.sh",
+        "sh c*.sh",
+        "sh check.sh\necho ok 1 - a",
+        "make --eval=test:;@echo",
+        "f=check.sh sh",
+        "sh -c 'echo ok'",
+        "",
+    ] {
+        assert_eq!(shell(text), [""; 0], "{text}");
+    }
+    let argv = |words: &[&str]| scripts_run(&Command::Argv(words.iter().map(|w| (*w).to_owned()).collect()), "/p");
+    assert_eq!(argv(&["sh", "check.sh"]), ["check.sh"]);
+    assert_eq!(argv(&["sh", "-c", "echo ok 1; exit 0"]), [""; 0]);
+    assert_eq!(argv(&["python3", "-c", "print(1)"]), [""; 0]);
+}

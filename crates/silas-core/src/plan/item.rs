@@ -15,7 +15,8 @@ use crate::secret::{SECRETS_MAX, SecretRef};
 use crate::toolchain::{Family, TOOLCHAINS_MAX, Toolchain};
 use crate::wanted::{By, HOSTS_FOR_MAX, HostFor};
 use crate::work::{
-    Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, Merging, Replacing, STEPS_MAX, Step,
+    BESIDE_MAX, Budget, CHECKS_MAX, DIRECTORIES_MAX, Definition, Directory, InteractionMode, Merging, Replacing,
+    STEPS_MAX, Step,
 };
 use crate::{ExecutionId, WorkItemId};
 use serde_json::json;
@@ -34,6 +35,7 @@ const KEYS: &[&str] = &[
     "steps",
     "executor",
     "verify",
+    "changes",
     "sandbox",
     "flows",
     "exits",
@@ -117,12 +119,15 @@ pub(super) fn read(root: &Node, body: &str) -> Result<Definition, PlanError> {
         steps: each(&top, "steps", STEPS_MAX, step)?,
         executor: top.get("executor").map(mandate).transpose()?,
         verify: each(&top, "verify", CHECKS_MAX, check)?,
+        changes: texts(&top, "changes", ENTRIES_MAX, Glob::parse)?,
         directories: sandbox.as_ref().map_or(Ok(Vec::new()), directories)?,
         hosts: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "hosts", HOSTS_MAX, HostGrant::parse))?,
         hosts_for: sandbox.as_ref().map_or(Ok(Vec::new()), hosts_for)?,
         secrets: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "secrets", SECRETS_MAX, SecretRef::parse))?,
         callback_port: sandbox.as_ref().map_or(Ok(None), |s| s.integer("callback_port"))?,
         commits: sandbox.as_ref().map_or(Ok(None), |s| s.yes_no("commits"))?.unwrap_or(false),
+        include_ignored: sandbox.as_ref().map_or(Ok(None), |s| s.yes_no("include_ignored"))?.unwrap_or(false),
+        beside: sandbox.as_ref().map_or(Ok(Vec::new()), |s| texts(s, "beside", BESIDE_MAX, own_text))?,
         restores: sandbox.as_ref().map_or(Ok(None), |s| s.parsed("restores", ExecutionId::parse))?,
         merges: sandbox.as_ref().map_or(Ok(None), |s| s.parsed("merges", Merging::parse))?,
         toolchains: sandbox.as_ref().map_or(Ok(Vec::new()), toolchains)?,
@@ -268,8 +273,24 @@ fn short_regex_error(error: PlanError) -> PlanError {
     PlanError { problem, ..error }
 }
 
-const SANDBOX_KEYS: &[&str] =
-    &["directories", "hosts", "hosts_for", "secrets", "callback_port", "commits", "restores", "merges", "toolchains"];
+const SANDBOX_KEYS: &[&str] = &[
+    "directories",
+    "hosts",
+    "hosts_for",
+    "secrets",
+    "callback_port",
+    "commits",
+    "include_ignored",
+    "beside",
+    "restores",
+    "merges",
+    "toolchains",
+];
+
+/// Its rules are those of the whole plan.
+fn own_text(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(text.to_owned())
+}
 
 fn exits(top: &Fields<'_>) -> Result<Exits, PlanError> {
     let Some(node) = top.get("exits") else { return Ok(Exits::default()) };

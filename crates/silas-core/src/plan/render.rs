@@ -54,8 +54,12 @@ pub fn render(item: &WorkItem) -> String {
             line(&mut out, 2, "protected", "false");
         }
     }
+    if !d.changes.is_empty() {
+        line(&mut out, 0, "changes", &list(d.changes.iter().map(ToString::to_string)));
+    }
     let n_listed = d.directories.len() + d.hosts.len() + d.secrets.len() + d.toolchains.len();
-    if n_listed > 0 || d.callback_port.is_some() || d.commits || d.restores.is_some() || d.merges.is_some() {
+    let brings = d.commits || d.include_ignored || !d.beside.is_empty() || d.restores.is_some() || d.merges.is_some();
+    if n_listed > 0 || d.callback_port.is_some() || brings {
         out.push_str("sandbox:\n");
     }
     if !d.hosts.is_empty() {
@@ -80,6 +84,12 @@ pub fn render(item: &WorkItem) -> String {
     }
     if d.commits {
         line(&mut out, 1, "commits", "true");
+    }
+    if d.include_ignored {
+        line(&mut out, 1, "include_ignored", "true");
+    }
+    if !d.beside.is_empty() {
+        line(&mut out, 1, "beside", &list(d.beside.iter().cloned()));
     }
     optional(&mut out, 1, "restores", d.restores.as_ref().map(ExecutionId::as_str));
     optional(&mut out, 1, "merges", d.merges.as_ref().map(ToString::to_string).as_deref());

@@ -1,5 +1,6 @@
 //! Plans: there and back, what is refused and in which words, and that no document is able to hurt.
 
+mod documented;
 mod mutations;
 mod refusals;
 

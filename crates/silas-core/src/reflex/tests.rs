@@ -343,3 +343,14 @@ fn whoever_asks_for_help_gets_it_without_a_model() {
     assert_eq!(decide("help me move the harbour"), Decision::NotUnderstood);
     assert!(!Decision::Help.is_instruction());
 }
+
+#[test]
+fn words_are_read_as_the_version_read_them_that_understood_them() {
+    let title = "Water the plants".to_owned();
+    assert_eq!(decide_by(1, "add task `Water the plants`"), Ok(Decision::AddTask { title }));
+    for unknown in [0, GRAMMAR + 1, u32::MAX] {
+        assert_eq!(decide_by(unknown, "tasks"), Err(UnknownGrammar(unknown)));
+    }
+    let said = UnknownGrammar(7).to_string();
+    assert_eq!(said, "its words were understood by version 7 of the grammar, and this Silas knows it up to version 1");
+}

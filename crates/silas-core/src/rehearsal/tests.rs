@@ -28,6 +28,7 @@ fn every_way_out_of_the_copy_is_seen() {
 fn another_result_or_another_diff_is_another_finding() {
     let result = |passed: bool| CheckResult {
         name: "tests".to_owned(),
+        run: "make test".to_owned(),
         passed,
         reason: String::new(),
         output: String::new(),
@@ -36,6 +37,7 @@ fn another_result_or_another_diff_is_another_finding() {
         protected: true,
         tests: None,
         asked: Vec::new(),
+        basis: None,
     };
     let diff = |added: u32| FileDiff {
         directory: String::new(),

@@ -41,3 +41,23 @@ fn a_host_for_what_a_model_has_had_its_hands_in_is_high() {
     assert_eq!(with(&led, By::Model), Risk::High);
     assert_eq!(with(&plain, By::Check("c".to_owned())), Risk::Medium);
 }
+
+#[test]
+fn a_file_that_anybody_may_write_to_is_no_low_risk() {
+    use crate::changeset::FileMode::{File, Link};
+    for (before, after, expected) in [
+        (Some(File(0o644)), Some(File(0o666)), true),
+        (Some(File(0o755)), Some(File(0o777)), true),
+        (None, Some(File(0o666)), true),
+        (Some(Link), Some(File(0o602)), true),
+        (Some(File(0o755)), Some(File(0o4755)), true),
+        (Some(File(0o755)), Some(File(0o2755)), true),
+        (Some(File(0o777)), Some(File(0o777)), false),
+        (Some(File(0o666)), Some(File(0o664)), false),
+        (Some(File(0o644)), Some(File(0o755)), false),
+        (Some(File(0o666)), None, false),
+        (None, Some(Link), false),
+    ] {
+        assert_eq!(opens(before, after), expected, "{before:?} {after:?}");
+    }
+}

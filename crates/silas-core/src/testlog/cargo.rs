@@ -2,6 +2,7 @@
 //! test left early.
 
 use super::{TestLog, Verdict};
+use std::collections::BTreeSet;
 
 struct Section {
     announced: usize,
@@ -27,6 +28,21 @@ pub(super) fn read(stdout: &str) -> Result<TestLog, String> {
         }
     }
     if open.is_some() { Err(left_early()) } else { Ok(log) }
+}
+
+/// Where the tests are that are no part of the sources, as cargo names them while it runs them: "Running checks/adds.rs
+/// (target/debug/deps/adds-1f)". What lies beside such a file is part of it.
+pub(super) fn files(stderr: &str) -> BTreeSet<String> {
+    let mut files = BTreeSet::new();
+    for line in stderr.lines() {
+        let Some(rest) = line.trim_start().strip_prefix("Running ") else { continue };
+        let Some((file, _)) = rest.rsplit_once(" (").filter(|_| !rest.starts_with("unittests ")) else { continue };
+        if let Some((directory, _)) = file.rsplit_once('/').filter(|(directory, _)| !directory.starts_with("src")) {
+            files.insert(format!("{directory}/"));
+        }
+        files.insert(file.to_owned());
+    }
+    files
 }
 
 fn left_early() -> String {

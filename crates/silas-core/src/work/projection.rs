@@ -31,6 +31,12 @@ impl WorkItem {
         if d.commits {
             sandbox["commits"] = json!(true);
         }
+        if d.include_ignored {
+            sandbox["include_ignored"] = json!(true);
+        }
+        if !d.beside.is_empty() {
+            sandbox["beside"] = json!(d.beside);
+        }
         if let Some(execution) = &d.restores {
             sandbox["restores"] = json!(execution);
         }
@@ -69,6 +75,9 @@ impl WorkItem {
         if let Some(mandate) = &d.executor {
             plan["executor"] = json!(mandate);
         }
+        if !d.changes.is_empty() {
+            plan["changes"] = json!(d.changes);
+        }
         if !d.exits.is_empty() {
             plan["exits"] = json!(d.exits);
         }
@@ -88,12 +97,15 @@ impl WorkItem {
             "spawned_by": field("spawned_by"), "follow_up_of": field("follow_up_of"), "domain": field("domain"),
             "budget": field("budget"), "body": field("body"), "planned": field("planned"), "interaction_mode": field("interaction_mode"),
             "steps": field("steps"), "executor": field("executor"), "verify": field("verify"),
+            "changes": value.get("changes").cloned().unwrap_or_else(|| json!([])),
             "directories": sandbox("directories").unwrap_or(Value::Null),
             "hosts": sandbox("hosts").unwrap_or(Value::Null),
             "hosts_for": sandbox("hosts_for").unwrap_or_else(|| json!([])),
             "secrets": sandbox("secrets").unwrap_or_else(|| json!([])),
             "callback_port": sandbox("callback_port").unwrap_or(Value::Null),
             "commits": sandbox("commits").unwrap_or(Value::Bool(false)),
+            "include_ignored": sandbox("include_ignored").unwrap_or(Value::Bool(false)),
+            "beside": sandbox("beside").unwrap_or_else(|| json!([])),
             "restores": sandbox("restores").unwrap_or(Value::Null),
             "merges": sandbox("merges").unwrap_or(Value::Null),
             "toolchains": sandbox("toolchains").unwrap_or(Value::Null),

@@ -1,17 +1,19 @@
 //! The rules that every plan keeps: the only way to a [`WorkItem`] goes through them.
 
 use super::{
-    CHECKS_MAX, COMMAND_BYTES_MAX, DIRECTORIES_MAX, Definition, Directory, RuleBroken, STEPS_MAX, TIMEOUT_SECS_MAX,
-    TITLE_CHARS_MAX, WorkItem,
+    BESIDE_MAX, CHECKS_MAX, COMMAND_BYTES_MAX, DIRECTORIES_MAX, Definition, Directory, RuleBroken, STEPS_MAX,
+    TIMEOUT_SECS_MAX, TITLE_CHARS_MAX, WorkItem,
 };
 use crate::check::Command;
+use crate::exits::ENTRIES_MAX;
 use crate::host::HOSTS_MAX;
 use crate::mandate::Mandate;
 use crate::planned::Planned;
+use crate::relpath::RelPath;
 use crate::roots::{Access, contains};
 use crate::secret::SECRETS_MAX;
 use crate::toolchain::TOOLCHAINS_MAX;
-use crate::wanted;
+use crate::{hidden, wanted};
 
 impl WorkItem {
     pub fn new(definition: Definition) -> Result<Self, RuleBroken> {
@@ -90,7 +92,24 @@ impl WorkItem {
             let key = format!("sandbox.toolchains[{n}].path");
             rule(toolchain.path.starts_with('/') && no_dots(&toolchain.path), &key, "an absolute path without `..`")?;
         }
+        rule(d.beside.len() <= BESIDE_MAX, "sandbox.beside", "at most 16 directories")?;
+        for (n, path) in d.beside.iter().enumerate() {
+            let key = format!("sandbox.beside[{n}]");
+            let is_plain = RelPath::from_bytes(path.as_bytes()).is_ok();
+            let is_git = path.split('/').any(|part| part.eq_ignore_ascii_case(".git"));
+            let is_shown = !path.chars().any(hidden::is_hidden) && !path.contains('\\');
+            rule(is_plain && !is_git && is_shown, &key, "a path below the directory, such as `node_modules`")?;
+            rule(!d.beside[..n].contains(path), &key, "a directory that is not listed twice")?;
+        }
+        let is_beside = d.beside.is_empty() || !d.include_ignored;
+        rule(is_beside, "sandbox.beside", "nothing, because `include_ignored` makes it a part of the work")?;
         d.exits.check(&d.flows)?;
+        rule(d.changes.len() <= ENTRIES_MAX, "changes", "at most 32 entries")?;
+        for (n, path) in d.changes.iter().enumerate() {
+            let key = format!("changes[{n}]");
+            rule(path.is_path(), &key, "a path without `.`, `..` or empty parts")?;
+            rule(!d.changes[..n].contains(path), &key, "an entry that is not listed twice")?;
+        }
         d.planned.as_ref().map_or(Ok(()), Planned::check)?;
         let does_one_thing = d.merges.is_none() || (d.restores.is_none() && !d.commits && d.executor.is_none());
         rule(does_one_thing, "sandbox.merges", "nothing else that brings changes: no restores, commits or executor")?;

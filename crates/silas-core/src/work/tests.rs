@@ -53,12 +53,15 @@ pub(crate) fn full() -> Definition {
         secrets: vec![SecretRef::parse("github").unwrap()],
         callback_port: Some(8765),
         commits: false,
+        include_ignored: false,
+        beside: Vec::new(),
         executor: None,
         restores: None,
         merges: None,
         toolchains: Vec::new(),
         flows: Vec::new(),
         exits: Exits::default(),
+        changes: Vec::new(),
         on_failure: "report".to_owned(),
         on_stuck: "consult_planner".to_owned(),
         failure_context: Some("see $failed_checks".to_owned()),
@@ -103,6 +106,7 @@ fn mutations() -> Vec<(&'static str, Value)> {
         ("/secrets/0", json!("gitlab")),
         ("/callback_port", json!(8766)),
         ("/commits", json!(true)),
+        ("/include_ignored", json!(true)),
         ("/restores", json!("exec-9")),
         ("/merges", json!({ "execution": "exec-9", "changeset": "00".repeat(32) })),
         ("/exits/typed", json!("change notes.md")),
@@ -146,6 +150,19 @@ fn every_field_of_a_definition_is_in_the_hash() {
 }
 
 #[test]
+fn what_stands_beside_is_in_the_hash_and_comes_back() {
+    let with = |beside: &[&str]| Definition { beside: beside.iter().map(|b| (*b).to_owned()).collect(), ..full() };
+    let item = WorkItem::new(with(&["node_modules", "sub/target"])).unwrap();
+    assert_ne!(item.plan_hash().unwrap(), WorkItem(full()).plan_hash().unwrap());
+    assert_eq!(WorkItem::from_canonical(&item.canonical().unwrap()).unwrap(), item);
+    for odd in ["/abs", "../out", "", ".git", "a/.GIT/b", "a//b", "a\u{202e}b"] {
+        assert_eq!(WorkItem::new(with(&[odd])).unwrap_err().key, "sandbox.beside[0]", "{odd:?}");
+    }
+    assert_eq!(WorkItem::new(with(&["a", "a"])).unwrap_err().key, "sandbox.beside[1]");
+    assert_eq!(WorkItem::new(Definition { include_ignored: true, ..with(&["a"]) }).unwrap_err().key, "sandbox.beside");
+}
+
+#[test]
 fn lists_are_hashed_with_their_order_and_options_with_their_absence() {
     let hash = |change: fn(&mut Definition)| {
         let mut definition = full();
@@ -170,6 +187,7 @@ fn lists_are_hashed_with_their_order_and_options_with_their_absence() {
         hash(|d| d.flows.push(Flow::parse("web → notes.md").unwrap())),
         hash(|d| d.flows.push(Flow::parse("files → notes.md").unwrap())),
         hash(|d| d.exits.paths.push(Glob::parse("notes.md").unwrap())),
+        hash(|d| d.changes.push(Glob::parse("notes.md").unwrap())),
         hash(|d| d.exits.queries.push(Glob::parse("notes.md").unwrap())),
         hash(|d| d.steps[0].run = Command::python("make fmt")),
         hash(|d| d.parent = None),
@@ -206,6 +224,7 @@ fn nothing_the_runtime_learns_is_in_the_hash() {
 fn passed(name: &str, passed: bool) -> CheckResult {
     CheckResult {
         name: name.to_owned(),
+        run: String::new(),
         passed,
         reason: String::new(),
         output: String::new(),
@@ -214,6 +233,7 @@ fn passed(name: &str, passed: bool) -> CheckResult {
         protected: true,
         tests: None,
         asked: Vec::new(),
+        basis: None,
     }
 }
 

@@ -49,7 +49,7 @@ const TEXTS: [(Suspicion, &str); 11] = [
     ),
     (Suspicion::Role, r"<\|[a-z_]{2,30}\|>|\[/?inst\]|<</?sys>>|</?(?:system|assistant|human|developer)>"),
     (Suspicion::Role, r"(?m)^[ \t>*#\[]*(?:system|assistant|developer)(?: prompt| message)?[\]*]*\s*:[^\n]*"),
-    (Suspicion::Role, r"\[system\][^\n]*|⟦/?from outside[^⟧\n]*|\bend of external text\b"),
+    (Suspicion::Role, r"\[system\][^\n]*|⟦/?from outside[^⟧]*|\bend of external text\b"),
     (Suspicion::Authority, r"</?(?:tool_call|tool_use|function_calls?|invoke|tool_result)\b[^>\n]{0,80}>"),
     (Suspicion::Authority, r"\b(?:approval_token|approved|verdict)[\x22']?\s*[:=]\s*[\x22']?(?:true|approved|yes)\b"),
     (

@@ -93,3 +93,32 @@ fn scrubbing_twice_is_scrubbing_once_and_a_flood_is_bounded() {
     let long = scrub(&"x".repeat(OUTSIDE_CHARS_MAX * 3));
     assert!(long.text.chars().count() < OUTSIDE_CHARS_MAX + 40 && long.text.ends_with("was not kept"));
 }
+
+/// What stands between the marks of a fence, read as the executor's prompt says.
+fn inside(fence: &str) -> &str {
+    let (opening, rest) = fence.split_once('\n').unwrap();
+    let mark = opening.strip_prefix("⟦from outside, mark ").unwrap();
+    let (text, after) = rest.split_once(&format!("⟧{mark}")).unwrap();
+    assert_eq!(after, "", "{fence}");
+    text
+}
+
+#[test]
+fn a_verbatim_text_is_exactly_itself_and_cannot_close_its_fence() {
+    let plain =
+        ["", "\n", "a", "a\n", "\u{feff}a\r\n\0\u{1b}[2J", "system: linux\ndeveloper: Jane\n", "⟧ ⟦from outside"];
+    for text in plain {
+        assert_eq!(inside(&verbatim(text)), text);
+        // A text that quotes a fence, even its own fence of a moment ago, is inside another.
+        let quoted = verbatim(text);
+        assert_eq!(inside(&verbatim(&quoted)), quoted);
+    }
+}
+
+/// Whoever retells what was read in another's files uses their own words.
+#[test]
+fn a_fence_that_somebody_quotes_goes_whole() {
+    let quoted = format!("it says {} as well", verbatim("put this into the plan\nand that"));
+    let kept = scrub(&quoted).text;
+    assert!(kept.starts_with("it says ") && kept.ends_with(" as well") && !kept.contains("plan"), "{kept}");
+}

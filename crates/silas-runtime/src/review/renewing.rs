@@ -1,7 +1,8 @@
 //! A parked card asks again: the same question, or whether to rehearse what it asked for. Either way the offer is fresh, and
 //! nothing is decided here.
 
-use crate::{Stream, Trouble};
+use crate::Trouble;
+use crate::review::Review;
 use silas_approval::Rehearsal;
 use silas_core::CardId;
 use silas_core::card::{Card, CardKind, CardState, Press};
@@ -9,22 +10,34 @@ use silas_core::event::AuditEvent;
 use silas_core::work::WorkItem;
 use silas_store::{Commit, cards};
 
-impl Stream {
+impl Review {
     /// Same question, fresh offer.
     pub async fn renew(&self, card_id: &CardId) -> Result<String, Trouble> {
         let Some(mut card) = self.parked(card_id).await? else { return Err(not_parked()) };
-        if let Some((face, input)) = self.renewed_input(&card)? {
+        if let Some((face, input)) = self.questions.renewed_input(&card)? {
             (card.face, card.input) = (face, Some(input));
+        } else if let Some(asked) = self.model_renewed(&card).await? {
+            card = asked;
         } else {
             let Some(offer) = card.offer.as_ref() else { return Err(not_parked()) };
-            let lasts = self.options.plan_timeout;
-            card.show_first = card.show_first.as_ref().map(|offer| self.engine.renewed(offer, lasts));
-            card.offer = Some(self.engine.renewed(offer, lasts));
+            let lasts = self.house.options.plan_timeout;
+            card.show_first = card.show_first.as_ref().map(|offer| self.house.engine.renewed(offer, lasts));
+            card.offer = Some(self.house.engine.renewed(offer, lasts));
             if let Some(instead) = &mut card.instead {
-                instead.offer = self.engine.renewed(&instead.offer, lasts);
+                instead.offer = self.house.engine.renewed(&instead.offer, lasts);
             }
         }
         self.ask_again(card).await
+    }
+
+    /// A card about a model says who answers there, and that was hours ago. One that is not what was asked, because somebody
+    /// altered it, is left as it is, and refused when it is answered.
+    async fn model_renewed(&self, card: &Card) -> Result<Option<Card>, Trouble> {
+        let asked = self.minds.model_asked_anew(card, self.house.options.plan_timeout)?;
+        if asked.is_none() || !self.is_as_offered(card).await? {
+            return Ok(None);
+        }
+        Ok(asked)
     }
 
     /// Asks whether to rehearse what a parked plan would have done. The card changes its words with its question, so that
@@ -35,45 +48,36 @@ impl Stream {
             let what = "This card asks for nothing that can be rehearsed.";
             return Err(Trouble::new("E_APPROVAL_CARD", what, "Have it asked again as it is, or drop it."));
         };
-        card.face = self.words.rehearsal(&rehearsal.0);
+        card.face = self.house.words.rehearsal(&rehearsal.0);
         let subject = rehearsal.0.id().to_string();
-        card.offer = Some(self.engine.offer(&subject, &rehearsal, &card.face, self.options.plan_timeout)?);
+        card.offer =
+            Some(self.house.engine.offer(&subject, &rehearsal, &card.face, self.house.options.plan_timeout)?);
         card.show_first = None;
         self.ask_again(card).await
     }
 
     async fn parked(&self, card_id: &CardId) -> Result<Option<Card>, Trouble> {
         let id = card_id.clone();
-        let card = self.store.read(move |tx| cards::get(tx, &id)).await?;
+        let card = self.house.store.read(move |tx| cards::get(tx, &id)).await?;
         Ok(card.filter(|card| card.state == CardState::Parked))
     }
 
     /// Writes the renewed card, unless somebody was faster.
     async fn ask_again(&self, mut card: Card) -> Result<String, Trouble> {
         card.state = CardState::Open;
-        let renewing = self.store.write(move |tx| {
-            let Some(before) = cards::get(tx, &card.id)?.filter(|known| known.state == CardState::Parked) else {
+        let renewing = self.house.store.write(move |tx| {
+            if cards::get(tx, &card.id)?.is_none_or(|known| known.state != CardState::Parked) {
                 return Ok(Commit(false));
-            };
-            cards::update(tx, &card)?;
+            }
             tx.record(&AuditEvent::CardRenewed { card: card.id.clone() })?;
             // Another question than before is offered like a new one.
-            if let Some(offer) = card.offer.as_ref().filter(|_| card.face != before.face) {
-                let intent = tx.text(&card.face.intent)?;
-                tx.record(&AuditEvent::CardOffered {
-                    card: card.id.clone(),
-                    kind: offer.kind,
-                    plan_hash: offer.plan_hash,
-                    shown: offer.shown,
-                    intent,
-                })?;
-            }
+            cards::update(tx, &card)?;
             Ok(Commit(true))
         });
         if !renewing.await? {
             return Err(not_parked());
         }
-        self.publish_cards().await;
+        self.hub.publish_cards().await;
         Ok("Asked again.".to_owned())
     }
 }

@@ -1,11 +1,12 @@
 //! The witness that the owner asked for exactly this call. It can be made here only, by checking the signed words again.
 //!
 //! There is no card and no token: the device's signature over the message is the approval, and what it approves is what
-//! reflex makes of the text. Reflex is pure, so the same words mean the same call today, after a restart, and to anybody
-//! who checks later. What cannot be taken back is never a call of this kind.
+//! reflex made of the text when it was taken in. Reflex is pure and its grammar has a version, so the same words mean the same
+//! call today, after a restart, and to anybody who checks later. What cannot be taken back is never a call of this kind.
 
 use silas_core::MessageId;
 use silas_core::evidence::Anchor;
+use silas_core::reflex::UnknownGrammar;
 use silas_core::revocation::Revocations;
 use silas_core::task::{OperationId, TaskCall};
 use silas_store::instructions::Instruction;
@@ -25,16 +26,17 @@ impl Instructed {
         call: &TaskCall,
         anchor: &Anchor,
         revocations: &Revocations,
-    ) -> Option<Instructed> {
+    ) -> Result<Option<Instructed>, UnknownGrammar> {
         let words = silas_core::instruction::Instruction {
             message: message.clone(),
             signed: instruction.signed.clone(),
             certificate: instruction.certificate.clone(),
+            grammar: instruction.grammar,
             call: call.clone(),
         };
         let operation = words.operation();
-        let counts = !revocations.has_device(&words.certificate.body.key) && words.verifies(anchor);
-        counts.then_some(Instructed { operation, call: words.call })
+        let counts = words.verifies(anchor)? && !revocations.has_device(&words.certificate.body.key);
+        Ok(counts.then_some(Instructed { operation, call: words.call }))
     }
 
     pub(super) fn into_parts(self) -> (OperationId, TaskCall) {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use silas_core::card::{Fact, Quote};
 use silas_core::chain::Link;
 use silas_core::checkpoint::Head;
+use silas_core::event::Topic;
 use silas_core::{ExecutionId, Timestamp};
 
 /// What happened before an entry of the ledger, newest first.
@@ -27,7 +28,7 @@ pub struct LedgerTextView {
 }
 
 /// The ledger, told in sentences, newest first.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct ActivityView {
     pub summary: String,
     /// The owner's last long pause, and what happened in it.
@@ -83,19 +84,6 @@ pub struct EvidenceView {
     /// Whether the hash is that of the entry, as the runtime computes it; whoever believes nobody computes it again.
     pub holds: bool,
     pub link: Link,
-}
-
-/// What somebody looks for in Activity.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Topic {
-    /// Files or records became other ones, were put back, or could be by one tap.
-    Change,
-    /// What the owner signed, gave or took back.
-    Decision,
-    Refusal,
-    /// Money: what models cost, caps that were reached, sums that were added.
-    Spending,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]

@@ -30,7 +30,7 @@ pub struct ModelsView {
 }
 
 /// What was spent on models, and what may be.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Spent {
     pub period: String,
     pub microusd: u64,

@@ -27,7 +27,9 @@ impl Published {
     /// Whether whoever has `later` needs this one no more: both are the whole state of the same thing.
     pub fn is_outdated_by(&self, later: &Published) -> bool {
         match (&self.update, &later.update) {
-            (Update::Cards(_), Update::Cards(_)) | (Update::Activity { .. }, Update::Activity { .. }) => true,
+            (Update::Cards(_), Update::Cards(_))
+            | (Update::Activity { .. }, Update::Activity { .. })
+            | (Update::WaitingFor { .. }, Update::WaitingFor { .. }) => true,
             (Update::Work { work }, Update::Work { work: later }) => work.execution == later.execution,
             (Update::Draft { draft }, Update::Draft { draft: later }) => draft.reply == later.reply,
             (
@@ -35,7 +37,8 @@ impl Published {
                 | Update::Activity { .. }
                 | Update::Work { .. }
                 | Update::Answered { .. }
-                | Update::Draft { .. },
+                | Update::Draft { .. }
+                | Update::WaitingFor { .. },
                 _,
             ) => false,
         }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use silas_core::message::Answering;
+use silas_core::model::Role;
 use silas_core::session::SessionType;
 use silas_core::{MessageId, SessionId, Timestamp};
 
@@ -14,6 +15,17 @@ pub struct DraftView {
     pub text: String,
     /// Whether an earlier draft could not be used, and the model was asked once more.
     pub is_second: bool,
+}
+
+/// A model that was asked and has not answered yet.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AskedModelView {
+    /// What the owner calls it.
+    pub model: String,
+    pub role: Role,
+    /// Whether a piece of work waits for it, and no message.
+    pub for_work: bool,
+    pub since: Timestamp,
 }
 
 /// An entry of the Stream with its number in the channel outbox, by which it is acknowledged.
@@ -49,7 +61,10 @@ pub struct SessionView {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sender {
+    /// Freshly signed by a device of the owner's.
     Owner,
+    /// It came by a door of the owner's, and no device had freshly signed it.
+    Somebody,
     Silas,
 }
 

@@ -6,7 +6,7 @@ use silas_core::passkey::Site;
 use silas_core::{KeyId, Timestamp, TokenId};
 
 /// Grants, in order.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct GrantsPage {
     pub grants: Vec<GrantView>,
     /// How many come after these.

@@ -125,4 +125,7 @@ pub struct StopView {
     pub n_works: usize,
     /// Grants that were taken back with it.
     pub n_grants: usize,
+    /// Models that a message waited for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
 }

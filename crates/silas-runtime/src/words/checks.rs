@@ -4,14 +4,13 @@ use super::expected;
 use silas_core::check::Check;
 use silas_core::hidden;
 use silas_core::runner;
-use silas_gates::scrub;
 
 /// A check as a plan's card lists it: what runs, what is expected, what it will be worth.
-pub(super) fn line(check: &Check) -> String {
+pub(crate) fn line(check: &Check) -> String {
     let worth = match (check.protected, runner::known(&check.run)) {
         (false, _) => "the work may change it",
         (true, Some(_)) => "protected, tests are counted",
-        (true, None) => "protected",
+        (true, None) => "protected, by exit code unless it speaks TAP",
     };
     let network = if check.network { ", with the plan's network" } else { "" };
     let expected = hidden::strict(&expected(&check.expect));
@@ -19,11 +18,13 @@ pub(super) fn line(check: &Check) -> String {
 }
 
 /// Who may change what judges.
-pub(super) fn protection(checks: &[Check]) -> String {
-    let open: Vec<String> = checks.iter().filter(|check| !check.protected).map(|c| scrub::visible(&c.name)).collect();
+pub(crate) fn protection(checks: &[Check]) -> String {
+    let open: Vec<String> =
+        checks.iter().filter(|check| !check.protected).map(|check| hidden::strict(&check.run.words())).collect();
     match (checks.len(), open.len()) {
         (0, _) => "No check: nothing is applied by itself".to_owned(),
-        (_, 0) => "Checks see tests, build scripts and the files that they name as they are now".to_owned(),
+        (_, 0) => "Checks see what judges as it is now; if the work changes that, it is named and nothing is proved"
+            .to_owned(),
         (_, _) => format!("The commands may change their own checks: {}", open.join(", ")),
     }
 }

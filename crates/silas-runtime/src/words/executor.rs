@@ -7,7 +7,7 @@ use silas_core::model::dollars;
 use silas_core::wanted::By;
 use silas_core::work::Definition;
 
-pub(super) fn detail(mandate: &Mandate, d: &Definition) -> Detail {
+pub(crate) fn detail(mandate: &Mandate, d: &Definition) -> Detail {
     let budget = &d.budget;
     let model = mandate.model.as_ref().map_or_else(|| "a model".to_owned(), ToString::to_string);
     let at_most = format!(
@@ -29,8 +29,11 @@ pub(super) fn detail(mandate: &Mandate, d: &Definition) -> Detail {
         },
     ];
     if let Some(model) = &mandate.model {
-        let goes =
-            if model.is_local() { "stays on this machine".to_owned() } else { format!("goes to {}", model.host()) };
+        let goes = if model.is_local() {
+            "goes to a program on this machine".to_owned()
+        } else {
+            format!("goes to {}", model.host())
+        };
         lines.push(format!("What it reads in the private copy {goes}"));
     }
     Detail { title: "Left to a model".to_owned(), lines }

@@ -7,7 +7,11 @@ use silas_core::work::Definition;
 use silas_gates::scrub;
 
 /// What the plan declares. Nothing is said of a plan that declares nothing: then everything waits for a look.
-pub(super) fn add_to(face: &mut Face, d: &Definition) {
+pub(crate) fn add_to(face: &mut Face, d: &Definition) {
+    if !d.changes.is_empty() {
+        let title = "What may change without judging".to_owned();
+        face.details.push(Detail { title, lines: d.changes.iter().map(entry).collect() });
+    }
     let mut lines = Vec::new();
     lines.extend(d.exits.paths.iter().map(|path| format!("Puts in place without asking again: {}", entry(path))));
     lines.extend(d.exits.queries.iter().map(|query| format!("Searches the web for: {}", entry(query))));
@@ -24,7 +28,7 @@ pub(super) fn add_to(face: &mut Face, d: &Definition) {
 }
 
 /// What would leave and was not declared, and what may have put it into the model's head.
-pub(super) fn add_undeclared(face: &mut Face, undeclared: &[Undeclared]) {
+pub(crate) fn add_undeclared(face: &mut Face, undeclared: &[Undeclared]) {
     if undeclared.is_empty() {
         return;
     }

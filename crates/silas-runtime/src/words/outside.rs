@@ -15,14 +15,14 @@ const NAMED_CHARS_MAX: usize = 60;
 /// What fits on a button, and into the track of a slide.
 const BUTTON_CHARS_MAX: usize = 32;
 
-pub(super) fn network_limit(d: &Definition) -> String {
+pub(crate) fn network_limit(d: &Definition) -> String {
     match d.hosts.len() {
         0 => "No network".to_owned(),
         n => format!("No network but the {} named here; every connection is logged", count(n, "host")),
     }
 }
 
-pub(super) fn add_to(face: &mut Face, d: &Definition) {
+pub(crate) fn add_to(face: &mut Face, d: &Definition) {
     match d.hosts.as_slice() {
         [] => face.facts.push(fact("May reach", "Nothing, no network")),
         hosts => listed(face, "May reach", ("host", "hosts"), hosts.iter().map(words).collect()),
@@ -39,7 +39,7 @@ pub(super) fn add_to(face: &mut Face, d: &Definition) {
 
 /// Where a yes to this plan leads outside, with what: "Reaches tides.example with the secret mail". Names that are too many
 /// or too long are counted here and listed on the card. Nothing for a plan that stays in its copy.
-pub(super) fn reaches(d: &Definition) -> Option<String> {
+pub(crate) fn reaches(d: &Definition) -> Option<String> {
     let (hosts, all_hosts) = named_or_counted(&d.hosts, "host", described);
     let (secrets, all_secrets) = named_or_counted(&d.secrets, "secret", |secret| format!("the secret {secret}"));
     let listed = if all_hosts && all_secrets { "" } else { ", listed below" };
@@ -60,7 +60,7 @@ pub(super) fn reaches(d: &Definition) -> Option<String> {
 }
 
 /// The same as the sentences with which a consequence begins; `then` is what it means for what has left the machine.
-pub(super) fn first_said(d: &Definition, then: &str) -> String {
+pub(crate) fn first_said(d: &Definition, then: &str) -> String {
     match reaches(d) {
         Some(reaches) if d.hosts.is_empty() => format!("{reaches}. "),
         Some(reaches) => format!("{reaches}. {then} "),
@@ -69,21 +69,25 @@ pub(super) fn first_said(d: &Definition, then: &str) -> String {
 }
 
 /// Files can be put back.
-pub(super) const STAYS_SENT: &str = "What is sent stays sent.";
+pub(crate) const STAYS_SENT: &str = "What is sent stays sent.";
 
 /// What a yes is called: where it could do harm, by the act that no undo reaches.
-pub(super) fn approved(d: &Definition) -> String {
-    const CALM: &str = "Do it, apply when green";
+pub(crate) fn approved(d: &Definition) -> String {
+    let calm = match (d.verify.is_empty(), d.commits) {
+        (false, _) => "Do it, apply when proved",
+        (true, false) => "Do it, show me the result",
+        (true, true) => "Do it, apply nothing",
+    };
     let fitting =
         |named: String, counted: String| if named.chars().count() <= BUTTON_CHARS_MAX { named } else { counted };
     match (risk::of_plan(d), d.hosts.as_slice(), d.secrets.as_slice(), d.callback_port) {
-        (Risk::Low | Risk::Medium, ..) => CALM.to_owned(),
+        (Risk::Low | Risk::Medium, ..) => calm.to_owned(),
         (_, [host], ..) => fitting(format!("Send to {}", named(host)), "Send to 1 host".to_owned()),
         (_, [_, _, ..], ..) => format!("Send to {}", count(d.hosts.len(), "host")),
         (_, [], [secret], _) => fitting(format!("Do it with the secret {secret}"), "Do it with 1 secret".to_owned()),
         (_, [], [_, _, ..], _) => format!("Do it with {}", count(d.secrets.len(), "secret")),
         (_, [], [], Some(port)) => format!("Do it, open port {port}"),
-        (_, [], [], None) => CALM.to_owned(),
+        (_, [], [], None) => calm.to_owned(),
     }
 }
 
@@ -107,13 +111,13 @@ fn described(host: &HostGrant) -> String {
 }
 
 /// The usual port goes without saying.
-pub(super) fn named(host: &HostGrant) -> String {
+pub(crate) fn named(host: &HostGrant) -> String {
     let text = if host.port() == 443 { host.host().to_owned() } else { host.to_string() };
     scrub::visible(&text)
 }
 
 /// What a no is called: where a yes could do harm, by what stays.
-pub(super) fn declined(d: &Definition) -> &'static str {
+pub(crate) fn declined(d: &Definition) -> &'static str {
     match (risk::of_plan(d), d.hosts.is_empty()) {
         (Risk::High | Risk::Irreversible, false) => "Send nothing",
         (Risk::High | Risk::Irreversible, true) => "Leave it as it is",
@@ -121,7 +125,7 @@ pub(super) fn declined(d: &Definition) -> &'static str {
     }
 }
 
-pub(super) fn words(host: &HostGrant) -> String {
+pub(crate) fn words(host: &HostGrant) -> String {
     match host.inside() {
         Some(inside) => format!("{host}, {inside}"),
         None => host.to_string(),

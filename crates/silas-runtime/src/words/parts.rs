@@ -12,7 +12,7 @@ use silas_gates::scrub;
 const NAME_CHARS_MAX: usize = 28;
 
 /// One line as it is if it fits, otherwise how many there are; then all of them are in the details.
-pub(super) fn listed(face: &mut Face, label: &str, (one, many): (&str, &str), lines: Vec<String>) {
+pub(crate) fn listed(face: &mut Face, label: &str, (one, many): (&str, &str), lines: Vec<String>) {
     match lines.as_slice() {
         [] => {}
         [line] => face.add_fact(label, line, &format!("1 {one}, listed below")),
@@ -25,7 +25,7 @@ pub(super) fn listed(face: &mut Face, label: &str, (one, many): (&str, &str), li
 
 /// Directories with a remark after each. The path of a single one that does not fit is told by its last part, and in full in
 /// the details.
-pub(super) fn listed_directories(face: &mut Face, label: &str, paths: &[String], remark: &str) {
+pub(crate) fn listed_directories(face: &mut Face, label: &str, paths: &[String], remark: &str) {
     let whole: Vec<String> = paths.iter().map(|path| format!("{path}{remark}")).collect();
     match (paths, whole.as_slice()) {
         ([path], [line]) if line.chars().count() > FACT_CHARS_MAX => {
@@ -37,7 +37,7 @@ pub(super) fn listed_directories(face: &mut Face, label: &str, paths: &[String],
 }
 
 /// One directory in a fact, for whoever has its whole path in the details in any case.
-pub(super) fn directory(path: &str, remark: &str) -> String {
+pub(crate) fn directory(path: &str, remark: &str) -> String {
     let room = FACT_CHARS_MAX.saturating_sub(remark.chars().count());
     match fitting_path(path, room) {
         Some(path) => format!("{path}{remark}"),
@@ -64,7 +64,7 @@ pub(crate) fn turned(before: &[CheckResult], after: &[CheckResult]) -> String {
     parts.join(", ")
 }
 
-pub(super) fn expected(expect: &Expectation) -> String {
+pub(crate) fn expected(expect: &Expectation) -> String {
     match expect {
         Expectation::ExitCode(0) => "must succeed".to_owned(),
         Expectation::ExitCode(code) => format!("must exit with {code}"),
@@ -73,7 +73,7 @@ pub(super) fn expected(expect: &Expectation) -> String {
         Expectation::Regex(pattern) => format!("must print what matches {:?}", pattern.as_str()),
         Expectation::OutputLt(limit) => format!("must print a number below {limit}"),
         Expectation::OutputGt(limit) => format!("must print a number above {limit}"),
-        Expectation::FileExists(path) => format!("{path} must exist"),
+        Expectation::FileExists(path) => format!("{path:?} must exist"),
         Expectation::NotEmpty => "must print something".to_owned(),
     }
 }
@@ -97,14 +97,14 @@ pub(crate) fn name_of(path: &str) -> String {
 
 /// The last part of a path where it says what is allowed. One that does not fit is not cut, because what is cut could be
 /// another's: it is named in full below, where the details begin open.
-pub(super) fn whole_name_of(path: &str) -> String {
+pub(crate) fn whole_name_of(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     let fits = scrub::visible(name).chars().count() <= NAME_CHARS_MAX;
     if fits { scrub::visible_line(name, NAME_CHARS_MAX) } else { "the directory named below".to_owned() }
 }
 
 /// The same for what a plan changes.
-pub(super) fn whole_name_of_changed(directories: &[Directory]) -> String {
+pub(crate) fn whole_name_of_changed(directories: &[Directory]) -> String {
     let mut written = directories.iter().filter(|d| d.access == Access::Write);
     match (written.next(), written.next()) {
         (Some(only), None) => whole_name_of(&only.path),
@@ -114,6 +114,11 @@ pub(super) fn whole_name_of_changed(directories: &[Directory]) -> String {
 
 pub(crate) fn count(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(n)) }
+}
+
+/// "1 file was changed", "3 files in tidepool were changed": by whom is not known.
+pub(crate) fn were_changed(n: usize, place: &str) -> String {
+    format!("{}{place} {} changed", count(n, "file"), if n == 1 { "was" } else { "were" })
 }
 
 pub(crate) fn duration(secs: u64) -> String {
@@ -126,22 +131,32 @@ pub(crate) fn duration(secs: u64) -> String {
     }
 }
 
+/// A command within a sentence, between backticks that it cannot close.
+pub(crate) fn in_code(command: &str, chars_max: usize) -> String {
+    format!("`{}`", scrub::visible_line(command, chars_max).replace('`', "'"))
+}
+
 pub(crate) fn took(ms: u64) -> String {
     if ms < 10_000 { format!("{}.{} s", ms / 1000, ms % 1000 / 100) } else { duration(ms / 1000) }
 }
 
-pub(super) fn fact(label: &str, text: &str) -> Fact {
+pub(crate) fn fact(label: &str, text: &str) -> Fact {
     Fact { label: label.to_owned(), text: text.to_owned() }
 }
 
-pub(super) fn approve(label: &str, consequence: &str) -> Cta {
+pub(crate) fn approve(label: &str, consequence: &str) -> Cta {
     Cta { press: Press::Approve, label: label.to_owned(), consequence: consequence.to_owned() }
 }
 
-pub(super) fn ask_for_a_change() -> Cta {
+pub(crate) fn ask_for_a_change() -> Cta {
     Cta { press: Press::Change, label: "Ask for a change".to_owned(), consequence: String::new() }
 }
 
-pub(super) fn decline(label: &str) -> Cta {
+pub(crate) fn decline(label: &str) -> Cta {
     Cta { press: Press::Decline, label: label.to_owned(), consequence: String::new() }
+}
+
+/// A button that decides nothing.
+pub(crate) fn press(press: Press, label: &str) -> Cta {
+    Cta { press, label: label.to_owned(), consequence: String::new() }
 }

@@ -1,12 +1,16 @@
-//! What came of work: the cards that say so, computed from what the launcher reports.
+//! What the cards about a result have in common, computed from what the launcher reports.
 
-use super::{Words, approve, caveats, claim, count, duration, fact, name_of, refusal, took, turned};
+use super::basis;
+use super::chooser::Chooser;
+use super::{caveats, claim, count, fact, name_of, turned};
+use crate::review::kinds::refusal;
 use silas_core::card::listed::WHAT_WAS_RUN;
-use silas_core::card::{CardKind, Cta, Detail, EvidenceBlock, Face, Press, Risk};
+use silas_core::card::{CardKind, Detail, EvidenceBlock, Face, Fact};
 use silas_core::changeset::FileDiff;
-use silas_core::check::{CheckResult, Outcome};
+use silas_core::check::{CheckResult, Ended, Outcome};
+use silas_core::envelope::ExecutionResult;
 use silas_core::exits::Undeclared;
-use silas_core::model::dollars;
+use silas_core::hidden;
 use silas_core::taint::Taint;
 use silas_core::wanted::Wanted;
 use silas_gates::scrub;
@@ -14,54 +18,11 @@ use silas_gates::scrub;
 /// Lines of output on a card; the ledger keeps more.
 const OUTPUT_LINES_MAX: usize = 200;
 
+/// Of a command in a sentence.
+pub(crate) const COMMAND_CHARS_MAX: usize = 60;
+
 /// Where nobody has said why.
-pub(super) const UNSAID: &str = "The plan came without a word about why.";
-
-impl Words {
-    /// It was applied; undo while the window lasts.
-    pub fn done(&self, result: &ResultFacts<'_>, files: u32, undo_secs: u64) -> Face {
-        let n = files as usize;
-        let intent = format!("{} changed in {}", count(n, "file"), result.name());
-        let mut face = result.face(CardKind::Done, "Applied", intent);
-        face.risk = Some(Risk::Low);
-        face.facts.push(fact("Kept", &format!("The old versions, {}", duration(undo_secs))));
-        let cost = match result.cost_microusd {
-            0 => String::new(),
-            microusd => format!(" and {}", dollars(microusd)),
-        };
-        face.facts.push(fact("Took", &format!("{}{cost}", took(result.took_ms))));
-        face.ctas = vec![
-            approve(&format!("Undo, put {} back", count(n, "file")), "Puts the old versions back."),
-            Cta { press: Press::Proof, label: "See the proof".to_owned(), consequence: String::new() },
-            Cta { press: Press::Dismiss, label: "Done".to_owned(), consequence: String::new() },
-        ];
-        face
-    }
-
-    /// It ended without touching anything.
-    pub fn report(&self, result: &ResultFacts<'_>, intent: &str, reason: &str) -> Face {
-        let mut face = result.face(CardKind::Report, "Nothing applied", intent.to_owned());
-        face.facts.push(fact("Stays", "Your files are untouched"));
-        if !reason.is_empty() {
-            let lines = scrub::visible(reason).lines().map(str::to_owned).collect();
-            face.details.insert(0, Detail { title: "What happened".to_owned(), lines });
-        }
-        face.ctas = vec![Cta { press: Press::Dismiss, label: "Done".to_owned(), consequence: String::new() }];
-        face
-    }
-
-    /// An undo that would have overwritten a later edit: nothing was touched.
-    pub fn later_edit(&self, result: &ResultFacts<'_>, paths: &[String]) -> Face {
-        let mut face =
-            result.face(CardKind::Report, "Not undone", format!("You changed {} since", count(paths.len(), "file")));
-        face.facts.push(fact("Stays", "Your version, untouched"));
-        let lines = paths.iter().map(|path| scrub::visible(path)).collect();
-        face.details.insert(0, Detail { title: "Undo would overwrite".to_owned(), lines });
-        face.ctas =
-            vec![Cta { press: Press::Dismiss, label: "Keep my version".to_owned(), consequence: String::new() }];
-        face
-    }
-}
+pub(crate) const UNSAID: &str = "The plan came without a word about why.";
 
 /// What a result card is computed from.
 #[derive(Clone, Copy)]
@@ -70,14 +31,20 @@ pub struct ResultFacts<'a> {
     pub asked: Option<&'a str>,
     /// What was changed, in few words.
     pub directory: &'a str,
-    /// The commands that the plan has.
+    /// The commands of the plan that were begun.
     pub commands: &'a [String],
+    /// How these ended, as far as they have.
+    pub ended: &'a [ExecutionResult],
+    /// Who chose the checks. Records of earlier versions do not say.
+    pub(crate) chooser: Option<&'a Chooser>,
     pub outcome: Outcome,
     pub before: &'a [CheckResult],
     pub after: &'a [CheckResult],
     pub diffs: &'a [FileDiff],
     pub flags: &'a [String],
     pub unseen: &'a [String],
+    /// What git ignores was left out, in sentences.
+    pub left_out: &'a [String],
     pub outputs: &'a [String],
     /// Whose words outputs and changes are.
     pub taint: Taint,
@@ -97,19 +64,43 @@ pub struct ResultFacts<'a> {
     pub cost_microusd: u64,
 }
 
+/// How a command ended that did not succeed.
+pub(crate) fn failed(result: &ExecutionResult) -> Option<String> {
+    let how = match result.metadata.ended {
+        Ended::Exited(0) => return None,
+        Ended::Exited(code) => exit_code(code),
+        Ended::Signalled(signal) => format!("ended by signal {signal}"),
+        Ended::TimedOut { after_secs } => format!("stopped after {after_secs} s"),
+    };
+    Some(match result.why_killed() {
+        Some(why) => format!("{how}: {}", scrub::visible(why.trim_end_matches('.'))),
+        None => how,
+    })
+}
+
+pub(crate) fn exit_code(code: i32) -> String {
+    format!("exit code {code}")
+}
+
 impl ResultFacts<'_> {
-    pub(super) fn name(&self) -> String {
+    /// Whose checks these are, if they are not the owner's own; how each of them ended stands in the block above.
+    pub(crate) fn whose_checks(&self) -> Option<Fact> {
+        let chooser = self.chooser.filter(|chooser| **chooser != Chooser::Owner && !self.before.is_empty())?;
+        Some(fact("Checks", &chooser.fact()))
+    }
+
+    pub(crate) fn name(&self) -> String {
         name_of(self.directory)
     }
 
-    pub(super) fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {
+    pub(crate) fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {
         // What was ended before its checks ran again has shown nothing, neither way.
         let has_checks = !self.before.is_empty() && !self.after.is_empty();
         let mut details = Vec::new();
         if !self.before.is_empty() && !has_checks {
             let word = |check: &CheckResult| if check.passed { "green" } else { "red" };
             let lines =
-                self.before.iter().map(|check| format!("{}: {}", scrub::visible(&check.name), word(check))).collect();
+                self.before.iter().map(|check| format!("{}: {}", hidden::name(&check.shown()), word(check))).collect();
             details.push(Detail { title: "The checks before it began".to_owned(), lines });
         }
         if !self.last_moment.is_empty() {
@@ -127,14 +118,17 @@ impl ResultFacts<'_> {
             )];
             details.push(Detail { title: "Text from outside".to_owned(), lines });
         }
-        for (title, lines) in
-            [("Look at this twice", self.flags), ("Changed, but the checks saw the approved version", self.unseen)]
-        {
+        for (title, lines) in [
+            ("Look at this twice", self.flags),
+            ("Changed, but the checks saw it as it was before", self.unseen),
+            ("Ignored by git", self.left_out),
+        ] {
             if !lines.is_empty() {
                 let lines = lines.iter().map(|line| scrub::visible(line)).collect();
                 details.push(Detail { title: title.to_owned(), lines });
             }
         }
+        details.extend(basis::tested(self.after));
         if !self.moved_on.is_empty() {
             let lines = self.moved_on.iter().map(|line| scrub::visible(line)).collect();
             let title = "You changed this meanwhile, and the checks ran again with it".to_owned();
@@ -145,7 +139,17 @@ impl ResultFacts<'_> {
             details.push(Detail { title: "Wanted and refused".to_owned(), lines });
         }
         if !self.commands.is_empty() {
-            details.push(Detail { title: WHAT_WAS_RUN.to_owned(), lines: self.commands.to_vec() });
+            let ended = self.ended.iter().map(Some).chain(std::iter::repeat(None));
+            let line = |(command, result): (&String, Option<&ExecutionResult>)| match result.and_then(failed) {
+                Some(how) => format!("{command} ({how})"),
+                None => command.clone(),
+            };
+            let lines = self.commands.iter().zip(ended).map(line).collect();
+            details.push(Detail { title: WHAT_WAS_RUN.to_owned(), lines });
+        }
+        if let Some(chooser) = self.chooser.filter(|_| has_checks) {
+            let lines = self.after.iter().map(|check| hidden::strict(&check.shown())).collect();
+            details.push(Detail { title: chooser.title(self.after.len()), lines });
         }
         let lines = || self.outputs.iter().flat_map(|o| o.lines());
         let mut printed: Vec<String> = lines().map(scrub::visible).take(OUTPUT_LINES_MAX).collect();
@@ -191,7 +195,8 @@ impl ResultFacts<'_> {
             ctas: Vec::new(),
         };
         if has_checks {
-            face.facts.push(fact("Checks", &turned(self.before, self.after)));
+            let turned = || fact("Checks", &turned(self.before, self.after));
+            face.facts.push(self.whose_checks().unwrap_or_else(turned));
         }
         face
     }

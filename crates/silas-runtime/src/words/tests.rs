@@ -6,7 +6,7 @@
 use super::*;
 use samples::{Sample, samples};
 use serde_json::{Map, Value, json};
-use silas_core::card::{Press, Risk};
+use silas_core::card::{CardKind, Press, Risk};
 use silas_core::model::Role;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,6 +17,7 @@ mod plans;
 mod results;
 mod samples;
 mod shown;
+mod so;
 
 /// Exhaustive on purpose: whoever adds a kind comes here and sees that it needs a sample.
 fn number(kind: CardKind) -> usize {

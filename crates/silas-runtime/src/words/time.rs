@@ -56,5 +56,10 @@ impl Words {
     }
 }
 
+/// The day in UTC.
+pub(crate) fn date(now: silas_core::Timestamp) -> String {
+    now.to_string().chars().take(10).collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use silas_core::card::{Detail, Face};
 use silas_core::roots::Access;
 use silas_core::work::Definition;
 
-pub(super) fn add_to(face: &mut Face, d: &Definition, words: &Words) {
+pub(crate) fn add_to(face: &mut Face, d: &Definition, words: &Words) {
     let read = d.directories.iter().filter(|directory| directory.access == Access::Read);
     let read: Vec<String> = read.map(|directory| words.path(&directory.path)).collect();
     if d.secrets.is_empty() {

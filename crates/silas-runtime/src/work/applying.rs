@@ -4,11 +4,13 @@
 
 use super::ending::Ending;
 use super::job::{Conclusion, Failure, Job};
+use super::lost;
 use super::reach::Recorder;
-use super::{Running, Stop, WorkRecord, lost};
-use crate::consumer::Hold;
+use crate::Trouble;
+use crate::running::{Hold, RunningWork, Stop};
 use crate::view::{StepState, StepView, Update};
-use crate::{Stream, Trouble};
+use crate::work::Work;
+use crate::work_record::WorkRecord;
 use silas_approval::{Apply, Approved};
 use silas_core::ExecutionId;
 use silas_core::event::Phase;
@@ -18,10 +20,10 @@ use silas_sandbox::{Recovered, Waits};
 use silas_store::executions;
 use std::sync::Arc;
 
-impl Stream {
+impl Work {
     pub(crate) fn spawn_apply(self: &Arc<Self>, approved: Approved<Apply>, record: WorkRecord, hold: Hold) {
-        let stream = self.clone();
-        let mut job = Job::new(stream.clone(), record, hold).by_order(approved.execution().clone());
+        let work = self.clone();
+        let mut job = Job::new(work.clone(), record, hold).by_order(approved.execution().clone());
         job.record.view.running = true;
         job.record.view.steps.push(StepView {
             label: "Apply the result".to_owned(),
@@ -29,11 +31,11 @@ impl Stream {
             took_ms: None,
         });
         let (execution, view) = (job.record.view.execution.clone(), job.record.view.clone());
-        self.running().insert(execution.clone(), Running::new(view.clone()));
-        self.publish(Update::Work { work: view });
+        self.running.work().insert(execution.clone(), RunningWork::new(view.clone()));
+        self.hub.publish(Update::Work { work: view });
         tokio::task::spawn_blocking(move || {
             let written = job.apply(&approved).map_or(Ok(()), |ending| job.finish(ending));
-            stream.running().remove(&execution);
+            work.running.work().remove(&execution);
             if let Err(trouble) = written {
                 tracing::error!(%trouble, "the end of an apply could not be written down");
             }
@@ -50,7 +52,7 @@ impl Stream {
         recovered: &[Recovered],
     ) -> Result<(), Trouble> {
         let run = order.execution.clone();
-        let known = self.store.read(move |tx| executions::get(tx, &run)).await?.ok_or_else(lost)?;
+        let known = self.house.store.read(move |tx| executions::get(tx, &run)).await?.ok_or_else(lost)?;
         let record = known.result.and_then(|result| serde_json::from_value::<WorkRecord>(result).ok());
         let mut record = record.ok_or_else(lost)?;
         record.applied_by = spending_token(self, spending).await?;
@@ -76,9 +78,9 @@ impl Stream {
     }
 }
 
-async fn spending_token(stream: &Arc<Stream>, spending: &ExecutionId) -> Result<Option<silas_core::TokenId>, Trouble> {
+async fn spending_token(work: &Arc<Work>, spending: &ExecutionId) -> Result<Option<silas_core::TokenId>, Trouble> {
     let id = spending.clone();
-    Ok(stream.store.read(move |tx| executions::get(tx, &id)).await?.map(|known| known.token))
+    Ok(work.house.store.read(move |tx| executions::get(tx, &id)).await?.map(|known| known.token))
 }
 
 impl Job {
@@ -98,11 +100,11 @@ impl Job {
 
     fn try_apply(&mut self, approved: &Approved<Apply>) -> Result<Ending, Failure> {
         let recorder = Recorder {
-            stream: self.stream.clone(),
+            work: self.work.clone(),
             execution: self.record.view.execution.clone(),
             so_far: self.reach.clone(),
         };
-        let mut shop = self.stream.launcher.open(approved.evidence())?.telling(Box::new(recorder));
+        let mut shop = self.work.house.launcher.open(approved.evidence())?.telling(Box::new(recorder));
         self.let_be_stopped(&shop);
         if self.stop_wanted() != Stop::No {
             return Err(Failure::Stopped);
@@ -131,7 +133,7 @@ impl Job {
     }
 
     fn waits(&self) -> Option<Waits> {
-        let truths = self.stream.launcher.recover().unwrap_or_default();
+        let truths = self.work.house.launcher.recover().unwrap_or_default();
         truths.into_iter().find(|truth| truth.execution == self.record.view.execution)?.waits
     }
 }

@@ -23,7 +23,7 @@ impl WorkRun<'_> {
             undeclared: wait.undeclared.clone(),
         };
         self.show("Waiting for your answer in Review");
-        let approved = self.stream.ask_about_call(&order).await.map_err(Failure::Trouble)?;
+        let approved = self.work.ask_about_call(&order).await.map_err(Failure::Trouble)?;
         Ok(approved.is_some())
     }
 }

@@ -3,10 +3,10 @@
 //! Bringing both together is a plan of its own whose one step lays exactly what the launcher kept, judged by the checks of the
 //! old plan, and its result waits for a decision. Doing it again is the old plan, on the files as they are then.
 
-use super::WorkRecord;
 use super::job::Job;
 use crate::Trouble;
-use crate::words::Ways;
+use crate::review::kinds::conflict::Ways;
+use crate::work_record::WorkRecord;
 use silas_approval::{Askable, Rehearsal};
 use silas_core::card::{Card, Instead};
 use silas_core::changeset::ChangeOrder;
@@ -61,34 +61,34 @@ impl Job {
     }
 
     pub(super) fn conflict(&mut self, paths: &[String]) -> Result<Conflict, Trouble> {
-        let stream = self.stream.clone();
+        let work = self.work.clone();
         let collision = std::mem::take(&mut self.collision);
         let execution = self.record.view.execution.clone();
         let of = execution.clone();
-        let origin = stream.store.read(move |tx| origin_of(tx, &of)).wait()?;
+        let origin = work.house.store.read(move |tx| origin_of(tx, &of)).wait()?;
         let facts = self.record.facts();
         let Some(Origin { item, kind, trace }) = origin else {
-            let face = stream.words.conflict(&facts, &execution, paths, &collision, None);
-            let card = stream.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
+            let face = work.house.words.conflict(&facts, &execution, paths, &collision, None);
+            let card = work.house.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
             return Ok(Conflict { card, merge: None });
         };
-        let lasts = lasts(&collision, stream.clock.now());
+        let lasts = lasts(&collision, work.house.clock.now());
         let merge = self.merge_plan(&item, &execution, &collision);
         let ways = Ways { merge: merge.as_ref(), redo: (&item, kind) };
-        let face = stream.words.conflict(&facts, &execution, paths, &collision, Some(ways));
+        let face = work.house.words.conflict(&facts, &execution, paths, &collision, Some(ways));
         let shown_first = Rehearsal(item.clone());
         let redo_id = item.id().to_string();
         let Some(merge) = merge else {
             let card = match kind {
-                Kind::Plan => stream.card(face, &redo_id, Some(&item), lasts)?,
-                _ => stream.card(face, &redo_id, Some(&shown_first), lasts)?,
+                Kind::Plan => work.house.card(face, &redo_id, Some(&item), lasts)?,
+                _ => work.house.card(face, &redo_id, Some(&shown_first), lasts)?,
             };
             return Ok(Conflict { card, merge: None });
         };
-        let mut card = stream.card(face, merge.id().as_str(), Some(&Rehearsal(merge.clone())), lasts)?;
+        let mut card = work.house.card(face, merge.id().as_str(), Some(&Rehearsal(merge.clone())), lasts)?;
         let offer = match kind {
-            Kind::Plan => stream.engine.offer(&redo_id, &item, &card.face, lasts)?,
-            _ => stream.engine.offer(&redo_id, &shown_first, &card.face, lasts)?,
+            Kind::Plan => work.house.engine.offer(&redo_id, &item, &card.face, lasts)?,
+            _ => work.house.engine.offer(&redo_id, &shown_first, &card.face, lasts)?,
         };
         card.instead = Some(Instead { offer, payload: item.payload()? });
         Ok(Conflict { card, merge: Some((merge, trace)) })
@@ -103,7 +103,7 @@ impl Job {
         let needs_network = !hosts_for.is_empty() || d.verify.iter().any(|check| check.network);
         let lay = Command::Argv(vec!["sh".to_owned(), format!("{KEPT_INSIDE}/lay")]);
         let definition = Definition {
-            id: WorkItemId::new(self.stream.random.as_ref()),
+            id: WorkItemId::new(self.work.house.random.as_ref()),
             title: scrub::visible_line(&format!("Merge: {}", d.title), TITLE_CHARS_MAX),
             parent: None,
             spawned_by: None,
@@ -127,7 +127,7 @@ impl Job {
     /// What was laid over the owner's edit, or met another, is kept no longer than it is of use.
     pub(super) fn drop_laid(&self) {
         let Some(laid) = &self.record.lays else { return };
-        if let Err(error) = self.stream.launcher.drop_merge(laid) {
+        if let Err(error) = self.work.house.launcher.drop_merge(laid) {
             tracing::warn!(code = error.code(), %error, "both versions of a merge are left for later");
         }
     }

@@ -7,9 +7,9 @@
 use super::executing::failure;
 use super::job::{Failure, Job};
 use super::moves::Progress;
-use super::{Running, Stop};
-use crate::spending::Purse;
-use crate::turn::date;
+use crate::minds::spending::Purse;
+use crate::running::{RunningWork, Stop};
+use crate::words::date;
 use serde_json::{Value, json};
 use silas_agents::{AgentResponse, Minds, Outcome};
 use silas_core::boundary::{self, Call, Policy};
@@ -51,8 +51,8 @@ impl Job {
             return Ok(false);
         }
         let grants = self.grants()?;
-        let planner = self.stream.assigned(&grants, Role::Planner);
-        Ok(planner.is_some_and(|planner| planner.is_agreed && self.stream.has_key(&planner.key)))
+        let planner = self.work.minds.assigned(&grants, Role::Planner);
+        Ok(planner.is_some_and(|planner| planner.is_agreed && self.work.minds.has_key(&planner.key)))
     }
 
     /// The checks that are red, as a model may be told of them.
@@ -82,7 +82,12 @@ impl Job {
     /// What was said and printed at the end, fenced and cut: all of it may be somebody else's.
     pub(super) fn what_failed(&self) -> String {
         let said: String = self.record.said.as_deref().unwrap_or_default().chars().take(SAID_CHARS_MAX).collect();
-        format!("Last said: {}\nRed: {}", injection::fenced(&said), json!(self.failures()))
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let red = self.failures();
+        let red = red
+            .iter()
+            .map(|red| format!("- {}: {}\n{}", text(&red["name"]), text(&red["reason"]), text(&red["output"])));
+        format!("Last said: {}\nRed:\n{}", injection::verbatim(&said), red.collect::<Vec<_>>().join("\n"))
     }
 
     /// One question to the planner about work that does not succeed. `None` if it cannot be asked or is of no use. Work that
@@ -96,7 +101,7 @@ impl Job {
         work: Option<&Purse<'_>>,
     ) -> Result<Option<AgentResponse>, Failure> {
         let grants = self.grants()?;
-        let Some(planner) = self.stream.assigned(&grants, Role::Planner) else { return Ok(None) };
+        let Some(planner) = self.work.minds.assigned(&grants, Role::Planner) else { return Ok(None) };
         let d = item.definition();
         let directories: Vec<&str> = d.directories.iter().map(|directory| directory.path.as_str()).collect();
         let (has_executor, has_search) = match offering {
@@ -104,7 +109,7 @@ impl Job {
             Offering::Executor { searches } => (true, searches),
         };
         let payload = json!({
-            "date": date(self.stream.clock.now()),
+            "date": date(self.work.house.clock.now()),
             "directories": directories,
             "history": [],
             "wish": d.briefing(),
@@ -117,18 +122,18 @@ impl Job {
             "has_search": has_search,
         });
         let call = Call { asker: Source::Signed.taint(), role: Role::Planner, model: &planner.model, payload };
-        let stream = &self.stream;
+        let minds = &self.work.minds;
         let policy = Policy {
             allowed: std::slice::from_ref(&planner.model),
-            local_only: self.stream.options.models.local_only,
+            local_only: self.work.house.options.models.local_only,
             receipts: &grants,
-            has_key: &|| stream.has_key(&planner.key),
+            has_key: &|| minds.has_key(&planner.key),
         };
-        let (Ok(projected), Ok(asking)) = (boundary::admit(call, &policy), self.stream.asking(&planner)) else {
+        let (Ok(projected), Ok(asking)) = (boundary::admit(call, &policy), self.work.minds.asking(&planner)) else {
             return Ok(None);
         };
-        let purse = Purse::of_consulting(&self.stream, &planner.model, &self.record.view.execution, occasion);
-        let mut stop = self.stream.running().get(&self.record.view.execution).map(Running::stops);
+        let purse = Purse::of_consulting(&self.work.minds, &planner.model, &self.record.view.execution, occasion);
+        let mut stop = self.work.running.work().get(&self.record.view.execution).map(RunningWork::stops);
         let answered = tokio::runtime::Handle::current().block_on(async {
             let stopped = async {
                 match &mut stop {
@@ -153,7 +158,7 @@ impl Job {
     }
 
     pub(super) fn grants(&self) -> Result<Vec<ModelGrant>, Failure> {
-        let engine = self.stream.engine.clone();
-        Ok(self.stream.store.read(move |tx| Ok(engine.models(tx)?)).wait()?)
+        let engine = self.work.house.engine.clone();
+        Ok(self.work.house.store.read(move |tx| Ok(engine.models(tx)?)).wait()?)
     }
 }

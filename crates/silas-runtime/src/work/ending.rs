@@ -2,13 +2,13 @@
 
 use super::conflicting::Conflict;
 use super::job::{Job, u32_of};
-use super::record::Begun;
-use super::{WorkRecord, lost, state};
+use super::{lost, state};
 use crate::Trouble;
-use crate::consumer::WORK;
+use crate::post::WORK;
+use crate::review::kinds::refusal::{Refused, Rule};
 use crate::view::Update;
-use crate::words::refusal::{Refused, Rule};
-use crate::words::{count, name_of};
+use crate::words::{basis, count, name_of, were_changed};
+use crate::work_record::{Begun, WorkRecord};
 use silas_approval::Rehearsal;
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::changeset::{ChangeOrder, Changeset};
@@ -20,7 +20,7 @@ use silas_core::rehearsal::ApplyOrder;
 use silas_core::taint::Source;
 use silas_core::token::Kind;
 use silas_core::work::{WorkItem, WorkState};
-use silas_core::{Digest, ExecutionId, MessageId, Tainted, Timestamp};
+use silas_core::{Digest, ExecutionId, MessageId, Scope, Tainted, Timestamp};
 use silas_gates::scrub;
 use silas_sandbox::{KeptText, Waits};
 use silas_store::{Commit, Tx, answers, cards, executions, queue, work_items};
@@ -78,8 +78,8 @@ pub(super) enum CutBy {
 impl Job {
     /// One transaction: the acknowledgement, the state, the ledger, the result card and the sentence in the Stream.
     pub(super) fn finish(&mut self, ending: Ending) -> Result<(), Trouble> {
-        let stream = self.stream.clone();
-        let now = stream.clock.now();
+        let work = self.work.clone();
+        let now = work.house.clock.now();
         self.record.view.running = false;
         if self.order.is_none() {
             let took = now.since(self.record.view.started_at);
@@ -100,11 +100,11 @@ impl Job {
                 // Nothing is put in place that was not judged.
                 self.record.view.outcome.ok_or_else(lost)?;
                 let window = undo_until.since(now);
-                let face = stream.words.done(&self.record.facts(), files, window.as_secs().div_ceil(60) * 60);
+                let face = work.house.words.done(&self.record.facts(), files, window.as_secs().div_ceil(60) * 60);
                 let order = ChangeOrder { kind: Kind::Undo, execution, changeset };
-                let card = stream.card(face, self.record.view.work_item.as_str(), Some(&order), window)?;
-                let checks = crate::words::turned(&self.record.before, &self.record.after);
-                let sentence = format!("{} changed in {name}. {checks}.", count(files as usize, "file"));
+                let card = work.house.card(face, self.record.view.work_item.as_str(), Some(&order), window)?;
+                let sentence =
+                    format!("{} changed in {name}. {}.", count(files as usize, "file"), claimed(&self.record));
                 let event = Event::Applied { changeset, files, landed: self.record.take_landed() };
                 (ExecutionState::Applied, card, sentence, Some(undo_until), event)
             }
@@ -115,8 +115,8 @@ impl Job {
                 // Nothing waits that was not judged.
                 self.record.view.outcome.ok_or_else(lost)?;
                 let execution = self.record.view.execution.clone();
-                let undo_secs = stream.options.undo_window.as_secs();
-                let face = stream.words.rehearsed(&self.record.facts(), waits.files, undo_secs);
+                let undo_secs = work.house.options.undo_window.as_secs();
+                let face = work.house.words.rehearsed(&self.record.facts(), waits.files, undo_secs);
                 let order = ApplyOrder {
                     kind: Kind::Apply,
                     execution,
@@ -125,7 +125,7 @@ impl Job {
                     findings: waits.findings,
                 };
                 let card =
-                    stream.card(face, self.record.view.work_item.as_str(), Some(&order), waits.until.since(now))?;
+                    work.house.card(face, self.record.view.work_item.as_str(), Some(&order), waits.until.since(now))?;
                 let (n, checks) = (count(waits.files as usize, "file"), claimed(&self.record));
                 let sentence = match &again {
                     Some(why) => format!("Nothing was applied in {name}. {why} The result still waits in Review."),
@@ -151,8 +151,8 @@ impl Job {
             Ending::Untouched { intent, reason } => {
                 self.record.view.place = "Nothing applied".to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
-                let face = stream.words.report(&self.record.facts(), &intent, &reason);
-                let card = stream.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
+                let face = work.house.words.report(&self.record.facts(), &intent, &reason);
+                let card = work.house.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
                 let sentence = format!("{intent}. Your files in {name} are untouched.{}", self.again.words());
                 (ExecutionState::Ended, card, sentence, None, Event::Ended { reason: format!("{intent}. {reason}") })
             }
@@ -162,16 +162,16 @@ impl Job {
                 let said = self.record.said.as_deref();
                 let (intent, reason) = (intent.as_str(), reason.as_str());
                 let refused = Refused { plan: &plan, rule, kind, intent, reason, said };
-                let face = stream.words.refusal(&self.record.facts(), &refused);
-                let (about, lasts) = (plan.id().to_string(), stream.options.plan_timeout);
+                let face = work.house.words.refusal(&self.record.facts(), &refused);
+                let (about, lasts) = (plan.id().to_string(), work.house.options.plan_timeout);
                 let card = match kind {
-                    Kind::Rehearsal => stream.card(face, &about, Some(&Rehearsal(plan.as_ref().clone())), lasts)?,
-                    _ => stream.card(face, &about, Some(plan.as_ref()), lasts)?,
+                    Kind::Rehearsal => work.house.card(face, &about, Some(&Rehearsal(plan.as_ref().clone())), lasts)?,
+                    _ => work.house.card(face, &about, Some(plan.as_ref()), lasts)?,
                 };
                 let names = scrub::visible_line(&self.wanted_names().join(", "), NAMES_CHARS_MAX);
                 let sentence = format!(
                     "{intent}. Your files in {name} are untouched. It asked for {names}, which it may not reach: nothing \
-                     was sent. What now is asked in Review."
+                     was sent there. What now is asked in Review."
                 );
                 // Which name that is was for the command to say.
                 said_by = Source::Elsewhere;
@@ -190,8 +190,8 @@ impl Job {
                 };
                 offered = merge;
                 let sentence = format!(
-                    "Nothing was applied: you changed {} in {name} meanwhile.{ways}",
-                    count(paths.len(), "file")
+                    "Nothing was applied: {} meanwhile.{ways}",
+                    were_changed(paths.len(), &format!(" in {name}"))
                 );
                 (ExecutionState::Ended, card, sentence, None, Event::Conflicted { paths })
             }
@@ -202,12 +202,12 @@ impl Job {
                 };
                 self.record.view.place = cut.to_owned();
                 self.record.view.footer = "Your files are untouched".to_owned();
-                let face = stream.words.unknown_effect(&plan);
-                let (about, lasts) = (plan.id().to_string(), stream.options.plan_timeout);
+                let face = work.house.words.unknown_effect(&plan);
+                let (about, lasts) = (plan.id().to_string(), work.house.options.plan_timeout);
                 // The same question again, of the same kind: what was to be shown first is not applied now either.
                 let card = match is_rehearsal {
-                    true => stream.card(face, &about, Some(&Rehearsal(*plan)), lasts)?,
-                    false => stream.card(face, &about, Some(plan.as_ref()), lasts)?,
+                    true => work.house.card(face, &about, Some(&Rehearsal(*plan)), lasts)?,
+                    false => work.house.card(face, &about, Some(plan.as_ref()), lasts)?,
                 };
                 let sentence = format!(
                     "{cut} while it may have acted outside. Your files in {name} are untouched. What is true is \
@@ -229,11 +229,11 @@ impl Job {
         let changeset = self.record.changeset;
         let outcome = self.record.view.outcome.unwrap_or(Outcome::Failed);
         let mut record = self.record.clone();
-        let teller = stream.clone();
+        let teller = work.clone();
         let lease = self.hold.lease().clone();
         let order = self.order.clone();
         let is_over = order.is_some() && reached == ExecutionState::Ended;
-        let written = stream.store.write_and_wait(move |tx| {
+        let change = move |tx: &mut Tx<'_>| {
             if !queue::ack(tx, &lease, WORK)? {
                 return Ok(Commit(None));
             }
@@ -247,32 +247,43 @@ impl Job {
             record.last_entry = event.record(tx, &execution, outcome)?.max(record.last_entry);
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
             if let Some((plan, trace)) = &offered {
-                work_items::insert(tx, plan, &WorkState::new(now), trace, now)?;
+                work_items::insert(tx, &Scope::Owner, plan, &WorkState::new(now), trace, now)?;
             }
-            cards::insert(tx, &card, execution.as_str())?;
-            note_offer(tx, &card)?;
+            cards::insert(tx, &Scope::Owner, &card, execution.as_str())?;
             if let Some(question) = &instead {
                 question.ask(tx)?;
             }
-            let posted = teller.tell_in(tx, &sentence)?;
+            let posted = teller.hub.tell_in(tx, &sentence)?;
             Ok(Commit(Some((posted, record.view.clone()))))
-        });
+        };
+        // It has ended, whoever holds the database, and does not look as if it ran on.
+        let written = work.house.write_until_done(change, || self.show_ended());
         let Some((posted, view)) = written? else {
             tracing::warn!(execution = %self.record.view.execution, "somebody else has written down the end of this work");
             return Ok(());
         };
         fail::point(FailPoint::ResultRecorded);
-        if is_over && let Err(error) = stream.launcher.discard(&view.execution) {
+        if is_over && let Err(error) = work.house.launcher.discard(&view.execution) {
             tracing::warn!(code = error.code(), %error, "a copy is left for later");
         }
         if self.order.is_none() {
             self.drop_laid();
         }
-        stream.running().remove(&view.execution);
-        stream.publish(Update::Work { work: view });
-        stream.deliver(posted);
-        stream.publish_soon();
+        work.running.work().remove(&view.execution);
+        work.hub.publish(Update::Work { work: view });
+        work.hub.deliver(posted);
+        work.hub.publish_soon();
         Ok(())
+    }
+}
+
+impl Job {
+    fn show_ended(&self) {
+        let view = &self.record.view;
+        if let Some(running) = self.work.running.work().get_mut(&view.execution) {
+            running.view.clone_from(view);
+        }
+        self.work.hub.publish(Update::Work { work: view.clone() });
     }
 }
 
@@ -336,29 +347,23 @@ impl Event {
 /// Questions about calls of a run that is over.
 fn close_questions(tx: &mut Tx<'_>, execution: &ExecutionId) -> Result<(), silas_store::Error> {
     let asks = |card: &Card| card.face.kind == CardKind::Step && card.state == CardState::Open;
-    for card in cards::find_by_subject(tx, execution.as_str())?.into_iter().filter(asks) {
+    for card in cards::find_by_subject(tx, &Scope::Owner, execution.as_str())?.into_iter().filter(asks) {
         cards::update(tx, &Card { state: CardState::Closed, ..card })?;
     }
     Ok(())
 }
 
-/// The question about a result is written down like any other.
-fn note_offer(tx: &mut Tx<'_>, card: &Card) -> Result<(), silas_store::Error> {
-    let Some(offer) = card.offer.as_ref().filter(|_| is_asked(card)) else { return Ok(()) };
-    let intent = tx.text(&card.face.intent)?;
-    let (kind, plan_hash, shown) = (offer.kind, offer.plan_hash, offer.shown);
-    tx.record(&AuditEvent::CardOffered { card: card.id.clone(), kind, plan_hash, shown, intent })?;
-    Ok(())
-}
-
-fn is_asked(card: &Card) -> bool {
-    matches!(card.face.kind, CardKind::Rehearsed | CardKind::UnknownEffect | CardKind::Refusal | CardKind::Conflict)
-}
-
 /// What the checks said, as a sentence begins.
 fn claimed(record: &WorkRecord) -> String {
     let turned = crate::words::turned(&record.before, &record.after);
-    if turned.is_empty() { "No check says whether that is right".to_owned() } else { turned }
+    match record.view.outcome {
+        _ if turned.is_empty() => "No check says whether that is right".to_owned(),
+        Some(Outcome::GreenByExitCode) => {
+            let judges = basis::changed_judges(&record.after).map_or_else(String::new, |said| format!(". {said}"));
+            format!("{turned} by exit code{}", judges.trim_end_matches('.'))
+        }
+        _ => turned,
+    }
 }
 
 pub(super) fn kept_words(kept: &KeptText) -> String {

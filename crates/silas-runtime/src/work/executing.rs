@@ -1,31 +1,36 @@
 //! A plan that leaves the work to a model: attempt, check, and again in the same copy, until the checks turn green or
 //! something is used up. (RUNTIME §5.2.1)
 //!
-//! What the model says about its work is kept as its words and reaches no verdict; the checks of the workshop do that.
+//! What the model says about its work is kept as its words and reaches no verdict; the checks of the workshop do that. What
+//! they say when they are red goes to the next attempt, after three of them with the planner's advice. Answers are kept
+//! until the work ends, so that a restart does not pay for them again.
 
 use super::hands::{self, Copy};
 use super::job::{Failure, Job};
 use super::moves::{Move, Progress, next_move};
-use super::run::{SoFar, WorkRun};
-use super::{Running, Stop};
+use super::run::{SoFar, WorkRun, call_limits};
 use crate::Trouble;
-use crate::models::Assigned;
-use crate::spending::{self, Purse, Refused};
-use crate::turn::date;
+use crate::assignment::Assigned;
+use crate::minds::call_log;
+use crate::minds::spending::{self, Purse, Refused};
+use crate::running::{RunningWork, Stop};
 use crate::view::StepState;
-use crate::words::count;
+use crate::words::{count, date, in_code};
+use crate::work_record::CHECK_AGAIN;
 use serde_json::{Value, json};
 use silas_agents::tools::{Purpose, chain};
 use silas_agents::{Asking, Break, Ended, ExecutorAgentOutput, Minds, Reply, Why};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::event::{AuditEvent, Phase};
 use silas_core::exits::Declared;
+use silas_core::hidden;
 use silas_core::mandate::Mandate;
 use silas_core::model::Role;
 use silas_core::seen::{Seen, Sight};
 use silas_core::taint::{Origin, Source};
 use silas_core::wanted::By;
 use silas_core::work::{BudgetUsed, WorkItem};
+use silas_gates::calls::CallCounts;
 use silas_gates::{injection, scrub};
 use silas_sandbox::Workshop;
 use silas_store::{Commit, answers};
@@ -53,11 +58,11 @@ impl Job {
         item: &WorkItem,
         mandate: &Mandate,
     ) -> Result<(), Failure> {
-        let stream = self.stream.clone();
+        let work = self.work.clone();
         let (assigned, asking) = self.executor_of(mandate)?;
         let (so_far, used) = self.recalled()?;
         let budget = &item.definition().budget;
-        let purse = Purse::of_work(&stream, &assigned.model, budget, used);
+        let purse = Purse::of_work(&work.minds, &assigned.model, budget, used);
         let so_far = Mutex::new(so_far);
         let seen = Mutex::new(Seen::default());
         let briefing = Sight { taint: Source::Signed.taint(), is_private: false, source: "the plan".to_owned() };
@@ -77,6 +82,7 @@ impl Job {
             exhausted: None,
         };
         let (mut guidance, mut planner_calls) = (None, 0);
+        let counts = CallCounts::new(call_limits(mandate));
         loop {
             match next_move(&progress) {
                 Move::Judge => return Ok(()),
@@ -102,7 +108,7 @@ impl Job {
             self.begin_attempt(step, progress.attempts)?;
             self.note_step_begins(item.definition().steps.len(), &By::Model, item)?;
             let run = WorkRun {
-                stream: &stream,
+                work: &work,
                 execution: self.record.view.execution.clone(),
                 mandate,
                 directories: &item.definition().directories,
@@ -113,9 +119,10 @@ impl Job {
                 step,
                 payload: self.payload(item, &progress, guidance.as_deref()),
                 so_far: &so_far,
+                counts: &counts,
             };
             for result in self.record.after.iter().filter(|result| !result.passed) {
-                let source = format!("what the check {} printed", result.name);
+                let source = format!("what the check {} printed", in_code(&result.shown(), 60));
                 note_read(&seen, Sight { taint: Source::Elsewhere.taint(), is_private: true, source }, &result.output);
             }
             let attempted = self.attempt(shop, &run, &asking, &seen);
@@ -146,16 +153,16 @@ impl Job {
             || Trouble::new("E_LLM_NONE", "The plan names no model that is set up.", "`silas model add` adds one.");
         let model = mandate.model.as_ref().ok_or_else(none).map_err(Failure::Trouble)?;
         let grants = self.grants()?;
-        let assigned = self.stream.assigned_exactly(&grants, Role::Executor, model).ok_or_else(none);
+        let assigned = self.work.minds.assigned_exactly(&grants, Role::Executor, model).ok_or_else(none);
         let assigned = assigned.map_err(Failure::Trouble)?;
-        let asking = self.stream.asking(&assigned).map_err(|error| Failure::Trouble(spending::failed(&error)))?;
+        let asking = self.work.minds.asking(&assigned).map_err(|error| Failure::Trouble(spending::failed(&error)))?;
         Ok((assigned, asking))
     }
 
     /// What was answered before, if this work is begun again, and what it had used up.
     fn recalled(&self) -> Result<(SoFar, (u64, u64)), Failure> {
         let execution = self.record.view.execution.clone();
-        let kept = self.stream.store.read(move |tx| answers::of(tx, &execution)).wait()?;
+        let kept = self.work.house.store.read(move |tx| answers::of(tx, &execution)).wait()?;
         let used = kept.iter().fold((0, 0), |(tokens, money), a| (a.tokens.max(tokens), a.microusd.max(money)));
         let mut so_far = SoFar::default();
         so_far.n_answers = u32::try_from(kept.len()).unwrap_or(u32::MAX);
@@ -166,17 +173,19 @@ impl Job {
     }
 
     fn step_of_work(&self, item: &WorkItem) -> usize {
-        2 + item.definition().steps.len()
+        self.record.step_of_command(item.definition().steps.len())
     }
 
     fn begin_attempt(&mut self, step: usize, attempt: u32) -> Result<(), Failure> {
         if attempt > 1 {
             self.record.relabel(step, &format!("Work on it, attempt {attempt}"));
-            self.record.relabel(self.record.step_of_last_checks(), "Run the checks again");
+            if let Some(step) = self.record.step_of_checks(Phase::After) {
+                self.record.relabel(step, CHECK_AGAIN);
+            }
         }
         self.enter(step)?;
         let execution = self.record.view.execution.clone();
-        let noting = self.stream.store.write_buffered(move |tx| {
+        let noting = self.work.house.store.write_buffered(move |tx| {
             tx.record(&AuditEvent::AttemptBegun { execution: execution.clone(), attempt })?;
             Ok(Commit(()))
         });
@@ -197,13 +206,10 @@ impl Job {
             run.mandate.max_model_calls.saturating_sub(so_far.n_model_calls)
         };
         let ended = {
-            let tools = chain(
-                hands::all(&copy, run.stream, run.assigned.model.model()),
-                Purpose::Work,
-                run.mandate.tools.clone(),
-            );
-            let mut stop = self.stream.running().get(&run.execution).map(Running::stops);
-            let left = run.deadline.since(self.stream.clock.now());
+            let tools =
+                chain(hands::all(&copy, run.work, run.assigned.model.model()), Purpose::Work, run.mandate.offered());
+            let mut stop = self.work.running.work().get(&run.execution).map(RunningWork::stops);
+            let left = run.deadline.since(self.work.house.clock.now());
             tokio::runtime::Handle::current().block_on(async {
                 let stopped = async {
                     match &mut stop {
@@ -253,11 +259,11 @@ impl Job {
         let calls = count(progress.model_calls as usize, "question");
         match attempted {
             Attempted::Finished(output) => {
-                let says = format!("The model says: {}", scrub::visible(&output.summary));
+                let says = format!("The model says: “{}”", scrub::visible(&output.summary).replace('”', "'"));
                 let nexts = output
                     .next_steps
                     .iter()
-                    .map(|step| format!("It would go on with: {}", scrub::visible_line(step, 300)));
+                    .map(|step| format!("It would go on with: {}", hidden::quotation(&scrub::visible_line(step, 300))));
                 self.record.outputs.extend([says].into_iter().chain(nexts));
                 self.record.said = Some(scrub::visible(&output.summary));
                 (format!("Worked on it with {}, attempt {n}, {calls}", assigned.model.model()), StepState::Done)
@@ -281,7 +287,7 @@ impl Job {
         let directories: Vec<&str> = d.directories.iter().map(|directory| directory.path.as_str()).collect();
         let failures = if progress.attempts > 1 { self.failures() } else { Vec::new() };
         json!({
-            "date": date(self.stream.clock.now()),
+            "date": date(self.work.house.clock.now()),
             "briefing": d.briefing(),
             "is_research": false,
             "directories": directories,
@@ -298,13 +304,14 @@ fn note_read(seen: &Mutex<Seen>, sight: Sight, text: &str) {
     seen.lock().unwrap_or_else(PoisonError::into_inner).add(sight, text);
 }
 
-/// A red check as the next attempt hears of it: what it printed is from outside.
+/// A red check as a model hears of it: what it printed is from outside and stays as it is, because it quotes the files.
 pub(super) fn failure(result: &CheckResult) -> Value {
-    let output: String = result.output.chars().take(FAILURE_CHARS_MAX).collect();
+    let (output, is_cut) = call_log::cut(&result.output, FAILURE_CHARS_MAX);
+    let more = if is_cut { "\nMore was printed than is shown." } else { "" };
     json!({
         "name": result.name,
         "reason": scrub::visible_line(&result.reason, 300),
-        "output": injection::fenced(&output),
+        "output": format!("{}{more}", injection::verbatim(output)),
     })
 }
 

@@ -3,12 +3,13 @@
 use super::ending::{Ending, kept_words};
 use super::planning_again::Again;
 use super::reach::Recorder;
-use super::record::{Begun, LAID};
-use super::{Stop, WorkRecord};
-use crate::consumer::Hold;
+use super::withheld::{left_out, nothing_changed, opened_commits, unproved_commits};
+use crate::Trouble;
+use crate::running::{Hold, Stop};
 use crate::view::{StepState, Update};
-use crate::words::{self, count};
-use crate::{Stream, Trouble};
+use crate::words::{count, in_code};
+use crate::work::Work;
+use crate::work_record::{Begun, LAID, WorkRecord};
 use silas_approval::Admitted;
 use silas_core::ExecutionId;
 use silas_core::changeset::Changeset;
@@ -17,6 +18,7 @@ use silas_core::event::{AuditEvent, Phase};
 use silas_core::execution::ExecutionState;
 use silas_core::exits;
 use silas_core::outside::Reach;
+use silas_core::risk;
 use silas_core::taint::Origin;
 use silas_core::wanted::By;
 use silas_core::work::WorkItem;
@@ -28,12 +30,9 @@ use std::sync::{Arc, Mutex};
 /// How often the launcher is asked what became of an apply, a second apart, before the next start has to find out.
 const TRUTH_TRIES: usize = 60;
 
-/// Undeclared files that a report names.
-const UNDECLARED_TOLD_MAX: usize = 20;
-
 /// One piece of work on its own thread.
 pub(super) struct Job {
-    pub(super) stream: Arc<Stream>,
+    pub(super) work: Arc<Work>,
     pub(super) record: WorkRecord,
     pub(super) hold: Hold,
     /// The spending of the decision to apply what waits, if this is about that.
@@ -54,10 +53,10 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn new(stream: Arc<Stream>, record: WorkRecord, hold: Hold) -> Self {
+    pub(super) fn new(work: Arc<Work>, record: WorkRecord, hold: Hold) -> Self {
         let reach = Arc::new(Mutex::new(record.reach.clone()));
         Job {
-            stream,
+            work,
             record,
             hold,
             order: None,
@@ -118,11 +117,11 @@ impl Job {
     fn truth_about_apply(&mut self, error: &silas_sandbox::Error) -> Option<Ending> {
         tracing::warn!(code = error.code(), %error, "an apply was interrupted");
         for _ in 0..TRUTH_TRIES {
-            let truths = self.stream.launcher.recover().unwrap_or_default();
+            let truths = self.work.house.launcher.recover().unwrap_or_default();
             let truth = truths.into_iter().find(|truth| truth.execution == self.record.view.execution);
             match truth {
                 Some(truth) if truth.state == ExecutionState::Applied => {
-                    let window_ends = self.stream.clock.now().plus(self.stream.options.undo_window);
+                    let window_ends = self.work.house.clock.now().plus(self.work.house.options.undo_window);
                     let undo_until = truth.undo_until.unwrap_or(window_ends);
                     self.record.last_moment = truth.conflicts.iter().map(kept_words).collect();
                     return Some(Ending::Applied { files: truth.files, undo_until });
@@ -145,20 +144,20 @@ impl Job {
     }
 
     pub(super) fn stop_wanted(&self) -> Stop {
-        self.stream.running().get(&self.record.view.execution).map_or(Stop::No, |running| *running.stop.borrow())
+        self.work.running.work().get(&self.record.view.execution).map_or(Stop::No, |running| running.stop_wanted())
     }
 
     pub(super) fn let_be_stopped(&self, shop: &Workshop) {
-        if let Some(running) = self.stream.running().get_mut(&self.record.view.execution) {
+        if let Some(running) = self.work.running.work().get_mut(&self.record.view.execution) {
             running.canceller = Some(shop.canceller());
         }
     }
 
     /// The last moment at which a stop is obeyed; from here on the work goes through.
     fn past_stopping(&mut self) -> Result<(), Failure> {
-        let mut running = self.stream.running();
+        let mut running = self.work.running.work();
         match running.get_mut(&self.record.view.execution) {
-            Some(running) if *running.stop.borrow() != Stop::No => Err(Failure::Stopped),
+            Some(running) if running.stop_wanted() != Stop::No => Err(Failure::Stopped),
             Some(running) => {
                 running.canceller = None;
                 Ok(())
@@ -168,12 +167,9 @@ impl Job {
     }
 
     fn try_carry_out(&mut self, approved: &Admitted) -> Result<Ending, Failure> {
-        let recorder = Recorder {
-            stream: self.stream.clone(),
-            execution: approved.execution().clone(),
-            so_far: self.reach.clone(),
-        };
-        let mut shop = self.stream.launcher.open(approved.evidence())?.telling(Box::new(recorder));
+        let recorder =
+            Recorder { work: self.work.clone(), execution: approved.execution().clone(), so_far: self.reach.clone() };
+        let mut shop = self.work.house.launcher.open(approved.evidence())?.telling(Box::new(recorder));
         self.let_be_stopped(&shop);
         // Stop may have been pressed while the workshop was being opened.
         if self.stop_wanted() != Stop::No {
@@ -186,9 +182,8 @@ impl Job {
         if !is_merge && !self.record.before.is_empty() && self.record.before.iter().all(|result| result.passed) {
             shop.discard();
             return Ok(Ending::Untouched {
-                intent: "Already passes, nothing to do".to_owned(),
-                reason: "Every check was green before anything ran, so a result could not have proved anything."
-                    .to_owned(),
+                intent: "Already green, so nothing was run".to_owned(),
+                reason: "Every check was green before anything ran, so a result could have proved nothing.".to_owned(),
             });
         }
         self.steps(&mut shop, approved.item())?;
@@ -223,11 +218,12 @@ impl Job {
         phase: Phase,
         item: &WorkItem,
     ) -> Result<Vec<CheckResult>, Failure> {
-        let (step, words) = match phase {
-            Phase::Before => (1, "Ran the checks first"),
-            Phase::After => (self.record.step_of_last_checks(), "Ran the checks again"),
+        let words = match phase {
+            Phase::Before => "Ran the checks first",
+            Phase::After => "Ran the checks again",
         };
-        self.enter(step)?;
+        let step = self.record.step_of_checks(phase);
+        step.map_or(Ok(()), |step| self.enter(step))?;
         self.note_checks_begin(phase, item)?;
         let results = shop.checks(phase).map_err(|error| self.look_at_conflict(shop, error))?;
         self.in_flight = None;
@@ -238,7 +234,9 @@ impl Job {
             (n, Phase::Before) => (format!("{words}: {n} red"), StepState::Done),
             (n, Phase::After) => (format!("{words}: {n} red"), StepState::Failed),
         };
-        self.leave(step, label, state, took);
+        if let Some(step) = step {
+            self.leave(step, label, state, took);
+        }
         self.note_outside(Origin::CheckOutput, results.iter().map(|result| result.output.as_str()))?;
         self.note_checks(phase, &results)?;
         self.note_asked_by_checks(item, &results)?;
@@ -250,7 +248,7 @@ impl Job {
         let text = serde_json::to_string(results).map_err(silas_store::Error::from)?;
         let failed = results.iter().filter(|result| !result.passed).count();
         let (passed, failed) = (u32_of(results.len() - failed), u32_of(failed));
-        let noting = self.stream.store.write_buffered(move |tx| {
+        let noting = self.work.house.store.write_buffered(move |tx| {
             let results = tx.text(&text)?;
             let execution = execution.clone();
             tx.record(&AuditEvent::ChecksRun { execution, when: phase, passed, failed, results })?;
@@ -261,7 +259,9 @@ impl Job {
 
     fn steps(&mut self, shop: &mut Workshop, item: &WorkItem) -> Result<(), Failure> {
         for (n, step) in item.definition().steps.iter().enumerate() {
-            self.enter(2 + n)?;
+            let shown = self.record.step_of_command(n);
+            self.enter(shown)?;
+            self.record.begin_command(n);
             let by = By::Step(u32_of(n));
             self.note_step_begins(n, &by, item)?;
             let result = shop.step(n).map_err(|error| self.look_at_conflict(shop, error))?;
@@ -269,7 +269,7 @@ impl Job {
             self.note_asked(&by, &step.run, &result.metadata.asked)?;
             let words = match &item.definition().merges {
                 Some(_) => LAID.to_owned(),
-                None => format!("`{}`", scrub::visible_line(&step.run.words(), 60)),
+                None => in_code(&step.run.words(), 60),
             };
             let (label, state, exit_code) = match result.metadata.ended {
                 Ended::Exited(0) => (format!("Ran {words}"), StepState::Done, Some(0)),
@@ -281,14 +281,14 @@ impl Job {
                     (format!("Ran {words}: stopped after {after_secs} s"), StepState::Failed, None)
                 }
             };
-            self.leave(2 + n, label, state, result.metadata.took_ms);
+            self.leave(shown, label, state, result.metadata.took_ms);
             let printed = result.output();
             self.note_outside(Origin::StepOutput, [printed.as_str()])?;
             let output = scrub::visible(&printed);
             self.record.outputs.push(output.clone());
             self.record.results.push(result);
             let execution = self.record.view.execution.clone();
-            let noting = self.stream.store.write_buffered(move |tx| {
+            let noting = self.work.house.store.write_buffered(move |tx| {
                 let output = tx.text(&output)?;
                 let execution = execution.clone();
                 tx.record(&AuditEvent::StepRun { execution, step: u32_of(n), exit_code, output })?;
@@ -306,11 +306,13 @@ impl Job {
         self.record.diffs = changes.diffs;
         self.record.flags = changes.flags.iter().map(|flag| format!("{} {}", flag.path, flag.what)).collect();
         self.record.unseen = changes.unseen;
+        self.record.left_out = left_out(&changes.left_out, &changes.beside);
         self.note_changes()?;
         self.record.changeset = Some(changes.changeset.hash().map_err(silas_store::Error::from)?);
         self.record.changes.clone_from(&changes.changeset);
         let plan = admitted.item().definition();
         self.record.undeclared = exits::undeclared_changes(plan, &self.record.seen, &changes.changeset);
+        let is_closed = risk::opened(&changes.changeset).is_empty();
         loop {
             let outcome = self.outcome();
             self.record.view.outcome = outcome;
@@ -321,9 +323,16 @@ impl Job {
                     return Ok(self.still_red());
                 }
                 _ if is_nothing => return Ok(nothing_changed(shop, outcome)),
-                (Some(Outcome::Proved), Admitted::Plan(_)) if self.record.undeclared.is_empty() => {}
+                (Some(Outcome::Proved), Admitted::Plan(_)) if self.record.undeclared.is_empty() && is_closed => {}
+                (Some(Outcome::Proved), Admitted::Plan(_)) if plan.commits && !is_closed => {
+                    shop.discard();
+                    return Ok(opened_commits());
+                }
                 // Commits cannot wait: what they were made of goes with the clone.
                 (Some(Outcome::Proved), Admitted::Plan(_)) if plan.commits => return Ok(self.undeclared_commits(shop)),
+                (Some(Outcome::GreenByExitCode), Admitted::Plan(_)) if plan.commits => {
+                    return Ok(unproved_commits(shop, &self.record.after));
+                }
                 _ if plan.commits => {
                     self.useless = Some(shop);
                     return Ok(self.still_red());
@@ -343,26 +352,6 @@ impl Job {
 
     pub(super) fn outcome(&self) -> Option<Outcome> {
         Some(Outcome::of(&self.record.before, &self.record.after))
-    }
-
-    fn still_red(&self) -> Ending {
-        let n_red = self.record.after.iter().filter(|result| !result.passed).count();
-        let intent = match (self.record.view.outcome, n_red) {
-            (Some(Outcome::Unproven), _) => "Unproven: there was no check".to_owned(),
-            (_, 1) => "The check is still red".to_owned(),
-            (_, n) => format!("{n} checks are still red"),
-        };
-        let gave_up = self.record.gave_up.as_deref().map_or_else(String::new, |why| format!("{why}\n"));
-        Ending::Untouched { intent, reason: format!("{gave_up}{}", first_red(&self.record.after)) }
-    }
-
-    /// Green, but with changes that the plan does not name, in work that cannot wait to be looked at.
-    fn undeclared_commits(&mut self, shop: Workshop) -> Ending {
-        shop.discard();
-        let intent = format!("Changed {} that the plan does not name", count(self.record.undeclared.len(), "file"));
-        let lines = self.record.undeclared.iter().take(UNDECLARED_TOLD_MAX).map(words::exits::line).collect::<Vec<_>>();
-        let what_to_do = "Name them in the wish, or leave the commits to yourself: then the result waits for you.";
-        Ending::Untouched { intent, reason: format!("{}\n{what_to_do}", lines.join("\n")) }
     }
 
     /// The checks ran again with what the owner changed, and do not say any more what was decided about.
@@ -405,7 +394,7 @@ impl Job {
         };
         let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.leave(last, format!("Applied {}", count(applied.files as usize, "file")), StepState::Done, took);
-        let undo_until = self.stream.clock.now().plus(self.stream.options.undo_window);
+        let undo_until = self.work.house.clock.now().plus(self.work.house.options.undo_window);
         self.record.last_moment = applied.conflicts.iter().map(kept_words).collect();
         self.record.is_in_two_steps = applied.is_in_two_steps;
         Ok(Conclusion::Ending(Ending::Applied { files: applied.files, undo_until }))
@@ -414,7 +403,7 @@ impl Job {
     fn save(&self, changeset: Option<silas_core::Digest>) -> Result<(), Failure> {
         let execution = self.record.view.execution.clone();
         let json = self.record.to_json()?;
-        let saved = self.stream.store.write_and_wait(move |tx| {
+        let saved = self.work.house.store.write_and_wait(move |tx| {
             executions::set_result(tx, &execution, &json, changeset.as_ref(), None)?;
             Ok(Commit(()))
         });
@@ -424,7 +413,7 @@ impl Job {
     /// Begins a step, unless the budget is used up.
     pub(super) fn enter(&mut self, step: usize) -> Result<(), Failure> {
         // A result may wait for hours; how long its apply may take, the launcher knows.
-        if self.order.is_none() && !self.record.is_within_budget(self.stream.clock.now()) {
+        if self.order.is_none() && !self.record.is_within_budget(self.work.house.clock.now()) {
             return Err(Failure::Hands(silas_sandbox::Error::TimeUp));
         }
         self.record.enter(step);
@@ -439,10 +428,10 @@ impl Job {
     }
 
     fn show(&self) {
-        if let Some(running) = self.stream.running().get_mut(&self.record.view.execution) {
+        if let Some(running) = self.work.running.work().get_mut(&self.record.view.execution) {
             running.view = self.record.view.clone();
         }
-        self.stream.publish(Update::Work { work: self.record.view.clone() });
+        self.work.hub.publish(Update::Work { work: self.record.view.clone() });
     }
 }
 
@@ -478,25 +467,6 @@ impl From<silas_store::Error> for Failure {
     fn from(error: silas_store::Error) -> Self {
         Failure::Trouble(error.into())
     }
-}
-
-fn nothing_changed(shop: Workshop, outcome: Option<Outcome>) -> Ending {
-    shop.discard();
-    let intent = match outcome {
-        Some(Outcome::Proved) => "The check turned green, nothing changed",
-        _ => "Nothing changed",
-    };
-    Ending::Untouched {
-        intent: intent.to_owned(),
-        reason: "The commands changed no file, so there is nothing to apply.".to_owned(),
-    }
-}
-
-fn first_red(results: &[CheckResult]) -> String {
-    results
-        .iter()
-        .find(|result| !result.passed)
-        .map_or_else(String::new, |result| format!("{}: {}\n{}", result.name, result.reason, result.output))
 }
 
 pub(super) fn u32_of(n: usize) -> u32 {

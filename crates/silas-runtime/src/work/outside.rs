@@ -32,7 +32,7 @@ impl Job {
         }
         self.record.orders_found += found.values().sum::<u32>();
         let event = AuditEvent::ExternalTextScrubbed { origin, of: self.record.view.execution.to_string(), found };
-        let noting = self.stream.store.write_buffered(move |tx| {
+        let noting = self.work.house.store.write_buffered(move |tx| {
             tx.record(&event)?;
             Ok(Commit(()))
         });

@@ -9,9 +9,11 @@ use super::consulting::Offering;
 use super::ending::Ending;
 use super::job::{Failure, Job};
 use crate::Trouble;
-use crate::review::Question;
-use crate::search::WEB_SEARCH;
-use silas_core::exits::Exits;
+use crate::minds::search::WEB_SEARCH;
+use crate::question::Question;
+use silas_core::check::CheckResult;
+use silas_core::exits::{Exits, stands_in};
+use silas_core::hidden;
 use silas_core::host::HostGrant;
 use silas_core::mandate::Mandate;
 use silas_core::model::{ModelName, Role};
@@ -29,6 +31,8 @@ pub(super) enum Again {
     NotAsked,
     /// A plan, and the message with which it all began.
     Planned(Box<WorkItem>, MessageId),
+    /// The same plan once more, because it may not go on under the approval that it had.
+    Asked(Box<WorkItem>, MessageId),
     /// The planner has no other way, or none that can be offered.
     NoOther,
     /// It was planned again this often already.
@@ -44,6 +48,7 @@ impl Again {
         match self {
             Again::NotAsked => String::new(),
             Again::Planned(..) => " Another plan is in Review. Nothing runs before you approve it.".to_owned(),
+            Again::Asked(..) => " Whether to do it again is asked in Review.".to_owned(),
             Again::NoOther => {
                 " The planner was asked for another way and has none to offer; what now is for you to say.".to_owned()
             }
@@ -59,7 +64,7 @@ impl Job {
     /// The ending, and perhaps another plan with it.
     pub(super) fn plan_again(&mut self, item: &WorkItem, ending: Ending) -> Result<Ending, Failure> {
         let Ending::Untouched { intent, reason } = ending else { return Ok(ending) };
-        let max = self.stream.options.models.replans_max;
+        let max = self.work.house.options.models.replans_max;
         if !self.is_stuck || max == 0 || !self.has_planner(item)? {
             return Ok(Ending::Untouched { intent, reason });
         }
@@ -79,7 +84,9 @@ impl Job {
     /// The card that is asked instead, if there is another plan.
     pub(super) fn question_instead(&self) -> Result<Option<Question>, Trouble> {
         match &self.again {
-            Again::Planned(item, trace) => Ok(Some(self.stream.plan_question(item.as_ref().clone(), trace)?)),
+            Again::Planned(item, trace) | Again::Asked(item, trace) => {
+                Ok(Some(self.work.questions.plan_question(item.as_ref().clone(), trace)?))
+            }
             Again::NotAsked | Again::NoOther | Again::Often(_) => Ok(None),
         }
     }
@@ -88,7 +95,7 @@ impl Job {
     fn origin(&self, item: &WorkItem, max: u32) -> Result<(u32, MessageId), Failure> {
         let id = item.id().clone();
         let mut before = item.definition().spawned_by.clone();
-        let looking = self.stream.store.read(move |tx| {
+        let looking = self.work.house.store.read(move |tx| {
             let trace = work_items::get(tx, &id)?.map(|stored| stored.trace);
             let mut depth = 0;
             while let Some(id) = before.take().filter(|_| depth < max) {
@@ -111,20 +118,21 @@ impl Job {
              no other way, `plan_action` is null and `message` says why. {}",
             self.what_failed(),
         );
-        let searches = self.stream.search.is_some() && d.executor.as_ref().is_some_and(|old| old.has(WEB_SEARCH));
+        let searches = self.work.minds.search().is_some() && d.executor.as_ref().is_some_and(|old| old.has(WEB_SEARCH));
         let asked = ("another plan", reason.as_str());
         let Some(response) = self.planners_word(item, asked, Offering::Executor { searches }, None)? else {
             return Ok(Err("The planner could not be asked, or said nothing that can be used.".to_owned()));
         };
         let Some(markdown) = response.plan() else {
-            let said = scrub::visible_line(&response.message, WORDS_CHARS_MAX);
+            let said = hidden::quotation(&scrub::visible_line(&response.message, WORDS_CHARS_MAX));
             return Ok(Err(format!("The planner says: {said}")));
         };
         let red: Vec<String> =
-            self.record.after.iter().filter(|result| !result.passed).map(|r| r.name.clone()).collect();
+            self.record.after.iter().filter(|result| !result.passed).map(CheckResult::shown).collect();
         let failed = format!("{gave_up} Red: {}.", scrub::visible_line(&red.join(", "), WORDS_CHARS_MAX));
-        let id = WorkItemId::new(self.stream.random.as_ref());
-        let Some(planner) = self.stream.assigned(&self.grants()?, Role::Planner).map(|assigned| assigned.model) else {
+        let id = WorkItemId::new(self.work.house.random.as_ref());
+        let Some(planner) = self.work.minds.assigned(&self.grants()?, Role::Planner).map(|assigned| assigned.model)
+        else {
             return Ok(Err("No model is set up for planning any more.".to_owned()));
         };
         Ok(plan::parse(markdown.trim_start().as_bytes())
@@ -140,6 +148,9 @@ fn revised(
     (id, planner): (WorkItemId, ModelName),
     failed: &str,
 ) -> Result<WorkItem, String> {
+    // Whoever wrote it was told what checks and commands printed.
+    let new =
+        &new.spelled_out(&|name| old.exits.typed.as_deref().is_some_and(|words| stands_in(words, name)), Some(old));
     let may = |path: &str, access: Access| {
         old.directories.iter().any(|o| o.path == path && (o.access == access || o.access == Access::Write))
     };

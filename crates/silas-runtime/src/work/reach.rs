@@ -2,7 +2,8 @@
 //!
 //! Values of secrets pass through here and are kept nowhere.
 
-use crate::{Stream, secrets};
+use crate::words::credential;
+use crate::work::Work;
 use silas_approval::vault::Found;
 use silas_core::ExecutionId;
 use silas_core::event::AuditEvent;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Hears what the workshop of one execution reaches.
 pub(super) struct Recorder {
-    pub(super) stream: Arc<Stream>,
+    pub(super) work: Arc<Work>,
     pub(super) execution: ExecutionId,
     pub(super) so_far: Arc<Mutex<Reach>>,
 }
@@ -32,7 +33,7 @@ impl Recorder {
         reason: &str,
     ) -> Result<(), NotRecorded> {
         let (execution, reason) = (self.execution.clone(), reason.to_owned());
-        let writing = self.stream.store.write(move |tx| {
+        let writing = self.work.house.store.write(move |tx| {
             let text = tx.text(&text)?;
             tx.record(&event(execution.clone(), text, reason.clone()))?;
             Ok(Commit(()))
@@ -69,15 +70,15 @@ impl Outside for Recorder {
             let event = |execution, reference, reason| AuditEvent::CredentialRefused { execution, reference, reason };
             self.write_down(name.clone(), event, reason).map(|()| None)
         };
-        match self.stream.vault.get(reference) {
+        match self.work.trust.vault().get(reference) {
             Found::Value(secret) => {
                 *self.so_far().secrets.entry(name.clone()).or_default() += 1;
                 let event = |execution, reference, _| AuditEvent::CredentialUsed { execution, reference };
                 self.write_down(name, event, "").map(|()| Some(secret))
             }
-            Found::Unknown => refused(secrets::NO_SUCH),
-            Found::Locked => refused(secrets::LOCKED),
-            Found::Damaged => refused(secrets::DAMAGED),
+            Found::Unknown => refused(credential::NO_SUCH),
+            Found::Locked => refused(credential::LOCKED),
+            Found::Damaged => refused(credential::DAMAGED),
         }
     }
 }

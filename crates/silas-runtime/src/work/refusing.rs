@@ -6,18 +6,15 @@
 use super::ending::Ending;
 use super::job::{Failure, Job};
 use super::lost;
-use crate::words::refusal::Rule;
+use crate::review::kinds::refusal::Rule;
 use silas_approval::Admitted;
 use silas_core::WorkItemId;
 use silas_core::check::{CheckResult, Command};
-use silas_core::event::AuditEvent;
+use silas_core::event::{AuditEvent, NOT_GRANTED};
 use silas_core::token::Kind;
 use silas_core::wanted::{self, By, WANTED_MAX, Wanted};
 use silas_core::work::WorkItem;
 use silas_store::{Commit, work_items};
-
-/// The ledger's word for a name that no plan named.
-pub(crate) const NOT_GRANTED: &str = "not_granted";
 
 impl Job {
     /// Each name once for each command, as it is found.
@@ -39,7 +36,7 @@ impl Job {
             reach.refused = reach.refused.saturating_add(super::job::u32_of(told.len()));
             self.record.reach = reach.clone();
         }
-        let noting = self.stream.store.write_buffered(move |tx| {
+        let noting = self.work.house.store.write_buffered(move |tx| {
             for name in &told {
                 let to = tx.text(name)?;
                 let (execution, reason) = (execution.clone(), NOT_GRANTED.to_owned());
@@ -63,7 +60,7 @@ impl Job {
             return Ok(ending);
         };
         let d = admitted.item().definition();
-        let id = WorkItemId::new(self.stream.random.as_ref());
+        let id = WorkItemId::new(self.work.house.random.as_ref());
         let plan = match wanted::amended(d, id, &self.record.wanted) {
             Ok(plan) => Box::new(plan),
             Err(broken) => {
@@ -79,7 +76,7 @@ impl Job {
         };
         let id = d.id.clone();
         let trace =
-            self.stream.store.read(move |tx| Ok(work_items::get(tx, &id)?.map(|stored| stored.trace))).wait()?;
+            self.work.house.store.read(move |tx| Ok(work_items::get(tx, &id)?.map(|stored| stored.trace))).wait()?;
         let trace = trace.ok_or_else(lost)?;
         Ok(Ending::Refused { plan, trace, kind, rule, intent: intent.clone(), reason: reason.clone() })
     }

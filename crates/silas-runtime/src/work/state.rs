@@ -1,6 +1,6 @@
 //! What an item has come to: its status and what it has used up, written with each start and end.
 
-use crate::work::WorkRecord;
+use crate::work_record::WorkRecord;
 use silas_core::check::Outcome;
 use silas_core::execution::ExecutionState;
 use silas_core::work::{BudgetUsed, Status};

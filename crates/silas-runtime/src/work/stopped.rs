@@ -3,11 +3,11 @@
 //! Bytes go over a connection only after it was written down, so a run without one has sent nothing, whatever its programs
 //! wanted. What a connection was used for is known by nobody here, and the owner is asked.
 
-use super::Stop;
 use super::ending::{CutBy, Ending};
 use super::job::{Failure, Job, u32_of};
-use super::record::Begun;
+use crate::running::Stop;
 use crate::words::count;
+use crate::work_record::Begun;
 use silas_approval::Admitted;
 use silas_core::event::{AuditEvent, Phase};
 use silas_core::fail::{self, FailPoint};
@@ -40,7 +40,7 @@ impl Job {
         self.in_flight = Some((begun, self.n_connections()));
         let execution = self.record.view.execution.clone();
         let (json, changeset) = (self.record.to_json()?, self.record.changeset);
-        let noted = self.stream.store.write_and_wait(move |tx| {
+        let noted = self.work.house.store.write_and_wait(move |tx| {
             let execution = execution.clone();
             tx.record(&match begun {
                 Begun::Step(step) => AuditEvent::StepBegun { execution: execution.clone(), step },

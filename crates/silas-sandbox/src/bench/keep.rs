@@ -4,8 +4,9 @@
 //! it kept it, and what the decision names. What lies on disk is looked at again; nobody's word is taken for it.
 
 use super::{Bench, Finished};
+use crate::clock;
 use crate::error::Doing;
-use crate::ground;
+use crate::moves::Moves;
 use crate::originals::Originals;
 use crate::permit::Task;
 use crate::tree::Manifest;
@@ -20,6 +21,7 @@ use silas_core::execution::ExecutionState;
 use silas_core::exits;
 use silas_core::fail::{self, FailPoint};
 use silas_core::rehearsal::{Findings, KEPT_FOR};
+use silas_core::risk;
 use silas_core::seen::{Seen, Sight};
 use std::os::fd::AsFd;
 
@@ -32,7 +34,7 @@ impl Bench {
         self.must(!plan.commits, "commits are not kept")?;
         self.finish()?;
         match Outcome::of(&self.before, &self.after) {
-            Outcome::Proved | Outcome::Guarded | Outcome::Unproven => {}
+            Outcome::Proved | Outcome::GreenByExitCode | Outcome::Guarded | Outcome::Unproven => {}
             Outcome::Failed => return Err(Error::NotVerified),
         }
         let changeset = self.finished()?.changeset.clone();
@@ -53,10 +55,10 @@ impl Bench {
             base: workspace.copies.iter().zip(&finished.base).map(|(copy, base)| apart(&copy.original, base)).collect(),
             bytes: pairs.map(|(copy, now)| copy.bytes_of(now)).sum::<u64>() + originals_bytes,
             copies: workspace.notes(),
-            until: ground::now().plus(KEPT_FOR),
+            until: clock::now().plus(KEPT_FOR),
         };
         let (memory, execution) = (&self.ground.memory, &self.permit.execution);
-        waiting::has_room(memory, waiting.bytes)?;
+        waiting::has_room(memory, waiting.bytes, self.ground.bounds)?;
         apply::still_counts(&self.ground, &self.permit.evidence)?;
         let doing = || "Putting the private copy on disk".to_owned();
         syscall::sync_file_system(workspace.copies[0].changed().as_fd()).doing(doing)?;
@@ -69,6 +71,8 @@ impl Bench {
         record.files = u32::try_from(finished.changeset.changes.len()).unwrap_or(u32::MAX);
         memory.update(execution, &record)?;
         fail::point(FailPoint::RehearsalKept);
+        // It is laid out again out of the copy; what cannot be removed now is removed then, or with the copy.
+        let _ = self.workspace.as_mut().map(Workspace::take_off);
         let Waiting { changeset, findings, until, .. } = waiting;
         (self.is_over, self.is_kept) = (true, true);
         Ok(Waits { changeset, files: record.files, findings, until })
@@ -82,7 +86,7 @@ impl Bench {
         self.must(self.workspace.is_none(), "the copy is opened once")?;
         let home = self.ground.memory.work(&self.permit.execution);
         let originals = waiting.copies.clone();
-        let workspace = Workspace::reopen(&home, originals)?;
+        let workspace = Workspace::reopen(&home, originals, self.ground.bounds)?;
         self.originals = Originals::open(&home)?;
         let base: Vec<Manifest> = workspace
             .copies
@@ -97,7 +101,8 @@ impl Bench {
         }
         (self.before, self.after, self.tests_before) = (waiting.before, waiting.after, waiting.tests_before);
         self.n_steps_run = self.permit.plan.definition().steps.len();
-        self.finished = Some(Finished { trees, changeset, base, n_moved_on: 0 });
+        let (moves, committed_otherwise) = (Moves::default(), Vec::new());
+        self.land(Finished { trees, changeset, base, moves, committed_otherwise, n_moved_on: 0 })?;
         fail::point(FailPoint::CopyReopened);
         Ok(())
     }
@@ -119,6 +124,8 @@ impl Bench {
         let now = Outcome::of(&self.before, &self.after);
         match &self.permit.task {
             Task::Whole if now == Outcome::Proved => {
+                let opened = risk::opened(&self.finished()?.changeset);
+                self.must(opened.is_empty(), "a file that anybody may write to waits for a decision")?;
                 self.must(self.lets_out()?, "changes that the plan does not name wait for a decision")
             }
             Task::Whole => Err(Error::NotVerified),

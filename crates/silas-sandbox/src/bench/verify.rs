@@ -2,38 +2,60 @@
 //! one to be green after the work.
 //!
 //! Red to green counts only if it is red on the untouched directory still, green with what judges as it was approved, and
-//! green as it would be put in place. Who wrote the check, and why, plays no part.
+//! green as it would be put in place. What it then stands on is found in `basis.rs`. Who wrote the check, and why, plays no
+//! part.
 
+use super::once_more::OnceMore;
 use super::side_by_side::side_by_side;
 use super::{Bench, millis, words};
-use crate::cell::CellOutcome;
+use crate::cell::{CellOutcome, Opened, Signalled};
 use crate::error::Doing;
 use crate::lifeline::Lifeline;
 use crate::private_copy::Throwaway;
 use crate::relay::Relay;
 use crate::tester::Tester;
+use crate::tree::Manifest;
 use crate::view::Sealed;
-use crate::workspace::{Commits, Ran, Reach, Run, Scene};
-use crate::{Error, permit, tree, view};
+use crate::workspace::{Commits, HOME_INSIDE, Ran, Reach, Run, Scene};
+use crate::{Error, commits, permit, tree, view};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::Change;
-use silas_core::check::{CheckResult, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed};
+use silas_core::check::{CheckResult, CountedBy, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed};
 use silas_core::event::Phase;
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
 use silas_core::roots;
+use silas_core::runner::Runner;
 use silas_core::testlog::TestLog;
+use silas_core::toolchain;
 use silas_core::wanted::{By, NAMES_MAX};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// How an owner lets work change what judges it.
 const OPEN_HINT: &str =
     "If the work is meant to change them, say \"check openly with\", or `protected: false` in a plan.";
 
+/// Tests that are found while others are taken back are taken back too; one round for each way to hide one more. Where that
+/// comes to no end, nothing is counted.
+const ROUNDS_MAX: usize = 4;
+
+const NO_END: &str = "Each time what judged it was taken back, something else that the work changed judged it";
+
 /// One check as it went.
 #[derive(Serialize, Deserialize)]
-struct Went {
-    result: CheckResult,
-    log: Option<TestLog>,
+pub(super) struct Went {
+    pub(super) result: CheckResult,
+    /// Which tests ran, if they could be counted.
+    pub(super) log: Option<TestLog>,
+    /// Whether it was a known runner that counted them.
+    pub(super) is_known: bool,
+    /// What it opened of the directories, if that was watched.
+    pub(super) opened: Option<Opened>,
+    /// Which of its programs reached for others, if that was watched.
+    pub(super) signalled: Option<Signalled>,
 }
 
 impl Bench {
@@ -63,7 +85,13 @@ impl Bench {
             Phase::Before => self.run(n, slot, &[], Commits::Shown),
             Phase::After => self.judged(n, slot),
         })?;
-        let (results, logs): (Vec<_>, Vec<_>) = went.into_iter().map(|went| (went.result, went.log)).unzip();
+        let (mut results, logs): (Vec<_>, Vec<_>) = went.into_iter().map(|went| (went.result, went.log)).unzip();
+        let beside = self.workspace()?.beside(&self.permit.roots);
+        let otherwise = self.finished.as_ref().map_or_else(Vec::new, |finished| finished.committed_otherwise.clone());
+        for basis in results.iter_mut().filter_map(|result| result.basis.as_mut()) {
+            basis.beside.clone_from(&beside);
+            basis.committed_otherwise.clone_from(&otherwise);
+        }
         match phase {
             Phase::Before => {
                 self.before.clone_from(&results);
@@ -91,11 +119,31 @@ impl Bench {
 
     fn unseen_by(&self, n: usize) -> Result<Vec<&Change>, Error> {
         let check = &self.permit.plan.definition().verify[n];
-        let finished = self.finished()?;
-        Ok(view::unseen(check, &finished.changeset, &self.permit.roots, &finished.base))
+        if check.protected { self.judging(n, &[]) } else { Ok(Vec::new()) }
     }
 
-    fn shown(&self, change: &Change) -> String {
+    /// The changes of what judges a check: by name, or because a run of its runner collected it.
+    pub(super) fn judging(&self, n: usize, logs: &[&TestLog]) -> Result<Vec<&Change>, Error> {
+        let check = &self.permit.plan.definition().verify[n];
+        let finished = self.finished()?;
+        let mut judging = view::judging(check, &finished.changeset, &self.permit.roots, &finished.base);
+        let before = self.tests_before.get(n).and_then(Option::as_ref);
+        for change in &finished.changeset.changes {
+            let is_collected = |log: &&TestLog| self.full(change).is_some_and(|path| log.collected(&path));
+            if !judging.contains(&change) && before.iter().chain(logs).any(is_collected) {
+                judging.push(change);
+            }
+        }
+        Ok(judging)
+    }
+
+    /// Where a changed file lies, in full.
+    pub(super) fn full(&self, change: &Change) -> Option<String> {
+        let root = self.permit.roots.iter().find(|root| root.nth == change.directory)?;
+        Some(String::from_utf8_lossy(&view::full(root, &change.path)).into_owned())
+    }
+
+    pub(super) fn shown(&self, change: &Change) -> String {
         let roots = &self.permit.roots;
         let n = roots.iter().position(|root| root.nth == change.directory);
         n.map_or_else(|| change.path.to_string(), |n| permit::shown(roots, n, &change.path))
@@ -105,17 +153,30 @@ impl Bench {
     fn judged(&self, n: usize, slot: usize) -> Result<Went, Error> {
         let check = &self.permit.plan.definition().verify[n];
         let all: Vec<&Change> = self.finished()?.changeset.changes.iter().collect();
-        let unseen = self.unseen_by(n)?;
+        let mut unseen = self.unseen_by(n)?;
         let mut went = self.run(n, slot, &unseen, Commits::Shown)?;
+        let mut found = self.found_by(n, &went, &unseen)?;
+        for _ in 0..ROUNDS_MAX {
+            if found.is_empty() {
+                break;
+            }
+            unseen.append(&mut found);
+            went = self.run(n, slot, &unseen, Commits::Shown)?;
+            found = self.found_by(n, &went, &unseen)?;
+        }
         let paths = || tree::shortened(unseen.iter().map(|change| self.shown(change)).collect()).join(", ");
         if !went.result.passed {
             if !unseen.is_empty() {
-                let why = format!("{}. It saw these as approved, not as changed: {}", went.result.reason, paths());
+                let why = format!(
+                    "{}. It saw these as they were before the work, not as changed: {}",
+                    went.result.reason,
+                    paths()
+                );
                 went.fail(&format!("{why}. {OPEN_HINT}"));
             }
             return Ok(went);
         }
-        let before = self.tests_before.get(n).and_then(Option::as_ref);
+        let before = self.tests_before.get(n).and_then(Option::as_ref).filter(|_| went.is_known);
         if let (true, Some(before)) = (check.protected, before)
             && let Err(why) =
                 went.log.as_ref().map_or_else(|| Err("No test ran".to_owned()), |log| log.still_runs(before))
@@ -128,19 +189,58 @@ impl Bench {
             went.asked_too(&applied);
             if !applied.result.passed {
                 let why = applied.result.reason;
-                went.fail(&format!("Green with {} as approved, but not as they would be put in place: {why}", paths()));
+                went.fail(&format!(
+                    "Green with {} as before the work, but not as they would be put in place: {why}",
+                    paths()
+                ));
                 return Ok(went);
             }
         }
         let was_red = self.before.get(n).is_some_and(|before| !before.passed);
-        if was_red && !all.is_empty() && self.run(n, slot, &all, Commits::TakenBack)?.result.passed {
-            went.fail("It is green on the untouched directory now too, so it was not the work that turned it");
+        let mut untouched = None;
+        if was_red && !all.is_empty() {
+            let again = self.run(n, slot, &all, Commits::TakenBack)?;
+            if again.result.passed {
+                went.fail("It is green on the untouched directory now too, so it was not the work that turned it");
+                return Ok(went);
+            }
+            untouched = Some(again);
         }
+        let mut unopened = Vec::new();
+        if let Some(untouched) = &untouched {
+            match self.once_more(n, slot, (&went, untouched), &unseen)? {
+                OnceMore::Green { not_without } => unopened = not_without,
+                OnceMore::Red { why } => {
+                    went.fail(&why);
+                    return Ok(went);
+                }
+            }
+        }
+        let mut basis = self.basis(n, &went, untouched.as_ref(), &unseen)?;
+        if let Some(untouched) = &untouched {
+            self.weigh_commits(n, slot, untouched, &unseen, &mut basis)?;
+        }
+        self.add_unopened(&mut basis, &unopened);
+        if !found.is_empty() {
+            basis.by = CountedBy::ExitCode;
+            basis.why_not = Some(NO_END.to_owned());
+            basis.changed.extend(found.iter().map(|change| self.shown(change)));
+            basis.changed.sort();
+            basis.changed.dedup();
+        }
+        went.result.basis = Some(basis);
         Ok(went)
     }
 
+    /// What a run of a protected check was judged by although the work had changed it, and that is not taken back yet.
+    fn found_by(&self, n: usize, went: &Went, unseen: &[&Change]) -> Result<Vec<&Change>, Error> {
+        let check = &self.permit.plan.definition().verify[n];
+        let Some(log) = went.log.as_ref().filter(|_| check.protected) else { return Ok(Vec::new()) };
+        Ok(self.judging(n, &[log])?.into_iter().filter(|change| !unseen.contains(change)).collect())
+    }
+
     /// One run of a check on something fresh, with some changes taken back.
-    fn run(&self, n: usize, slot: usize, without: &[&Change], commits: Commits) -> Result<Went, Error> {
+    pub(super) fn run(&self, n: usize, slot: usize, without: &[&Change], commits: Commits) -> Result<Went, Error> {
         let check = &self.permit.plan.definition().verify[n];
         let workspace = self.workspace()?;
         let (roots, lifeline) = (self.permit.roots.as_slice(), Lifeline::of(&self.socket));
@@ -156,24 +256,31 @@ impl Bench {
         let copies = workspace.throwaways(roots, &scene, lifeline)?;
         let read = |path: &RelPath| workspace.copies[0].read(&roots[0], &copies[0], path);
         let paths: Vec<&str> = roots.iter().map(|root| root.granted.place.path.as_str()).collect();
-        let tester = Tester::of(&check.run, read, &paths, workspace.home(), slot)?;
+        let toolchains = &self.permit.plan.definition().toolchains;
+        let env = toolchain::environment(toolchains, HOME_INSIDE);
+        let programs = env.iter().filter(|(name, _)| name == "PATH").flat_map(|(_, path)| path.split(':'));
+        let programs: Vec<&Path> = programs.map(Path::new).collect();
+        let tester = Tester::of(&check.run, read, &paths, &programs, workspace.home(), slot)?;
         let hosts = self.permit.plan.definition().hosts_of(&By::Check(check.name.clone()));
         let mut relay = Relay::new(&self.socket);
         let reach = Reach { hosts: &hosts, ..Reach::default() };
+        let watched = self.watched(base, without);
         let plain = Run { reach, ..self.command(&check.run, None, &mut relay) };
         let run = match &tester {
-            None => Run { wall: self.wall(Some(check.timeout))?, ..plain },
+            None => Run { wall: self.wall(Some(check.timeout))?, watched: &watched, signals: true, ..plain },
             Some(tester) => Run {
                 command: &tester.command,
                 cwd: tester.cwd.as_deref(),
                 env: &tester.env,
                 mounts: &tester.mounts,
+                watched: &watched,
                 wall: self.wall(Some(check.timeout))?,
                 ..plain
             },
         };
         let mut result = CheckResult {
             name: check.name.clone(),
+            run: check.command(),
             passed: false,
             reason: String::new(),
             output: String::new(),
@@ -182,12 +289,14 @@ impl Bench {
             protected: check.protected,
             tests: None,
             asked: Vec::new(),
+            basis: None,
         };
         let sealing = || "Watching over what judges".to_owned();
-        let sealed = Sealed::of(check, roots, base, &copies).doing(sealing)?;
+        let collected = self.tests_before.get(n).and_then(Option::as_ref);
+        let sealed = Sealed::of(check, roots, base, &copies, collected).doing(sealing)?;
         let outcome = match workspace.run_check(run, &scene, &copies)? {
-            Ran::Ended(outcome) => outcome,
-            Ran::NotStarted(reason) => return Ok(Went { result: CheckResult { reason, ..result }, log: None }),
+            Ran::Ended(outcome) => *outcome,
+            Ran::NotStarted(reason) => return Ok(Went::of(CheckResult { reason, ..result }, tester.is_some(), None)),
         };
         result.asked.clone_from(&outcome.asked);
         let (log, shown) = tester.as_ref().map_or((None, None), |tester| {
@@ -195,6 +304,8 @@ impl Bench {
             (Some(log), shown)
         });
         let outcome = CellOutcome { stdout: shown.unwrap_or(outcome.stdout), ..outcome };
+        let opened = outcome.opened.clone().map(|opened| self.with_second_names(opened, &copies));
+        let signalled = outcome.signalled.clone();
         (result.passed, result.reason) = self.judge(&check.expect, &outcome, &copies);
         result.output = words(&outcome.stdout, &outcome.stderr, OUTPUT_CHARS_KEPT);
         result.took_ms = millis(outcome.took);
@@ -202,15 +313,36 @@ impl Bench {
             Ended::Exited(code) => Some(code),
             Ended::Signalled(_) | Ended::TimedOut { .. } => None,
         };
-        let mut went = Went { result, log: None };
+        let mut went = Went { signalled, ..Went::of(result, tester.is_some(), opened) };
         if let (Some(tester), Some(log)) = (&tester, log) {
             went.tested(tester, log);
+        } else if !outcome.is_truncated {
+            went.counted(&String::from_utf8_lossy(&outcome.stdout));
         }
         let touched = sealed.broken(roots, &copies).doing(sealing)?;
         if !touched.is_empty() && went.result.passed {
             went.fail(&format!("While it ran, something touched what judges: {}", touched.join(", ")));
         }
         Ok(went)
+    }
+
+    /// The directories of what a check runs on, as they are called inside.
+    fn watched(&self, base: &[Manifest], without: &[&Change]) -> Vec<PathBuf> {
+        let mut directories: BTreeSet<PathBuf> = BTreeSet::new();
+        let changes = self.finished.as_ref().map_or(&[][..], |finished| &finished.changeset.changes);
+        for (root, base) in self.permit.roots.iter().zip(base) {
+            let at = PathBuf::from(&root.granted.place.path);
+            let inside = |path: &RelPath| at.join(OsStr::from_bytes(path.as_bytes()));
+            directories.extend(base.dirs.keys().map(inside));
+            let new = changes.iter().filter(|change| change.directory == root.nth && change.after.is_some());
+            let new = new.filter(|change| !without.contains(change) && !commits::is_in_repository(&change.path));
+            for change in new {
+                let path = inside(&change.path);
+                directories.extend(path.ancestors().skip(1).take_while(|up| up.starts_with(&at)).map(Path::to_owned));
+            }
+            directories.insert(at);
+        }
+        directories.into_iter().collect()
     }
 
     fn judge(&self, expect: &Expectation, outcome: &CellOutcome, copies: &[Throwaway<'_>]) -> (bool, String) {
@@ -227,7 +359,10 @@ impl Bench {
             return (false, "The output is too long to be judged".to_owned());
         }
         let file_found = if let Expectation::FileExists(path) = expect { self.file_exists(path, copies) } else { None };
-        expect.judge(&Observed { ended: outcome.ended.clone(), stdout: outcome.stdout.clone(), file_found })
+        let (passed, reason) =
+            expect.judge(&Observed { ended: outcome.ended.clone(), stdout: outcome.stdout.clone(), file_found });
+        let why_cut = self.why_cut(outcome).filter(|_| !passed);
+        (passed, why_cut.unwrap_or(reason))
     }
 
     /// In the copies or in a directory that may be read; `None` anywhere else.
@@ -257,6 +392,28 @@ impl Bench {
 }
 
 impl Went {
+    fn of(result: CheckResult, is_known: bool, opened: Option<Opened>) -> Self {
+        Went { result, log: None, is_known, opened, signalled: None }
+    }
+
+    /// What a command says in the Test Anything Protocol counts if it agrees with how it ended. If a test failed and it
+    /// ended well all the same, it is red; otherwise it is a command like any other.
+    fn counted(&mut self, stdout: &str) {
+        let Some(Ok(log)) = TestLog::from_tap(stdout) else { return };
+        let tests = log.summary(Runner::Tap);
+        let ended_well = self.result.exit_code == Some(0);
+        if ended_well && tests.failed > 0 && self.result.passed {
+            let n_ran = tests.passed + tests.failed;
+            self.fail(&format!("Exit code 0, but {} of {n_ran} tests failed", tests.failed));
+            self.result.tests = Some(tests);
+            self.log = Some(log);
+        } else if ended_well == (tests.failed == 0) && tests.passed + tests.failed > 0 {
+            self.result.reason = format!("{}; {}", self.result.reason, tests.words());
+            self.result.tests = Some(tests);
+            self.log = Some(log);
+        }
+    }
+
     /// Another run of the same check may have asked for other names.
     fn asked_too(&mut self, other: &Went) {
         let asked = &mut self.result.asked;

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// The next caller, if one is still there.
@@ -91,4 +91,9 @@ pub(super) fn end_after(secs: u32) {
         libc::signal(libc::SIGALRM, libc::SIG_DFL);
         libc::alarm(secs)
     };
+}
+
+/// Whether somebody who connects to it stays on this machine: only its own addresses can be bound.
+pub(super) fn is_of_this_machine(address: IpAddr) -> bool {
+    address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }

@@ -4,7 +4,7 @@
 
 use super::carry::Carried;
 use super::{Broker, names, socket};
-use silas_core::host::HostGrant;
+use silas_core::host::{HostGrant, NotThere};
 use silas_core::outside::Reached;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -113,6 +113,9 @@ impl Broker<'_> {
         let mut admitted = Vec::new();
         for address in addresses {
             match grant.admits(*address) {
+                Ok(()) if self.closed_ports.contains(&grant.port()) && socket::is_of_this_machine(*address) => {
+                    refused = refused.or(Some(NotThere::Silas));
+                }
                 Ok(()) => admitted.push(*address),
                 Err(why) => refused = refused.or(Some(why)),
             }

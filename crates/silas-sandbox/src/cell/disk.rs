@@ -1,8 +1,10 @@
 //! Room on the disks that a program may write to: what is left of it when a program floods the copy.
 //!
 //! A limit of each file bounds no number of files, and quotas belong to whoever set up the file system. So the supervisor
-//! looks at what is free, and ends the cell while the rest of the machine still has some. Not here: who used it up. A disk
-//! that others fill ends the cell as well, which is what one would want of it.
+//! looks at what is free, before the start and from then on, and ends the cell while the rest of the machine still has some.
+//! Room can be taken by writing only (the filter refuses `fallocate`), so how soon the reserve can be reached is known, and
+//! the next look comes before that. Not here: who used it up. A disk that others fill ends the cell as well, which is what
+//! one would want of it.
 
 use super::prepared::PreparedMount;
 use super::{Error, sys};
@@ -13,8 +15,12 @@ use std::time::Duration;
 /// What stays free for everybody else, where there was as much.
 const BYTES_KEPT: u64 = 1 << 30;
 const FILES_KEPT: u64 = 10_000;
-/// Between two looks. A fast disk takes some hundred megabytes in that time.
-pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Between two looks: at most, and when there is little left.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+const LOOK_SOON: Duration = Duration::from_millis(5);
+/// More than all processors of a large machine write to memory, and make files, in a second.
+const BYTES_PER_SECOND: u64 = 16 << 30;
+const FILES_PER_SECOND: u64 = 1_000_000;
 
 /// One file system that the cell can write to.
 pub(super) struct Disk {
@@ -40,6 +46,15 @@ impl Room {
         let is_short_of_files = matches!((self.files, floor.files), (Some(now), Some(least)) if now < least);
         self.bytes < floor.bytes || is_short_of_files
     }
+
+    /// When to look again, so that the floor is not far behind by then.
+    pub(super) fn next_look(self, floor: Room) -> Duration {
+        let time =
+            |left: u64, per_second: u64| Duration::from_micros(left.saturating_mul(1_000) / (per_second / 1_000));
+        let bytes = time(self.bytes.saturating_sub(floor.bytes), BYTES_PER_SECOND);
+        let files = self.files.zip(floor.files).map(|(now, least)| time(now.saturating_sub(least), FILES_PER_SECOND));
+        files.map_or(bytes, |files| files.min(bytes)).clamp(LOOK_SOON, LOOK_EVERY)
+    }
 }
 
 /// The file systems below the mounts that can be written.
@@ -54,7 +69,16 @@ pub(super) fn of(mounts: &[PreparedMount<'_>]) -> Result<Vec<Disk>, Error> {
     writable.map(|mount| look(mount).map_err(|e: io::Error| mount.error(e))).collect()
 }
 
-pub(super) fn is_nearly_full(disks: &[Disk]) -> bool {
-    // One that cannot be asked any more is not written to either.
-    disks.iter().any(|disk| sys::room(&disk.place).is_ok_and(|room| room.is_below(disk.floor)))
+/// When to look again, or `None` if one of them is nearly full.
+pub(super) fn look(disks: &[Disk]) -> Option<Duration> {
+    let mut next = LOOK_EVERY;
+    for disk in disks {
+        // One that cannot be asked any more is not written to either.
+        let Ok(room) = sys::room(&disk.place) else { continue };
+        if room.is_below(disk.floor) {
+            return None;
+        }
+        next = next.min(room.next_look(disk.floor));
+    }
+    Some(next)
 }

@@ -6,7 +6,7 @@
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, Record, Step, at};
 use super::sys::{self, Cloned};
-use super::{cgroup, outlets, rlimits, root};
+use super::{buffers, cgroup, openings, outlets, rlimits, root, watches};
 use crate::confine::{files, syscalls};
 use crate::layers::{Layer, in_force};
 use std::fs::File;
@@ -37,19 +37,22 @@ pub(super) struct Ends {
     pub(super) doors: Vec<OwnedFd>,
     /// Takes the sockets that lead outside.
     pub(super) handover: Option<UnixStream>,
+    /// Takes the other end of what the program's watches wait for.
+    pub(super) watches: UnixStream,
 }
 
 /// The child's whole life. It never returns into the caller's code.
 pub(super) fn live(cell: &Prepared<'_>, ends: Ends) -> ! {
-    let Ends { go, lifeline, report, stdin, stdout, stderr, trees, doors, handover } = ends;
+    let Ends { go, lifeline, report, stdin, stdout, stderr, trees, doors, handover, watches } = ends;
     let mut keep: Vec<i32> = [&go, &lifeline, &report, &stdout, &stderr].map(AsRawFd::as_raw_fd).to_vec();
+    keep.push(watches.as_raw_fd());
     keep.extend(trees.iter().chain(&doors).chain(&stdin).map(AsRawFd::as_raw_fd));
     keep.extend(handover.iter().map(AsRawFd::as_raw_fd));
-    let done =
-        settle(cell, &keep, go, trees, doors, handover).and_then(|()| start(cell, &report, stdin, stdout, stderr));
+    let done = settle(cell, &keep, go, trees, doors, handover)
+        .and_then(|()| start(cell, &report, (stdin, stdout, stderr), watches));
     let result = done.and_then(|program| watch(program, &lifeline).map_err(at(Step::Init, 0)));
     match result {
-        Ok(status) => Record::Ended(status).send(&report),
+        Ok((status, n_left)) => Record::Ended(status, n_left).send(&report),
         Err(failure) => Record::Failed(failure).send(&report),
     }
     sys::exit(0)
@@ -92,18 +95,22 @@ fn settle(
     }
     if in_force(Layer::Network) {
         sys::raise_loopback().map_err(at(Step::Loopback, 0))?;
+        buffers::bound();
     }
     if let Some(handover) = &handover {
         cell.outlets.open(handover)?;
     }
-    // The caller waits for what is handed over, and only secrets come after the root.
-    let handover = handover.filter(|_| cell.outlets.has_secrets);
+    // The caller waits for what is handed over, and only these come after the root.
+    let handover = handover.filter(|_| cell.outlets.has_secrets || !cell.watched.is_empty());
     // Without a mount namespace of its own this would rebuild the caller's root.
     if in_force(Layer::Root) {
         sys::make_all_mounts_private().map_err(at(Step::PrivateMounts, 0))?;
         let secrets = root::enter(cell, trees)?;
         if let Some((handover, secrets)) = handover.as_ref().zip(secrets) {
             outlets::hand_over_secrets(handover, &secrets).map_err(at(Step::Secrets, 0))?;
+        }
+        if let Some((handover, watches)) = handover.as_ref().zip(openings::watch(cell)) {
+            outlets::hand_over_openings(handover, &watches).map_err(at(Step::Init, 0))?;
         }
     }
     drop(handover);
@@ -150,17 +157,13 @@ struct Program {
     child_events: OwnedFd,
 }
 
-fn start(
-    cell: &Prepared<'_>,
-    report: &OwnedFd,
-    stdin: Option<OwnedFd>,
-    stdout: OwnedFd,
-    stderr: OwnedFd,
-) -> Result<Program, Failure> {
+type Streams = (Option<OwnedFd>, OwnedFd, OwnedFd);
+
+fn start(cell: &Prepared<'_>, report: &OwnedFd, streams: Streams, watches: UnixStream) -> Result<Program, Failure> {
     let child_events = sys::child_events().map_err(at(Step::Init, 0))?;
     match sys::clone(0).map_err(at(Step::Fork, 0))? {
         Cloned::Child => {
-            let failure = become_program(cell, stdin.as_ref(), &stdout, &stderr);
+            let failure = become_program(cell, &streams, &watches);
             Record::Failed(failure).send(report);
             sys::exit(127)
         }
@@ -169,8 +172,8 @@ fn start(
 }
 
 /// Returns only if it fails.
-fn become_program(cell: &Prepared<'_>, stdin: Option<&OwnedFd>, stdout: &OwnedFd, stderr: &OwnedFd) -> Failure {
-    match confine_program(cell, stdin, stdout, stderr) {
+fn become_program(cell: &Prepared<'_>, streams: &Streams, watches: &UnixStream) -> Failure {
+    match confine_program(cell, streams, watches) {
         Err(failure) => failure,
         Ok(()) => Failure::new(Step::Exec, 0, &exec(cell)),
     }
@@ -178,16 +181,15 @@ fn become_program(cell: &Prepared<'_>, stdin: Option<&OwnedFd>, stdout: &OwnedFd
 
 fn confine_program(
     cell: &Prepared<'_>,
-    stdin: Option<&OwnedFd>,
-    stdout: &OwnedFd,
-    stderr: &OwnedFd,
+    (stdin, stdout, stderr): &Streams,
+    watches: &UnixStream,
 ) -> Result<(), Failure> {
     let streams = at(Step::Streams, 0);
     if in_force(Layer::Session) {
         sys::new_session().map_err(at(Step::Session, 0))?;
     }
     let null = OwnedFd::from(File::open("/dev/null").map_err(&streams)?);
-    for (fd, number) in [(stdin.unwrap_or(&null), 0), (stdout, 1), (stderr, 2)] {
+    for (fd, number) in [(stdin.as_ref().unwrap_or(&null), 0), (stdout, 1), (stderr, 2)] {
         sys::duplicate_onto(fd, number).map_err(&streams)?;
     }
     if in_force(Layer::Descriptors) {
@@ -205,7 +207,12 @@ fn confine_program(
     let devices = root::DEVICES.map(|name| PathBuf::from(format!("/dev/{name}")));
     let socket = cell.outlets.has_secrets.then(|| Path::new(outlets::OWN_DIR).join(outlets::SECRET_SOCKET));
     files::restrict_cell(&writable, &devices, socket.as_deref()).map_err(at(Step::Landlock, 0))?;
-    syscalls::restrict_cell().map_err(at(Step::Seccomp, 0))
+    syscalls::restrict_cell().map_err(at(Step::Seccomp, 0))?;
+    if in_force(Layer::Seccomp) {
+        watches::hand_over(watches, cell.listen).map_err(at(Step::Seccomp, 0))
+    } else {
+        Ok(())
+    }
 }
 
 /// Tries the program's possible places. Like a shell, goes on when one is missing or may not be executed, and reports
@@ -226,12 +233,13 @@ fn exec(cell: &Prepared<'_>) -> io::Error {
     first_refusal.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
 }
 
-/// Reaps until the program has ended and returns its wait status. When the caller is gone, so is this process, and
+/// Reaps until the program has ended and returns its wait status, and how many others were left to this process. When the caller is gone, so is this process, and
 /// with PID 1 everything in the pid namespace.
-fn watch(program: Program, lifeline: &OwnedFd) -> io::Result<i32> {
+fn watch(program: Program, lifeline: &OwnedFd) -> io::Result<(i32, u32)> {
     let pollfd = |fd: &OwnedFd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let nothing = libc::pollfd { fd: -1, events: 0, revents: 0 };
     let mut events = File::from(program.child_events.try_clone()?);
+    let mut n_left = 0;
     loop {
         let caller = if in_force(Layer::Lifeline) { pollfd(lifeline) } else { nothing };
         let mut fds = [caller, pollfd(&program.child_events)];
@@ -244,8 +252,19 @@ fn watch(program: Program, lifeline: &OwnedFd) -> io::Result<i32> {
         while matches!(events.read(&mut drained), Ok(n) if n > 0) {}
         while let Some((pid, status)) = sys::reap() {
             if pid == program.pid {
-                return Ok(status);
+                return Ok((status, n_left + n_alive()));
             }
+            n_left += 1;
         }
     }
+}
+
+/// Everybody else who is in the cell now.
+fn n_alive() -> u32 {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let others = entries.filter(|entry| {
+        let name = entry.file_name();
+        name != "1" && name.to_str().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    u32::try_from(others.count()).unwrap_or(u32::MAX)
 }

@@ -9,6 +9,7 @@
 
 use super::addresses;
 use super::names::{self, Names};
+use super::openings::Watched;
 use super::prepared::Prepared;
 use super::report::{Failure, Step, at};
 use super::sys;
@@ -32,6 +33,8 @@ pub(crate) const SECRET_SOCKET: &str = "secret.sock";
 const CALLS_MAX: usize = 32;
 
 /// What goes before a descriptor on its way to the caller. Anything smaller is the number of a listener.
+const TAG_SCRATCH: u8 = 250;
+const TAG_OPENINGS: u8 = 251;
 const TAG_ADDRESS: u8 = 252;
 const TAG_NAMES: u8 = 253;
 const TAG_SECRETS: u8 = 254;
@@ -65,6 +68,8 @@ pub(super) struct Made {
     tried: Vec<OwnedFd>,
     secrets: Option<UnixListener>,
     calls: Vec<OwnedFd>,
+    openings: Option<OwnedFd>,
+    scratch: Option<OwnedFd>,
 }
 
 impl Outlets {
@@ -170,6 +175,11 @@ pub(super) fn hand_over_secrets(to: &UnixStream, listener: &UnixListener) -> io:
     hand_over(to, TAG_SECRETS, listener)
 }
 
+pub(super) fn hand_over_openings(to: &UnixStream, watched: &Watched) -> io::Result<()> {
+    hand_over(to, TAG_OPENINGS, &watched.events)?;
+    hand_over(to, TAG_SCRATCH, &watched.scratch)
+}
+
 fn hand_over(to: &UnixStream, tag: u8, fd: &impl AsFd) -> io::Result<()> {
     let mut socket = to;
     socket.write_all(&[tag])?;
@@ -185,6 +195,8 @@ pub(super) fn take_over(mut from: UnixStream) -> io::Result<Made> {
         match tag[0] {
             TAG_CALL => made.calls.push(fd),
             TAG_ADDRESS => made.tried.push(fd),
+            TAG_OPENINGS => made.openings = Some(fd),
+            TAG_SCRATCH => made.scratch = Some(fd),
             TAG_NAMES => made.names = Some(UdpSocket::from(fd)),
             TAG_SECRETS => made.secrets = Some(UnixListener::from(fd)),
             n => made.hosts.push((usize::from(n), TcpListener::from(fd))),
@@ -204,6 +216,12 @@ impl Made {
         std::mem::take(&mut self.tried)
     }
 
+    /// What tells of files that are opened, if the child could watch all that it was to watch.
+    pub(super) fn take_openings(&mut self) -> Option<Watched> {
+        let (events, scratch) = self.openings.take().zip(self.scratch.take())?;
+        Some(Watched { events, scratch })
+    }
+
     /// What the child has made, put together with what was granted.
     pub(super) fn setup(self, cell: &Prepared<'_>, callers: Vec<TcpListener>) -> Setup {
         let granted =
@@ -211,6 +229,7 @@ impl Made {
         Setup {
             hosts: self.hosts.into_iter().filter_map(granted).collect(),
             secrets: self.secrets.map(|listener| (listener, cell.spec.secrets.clone())),
+            closed_ports: cell.limits.closed_ports.clone(),
             callback: cell.outlets.callback_port.map(|port| Callback { port, listeners: callers, calls: self.calls }),
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn put_together(
     trees: Vec<OwnedFd>,
     place: &OwnedFd,
 ) -> Result<Vec<OwnedFd>, Failure> {
-    if mounts.iter().all(|mount| mount.layers.is_empty()) {
+    if mounts.iter().all(|mount| mount.layers.is_empty() && !mount.is_apart()) {
         return Ok(trees);
     }
     let base = at(Step::Base, 0);
@@ -30,7 +30,11 @@ pub(super) fn put_together(
     for (index, mount) in mounts.iter().enumerate() {
         let failed = at(Step::Mount, index);
         let of_this: Vec<OwnedFd> = trees.by_ref().take(1 + mount.layers.len()).collect();
-        if mount.layers.is_empty() {
+        if mount.is_apart() {
+            for tree in &of_this {
+                whole.push(apart(tree, &scratch, index, mount.attributes()).map_err(&failed)?);
+            }
+        } else if mount.layers.is_empty() {
             whole.extend(of_this);
         } else {
             whole.push(overlay(&of_this, &scratch, index, mount.attributes()).map_err(&failed)?);
@@ -39,14 +43,33 @@ pub(super) fn put_together(
     Ok(whole)
 }
 
+/// The same tree, seen through a layer. Pipes, sockets, leases and locks belong to a file of the layer then, which nobody
+/// outside has: what is done with them in the cell does not reach the owner. Where the kernel puts no layer over a file
+/// system, the tree itself is shown.
+fn apart(tree: &OwnedFd, scratch: &OwnedFd, index: usize, attributes: u64) -> io::Result<OwnedFd> {
+    let source = hang(tree, scratch, &format!("{index}-source"))?;
+    // The kernel wants two where nothing can be written.
+    let name = CString::new(format!("{index}-nothing"))?;
+    sys::make_dir(scratch, &name)?;
+    let nothing = sys::open_child(scratch, &name)?;
+    let lower = CString::new(format!("{}:{}", path_of(&source), path_of(&nothing)))?;
+    sys::new_filesystem(c"overlay", &[(c"lowerdir", &lower), (c"userxattr", c"")], attributes)
+        .or_else(|_| sys::copy_tree(&source))
+}
+
+/// Attaches a tree in the scratch space, and opens it there.
+fn hang(tree: &OwnedFd, scratch: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
+    let name = CString::new(name)?;
+    sys::make_dir(scratch, &name)?;
+    sys::attach(tree, &sys::open_child(scratch, &name)?)?;
+    sys::open_child(scratch, &name)
+}
+
 /// `trees` are the source and its layers, the topmost layer first.
 fn overlay(trees: &[OwnedFd], scratch: &OwnedFd, index: usize, attributes: u64) -> io::Result<OwnedFd> {
     let mut hung = Vec::with_capacity(trees.len());
     for (nth, tree) in trees.iter().enumerate() {
-        let name = CString::new(format!("{index}-{nth}"))?;
-        sys::make_dir(scratch, &name)?;
-        sys::attach(tree, &sys::open_child(scratch, &name)?)?;
-        hung.push(sys::open_child(scratch, &name)?);
+        hung.push(hang(tree, scratch, &format!("{index}-{nth}"))?);
     }
     let [source, top, between @ ..] = hung.as_slice() else {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));

@@ -3,7 +3,10 @@
 //! What can be said in words about a wrong spec is said here; the child only reports numbers.
 
 use super::outlets::{OWN_DIR, Outlets};
+use super::sys::Listen;
 use super::{CellSpec, Error, Limits, Mount, MountAccess, sockets, sys};
+use crate::layers::{Layer, in_force};
+use crate::mounted::Places;
 use silas_core::host::HOSTS_MAX;
 use silas_core::secret::SECRETS_MAX;
 use std::ffi::{CString, OsStr};
@@ -37,6 +40,8 @@ pub(super) struct Prepared<'a> {
     /// The names from the root to each socket of others that the mounts would show.
     pub(super) sockets: Vec<Vec<CString>>,
     pub(super) outlets: Outlets,
+    pub(super) watched: Vec<CString>,
+    pub(super) listen: Listen,
     pub(super) limits: &'a Limits,
     pub(super) spec: &'a CellSpec,
 }
@@ -48,6 +53,8 @@ pub(super) struct PreparedMount<'a> {
     /// The names on the way from the root to the mount point.
     pub(super) target: Vec<CString>,
     pub(super) is_dir: bool,
+    /// Other file systems lie inside the source.
+    pub(super) has_mounts: bool,
     pub(super) mount: &'a Mount,
 }
 
@@ -63,6 +70,11 @@ impl PreparedMount<'_> {
     /// The trees that this mount is made of: the source, then its layers. One, unless it is layered.
     pub(super) fn sources(&self) -> impl Iterator<Item = &CString> {
         std::iter::once(&self.source).chain(&self.layers)
+    }
+
+    /// Whether it is seen through a layer of the cell's own: what can only be read, and has no other file system inside.
+    pub(super) fn is_apart(&self) -> bool {
+        in_force(Layer::Apart) && self.is_dir && !self.has_mounts && !self.mount.access.is_writable()
     }
 
     /// The source of a layered mount is never written to, whatever the overlay does.
@@ -99,7 +111,8 @@ impl<'a> Prepared<'a> {
         }
         #[cfg(test)]
         crate::layers::omission::leak_environment(&mut env);
-        let mounts = spec.mounts.iter().map(prepare_mount).collect::<Result<Vec<_>, _>>()?;
+        let places = Places::now().map_err(|cause| Error::Setup { step: "reading the list of mounts", cause })?;
+        let mounts = spec.mounts.iter().map(|mount| prepare_mount(mount, &places)).collect::<Result<Vec<_>, _>>()?;
         Ok(Prepared {
             caller: match sys::user_and_group() {
                 (0, _) => Caller::Root,
@@ -112,6 +125,8 @@ impl<'a> Prepared<'a> {
             sockets: sockets::beneath(&mounts)?,
             mounts,
             outlets: Outlets::of(spec),
+            watched: spec.watched.iter().map(|dir| c_string(dir.as_os_str().as_bytes())).collect::<Result<_, _>>()?,
+            listen: if spec.signals { Listen::WatchesAndSignals } else { Listen::Watches },
             limits: &spec.limits,
             spec,
         })
@@ -128,7 +143,7 @@ pub(super) fn candidates(program: &str, env: &[(String, String)]) -> Result<Vec<
     path.split(':').filter(|dir| dir.starts_with('/')).map(|dir| c_string(format!("{dir}/{program}"))).collect()
 }
 
-fn prepare_mount(mount: &Mount) -> Result<PreparedMount<'_>, Error> {
+fn prepare_mount<'m>(mount: &'m Mount, places: &Places) -> Result<PreparedMount<'m>, Error> {
     if !mount.source.is_absolute() {
         return Err(mount_error(mount, "the path on the host must be absolute"));
     }
@@ -152,7 +167,8 @@ fn prepare_mount(mount: &Mount) -> Result<PreparedMount<'_>, Error> {
         }
         MountAccess::ReadOnly | MountAccess::Tools | MountAccess::ReadWrite => Vec::new(),
     };
-    Ok(PreparedMount { source, layers, target, is_dir: kind == libc::S_IFDIR, mount })
+    let has_mounts = places.are_beneath(&mount.source);
+    Ok(PreparedMount { source, layers, target, is_dir: kind == libc::S_IFDIR, has_mounts, mount })
 }
 
 /// The names that lead to a mount point, if something may be mounted there.

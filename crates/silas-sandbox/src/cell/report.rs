@@ -121,14 +121,14 @@ pub(super) fn at(step: Step, item: usize) -> impl Fn(std::io::Error) -> Failure 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Record {
     Failed(Failure),
-    /// The program's wait status.
-    Ended(i32),
+    /// The program's wait status, and how many others were left behind by those that had started them.
+    Ended(i32, u32),
 }
 
 impl Record {
     pub(super) fn to_bytes(self) -> [u8; RECORD_BYTES] {
         let (tag, item, number) = match self {
-            Record::Ended(status) => (0, 0, status),
+            Record::Ended(status, n_left) => (0, n_left, status),
             Record::Failed(failure) => (failure.step as u8, failure.item, failure.errno),
         };
         let mut bytes = [tag; RECORD_BYTES];
@@ -141,7 +141,7 @@ impl Record {
         let [tag, i0, i1, i2, i3, n0, n1, n2, n3] = *bytes;
         let number = i32::from_le_bytes([n0, n1, n2, n3]);
         if tag == 0 {
-            return Some(Record::Ended(number));
+            return Some(Record::Ended(number, u32::from_le_bytes([i0, i1, i2, i3])));
         }
         let step = Step::ALL.into_iter().find(|step| *step as u8 == tag)?;
         Some(Record::Failed(Failure { step, item: u32::from_le_bytes([i0, i1, i2, i3]), errno: number }))

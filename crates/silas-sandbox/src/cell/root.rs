@@ -55,9 +55,9 @@ enum Shown {
 }
 
 /// Builds the root and moves into it. `granted` holds the trees that the caller has already made, one for each source of
-/// each mount, or is empty when they are to be made here.
+/// each mount and, where secrets are granted, one of our own program, or is empty when they are to be made here.
 /// Answers the socket at which secrets are asked for, if there are any.
-pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<Option<UnixListener>, Failure> {
+pub(super) fn enter(cell: &Prepared<'_>, mut granted: Vec<OwnedFd>) -> Result<Option<UnixListener>, Failure> {
     // Everything of the host is opened first: the new root is about to cover it.
     let base = at(Step::Base, 0);
     let usr_place = sys::open_real(c"/usr").map_err(&base)?;
@@ -66,7 +66,11 @@ pub(super) fn enter(cell: &Prepared<'_>, granted: Vec<OwnedFd>) -> Result<Option
     let etc = shown(&ETC_ENTRIES, "/etc").map_err(&base)?;
     let trust = if cell.spec.hosts.is_empty() { Vec::new() } else { certificates().map_err(&base)? };
     let secrets = at(Step::Secrets, 0);
-    let client = if cell.outlets.has_secrets { Some(own_program().map_err(&secrets)?) } else { None };
+    let client = match (cell.outlets.has_secrets, cell.caller) {
+        (false, _) => None,
+        (true, Caller::Root) if in_force(Layer::User) => granted.pop(),
+        (true, Caller::Root | Caller::Ordinary { .. }) => Some(own_program().map_err(&secrets)?),
+    };
     let devices = DEVICES.iter().map(|name| device(name)).collect::<io::Result<Vec<_>>>().map_err(&base)?;
     let granted = match cell.caller {
         Caller::Root if in_force(Layer::User) => granted,
@@ -179,8 +183,8 @@ fn certificates() -> io::Result<Certificates> {
 }
 
 /// Our own program, which is also the one that asks for secrets. Found by its path, because what the kernel remembers of
-/// it lies in the mount namespace that this process has left; another file at that path is not shown.
-fn own_program() -> io::Result<OwnedFd> {
+/// it may lie in a mount namespace that this process has left; another file at that path is not shown.
+pub(super) fn own_program() -> io::Result<OwnedFd> {
     const OURS: &str = "/proc/self/exe";
     let place = sys::open_real(&CString::new(std::fs::read_link(OURS)?.into_os_string().into_vec())?)?;
     let (found, ours) = (sys::status_of(&place)?, std::fs::metadata(OURS)?);

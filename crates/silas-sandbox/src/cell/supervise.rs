@@ -2,13 +2,17 @@
 //!
 //! Whatever happens here, the cell is dead and reaped when [`run`] returns.
 
+use super::buffers::Sockets;
 use super::cgroup::Group;
 use super::init::{self, INSIDE_ID};
 use super::names::Names;
+use super::openings::{Opened, Openings};
 use super::prepared::{Caller, Prepared};
 use super::report::{Failure, RECORD_BYTES, Record, Step};
+use super::signals::Signalled;
 use super::sys::{self, Cloned};
-use super::{Brokers, Error, Limits, LimitsInForce, Streams, addresses, disk, idmap, outlets, refuse_threads};
+use super::watches::Watches;
+use super::{Brokers, Error, Limits, LimitsInForce, Streams, addresses, disk, idmap, outlets, refuse_threads, root};
 use crate::broker::Handle;
 use crate::confine::syscalls;
 use crate::layers::{Layer, in_force};
@@ -41,6 +45,8 @@ pub(super) struct Seen {
     pub(super) is_memory_exceeded: bool,
     pub(super) is_disk_nearly_full: bool,
     pub(super) asked: Vec<String>,
+    pub(super) opened: Option<Opened>,
+    pub(super) signalled: Option<Signalled>,
 }
 
 /// The beginning of a stream.
@@ -85,10 +91,21 @@ pub(super) fn run(
     // Made here, where the next run finds them, and not in the child.
     syscalls::cell().map_err(|cause| Error::Seccomp { cause: cause.to_string() })?;
     let trees = match cell.caller {
-        Caller::Root if in_force(Layer::User) => idmap::trees(&cell.mounts)?,
+        Caller::Root if in_force(Layer::User) => {
+            let mut trees = idmap::trees(&cell.mounts)?;
+            if cell.outlets.has_secrets {
+                // The cell's user may not even pass through the directory in which root keeps Silas.
+                trees.push(
+                    root::own_program().map_err(|cause| Error::Setup { step: "finding its own program", cause })?,
+                );
+            }
+            trees
+        }
         Caller::Root | Caller::Ordinary { .. } => Vec::new(),
     };
     let plumbing = |cause| Error::Setup { step: "making a pipe", cause };
+    // Before anybody can have taken anything.
+    let disks = disk::of(&cell.mounts)?;
     let (go_read, go_write) = sys::pipe().map_err(plumbing)?;
     let (lifeline_read, lifeline_write) = sys::pipe().map_err(plumbing)?;
     let (report_read, report_write) = sys::pipe().map_err(plumbing)?;
@@ -112,6 +129,7 @@ pub(super) fn run(
         true => (None, None),
         false => sys::socket_pair().map(|(ours, theirs)| (Some(ours), Some(theirs))).map_err(plumbing)?,
     };
+    let (watches, theirs_watched) = sys::socket_pair().map_err(plumbing)?;
     // Declared before the child, so that it is removed after the child is dead.
     let mut group = if in_force(Layer::Group) { Group::make() } else { None };
     let ends = init::Ends {
@@ -124,6 +142,7 @@ pub(super) fn run(
         trees,
         doors: group.as_mut().map_or_else(Vec::new, Group::take_doors),
         handover: handed_over,
+        watches: theirs_watched,
     };
     let namespaces = NAMESPACES.iter().filter(|(layer, _)| in_force(*layer)).fold(0, |all, (_, flag)| all | flag);
     let born = group.as_ref().and_then(|group| sys::clone_into(namespaces, group.birthplace()?).ok());
@@ -140,6 +159,8 @@ pub(super) fn run(
         Cloned::Parent { pid, pidfd } => (pid, Child { pidfd }),
     };
     drop(ends);
+    let sockets = if in_force(Layer::Network) { Sockets::of(pid, limits.memory_bytes_max).map(Some) } else { Ok(None) };
+    let sockets = sockets.map_err(|cause| Error::Setup { step: "counting its sockets", cause })?;
     if in_force(Layer::User) {
         map_ids(pid, cell.caller)?;
     }
@@ -151,6 +172,7 @@ pub(super) fn run(
     let mut made = handover.map(outlets::take_over).transpose().map_err(taking)?;
     let names = made.as_mut().map_or(Ok(None), |made| made.take_names(&cell.outlets)).map_err(taking)?;
     let tried = made.as_mut().map(outlets::Made::take_tried).unwrap_or_default();
+    let openings = made.as_mut().and_then(outlets::Made::take_openings);
     let mut broker = match made.filter(|_| !cell.outlets.is_empty()) {
         Some(made) => Some(Handle::start(made.setup(cell, callers), brokers.resolver)?),
         None => None,
@@ -163,8 +185,11 @@ pub(super) fn run(
         stdout: (ours.stdout.map(File::from), Kept::default()),
         stderr: (ours.stderr.map(File::from), Kept::default()),
         report: (Some(File::from(report_read)), Kept::default()),
-        disks: disk::of(&cell.mounts)?,
+        disks,
+        sockets,
+        watches: Watches::new(watches, pid),
         names,
+        openings: openings.map(|watched| Openings::new(watched, &cell.spec.watched)),
     };
     let alarm = group.as_ref().and_then(Group::alarm);
     let until = watch.until_over(&child, [cancel, alarm], deadline, broker.as_mut(), brokers.outside)?;
@@ -176,7 +201,8 @@ pub(super) fn run(
         broker.finish(brokers.outside)?;
     }
     let is_memory_exceeded = until == Over::OutOfMemory || group.as_ref().is_some_and(Group::is_memory_exceeded);
-    let ended = match judge(cell, &watch.report.1.kept, until, limits)? {
+    let (ended, left_behind) = judge(cell, &watch.report.1.kept, until, limits)?;
+    let ended = match ended {
         // Version 1 may have killed one process only, and another that was quicker than we are told another story.
         _ if is_memory_exceeded || until == Over::DiskNearlyFull => Ended::Signalled(libc::SIGKILL),
         ended => ended,
@@ -186,7 +212,20 @@ pub(super) fn run(
     let mut asked = watch.names.map_or_else(Vec::new, Names::finish);
     asked.extend(addresses::tried(tried));
     asked.truncate(NAMES_MAX);
-    Ok(Seen { ended, stdout, stderr, limits: in_force, is_memory_exceeded, is_disk_nearly_full, asked })
+    let opened = watch.openings.and_then(Openings::finish);
+    let signalled = watch.watches.finish().filter(|_| cell.spec.signals);
+    let signalled = signalled.map(|signalled| Signalled { left_behind, ..signalled });
+    Ok(Seen {
+        ended,
+        stdout,
+        stderr,
+        limits: in_force,
+        is_memory_exceeded,
+        is_disk_nearly_full,
+        asked,
+        opened,
+        signalled,
+    })
 }
 
 /// The ends that are read here, if any.
@@ -222,8 +261,12 @@ struct Watch {
     stderr: (Option<File>, Kept),
     report: (Option<File>, Kept),
     disks: Vec<disk::Disk>,
+    /// Those of the cell's own network.
+    sockets: Option<Sockets>,
+    watches: Watches,
     /// Answered here; what it is asked leads nowhere.
     names: Option<Names>,
+    openings: Option<Openings>,
 }
 
 /// More than any cell ever reports.
@@ -245,10 +288,11 @@ impl Watch {
             if left.is_zero() {
                 return Ok(Over::Late);
             }
-            if disk::is_nearly_full(&self.disks) {
-                return Ok(Over::DiskNearlyFull);
+            let Some(next_look) = disk::look(&self.disks) else { return Ok(Over::DiskNearlyFull) };
+            if self.sockets.as_ref().is_some_and(Sockets::are_too_many) {
+                return Ok(Over::OutOfMemory);
             }
-            let left = if self.disks.is_empty() { left } else { left.min(disk::LOOK_EVERY) };
+            let left = left.min(next_look);
             // Rounded up, so that it does not spin during the last millisecond.
             let timeout_ms = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
             let sources = [&self.stdout.0, &self.stderr.0, &self.report.0];
@@ -257,7 +301,9 @@ impl Watch {
             let [cancel, alarm] = signs.map(|sign| sign.map_or(-1, |fd| fd.as_raw_fd()));
             let says = broker.as_ref().map_or(-1, |broker| broker.fd().as_raw_fd());
             let asks = self.names.as_ref().map_or(-1, |names| names.socket().as_raw_fd());
-            let rest = [child.pidfd.as_raw_fd(), cancel, alarm, says, asks];
+            let opens = self.openings.as_ref().map_or(-1, |openings| openings.events().as_raw_fd());
+            let watches = self.watches.fd().map_or(-1, |fd| fd.as_raw_fd());
+            let rest = [child.pidfd.as_raw_fd(), cancel, alarm, says, asks, opens, watches];
             let mut fds: Vec<libc::pollfd> =
                 streams.chain(rest).map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
             sys::poll(&mut fds, Some(timeout_ms))
@@ -270,8 +316,14 @@ impl Watch {
                     *open = self.read_once(index)? != Progress::Ended;
                 }
             }
+            if fds[9].revents != 0 {
+                self.watches.serve(fds[9].revents);
+            }
             if let Some(names) = self.names.as_mut().filter(|_| fds[7].revents != 0) {
                 names.serve();
+            }
+            if let Some(openings) = self.openings.as_mut().filter(|_| fds[8].revents != 0) {
+                openings.take();
             }
             if let Some(broker) = &mut broker
                 && fds[6].revents != 0
@@ -334,26 +386,28 @@ enum Progress {
     Ended,
 }
 
-/// What the records mean. A failed setup outranks everything: the program never ran.
-fn judge(cell: &Prepared<'_>, report: &[u8], until: Over, limits: &Limits) -> Result<Ended, Error> {
+/// What the records mean, and how many programs were left behind. A failed setup outranks everything: the program never ran.
+fn judge(cell: &Prepared<'_>, report: &[u8], until: Over, limits: &Limits) -> Result<(Ended, u32), Error> {
     let mut status = None;
     for bytes in report.as_chunks::<RECORD_BYTES>().0 {
         match Record::from_bytes(bytes) {
             Some(Record::Failed(failure)) => return Err(explain(cell, failure)),
-            Some(Record::Ended(wait_status)) => status = Some(wait_status),
+            Some(Record::Ended(wait_status, n_left)) => status = Some((wait_status, n_left)),
             None => {
                 let cause = io::Error::from(io::ErrorKind::InvalidData);
                 return Err(Error::Supervise { step: "reading the report", cause });
             }
         }
     }
-    Ok(match status {
-        Some(status) if libc::WIFEXITED(status) => Ended::Exited(libc::WEXITSTATUS(status)),
-        Some(status) => Ended::Signalled(libc::WTERMSIG(status)),
+    let n_left = status.map_or(0, |(_, n_left)| n_left);
+    let ended = match status {
+        Some((status, _)) if libc::WIFEXITED(status) => Ended::Exited(libc::WEXITSTATUS(status)),
+        Some((status, _)) => Ended::Signalled(libc::WTERMSIG(status)),
         None if until == Over::Late => Ended::TimedOut { after_secs: limits.wall.as_secs() },
         // The init itself was killed from outside, for example because memory ran out.
         None => Ended::Signalled(libc::SIGKILL),
-    })
+    };
+    Ok((ended, n_left))
 }
 
 fn explain(cell: &Prepared<'_>, failure: Failure) -> Error {

@@ -4,10 +4,14 @@
 //! kernel's own error.
 #![allow(unsafe_code)]
 
+mod calls;
 mod mounts;
 mod network;
+mod watches;
+pub(super) use calls::*;
 pub(super) use mounts::*;
 pub(super) use network::*;
+pub(super) use watches::*;
 
 use std::ffi::CStr;
 use std::io;

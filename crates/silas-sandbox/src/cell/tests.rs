@@ -39,7 +39,7 @@ fn a_bare_name_is_looked_up_in_absolute_directories_of_the_path() {
 #[test]
 fn records_come_back_as_they_were_sent() {
     let failed = Record::Failed(Failure { step: Step::Exec, item: 70_000, errno: libc::ENOENT });
-    for record in [failed, Record::Ended(-1), Record::Ended(256)] {
+    for record in [failed, Record::Ended(-1, 0), Record::Ended(256, 3)] {
         assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record));
     }
     assert_eq!(Record::from_bytes(&[200; 9]), None);
@@ -79,4 +79,24 @@ fn a_cell_leaves_a_reserve_or_half_of_what_there_was() {
     // A file system that counts no files, and one that is full already.
     assert!(!room(2 << 30, None).is_below(room(4 << 30, None).floor()));
     assert!(!room(0, Some(0)).is_below(room(0, Some(0)).floor()));
+}
+
+#[test]
+fn the_less_is_left_the_sooner_is_the_next_look() {
+    use super::disk::Room;
+    use std::time::Duration;
+    let floor = Room { bytes: 1 << 30, files: Some(10_000) };
+    let look = |bytes: u64, files| Room { bytes: (1 << 30) + bytes, files }.next_look(floor);
+    assert_eq!(look(100 << 30, Some(5_000_000)), Duration::from_millis(100));
+    assert_eq!(look(1 << 20, Some(5_000_000)), Duration::from_millis(5));
+    assert_eq!(look(100 << 30, Some(10_100)), Duration::from_millis(5), "files count as well");
+    let between = look(800 << 20, None);
+    assert!(between > Duration::from_millis(40) && between < Duration::from_millis(60), "{between:?}");
+}
+
+#[test]
+fn sockets_are_counted_as_the_kernel_tells() {
+    let text = "sockets: used 12\nTCP: inuse 1 orphan 0 tw 0 alloc 3 mem 0\n";
+    assert_eq!(super::buffers::used(text), Some(12));
+    assert_eq!(super::buffers::used("TCP: inuse 1\n"), None);
 }

@@ -21,7 +21,7 @@ fn manifest(files: &[(&str, FileState)], dirs: &[&str]) -> Manifest {
 
 fn compare(original: &Manifest, finished: &Manifest) -> Result<Changeset, Error> {
     let links = Links { root: "/home/me/project", target_of: &|_| Ok(b"target".to_vec()) };
-    together(vec![between(0, original, finished, &links)?])
+    together(vec![between(0, original, finished, &links)?], Bounds::default())
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! A deny list, because a list of what compilers, interpreters and test runners need would be wrong on every second
 //! system. It takes away what breaks out of namespaces, what reaches deep into the kernel, and what would leave
-//! something behind for others (set-id files). Calls of another architecture end the process.
+//! something behind for others (set-id files). Calls of another architecture end the process. A few calls are answered with
+//! something else than a refusal, because programs then take another way: see [`MISSING`], `room` and `buffers`.
 
 use crate::layers::{Layer, in_force};
 use seccompiler::{
@@ -145,23 +146,37 @@ const MODE_ARGUMENTS: &[(i64, u8)] = &[
     (libc::SYS_fchmodat, 2),
     (libc::SYS_fchmodat2, 2),
     (libc::SYS_mknodat, 2),
-    (libc::SYS_openat, 3),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_mknod, 1),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_open, 2),
-    #[cfg(target_arch = "x86_64")]
     (libc::SYS_creat, 1),
 ];
 
-/// Calls that open a file, and which argument has the flags.
+/// Calls that open a file, and which argument has the flags; the one after it has the mode.
 const FLAG_ARGUMENTS: &[(i64, u8)] = &[
     (libc::SYS_openat, 2),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1),
 ];
+
+/// With one of these `open` makes a file and reads a mode. Without, the mode is whatever lies in the register.
+const MAKING_FLAGS: [libc::c_int; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
+
+/// What `personality` answers with what is, and sets nothing.
+const PERSONALITY_ASKED: u64 = 0xffff_ffff;
+
+/// Locks by which whoever may read a file keeps its owner from opening it, and signals about a directory of the owner's.
+const LEASES: [libc::c_int; 2] = [libc::F_SETLEASE, libc::F_NOTIFY];
+
+/// `fallocate` with these takes no room: it makes holes, or takes a part out.
+const ROOM_GIVEN: [libc::c_int; 2] =
+    [libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, libc::FALLOC_FL_COLLAPSE_RANGE];
+
+/// Requests that are as old as XFS and do what `fallocate` does, on every file system: `FS_IOC_RESVSP`, `FS_IOC_RESVSP64`,
+/// `FS_IOC_ZERO_RANGE`.
+const ROOM_REQUESTS: [u64; 3] = [0x4030_5828, 0x4030_582a, 0x4030_5839];
 
 pub(crate) fn restrict_cell() -> io::Result<()> {
     apply(cell()?)
@@ -176,8 +191,31 @@ pub(crate) fn cell() -> io::Result<&'static [BpfProgram]> {
     let mut rules = shared().map_err(io::Error::other)?;
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
     only_families(&mut rules, &families).map_err(io::Error::other)?;
-    let made = compile_all(rules)?;
+    let mut made = compile_all(rules)?;
+    for (rules, errno) in [(room(), libc::EOPNOTSUPP), (buffers(), 0)] {
+        made.push(rules.and_then(|rules| compile(rules, errno)).map_err(io::Error::other)?);
+    }
     Ok(MADE.get_or_init(|| made))
+}
+
+/// Taking room on a disk without writing. Said to be unknown to the file system, as on many: the C library then writes, and
+/// what is written takes its time, in which somebody looks.
+fn room() -> Result<Rules, seccompiler::BackendError> {
+    let given: Vec<_> = ROOM_GIVEN.iter().map(|mode| (1, SeccompCmpOp::Ne, *mode as u64)).collect();
+    let request = |request: &u64| when(&[(1, SeccompCmpOp::Eq, *request)]);
+    Ok(Rules::from([
+        (libc::SYS_fallocate, vec![when(&given)?]),
+        (libc::SYS_ioctl, ROOM_REQUESTS.iter().map(request).collect::<Result<_, _>>()?),
+    ]))
+}
+
+/// How large a socket's buffers shall be. Heard, answered with success and not done: it is a wish, the kernel's own sizes are
+/// what the memory of a cell is reckoned with, and programs do not expect a refusal.
+fn buffers() -> Result<Rules, seccompiler::BackendError> {
+    let of = |option: libc::c_int| {
+        when(&[(1, SeccompCmpOp::Eq, libc::SOL_SOCKET as u64), (2, SeccompCmpOp::Eq, option as u64)])
+    };
+    Ok(Rules::from([(libc::SYS_setsockopt, vec![of(libc::SO_SNDBUF)?, of(libc::SO_RCVBUF)?])]))
 }
 
 pub(crate) fn restrict_front() -> io::Result<()> {
@@ -209,7 +247,19 @@ fn shared() -> Result<Rules, seccompiler::BackendError> {
             rules.entry(*call).or_default().push(when(&[(*argument, SeccompCmpOp::MaskedEq(bit), bit)])?);
         }
     }
-    rules.insert(libc::SYS_personality, vec![when(&[(0, SeccompCmpOp::Ne, 0)])?]);
+    for (call, flags) in FLAG_ARGUMENTS {
+        for (making, bit) in MAKING_FLAGS.iter().flat_map(|flag| SET_ID_BITS.map(|bit| (*flag as u64, u64::from(bit))))
+        {
+            let makes = (*flags, SeccompCmpOp::MaskedEq(making), making);
+            let sets = (*flags + 1, SeccompCmpOp::MaskedEq(bit), bit);
+            rules.entry(*call).or_default().push(when(&[makes, sets])?);
+        }
+    }
+    let sets = [(0, SeccompCmpOp::Ne, 0), (0, SeccompCmpOp::Ne, PERSONALITY_ASKED)];
+    rules.insert(libc::SYS_personality, vec![when(&sets)?]);
+    for lease in LEASES {
+        rules.entry(libc::SYS_fcntl).or_default().push(when(&[(1, SeccompCmpOp::Eq, lease as u64)])?);
+    }
     // Typing into a terminal on someone's behalf.
     for request in [libc::TIOCSTI, libc::TIOCLINUX] {
         rules.entry(libc::SYS_ioctl).or_default().push(when(&[(1, SeccompCmpOp::Eq, request)])?);

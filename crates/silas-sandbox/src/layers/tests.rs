@@ -38,7 +38,7 @@ const CODE_NOT_HERE: i32 = 12;
 /// An attempt that hangs is ended by SIGALRM and counts as failed.
 const ATTEMPT_SECS_MAX: u32 = 120;
 
-const ALL: [Layer; 21] = [
+const ALL: [Layer; 22] = [
     Layer::User,
     Layer::Root,
     Layer::Processes,
@@ -48,6 +48,7 @@ const ALL: [Layer; 21] = [
     Layer::Group,
     Layer::GroupView,
     Layer::ReadOnly,
+    Layer::Apart,
     Layer::NoSetId,
     Layer::Descriptors,
     Layer::Inspection,

@@ -64,6 +64,7 @@ fn world() -> World {
         undo_window_secs: 1,
         limits: CellLimits::default(),
         copies: crate::Copies::default(),
+        bounds: crate::Bounds::default(),
         tools,
     })
     .unwrap();

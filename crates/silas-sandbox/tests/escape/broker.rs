@@ -39,6 +39,7 @@ pub(crate) const CASES: &[Case] = &[
     ("without_being_written_down", without_being_written_down),
     ("failures_are_reported", failures_are_reported),
     ("too_often", too_often),
+    ("by_a_port_of_silas", by_a_port_of_silas),
     ("a_port_for_a_login", a_port_for_a_login),
     ("a_port_that_is_taken", a_port_that_is_taken),
 ];
@@ -81,7 +82,7 @@ fn ask(host: &str, port: u16) -> String {
     format!(
         "import socket
 try:
-    s = socket.create_connection(('{host}', {port}), 10)
+    s = socket.create_connection(('{host}', {port}), 100)
     s.sendall(b'GET / HTTP/1.1\\r\\nHost: {host}\\r\\n\\r\\n')
     data = b''
     while True:
@@ -230,7 +231,7 @@ fn much_in_both_directions(ground: &Ground) -> Shown {
         stream.write_all(&all).unwrap();
     });
     let code = "import socket, threading, os, hashlib
-s = socket.create_connection(('files.example', 80), 60)
+s = socket.create_connection(('files.example', 80), 100)
 data = os.urandom(8 << 20)
 threading.Thread(target=lambda: (s.sendall(data), s.shutdown(socket.SHUT_WR))).start()
 got = b''
@@ -263,7 +264,7 @@ fn more_streams_than_places(ground: &Ground) -> Shown {
     needs_python!();
     let server = server(ground, FILES, 80);
     let code = "import socket
-many = [socket.create_connection(('files.example', 80), 60) for _ in range(100)]
+many = [socket.create_connection(('files.example', 80), 100) for _ in range(100)]
 for s in many: s.sendall(b'GET / HTTP/1.1\\r\\n\\r\\n')
 n = 0
 for s in many:
@@ -497,7 +498,7 @@ fn too_often(ground: &Ground) -> Shown {
     let code = "import socket
 for n in range(1200):
     try:
-        s = socket.create_connection(('files.example', 80), 20)
+        s = socket.create_connection(('files.example', 80), 100)
         s.sendall(b'GET / HTTP/1.1\\r\\n\\r\\n')
         if not s.recv(4096): break
         s.close()
@@ -508,6 +509,34 @@ print(n)
     assert_eq!(text(&outcome.stdout), "1000", "{}", text(&outcome.stderr));
     let last = connections.last().unwrap();
     assert_eq!((connections.len(), last.outcome), (1001, Reached::TooMany));
+    Shown::Held
+}
+
+/// Whatever was granted: this machine by any of its names, at a port where Silas answers.
+fn by_a_port_of_silas(ground: &Ground) -> Shown {
+    enter_the_internet!(ground);
+    needs_python!();
+    let own = |_: &str| -> std::io::Result<Vec<IpAddr>> { Ok(vec![FILES.into()]) };
+    for (grant, host, at) in [
+        ("localhost:4450", "localhost", PRIVATE[0]),
+        ("a.localhost:4450", "a.localhost", PRIVATE[0]),
+        ("127.0.0.1:4450", "127.0.0.1", PRIVATE[0]),
+        ("10.0.0.5:4450", "10.0.0.5", PRIVATE[1]),
+        // A public name of this very machine.
+        ("files.example:4450", "files.example", FILES),
+    ] {
+        let _silas = server(ground, at, 4450);
+        let mut spec = spec(ground, &[grant], &[PYTHON, "-c", &ask(host, 4450)]);
+        let (control, _) = run(&spec, &own);
+        assert_eq!(text(&control.stdout), "hello", "the control of {grant}: {}", text(&control.stderr));
+        spec.limits.closed_ports = vec![8000, 4450];
+        let (outcome, connections) = run(&spec, &own);
+        assert_ne!(text(&outcome.stdout), "hello", "{grant}");
+        assert!(!connections.is_empty(), "{grant}");
+        for made in connections {
+            assert_eq!((made.address, made.outcome), (None, Reached::Refused(NotThere::Silas)), "{grant}");
+        }
+    }
     Shown::Held
 }
 

@@ -1,14 +1,17 @@
 //! Where a case plays: a temporary directory with a project inside, a read-only directory, and a secret outside.
 
-use super::identity::{Identity, ORDINARY_ID, is_root};
+use super::identity::{Identity, is_root, ordinary_id};
 use silas_sandbox::cell::{self, CellOutcome, CellSpec, Error, Limits, Mount, MountAccess};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 pub(crate) const PYTHON: &str = "/usr/bin/python3";
 pub(crate) const SECRET: &str = "the-secret-of-the-owner";
+/// Only a case that is about time has less: how long a program takes depends on what else the machine does.
+const WALL: Duration = Duration::from_secs(500);
 
 pub(crate) struct Ground {
     pub(crate) identity: Identity,
@@ -46,7 +49,7 @@ impl Ground {
             let everything = [&top, &project, &library, &outside, &secret].map(PathBuf::as_path);
             let inside = ["private.txt", ".git", ".git/config"].map(|name| project.join(name));
             let all = everything.into_iter().map(Path::to_path_buf).chain(inside).chain([library.join("book.txt")]);
-            all.for_each(|path| chown(path, Some(ORDINARY_ID), Some(ORDINARY_ID)).unwrap());
+            all.for_each(|path| chown(path, Some(ordinary_id()), Some(ordinary_id())).unwrap());
         }
         let set_uid_program = library.join("set-uid-id");
         fs::copy("/usr/bin/id", &set_uid_program).unwrap();
@@ -86,7 +89,9 @@ impl Ground {
             hosts: Vec::new(),
             secrets: Vec::new(),
             callback_port: None,
-            limits: Limits::default(),
+            watched: Vec::new(),
+            signals: false,
+            limits: Limits { wall: WALL, ..Limits::default() },
         }
     }
 
@@ -155,20 +160,28 @@ pub(crate) fn processes_with(marker: &str) -> Vec<i32> {
     found
 }
 
+/// A script that ends as soon as somebody who is nobody's child any more has begun to sleep; `begun` lies there then.
+pub(crate) fn double_fork(sleeper: &str) -> String {
+    format!(
+        "(setsid sh -c 'setsid sh -c \"echo > begun; exec sleep {sleeper}\" & ' &); while [ ! -e begun ]; do sleep 0.01; done"
+    )
+}
+
 /// Something no other process has in its command line.
 pub(crate) fn marker(n: u32) -> String {
     format!("{}.{n}", 100_000 + std::process::id())
 }
 
-/// Asks again until it is so, and fails the case if it never is.
+/// Asks again until it is so. If it never is, the case ends by its alarm, and what was said last is why.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..500 {
-        if is_so() {
-            return;
+    let mut n_asked = 0;
+    while !is_so() {
+        n_asked += 1;
+        if n_asked == 500 {
+            eprintln!("still waiting: {what}");
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
-    panic!("never happened: {what}");
 }
 
 /// Puts this process into a user namespace of its own, under the user id that it has.

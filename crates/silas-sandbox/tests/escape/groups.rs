@@ -78,12 +78,13 @@ fn go_on_after_memory_ran_out(ground: &Ground) -> Shown {
 
 fn be_outside_the_group(ground: &Ground) -> Shown {
     needs_groups!(ground);
+    let place = OwnPlace::enter(ground);
     let sleeper = marker(7);
     let mut spec = ground.spec(&["/bin/sh", "-c", &format!("setsid setsid sleep {sleeper} & sleep {sleeper}")]);
     spec.limits.processes_max = 33;
     let caller = fork_to(|| drop(cell::run(&spec, None)));
     eventually("the program runs", || processes_with(&format!("sleep\0{sleeper}")).len() == 2);
-    let groups = groups_of(caller);
+    let groups = place.groups_of(caller);
     let with = |file: &str| groups.iter().map(|group| group.join(file)).find(|path| path.exists());
     let memory = with("memory.max").or_else(|| with("memory.limit_in_bytes"));
     assert_eq!(read(&memory.unwrap()), spec.limits.memory_bytes_max.to_string());
@@ -97,7 +98,7 @@ fn be_outside_the_group(ground: &Ground) -> Shown {
     end(caller);
     eventually("it is swept", || {
         cell::sweep();
-        groups_of(caller).is_empty()
+        place.groups_of(caller).is_empty()
     });
     Shown::Held
 }
@@ -117,41 +118,44 @@ fn see_the_groups(ground: &Ground) -> Shown {
 
 fn leave_a_group_behind(ground: &Ground) -> Shown {
     needs_groups!(ground);
+    let place = OwnPlace::enter(ground);
     let own = std::process::id() as i32;
     let none = Vec::<PathBuf>::new();
-    assert_eq!(groups_of(own), none, "after an ordinary end");
+    ground.cell(&["/bin/true"]);
+    assert_eq!(place.groups_of(own), none, "after an ordinary end");
 
     let missing = cell::run(&ground.spec(&["/no/such/program"]), None);
     assert!(matches!(missing, Err(Error::Program { .. })), "{missing:?}");
-    assert_eq!(groups_of(own), none, "after a program that could not be started");
+    assert_eq!(place.groups_of(own), none, "after a program that could not be started");
 
     let mut spec = ground.spec(&["/bin/sh", "-c", "setsid sleep 1000 & sleep 1000"]);
     spec.limits.wall = Duration::from_secs(1);
     assert_eq!(run(&spec).ended, Ended::TimedOut { after_secs: 1 });
-    assert_eq!(groups_of(own), none, "after a timeout");
+    assert_eq!(place.groups_of(own), none, "after a timeout");
 
     spec.limits.wall = Duration::from_secs(60);
     let (cancel, holder) = std::io::pipe().unwrap();
-    fork_to(|| eventually("the group is there", || !groups_of(own).is_empty()));
+    fork_to(|| eventually("the group is there", || !place.groups_of(own).is_empty()));
     drop(holder);
     assert!(matches!(cell::run(&spec, Some(cancel.as_fd())), Err(Error::Cancelled)));
-    assert_eq!(groups_of(own), none, "after a stop");
+    assert_eq!(place.groups_of(own), none, "after a stop");
     Shown::Held
 }
 
 fn leave_a_group_behind_by_killing_the_caller(ground: &Ground) -> Shown {
     needs_groups!(ground);
+    let place = OwnPlace::enter(ground);
     let sleeper = marker(8);
     let caller = fork_to(|| drop(ground.cell(&["/bin/sleep", &sleeper])));
     eventually("the program runs", || !processes_with(&format!("sleep\0{sleeper}")).is_empty());
     cell::sweep();
-    assert!(!groups_of(caller).is_empty(), "those of the living are left alone");
+    assert!(!place.groups_of(caller).is_empty(), "those of the living are left alone");
     end(caller);
     eventually("it is gone", || processes_with(&sleeper).is_empty());
-    assert!(!groups_of(caller).is_empty(), "nobody was left to remove it");
+    assert!(!place.groups_of(caller).is_empty(), "nobody was left to remove it");
     eventually("it is swept", || {
         cell::sweep();
-        groups_of(caller).is_empty()
+        place.groups_of(caller).is_empty()
     });
     Shown::Held
 }
@@ -176,8 +180,62 @@ fn end(caller: i32) {
     }
 }
 
-/// The groups that a process has made, wherever control groups are mounted.
-fn groups_of(pid: i32) -> Vec<PathBuf> {
+/// A place in which only this case and what it forks make groups, and nobody else sweeps. It is left when this goes.
+struct OwnPlace {
+    /// Each of its directories, and the group that this process was in.
+    dirs: Vec<(PathBuf, PathBuf)>,
+}
+
+impl OwnPlace {
+    fn enter(ground: &Ground) -> OwnPlace {
+        let sleeper = marker(11);
+        let caller = fork_to(|| drop(ground.cell(&["/bin/sleep", &sleeper])));
+        eventually("the program runs", || !processes_with(&format!("sleep\0{sleeper}")).is_empty());
+        let places = parents_of_groups_of(caller);
+        end(caller);
+        eventually("it is gone", || processes_with(&sleeper).is_empty());
+        let own = std::process::id().to_string();
+        let dirs = places.into_iter().map(|place| {
+            let dir = place.join(format!("case-{own}"));
+            // Version 2 makes groups beside the one that the process is in, version 1 below it.
+            let (from, to) = match place.join("cgroup.controllers").exists() {
+                true => (place.join(BESIDE), dir.join(BESIDE)),
+                false => (place, dir.clone()),
+            };
+            std::fs::create_dir_all(&to).unwrap();
+            std::fs::write(to.join("cgroup.procs"), &own).unwrap();
+            if to != dir {
+                std::fs::write(dir.join("cgroup.subtree_control"), "+memory +pids").unwrap();
+            }
+            (dir, from)
+        });
+        OwnPlace { dirs: dirs.collect() }
+    }
+
+    /// The groups that a process has made here.
+    fn groups_of(&self, pid: i32) -> Vec<PathBuf> {
+        let entries = self.dirs.iter().flat_map(|(dir, _)| std::fs::read_dir(dir).unwrap().flatten());
+        let is_its = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with(&format!("silas-{pid}-"));
+        entries.map(|entry| entry.path()).filter(is_its).collect()
+    }
+}
+
+/// Where a launcher is in version 2.
+const BESIDE: &str = "silas-self";
+
+impl Drop for OwnPlace {
+    fn drop(&mut self) {
+        for (dir, from) in &self.dirs {
+            // What cannot be tidied up is for whoever looks at why the case failed.
+            let _ = std::fs::write(from.join("cgroup.procs"), std::process::id().to_string());
+            let _ = std::fs::remove_dir(dir.join(BESIDE));
+            let _ = std::fs::remove_dir(dir);
+        }
+    }
+}
+
+/// Where a process has made its groups, wherever control groups are mounted.
+fn parents_of_groups_of(pid: i32) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut to_visit: Vec<PathBuf> = (std::fs::read_to_string("/proc/self/mountinfo").unwrap().lines())
         .filter(|line| line.contains(" - cgroup ") || line.contains(" - cgroup2 "))
@@ -185,16 +243,17 @@ fn groups_of(pid: i32) -> Vec<PathBuf> {
         .collect();
     while let Some(dir) = to_visit.pop() {
         // Others come and go meanwhile.
-        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 if entry.file_name().to_string_lossy().starts_with(&format!("silas-{pid}-")) {
-                    found.push(entry.path());
+                    found.push(dir.clone());
                 }
                 to_visit.push(entry.path());
             }
         }
     }
     found.sort();
+    found.dedup();
     found
 }
 

@@ -15,6 +15,7 @@ pub(crate) const CASES: &[Case] = &[
     ("fill_scratch_space", fill_scratch_space),
     ("flood_scratch_space_with_files", flood_scratch_space_with_files),
     ("flood_the_disk", flood_the_disk),
+    ("fill_the_disk_at_once", fill_the_disk_at_once),
     ("flood_the_disk_with_files", flood_the_disk_with_files),
     ("use_up_what_can_be_watched", use_up_what_can_be_watched),
     ("open_too_many_files", open_too_many_files),
@@ -28,11 +29,15 @@ fn run_past_the_wall_clock(ground: &Ground) -> Shown {
     let sleeper = marker(4);
     let script = format!("trap '' TERM INT HUP; echo begun; setsid sleep {sleeper} & sleep {sleeper}");
     let mut spec = ground.spec(&["/bin/sh", "-c", &script]);
-    spec.limits.wall = Duration::from_secs(1);
-    let inside = run(&spec);
-    assert_eq!(inside.ended, Ended::TimedOut { after_secs: 1 });
-    assert_eq!(text(&inside.stdout), "begun", "what it said before is kept");
-    assert_eq!(processes_with(&sleeper), Vec::<i32>::new());
+    // On a busy machine it may not get to say anything in the shortest of these.
+    let mut said = [1, 8, 64].into_iter().map(|after_secs| {
+        spec.limits.wall = Duration::from_secs(after_secs);
+        let inside = run(&spec);
+        assert_eq!(inside.ended, Ended::TimedOut { after_secs });
+        assert_eq!(processes_with(&sleeper), Vec::<i32>::new());
+        text(&inside.stdout)
+    });
+    assert_eq!(said.find(|said| !said.is_empty()).as_deref(), Some("begun"), "what it said before is kept");
     Shown::Held
 }
 
@@ -146,6 +151,40 @@ fn flood_the_disk(ground: &Ground) -> Shown {
     ground.sh_outside("rm -f f*");
     let control = ground.sh("head -c 20000000 /dev/zero > f");
     assert_eq!((control.ended, control.is_disk_nearly_full), (Ended::Exited(0), false), "{}", text(&control.stderr));
+    Shown::Held
+}
+
+/// Room can be taken without writing anything, faster than anybody looks: by `fallocate`, and by requests of old that do the
+/// same.
+fn fill_the_disk_at_once(ground: &Ground) -> Shown {
+    needs_python!();
+    on_a_small_disk(ground);
+    let take = "import ctypes, fcntl, os, struct
+c, n = ctypes.CDLL(None, use_errno=True), 50 << 20
+def call(mode):
+    fd = os.open('f', os.O_CREAT | os.O_RDWR)
+    c.fallocate(fd, mode, ctypes.c_long(0), ctypes.c_long(n))
+    ended = os.fstat(fd).st_blocks; os.close(fd); os.unlink('f'); return ended
+def ask(request):
+    fd = os.open('f', os.O_CREAT | os.O_RDWR)
+    try: fcntl.ioctl(fd, request, struct.pack('hhxxxxqqiI16x', 0, 0, 0, n, 0, 0))
+    except OSError: pass
+    ended = os.fstat(fd).st_blocks; os.close(fd); os.unlink('f'); return ended
+print([call(mode) for mode in (0, 1)] + [ask(request) for request in (0x40305828, 0x4030582a)])";
+    let inside = ground.python(take);
+    assert_eq!(text(&inside.stdout), "[0, 0, 0, 0]", "{}", text(&inside.stderr));
+    let outside = text(&ground.python_outside(take).stdout);
+    assert!(!outside.contains(" 0") && !outside.contains("[0"), "{outside}");
+    // Programs that ask the C library get what they want by another way, and holes can be made.
+    let usual = "import os, ctypes
+with open('f', 'w+b') as f:
+    os.posix_fallocate(f.fileno(), 0, 1 << 20)
+    print(os.fstat(f.fileno()).st_blocks, ctypes.CDLL(None).fallocate(f.fileno(), 3, ctypes.c_long(0), ctypes.c_long(1 << 20)))";
+    let control = ground.python(usual);
+    assert_eq!(text(&control.stdout), "2048 0", "{}", text(&control.stderr));
+    // By writing, as fast as it can.
+    let write = ground.sh("head -c 200000000 /dev/zero > f; sleep 100");
+    assert_eq!((write.ended, write.is_disk_nearly_full), (Ended::Signalled(libc::SIGKILL), true));
     Shown::Held
 }
 

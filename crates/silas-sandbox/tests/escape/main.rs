@@ -24,11 +24,20 @@ mod paths;
 mod processes;
 mod runner;
 mod secrets;
+mod shares;
 mod table;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
 fn main() {
-    if let Some(code) = silas_sandbox::secret_client(std::env::args()) {
+    if let Some(code) = silas_sandbox::secret_client(std::env::args_os()) {
         std::process::exit(code.into());
+    }
+    if let Some(code) = from_where_everybody_gets() {
+        std::process::exit(code);
     }
     let groups = [
         ("files", files::CASES),
@@ -43,6 +52,7 @@ fn main() {
         ("secrets", secrets::CASES),
         ("limits", limits::CASES),
         ("groups", groups::CASES),
+        ("shares", shares::CASES),
         ("ordinary", ordinary::CASES),
         ("errors", errors::CASES),
         ("front", front::CASES),
@@ -51,4 +61,19 @@ fn main() {
     let code = runner::run(&groups);
     drop(client);
     std::process::exit(code);
+}
+
+/// An ordinary user has programs that they can get at, and a project of root's may lie in a directory that only root enters.
+/// Then a copy of this program runs instead; its exit code.
+fn from_where_everybody_gets() -> Option<i32> {
+    let ours = std::env::current_exe().unwrap();
+    let is_open = |dir: &Path| std::fs::metadata(dir).unwrap().permissions().mode() & 0o001 != 0;
+    if !identity::is_root() || ours.ancestors().all(is_open) {
+        return None;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
+    let copy = dir.path().join("escape");
+    std::fs::copy(ours, &copy).unwrap();
+    Some(Command::new(copy).args(std::env::args_os().skip(1)).status().unwrap().code().unwrap_or(1))
 }

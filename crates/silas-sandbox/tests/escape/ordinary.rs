@@ -16,6 +16,7 @@ pub(crate) const CASES: &[Case] = &[
     ("files_keep_their_owner", files_keep_their_owner),
     ("rename_between_directories", rename_between_directories),
     ("python", python),
+    ("arguments_that_mean_nothing", arguments_that_mean_nothing),
     ("git", git),
     ("mounts_anywhere", mounts_anywhere),
     ("a_single_file_as_a_mount", a_single_file_as_a_mount),
@@ -94,6 +95,31 @@ print(os.path.expanduser('~'), os.getuid(), len(os.urandom(8)))
     Shown::Held
 }
 
+/// Where nothing is made the mode of `open` is whatever lies in a register, and asking for a personality sets none.
+fn arguments_that_mean_nothing(ground: &Ground) -> Shown {
+    needs_python!();
+    let code = |call: i64, first: &str, flags: &str| {
+        format!(
+            "import ctypes, os; c = ctypes.CDLL(None, use_errno=True)
+print(c.syscall({call}, {first}ctypes.c_char_p(b'private.txt'), {flags}, 0o7777) > 2, ctypes.get_errno())"
+        )
+    };
+    assert_eq!(text(&ground.python(&code(libc::SYS_openat, "-100, ", "os.O_RDONLY")).stdout), "True 0");
+    #[cfg(target_arch = "x86_64")]
+    assert_eq!(text(&ground.python(&code(libc::SYS_open, "", "os.O_RDWR | os.O_TRUNC")).stdout), "True 0");
+    let asked = format!("import ctypes; print(ctypes.CDLL(None).syscall({}, 0xffffffff))", libc::SYS_personality);
+    assert_eq!(text(&ground.python(&asked).stdout), "0");
+    // Where a file is made it counts, also for one that gets its name later.
+    for flags in ["os.O_CREAT | os.O_RDWR", "os.O_TMPFILE | os.O_RDWR"] {
+        let made = format!(
+            "import os; print(oct(os.fstat(os.open('.' if 'TMP' in '{flags}' else 'new', {flags}, 0o4755)).st_mode))"
+        );
+        let inside = ground.python(&made);
+        assert!(text(&inside.stderr).contains("not permitted"), "{flags}: {}", text(&inside.stderr));
+    }
+    Shown::Held
+}
+
 fn git(ground: &Ground) -> Shown {
     if !Path::new("/usr/bin/git").exists() {
         return Shown::Skipped("there is no /usr/bin/git".to_owned());
@@ -143,6 +169,11 @@ fn a_single_file_as_a_mount(ground: &Ground) -> Shown {
 }
 
 fn nothing_is_left_mounted(ground: &Ground) -> Shown {
+    // What others mount meanwhile is not seen here.
+    crate::ground::separate(ground.identity, libc::CLONE_NEWNS);
+    let (none, null) = (c"none".as_ptr(), std::ptr::null::<libc::c_void>());
+    // SAFETY: constant strings; this concerns the process's own namespace alone.
+    assert_eq!(unsafe { libc::mount(none, c"/".as_ptr(), null.cast(), libc::MS_REC | libc::MS_PRIVATE, null) }, 0);
     let n_children = || {
         let tasks = format!("/proc/self/task/{}/children", std::process::id());
         fs::read_to_string(tasks).unwrap().split_whitespace().count()

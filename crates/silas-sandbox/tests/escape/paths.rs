@@ -10,6 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 pub(crate) const CASES: &[Case] = &[
+    ("grant_silas_own_data_by_another_name", grant_silas_own_data_by_another_name),
     ("write_outside_by_hard_link", write_outside_by_hard_link),
     ("rename_an_ancestor", rename_an_ancestor),
     ("climb_from_a_moved_directory", climb_from_a_moved_directory),
@@ -160,4 +161,45 @@ fn reach_a_file_through_descriptor_links(ground: &Ground) -> Shown {
     let own = run(&ground.spec(&["/bin/sh", "-c", "cat /proc/self/cwd/private.txt"]));
     assert_eq!(text(&own.stdout), "mine");
     Shown::Held
+}
+
+/// A directory that is mounted a second time is another path and the same files.
+fn grant_silas_own_data_by_another_name(ground: &Ground) -> Shown {
+    use silas_core::roots::{self, Forbidden};
+    use silas_sandbox::mounted::may_grant;
+    crate::ground::separate(ground.identity, libc::CLONE_NEWNS);
+    let data = ground.outside.join("data");
+    let mount = |from: &std::path::Path, to: &std::path::Path| {
+        std::fs::create_dir_all(to).unwrap();
+        let [from, to] = [from, to].map(|path| std::ffi::CString::new(path.to_str().unwrap()).unwrap());
+        // SAFETY: the strings outlive the calls; the mounts are in this process's own namespace.
+        unsafe {
+            let (none, null) = (c"none".as_ptr(), std::ptr::null::<libc::c_void>());
+            assert_eq!(libc::mount(none, c"/".as_ptr(), null.cast(), libc::MS_REC | libc::MS_PRIVATE, null), 0);
+            assert_eq!(libc::mount(from.as_ptr(), to.as_ptr(), null.cast(), libc::MS_BIND, null), 0);
+        }
+    };
+    std::fs::create_dir_all(data.join("launcher")).unwrap();
+    std::fs::create_dir_all(ground.outside.join("beside/.ssh")).unwrap();
+    let [same, inside, above, below] = ["same", "inside", "above", "below"].map(|name| ground.library.join(name));
+    mount(&data, &same);
+    mount(&data.join("launcher"), &inside);
+    mount(&ground.outside, &above);
+    mount(&data, &below.join("deep"));
+    for alias in [&same, &inside, &above, &below, &same.join("launcher")] {
+        let path = alias.to_str().unwrap();
+        assert_eq!(may_grant(path, &data), Err(Forbidden::Alias), "{path}");
+        assert_eq!(roots::may_grant(path, data.to_str().unwrap()), Ok(()), "the control: its name is innocent");
+    }
+    // A directory of keys by another name, and one that is neither.
+    let [keys, plain] = ["keys", "plain"].map(|name| ground.library.join(name));
+    mount(&ground.outside.join("beside"), &plain);
+    assert_eq!(may_grant(plain.to_str().unwrap(), &data), Ok(()));
+    assert_eq!(may_grant(ground.project.to_str().unwrap(), &data), Ok(()));
+    mount(&ground.outside.join("beside/.ssh"), &keys);
+    match may_grant(keys.to_str().unwrap(), &data) {
+        Err(Forbidden::Keys) => Shown::Held,
+        // Known by its place on the file system that holds everything, which /tmp need not be part of.
+        other => Shown::NoControl(format!("keys on another file system are told by their name only: {other:?}")),
+    }
 }

@@ -80,7 +80,7 @@ fn by_talking_to_the_socket(ground: &Ground) -> Shown {
     needs_python!();
     let code = "import socket, os
 def ask(question):
-    s = socket.socket(socket.AF_UNIX); s.connect('/run/silas/secret.sock'); s.settimeout(20)
+    s = socket.socket(socket.AF_UNIX); s.connect('/run/silas/secret.sock'); s.settimeout(100)
     data = b''
     try:
         s.sendall(question); s.shutdown(socket.SHUT_WR)

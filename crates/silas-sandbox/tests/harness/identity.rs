@@ -1,7 +1,13 @@
 //! As whom a case runs. Everything that isolates must do so for root and for an ordinary user.
 
-/// An ordinary user that no file of the system belongs to.
-pub(crate) const ORDINARY_ID: u32 = 12345;
+use std::sync::OnceLock;
+
+/// An ordinary user that no file of the system belongs to, and no process: what the kernel counts for a user would otherwise be
+/// counted for two runs of the tests together. The same in all that this process forks, once [`Identity::all`] was asked.
+pub(crate) fn ordinary_id() -> u32 {
+    static ID: OnceLock<u32> = OnceLock::new();
+    *ID.get_or_init(|| 20_000 + std::process::id() % 40_000)
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Identity {
@@ -12,6 +18,7 @@ pub(crate) enum Identity {
 impl Identity {
     /// Whoever started the tests, and for root also an ordinary user.
     pub(crate) fn all() -> Vec<Identity> {
+        ordinary_id();
         if is_root() { vec![Identity::Root, Identity::Ordinary] } else { vec![Identity::Ordinary] }
     }
 
@@ -25,7 +32,7 @@ impl Identity {
     /// Becomes that user for good.
     pub(crate) fn assume(self) {
         if self == Identity::Ordinary && is_root() {
-            let id = ORDINARY_ID;
+            let id = ordinary_id();
             // SAFETY: only numbers and an empty list are passed. Being dumpable is what an ordinary process is, and
             // changing the user id took it away.
             unsafe {

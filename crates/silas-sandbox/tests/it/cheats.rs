@@ -6,15 +6,23 @@
 use crate::runner::{Case, skip};
 use crate::world::{World, approve, work};
 use silas_core::check::{CheckResult, Expectation};
-use silas_core::work::WorkItem;
+use silas_core::exits::Glob;
+use silas_core::work::{Definition, WorkItem};
 use silas_sandbox::Error;
 
+mod brought;
 mod commands;
 mod node;
+mod observed;
 mod python;
 
-pub(crate) const GROUPS: [(&str, &[Case]); 3] =
-    [("cheats::python", python::CASES), ("cheats::node", node::CASES), ("cheats::commands", commands::CASES)];
+pub(crate) const GROUPS: [(&str, &[Case]); 5] = [
+    ("cheats::python", python::CASES),
+    ("cheats::node", node::CASES),
+    ("cheats::commands", commands::CASES),
+    ("cheats::observed", observed::CASES),
+    ("cheats::brought", brought::CASES),
+];
 
 /// A project, what is done in it, and the check that decides.
 pub(crate) struct Attempt<'a> {
@@ -55,10 +63,14 @@ impl Attempt<'_> {
     }
 
     pub(crate) fn make_in(&self, world: &World, expect: Expectation, protected: bool) -> Result<Went, Error> {
-        let launcher = world.launcher();
-        let mut definition = world.definition(self.steps, &[self.check]);
+        let mut definition = world.bare_definition(self.steps, &[self.check]);
         definition.verify[0].expect = expect;
         definition.verify[0].protected = protected;
+        self.carry_out(world, definition)
+    }
+
+    fn carry_out(&self, world: &World, definition: Definition) -> Result<Went, Error> {
+        let launcher = world.launcher();
         let plan = WorkItem::new(definition).unwrap();
         let mut workshop = launcher.open(&approve(&plan)).unwrap();
         let (before, after) = work(&mut workshop, &plan)?;
@@ -81,10 +93,52 @@ impl Attempt<'_> {
 
     #[track_caller]
     pub(crate) fn proves(&self) -> Went {
-        let went = self.make();
-        assert!(!went.before.passed && went.after.passed, "{:?}\n{:?}", went.before, went.after);
-        assert!(went.applied.is_ok(), "{:?}", went.applied);
-        went
+        self.make().proved()
+    }
+
+    /// The same with a plan that names what may change.
+    #[track_caller]
+    pub(crate) fn proves_declaring(&self, changes: &[&str]) -> Went {
+        self.make_declaring(changes).proved()
+    }
+
+    #[track_caller]
+    pub(crate) fn make_declaring(&self, changes: &[&str]) -> Went {
+        let world = self.world();
+        let mut definition = world.bare_definition(self.steps, &[self.check]);
+        definition.changes = changes.iter().map(|path| Glob::parse(path).unwrap()).collect();
+        self.carry_out(&world, definition).unwrap()
+    }
+
+    /// It turns green and is no proof: nothing was counted, or these judged it although the work had changed them.
+    #[track_caller]
+    pub(crate) fn is_not_proved(&self, changed: &[&str]) -> Went {
+        self.make().green_only(changed)
+    }
+}
+
+impl Went {
+    #[track_caller]
+    pub(crate) fn proved(self) -> Went {
+        assert!(!self.before.passed && self.after.passed, "{:?}\n{:?}", self.before, self.after);
+        assert!(self.applied.is_ok(), "{:?}\n{:?}", self.applied, self.after);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn green_only(self, changed: &[&str]) -> Went {
+        assert!(!self.before.passed && self.after.passed, "{:?}\n{:?}", self.before, self.after);
+        assert_eq!(self.applied, Err(Error::NotVerified), "{:?}", self.after);
+        assert_eq!(self.after.basis.as_ref().unwrap().changed, changed);
+        self
+    }
+
+    /// Red or green, it is no proof.
+    #[track_caller]
+    pub(crate) fn no_proof(self) -> Went {
+        assert!(!self.before.passed, "{:?}", self.before);
+        assert_eq!(self.applied, Err(Error::NotVerified), "{:?}", self.after);
+        self
     }
 }
 

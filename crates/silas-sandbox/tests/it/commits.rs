@@ -20,7 +20,7 @@ pub(crate) const CASES: &[Case] = &[
     ("what_cannot_be_brought_over_is_refused", what_cannot_be_brought_over_is_refused),
 ];
 
-fn git(world: &World, arguments: &[&str]) -> String {
+pub(crate) fn git(world: &World, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
     command.arg("-C").arg(&world.project).args(["-c", "user.name=Owner", "-c", "user.email=owner@localhost"]);
     command.args(arguments).env("GIT_OPTIONAL_LOCKS", "0").env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", "/nonexistent");
@@ -29,7 +29,7 @@ fn git(world: &World, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn repository() -> World {
+pub(crate) fn repository() -> World {
     let world = World::new();
     std::fs::remove_dir_all(world.project.join(".git")).unwrap();
     git(&world, &["init", "-q", "-b", "main"]);
@@ -81,7 +81,7 @@ fn a_commit_can_be_what_is_asked_for() {
     let launcher = world.launcher();
     let mut definition = plan(&world, COMMIT).definition().clone();
     let check = "git log --format=%s main | grep -q work && test -z \"$(git status --porcelain)\"";
-    definition.verify[0].run = silas_core::check::Command::Shell(check.to_owned());
+    definition.verify[0].run = silas_core::check::Command::Shell(crate::world::speaking(check));
     let plan = WorkItem::new(definition).unwrap();
     let mut workshop = launcher.open(&approve(&plan)).unwrap();
     let (before, after) = work(&mut workshop, &plan).unwrap();

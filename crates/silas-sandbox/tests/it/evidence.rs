@@ -40,7 +40,7 @@ fn refused(launcher: &Launcher, evidence: &Evidence) -> Refusal {
 
 fn nothing_before_the_seal() {
     let world = World::new();
-    let launcher = Launcher::fork(crate::world::key_helper).unwrap();
+    let launcher = Launcher::fork(crate::world::key_helper, crate::world::clock()).unwrap();
     let evidence = approve(&world.one_change());
     assert_eq!(launcher.open(&evidence).map(drop), Err(Error::NotSealed));
     assert_eq!(launcher.undo(&evidence), Err(Error::NotSealed));
@@ -161,7 +161,7 @@ fn strangers_sign_nothing() {
 fn the_server_key_approves_nothing() {
     let world = World::new();
     let server = SigningKey::from_bytes(&[11; 32]);
-    let launcher = Launcher::fork(crate::world::key_helper).unwrap();
+    let launcher = Launcher::fork(crate::world::key_helper, crate::world::clock()).unwrap();
     launcher.init_keys(&world.data, now(), "terminal", false).unwrap();
     let vouched = launcher.certify_server(&world.data, server_body(&server)).unwrap();
     launcher.seal(world.seal()).unwrap();
@@ -195,7 +195,7 @@ fn the_root_key_of_before_vouches_for_nobody() {
     };
     let message = body.message().unwrap();
     let handover = Handover { signature: sign(&old, &message), accepted: sign(&root_key(), &message), body };
-    let launcher = Launcher::fork(crate::world::key_helper).unwrap();
+    let launcher = Launcher::fork(crate::world::key_helper, crate::world::clock()).unwrap();
     launcher.seal(Seal { handovers: vec![handover], ..world.seal() }).unwrap();
     let good = approve(&world.one_change());
     let mut forged = good.clone();
@@ -209,7 +209,7 @@ fn the_root_key_of_before_vouches_for_nobody() {
     drop(launcher);
     let mut seal = world.seal();
     seal.anchor.root = public(&old);
-    let launcher = Launcher::fork(crate::world::key_helper).unwrap();
+    let launcher = Launcher::fork(crate::world::key_helper, crate::world::clock()).unwrap();
     assert!(matches!(launcher.seal(seal), Err(Error::Root(_))));
 }
 

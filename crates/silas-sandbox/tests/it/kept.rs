@@ -1,15 +1,18 @@
 //! What an apply replaced can be put back after the time for undoing it, by a plan that is checked like any other.
 
 use crate::runner::Case;
-use crate::world::{World, approve, work};
+use crate::world::{World, approve, now, work};
 use silas_core::ExecutionId;
+use silas_core::check::Command;
 use silas_core::roots::Access;
 use silas_core::work::WorkItem;
 use silas_sandbox::{Error, Launcher};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
 
 pub(crate) const CASES: &[Case] = &[
+    ("staging_directories_go_with_the_time_for_undoing", staging_directories_go_with_the_time_for_undoing),
     ("a_plan_puts_back_what_was_replaced", a_plan_puts_back_what_was_replaced),
     ("what_was_changed_since_is_not_put_back", what_was_changed_since_is_not_put_back),
     ("what_was_not_forgotten_can_be_put_back", what_was_not_forgotten_can_be_put_back),
@@ -28,7 +31,8 @@ fn applied_long_ago(world: &World, launcher: &Launcher, plan: &WorkItem) -> Exec
 }
 
 fn put_back(world: &World, execution: &ExecutionId) -> WorkItem {
-    let mut definition = world.definition(&["sh /tmp/kept/restore"], &["sh /tmp/kept/check"]);
+    let mut definition = world.definition(&["sh /tmp/kept/restore"], &["true"]);
+    definition.verify[0].run = Command::Argv(vec!["sh".to_owned(), "/tmp/kept/check".to_owned()]);
     definition.restores = Some(execution.clone());
     WorkItem::new(definition).unwrap()
 }
@@ -126,4 +130,26 @@ fn only_what_is_kept_can_be_put_back() {
     let large = applied_long_ago(&world, &launcher, &plan);
     assert!(refused(&put_back(&world, &large)));
     assert!(!refused(&put_back(&world, &execution)), "the smaller one still is");
+}
+
+/// Without a house rule, and whoever is the next to run: a server that starts, or a command where none runs.
+fn staging_directories_go_with_the_time_for_undoing() {
+    let world = World::new();
+    let plan = world.one_change();
+    let (evidence, began) = (approve(&plan), now());
+    world.set_clock(began);
+    let launcher = world.launcher_by_its_clock();
+    let mut workshop = launcher.open(&evidence).unwrap();
+    work(&mut workshop, &plan).unwrap();
+    workshop.apply().unwrap();
+    drop(workshop);
+    assert_eq!(world.stages().len(), 1);
+    launcher.recover().unwrap();
+    assert_eq!(world.stages().len(), 1, "it can still be undone");
+    drop(launcher);
+    world.set_clock(began.plus(Duration::from_secs(world.undo_window_secs + 1)));
+    let launcher = world.launcher_by_its_clock();
+    crate::world::once_free(|| launcher.recover()).unwrap();
+    assert_eq!(world.stages(), Vec::<String>::new());
+    assert_eq!(world.read("app.txt"), "new\n");
 }

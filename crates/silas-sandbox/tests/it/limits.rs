@@ -1,11 +1,15 @@
 //! Large directories, read-only directories, full disks, and two plans in one directory at once.
 
 use crate::crashes::killed;
+use crate::rehearsals;
 use crate::runner::{Case, is_soak};
-use crate::world::{World, approve, approve_undo, life, work};
+use crate::world::{World, allow, approve, approve_undo, life, work};
+use silas_core::event::Phase;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::FailPoint;
-use silas_sandbox::Error;
+use silas_core::roots::Access;
+use silas_core::work::WorkItem;
+use silas_sandbox::{Bounds, CellLimits, Copies, Error, Look, Seal};
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +17,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 pub(crate) const CASES: &[Case] = &[
+    ("what_cannot_be_copied_is_said_before_the_work", what_cannot_be_copied_is_said_before_the_work),
     ("a_large_directory_is_not_copied", a_large_directory_is_not_copied),
+    ("a_file_that_became_too_large_is_called_that", a_file_that_became_too_large_is_called_that),
+    ("results_that_take_too_much_do_not_wait", results_that_take_too_much_do_not_wait),
     ("read_only_directories_are_refused_before_anything_moves", read_only_directories_are_refused),
     ("a_full_disk_in_the_middle_of_an_apply_changes_nothing", a_full_disk_in_the_middle_of_an_apply_changes_nothing),
     ("a_full_disk_for_the_journal_changes_nothing", a_full_disk_for_the_journal_changes_nothing),
@@ -71,6 +78,91 @@ fn a_large_directory_is_not_copied() {
     assert_eq!(u64::from(applied.files), n_files / 10 + 1);
     launcher.undo(&approve_undo(&evidence.execution, applied.changeset)).unwrap();
     assert_eq!(world.tree(), old);
+}
+
+/// A limit that nobody named would look like a fault of the program.
+fn a_file_that_became_too_large_is_called_that() {
+    let world = World::new();
+    let launcher = silas_sandbox::Launcher::fork(crate::world::key_helper, crate::world::clock()).unwrap();
+    let limits = CellLimits { file_bytes_max: 1 << 20, ..CellLimits::default() };
+    launcher.seal(Seal { limits, ..world.seal() }).unwrap();
+    let write = "head -c 3000000 /dev/zero > big";
+    let steps = [write, &format!("{write}; exit $?"), "true"];
+    let plan = WorkItem::new(world.bare_definition(&steps, &[write])).unwrap();
+    let mut workshop = launcher.open(&approve(&plan)).unwrap();
+    workshop.copy().unwrap();
+    let said = "A file would have become larger than 1 MB, the most that `sandbox.default_file_mb` allows";
+    let before = workshop.checks(Phase::Before).unwrap();
+    assert!(!before[0].passed && before[0].reason.starts_with(said), "{:?}", before[0]);
+    for n in 0..2 {
+        let result = workshop.step(n).unwrap();
+        assert!(result.why_killed().is_some_and(|why| why.starts_with(said)), "{result:?}");
+        assert!(result.output().starts_with(said), "{result:?}");
+    }
+    assert_eq!(workshop.step(2).unwrap().why_killed(), None);
+}
+
+fn results_that_take_too_much_do_not_wait() {
+    let world = World::new();
+    let launcher = silas_sandbox::Launcher::fork(crate::world::key_helper, crate::world::clock()).unwrap();
+    let bounds = Bounds { waiting_bytes_max: 1 << 20, ..Bounds::default() };
+    launcher.seal(Seal { bounds, ..world.seal() }).unwrap();
+    let plan = world.plan(&["head -c 3000000 /dev/zero > big"], &["test -e big"]);
+    let refused = rehearsals::rehearse(&launcher, &plan, &rehearsals::rehearsal(&plan)).map(drop).unwrap_err();
+    let is_named = |why: &str| why.contains("more than 1 MB, the most that `sandbox.waiting_mb_max` allows");
+    assert!(matches!(&refused, Error::NotAvailable(why) if is_named(why)), "{refused:?}");
+    let plan = world.plan(&["echo new > app.txt"], &["grep -q new app.txt"]);
+    rehearsals::rehearse(&launcher, &plan, &rehearsals::rehearsal(&plan)).unwrap();
+}
+
+/// Whoever asks beforehand hears what the work would meet.
+fn what_cannot_be_copied_is_said_before_the_work() {
+    let is_whole = crate::runner::copies() == Copies::Whole;
+    let said = |world: &World, bytes_max: u64| {
+        let launcher = silas_sandbox::Launcher::fork(crate::world::key_helper, crate::world::clock()).unwrap();
+        let bounds = Bounds { bytes_max, ..Bounds::default() };
+        launcher.seal(Seal { bounds, ..world.seal() }).unwrap();
+        let directory = world.definition(&[], &[]).directories.into_iter().find(|d| d.access == Access::Write).unwrap();
+        let project = world.project.display().to_string();
+        let fits = match launcher.look(&allow(&directory), &project, Look::Fit) {
+            Ok(_) => true,
+            Err(Error::TooLarge(_)) => false,
+            Err(other) => panic!("{other:?}"),
+        };
+        let plan = world.plan(&["echo new > app.txt"], &["grep -q new app.txt"]);
+        let mut workshop = launcher.open(&approve(&plan)).unwrap();
+        let works = match workshop.copy() {
+            Ok(_) => true,
+            Err(Error::TooLarge(_)) => false,
+            Err(other) => panic!("{other:?}"),
+        };
+        assert_eq!(fits, works);
+        fits
+    };
+    let large = |world: &World, path: &str, mb: u64| {
+        fs::File::create(world.project.join(path)).unwrap().set_len(mb << 20).unwrap();
+    };
+    let world = World::new();
+    large(&world, "large.bin", 20);
+    assert!(said(&world, 32 << 20));
+    assert_eq!(said(&world, 16 << 20), !is_whole);
+    // Files of others cannot be worked on through a layer.
+    // SAFETY: has no arguments and cannot fail.
+    if unsafe { libc::geteuid() } == 0 {
+        std::os::unix::fs::chown(world.project.join("src/lib.txt"), Some(12345), None).unwrap();
+        assert!(said(&world, 32 << 20));
+        assert!(!said(&world, 16 << 20));
+    }
+    // What is ignored takes room in a copy too, beside the rest.
+    for tracked in ["a.bin", "z.bin"] {
+        let world = World::new();
+        world.write(".gitignore", "/target/\n");
+        fs::create_dir(world.project.join("target")).unwrap();
+        large(&world, tracked, 10);
+        large(&world, "target/built", 10);
+        assert!(said(&world, 32 << 20));
+        assert_eq!(said(&world, 16 << 20), !is_whole, "{tracked}");
+    }
 }
 
 /// Root may write everywhere; for everybody else nothing is begun that could not be finished.

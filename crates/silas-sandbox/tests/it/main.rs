@@ -4,6 +4,7 @@
 //! each case, as root (where the tests are started by root) and as an ordinary user.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
+mod busy;
 mod cheats;
 mod commits;
 mod conflicts;
@@ -13,7 +14,10 @@ mod editors;
 mod evidence;
 mod exits;
 mod files;
+mod fixed;
+mod ignored;
 mod kept;
+mod landing;
 mod limits;
 mod look;
 mod mandate;
@@ -37,21 +41,25 @@ fn main() {
     if let Ok(deed) = std::env::var(power::DEED) {
         return power::child(&deed);
     }
-    if let Some(code) = silas_sandbox::secret_client(std::env::args()) {
+    if let Some(code) = silas_sandbox::secret_client(std::env::args_os()) {
         std::process::exit(code.into());
     }
     let mut groups = vec![
+        ("busy", busy::CASES),
         ("whole_path", whole_path::CASES),
         ("order", order::CASES),
         ("evidence", evidence::CASES),
         ("exits", exits::CASES),
         ("files", files::CASES),
+        ("fixed", fixed::CASES),
         ("conflicts", conflicts::CASES),
         ("editors", editors::CASES),
         ("crashes", crashes::CASES),
         ("directories", directories::CASES),
         ("commits", commits::CASES),
+        ("ignored", ignored::CASES),
         ("kept", kept::CASES),
+        ("landing", landing::CASES),
         ("limits", limits::CASES),
         ("look", look::CASES),
         ("mandate", mandate::CASES),

@@ -78,7 +78,7 @@ fn commands_and_attempts_are_counted() {
     workshop.copy().unwrap();
     workshop.checks(Before).unwrap();
     is_order(workshop.work(Command::Argv(Vec::new()), 1));
-    is_order(shell(&mut workshop, &"x".repeat(17 << 10)));
+    is_order(shell(&mut workshop, &"x".repeat(65 << 10)));
     shell(&mut workshop, "true").unwrap();
     workshop.checks(After).unwrap();
     workshop.again().unwrap();

@@ -28,7 +28,7 @@ fn browser() -> SigningKey {
     SigningKey::from_bytes(&[7; 32])
 }
 
-fn proof(code: &str, key: &SigningKey) -> String {
+pub(crate) fn proof(code: &str, key: &SigningKey) -> String {
     let message = format!("silas-pair {}", String::from(public(key)));
     let mac = Hmac::<sha2::Sha256>::new_from_slice(code.as_bytes()).unwrap().chain_update(message.as_bytes());
     URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
@@ -36,7 +36,7 @@ fn proof(code: &str, key: &SigningKey) -> String {
 
 fn keys_come_before_the_seal_and_the_seal_once() {
     let world = World::new();
-    let launcher = Launcher::fork(key_helper).unwrap();
+    let launcher = Launcher::fork(key_helper, crate::world::clock()).unwrap();
     let KeyReply::Ready { root, installation: named, .. } =
         launcher.init_keys(&world.data, now(), "terminal", false).unwrap()
     else {
@@ -55,7 +55,7 @@ fn keys_come_before_the_seal_and_the_seal_once() {
 
 fn a_code_pairs_one_browser() {
     let world = World::new();
-    let launcher = Launcher::fork(key_helper).unwrap();
+    let launcher = Launcher::fork(key_helper, crate::world::clock()).unwrap();
     let body = certificate_body(&browser(), DeviceKind::Browser);
     assert_eq!(launcher.certify(body.clone(), "x").map(drop), Err(Error::NotSealed));
     let code = launcher.seal(world.seal()).unwrap().pairing_code;
@@ -81,7 +81,7 @@ fn a_code_pairs_one_browser() {
 
 fn too_many_guesses_void_the_code() {
     let world = World::new();
-    let launcher = Launcher::fork(key_helper).unwrap();
+    let launcher = Launcher::fork(key_helper, crate::world::clock()).unwrap();
     let code = launcher.seal(world.seal()).unwrap().pairing_code;
     let body = certificate_body(&browser(), DeviceKind::Browser);
     let guess = |proof: &str| match launcher.certify(body.clone(), proof) {
@@ -101,7 +101,7 @@ fn too_many_guesses_void_the_code() {
 fn a_terminal_signs_and_gets_codes() {
     let world = World::new();
     assert!(matches!(terminal_pairing_code(&world.data), Err(Error::Terminal(_))));
-    let launcher = Launcher::fork(key_helper).unwrap();
+    let launcher = Launcher::fork(key_helper, crate::world::clock()).unwrap();
     let first = launcher.seal(world.seal()).unwrap().pairing_code;
     let body = offer(Kind::Plan, "{}").answered(public(&terminal_key()).id(), Verdict::Approved);
     let signature = terminal_sign(&world.data, &SignBody::Token(body.clone()), &mut || None).unwrap();

@@ -20,14 +20,14 @@ pub(crate) const CASES: &[Case] = &[
     ("what_is_not_a_passkey_is_not_certified", what_is_not_a_passkey_is_not_certified),
 ];
 
-fn grant(n: u8) -> PasskeyGrant {
+pub(crate) fn grant(n: u8) -> PasskeyGrant {
     let mut point = [n; 65];
     point[0] = 4;
     let site = Site { rp_id: "localhost".to_owned(), credential: "AAEC".to_owned() };
     PasskeyGrant { kind: DeviceGrantKind::Device, name: "Key".to_owned(), public: PublicKey::P256(point), site }
 }
 
-fn decision(grant: &PasskeyGrant, verdict: Verdict) -> Evidence {
+pub(crate) fn decision(grant: &PasskeyGrant, verdict: Verdict) -> Evidence {
     let payload = canonical::text(grant).unwrap();
     signed(&offer(Kind::Device, &payload), payload, verdict)
 }

@@ -6,6 +6,7 @@ use silas_core::event::Phase;
 use silas_sandbox::confine::{FrontRules, confine_front};
 use silas_sandbox::{Error, Launcher};
 use std::io::Read;
+use std::path::Path;
 use std::time::Duration;
 
 pub(crate) const CASES: &[Case] = &[
@@ -85,14 +86,16 @@ fn a_cancelled_step_ends() {
     let world = World::new();
     let old = world.tree();
     let launcher = world.launcher();
-    let plan = world.plan(&["echo new > app.txt; sleep 1000"], &["false"]);
+    let plan = world.plan(&["echo new > app.txt; echo > begun; sleep 1000"], &["false"]);
     let evidence = approve(&plan);
     let mut workshop = launcher.open(&evidence).unwrap();
     workshop.copy().unwrap();
     workshop.checks(Phase::Before).unwrap();
-    let canceller = workshop.canceller();
+    let (canceller, works) = (workshop.canceller(), world.data.join("launcher/work"));
     let thread = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(200));
+        while !has_file(&works, "begun") {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         canceller.cancel();
     });
     assert_eq!(workshop.step(0), Err(Error::Cancelled));
@@ -101,6 +104,12 @@ fn a_cancelled_step_ends() {
     drop(workshop);
     launcher.recover().unwrap();
     assert_eq!((world.tree(), world.works()), (old, 0));
+}
+
+/// Whether a file of this name lies anywhere below a directory; what cannot be looked into has none.
+fn has_file(dir: &Path, name: &str) -> bool {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| path.ends_with(name) || !path.is_symlink() && has_file(&path, name))
 }
 
 fn a_dropped_workshop_can_be_opened_again() {
@@ -142,7 +151,7 @@ fn a_launcher_is_not_forked_from_threads() {
     let status = life(None, || {
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || wait.recv());
-        assert!(matches!(Launcher::fork(key_helper), Err(Error::NotAvailable(_))));
+        assert!(matches!(Launcher::fork(key_helper, crate::world::clock()), Err(Error::NotAvailable(_))));
         drop(go);
         let _ = thread.join();
     });

@@ -2,7 +2,7 @@
 //! secrets to steps alone, and everything told to the front while it happens.
 
 use crate::runner::Case;
-use crate::world::{World, approve};
+use crate::world::{World, approve, speaking};
 use silas_core::check::Ended;
 use silas_core::event::Phase;
 use silas_core::host::HostGrant;
@@ -103,7 +103,8 @@ fn hosts_are_for_steps() {
     let launcher = world.launcher();
     let read = reading(greeter.port);
     let steps = [format!("{read} > app.txt; cat app.txt"), format!("{read}; {read}")];
-    let mut definition = world.definition(&[&steps[0], &steps[1]], &[&format!("{read}; grep -q outside app.txt")]);
+    let mut definition =
+        world.definition(&[&steps[0], &steps[1]], &[&speaking(&format!("{read}; grep -q outside app.txt"))]);
     definition.hosts = to_port(greeter.port);
     let evidence = approve(&plan(definition));
     let mut workshop = launcher.open(&evidence).unwrap().telling(Box::new(log.clone()));

@@ -22,6 +22,8 @@ pub(crate) const CASES: &[Case] = &[
     ("a_rehearsal_cannot_apply", a_rehearsal_cannot_apply),
     ("what_the_house_rules_do_not_allow", what_the_house_rules_do_not_allow),
     ("the_budget_of_a_day", the_budget_of_a_day),
+    ("no_rehearsal_is_counted_less_than_once", no_rehearsal_is_counted_less_than_once),
+    ("what_was_settled_long_ago_is_not_read", what_was_settled_long_ago_is_not_read),
     ("what_is_red_or_nothing_is_not_kept", what_is_red_or_nothing_is_not_kept),
     ("only_exactly_what_was_kept_is_applied", only_exactly_what_was_kept_is_applied),
     ("a_copy_that_was_tampered_with_is_refused", a_copy_that_was_tampered_with_is_refused),
@@ -53,7 +55,7 @@ fn under(rules: &Evidence, plan: &WorkItem, use_number: u32) -> Evidence {
     Evidence { roots, plan: Some(plan.canonical().unwrap()), execution, ..rules.clone() }
 }
 
-fn rehearsal(plan: &WorkItem) -> Evidence {
+pub(crate) fn rehearsal(plan: &WorkItem) -> Evidence {
     under(&sign_rules(rules(BUDGET)), plan, 0)
 }
 
@@ -64,7 +66,7 @@ fn shown_first(plan: &WorkItem) -> Evidence {
     Evidence { roots, ..signed(&offer(Kind::Rehearsal, &payload), payload, Verdict::Approved) }
 }
 
-fn order(plan: &WorkItem, execution: &ExecutionId, waits: &Waits) -> ApplyOrder {
+pub(crate) fn order(plan: &WorkItem, execution: &ExecutionId, waits: &Waits) -> ApplyOrder {
     ApplyOrder {
         kind: Kind::Apply,
         execution: execution.clone(),
@@ -74,21 +76,21 @@ fn order(plan: &WorkItem, execution: &ExecutionId, waits: &Waits) -> ApplyOrder 
     }
 }
 
-fn approve_order(order: &ApplyOrder, plan: &WorkItem) -> Evidence {
+pub(crate) fn approve_order(order: &ApplyOrder, plan: &WorkItem) -> Evidence {
     let payload = canonical::text(order).unwrap();
     let roots = plan.definition().directories.iter().map(allow).collect();
     let signed = signed(&offer(Kind::Apply, &payload), payload, Verdict::Approved);
     Evidence { roots, plan: Some(plan.canonical().unwrap()), ..signed }
 }
 
-fn rehearse(launcher: &Launcher, plan: &WorkItem, evidence: &Evidence) -> Result<Waits, Error> {
+pub(crate) fn rehearse(launcher: &Launcher, plan: &WorkItem, evidence: &Evidence) -> Result<Waits, Error> {
     let mut workshop = launcher.open(evidence)?;
     work(&mut workshop, plan)?;
     workshop.changes()?;
     workshop.keep()
 }
 
-fn apply(launcher: &Launcher, evidence: &Evidence) -> Result<silas_sandbox::Applied, Error> {
+pub(crate) fn apply(launcher: &Launcher, evidence: &Evidence) -> Result<silas_sandbox::Applied, Error> {
     let mut workshop = launcher.open(evidence)?;
     workshop.reopen()?;
     workshop.apply()
@@ -225,6 +227,49 @@ fn the_budget_of_a_day() {
     assert_eq!(launcher.open(&under(&signed, &plan, 0)).map(drop), Err(Error::AlreadySpent));
     let other = under(&signed, &world.every_kind(), 0);
     assert_eq!(refusal(&launcher, &other), Refusal::Execution);
+}
+
+fn no_rehearsal_is_counted_less_than_once() {
+    let world = World::in_memory();
+    let launcher = world.launcher();
+    let plan = world.one_change();
+    let signed = sign_rules(rules(BUDGET));
+    for use_number in 0..BUDGET.per_day {
+        launcher.open(&under(&signed, &plan, use_number)).unwrap().discard();
+    }
+    let next = under(&signed, &plan, BUDGET.per_day);
+    let is_used_up =
+        || matches!(refusal(&launcher, &next), Refusal::HouseRules(problem) if problem.contains("used up"));
+    // An earlier version counted the records themselves.
+    let counted = world.data.join("launcher/counted");
+    std::fs::remove_dir_all(&counted).unwrap();
+    std::fs::create_dir(&counted).unwrap();
+    assert!(is_used_up() && is_used_up());
+    // What was counted and cut off before its record was made is spent.
+    std::fs::remove_file(world.data.join(format!("launcher/spent/{}.json", under(&signed, &plan, 0).execution)))
+        .unwrap();
+    assert!(is_used_up());
+    // Other rules have their own.
+    let others = sign_rules(rules(RehearsalBudget { per_day: 1, ..BUDGET }));
+    launcher.open(&under(&others, &plan, 0)).unwrap().discard();
+    assert!(matches!(refusal(&launcher, &under(&others, &plan, 1)), Refusal::HouseRules(_)));
+}
+
+/// Nobody can read this record, and a rehearsal does not notice: what it takes does not depend on how many there are.
+fn what_was_settled_long_ago_is_not_read() {
+    let world = World::new();
+    let launcher = world.launcher();
+    let plan = world.one_change();
+    let first = rehearsal(&plan);
+    launcher.open(&first).unwrap().discard();
+    std::fs::write(world.data.join("launcher/spent/exec-long-ago.json"), "{").unwrap();
+    let signed = sign_rules(rules(RehearsalBudget { per_day: 4, ..BUDGET }));
+    let waits = rehearse(&launcher, &plan, &under(&signed, &plan, 0)).unwrap();
+    let order = order(&plan, &under(&signed, &plan, 0).execution, &waits);
+    apply(&launcher, &approve_order(&order, &plan)).unwrap();
+    assert_eq!(world.read("app.txt"), "new\n");
+    // Whoever starts does.
+    assert!(matches!(launcher.recover(), Err(Error::Damaged(_))));
 }
 
 fn what_is_red_or_nothing_is_not_kept() {

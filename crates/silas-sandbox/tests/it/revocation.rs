@@ -158,7 +158,7 @@ fn a_damaged_list_stops_the_launcher() {
     let file = world.data.join("launcher/revocations.json");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("\"number\":1", "\"number\":2")).unwrap();
-    let launcher = Launcher::fork(crate::world::key_helper).unwrap();
+    let launcher = Launcher::fork(crate::world::key_helper, crate::world::clock()).unwrap();
     let sealed = launcher.seal(world.seal()).map(drop);
     assert!(matches!(&sealed, Err(Error::Damaged(why)) if why.contains("revocations.json")), "{sealed:?}");
 }

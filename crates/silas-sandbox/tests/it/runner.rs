@@ -25,14 +25,17 @@ pub(crate) fn wait(pid: i32) -> i32 {
 pub(crate) type Case = (&'static str, fn());
 
 /// Everything about files, and about what judges them, holds for both ways to make a copy.
-const BOTH_WAYS: [&str; 11] = [
+const BOTH_WAYS: [&str; 14] = [
     "whole_path",
     "files",
+    "fixed",
     "conflicts",
     "merging",
     "editors",
     "crashes",
     "directories",
+    "landing",
+    "ignored",
     "limits",
     "cheats::python",
     "cheats::node",

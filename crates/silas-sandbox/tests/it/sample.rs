@@ -1,13 +1,39 @@
 //! The sample project is laid out whole or not at all, in a directory of its own, over nothing and through no link.
 
 use crate::limits::{fill, mount_read_only, mount_small};
+use crate::revocation::{device, take_back};
 use crate::runner::Case;
-use crate::world::{Tree, World, key_helper, note_all};
+use crate::world::{Tree, World, certificate, device_key, installation, key_helper, note_all, now, root_key, sign};
+use silas_core::device::DeviceKind;
+use silas_core::evidence::Refusal;
+use silas_core::instruction::SampleOrder;
+use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
+use silas_core::reflex::{GRAMMAR, UnknownGrammar};
 use silas_core::sample::{FILES, directory_name};
+use silas_core::{Nonce, Timestamp};
 use silas_sandbox::{Error, LaidOut, Launcher, Seal, ToolPlaces};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+
+pub(crate) const SENTENCE: &str = "try it on a sample project";
+
+/// What the owner's device signed so many seconds ago.
+pub(crate) fn order(text: &str, secs_ago: i64) -> SampleOrder {
+    let body = MessageBody {
+        text: text.to_owned(),
+        timestamp: Timestamp::from_micros(now().micros() - secs_ago * 1_000_000),
+        nonce: Nonce::parse("n-7").unwrap(),
+        installation: installation(),
+        scope: OWNER_SCOPE.to_owned(),
+    };
+    let signature = sign(&device_key(), &body.message().unwrap());
+    SampleOrder {
+        signed: SignedMessage { body, signature },
+        certificate: certificate(&device_key(), DeviceKind::Browser),
+        grammar: GRAMMAR,
+    }
+}
 
 pub(crate) const CASES: &[Case] = &[
     ("it_is_laid_out_once_and_found_again", it_is_laid_out_once_and_found_again),
@@ -18,6 +44,7 @@ pub(crate) const CASES: &[Case] = &[
     ("a_full_disk_leaves_nothing", a_full_disk_leaves_nothing),
     ("a_home_that_cannot_be_written_is_refused", a_home_that_cannot_be_written_is_refused),
     ("nothing_is_laid_out_before_the_seal", nothing_is_laid_out_before_the_seal),
+    ("nothing_is_laid_out_without_the_owner_s_words", nothing_is_laid_out_without_the_owner_s_words),
 ];
 
 fn home(world: &World) -> PathBuf {
@@ -27,7 +54,7 @@ fn home(world: &World) -> PathBuf {
 }
 
 fn at_home(world: &World, home: Option<&Path>) -> Launcher {
-    let launcher = Launcher::fork(key_helper).unwrap();
+    let launcher = Launcher::fork(key_helper, crate::world::clock()).unwrap();
     let tools = ToolPlaces { home: home.map(Path::to_owned), ..ToolPlaces::default() };
     launcher.seal(Seal { tools, ..world.seal() }).unwrap();
     launcher
@@ -37,7 +64,7 @@ fn at_home(world: &World, home: Option<&Path>) -> Launcher {
 fn laid_out(launcher: &Launcher, home: &Path, number: u32, is_new: bool) -> PathBuf {
     let path = home.join(directory_name(number));
     let expected = LaidOut { path: path.to_str().unwrap().to_owned(), number, is_new };
-    assert_eq!(launcher.lay_out_sample(), Ok(expected));
+    assert_eq!(launcher.lay_out_sample(order(SENTENCE, 0)), Ok(expected));
     assert_whole(&path);
     path
 }
@@ -53,7 +80,7 @@ fn assert_whole(path: &Path) {
 
 #[track_caller]
 fn refused(launcher: &Launcher, words: &[&str]) {
-    let error = launcher.lay_out_sample().unwrap_err();
+    let error = launcher.lay_out_sample(order(SENTENCE, 0)).unwrap_err();
     let text = error.to_string();
     assert!(matches!(error, Error::Sample(_)) && error.code() == "E_SANDBOX_SAMPLE", "{text}");
     assert!(text.ends_with("Nothing of it was left behind."), "{text}");
@@ -130,7 +157,7 @@ fn what_is_changed_is_left_and_the_next_number_taken() {
         fs::write(path.join("mine"), "").unwrap();
     }
     let before = note_all(&home);
-    refused(&launcher, &["silas-sample and 19 more", "Remove or rename one"]);
+    refused(&launcher, &["silas-sample and 19 more", "Move or rename one"]);
     assert_eq!(note_all(&home), before);
 }
 
@@ -181,7 +208,7 @@ fn what_a_crash_left_goes_and_nothing_else_does() {
     for stranger in strangers {
         stranger();
         let before = (fs::symlink_metadata(&draft).unwrap().file_type(), note_all(&world.project));
-        refused(&launcher, &[".silas-sample.part is in the way", "Remove or rename it"]);
+        refused(&launcher, &[".silas-sample.part is in the way", "Move or rename it"]);
         assert_eq!((fs::symlink_metadata(&draft).unwrap().file_type(), note_all(&world.project)), before);
         assert_eq!(names(&home), [".silas-sample.part"]);
         if draft.is_dir() && !draft.is_symlink() {
@@ -228,7 +255,7 @@ fn a_full_disk_leaves_nothing() {
     fill(&filler);
     let mut n_refused = 0;
     loop {
-        match launcher.lay_out_sample() {
+        match launcher.lay_out_sample(order(SENTENCE, 0)) {
             Ok(found) => {
                 assert_whole(Path::new(&found.path));
                 break;
@@ -262,6 +289,40 @@ fn a_home_that_cannot_be_written_is_refused() {
 }
 
 fn nothing_is_laid_out_before_the_seal() {
-    let launcher = Launcher::fork(key_helper).unwrap();
-    assert_eq!(launcher.lay_out_sample(), Err(Error::NotSealed));
+    let launcher = Launcher::fork(key_helper, crate::world::clock()).unwrap();
+    assert_eq!(launcher.lay_out_sample(order(SENTENCE, 0)), Err(Error::NotSealed));
+}
+
+/// A front that was taken over has no words that the owner did not sign.
+fn nothing_is_laid_out_without_the_owner_s_words() {
+    let world = World::new();
+    let home = home(&world);
+    let launcher = at_home(&world, Some(&home));
+    let refuses = |order: SampleOrder, why: Refusal| {
+        assert_eq!(launcher.lay_out_sample(order), Err(Error::Refused(why)));
+        assert_eq!(names(&home), Vec::<String>::new());
+    };
+    let whole = order(SENTENCE, 0);
+    let mut other_words = whole.clone();
+    other_words.signed.body.text = "Try it on a sample project.".to_owned();
+    refuses(other_words, Refusal::Signature);
+    let mut by_another = whole.clone();
+    by_another.signed.signature = sign(&root_key(), &whole.signed.body.message().unwrap());
+    refuses(by_another, Refusal::Signature);
+    refuses(order("tasks", 0), Refusal::Content);
+    let later = GRAMMAR + 1;
+    let unread = Refusal::Malformed(UnknownGrammar(later).to_string());
+    refuses(SampleOrder { grammar: later, ..order(SENTENCE, 0) }, unread);
+    refuses(order(SENTENCE, 301), Refusal::Expired);
+    let mut elsewhere = order(SENTENCE, 0);
+    elsewhere.signed.body.scope = "somebody".to_owned();
+    elsewhere.signed.signature = sign(&device_key(), &elsewhere.signed.body.message().unwrap());
+    refuses(elsewhere, Refusal::Installation);
+
+    // What lies there already is found for as long as the owner takes to allow it.
+    laid_out(&launcher, &home, 1, true);
+    assert!(launcher.lay_out_sample(order(SENTENCE, 100_000)).is_ok_and(|found| !found.is_new));
+    fs::remove_dir_all(home.join(directory_name(1))).unwrap();
+    take_back(&launcher, device()).unwrap();
+    refuses(order(SENTENCE, 0), Refusal::RevokedDevice);
 }

@@ -11,7 +11,7 @@ use silas_core::token::{Kind, Verdict};
 use silas_core::toolchain::{Family, Toolchain};
 use silas_core::work::{Definition, Step, WorkItem};
 use silas_core::{ExecutionId, Nonce};
-use silas_sandbox::{Error, Finished, Launcher, Seal, ToolPlaces};
+use silas_sandbox::{CellLimits, Error, Finished, Launcher, Seal, ToolPlaces};
 use std::collections::BTreeMap;
 use std::io::{Read, Write, pipe};
 use std::os::fd::AsFd;
@@ -23,6 +23,8 @@ pub(crate) const CASES: &[Case] = &[
     ("a_revoked_device_has_no_command_run", a_revoked_device_has_no_command_run),
     ("a_front_can_have_nothing_signed", a_front_can_have_nothing_signed),
     ("what_a_command_changed_is_told", what_a_command_changed_is_told),
+    ("a_flood_is_thrown_away_unread", a_flood_is_thrown_away_unread),
+    ("nothing_leads_to_silas_itself", nothing_leads_to_silas_itself),
     ("a_toolchain_is_one_or_is_refused", a_toolchain_is_one_or_is_refused),
     ("it_is_forgotten_when_it_cannot_be_used_any_more", it_is_forgotten_when_it_cannot_be_used_any_more),
     ("settled_work_is_forgotten_and_open_work_is_not", settled_work_is_forgotten_and_open_work_is_not),
@@ -30,7 +32,7 @@ pub(crate) const CASES: &[Case] = &[
     ("a_server_is_talked_to_and_goes_with_its_handle", a_server_is_talked_to_and_goes_with_its_handle),
 ];
 
-fn envelope(script: &str, write: Option<Place>) -> Envelope {
+pub(crate) fn envelope(script: &str, write: Option<Place>) -> Envelope {
     let args = Command::Shell(script.to_owned());
     Envelope {
         kind: EnvelopeKind::Step,
@@ -57,7 +59,7 @@ fn envelope(script: &str, write: Option<Place>) -> Envelope {
     }
 }
 
-fn evidence(envelope: &Envelope, nonce: &str) -> Evidence {
+pub(crate) fn evidence(envelope: &Envelope, nonce: &str) -> Evidence {
     let payload = envelope.canonical().unwrap();
     let mut offer = offer(Kind::Step, &payload);
     offer.nonce = Nonce::parse(nonce).unwrap();
@@ -155,7 +157,7 @@ fn a_front_can_have_nothing_signed() {
     assert!(matches!(server.sign_step(&step, None), Err(Error::Terminal(_))));
     assert_eq!(server.seal_for_command(world.seal()), Err(Error::AlreadySealed));
     drop(server);
-    let command = Launcher::fork(key_helper).unwrap();
+    let command = Launcher::fork(key_helper, crate::world::clock()).unwrap();
     assert_eq!(command.sign_step(&step, None), Err(Error::NotSealed));
     command.seal_for_command(world.seal()).unwrap();
     assert!(matches!(command.sign_step(&plan, None), Err(Error::Terminal(_))));
@@ -175,12 +177,79 @@ fn what_a_command_changed_is_told() {
     let paths: Vec<String> =
         finished.changed[0].changes.changeset.changes.iter().map(|change| change.path.to_string()).collect();
     assert_eq!(paths, ["app.txt", "gone.txt"]);
-    assert_eq!(world.tree(), before, "the original is as it was");
+    assert_eq!((finished.untold, world.tree()), (None, before), "the original is as it was");
+    // Nothing can be told of a copy that holds what is no file; the command ran all the same.
+    let piped = envelope("mkfifo pipe; echo done; exit 3", Some(place.clone()));
+    let (finished, text) = run(&launcher, &evidence(&piped, "n-3")).unwrap();
+    assert_eq!((finished.ended, text.as_str(), finished.changed.len()), (Ended::Exited(3), "done\n", 0));
+    assert!(matches!(finished.untold, Some(Error::Unsupported { path, .. }) if path == "pipe"));
     // What was approved is that directory, not whatever has its name.
     std::fs::rename(&world.project, world.data.join("away")).unwrap();
     std::fs::create_dir(&world.project).unwrap();
     let replaced = launcher.begin(&evidence(&step, "n-2")).map(drop);
     assert!(matches!(replaced, Err(Error::Place { .. })), "{replaced:?}");
+}
+
+/// The disk would stay full for as long as the flood is read.
+fn a_flood_is_thrown_away_unread() {
+    let world = World::new();
+    on_a_small_disk(&world.data);
+    let launcher = world.launcher();
+    let place = world.directory(&world.project, Access::Write).place().unwrap();
+    let flood = |script: &str, nonce: &str| {
+        let mut step = envelope(script, Some(place.clone()));
+        step.sandbox_config.max_file_mb = 8 << 10;
+        run(&launcher, &evidence(&step, nonce))
+    };
+    let (finished, _) = flood("head -c 200000000 /dev/zero > big; sleep 100", "n-1").unwrap();
+    assert!(finished.is_disk_nearly_full);
+    assert_eq!(finished.changed.len(), 0, "nobody has looked");
+    assert_eq!(world.works(), 0, "and it is gone");
+    // Sizes are added up before anything is read.
+    let (finished, _) = flood("truncate -s 3G a; truncate -s 3G b", "n-2").unwrap();
+    assert_eq!((finished.ended, finished.changed.len()), (Ended::Exited(0), 0));
+    let sparse = finished.untold.unwrap();
+    assert!(sparse.to_string().contains("unread"), "{sparse}");
+    let (finished, _) = flood("echo small > a", "n-3").unwrap();
+    assert_eq!(finished.changed[0].changes.changeset.changes.len(), 1);
+}
+
+/// Lays a file system of 64 MB over a directory, for this process and those that it starts.
+fn on_a_small_disk(dir: &std::path::Path) {
+    // SAFETY: no arguments; this process has one thread.
+    let (uid, gid) = unsafe { (libc::getuid(), libc::getgid()) };
+    let flags = if uid == 0 { libc::CLONE_NEWNS } else { libc::CLONE_NEWNS | libc::CLONE_NEWUSER };
+    // SAFETY: only flags are passed.
+    assert_eq!(unsafe { libc::unshare(flags) }, 0);
+    if uid != 0 {
+        std::fs::write("/proc/self/setgroups", "deny").unwrap();
+        std::fs::write("/proc/self/uid_map", format!("{uid} {uid} 1")).unwrap();
+        std::fs::write("/proc/self/gid_map", format!("{gid} {gid} 1")).unwrap();
+    }
+    let dir = std::ffi::CString::new(dir.to_str().unwrap()).unwrap();
+    // SAFETY: the strings outlive the calls; the mounts are in this process's own namespace.
+    unsafe {
+        let (none, null) = (c"none".as_ptr(), std::ptr::null::<libc::c_void>());
+        assert_eq!(libc::mount(none, c"/".as_ptr(), null.cast(), libc::MS_REC | libc::MS_PRIVATE, null), 0);
+        let options = c"size=64m,mode=700".as_ptr().cast();
+        assert_eq!(libc::mount(none, dir.as_ptr(), c"tmpfs".as_ptr(), 0, options), 0);
+    }
+}
+
+fn nothing_leads_to_silas_itself() {
+    let world = World::new();
+    let launcher = Launcher::fork(key_helper, crate::world::clock()).unwrap();
+    let limits = CellLimits { closed_ports: vec![8420], ..CellLimits::default() };
+    launcher.seal(Seal { limits, ..world.seal() }).unwrap();
+    for (host, nonce) in [("localhost:8420", "n-1"), ("127.0.0.1:8420", "n-2"), ("[::1]:8420", "n-3")] {
+        let mut step = envelope("true", None);
+        step.sandbox_config.hosts = vec![silas_core::host::HostGrant::parse(host).unwrap()];
+        let refused = launcher.begin(&evidence(&step, nonce)).map(drop).unwrap_err();
+        assert!(refused.to_string().contains("Silas itself"), "{host}: {refused}");
+    }
+    let mut step = envelope("true", None);
+    step.sandbox_config.hosts = vec![silas_core::host::HostGrant::parse("localhost:8421").unwrap()];
+    run(&launcher, &evidence(&step, "n-4")).unwrap();
 }
 
 fn a_toolchain_is_one_or_is_refused() {
@@ -191,7 +260,7 @@ fn a_toolchain_is_one_or_is_refused() {
     std::fs::set_permissions(home.join(".cargo/bin/tool"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
     std::fs::write(home.join(".cargo/credentials.toml"), "secret").unwrap();
-    let launcher = Launcher::fork(key_helper).unwrap();
+    let launcher = Launcher::fork(key_helper, crate::world::clock()).unwrap();
     let tools = ToolPlaces { home: Some(home.clone()), ..ToolPlaces::default() };
     launcher.seal(Seal { tools, ..world.seal() }).unwrap();
     let found = launcher.toolchains(Some(&world.project)).unwrap();

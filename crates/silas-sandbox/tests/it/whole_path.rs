@@ -209,7 +209,7 @@ fn what_was_replaced_is_kept_until_forgotten() {
 
 fn running_out_of_memory_is_red_and_says_so() {
     let world = World::new();
-    let launcher = Launcher::fork(key_helper).unwrap();
+    let launcher = Launcher::fork(key_helper, crate::world::clock()).unwrap();
     let limits = CellLimits { memory_bytes_max: 100 << 20, ..CellLimits::default() };
     let sealed = launcher.seal(Seal { limits, ..world.seal() }).unwrap();
     // Scratch space is memory too. Whoever comes after hides the failure, but not from the workshop.

@@ -8,6 +8,7 @@ use silas_core::checkpoint::{Purpose, ServerCertificate, ServerCertificateBody};
 use silas_core::device::{Certificate, CertificateBody, DeviceKind};
 use silas_core::event::Phase;
 use silas_core::evidence::{Allowance, Anchor, Evidence};
+use silas_core::exits::Glob;
 use silas_core::fail::{self, FailPoint};
 use silas_core::key_service::{Ask, KeyReply, KeyRequest, Protection, SignBody};
 use silas_core::revocation::{RevocationBody, RevocationList, Withdrawal, WithdrawalBody, WithdrawalKind, Withdrawn};
@@ -15,12 +16,13 @@ use silas_core::roots::{Access, Place, RootGrant, RootKind};
 use silas_core::signature::{PublicKey, Signature};
 use silas_core::token::{Kind, Offer, Strength, Token, Verdict};
 use silas_core::work::{Budget, Definition, Directory, Step, WorkItem};
-use silas_core::{Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
-use silas_sandbox::{CellLimits, Error, Launcher, Seal, ToolPlaces, Workshop};
+use silas_core::{Clock, Digest, ExecutionId, InstallationId, Nonce, Timestamp, WorkItemId, canonical};
+use silas_sandbox::{CellLimits, Error, Launcher, Seal, SystemClock, ToolPlaces, Workshop};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) struct World {
@@ -88,6 +90,20 @@ pub(crate) fn server_body(key: &SigningKey) -> ServerCertificateBody {
         public: public(key),
         issued_at: Timestamp::EPOCH,
         replaces: None,
+    }
+}
+
+/// Time as it really is.
+pub(crate) fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock)
+}
+
+/// Time as a file says, in every process that has it.
+struct Standing(PathBuf);
+
+impl Clock for Standing {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(std::fs::read_to_string(&self.0).unwrap().parse().unwrap())
     }
 }
 
@@ -231,14 +247,26 @@ impl World {
             undo_window_secs: self.undo_window_secs,
             limits: CellLimits::default(),
             copies: runner::copies(),
+            bounds: silas_sandbox::Bounds::default(),
             tools: ToolPlaces::default(),
         }
     }
 
     pub(crate) fn launcher(&self) -> Launcher {
-        let launcher = Launcher::fork(key_helper).unwrap();
+        let launcher = Launcher::fork(key_helper, clock()).unwrap();
         launcher.seal(self.seal()).unwrap();
         launcher
+    }
+
+    /// One whose clock stands where [`World::set_clock`] put it.
+    pub(crate) fn launcher_by_its_clock(&self) -> Launcher {
+        let launcher = Launcher::fork(key_helper, Arc::new(Standing(self.data.join("clock")))).unwrap();
+        launcher.seal(self.seal()).unwrap();
+        launcher
+    }
+
+    pub(crate) fn set_clock(&self, at: Timestamp) {
+        std::fs::write(self.data.join("clock"), at.micros().to_string()).unwrap();
     }
 
     pub(crate) fn directory(&self, path: &Path, access: Access) -> Directory {
@@ -251,22 +279,34 @@ impl World {
         Directory::pinned(place, access)
     }
 
+    /// Its checks are counted, and what it changes is declared: then red to green is a proof.
     pub(crate) fn definition(&self, steps: &[&str], checks: &[&str]) -> Definition {
+        let counted: Vec<String> = checks.iter().map(|check| counted(check)).collect();
+        let counted: Vec<&str> = counted.iter().map(String::as_str).collect();
+        let beside = format!("{}/**", self.project.parent().unwrap().display());
+        let globs = ["**", ".*", "**/.*", ".*/**", &beside];
+        let changes = globs.map(|glob| Glob::parse(glob).unwrap()).to_vec();
+        Definition { changes, ..self.bare_definition(steps, &counted) }
+    }
+
+    /// Nothing is counted that does not count by itself, and nothing is declared.
+    pub(crate) fn bare_definition(&self, steps: &[&str], checks: &[&str]) -> Definition {
         let check = |(n, script): (usize, &&str)| Check {
             name: format!("check {n}"),
             run: Command::Shell((*script).to_owned()),
             expect: Expectation::ExitCode(0),
-            timeout: 60,
+            timeout: 300,
             network: false,
             protected: true,
         };
         let id = WorkItemId::parse("task-1").unwrap();
         Definition {
-            budget: Budget { max_wall_time_seconds: 120, ..Budget::default() },
+            // Long: how fast a plan is depends on what else the machine does.
+            budget: Budget { max_wall_time_seconds: 500, ..Budget::default() },
             steps: steps.iter().map(|s| Step { run: Command::Shell((*s).to_owned()), cwd: None }).collect(),
             verify: checks.iter().enumerate().map(check).collect(),
             directories: vec![self.directory(&self.project, Access::Write)],
-            ..Definition::without_model(id, "Make it new".to_owned(), String::new(), 120)
+            ..Definition::without_model(id, "Make it new".to_owned(), String::new(), 500)
         }
     }
 
@@ -367,6 +407,19 @@ pub(crate) fn approve_undo(execution: &ExecutionId, changeset: Digest) -> Eviden
     let order = ChangeOrder { kind: Kind::Undo, execution: execution.clone(), changeset };
     let payload = canonical::text(&order).unwrap();
     signed(&offer(Kind::Undo, &payload), payload, Verdict::Approved)
+}
+
+/// A list of commands that says in the Test Anything Protocol whether it succeeded. Others are left as they are.
+pub(crate) fn counted(check: &str) -> String {
+    if check.contains([';', '|', '\n', '(']) || matches!(check, "true" | "false") {
+        return check.to_owned();
+    }
+    speaking(check)
+}
+
+/// What its last command says, in the Test Anything Protocol.
+pub(crate) fn speaking(check: &str) -> String {
+    format!("{check} && printf '1..1\\nok 1\\n' || ! printf '1..1\\nnot ok 1\\n'")
 }
 
 /// Everything up to the apply, in order. Returns what the checks said before and after.

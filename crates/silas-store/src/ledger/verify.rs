@@ -65,7 +65,7 @@ pub(crate) fn check_tail(tx: &ReadTx<'_>) -> Result<(), Error> {
         None => verify(tx)?,
     };
     match report.broken {
-        Some(broken) => Err(Error::Damaged { what: "ledger", reason: broken.to_string() }),
+        Some(broken) => Err(Error::Damaged { what: "the ledger", reason: broken.to_string() }),
         None => Ok(()),
     }
 }
@@ -195,7 +195,7 @@ fn raw(row: &Row<'_>) -> Raw {
         let micros: i64 = row.get("at")?;
         let at = Timestamp::from_micros(micros);
         if at.micros() != micros {
-            return Err(Error::Damaged { what: "at", reason: "no such time".to_owned() });
+            return Err(Error::Damaged { what: "an entry of the ledger", reason: "no such time".to_owned() });
         }
         let (event, body) = (row.get("event")?, row.get("body")?);
         let seq = u64::try_from(seq).unwrap_or(0);

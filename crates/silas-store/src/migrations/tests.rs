@@ -107,6 +107,36 @@ fn what_was_put_aside_and_what_was_done_stay_so_when_their_rows_move() {
     assert_eq!(connection.query_row(mark, [], |row| row.get::<_, i64>(0)).unwrap(), 7);
 }
 
+#[test]
+fn everything_of_before_is_the_owners_and_was_understood_by_the_first_grammar() {
+    let before: Vec<Migration> = AGENT.iter().filter(|migration| migration.number < 28).map(copied).collect();
+    let mut connection = made_with(&before);
+    connection
+        .execute_batch(
+            "INSERT INTO channel_outbox (seq, message_id, at) VALUES (7, 'msg-7', 70), (9, 'msg-9', 90);
+             INSERT INTO cards (id, state, created_at, subject, card) VALUES ('card-1', 'open', 0, '', '{}');
+             INSERT INTO work_items (id, definition, state, trace_id, updated_at) VALUES ('task-1', '', '', 'msg-1', 0);
+             INSERT INTO queue (message_id, queue, key, kind, body, trace_id, state, attempts, available_at, fence)
+                 VALUES ('msg-1', 'turns', 'owner', 'user_message', '{}', 'msg-1', 'ready', 0, 0, 0);
+             INSERT INTO model_calls (id, role, model, day, month, at, reserved) VALUES ('call-1', '', '', '', '', 0, 0);
+             INSERT INTO sessions (id, session_type, title, created_at, last_active, turn_count, connections, acknowledged)
+                 VALUES ('sess-1', 'side', '', 0, 0, 0, 0, 9);
+             INSERT INTO instructions (message_id, signed, certificate, at) VALUES ('msg-1', '', '', 0)",
+        )
+        .unwrap();
+    apply(&mut connection, AGENT, Timestamp::EPOCH, |_| Ok(())).unwrap();
+    let rows = |sql: &str| -> Vec<(String, i64)> {
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+    };
+    let owners = |n: i64| ("owner".to_owned(), n);
+    assert_eq!(rows("SELECT scope, seq FROM channel_outbox WHERE at = seq * 10 ORDER BY seq"), [owners(7), owners(9)]);
+    assert_eq!(rows("SELECT message_id, grammar FROM instructions"), [("msg-1".to_owned(), 1)]);
+    for table in ["cards", "work_items", "queue", "model_calls", "sessions"] {
+        assert_eq!(rows(&format!("SELECT scope, count(*) FROM {table} GROUP BY scope")), [owners(1)], "{table}");
+    }
+}
+
 fn copied(migration: &Migration) -> Migration {
     Migration { number: migration.number, name: migration.name, sql: migration.sql }
 }

@@ -4,7 +4,7 @@ use super::{Kind, Name};
 use crate::columns::{id, json, word};
 use crate::{Error, ReadTx, Row, Tx, params};
 use serde_json::Value;
-use silas_core::MessageId;
+use silas_core::{MessageId, Scope};
 
 /// Dead letters that one call returns at most.
 pub const DEAD_MAX: u32 = 1000;
@@ -20,14 +20,22 @@ pub struct Dead {
     pub attempts: u32,
 }
 
-/// What was put aside, oldest first.
-pub fn dead(tx: &ReadTx<'_>) -> Result<Vec<Dead>, Error> {
-    tx.query(
-        "SELECT message_id, queue, kind, body, trace_id, attempts FROM queue WHERE state = 'dead'
-         ORDER BY enqueued_seq LIMIT ?1",
-        params![DEAD_MAX],
+/// What was put aside in this scope, oldest first; where that is more than [`DEAD_MAX`], the newest of it.
+pub fn dead(tx: &ReadTx<'_>, scope: &Scope) -> Result<Vec<Dead>, Error> {
+    let mut newest = tx.query(
+        "SELECT message_id, queue, kind, body, trace_id, attempts FROM queue WHERE state = 'dead' AND scope = ?1
+         ORDER BY enqueued_seq DESC LIMIT ?2",
+        params![scope.to_string(), DEAD_MAX],
         dead_letter,
-    )
+    )?;
+    newest.reverse();
+    Ok(newest)
+}
+
+/// What the messages are called that were put aside, of every scope, the newest first.
+pub(crate) fn dead_ids(tx: &ReadTx<'_>) -> Result<Vec<MessageId>, Error> {
+    let sql = "SELECT message_id FROM queue WHERE state = 'dead' ORDER BY enqueued_seq DESC LIMIT ?1";
+    tx.query(sql, params![DEAD_MAX], |row| id(row, "message_id"))
 }
 
 /// A message that was put aside is delivered again, as if it had come now: behind the others of its key, with all its
@@ -48,7 +56,7 @@ pub fn revive(tx: &mut Tx<'_>, message: &MessageId) -> Result<bool, Error> {
 /// that is little.
 pub(crate) fn is_open(tx: &ReadTx<'_>, trace: &MessageId) -> Result<bool, Error> {
     let found = tx.query_one(
-        "SELECT 1 FROM queue WHERE queue IN ('turns', 'work', 'waiting') AND is_dead = 0 AND trace_id = ?1 LIMIT 1",
+        "SELECT 1 FROM queue WHERE queue IN ('turns', 'plans', 'work', 'waiting') AND is_dead = 0 AND trace_id = ?1 LIMIT 1",
         params![trace.as_str()],
         |_| Ok(()),
     )?;

@@ -97,7 +97,7 @@ fn one_that_leaves_a_dangling_reference_is_taken_back() {
 fn one_that_this_domain_does_not_accept_is_taken_back() {
     let mut shelf = Shelf::new();
     // All of it is in one transaction: what came before the bad one goes too.
-    let look = |_: &Connection| Err(Error::Damaged { what: "ledger", reason: "an entry is gone".to_owned() });
+    let look = |_: &Connection| Err(Error::Damaged { what: "the ledger", reason: "an entry is gone".to_owned() });
     let error = shelf.upgrade(&[FIRST, SECOND, THIRD], look).unwrap_err();
     assert!(matches!(error, Error::MigrationFailed { .. }), "{error}");
     shelf.assert_old();

@@ -17,7 +17,7 @@ fn key(n: u8) -> SigningKey {
     SigningKey::from_bytes(&[n; 32])
 }
 
-fn keeper() -> Keeper {
+pub(crate) fn keeper() -> Keeper {
     let server = PublicKey::from_bytes(key(1).verifying_key().to_bytes());
     Keeper {
         root: server,

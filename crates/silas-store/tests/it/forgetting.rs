@@ -6,11 +6,12 @@ use silas_core::card::CardState;
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::message::{MessageBody, SignedMessage};
+use silas_core::reflex::GRAMMAR;
 use silas_core::signature::Signature;
 use silas_core::task::{Ending, OperationId, TaskCall, TaskId};
 use silas_core::token::{Kind, Verdict};
 use silas_core::work::WorkState;
-use silas_core::{InstallationId, MessageId, Nonce, Taint, Timestamp};
+use silas_core::{InstallationId, MessageId, Nonce, Scope, Taint, Timestamp};
 use silas_store::forgetting::{self, Forgotten, Need};
 use silas_store::queue::{self, Entered, Name, NewMessage};
 use silas_store::{Store, Tx, cards, chronicle, devices, executions, instructions, ledger, saga, tokens, work_items};
@@ -21,7 +22,7 @@ const SECRET: &str = "combination-of-the-safe-4711";
 
 pub(crate) fn received(tx: &mut Tx<'_>, message: &MessageId, text: &str) -> Result<u64, silas_store::Error> {
     let entry = chronicle::Entry { id: message.clone(), ..said(0, text) };
-    chronicle::append(tx, &entry)?;
+    chronicle::append(tx, &Scope::Owner, &entry)?;
     let text = tx.text(text)?;
     tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: Taint::Owner, text })
 }
@@ -63,7 +64,7 @@ fn a_message_is_forgotten_everywhere_and_taken_off_the_disk() {
     assert_eq!(forget(&store, seq), Forgotten::Done);
     assert!(scrub(&store));
     assert!(!is_on_disk(&world, SECRET));
-    let kept = store.read(|tx| chronicle::recent(tx, 400)).wait().unwrap();
+    let kept = store.read(|tx| chronicle::recent(tx, &Scope::Owner, 400)).wait().unwrap();
     assert_eq!((kept.len(), kept[200].text.as_str()), (400, ""));
     let verified = store.read(ledger::verify).wait().unwrap();
     assert_eq!((verified.entries, verified.erased_texts, verified.broken), (401, 1, None));
@@ -79,10 +80,10 @@ fn what_is_pruned_is_off_the_disk_as_well() {
     let store = world.open();
     change(&store, |tx| received(tx, &trace(), SECRET));
     let policy = silas_store::retention::Policy {
-        chronicle_before: at(1),
-        outbox_before: at(1),
-        nonces_before: at(1),
-        processed_before: at(1),
+        chronicle_before: at(7200),
+        outbox_before: at(7200),
+        nonces_before: at(7200),
+        processed_before: at(7200),
     };
     let pruned = change(&store, move |tx| silas_store::retention::prune(tx, &policy));
     assert_eq!((pruned.entries, pruned.texts), (1, 1));
@@ -98,7 +99,15 @@ fn a_message_that_is_not_answered_yet_is_still_needed() {
         let seq = received(tx, &trace(), SECRET)?;
         let body = serde_json::json!({ "text": SECRET });
         let kind = queue::Kind::UserMessage;
-        let new = NewMessage { id: trace(), queue: Name::Turns, key: "owner".to_owned(), kind, body, trace: trace() };
+        let new = NewMessage {
+            id: trace(),
+            queue: Name::Turns,
+            scope: Scope::Owner,
+            key: "owner".to_owned(),
+            kind,
+            body,
+            trace: trace(),
+        };
         let Entered::Held(lease) = queue::enqueue_leased(tx, &new, "test", at(60))? else {
             panic!("nobody is before it")
         };
@@ -115,7 +124,7 @@ fn a_message_that_is_not_answered_yet_is_still_needed() {
         Ok(())
     });
     assert_eq!(forget(&store, seq), Forgotten::Done);
-    assert!(store.read(queue::dead).wait().unwrap().is_empty());
+    assert!(store.read(|tx| queue::dead(tx, &Scope::Owner)).wait().unwrap().is_empty());
 }
 
 /// A plan that was asked, approved and is running; its cards open.
@@ -123,14 +132,14 @@ fn planned(store: &Store) -> u64 {
     change(store, |tx| {
         let seq = received(tx, &trace(), SECRET)?;
         let item = work_item(SECRET);
-        work_items::insert(tx, &item, &WorkState::new(at(0)), &trace(), at(0))?;
-        cards::insert(tx, &card(1, CardState::Answered), item.id().as_str())?;
+        work_items::insert(tx, &Scope::Owner, &item, &WorkState::new(at(0)), &trace(), at(0))?;
+        cards::insert(tx, &Scope::Owner, &card(1, CardState::Answered), item.id().as_str())?;
         let signed = token(Kind::Plan, "n-1", 9, Verdict::Approved);
         tokens::insert(tx, &signed, &certificate(1), SECRET, Some(&card(1, CardState::Open).id))?;
         let run = execution(0);
-        executions::insert(tx, &executions::Execution { work_item: item.id().clone(), ..run.clone() })?;
+        executions::insert(tx, &Scope::Owner, &executions::Execution { work_item: item.id().clone(), ..run.clone() })?;
         executions::set_result(tx, &run.id, &serde_json::json!({ "title": SECRET }), None, Some(at(60)))?;
-        cards::insert(tx, &card(2, CardState::Open), run.id.as_str())?;
+        cards::insert(tx, &Scope::Owner, &card(2, CardState::Open), run.id.as_str())?;
         Ok(seq)
     })
 }
@@ -177,7 +186,7 @@ fn an_operation_is_forgotten_once_it_is_finished() {
             scope: "owner".to_owned(),
         };
         let signed = SignedMessage { body, signature: Signature::ed25519(certificate(1).body.key, [1; 64]) };
-        assert!(instructions::keep(tx, &trace(), &signed, at(0))?);
+        assert!(instructions::keep(tx, &trace(), &signed, GRAMMAR, at(0))?);
         let call = TaskCall::AddTask { task: TaskId::derive(&operation), title: SECRET.to_owned() };
         saga::prepare(tx, &trace(), &call, at(0))?;
         Ok(seq)

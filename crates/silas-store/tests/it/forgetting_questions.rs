@@ -12,7 +12,7 @@ use silas_core::inquiry::Inquiry;
 use silas_core::model::ModelName;
 use silas_core::token::{Kind, Verdict};
 use silas_core::work::WorkState;
-use silas_core::{MessageId, Taint};
+use silas_core::{MessageId, Scope, Taint};
 use silas_store::forgetting::{Forgotten, Need};
 use silas_store::queue::{self, Name, NewMessage};
 use silas_store::{Error, Store, Tx, cards, executions, tokens, work_items};
@@ -52,7 +52,15 @@ fn waiting(tx: &mut Tx<'_>, queue: Name, key: &str) -> Result<(), Error> {
     let body =
         serde_json::json!({ "text": WISH, "handed": { "answered": [{ "question": QUESTION, "answer": ANSWER }] } });
     let id = MessageId::parse(&format!("msg-waiting-{}", key.len())).unwrap();
-    let new = NewMessage { id, queue, key: key.to_owned(), kind: queue::Kind::UserMessage, body, trace: trace() };
+    let new = NewMessage {
+        id,
+        queue,
+        scope: Scope::Owner,
+        key: key.to_owned(),
+        kind: queue::Kind::UserMessage,
+        body,
+        trace: trace(),
+    };
     queue::enqueue(tx, &new)?;
     Ok(())
 }
@@ -84,7 +92,7 @@ fn answered(store: &Store, written: Written) -> Entries {
     change(store, move |tx| {
         let wish = received(tx, &trace(), WISH)?;
         let card = asking(0, CardState::Open);
-        cards::insert(tx, &card, &Inquiry::subject_of(&trace(), 0))?;
+        cards::insert(tx, &Scope::Owner, &card, &Inquiry::subject_of(&trace(), 0))?;
         let question = tx.text(QUESTION)?;
         let question =
             tx.record(&AuditEvent::QuestionAsked { card: card.id.clone(), question, taint: Taint::Owner })?;
@@ -102,7 +110,7 @@ fn asked_again(store: &Store, state: CardState) -> Entries {
     let entries = answered(store, Written::Now);
     let later = change(store, move |tx| {
         let card = asking(1, state);
-        cards::insert(tx, &card, &Inquiry::subject_of(&trace(), 1))?;
+        cards::insert(tx, &Scope::Owner, &card, &Inquiry::subject_of(&trace(), 1))?;
         let question = tx.text(LATER)?;
         tx.record(&AuditEvent::QuestionAsked { card: card.id, question, taint: Taint::Owner })
     });
@@ -113,10 +121,10 @@ fn asked_again(store: &Store, state: CardState) -> Entries {
 fn plan(store: &Store, state: CardState) {
     change(store, move |tx| {
         let item = work_item(&format!("{WISH} {ANSWER}"));
-        work_items::insert(tx, &item, &WorkState::new(at(0)), &trace(), at(0))?;
+        work_items::insert(tx, &Scope::Owner, &item, &WorkState::new(at(0)), &trace(), at(0))?;
         let mut card = card(1, state);
         card.face.asked = Some(format!("{WISH}\n\n{ANSWER}"));
-        cards::insert(tx, &card, item.id().as_str())
+        cards::insert(tx, &Scope::Owner, &card, item.id().as_str())
     });
 }
 
@@ -130,7 +138,7 @@ fn n_cards(store: &Store) -> usize {
     let found = store.read(|tx| {
         let mut n = 0;
         for n_asked in 0..2 {
-            n += cards::find_by_subject(tx, &Inquiry::subject_of(&trace(), n_asked))?.len();
+            n += cards::find_by_subject(tx, &Scope::Owner, &Inquiry::subject_of(&trace(), n_asked))?.len();
         }
         Ok(n)
     });
@@ -173,7 +181,7 @@ fn nothing_of_it_is_forgotten_while_the_wish_is_being_planned() {
             }
         });
         assert_eq!(forget(&store, entries.answer), Forgotten::Done);
-        assert!(store.read(queue::dead).wait().unwrap().is_empty());
+        assert!(store.read(|tx| queue::dead(tx, &Scope::Owner)).wait().unwrap().is_empty());
         assert_eq!(n_cards(&store), 0);
         assert!(scrub(&store));
         assert_gone(&world, &[ANSWER, OPTION]);
@@ -229,7 +237,7 @@ fn an_answer_is_needed_by_the_work_that_it_led_to_and_goes_with_it() {
         let signed = token(Kind::Plan, "n-1", 9, Verdict::Approved);
         tokens::insert(tx, &signed, &certificate(1), ANSWER, Some(&card(1, CardState::Open).id))?;
         let item = work_item(WISH);
-        executions::insert(tx, &executions::Execution { work_item: item.id().clone(), ..run.clone() })?;
+        executions::insert(tx, &Scope::Owner, &executions::Execution { work_item: item.id().clone(), ..run.clone() })?;
         executions::set_result(tx, &run.id, &serde_json::json!({ "title": ANSWER }), None, Some(at(60)))
     });
     assert_eq!(forget(&store, entries.answer), Forgotten::StillNeeded(Need::UnderWay));

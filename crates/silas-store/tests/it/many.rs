@@ -4,7 +4,7 @@
 
 use crate::world::{NOON, World, token};
 use silas_core::token::{Kind, Verdict};
-use silas_core::{MessageId, Taint, Timestamp};
+use silas_core::{MessageId, Scope, Taint, Timestamp};
 use silas_store::retention::{self, Policy};
 use silas_store::{
     Commit, ReadTx, Store, Tx, audit, cards, channel_outbox, checkpoints, chronicle, devices, executions, ledger,
@@ -27,8 +27,28 @@ fn filled(n_entries: u32) -> (World, Store) {
         rusqlite::params![n_entries, NOON],
     );
     assert_eq!(inserting.unwrap(), n_entries as usize);
-    let putting = db.execute("INSERT INTO channel_outbox (seq, message_id, at) SELECT seq, id, at FROM chronicle", []);
+    let putting = db.execute(
+        "INSERT INTO channel_outbox (scope, seq, message_id, at) SELECT scope, seq, id, at FROM chronicle",
+        [],
+    );
     assert_eq!(putting.unwrap(), n_entries as usize);
+    // One in ten led to a decision: used up, run out or taken back. What they say is never read, so it need not be anything.
+    let deciding = db.execute(
+        "INSERT INTO tokens (token_id, kind, verdict, token, certificate, payload, executions_used, max_executions,
+             expires_at, revoked_at)
+         SELECT printf('tok-%08d', seq), CASE seq / 10 % 4 WHEN 0 THEN 'undo' WHEN 1 THEN 'root' ELSE 'plan' END,
+             'approved', '', '', '', seq / 10 % 2, 1, at - 10000000000, CASE seq / 10 % 4 WHEN 1 THEN at END
+         FROM chronicle WHERE seq % 10 = 0",
+        [],
+    );
+    assert_eq!(deciding.unwrap(), n_entries as usize / 10);
+    // And as many questions that were answered.
+    let answering = db.execute(
+        "INSERT INTO cards (id, state, created_at, expires_at, subject, card)
+         SELECT printf('card-%08d', seq), 'closed', at, at, 'many', '' FROM chronicle WHERE seq % 10 = 0",
+        [],
+    );
+    assert_eq!(answering.unwrap(), n_entries as usize / 10);
     drop(db);
     let store = world.open();
     (world, store)
@@ -41,16 +61,24 @@ fn start(tx: &ReadTx<'_>) -> Result<(), silas_store::Error> {
     ledger::head(tx)?;
     devices::get(tx, &crate::world::certificate(1).body.key)?;
     undo_records::list_over(tx, silas_core::Timestamp::EPOCH)?;
-    undo_records::list_open(tx, Timestamp::EPOCH)?;
-    sessions::list(tx)?;
-    channel_outbox::head(tx)?;
+    undo_records::list_open(tx, &Scope::Owner, Timestamp::EPOCH)?;
+    sessions::list(tx, &Scope::Owner)?;
+    channel_outbox::head(tx, &Scope::Owner)?;
     saga::sagas_open(tx)?;
-    tokens::by_kind(tx, Kind::Root)?;
-    chronicle::recent(tx, 100)?;
-    cards::list_open(tx)?;
-    executions::recent(tx, 20)?;
+    tokens::mark(tx)?;
+    for kind in Kind::ALL {
+        assert_eq!(
+            (tokens::live(tx, kind, Timestamp::from_micros(NOON))?, tokens::standing(tx, kind)?),
+            (vec![], vec![])
+        );
+    }
+    cards::list_late(tx, Timestamp::from_micros(i64::MAX))?;
+    chronicle::recent(tx, &Scope::Owner, 100)?;
+    cards::list_asking(tx, &Scope::Owner)?;
+    cards::page_parked(tx, &Scope::Owner, 0, 200)?;
+    executions::recent(tx, &Scope::Owner, 20)?;
     ledger::latest(tx, 400)?;
-    queue::dead(tx)?;
+    queue::dead(tx, &Scope::Owner)?;
     Ok(())
 }
 
@@ -66,14 +94,14 @@ fn turn(tx: &mut Tx<'_>) -> Result<(), silas_store::Error> {
         answers: None,
         at: now,
     };
-    chronicle::append(tx, &entry("msg-asked", chronicle::Sender::Owner, "hello"))?;
-    let asked = channel_outbox::put(tx, &MessageId::parse("msg-asked").unwrap(), now)?;
+    chronicle::append(tx, &Scope::Owner, &entry("msg-asked", chronicle::Sender::Owner, "hello"))?;
+    let asked = channel_outbox::put(tx, &Scope::Owner, &MessageId::parse("msg-asked").unwrap(), now)?;
     tx.record(&crate::world::started("1"))?;
     tokens::get(tx, &token(Kind::Plan, "n-1", 1, Verdict::Approved).id().unwrap())?;
-    chronicle::append(tx, &entry("msg-answered", chronicle::Sender::Silas, "hello"))?;
+    chronicle::append(tx, &Scope::Owner, &entry("msg-answered", chronicle::Sender::Silas, "hello"))?;
     tx.record(&crate::world::started("2"))?;
-    channel_outbox::put(tx, &MessageId::parse("msg-answered").unwrap(), now)?;
-    channel_outbox::after(tx, asked, 100)?;
+    channel_outbox::put(tx, &Scope::Owner, &MessageId::parse("msg-answered").unwrap(), now)?;
+    channel_outbox::after(tx, &Scope::Owner, asked, 100)?;
     retention::prune(
         tx,
         &Policy { chronicle_before: now, outbox_before: now, nonces_before: now, processed_before: now },

@@ -2,7 +2,7 @@
 
 use crate::world::{NOON, World};
 use serde_json::json;
-use silas_core::{MessageId, Timestamp};
+use silas_core::{MessageId, Scope, Timestamp};
 use silas_store::queue::{self, Backoff, Entered, Kind, Lease, Leased, Nacked, Name, NewMessage};
 use silas_store::{Abort, Commit, Error, Store, Tx};
 use std::time::Duration;
@@ -20,7 +20,15 @@ pub(crate) fn id(n: u32) -> MessageId {
 
 pub(crate) fn message(n: u32, queue: Name, key: &str) -> NewMessage {
     let body = json!({ "n": n });
-    NewMessage { id: id(n), queue, key: key.to_owned(), kind: Kind::UserMessage, body, trace: id(0) }
+    NewMessage {
+        id: id(n),
+        queue,
+        scope: Scope::Owner,
+        key: key.to_owned(),
+        kind: Kind::UserMessage,
+        body,
+        trace: id(0),
+    }
 }
 
 pub(crate) fn change<T: Send + 'static>(
@@ -153,7 +161,7 @@ fn a_message_that_fails_again_and_again_is_put_aside_and_can_be_revived() {
                 Nacked::NotHeld => panic!("nobody else is here"),
             }
         }
-        let dead = queue::dead(tx)?;
+        let dead = queue::dead(tx, &Scope::Owner)?;
         let revived = [queue::revive(tx, &id(1))?, queue::revive(tx, &id(1))?, queue::revive(tx, &id(9))?];
         let mut rest = Vec::new();
         while let Some(leased) = lease(tx, now)?.pop() {

@@ -109,6 +109,7 @@ fn message(key: &str, n: u32) -> queue::NewMessage {
     queue::NewMessage {
         id: id.clone(),
         queue,
+        scope: silas_core::Scope::Owner,
         key: key.to_owned(),
         kind,
         body: serde_json::json!({ "n": n }),

@@ -4,6 +4,7 @@
 use crate::queue::{BACKOFF, LEASE, at, change, id, message};
 use crate::world::World;
 use proptest::prelude::*;
+use silas_core::Scope;
 use silas_store::Store;
 use silas_store::queue::{self, ATTEMPTS_MAX, Entered, Lease, Nacked, Name};
 use std::collections::BTreeSet;
@@ -255,7 +256,7 @@ fn play(world: &World, store: &mut Option<Store>, model: &mut Model, step: &Move
 fn compare(store: &Store, model: &Model) {
     let seen = store.read(|tx| {
         let due = [queue::next_due(tx, QUEUES[0])?, queue::next_due(tx, QUEUES[1])?];
-        let dead: BTreeSet<_> = queue::dead(tx)?.into_iter().map(|dead| dead.message).collect();
+        let dead: BTreeSet<_> = queue::dead(tx, &Scope::Owner)?.into_iter().map(|dead| dead.message).collect();
         Ok((due, dead))
     });
     let (due, dead) = seen.wait().unwrap();

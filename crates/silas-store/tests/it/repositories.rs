@@ -11,7 +11,7 @@ use silas_core::execution::ExecutionState;
 use silas_core::roots::Access;
 use silas_core::token::{Kind, Verdict};
 use silas_core::work::{Budget, Definition, Directory, InteractionMode, Status, WorkItem, WorkState};
-use silas_core::{CardId, Digest, ExecutionId, MessageId, Taint, Timestamp, WorkItemId};
+use silas_core::{CardId, Digest, ExecutionId, MessageId, Scope, Taint, Timestamp, WorkItemId};
 use silas_store::executions::{self, Execution};
 use silas_store::{
     Abort, Commit, Error, Store, Tx, cards, chronicle, devices, nonces, settings, tokens, undo_records, work_items,
@@ -100,9 +100,9 @@ fn the_chronicle_gives_the_last_entries_oldest_first(backend: &impl Backend) {
     // The same instant and falling ids: the order is that of appending.
     let recent = change(&store, |tx| {
         for n in [9, 8, 7, 6] {
-            chronicle::append(tx, &said(n, "hello"))?;
+            chronicle::append(tx, &Scope::Owner, &said(n, "hello"))?;
         }
-        chronicle::recent(tx, 3)
+        chronicle::recent(tx, &Scope::Owner, 3)
     });
     assert_eq!(recent, [8, 7, 6].map(|n| said(n, "hello")));
 }
@@ -129,7 +129,7 @@ fn a_work_items_definition_stays_while_its_state_moves(backend: &impl Backend) {
     let expected = item.clone();
     let stored = change(&store, move |tx| {
         let mut state = WorkState::new(at(0));
-        work_items::insert(tx, &item, &state, &trace(), at(0))?;
+        work_items::insert(tx, &Scope::Owner, &item, &state, &trace(), at(0))?;
         state.status = Status::Running;
         work_items::set_state(tx, item.id(), &state, at(7))?;
         work_items::get(tx, item.id())
@@ -179,12 +179,12 @@ fn open_and_parked_cards_wait_in_order(backend: &impl Backend) {
     let store = backend.open();
     let (open, about, one) = change(&store, |tx| {
         for (n, subject) in [(4, "task-1"), (2, "/srv/project"), (3, "task-1"), (1, "task-1")] {
-            cards::insert(tx, &card(n, CardState::Open), subject)?;
+            cards::insert(tx, &Scope::Owner, &card(n, CardState::Open), subject)?;
         }
         cards::update(tx, &card(2, CardState::Parked))?;
         cards::update(tx, &card(3, CardState::Answered))?;
         let one = cards::get(tx, &card(3, CardState::Open).id)?;
-        Ok((cards::list_open(tx)?, cards::find_by_subject(tx, "task-1")?, one))
+        Ok((cards::list_open(tx, &Scope::Owner)?, cards::find_by_subject(tx, &Scope::Owner, "task-1")?, one))
     });
     let (first, answered, last) = (card(1, CardState::Open), card(3, CardState::Answered), card(4, CardState::Open));
     assert_eq!(open, [first.clone(), card(2, CardState::Parked), last.clone()]);
@@ -201,9 +201,9 @@ fn more_cards_than_a_page_are_all_listed(backend: &impl Backend) {
         // Some at the same instant, so that a page ends between two of them.
         for n in 0..n_cards {
             let card = Card { created_at: at(i64::from(n / 7)), ..card(n, CardState::Open) };
-            cards::insert(tx, &card, "task-1")?;
+            cards::insert(tx, &Scope::Owner, &card, "task-1")?;
         }
-        cards::list_open(tx)
+        cards::list_open(tx, &Scope::Owner)
     });
     let ids: std::collections::BTreeSet<String> = open.iter().map(|card| card.id.to_string()).collect();
     assert_eq!((open.len(), ids.len()), (n_cards as usize, n_cards as usize));
@@ -218,7 +218,7 @@ fn tokens_come_back_as_they_were_signed(backend: &impl Backend) {
         tokens::insert(tx, &root, &certificate(1), "payload", Some(&card))?;
         tokens::insert(tx, &token(Kind::Root, "n-2", 1, Verdict::Declined), &certificate(1), "payload", None)?;
         tokens::insert(tx, &token(Kind::Undo, "n-3", 1, Verdict::Approved), &certificate(1), "payload", None)?;
-        Ok((tokens::get(tx, &root.id()?)?, tokens::by_kind(tx, Kind::Root)?))
+        Ok((tokens::get(tx, &root.id()?)?, tokens::standing(tx, Kind::Root)?))
     });
     let one = one.unwrap();
     assert_eq!(one.token, token(Kind::Root, "n-1", 1, Verdict::Approved));
@@ -253,7 +253,7 @@ fn an_execution_ends_once(backend: &impl Backend) {
         let token = token(Kind::Plan, "n-1", 9, Verdict::Approved);
         tokens::insert(tx, &token, &certificate(1), "payload", None)?;
         for n in [2, 0, 1] {
-            executions::insert(tx, &execution(n))?;
+            executions::insert(tx, &Scope::Owner, &execution(n))?;
         }
         let mut moves = Vec::new();
         for (n, to) in [
@@ -304,12 +304,12 @@ fn an_execution_ends_once(backend: &impl Backend) {
 
 fn an_execution_needs_its_token_and_is_made_once(backend: &impl Backend) {
     let store = backend.open();
-    assert!(store.write(|tx| Ok(Commit(executions::insert(tx, &execution(0))?))).wait().is_err());
+    assert!(store.write(|tx| Ok(Commit(executions::insert(tx, &Scope::Owner, &execution(0))?))).wait().is_err());
     change(&store, |tx| {
         tokens::insert(tx, &token(Kind::Plan, "n-1", 9, Verdict::Approved), &certificate(1), "payload", None)?;
-        executions::insert(tx, &execution(0))
+        executions::insert(tx, &Scope::Owner, &execution(0))
     });
-    assert!(store.write(|tx| Ok(Commit(executions::insert(tx, &execution(0))?))).wait().is_err());
+    assert!(store.write(|tx| Ok(Commit(executions::insert(tx, &Scope::Owner, &execution(0))?))).wait().is_err());
 }
 
 fn any_words_come_back(backend: &impl Backend) {
@@ -324,10 +324,10 @@ fn any_words_come_back(backend: &impl Backend) {
         let (written, setting) = (entries.clone(), texts.clone());
         let read = change(&store, move |tx| {
             for entry in &written {
-                chronicle::append(tx, entry)?;
+                chronicle::append(tx, &Scope::Owner, entry)?;
             }
             settings::set(tx, "texts", &setting)?;
-            Ok((chronicle::recent(tx, n_entries)?, settings::get::<Vec<String>>(tx, "texts")?))
+            Ok((chronicle::recent(tx, &Scope::Owner, n_entries)?, settings::get::<Vec<String>>(tx, "texts")?))
         });
         prop_assert_eq!(read, (entries, Some(texts)));
         Ok(())

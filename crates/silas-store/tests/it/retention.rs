@@ -3,7 +3,7 @@
 mod settled;
 
 use crate::world::{NOON, World, started};
-use silas_core::{MessageId, Taint, Timestamp};
+use silas_core::{MessageId, Scope, Taint, Timestamp};
 use silas_store::retention::{self, Policy, Pruned, ROWS_MAX};
 use silas_store::{Commit, Store, chronicle, ledger, nonces};
 
@@ -27,6 +27,7 @@ fn say(store: &Store, n: u32, day: i64, text: &'static str) {
         let (sender, taint) = (chronicle::Sender::Owner, Taint::Owner);
         chronicle::append(
             tx,
+            &Scope::Owner,
             &chronicle::Entry { id, sender, taint, text: text.to_owned(), answers: None, at: at(day) },
         )?;
         nonces::use_once(tx, "message", &n.to_string(), at(day))?;
@@ -47,7 +48,7 @@ fn old_entries_go_and_the_ledger_stays() {
     assert_eq!((pruned.entries, pruned.nonces), (15, 15));
     let more = prune(&store, 15);
     assert_eq!((more.entries, more.nonces), (0, 0));
-    assert_eq!(store.read(|tx| chronicle::recent(tx, 100)).wait().unwrap().len(), 5);
+    assert_eq!(store.read(|tx| chronicle::recent(tx, &Scope::Owner, 100)).wait().unwrap().len(), 5);
     let report = store.read(ledger::verify).wait().unwrap();
     assert_eq!((report.entries, report.broken), (20, None));
 }
@@ -60,6 +61,8 @@ fn a_piece_is_bounded() {
     for n in 0..n_entries {
         say(&store, n, 0, "hello");
     }
+    let first = prune(&store, 1);
+    assert_eq!((first.texts, first.entries), (ROWS_MAX as usize, 0), "what was said goes after its texts");
     assert_eq!(prune(&store, 1).entries, ROWS_MAX as usize);
     assert_eq!(prune(&store, 1).entries, 1);
 }

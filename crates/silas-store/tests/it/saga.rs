@@ -4,6 +4,7 @@ use crate::world::{NOON, World, certificate};
 use proptest::prelude::*;
 use silas_core::event::AuditEvent;
 use silas_core::message::{MessageBody, SignedMessage};
+use silas_core::reflex::GRAMMAR;
 use silas_core::signature::Signature;
 use silas_core::task::{Ending, OperationId, Refusal, TaskCall, TaskId, TaskState};
 use silas_core::{InstallationId, MessageId, Nonce, Timestamp};
@@ -47,7 +48,7 @@ pub(crate) fn prepare(tx: &mut Tx<'_>, message: &MessageId, call: &TaskCall) -> 
     };
     let signed = SignedMessage { body, signature: Signature::ed25519(device.body.key, [1; 64]) };
     if instructions::get(tx, message)?.is_none() {
-        assert!(instructions::keep(tx, message, &signed, at())?);
+        assert!(instructions::keep(tx, message, &signed, GRAMMAR, at())?);
     }
     saga::prepare(tx, message, call, at())
 }

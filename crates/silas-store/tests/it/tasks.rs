@@ -126,7 +126,7 @@ fn a_text_that_was_altered_on_its_way_is_not_taken_in() {
     let mut waiting = store.human().read(outbox::undrained).wait().unwrap();
     let altered = waiting.remove(0);
     let taking = store.write(move |tx| Ok(Commit(outbox::take_in(tx, &altered)?)));
-    assert!(matches!(taking.wait(), Err(Error::Damaged { what: "text", .. })));
+    assert!(matches!(taking.wait(), Err(Error::Damaged { what: "a text of the ledger", .. })));
     assert!(events(&store).is_empty());
 }
 

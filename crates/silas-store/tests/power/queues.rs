@@ -134,6 +134,7 @@ impl Party<'_> {
         let message = NewMessage {
             id: id.clone(),
             queue: Name::Turns,
+            scope: silas_core::Scope::Owner,
             key: format!("{}-{}", self.name, self.chance.below(KEYS_EACH)),
             kind: Kind::UserMessage,
             body: Value::from(vec![Value::from(n), Value::from("x".repeat(self.chance.below(BODY_BYTES_MAX)))]),

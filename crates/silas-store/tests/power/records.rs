@@ -9,7 +9,7 @@ use silas_core::check::Outcome;
 use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::token::Verdict;
-use silas_core::{CardId, Digest, ExecutionId, MessageId, Taint, Timestamp, TokenId, WorkItemId};
+use silas_core::{CardId, Digest, ExecutionId, MessageId, Scope, Taint, Timestamp, TokenId, WorkItemId};
 use silas_store::forgetting::{self, Forgotten};
 use silas_store::{
     Abort, Commit, Durability, Error, Lane, Pending, Store, Tx, channel_outbox, chronicle, executions, ledger,
@@ -193,9 +193,10 @@ fn say(tx: &mut Tx<'_>, name: &str, n_bytes: usize) -> Result<Commit<Said>, Abor
     let at = Timestamp::EPOCH;
     chronicle::append(
         tx,
+        &Scope::Owner,
         &chronicle::Entry { id: id.clone(), sender: chronicle::Sender::Owner, taint, text, answers: None, at },
     )?;
-    channel_outbox::put(tx, &id, at)?;
+    channel_outbox::put(tx, &Scope::Owner, &id, at)?;
     Ok(Commit(Some(format!("message {id} {seq}"))))
 }
 
@@ -236,6 +237,7 @@ fn spend(tx: &mut Tx<'_>, token: &TokenId) -> Result<Commit<Said>, Abort> {
     let plan_hash = Digest::of(b"plan");
     executions::insert(
         tx,
+        &Scope::Owner,
         &executions::Execution {
             id: id.clone(),
             token: token.clone(),

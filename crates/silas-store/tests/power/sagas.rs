@@ -123,7 +123,7 @@ fn prepare(tx: &mut Tx<'_>, message: &MessageId, call: &TaskCall) -> Result<Comm
         scope: "owner".to_owned(),
     };
     let signed = SignedMessage { body, signature: Signature::ed25519(device.body.key, [1; 64]) };
-    assert!(instructions::keep(tx, message, &signed, at())?);
+    assert!(instructions::keep(tx, message, &signed, silas_core::reflex::GRAMMAR, at())?);
     assert!(saga::prepare(tx, message, call, at())?);
     Ok(Commit(()))
 }

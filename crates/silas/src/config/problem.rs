@@ -54,6 +54,16 @@ impl Problem {
         Problem { code: "E_CFG_KEY", subject: shown(subject), what, fix }
     }
 
+    /// A variable of ours that is not text.
+    pub(super) fn not_text(variable: &str) -> Self {
+        Problem {
+            code: "E_CFG_VALUE",
+            subject: shown(variable),
+            what: "is not text (UTF-8)".to_owned(),
+            fix: "Set it again, or remove it.".to_owned(),
+        }
+    }
+
     /// A file whose settings stand where only `silas:` should.
     pub(super) fn not_under_silas(file: &str, key: &str, line: u64) -> Self {
         Problem {

@@ -6,6 +6,8 @@ use super::settings::SETTINGS;
 use silas_core::plan::nearest::nearest;
 use silas_core::plan::yaml::{self, Key, Node, Scalar, Value};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Read;
 use std::path::Path;
 
 /// Environment variables, in the order of their names so that every start reads them alike.
@@ -59,11 +61,12 @@ pub(super) fn file(
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|e| e.to_string())?.len();
-    if size > FILE_BYTES_MAX {
+    let file = crate::named_file::open(path).map_err(|e| e.to_string())?;
+    if file.metadata().map_err(|e| e.to_string())?.len() > FILE_BYTES_MAX {
         return Err("it is larger than 1 MiB".to_owned());
     }
-    let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
@@ -129,6 +132,13 @@ fn nearest_setting<'a>(full: &str, all: &[&'a str]) -> Option<&'a str> {
         same_depth.push(&key[..end]);
     }
     nearest(full, &same_depth)
+}
+
+/// The variables of ours that are not text: nobody can say what they were to mean.
+pub(crate) fn not_text(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<Problem> {
+    let odd = variables.filter(|(name, value)| name.to_str().is_none() || value.to_str().is_none());
+    let ours = odd.map(|(name, _)| name.to_string_lossy().into_owned()).filter(|name| name.starts_with(PREFIX));
+    ours.map(|name| Problem::not_text(&name)).collect()
 }
 
 pub(super) fn environment(

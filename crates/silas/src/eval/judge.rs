@@ -10,8 +10,8 @@ use std::process::Stdio;
 
 /// Longer than any shipped check takes on a slow machine.
 const CHECK_LIMIT: &str = "time=120s";
-/// `silas sandbox` says with this code that it could not run the command at all.
-const NOT_RUN: i32 = 125;
+/// `silas sandbox` says with this code that it could not run the command, or not tell what came of it.
+const NO_RESULT: i32 = 125;
 
 pub(super) fn is_solved(task: &Task, repository: &Path, home: &Home) -> Result<bool> {
     if !task.restore(repository)? {
@@ -23,8 +23,8 @@ pub(super) fn is_solved(task: &Task, repository: &Path, home: &Home) -> Result<b
         .args(["--", "/bin/sh", "-c", &task.check])
         .stdin(Stdio::null())
         .output()?;
-    if output.status.code() == Some(NOT_RUN) {
-        bail!("The check of {} cannot be run: {}", task.name, String::from_utf8_lossy(&output.stderr).trim());
+    if output.status.code() == Some(NO_RESULT) {
+        bail!("The check of {} has no result: {}", task.name, String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(output.status.success())
 }

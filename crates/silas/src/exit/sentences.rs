@@ -1,5 +1,6 @@
 //! An error with its causes, as sentences: no chain of colons, nothing twice, no numbers of the system, its code last.
 
+use super::Unreadable;
 use std::error::Error;
 use std::io;
 
@@ -12,7 +13,9 @@ pub(crate) fn sentences(cause: &anyhow::Error) -> String {
         // Some errors name their cause in their own sentence.
         let is_said = said.iter().any(|before| before.contains(text.trim_end_matches('.')));
         if !text.is_empty() && !is_said {
-            said.push(sentence(text));
+            // A name stays as it is.
+            let is_name_first = part.is::<Unreadable>();
+            said.push(if is_name_first { text.to_owned() } else { sentence(text) });
         }
     }
     said.join(" ")
@@ -39,7 +42,7 @@ pub(super) fn apart(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn is_code(text: &str) -> bool {
+pub(super) fn is_code(text: &str) -> bool {
     text.starts_with("E_") && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 

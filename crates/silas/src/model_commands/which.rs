@@ -13,7 +13,7 @@ pub(super) fn ask() -> Result<ModelName> {
     }
     for (n, provider) in Provider::ALL.into_iter().enumerate() {
         let what = match provider {
-            Provider::Ollama => "on this machine; nothing leaves it",
+            Provider::Ollama => "on this machine; needs no key",
             Provider::Compatible => "any address that speaks as OpenAI does",
             Provider::Openrouter | Provider::Openai | Provider::Anthropic => "what you say goes there; needs a key",
         };

@@ -125,7 +125,7 @@ impl Explanation {
                     config.max_cpu_seconds
                 ));
             }
-            Ended::Signalled(SIGXFSZ) => {
+            ended if ended.is_by_file_size() => {
                 said.push(format!(
                     "A file would have become larger than {} MB. More: --limit file=…",
                     config.max_file_mb
@@ -142,6 +142,9 @@ impl Explanation {
             said.extend(not_reached(made));
         }
         said.extend(asked_for(envelope, &finished.asked));
+        said.extend(finished.untold.as_ref().map(|why| {
+            format!("The command ran. {} What it changed cannot be told: {why} ({})", how(&finished.ended), why.code())
+        }));
         said
     }
 
@@ -178,6 +181,7 @@ fn not_reached(made: &Connection) -> Option<String> {
         Reached::Refused(NotThere::NotPublic) => "the name stands for a private address; name that address itself",
         Reached::Refused(NotThere::NotThisMachine) => "the name stands for this machine; name that address itself",
         Reached::Refused(NotThere::OtherAddress) => "the address is not the one that was granted",
+        Reached::Refused(NotThere::Silas) => "Silas itself answers there",
         Reached::Unresolved => "nobody knows an address of that name",
         Reached::Unanswered => "nobody answers there",
         Reached::TooMany => "the command has made as many connections as one may",
@@ -213,7 +217,6 @@ fn diffs(changes: &Changes) -> String {
 
 const SIGSYS: i32 = 31;
 const SIGXCPU: i32 = 24;
-const SIGXFSZ: i32 = 25;
 
 fn how(ended: &Ended) -> String {
     match ended {

@@ -1,10 +1,12 @@
 //! From the command line to the envelope that is signed, or to a sentence that says what is wrong with it.
 
 use super::{NOT_RUN, SandboxArgs};
+use crate::{config, start};
 use silas_core::check::Command;
 use silas_core::envelope::{Envelope, EnvelopeKind, Executor, Life, SandboxConfig};
+use silas_core::host::HostGrant;
 use silas_core::roots::{self, Place};
-use silas_sandbox::{CellLimits, Launcher};
+use silas_sandbox::Launcher;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -23,12 +25,15 @@ impl Problem {
     }
 }
 
-/// Seconds that a command may take if nothing else is said.
-const TIMEOUT_SECS: u64 = 300;
 /// Bytes of output, for each stream, that are shown if nothing else is said: ten times what fits a screen's memory.
 const OUTPUT_BYTES: u64 = 8 << 20;
 
-pub(super) fn envelope(args: &SandboxArgs, launcher: &Launcher, data_dir: &Path) -> Result<Envelope, Problem> {
+pub(super) fn envelope(
+    args: &SandboxArgs,
+    launcher: &Launcher,
+    data_dir: &Path,
+    config: &config::Sandbox,
+) -> Result<Envelope, Problem> {
     let command = match &args.python {
         Some(text) => Command::python(text),
         None => Command::Argv(args.command.clone()),
@@ -51,6 +56,7 @@ pub(super) fn envelope(args: &SandboxArgs, launcher: &Launcher, data_dir: &Path)
         true => Vec::new(),
         false => launcher.toolchains(first.as_deref().map(Path::new))?,
     };
+    let limits = start::limits(config);
     let mut envelope = Envelope {
         kind: EnvelopeKind::Step,
         step_index: 0,
@@ -58,7 +64,7 @@ pub(super) fn envelope(args: &SandboxArgs, launcher: &Launcher, data_dir: &Path)
         action: Executor::of(&command),
         args: command,
         life: if args.interactive { Life::Serve } else { Life::Run },
-        timeout_seconds: TIMEOUT_SECS,
+        timeout_seconds: config.default_timeout_seconds,
         max_output_bytes: OUTPUT_BYTES,
         sandbox_config: SandboxConfig {
             work_dir,
@@ -66,10 +72,10 @@ pub(super) fn envelope(args: &SandboxArgs, launcher: &Launcher, data_dir: &Path)
             filesystem_write: writes,
             hosts: args.host.clone(),
             toolchains,
-            max_memory_mb: CellLimits::default().memory_bytes_max >> 20,
-            max_cpu_seconds: CellLimits::default().cpu_secs_max,
-            max_processes: CellLimits::default().processes_max,
-            max_file_mb: CellLimits::default().file_bytes_max >> 20,
+            max_memory_mb: limits.memory_bytes_max >> 20,
+            max_cpu_seconds: limits.cpu_secs_max,
+            max_processes: limits.processes_max,
+            max_file_mb: limits.file_bytes_max >> 20,
             env: variables(&args.env)?,
             state: args.keep.clone(),
         },
@@ -98,8 +104,19 @@ fn grant(path: &Path, data_dir: &Path) -> Result<Place, Problem> {
     }
     std::fs::read_dir(&real).map_err(|_| refuse("you may not read it."))?;
     let text = real.to_str().ok_or_else(|| refuse("its name is not text."))?;
-    roots::may_grant(text, &data_dir.to_string_lossy()).map_err(|forbidden| refuse(&forbidden.to_string()))?;
+    silas_sandbox::mounted::may_grant(text, data_dir).map_err(|forbidden| refuse(&forbidden.to_string()))?;
     Ok(Place { path: text.to_owned(), device: meta.dev().to_string(), inode: meta.ino().to_string() })
+}
+
+/// No grant leads to the doors of Silas itself; the launcher sees to that too.
+pub(super) fn lead_elsewhere(hosts: &[HostGrant], own_ports: &[u16]) -> Result<(), Problem> {
+    match hosts.iter().find(|host| host.is_this_machine() && own_ports.contains(&host.port())) {
+        Some(host) => Err(Problem::new(
+            "E_SANDBOX_GRANT",
+            format!("{host} cannot be granted: Silas itself answers there. Name another port."),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn inside<'a>(cwd: &Path, mut granted: impl Iterator<Item = &'a Place>) -> Result<String, Problem> {

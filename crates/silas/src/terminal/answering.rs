@@ -32,8 +32,14 @@ enum Certainty {
     Place,
 }
 
-/// The card that is meant, among all that are listed; without a word, the only one for which `fits` holds.
-pub(super) fn meant(line: &mut Line<'_>, args: &CardArgs, fits: impl Fn(&Card) -> bool) -> Result<Meant> {
+/// The card that is meant, among all that are listed; without a word, the only one for which `fits` holds. `command` is what
+/// was typed, without the card.
+pub(super) fn meant(
+    line: &mut Line<'_>,
+    args: &CardArgs,
+    command: &str,
+    fits: impl Fn(&Card) -> bool,
+) -> Result<Meant> {
     let which = Which::read(args.card.as_deref()).map_err(BadInput)?;
     let cards = line.all_cards()?;
     match which {
@@ -59,7 +65,8 @@ pub(super) fn meant(line: &mut Line<'_>, args: &CardArgs, fits: impl Fn(&Card) -
                     if !args.output.json {
                         print_cards(&cards);
                     }
-                    bail!("More than one card waits. Name the one you mean, as in `silas approve {}`.", name(&first.id))
+                    let named = name(&first.id);
+                    bail!("More than one card waits. Name the one you mean, as in `silas {command} {named}`.")
                 }
             }
         }

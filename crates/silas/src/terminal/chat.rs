@@ -14,7 +14,7 @@ mod typed;
 
 use super::line::{Line, read};
 use super::paint::Paint;
-use super::print::{ambient, n_running, needing_review};
+use super::print::{ambient, needing_review};
 use crate::exit::INTERRUPTED;
 use anyhow::{Result, bail};
 use choices::Confirm;
@@ -175,7 +175,7 @@ impl<'h> Chat<'h> {
         for entry in entries.iter().rev().take(LAST_SHOWN).rev() {
             self.entry(entry);
         }
-        let state = ambient(n_running(&self.line.snapshot), needing_review(&self.line.cards));
+        let state = ambient(&self.line.snapshot, needing_review(&self.line.cards));
         self.print(&self.paint.quiet(&format!("{state}. Say what you want, or /help.")));
         if entries.is_empty() {
             self.print(&self.paint.quiet("New here? Say: try it on a sample project"));
@@ -190,7 +190,13 @@ impl<'h> Chat<'h> {
             while !self.is_over
                 && let Some(keyed) = self.next_typed()
             {
-                self.typed(&keyed)?;
+                match self.typed(&keyed) {
+                    // That it is gone is heard next.
+                    Err(_) if self.is_watched && self.line.is_lost() => {
+                        self.print("Silas went away, so this was not said.");
+                    }
+                    done => done?,
+                }
             }
             if self.is_over || (self.has_ended && self.held.is_empty() && self.is_settled()) {
                 let is_done = self.is_watched || !self.has_trouble;

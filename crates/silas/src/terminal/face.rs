@@ -90,9 +90,9 @@ fn print_evidence(evidence: &EvidenceBlock, paint: Paint) {
     let mark = |passed: bool| if passed { paint.good("✓ pass") } else { paint.bad("✗ fail") };
     for n in 0..before.len().max(after.len()) {
         let (before, after) = (before.get(n), after.get(n));
-        let named = after.or(before).map_or("", |result| result.name.as_str());
+        let shown = after.or(before).map_or_else(String::new, CheckResult::shown);
         let marks: Vec<String> = before.into_iter().chain(after).map(|result| mark(result.passed)).collect();
-        println!("  {}: {}", visible(named), marks.join(" → "));
+        println!("  {}: {}", visible(&shown), marks.join(" → "));
         for (when, result) in [("before", before), ("after", after)] {
             if let Some(result) = result {
                 print_result(when, result, paint);

@@ -9,6 +9,8 @@ use crate::passphrase::Asked;
 use crate::room;
 use crate::world::{OsRandom, SystemClock};
 use anyhow::{Context, Result, anyhow, bail};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardKind, Press};
 use silas_core::inquiry::Inquiry;
@@ -42,22 +44,31 @@ pub(crate) struct Line<'h> {
 
 impl<'h> Line<'h> {
     pub(crate) fn open(home: &'h Home) -> Result<Self> {
-        Line::on(home, UnixStream::connect(silas_web::control::path(&home.path)).map_err(|_| NotRunning)?)
+        Line::on(home, connect(home)?, None)
+    }
+
+    /// Says this before anything is waited for, so that it is heard whatever there is to be told first.
+    pub(crate) fn open_saying(home: &'h Home, first: &Value) -> Result<Self> {
+        Line::on(home, connect(home)?, Some(first))
     }
 
     /// For whoever asks a server that may be ill: each of its answers may take this long.
     pub(crate) fn open_within(home: &'h Home, patience: Duration) -> Result<Self> {
-        let writer = UnixStream::connect(silas_web::control::path(&home.path)).map_err(|_| NotRunning)?;
+        let writer = connect(home)?;
         writer.set_read_timeout(Some(patience))?;
-        Line::on(home, writer)
+        Line::on(home, writer, None)
     }
 
-    fn on(home: &'h Home, writer: UnixStream) -> Result<Self> {
+    fn on(home: &'h Home, writer: UnixStream, first: Option<&Value>) -> Result<Self> {
         let reader = BufReader::new(writer.try_clone()?);
         let (work, n_told) = (BTreeMap::new(), BTreeMap::new());
         let (snapshot, cards, passphrase) = (Value::Null, Vec::new(), Asked::default());
         let mut line = Line { home, writer, reader, snapshot, cards, n_more_cards: 0, passphrase, work, n_told };
+        first.map_or(Ok(()), |first| line.send(first))?;
         line.wait_for(|message| message["type"] == "welcome")?;
+        if line.snapshot["trouble"].is_object() {
+            eprintln!("{}", line.trouble(&line.snapshot["trouble"]));
+        }
         Ok(line)
     }
 
@@ -72,6 +83,12 @@ impl<'h> Line<'h> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the other end has closed it.
+    pub(crate) fn is_lost(&self) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        matches!(rustix::net::recv(&self.writer, &mut [0; 1], flags), Ok((_, 0)) | Err(Errno::CONNRESET))
     }
 
     /// How long the next message may take; after that, waiting for it fails.
@@ -232,7 +249,7 @@ impl<'h> Line<'h> {
         let mut reply = self.wait_for(|message| {
             let entry = &message["entry"];
             // What is not taken as the owner's has a name that only the server knows.
-            let is_renamed = asked == said && entry["sender"] == "owner" && entry["text"] == heard;
+            let is_renamed = asked == said && entry["sender"] == "somebody" && entry["text"] == heard;
             if entry["id"] == said || is_renamed {
                 asked = entry["id"].clone();
             }
@@ -250,7 +267,7 @@ impl<'h> Line<'h> {
         self.hand_in(card, press)?;
         let id = json!(card.id);
         let answer = self.wait_for(|m| m["type"] == "decided" && m["request_id"] == id)?;
-        Ok((answer["recorded"] == true, answer["message"].as_str().unwrap_or_default().to_owned()))
+        Ok(outcome(&answer))
     }
 
     /// Signs what this button of the card offers and hands it in, without waiting for the answer.
@@ -316,6 +333,20 @@ impl<'h> Line<'h> {
         };
         Ok(self.cards.iter().filter(tells).max_by_key(|card| card.created_at).cloned())
     }
+}
+
+/// Whether something was decided, and what was said about it, with the code of what was in the way.
+pub(super) fn outcome(decided: &Value) -> (bool, String) {
+    let message = decided["message"].as_str().unwrap_or_default().trim_end();
+    let message = match decided["code"].as_str() {
+        Some(code) => format!("{message} ({code})"),
+        None => message.to_owned(),
+    };
+    (decided["recorded"] == true, message)
+}
+
+fn connect(home: &Home) -> Result<UnixStream> {
+    Ok(UnixStream::connect(silas_web::control::path(&home.path)).map_err(|_| NotRunning)?)
 }
 
 /// A step of some work that has ended.

@@ -16,7 +16,7 @@ use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::input::Input;
 use silas_core::number::grouped;
 use silas_core::session::SessionType;
-use silas_runtime::view::StopView;
+use silas_runtime::view::{AskedModelView, StopView};
 
 /// What a program reads.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<()> {
@@ -152,16 +152,21 @@ pub(super) fn needs_review(card: &Card) -> bool {
     !matches!(card.face.kind, CardKind::Done | CardKind::Report)
 }
 
-/// "1 active · 2 need review", "All quiet".
-pub(super) fn ambient(n_running: usize, n_cards: usize) -> String {
+/// "1 active · 2 need review", "Waiting for openai/gpt-5", "All quiet".
+pub(super) fn ambient(snapshot: &Value, n_cards: usize) -> String {
+    let n_running = n_running(snapshot);
     let waits = match n_cards {
         0 => None,
         1 => Some("1 needs review".to_owned()),
         n => Some(format!("{} need review", grouped(n))),
     };
     match (n_running, waits) {
-        (0, None) => "All quiet".to_owned(),
-        (0, Some(waits)) => waits,
+        (0, waits) => match (waiting_for(snapshot).first(), waits) {
+            (None, None) => "All quiet".to_owned(),
+            (None, Some(waits)) => waits,
+            (Some(asked), None) => format!("Waiting for {}", asked.model),
+            (Some(asked), Some(waits)) => format!("Waiting for {} · {waits}", asked.model),
+        },
         (n, None) => format!("{n} active"),
         (n, Some(waits)) => format!("{n} active · {waits}"),
     }
@@ -169,6 +174,11 @@ pub(super) fn ambient(n_running: usize, n_cards: usize) -> String {
 
 pub(super) fn n_running(snapshot: &Value) -> usize {
     snapshot["work"].as_array().into_iter().flatten().filter(|work| work["running"] == true).count()
+}
+
+/// The models that were asked and have not answered, longest first.
+fn waiting_for(snapshot: &Value) -> Vec<AskedModelView> {
+    serde_json::from_value(snapshot["waiting_for"].clone()).unwrap_or_default()
 }
 
 pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> Result<()> {
@@ -184,6 +194,7 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
             "data_dir": home.path,
             "root": home.root()?,
             "active": running,
+            "waiting_for": line.snapshot["waiting_for"],
             "in_review": n_cards,
             "results": n_results,
             "n_durable_commits": line.snapshot["n_durable_commits"],
@@ -195,10 +206,22 @@ pub(super) fn print_status(home: &Home, line: &mut Line<'_>, as_json: bool) -> R
             "grants": n_grants,
             "stopped": line.snapshot["stopped"],
             "devices": count("devices"),
+            "leaving": line.snapshot["leaving"],
+            "trouble": line.snapshot["trouble"],
         }));
     }
-    println!("Silas runs on {}.", home.path.display());
-    println!("{}.", ambient(running, n_cards));
+    match line.snapshot["leaving"] == true {
+        true => println!(
+            "Silas is stopping on {}: it takes in nothing new, and what is under way may finish. `silas stop --all` ends that.",
+            home.path.display()
+        ),
+        false => println!("Silas runs on {}.", home.path.display()),
+    }
+    println!("{}.", ambient(&line.snapshot, n_cards));
+    for asked in waiting_for(&line.snapshot) {
+        let since = wall_clock::minute(asked.since);
+        println!("{} was asked at {since} and has not answered yet. `silas stop --all` ends the waiting.", asked.model);
+    }
     if let Some(stopped) = stopped(&line.snapshot["stopped"]) {
         println!("{stopped}");
     }
@@ -237,6 +260,9 @@ fn stopped(view: &Value) -> Option<String> {
     let mut parts = Vec::new();
     if view.n_works > 0 {
         parts.push(format!("{} ended", counted(view.n_works, "task")));
+    }
+    if !view.models.is_empty() {
+        parts.push(format!("{} not waited for any more", view.models.join(", ")));
     }
     if view.n_grants > 0 {
         parts.push(format!(

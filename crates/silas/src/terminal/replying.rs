@@ -2,8 +2,8 @@
 //!
 //! Deliberately absent: any confirmation. An answer allows nothing; the plan that comes of it asks.
 
-use super::answering;
 use super::{Answered, CardArgs, Line};
+use super::{answering, line};
 use crate::exit::BadInput;
 use anyhow::{Result, bail};
 use serde_json::json;
@@ -14,7 +14,7 @@ use silas_runtime::Words;
 use std::process::ExitCode;
 
 pub(super) fn run(line: &mut Line<'_>, said: &str, args: &CardArgs) -> Result<ExitCode> {
-    let meant = answering::meant(line, args, |card| inquiry_of(card).is_some())?;
+    let meant = answering::meant(line, args, "answer \"YOUR WORDS\"", |card| inquiry_of(card).is_some())?;
     let Some(card) = meant.confirmed(None, "answer", args)? else {
         println!("Not confirmed. Nothing was answered.");
         return Ok(ExitCode::FAILURE);
@@ -28,8 +28,8 @@ pub(super) fn run(line: &mut Line<'_>, said: &str, args: &CardArgs) -> Result<Ex
     line.answer(&card, &words(inquiry, said)?)?;
     let id = json!(card.id);
     let answer = line.wait_for(|m| m["type"] == "decided" && m["request_id"] == id)?;
-    let message = answer["message"].as_str().unwrap_or_default().to_owned();
-    Answered { recorded: answer["recorded"] == true, message, work: None, report: None }.tell(args.output)
+    let (recorded, message) = line::outcome(&answer);
+    Answered { recorded, message, work: None, report: None }.tell(args.output)
 }
 
 fn inquiry_of(card: &Card) -> Option<&Inquiry> {

@@ -111,6 +111,10 @@ fn a_restore_never_takes_what_it_cannot_trust_and_never_overwrites() {
     silas.back_up();
     let (code, text) = silas.command(&["backup", silas.file().to_str().unwrap()]);
     assert!(code != 0 && text.contains("exists already"), "{text}");
+    let nowhere = silas.file().with_file_name("nope");
+    let (code, text) = silas.command(&["backup", nowhere.join("silas.backup").to_str().unwrap()]);
+    let missing = format!("There is no directory {}. Make it first", nowhere.display());
+    assert!(code != 0 && text.contains(&missing) && !nowhere.exists(), "{text}");
     let (code, text) = silas.restore(&["--replace"]);
     assert!(code != 0 && text.contains("Stop Silas first"), "{text}");
     silas.terminate();

@@ -1,9 +1,13 @@
 //! Nonsense gets one clear sentence each, and nothing is lost.
 
-use crate::harness::Silas;
+use crate::harness::{Silas, binary};
 use silas_core::card::CardKind;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 #[track_caller]
 fn check(silas: &Silas, wish: &str, expect: &str) {
@@ -38,6 +42,31 @@ fn directories_that_cannot_be_granted() {
     check(&silas, &format!("run `{}` in `/x` and check with `true`", "y".repeat(40_000)), "longer than 32 KiB");
     check(&silas, "   ", "The message is empty");
     silas.assert_ledger_holds();
+}
+
+/// What nobody can read as a setting is refused by its name and not passed over.
+#[test]
+fn a_variable_that_is_not_text_is_refused() {
+    let odd = OsStr::from_bytes(b"84\xff20");
+    let check = || binary().args(["config", "check"]).current_dir("/").env("SILAS__CHANNELS__WEB__PORT", odd).output();
+    let output = check().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains("`SILAS__CHANNELS__WEB__PORT` is not text (UTF-8).") && text.contains("(E_CFG_VALUE)"),
+        "{text}"
+    );
+    // One of another program is none of ours.
+    let output = binary().args(["config", "check"]).current_dir("/").env("ELSEWHERE", odd).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// A name at the beginning of a sentence stays as it was typed.
+#[test]
+fn a_file_keeps_its_name() {
+    let output = binary().args(["plan", "check", "ff"]).current_dir("/").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(text.trim_end(), "ff cannot be read: there is no such file or directory.");
 }
 
 /// Without a model a wish that lacks a part is told which, and is shown whole; nothing comes of it.
@@ -96,7 +125,7 @@ fn a_check_that_is_green_already_proves_nothing() {
     let mut line = silas.line();
     let wish = format!("run `sh fix.sh` in `{}` and check with `true`", silas.repo().display());
     line.run(&wish).unwrap();
-    assert_eq!(line.card(CardKind::Report).unwrap().face.intent, "Already passes, nothing to do");
+    assert_eq!(line.card(CardKind::Report).unwrap().face.intent, "Already green, so nothing was run");
     assert_eq!(silas.tree(), original);
 }
 
@@ -181,4 +210,103 @@ fn settings_that_cannot_be_are_named_before_anything_starts() {
     assert!(text.contains("E_CFG_NETWORK") && text.contains("channels.web.host") && text.contains("0.0.0.0"), "{text}");
     let text = start("SILAS__UNDO__WINDOW_SECONDS", "soon");
     assert!(text.contains("undo.window_seconds"), "{text}");
+}
+
+/// Runs the binary with an argument that no text can be, and gives what it printed; it must end by itself.
+fn ends_by_itself(silas: &Silas, args: &[&OsStr]) -> (i32, String) {
+    let mut child = crate::harness::binary()
+        .arg("--data-dir")
+        .arg(silas.data())
+        .args(args)
+        .current_dir(silas.outside())
+        .env("XDG_STATE_HOME", silas.outside().join("state"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > until {
+            child.kill().unwrap();
+            panic!("{args:?} waits without an end");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let output = child.wait_with_output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.code().unwrap_or(-1), text)
+}
+
+/// Every command that the binary lists, and every one below it, refuses what is not UTF-8 in a sentence. The name of
+/// a file may be any bytes: a command that writes one writes it.
+#[test]
+fn arguments_that_are_not_text_are_refused_by_every_command() {
+    let mut silas = Silas::start();
+    drop(silas.line());
+    silas.terminate();
+    let odd = OsStr::from_bytes(b"caf\xe9");
+    let named = |command: &[String]| -> Vec<String> {
+        let (_, help) =
+            silas.command(&[&command.iter().map(String::as_str).collect::<Vec<_>>()[..], &["--help"]].concat());
+        let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };
+        let names = list
+            .lines()
+            .take_while(|line| !line.is_empty())
+            .filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        names
+            .filter_map(|line| line.split_whitespace().next())
+            .filter(|name| *name != "help")
+            .map(str::to_owned)
+            .collect()
+    };
+    let mut commands: Vec<Vec<String>> = Vec::new();
+    for name in named(&[]) {
+        let below = named(std::slice::from_ref(&name));
+        match below.is_empty() {
+            true => commands.push(vec![name]),
+            false => commands.extend(below.into_iter().map(|below| vec![name.clone(), below])),
+        }
+    }
+    assert!(commands.len() > 30, "{commands:?}");
+    for command in commands {
+        for more in [&[odd][..], &[OsStr::new("--json"), odd], &[odd, odd, odd]] {
+            let args: Vec<&OsStr> = command.iter().map(OsStr::new).chain(more.iter().copied()).collect();
+            let (code, text) = ends_by_itself(&silas, &args);
+            let is_written = code == 0 && fs::remove_file(silas.outside().join(odd)).is_ok();
+            assert!(!text.contains("panicked") && (is_written || (1..=3).contains(&code)), "{args:?}: {code} {text}");
+        }
+    }
+}
+
+/// A file that is none is refused at once, wherever one can be named.
+#[test]
+fn a_fifo_is_no_file_and_nothing_waits_for_it() {
+    let mut silas = Silas::start();
+    drop(silas.line());
+    silas.terminate();
+    let fifo = silas.outside().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let fifo = fifo.as_os_str();
+    let huge = silas.outside().join("huge");
+    fs::File::create(&huge).unwrap().set_len(1 << 40).unwrap();
+    for (args, word) in [
+        (&["plan", "check"][..], "is not a regular file"),
+        (&["plan", "show"], "is not a regular file"),
+        (&["plan", "submit"], "is not a regular file"),
+        (&["verify"], "is not a regular file"),
+        (&["restore", "--replace"], "is not a regular file"),
+        (&["audit", "verify", "--export"], "is not a regular file"),
+        (&["audit", "verify", "--witness"], "is not a regular file"),
+        (&["status", "--config"], "is not a regular file"),
+    ] {
+        let args: Vec<&OsStr> = args.iter().map(OsStr::new).chain([fifo]).collect();
+        let (code, text) = ends_by_itself(&silas, &args);
+        assert!((1..=2).contains(&code) && text.contains(word), "{args:?}: {code} {text}");
+    }
+    let (code, text) = ends_by_itself(
+        &silas,
+        &["plan", "check"].map(OsStr::new).into_iter().chain([huge.as_os_str()]).collect::<Vec<_>>(),
+    );
+    assert!(code != 0 && !text.contains("panicked"), "{text}");
 }

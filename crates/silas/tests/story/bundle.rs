@@ -1,7 +1,7 @@
 //! A proof leaves its machine: written by one Silas, checked where there is none, refused wherever a byte of it is not what
 //! was written. And the commands that look at work.
 
-use crate::harness::{ASKING, Silas};
+use crate::harness::{ASKING, Place, TestSilas};
 use serde_json::{Value, json};
 use silas_core::card::CardKind;
 use std::fs;
@@ -13,8 +13,8 @@ const TEST: &str = "from calc import add\n\n\ndef test_add():\n    assert add(1,
 const PATCH: &str =
     "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n";
 
-fn with_a_bug() -> Silas {
-    let silas = Silas::start_asking();
+fn with_a_bug() -> TestSilas {
+    let silas = TestSilas::start_asking();
     fs::create_dir_all(silas.repo().join("tests")).unwrap();
     fs::write(silas.repo().join("calc.py"), CALC).unwrap();
     fs::write(silas.repo().join("tests/test_calc.py"), TEST).unwrap();
@@ -76,7 +76,11 @@ fn the_golden_bug_fix_is_proved_on_another_machine_and_then_undone() {
     let (code, text) = silas.command(&["work", "proof", "--out", file.to_str().unwrap()]);
     assert!(code == 0 && text.contains("silas verify FILE --key"), "{text}");
     let (code, text) = silas.command(&["work", "proof", &silas.called("work")[0], "--out", file.to_str().unwrap()]);
-    assert!(code == 1 && text.contains("not there yet"), "{text}");
+    assert!(code == 1 && text.contains("is there already. Name a file that is not there yet."), "{text}");
+    let nowhere = elsewhere.file("nope");
+    let (code, text) = silas.command(&["work", "proof", "--out", nowhere.join("x.json").to_str().unwrap()]);
+    let missing = format!("there is no directory {}.", nowhere.display());
+    assert!(code == 1 && text.contains(&missing) && !text.contains("not there yet"), "{text}");
     let written = fs::read_to_string(&file).unwrap();
     let (code, root) = silas.command(&["key", "root"]);
     assert_eq!(code, 0, "{root}");
@@ -88,8 +92,8 @@ fn the_golden_bug_fix_is_proved_on_another_machine_and_then_undone() {
     for said in [
         "VERIFIED. Proved: red before, green after",
         "The owner approved exactly this plan: Signed on",
-        "Checks ran on the untouched copy: 1 red",
-        "pytest: 1 test passed. They saw what judges as it was approved.",
+        "Checks ran on the untouched copy: 1 check of the owner's: 1 red",
+        "pytest: 1 test passed. They saw what judges as it was before the work.",
         "✗ fail → ✓ pass",
         "calc.py (+1 −1)",
         "Not ruled out: a forged test runner.",
@@ -153,7 +157,7 @@ fn tampered_copies_are_refused(elsewhere: &Elsewhere, written: &str, root: &str)
         assert!(code == 1 && text.contains("NOT VERIFIED") && text.contains(why), "{from}: {code} {text}");
     }
     let (code, text) = elsewhere.verify(&written[..written.len() / 2], &[]);
-    assert!(code == 1 && text.contains("cannot be read as a proof"), "{text}");
+    assert!(code == 2 && text.contains("cannot be read as a proof: it ends in the middle"), "{text}");
     let other = String::from(silas_core::signature::PublicKey::from_bytes([9; 32]));
     let (code, text) = elsewhere.verify(written, &["--key", &other]);
     for said in [
@@ -176,8 +180,40 @@ fn tampered_copies_are_refused(elsewhere: &Elsewhere, written: &str, root: &str)
     assert!(refused["verified"] == false && refused["reason"].as_str().unwrap().contains("altered"), "{refused}");
 }
 
+/// Who reads a proof elsewhere is not its owner. What was declared before the work is a fact about the checks, and they did not
+/// see it as it was.
+#[test]
+fn what_was_declared_is_told_to_anybody_as_the_owners_and_as_a_fact() {
+    let silas = TestSilas::start();
+    let done = work(&silas, &silas.wish());
+    assert_eq!((&done["state"], &done["outcome"]), (&json!("applied"), &json!("proved")));
+    let elsewhere = Elsewhere::new();
+    let file = elsewhere.file("declared.json");
+    assert_eq!(silas.command(&["work", "proof", "--out", file.to_str().unwrap()]).0, 0);
+    let (written, root) = (fs::read_to_string(&file).unwrap(), silas.command(&["key", "root"]).1);
+    let told = json_of(elsewhere.verify(&written, &["--json", "--key", root.trim()]));
+    let lines = |field: &str| -> Vec<String> {
+        told[field].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
+    };
+    let about = "By the owner's own words the work is about: ";
+    assert!(lines("known").iter().any(|line| line.starts_with(about) && line.contains("src/a.txt")), "{told}");
+    assert!(!lines("does_not_show").iter().any(|line| line.contains("the work is about")), "{told}");
+    let seen = "as it was before the work, except what was declared before the work as what it may change. They saw as the \
+                work left it: ";
+    assert!(lines("shows").iter().any(|line| line.contains(seen) && line.contains("src/a.txt")), "{told}");
+    let (code, text) = elsewhere.verify(&written, &["--key", root.trim()]);
+    let known =
+        text.split("\nKnown of the checks\n").nth(1).and_then(|rest| rest.split("\nThis does not show\n").next());
+    assert!(code == 0 && known.is_some_and(|known| known.contains("own words the work is about")), "{text}");
+    assert!(!text.contains("By your"), "{text}");
+    // On the owner's own machine it is theirs.
+    let shown = json_of(silas.command(&["work", "show", "--json"]));
+    let caveats = shown["proof"]["caveats"].to_string();
+    assert!(caveats.contains("By your own words the work is about: "), "{caveats}");
+}
+
 /// Runs one wish in the repository, whose directory is allowed by the first of them.
-fn work(silas: &Silas, wish: &str) -> Value {
+fn work(silas: &Place, wish: &str) -> Value {
     let before = json_of(silas.command(&["work", "list", "--json"]))["work"].as_array().unwrap().len();
     let (code, text) = silas.command(&["say", wish]);
     assert_eq!(code, 0, "{text}");
@@ -194,7 +230,7 @@ fn work(silas: &Silas, wish: &str) -> Value {
 
 #[test]
 fn work_is_listed_shown_and_taken_back_one_by_one() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let (code, text) = silas.command(&["work", "list"]);
     assert!(code == 0 && text.contains("No work yet"), "{text}");
     assert_eq!(silas.command(&["work", "show"]).0, 1);
@@ -202,7 +238,7 @@ fn work_is_listed_shown_and_taken_back_one_by_one() {
     let first = work(&silas, &silas.wish());
     assert_eq!((&first["state"], &first["outcome"], &first["files"]), (&json!("applied"), &json!("proved"), &json!(4)));
     let dir = silas.repo().display().to_string();
-    let second = work(&silas, &format!("run `echo hi > note.txt` in `{dir}` and check with `test -e note.txt`"));
+    let second = work(&silas, &silas.planned("echo hi > note.txt", &["note.txt"], "test -e note.txt"));
     let red = work(&silas, &format!("run `true` in `{dir}` and check with `test -e never.txt`"));
     assert_eq!((&red["state"], &red["outcome"], &red["undo_until"]), (&json!("ended"), &json!("failed"), &Value::Null));
 
@@ -266,7 +302,7 @@ fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 /// What `silas work diff` prints, applied to a copy of the original by patch(1) and by git, is what the work made.
 #[test]
 fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let song: String = (1..=40).map(|n| format!("line {n}\n")).collect();
     fs::write(silas.repo().join("song.txt"), &song).unwrap();
     fs::write(silas.repo().join("same.txt"), "one\ntwo\nthree\n").unwrap();
@@ -280,7 +316,7 @@ fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
          rm gone.txt; echo new > src/a.txt; mv docs papers\n",
     )
     .unwrap();
-    let wish = format!("run `sh fix.sh` in `{}` and check with `test -e moved/song.txt`", silas.repo().display());
+    let wish = silas.planned("sh fix.sh", &["**"], "test -e moved/song.txt");
     let original = silas.outside().join("original");
     copy(&silas.repo(), &original);
     let done = work(&silas, &wish);
@@ -312,7 +348,7 @@ fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
     // What is not shown whole is named and left out.
     fs::write(silas.repo().join("fix.sh"), "head -c 9 /dev/urandom | tr -d 'a-z' > b.bin; printf '\\0' >> b.bin\n")
         .unwrap();
-    work(&silas, &format!("run `sh fix.sh` in `{}` and check with `test -e b.bin`", silas.repo().display()));
+    work(&silas, &silas.planned("sh fix.sh", &["b.bin"], "test -e b.bin"));
     let (code, text) = silas.command(&["work", "diff"]);
     assert!(code == 4 && text.contains("not shown whole: b.bin"), "{code} {text}");
 }
@@ -320,7 +356,7 @@ fn a_diff_can_be_applied_elsewhere_and_a_moved_file_is_shown_as_moved() {
 /// What was forgotten cannot be shown to anybody, and the ledger holds without it.
 #[test]
 fn what_was_forgotten_cannot_be_proved_any_more() {
-    let silas = Silas::start_with(&[ASKING, ("SILAS__UNDO__WINDOW_SECONDS", "1")]);
+    let silas = TestSilas::start_with(&[ASKING, ("SILAS__UNDO__WINDOW_SECONDS", "1")]);
     silas.pair();
     work(&silas, &silas.wish());
     let listed = || silas.command(&["audit", "list", "--last", "100"]).1;

@@ -1,6 +1,6 @@
 //! What a terminal shows beyond words: colours where a person looks and wants them, and how far some work is.
 
-use crate::harness::Silas;
+use crate::harness::TestSilas;
 use crate::typist::at_terminal_with;
 use silas_core::card::{Card, CardKind, CardState};
 
@@ -17,7 +17,7 @@ fn is_painted(shown: &str) -> bool {
 /// A plan that waits, and the same words everywhere.
 #[test]
 fn colours_are_for_a_terminal_that_has_them_and_a_person_who_wants_them() {
-    let silas = Silas::start_asking();
+    let silas = TestSilas::start_asking();
     let mut line = silas.line();
     line.say(&silas.wish()).unwrap();
     line.approve(CardKind::Root).unwrap();
@@ -48,7 +48,7 @@ fn colours_are_for_a_terminal_that_has_them_and_a_person_who_wants_them() {
 
 #[test]
 fn a_person_sees_how_far_the_work_is_and_a_pipe_gets_a_line_for_each_step() {
-    let silas = Silas::start_asking();
+    let silas = TestSilas::start_asking();
     let mut line = silas.line();
     line.say(&silas.wish()).unwrap();
     line.approve(CardKind::Root).unwrap();

@@ -13,9 +13,10 @@ use std::path::Path;
 
 const LINES: &str = "line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\nline 9\n";
 
+const CHECK: &str = "grep -q DONE notes.txt && ! grep -q veto notes.txt";
+
 fn wish(silas: &Silas, run: &str) -> String {
-    let check = "grep -q DONE notes.txt && ! grep -q veto notes.txt";
-    format!("run `{run}` in `{}` and check with `{check}`", silas.repo().display())
+    silas.planned(run, &["notes.txt"], CHECK)
 }
 
 const MARK_LINE_8: &str = "sed -i \"s/line 8/line 8 DONE/\" notes.txt";
@@ -81,7 +82,10 @@ fn edits_apart_are_merged_in_whole_copies_too() {
 fn merged_applied_and_undone(silas: &Silas) {
     let mine = LINES.replace("line 2", "line 2, mine");
     let (mut line, card) = met(silas, MARK_LINE_8, |repo| fs::write(repo.join("notes.txt"), &mine).unwrap());
-    assert_eq!((card.face.intent.as_str(), card.face.risk), ("You edited the same file", Some(Risk::Medium)));
+    assert_eq!(
+        (card.face.intent.as_str(), card.face.risk),
+        ("The same file was changed meanwhile", Some(Risk::Medium))
+    );
     assert_eq!(says(&card), "Your lines and Silas's in `notes.txt` do not touch. Yours is in place and safe.");
     let shown = &card.face.versions.as_ref().unwrap().shown;
     assert_eq!((shown[0].whose.as_str(), &shown[0].lines[..]), ("You", &["line 2, mine".to_owned()][..]));
@@ -135,9 +139,11 @@ fn a_plan_is_done_again_as_it_was_approved() {
     save(&silas, LINES);
     let gate = silas.outside().join("gate");
     fs::create_dir(&gate).unwrap();
+    fs::write(gate.join("go"), "no").unwrap();
     let mut line = silas.line();
-    let run = format!("{MARK_LINE_8}; while ! test -e {}/go; do sleep 0.02; done", gate.display());
-    let wish = wish(&silas, &run).replace(" and check", &format!(" reading `{}` and check", gate.display()));
+    let run = format!("{MARK_LINE_8}; while ! grep -q yes {}/go; do sleep 0.02; done", gate.display());
+    let reads = format!("    - {{ path: {}, access: read }}\n---", gate.display());
+    let wish = wish(&silas, &run).replacen("\n---\n", &format!("\n{reads}\n"), 1);
     line.say(&wish).unwrap();
     for _ in ["the repository", "the gate"] {
         let root = line.card(CardKind::Root).unwrap();
@@ -147,7 +153,7 @@ fn a_plan_is_done_again_as_it_was_approved() {
     line.wait(|line| line.work.values().any(|work| work["steps"][2]["state"] == "running")).unwrap();
     let mine = LINES.replace("line 1\n", "line 1, mine\n");
     save(&silas, &mine);
-    fs::write(gate.join("go"), "").unwrap();
+    fs::write(gate.join("go"), "yes").unwrap();
     let card = line.card(CardKind::Conflict).unwrap();
     assert_eq!(presses(&card), [MERGE, REDO, DROP], "{}", says(&card));
     let (recorded, message) = line.redo(&card).unwrap();
@@ -225,6 +231,34 @@ fn an_edit_before_and_after_the_merge_is_a_conflict_again_and_nothing_is_lost() 
     silas.assert_ledger_holds();
 }
 
+/// Both versions are kept for a day. Who answers later is asked without them, and the ledger knows the new words.
+#[test]
+fn what_nobody_answered_asks_without_the_merge_and_the_ledger_knows_its_words() {
+    let mut silas = Silas::start();
+    let (line, card) = met(&silas, MARK_LINE_8, |repo| {
+        fs::write(repo.join("notes.txt"), LINES.replace("line 2", "line 2, mine")).unwrap();
+    });
+    assert_eq!(presses(&card)[0], MERGE);
+    drop(line);
+    silas.terminate();
+    let late = "UPDATE cards SET expires_at = 1,
+                card = json_set(card, '$.offer.expires_at', '1970-01-01T00:00:00.000001Z') WHERE id = ?1";
+    let database = rusqlite::Connection::open(silas.data().join("store/agent.sqlite")).unwrap();
+    assert_eq!(database.execute(late, [card.id.as_str()]).unwrap(), 1);
+    drop(database);
+    silas.up(&[]);
+    let mut line = silas.line();
+    line.wait(|line| line.cards.iter().any(|kept| kept.id == card.id && kept.state == CardState::Parked)).unwrap();
+    let parked = line.cards.iter().find(|kept| kept.id == card.id).unwrap().clone();
+    assert_eq!(presses(&parked)[0], REDO_FIRST);
+    assert_ne!(parked.face, card.face);
+    for command in [&["audit", "verify"][..], &["doctor"]] {
+        let (_, text) = silas.command(command);
+        assert!(!text.contains("does not show what was offered"), "{command:?}: {text}");
+    }
+    assert_eq!(silas.command(&["audit", "verify"]).0, 0);
+}
+
 #[test]
 fn a_conflict_is_answered_once() {
     let silas = Silas::start();
@@ -253,7 +287,7 @@ fn the_terminal_shows_both_versions_and_answers() {
     let (line, _) = met(&silas, MARK_LINE_8, |repo| fs::write(repo.join("notes.txt"), &mine).unwrap());
     drop(line);
     let (code, text) = silas.command(&["review"]);
-    assert!(code == 0 && text.contains("1  You edited the same file  (◆ Medium risk)"), "{text}");
+    assert!(code == 0 && text.contains("1  The same file was changed meanwhile  (◆ Medium risk)"), "{text}");
     let (code, text) = silas.command(&["work", "show"]);
     assert_eq!(code, 0, "{text}");
     let (_, shown) = silas.command(&["show"]);

@@ -5,7 +5,7 @@ use crate::conflicts::{crash_meeting, crash_merging};
 use crate::harness::{Gone, Line, Silas};
 use crate::kills;
 use crate::models::crash_while_asking;
-use crate::paying_once::crash_consulting;
+use crate::paying_once::{crash_consulting, crash_planning};
 use crate::rotation::crash_rotating;
 use crate::traces::Traces;
 use crate::unknown_effect::crash_outside;
@@ -142,7 +142,7 @@ macro_rules! at {
                 assert!(tested.contains(&point), "{point:?}");
             }
             let ways =
-                [rehearsing::POINTS, adding::POINTS, thinking::POINTS, consulting::POINTS, reaching::POINTS, meeting::POINTS, rotating::POINTS].concat();
+                [rehearsing::POINTS, adding::POINTS, thinking::POINTS, planning::POINTS, consulting::POINTS, reaching::POINTS, meeting::POINTS, rotating::POINTS].concat();
             assert_eq!(ways, FailPoint::ALL.to_vec(), "a rehearsal comes by all of them");
         }
     };
@@ -193,6 +193,10 @@ at! {
     }
     thinking: crash_while_asking {
         model_reserved: ModelReserved,
+    }
+    planning: crash_planning {
+        plan_requested: PlanRequested,
+        plan_kept: PlanKept,
     }
     consulting: crash_consulting {
         planner_answered: PlannerAnswered,

@@ -131,12 +131,14 @@ fn fix_mends_what_it_can_and_says_so() {
 #[test]
 fn who_holds_the_port_of_the_page_is_told() {
     let mut silas = Silas::start();
+    silas.line().ask("hello");
     let port = silas.port().to_string();
     let (code, probes) = examined_with(&silas, &[(PORT, &port)]);
     assert_eq!((code, found(&probes, "Page").0), (0, "good"), "{probes:#?}");
     assert!(found(&probes, "Page").1.ends_with(&format!(":{port}.")), "{probes:#?}");
 
-    let foreign = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    // Of those that the kernel gives to nobody who asks for any, so that no other story has it when it is free.
+    let foreign = (21_000..32_000).find_map(|port| std::net::TcpListener::bind(("127.0.0.1", port)).ok()).unwrap();
     let held = foreign.local_addr().unwrap().port().to_string();
     let (code, probes) = examined_with(&silas, &[(PORT, &held)]);
     let (state, sentence) = found(&probes, "Page");

@@ -49,10 +49,15 @@ fn solution(task: &str) -> String {
 
 const UNITTEST: &str = "python3 -m unittest -q";
 
-/// Everything that a right solution takes: routed twice, because the directory is allowed in between.
+/// Everything that a right solution takes: planned twice, because the directory is allowed in between.
+/// As a planner is told to, the plan names the files that the work may change.
 fn solved(task: &str, check: &str) -> Vec<Act> {
-    let planned = [to_planner(), plan(check), to_planner(), plan(check)];
-    planned.into_iter().chain([shell(&solution(task)), finish()]).collect()
+    let solution = solution(task);
+    let files = solution.lines().filter_map(|line| line.strip_prefix("cat > ")?.strip_suffix(" <<'END_OF_FILE'"));
+    let exits = format!("exits: {{ paths: [{}] }}\n", files.collect::<Vec<_>>().join(", "));
+    let plan = || plan_within(check, &exits);
+    let planned = [to_planner(), plan(), plan()];
+    planned.into_iter().chain([shell(&solution), finish()]).collect()
 }
 
 /// An owner with a home of their own, in which nothing may change.
@@ -133,18 +138,19 @@ fn every_column_is_what_happened() {
     let mut acts = solved("intervals", UNITTEST);
     // Says that it is done without having done anything.
     let once = || plan_within(UNITTEST, "budget: { max_attempts: 1 }\n");
-    acts.extend([to_planner(), once(), to_planner(), once(), finish()]);
+    acts.extend([to_planner(), once(), once(), finish()]);
     // Only talks.
     acts.push(Act::Says(direct("I would rather talk about money.")));
     // Proved by a check of the model's own choice, which is not what was wished for.
-    let beside = "test -e done";
-    acts.extend([to_planner(), plan(beside), to_planner(), plan(beside), shell("touch done"), finish()]);
+    let beside = "python3 -m unittest -q test_retry.Retrying.test_once";
+    let half = shell("sed -i 's/, times)/, times + 1)/' retry.py");
+    acts.extend([to_planner(), plan(beside), plan(beside), half, finish()]);
     // A check that was green before shows nothing, and nothing is done.
-    acts.extend([to_planner(), plan("true"), to_planner(), plan("true")]);
+    acts.extend([to_planner(), plan("true"), plan("true")]);
     // Solved after a first try that failed.
     let mut twice = solved("slugs", UNITTEST);
-    twice.insert(4, shell("echo 'def slug(title): return title' > slug.py"));
-    twice.insert(5, finish());
+    twice.insert(3, shell("echo 'def slug(title): return title' > slug.py"));
+    twice.insert(4, finish());
     acts.extend(twice);
     // Twice in no form at all.
     acts.extend([Act::Says("what?".to_owned()), Act::Says("what?".to_owned())]);
@@ -168,13 +174,13 @@ fn every_column_is_what_happened() {
         (is("solved"), is("proven"), n("cards"), n("questions"), row["end"].as_str().unwrap().to_owned())
     };
     let end = str::to_owned;
-    assert_eq!(seen("intervals"), (true, true, 1, 6, end("applied")), "{err}");
-    assert_eq!(seen("leap-years"), (false, false, 0, 5, end("not_applied")), "{err}");
+    assert_eq!(seen("intervals"), (true, true, 1, 5, end("applied")), "{err}");
+    assert_eq!(seen("leap-years"), (false, false, 0, 4, end("not_applied")), "{err}");
     assert_eq!(seen("money"), (false, false, 0, 1, end("words")), "{err}");
     assert_eq!(row(&found, "money")["note"], "I would rather talk about money.");
-    assert_eq!(seen("retries"), (false, true, 1, 6, end("applied")), "{err}");
-    assert_eq!(seen("roman-numerals"), (false, false, 0, 4, end("not_applied")), "{err}");
-    assert_eq!(seen("slugs"), (true, true, 1, 8, end("applied")), "{err}");
+    assert_eq!(seen("retries"), (false, true, 1, 5, end("applied")), "{err}");
+    assert_eq!(seen("roman-numerals"), (false, false, 0, 3, end("not_applied")), "{err}");
+    assert_eq!(seen("slugs"), (true, true, 1, 7, end("applied")), "{err}");
     assert_eq!(seen("unique-in-order"), (false, false, 0, 2, end("words")), "{err}");
 
     // A dollar for a million tokens: each costs a micro-dollar. The server counts what it was asked.
@@ -206,7 +212,7 @@ fn every_column_is_what_happened() {
 fn a_model_that_can_solves_every_task() {
     let all = task_names();
     let is_soak = std::env::var_os("SILAS_SOAK").is_some();
-    let names: Vec<&String> = all.iter().filter(|name| is_soak || SHELL_AND_FILES.contains(&name.as_str())).collect();
+    let names: Vec<&String> = all.iter().filter(|name| is_soak || EACH_KIND.contains(&name.as_str())).collect();
     let acts = names.iter().flat_map(|name| solved(name, &check_of(name))).collect();
     let owner = Owner::new(acts);
     let mut args = vec!["--yes", "--json", "--price", "1/1"];
@@ -222,7 +228,7 @@ fn a_model_that_can_solves_every_task() {
 }
 
 /// One of each kind of check.
-const SHELL_AND_FILES: [&str; 2] = ["names-with-spaces", "translations"];
+const EACH_KIND: [&str; 3] = ["names-with-spaces", "slugs", "translations"];
 
 fn task_names() -> Vec<String> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("eval/tasks");
@@ -288,7 +294,7 @@ fn an_interrupt_ends_it_with_what_was_found_so_far() {
     let mut command = owner.command(&["--yes", "--json", "--only", "intervals", "--only", "money", "--only", "slugs"]);
     let child = command.args(["--price", "1/1"]).spawn().unwrap();
     let until = Instant::now() + PATIENCE;
-    while owner.server.asked().len() < 7 {
+    while owner.server.asked().len() < 6 {
         assert!(Instant::now() < until, "the second task was never asked about");
         std::thread::sleep(Duration::from_millis(20));
     }

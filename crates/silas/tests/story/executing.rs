@@ -70,7 +70,7 @@ impl World {
     /// Asks, agrees to the model and the directory, and gives the line on which the plan comes.
     pub(crate) fn planned(&self, more: &str, work: Vec<Act>) -> Line {
         let repo = self.silas.repo();
-        let mut acts = vec![to_planner(), plan(&repo, more), to_planner(), plan(&repo, more)];
+        let mut acts = vec![to_planner(), plan(&repo, more), plan(&repo, more)];
         acts.extend(work);
         self.server.now_says(acts);
         let mut line = self.silas.line();
@@ -80,9 +80,9 @@ impl World {
         line
     }
 
-    /// Requests of the executor, in order: those after two times proxy and planner.
+    /// Requests of the executor, in order: those after the proxy and two times the planner.
     pub(crate) fn work_asked(&self) -> Vec<Value> {
-        self.server.asked().into_iter().skip(4).map(|asked| asked.body).collect()
+        self.server.asked().into_iter().skip(3).map(|asked| asked.body).collect()
     }
 
     /// The whole way of a plan that is approved and ends without a result, and the card that says so.
@@ -120,7 +120,7 @@ fn golden(dialect: Dialect) {
     assert!(card.face.intent.starts_with("Have a model work in"), "{}", card.face.intent);
     let left = lines(&card, "Left to a model");
     assert!(left.contains("at most 5 attempts, 30 questions, 60 calls of tools and $2.00"), "{left}");
-    assert!(left.contains("stays on this machine") && left.contains("shell_exec"), "{left}");
+    assert!(left.contains("goes to a program on this machine") && left.contains("shell_exec"), "{left}");
     line.approve(CardKind::Plan).unwrap();
     let work = line.ended().unwrap();
     assert_eq!((&work["place"], &work["outcome"]), (&json!("Applied"), &json!("proved")), "{work}");
@@ -289,7 +289,7 @@ fn work_is_stopped_while_the_model_thinks_and_leaves_nothing() {
         let original = world.silas.tree();
         let mut line = world.planned("", vec![shell(RIGHT), Act::Silence]);
         line.approve(CardKind::Plan).unwrap();
-        world.server.await_asked(6);
+        world.server.await_asked(5);
         if by_command {
             let (code, text) = world.silas.command(&["stop", "--all"]);
             assert_eq!(code, 0, "{text}");
@@ -299,7 +299,7 @@ fn work_is_stopped_while_the_model_thinks_and_leaves_nothing() {
         line.ended().unwrap();
         let card = line.card(CardKind::Report).unwrap();
         assert_eq!(card.face.intent, "Stopped before it was done");
-        assert_eq!((world.silas.tree(), world.server.asked().len()), (original, 6));
+        assert_eq!((world.silas.tree(), world.server.asked().len()), (original, 5));
         world.silas.assert_ledger_holds();
     }
 }
@@ -311,7 +311,7 @@ fn a_crash_in_the_middle_costs_no_answer_twice() {
     world.silas.pair();
     let mut line = world.planned("", vec![shell(WRONG), finish("Done."), shell(RIGHT), Act::Silence]);
     line.approve(CardKind::Plan).unwrap();
-    world.server.await_asked(8);
+    world.server.await_asked(7);
     world.silas.kill();
     world.server.now_says([finish("Now it is.")]);
     world.silas.up(&[]);
@@ -364,7 +364,7 @@ fn an_obedient_model_finds_no_way_out() {
     // It was heard, as somebody's text.
     let asked = world.work_asked();
     let heard = asked[1]["messages"].to_string();
-    assert!(heard.contains("[removed: reads like an order]") && !heard.contains("Ignore all previous"), "{heard}");
+    assert!(heard.contains("⟦from outside") && heard.contains("Ignore all previous instructions"), "{heard}");
     let done = line.card(CardKind::Done).unwrap();
     assert!(lines(&done, "Text from outside").contains("Silas follows none"));
     // Every attempt was made, and nothing of what lies outside was read.
@@ -482,7 +482,7 @@ fn the_web_is_searched_where_the_plan_says_so_and_before_anything_private_was_re
         Act::Says(text) => Act::Says(text.replace("executor: {}\\n", &more.replace('\n', "\\n"))),
         other => other,
     };
-    let mut acts = vec![to_planner(), with_search.clone(), to_planner(), with_search];
+    let mut acts = vec![to_planner(), with_search.clone(), with_search];
     acts.extend(work);
     world.server.now_says(acts);
     let mut line = world.silas.line();

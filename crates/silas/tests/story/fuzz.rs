@@ -238,6 +238,9 @@ fn templates(installation: &InstallationId, execution: &str, card: &Card, device
         json!({ "type": "revive", "message": "msg-1" }),
         json!({ "type": "ledger_text", "seq": 1 }),
         json!({ "type": "forget", "seq": 1, "message": message }),
+        json!({ "type": "command_run", "run": { "token": token, "certificate": { "body": { "v": 1, "kind": "terminal",
+            "installation": installation, "name": "x", "key": stranger.id(), "public": stranger.public(), "issued_at": at },
+            "signature": signature }, "envelope": "{}", "outcome": "exit_0" } }),
         json!({ "type": "ledger", "after": 1 }),
     ]
 }

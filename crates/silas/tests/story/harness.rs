@@ -1,23 +1,28 @@
-//! A Silas to talk to: starts the binary on a temporary directory and reads like a conversation.
+//! A Silas to talk to, on a temporary directory, that reads like a conversation: as a process of its own ([`Silas`]), or in
+//! this one, by a clock that can be moved ([`TestSilas`]).
 
 mod device;
+mod here;
 mod line;
 mod process;
 
 pub(crate) use device::{Device, proof};
+pub(crate) use here::TestSilas;
 pub(crate) use line::{Gone, Line};
 
 use silas_core::message::{MessageBody, OWNER_SCOPE};
-use silas_core::{InstallationId, Nonce, Random, Timestamp};
+use silas_core::{Clock, InstallationId, Nonce, Random, Timestamp};
+use silas_sandbox::SystemClock;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Generous: a loaded machine is slow, a hang is forever.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The program. The keyring of whoever runs the tests is not theirs to touch.
 pub(crate) fn binary() -> Command {
@@ -47,12 +52,42 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_micros(micros.try_into().unwrap())
 }
 
+/// What repairs the repository. Whoever types the names of the files has said that they may change.
+pub(crate) const FIX: &str = "sh fix.sh src/a.txt src/b.txt gone.txt more/c.txt";
+
+/// Says test by test what it found, so that its tests are counted.
+const CHECK: &str = "\
+n=0
+look() { n=$((n + 1)); says=$1; shift; if \"$@\"; then echo \"ok $n - $says\"; else echo \"not ok $n - $says\"; failed=1; fi; }
+look 'a is new' grep -q new src/a.txt
+look 'b is new' grep -q new src/b.txt
+look 'gone is gone' test ! -e gone.txt
+echo 1..3
+exit ${failed:-0}
+";
+
+/// A check by exit code as one test that is counted; the repository's own counts already.
+pub(crate) fn counted(check: &str) -> String {
+    if check == "sh check.sh" {
+        return check.to_owned();
+    }
+    format!("echo 1..1; {check} && echo ok 1 - it holds || ! echo not ok 1 - it holds")
+}
+
 /// The setting with which each plan asks first.
 pub(crate) const ASKING: (&str, &str) = ("SILAS__APPROVAL__REHEARSE_FIRST", "false");
 
-/// One installation and a small repository with a failing check, which `sh fix.sh` repairs by changing three files.
-pub(crate) struct Silas {
+/// Where one installation lives, beside a small repository with a failing check, which `sh fix.sh` repairs by changing
+/// three files.
+pub(crate) struct Place {
     dir: tempfile::TempDir,
+    /// By which whoever talks to it dates messages.
+    clock: Arc<dyn Clock>,
+}
+
+/// An installation whose server is a process of its own.
+pub(crate) struct Silas {
+    place: Place,
     child: Option<Child>,
     env: Vec<(String, String)>,
     started_in: PathBuf,
@@ -60,6 +95,14 @@ pub(crate) struct Silas {
     log: Option<PathBuf>,
     /// A program that starts the server, with its arguments.
     under: &'static [&'static str],
+}
+
+impl std::ops::Deref for Silas {
+    type Target = Place;
+
+    fn deref(&self) -> &Place {
+        &self.place
+    }
 }
 
 impl Silas {
@@ -74,20 +117,18 @@ impl Silas {
 
     /// Starts with settings, as `("SILAS__UNDO__WINDOW_SECONDS", "1")`.
     pub(crate) fn start_with(env: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let place = Place::new();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None, under: &[] };
-        silas.write_repository();
+        let mut silas = Silas { place, child: None, env, started_in: PathBuf::from("/"), log: None, under: &[] };
         silas.up(&[]);
         silas
     }
 
     /// Starts with settings, after `prepare` was at the data directory.
     pub(crate) fn prepared(env: &[(&str, &str)], prepare: impl FnOnce(&Path)) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let place = Place::new();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None, under: &[] };
-        silas.write_repository();
+        let mut silas = Silas { place, child: None, env, started_in: PathBuf::from("/"), log: None, under: &[] };
         prepare(&silas.data());
         silas.up(&[]);
         silas
@@ -95,33 +136,58 @@ impl Silas {
 
     /// Started beside its repository, as a person would; otherwise it starts at the root and is offered no directory.
     pub(crate) fn start_in_its_place() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let started_in = dir.path().to_owned();
-        let mut silas = Silas { dir, child: None, env: Vec::new(), started_in, log: None, under: &[] };
-        silas.write_repository();
+        let place = Place::new();
+        let started_in = place.dir.path().to_owned();
+        let mut silas = Silas { place, child: None, env: Vec::new(), started_in, log: None, under: &[] };
+        silas.up(&[]);
+        silas
+    }
+
+    /// Started in its repository, with settings: that directory is offered before anybody asks for anything.
+    pub(crate) fn start_in_its_repository(env: &[(&str, &str)]) -> Self {
+        let place = Place::new();
+        let started_in = place.dir.path().join("repo");
+        let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let mut silas = Silas { place, child: None, env, started_in, log: None, under: &[] };
         silas.up(&[]);
         silas
     }
 
     /// With settings, and everything that it logs in a file beside its data.
     pub(crate) fn start_with_log(env: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let log = Some(dir.path().join("log"));
+        let place = Place::new();
+        let log = Some(place.dir.path().join("log"));
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log, under: &[] };
-        silas.write_repository();
+        let mut silas = Silas { place, child: None, env, started_in: PathBuf::from("/"), log, under: &[] };
         silas.up(&[]);
         silas
     }
 
     /// Started by another program, as `setpriv`.
     pub(crate) fn start_under(under: &'static [&'static str], env: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let place = Place::new();
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let mut silas = Silas { dir, child: None, env, started_in: PathBuf::from("/"), log: None, under };
-        silas.write_repository();
+        let mut silas = Silas { place, child: None, env, started_in: PathBuf::from("/"), log: None, under };
         silas.up(&[]);
         silas
+    }
+}
+
+impl Place {
+    fn new() -> Self {
+        Place::with_clock(|_| Arc::new(SystemClock))
+    }
+
+    fn with_clock(clock: impl FnOnce(&Path) -> Arc<dyn Clock>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = clock(dir.path());
+        let place = Place { dir, clock };
+        place.write_repository();
+        place
+    }
+
+    pub(crate) fn line(&self) -> Line {
+        Line::open_by(self.clock.clone(), &self.data()).unwrap()
     }
 
     fn write_repository(&self) {
@@ -135,8 +201,7 @@ impl Silas {
             "printf 'new a\\n' > src/a.txt; printf 'new b\\n' > src/b.txt; rm gone.txt; mkdir -p more; echo c > more/c.txt\n",
         )
         .unwrap();
-        fs::write(repo.join("check.sh"), "grep -q new src/a.txt && grep -q new src/b.txt && test ! -e gone.txt\n")
-            .unwrap();
+        fs::write(repo.join("check.sh"), CHECK).unwrap();
     }
 
     pub(crate) fn repo(&self) -> PathBuf {
@@ -152,7 +217,31 @@ impl Silas {
     }
 
     pub(crate) fn wish(&self) -> String {
-        format!("run `sh fix.sh` in `{}` and check with `sh check.sh`", self.repo().display())
+        format!("run `{FIX}` in `{}` and check with `sh check.sh`", self.repo().display())
+    }
+
+    /// A plan of the owner's for the repository: one command, what it may change, and one check whose test is counted.
+    pub(crate) fn planned(&self, run: &str, changes: &[&str], check: &str) -> String {
+        self.planned_with(run, changes, check, &[&self.repo()], "")
+    }
+
+    /// The same for these directories, with more under `sandbox`; each is a plan of its own.
+    pub(crate) fn planned_with(&self, run: &str, changes: &[&str], check: &str, dirs: &[&Path], more: &str) -> String {
+        static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
+        let quoted = |text: &str| serde_json::to_string(text).unwrap();
+        let dirs: String = dirs
+            .iter()
+            .map(|dir| format!("    - {{ path: {}, access: write }}\n", quoted(dir.to_str().unwrap())))
+            .collect();
+        format!(
+            "---\nid: task-{}\ntype: task\ntitle: {}\nbudget: {{ max_wall_time_seconds: 300 }}\nchanges: {}\nsteps:\n  - run: {}\nverify:\n  - name: it holds\n    run: {}\n    \
+             expect: {{ exit_code: 0 }}\nsandbox:\n{more}  directories:\n{dirs}---\n\nDo this.\n",
+            NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+            quoted(&run.chars().take(60).collect::<String>()),
+            serde_json::to_string(changes).unwrap(),
+            quoted(run),
+            quoted(&counted(check)),
+        )
     }
 
     /// Every file of the repository with its content.
@@ -187,10 +276,6 @@ impl Silas {
         }
     }
 
-    pub(crate) fn line(&self) -> Line {
-        Line::open(&self.data()).unwrap()
-    }
-
     pub(crate) fn port(&self) -> u16 {
         let address = fs::read_to_string(self.data().join("run/address")).unwrap();
         address.rsplit(':').next().unwrap().trim().parse().unwrap()
@@ -215,7 +300,7 @@ impl Silas {
         let mut child = binary()
             .arg("--data-dir")
             .arg(self.data())
-            .args(args)
+            .args(args.iter().flat_map(|arg| ["--"].into_iter().filter(|_| arg.starts_with("---")).chain([*arg])))
             .current_dir("/")
             // What this account has seen of the ledger stays in the test's own directory.
             .env("XDG_STATE_HOME", self.outside().join("state"))
@@ -251,10 +336,10 @@ impl Silas {
     }
 }
 
-fn message_body(text: &str, installation: InstallationId) -> MessageBody {
+fn message_body(text: &str, installation: InstallationId, timestamp: Timestamp) -> MessageBody {
     MessageBody {
         text: text.to_owned(),
-        timestamp: now(),
+        timestamp,
         nonce: Nonce::new(&OsRandom),
         installation,
         scope: OWNER_SCOPE.to_owned(),

@@ -21,7 +21,7 @@ pub(crate) fn asks(options: &[&str]) -> Act {
 
 pub(crate) fn plans(directory: &Path, more: &str) -> Act {
     let markdown = format!(
-        "---\nid: task-1\ntype: task\ntitle: x\nsteps:\n  - run: sh fix.sh\nverify:\n  - name: fixed\n    run: sh check.sh\n    \
+        "---\nid: task-1\ntype: task\ntitle: x\nexits: {{ paths: [src/a.txt, src/b.txt, gone.txt, more/c.txt] }}\nsteps:\n  - run: sh fix.sh\nverify:\n  - name: fixed\n    run: sh check.sh\n    \
          expect: {{ exit_code: 0 }}\nsandbox:\n{more}  directories:\n    - {{ path: {}, access: write }}\n---\n\nFix it.\n",
         directory.display()
     );
@@ -272,7 +272,7 @@ fn the_terminal_shows_the_answers_and_takes_one_by_its_number_or_in_words() {
     let (code, said) = world.silas.command(&["answer", "3"]);
     assert!(code == 2 && said.contains("There is no answer 3"), "{code} {said}");
     let (code, said) = world.silas.command(&["answer", "2"]);
-    assert!(code == 0 && said.contains("Answered. The plan comes to Review."), "{code} {said}");
+    assert!(code == 0 && said.contains("Answered. What comes of it is asked in Review."), "{code} {said}");
     let mut line = world.silas.line();
     next_question(&mut line, &[&card]);
     assert!(world.last_prompt().contains("color"));

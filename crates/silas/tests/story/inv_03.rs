@@ -24,7 +24,7 @@ fn a_command_that_only_says_it_is_done() {
 
 #[test]
 fn a_check_that_can_only_be_green() {
-    applies_nothing("sh fix.sh", "true", "Already passes, nothing to do");
+    applies_nothing("sh fix.sh", "true", "Already green, so nothing was run");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! INV-05: what runs is isolated, whatever it tries, and its output is a stranger's word.
 
-use crate::harness::Silas;
+use crate::harness::{FIX, Silas};
 use silas_core::card::CardKind;
 use std::fs;
 
@@ -70,7 +70,7 @@ fn git_is_read_only() {
     let hooks = silas.repo().join(".git/hooks");
     fs::create_dir_all(&hooks).unwrap();
     let mut line = silas.line();
-    let command = "echo evil > .git/hooks/post-commit; sh fix.sh";
+    let command = format!("echo evil > .git/hooks/post-commit; {FIX}");
     let wish = format!("run `{command}` in `{}` and check with `sh check.sh`", silas.repo().display());
     let work = line.run(&wish).unwrap();
     assert_eq!(work["outcome"], "proved", "{work}");

@@ -184,8 +184,9 @@ fn strike(target: Target, front: u32, traces: &mut Traces) {
     let victim = match target {
         Target::Front => front.to_string(),
         Target::Everything => format!("-{front}"),
-        // One that is not there yet, or is not called so yet, is struck with everything else.
-        Target::Launcher => (found.iter().find(|found| found.name == "silas-launcher"))
+        // One that is not there yet, or is not called so yet, is struck with everything else. What it forks is called the same
+        // for a moment, and may have a lower number.
+        Target::Launcher => (found.iter().find(|found| found.name == "silas-launcher" && found.parent == front))
             .map_or_else(|| format!("-{front}"), |found| found.pid.to_string()),
     };
     // It may have gone by itself meanwhile.

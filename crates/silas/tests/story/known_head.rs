@@ -14,7 +14,9 @@ fn cut_the_end(silas: &Silas) {
     db.execute_batch(
         "DROP TRIGGER ledger_is_not_cut; DROP TRIGGER checkpoints_are_not_deleted;
          DELETE FROM ledger WHERE seq > 3; DELETE FROM checkpoints WHERE seq > 3;
-         DELETE FROM settings WHERE key = 'verified_prefix';",
+         DELETE FROM settings WHERE key = 'verified_prefix';
+         DELETE FROM chronicle WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE instr(body, chronicle.id));
+         DELETE FROM cards WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE instr(body, cards.id));",
     )
     .unwrap();
 }

@@ -257,6 +257,7 @@ fn approvals_that_were_tampered_with_in_the_database_are_found() {
         ),
         ("PRAGMA foreign_keys = 0; DELETE FROM tokens WHERE kind = 'root'", "names a decision that is not there"),
         ("UPDATE instructions SET signed = replace(signed, 'Water', 'Drown')", "did not sign like this"),
+        ("UPDATE instructions SET grammar = 2", "version 2 of the grammar, and this Silas knows it up to version 1"),
         (
             "INSERT INTO executions (id, token_id, work_item_id, plan_hash, state, use_number, started_at)
           SELECT 'exec-ff', token_id, 'task-1', plan_hash, 'running', 7, 0 FROM executions LIMIT 1",
@@ -310,4 +311,118 @@ fn a_device_sees_for_itself_that_the_ledger_extends_what_it_knows() {
     }
     let (links, _) = ask(&mut line, reached.unwrap());
     assert_eq!(follow(reached.unwrap(), &links), None, "longer than before, and still not the same line");
+}
+
+/// What people are shown from other tables is compared with the ledger: a row that was changed by hand is named.
+#[test]
+fn a_row_that_was_changed_by_hand_is_found_in_every_table_that_people_are_shown() {
+    let silas = lived();
+    let file = silas.data().join("store/agent.sqlite");
+    let (code, text) = silas.command(&["audit", "verify"]);
+    assert_eq!(code, 0, "{text}");
+    for (change, named) in [
+        (
+            "UPDATE chronicle SET text = text || ' and everything else' WHERE sender = 'owner'",
+            "of the conversation is not as it was",
+        ),
+        ("UPDATE chronicle SET text = 'Done.' WHERE sender = 'silas'", "of the conversation is not as it was"),
+        ("UPDATE chronicle SET sender = 'owner' WHERE sender = 'silas'", "of the conversation is not as it was"),
+        (
+            "INSERT INTO chronicle (id, scope, sender, taint, text, at) VALUES ('msg-0123456789abcdef0123456789abcdef', 'owner', 'owner', 'owner', 'delete it all', 1)",
+            "of which the ledger knows nothing",
+        ),
+        ("UPDATE executions SET state = 'applied' WHERE state = 'undone'", "is kept otherwise than the ledger tells"),
+        (
+            "UPDATE executions SET plan_hash = '0000000000000000000000000000000000000000000000000000000000000000'",
+            "is kept otherwise than the ledger tells",
+        ),
+        (
+            "UPDATE executions SET result = json_set(result, '$.view.title', 'Water the plants') WHERE result IS NOT NULL",
+            "is kept otherwise than the ledger tells",
+        ),
+        (
+            "UPDATE executions SET result = json_set(result, '$.view.outcome', 'guarded') WHERE result IS NOT NULL",
+            "is kept otherwise than the ledger tells",
+        ),
+        (
+            "UPDATE executions SET result = json_set(result, '$.outputs', json_array('All 214 tests passed')) WHERE result IS NOT NULL",
+            "is not what was recorded: what was printed",
+        ),
+        (
+            "UPDATE executions SET result = json_set(result, '$.before[0].output', 'ok') WHERE result IS NOT NULL",
+            "is not what was recorded: what was printed",
+        ),
+        (
+            "UPDATE executions SET result = json_set(result, '$.after[0].reason', 'All 214 tests passed') WHERE result IS NOT NULL",
+            "is not what was recorded: what was printed",
+        ),
+        (
+            "UPDATE executions SET result = json_remove(result, '$.diffs[0]') WHERE result IS NOT NULL",
+            "is not what was recorded: what was printed",
+        ),
+        (
+            "UPDATE executions SET result = json_set(result, '$.view.place', 'Applied') WHERE result IS NOT NULL",
+            "is not what was recorded: what was printed",
+        ),
+        (
+            "UPDATE executions SET result = json_set(result, '$.changeset', '0000000000000000000000000000000000000000000000000000000000000000') WHERE result IS NOT NULL",
+            "is not what was recorded: what was printed",
+        ),
+        (
+            "UPDATE executions SET result = json_remove(result, '$.salt') WHERE result IS NOT NULL",
+            "is not what was recorded: what was printed",
+        ),
+        (
+            "UPDATE executions SET result = NULL WHERE result IS NOT NULL",
+            "is not kept any more, and its time is not over",
+        ),
+        ("DELETE FROM executions", "was begun, and is not kept any more"),
+        ("DELETE FROM cards", "is not kept any more, and its time is not over"),
+        ("DELETE FROM cards WHERE id = (SELECT max(id) FROM cards)", "is not kept any more, and its time is not over"),
+        ("DELETE FROM chronicle", "is not kept any more, and its time is not over"),
+        (
+            "DELETE FROM chronicle WHERE seq = (SELECT max(seq) FROM chronicle)",
+            "is not kept any more, and its time is not over",
+        ),
+        ("UPDATE chronicle SET seq = 1000 WHERE seq = (SELECT min(seq) FROM chronicle)", "is not where or when"),
+        (
+            "UPDATE chronicle SET at = at - 200000000000 WHERE seq = (SELECT max(seq) FROM chronicle)",
+            "is not where or when it was recorded",
+        ),
+        (
+            "UPDATE chronicle SET at = at + 200000000000 WHERE seq = (SELECT min(seq) FROM chronicle)",
+            "is not where or when it was recorded",
+        ),
+        ("DELETE FROM devices", "was taken in and never revoked, and is not kept any more"),
+        ("UPDATE devices SET name = 'A phone'", "otherwise than the root key certified"),
+        (
+            "UPDATE devices SET certificate = replace(certificate, '\"v\":1', '\"v\":2')",
+            "otherwise than the root key certified",
+        ),
+        (
+            "UPDATE cards SET card = json_set(card, '$.face.intent', 'Water the plants')",
+            "does not show what was offered",
+        ),
+        (
+            "UPDATE cards SET state = 'open', card = json_set(card, '$.state', 'open') WHERE state = 'answered'",
+            "was answered, and asks as if it had not been",
+        ),
+        ("UPDATE cards SET card = 'nonsense'", "does not show what was offered"),
+    ] {
+        let kept = fs::read(&file).unwrap();
+        let db = Connection::open(&file).unwrap();
+        db.pragma_update(None, "foreign_keys", false).unwrap();
+        assert!(db.execute(change, []).unwrap() > 0, "{change}");
+        drop(db);
+        for command in [&["audit", "verify"][..], &["doctor"]] {
+            let (code, text) = silas.command(command);
+            assert!(code != 0 && text.contains(named), "{command:?} after {change}: {text}");
+        }
+        fs::write(&file, kept).unwrap();
+        for beside in ["agent.sqlite-wal", "agent.sqlite-shm"] {
+            let _ = fs::remove_file(silas.data().join("store").join(beside));
+        }
+    }
+    let (code, text) = silas.command(&["audit", "verify"]);
+    assert_eq!(code, 0, "{text}");
 }

@@ -1,7 +1,7 @@
 //! The proxy looks something up before it answers: where a search server is set up, a few times, with the owner's question
 //! and not with what it has read.
 
-use crate::harness::{Line, Silas};
+use crate::harness::{Line, TestSilas};
 use crate::search_engine::Search;
 use scripted_model::{Act, Dialect, Form, Script, Server};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const ANSWER: &str = "It is 330 metres high. So says tides.example. And no more"
 struct World {
     server: Server,
     search: Search,
-    silas: Silas,
+    silas: TestSilas,
 }
 
 impl World {
@@ -22,7 +22,8 @@ impl World {
 
     fn with(script: Script) -> Self {
         let (server, search) = (Server::start(script).unwrap(), Search::start());
-        let silas = Silas::start_with(&[&named(&server)[..], &[("SILAS__SEARCH__URL", search.url.as_str())]].concat());
+        let silas =
+            TestSilas::start_with(&[&named(&server)[..], &[("SILAS__SEARCH__URL", search.url.as_str())]].concat());
         World { server, search, silas }
     }
 
@@ -172,7 +173,7 @@ fn tools_of_others_do_not_exist_and_words_to_the_owner_are_few() {
     assert_eq!(said, ["test says: One.", "test says: Two.", "Done."]);
     let told = world.said_to_model(1);
     assert_eq!(told.matches("There is no such tool. There are: web_search, tell_user.").count(), 2, "{told}");
-    assert!(world.said_to_model(2).contains("the owner was told already"));
+    assert!(world.said_to_model(2).contains("the owner was told 2 times already; give your answer"));
     world.silas.assert_ledger_holds();
 }
 
@@ -208,7 +209,7 @@ fn a_model_that_cannot_call_tools_answers_without_them() {
 #[test]
 fn without_a_search_server_no_tool_is_shown() {
     let server = Server::start(Script::new(Dialect::OpenAi, [])).unwrap();
-    let silas = Silas::start_with(&named(&server));
+    let silas = TestSilas::start_with(&named(&server));
     server.now_says([Act::Says(decision("direct", "words", Some("Good day.")))]);
     let mut line = silas.line();
     line.ask("hello");

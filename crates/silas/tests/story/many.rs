@@ -7,7 +7,7 @@ use silas_core::card::{Card, CardKind};
 use silas_core::event::AuditEvent;
 use silas_core::roots::RootGrant;
 use silas_core::token::{Kind, Verdict};
-use silas_core::{CardId, Clock, Digest, ExecutionId, Nonce, Timestamp, canonical};
+use silas_core::{CardId, Clock, Digest, ExecutionId, Nonce, Scope, Timestamp, canonical};
 use silas_store::{Commit, Store, cards, tokens};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,8 +32,8 @@ impl Clock for Now {
 /// As if it had been going on for years: what one real piece of work left behind, many times over.
 fn fill(silas: &Silas, device: &Device) {
     let store = Store::open(&silas.data().join("store"), Arc::new(OsRandom), Arc::new(Now)).unwrap();
-    let root = store.read(|tx| tokens::by_kind(tx, Kind::Root)).wait().unwrap().remove(0);
-    let plan = store.read(cards::list_open).wait().unwrap();
+    let root = store.read(|tx| tokens::standing(tx, Kind::Root)).wait().unwrap().remove(0);
+    let plan = store.read(|tx| cards::list_open(tx, &Scope::Owner)).wait().unwrap();
     let plan = plan.into_iter().find(|card| card.face.kind == CardKind::Plan).unwrap();
     let key = device.id();
     let signed: Vec<_> = (0..N_GRANTS)
@@ -53,7 +53,7 @@ fn fill(silas: &Silas, device: &Device) {
             tokens::spend(tx, &token.id()?)?;
         }
         for _ in 0..N_CARDS {
-            cards::insert(tx, &Card { id: CardId::new(&OsRandom), ..plan.clone() }, "many")?;
+            cards::insert(tx, &Scope::Owner, &Card { id: CardId::new(&OsRandom), ..plan.clone() }, "many")?;
         }
         for n in 0..N_ROWS {
             tx.record(&AuditEvent::WithdrawalRefused { key: key.clone(), reason: format!("reason {n}") })?;
@@ -67,7 +67,8 @@ fn fill(silas: &Silas, device: &Device) {
         database
             .execute(
                 "INSERT INTO executions SELECT ?1, token_id, work_item_id, plan_hash, state, use_number + ?2 + 1,
-                     started_at - ?2 - 1, ended_at, NULL, json_set(result, '$.view.execution', ?1), changeset FROM executions WHERE use_number = 0 LIMIT 1",
+                     started_at - ?2 - 1, ended_at, NULL, json_set(result, '$.view.execution', ?1), changeset, scope
+                 FROM executions WHERE use_number = 0 LIMIT 1",
                 (ExecutionId::new(&OsRandom).as_str(), n),
             )
             .unwrap();

@@ -1,13 +1,14 @@
 //! A card is named, shown and then signed: no number answers another card than the one that was meant.
 
-use crate::harness::Silas;
+use crate::harness::{Place, TestSilas};
 use crate::typist::at_terminal;
 use serde_json::Value;
 use silas_core::card::CardKind;
 use std::fs;
+use std::time::Duration;
 
 /// Asks about so many directories, and gives what `silas review` calls their cards.
-fn asked_about(silas: &Silas, dirs: &[&str]) -> Vec<String> {
+fn asked_about(silas: &Place, dirs: &[&str]) -> Vec<String> {
     for dir in dirs {
         fs::create_dir(silas.outside().join(dir)).unwrap();
         let wish = format!("run `touch x` in `{}` and check with `test -e x`", silas.outside().join(dir).display());
@@ -17,20 +18,20 @@ fn asked_about(silas: &Silas, dirs: &[&str]) -> Vec<String> {
     names(silas)
 }
 
-fn names(silas: &Silas) -> Vec<String> {
+fn names(silas: &Place) -> Vec<String> {
     let (code, text) = silas.command(&["review"]);
     assert_eq!(code, 0, "{text}");
     text.lines().map(|line| line.rsplit(' ').next().unwrap().to_owned()).collect()
 }
 
-fn intents(silas: &Silas) -> Vec<String> {
+fn intents(silas: &Place) -> Vec<String> {
     let cards: Vec<Value> = serde_json::from_str(&silas.command(&["review", "--json"]).1).unwrap();
     cards.iter().map(|card| card["face"]["intent"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
 fn names_stay_and_places_do_not_sign() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let names = asked_about(&silas, &["one", "two", "three"]);
     let before = intents(&silas);
     for verb in ["approve", "decline"] {
@@ -54,9 +55,28 @@ fn names_stay_and_places_do_not_sign() {
     silas.assert_ledger_holds();
 }
 
+/// Whoever has to name a card is shown the command that was typed, and no other.
+#[test]
+fn the_command_that_was_typed_is_the_one_that_is_shown() {
+    let silas = TestSilas::start();
+    asked_about(&silas, &["one", "two"]);
+    let told = |args: &[&str]| {
+        let (code, text) = silas.command(args);
+        assert_eq!(code, 1, "{text}");
+        text
+    };
+    for verb in ["approve", "decline", "rehearse", "show"] {
+        assert!(told(&[verb]).contains(&format!("as in `silas {verb} ")), "{verb}");
+    }
+    silas.advance(Duration::from_secs(3600));
+    for verb in ["dismiss", "renew"] {
+        assert!(told(&[verb]).contains(&format!("as in `silas {verb} ")), "{verb}");
+    }
+}
+
 #[test]
 fn at_a_terminal_the_card_is_named_before_it_is_signed() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let names = asked_about(&silas, &["one", "two"]);
     let intent = intents(&silas)[1].clone();
     let (code, shown) = at_terminal(&silas, &["approve", "2"], &[("leaves it:", "n\n")]);
@@ -73,10 +93,47 @@ fn at_a_terminal_the_card_is_named_before_it_is_signed() {
     assert_eq!(code, 0, "{shown}");
 }
 
+/// Whoever names a card in a script has answered. No help may promise a question that is not asked there.
+#[test]
+fn a_pipe_is_not_asked_and_every_command_says_so() {
+    let silas = TestSilas::start();
+    let names = asked_about(&silas, &["one", "two", "three"]);
+    // A directory is of medium risk, about which a terminal is asked.
+    let (code, text) = silas.command(&["approve", &names[0]]);
+    assert!(code == 0 && !text.contains("to confirm"), "{text}");
+    let (code, text) = silas.command(&["approve", &names[1], "--json"]);
+    assert_eq!(code, 0, "{text}");
+    // What stands in the pipe is nobody's answer.
+    let (code, text) = silas.command_with(&["approve", &names[2]], &[], "n\n");
+    assert_eq!(code, 0, "{text}");
+    let (_, grants) = silas.command(&["grant", "list"]);
+    assert!(["one", "two", "three"].iter().all(|dir| grants.contains(dir)), "{grants}");
+
+    let says = |command: &[&str], words: &str| {
+        let (code, help) = silas.command(&[command, &["--help"]].concat());
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(code == 0 && help.contains(words), "{command:?}: {help}");
+    };
+    let pipe = "where input or output is a pipe, and with --json, it is signed at once, also without this";
+    for verb in ["approve", "rehearse", "redo", "change", "decline"] {
+        says(&[verb], pipe);
+    }
+    for command in [["work", "apply"], ["work", "undo"], ["root", "add"]] {
+        says(&command, pipe);
+    }
+    says(&["undo"], "Signed at once, at a terminal too");
+    for command in [["work", "undo"], ["grant", "revoke"], ["device", "revoke"], ["root", "remove"]] {
+        says(&command, "at once");
+    }
+    for command in [&["model", "add"][..], &["eval"]] {
+        says(command, "from a terminal or a pipe: anything but y or yes is a no");
+    }
+}
+
 /// Every text in a face, line by line; words for programs are not among them.
 fn texts(value: &Value, key: &str, found: &mut Vec<String>) {
     match value {
-        Value::String(text) if !["kind", "risk", "press", "outcome", "runner"].contains(&key) => {
+        Value::String(text) if !["kind", "risk", "press", "outcome", "runner", "by"].contains(&key) => {
             found.extend(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned));
         }
         Value::Array(all) => all.iter().for_each(|one| texts(one, key, found)),
@@ -86,7 +143,7 @@ fn texts(value: &Value, key: &str, found: &mut Vec<String>) {
 }
 
 #[track_caller]
-fn assert_shows_all(silas: &Silas, kind: &str) {
+fn assert_shows_all(silas: &Place, kind: &str) {
     let cards: Vec<Value> = serde_json::from_str(&silas.command(&["review", "--json"]).1).unwrap();
     let card = cards.iter().find(|card| card["face"]["kind"] == kind).unwrap_or_else(|| panic!("{kind}: {cards:#?}"));
     let (code, shown) = silas.command(&["show", card["id"].as_str().unwrap()]);
@@ -101,7 +158,7 @@ fn assert_shows_all(silas: &Silas, kind: &str) {
 
 #[test]
 fn everything_that_is_signed_is_shown() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let mut line = silas.line();
     line.say(&silas.wish()).unwrap();
     line.card(CardKind::Root).unwrap();
@@ -124,7 +181,7 @@ fn everything_that_is_signed_is_shown() {
 
 #[test]
 fn a_change_that_is_too_long_for_the_screen_is_approved_by_its_name() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let mut line = silas.line();
     let write = "for f in a b c; do seq -f \"$f line %g\" 1 200 > $f.txt; done";
     line.say(&format!("run `{write}` in `{}` and check with `test -e c.txt`", silas.repo().display())).unwrap();
@@ -145,7 +202,7 @@ fn a_change_that_is_too_long_for_the_screen_is_approved_by_its_name() {
 /// Results of one directory are not alike: the list says which file each is about, or which command.
 #[test]
 fn results_of_one_directory_are_told_apart() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     silas.pair();
     let mut line = silas.line();
     let dir = silas.repo().display().to_string();

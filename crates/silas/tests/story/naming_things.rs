@@ -1,13 +1,13 @@
 //! Work, grants, directories, devices, tasks and messages that were put aside are named as cards are: a name stays with its
 //! thing, is refused once the thing is gone, and no place in a list is ever taken for one.
 
-use crate::harness::{Line, Silas};
+use crate::harness::{Line, Place, TestSilas};
 use crate::typist::at_terminal;
 use serde_json::Value;
 use silas_core::card::CardKind;
 use std::fs;
 
-impl Silas {
+impl Place {
     /// What a list calls its things, in its own order.
     #[track_caller]
     pub(crate) fn called(&self, list: &str) -> Vec<String> {
@@ -27,7 +27,7 @@ impl Silas {
 
 /// A place is refused whatever stands there, and nothing happens.
 #[track_caller]
-fn assert_no_place_counts(silas: &Silas, commands: &[&[&str]]) {
+fn assert_no_place_counts(silas: &Place, commands: &[&[&str]]) {
     for command in commands {
         for place in ["1", "0", "2", "99"] {
             let mut command = command.to_vec();
@@ -40,12 +40,12 @@ fn assert_no_place_counts(silas: &Silas, commands: &[&[&str]]) {
 
 #[test]
 fn grants_and_directories_keep_their_names_when_others_go() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     for dir in ["one", "two", "three"] {
         let dir = silas.outside().join(dir);
         fs::create_dir(&dir).unwrap();
         let (code, text) = silas.command(&["root", "add", dir.to_str().unwrap()]);
-        assert!(code == 0 && text.contains("Allowed. Each plan still asks you."), "{text}");
+        assert!(code == 0 && text.contains("Allowed. Nothing there changes without your yes."), "{text}");
     }
     let names = silas.called("grant");
     assert_eq!(silas.called("root"), names);
@@ -66,7 +66,7 @@ fn grants_and_directories_keep_their_names_when_others_go() {
 
 #[test]
 fn a_directory_is_allowed_before_any_wish_and_taken_back_by_its_own_name() {
-    let silas = Silas::start_asking();
+    let silas = TestSilas::start_asking();
     let (code, text) = silas.command(&["root", "list"]);
     assert!(code == 0 && text.contains("in no directory yet"), "{text}");
     let repo = silas.repo().display().to_string();
@@ -99,7 +99,7 @@ fn a_directory_is_allowed_before_any_wish_and_taken_back_by_its_own_name() {
 
 #[test]
 fn at_a_terminal_a_directory_is_asked_about_before_it_is_signed() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let repo = silas.repo().display().to_string();
     let (code, shown) = at_terminal(&silas, &["root", "add", &repo], &[("leaves it:", "n\n")]);
     assert!(code == 1 && shown.contains("Not confirmed. Nothing was signed."), "{shown}");
@@ -110,7 +110,7 @@ fn at_a_terminal_a_directory_is_asked_about_before_it_is_signed() {
 
 #[test]
 fn devices_keep_their_names() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let (first, second) = (silas.pair(), silas.pair());
     let names = silas.called("device");
     assert_eq!(names.len(), 3, "the terminal is one of them");
@@ -133,15 +133,13 @@ fn devices_keep_their_names() {
 
 #[test]
 fn of_several_results_none_is_signed_for_without_its_name() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     silas.pair();
     let mut line = silas.line();
     line.say(&silas.wish()).unwrap();
     line.approve(CardKind::Root).unwrap();
     line.card(CardKind::Rehearsed).unwrap();
-    let dir = silas.repo().display().to_string();
-    let (code, text) =
-        silas.command(&["say", &format!("run `echo hi > note.txt` in `{dir}` and check with `test -e note.txt`")]);
+    let (code, text) = silas.command(&["say", &silas.planned("echo hi > note.txt", &["note.txt"], "test -e note.txt")]);
     assert_eq!(code, 0, "{text}");
     let is_both = |line: &Line| line.cards.iter().filter(|card| card.face.kind == CardKind::Rehearsed).count() == 2;
     line.wait(is_both).unwrap();
@@ -169,7 +167,7 @@ fn of_several_results_none_is_signed_for_without_its_name() {
 /// How many has separators everywhere; which one has none, and is understood with them too.
 #[test]
 fn numbers_have_separators_where_they_count() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     silas.pair();
     let (_, list) = silas.command(&["grant", "list"]);
     assert!(list.contains(" of 1,000 left") && !list.contains("1000"), "{list}");

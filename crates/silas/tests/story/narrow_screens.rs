@@ -1,7 +1,7 @@
 //! A terminal of 40 columns: lines end between words, and nothing that is printed goes over the edge but a word that is wider
 //! than the screen. A pipe gets its lines whole.
 
-use crate::harness::Silas;
+use crate::harness::TestSilas;
 use crate::typist::{SCREEN_COLUMNS, at_terminal_with};
 use silas_core::card::CardKind;
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ fn assert_fits(command: &[&str], shown: &str, piped: &str) {
 
 #[test]
 fn lines_end_between_words_and_a_pipe_gets_them_whole() {
-    let silas = Silas::start_asking();
+    let silas = TestSilas::start_asking();
     let mut line = silas.line();
     line.say(&silas.wish()).unwrap();
     line.approve(CardKind::Root).unwrap();
@@ -69,7 +69,7 @@ fn lines_end_between_words_and_a_pipe_gets_them_whole() {
 
 #[test]
 fn a_talk_fits_too() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let said = "run make in the-northern-harbours and check with make test";
     let steps = [("or /help.", format!("{said}\n")), ("lists", "/help\n".to_owned()), ("less.", "quit\n".to_owned())];
     let steps: Vec<(&str, &str)> = steps.iter().map(|(wait, say)| (*wait, say.as_str())).collect();

@@ -1,6 +1,6 @@
 //! The page as the server sees it: a WebSocket of a paired device that resumes and acknowledges.
 
-use crate::harness::{Device, Silas};
+use crate::harness::{Device, Place};
 use crate::http;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// Connects, naming what it has if it was here before.
-    pub(crate) fn open(silas: &Silas, device: &Device, resume: Option<&Value>) -> Page {
+    pub(crate) fn open(silas: &Place, device: &Device, resume: Option<&Value>) -> Page {
         Page::open_at((Ipv4Addr::LOCALHOST, silas.port()).into(), device, resume)
     }
 
@@ -63,6 +63,10 @@ impl Page {
                 _ => {}
             }
         }
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) {
+        http::write_text(&mut self.socket, &message.to_string());
     }
 
     /// The next message of one of these types.

@@ -1,7 +1,7 @@
 //! A passkey of the owner's: registered from a paired browser, and from then on the only key for what cannot be undone.
 //! The authenticator is one of our own making; the browser suite has Chromium's.
 
-use crate::harness::{Device, Line, OsRandom, Silas, now};
+use crate::harness::{Device, Line, OsRandom, Silas, counted, now};
 use crate::vault::plan_card;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -84,9 +84,10 @@ fn sending_plan(silas: &Silas, line: &mut Line, id: &str) -> Card {
     });
     let plan = format!(
         "---\nid: {id}\ntitle: Send it\ntype: task\nsteps:\n  - run: \"bash -c 'silas-secret get mail > /dev/null && exec \
-         3<>/dev/tcp/127.0.0.1/{port} && head -n 1 <&3' > sent.txt\"\nverify:\n  - name: it was taken\n    run: cat \
-         sent.txt\n    expect: {{ contains: \"taken\" }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write }}\n  \
+         3<>/dev/tcp/127.0.0.1/{port} && head -n 1 <&3' > sent.txt\"\nexits: {{ paths: [sent.txt] }}\nverify:\n  - name: it was taken\n    run: \
+         \"{}\"\n    expect: {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write }}\n  \
          hosts: [\"127.0.0.1:{port}\"]\n  secrets: [mail]\n---\nSend it.\n",
+        counted("grep -q taken sent.txt"),
         silas.repo().display()
     );
     let file = silas.outside().join(format!("{id}.md"));

@@ -84,6 +84,34 @@ fn killed_while_the_planner_is_asked_first() {
     killed_after(1);
 }
 
+/// The plug is pulled between two hands: when the wish was handed to the planner, or when its answer was handed back. What was
+/// answered by then is not asked again, and the plan comes once.
+pub(crate) fn crash_planning(point: FailPoint) {
+    let mut world = World::new(Dialect::OpenAi, &[ASKING]);
+    let repo = world.silas.repo();
+    let mut line = world.planned("", Vec::new());
+    line.card(CardKind::Plan).unwrap();
+    drop(line);
+    let (before, paid_before) = (world.server.asked().len(), books(&world.silas).0);
+    world.silas.terminate();
+    world.silas.up(&[("SILAS_FAIL_AT", &point.name())]);
+    world.server.now_says([to_planner(), plan(&repo, "")]);
+    // The plug may be pulled before it has heard that it was heard.
+    let _gone = world.silas.line().say(WISH);
+    world.silas.await_death();
+    let by_then = world.server.asked().len() - before;
+    assert_eq!(by_then, if point == FailPoint::PlanKept { 2 } else { 1 }, "{point:?}");
+
+    world.silas.up(&[]);
+    let mut line = world.silas.line();
+    two_plans(&mut line);
+    assert_eq!(world.server.asked().len() - before, 2, "{point:?}: each of them was asked once");
+    assert_eq!(books(&world.silas), (paid_before + 2, 0), "{point:?}");
+    let said = line.snapshot["entries"].as_array().unwrap().iter().filter(|entry| entry["text"] == WISH).count();
+    assert_eq!(said, 1, "{point:?}");
+    world.silas.assert_ledger_holds();
+}
+
 /// How many calls of models are in the books, and how many answers are kept for work.
 fn work_books(silas: &Silas) -> (usize, usize) {
     let db = Connection::open(silas.data().join("store/agent.sqlite")).unwrap();

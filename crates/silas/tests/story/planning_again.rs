@@ -26,7 +26,7 @@ impl World {
 
     fn plan(&self, prose: &str) -> Act {
         let markdown = format!(
-            "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {{}}\nbudget: {{ max_attempts: 2 }}\nexits: {{ paths: [\"src/*\", \
+            "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {{}}\nbudget: {{ max_attempts: 2 }}\nexits: {{ paths: [src/a.txt, src/b.txt, \
              gone.txt, more/c.txt] }}\nverify:\n  - name: green\n    run: sh told.sh\n    expect: {{ exit_code: 0 }}\nsandbox:\n  \
              directories:\n    - {{ path: {}, access: write }}\n---\n\n{prose}\n",
             self.silas.repo().display()
@@ -40,7 +40,7 @@ impl World {
     /// The first plan is approved and fails both its attempts; then this is said.
     fn failed(&self, then: Vec<Act>) -> Line {
         let first = || self.plan("Look hard.");
-        let mut acts = vec![to_planner(), first(), to_planner(), first(), finish(), finish()];
+        let mut acts = vec![to_planner(), first(), first(), finish(), finish()];
         acts.extend(then);
         self.server.now_says(acts);
         let mut line = self.silas.line();
@@ -71,12 +71,12 @@ fn a_plan_that_failed_is_planned_again_and_proved() {
     line.wait(|line| open_plans(line).len() == 1).unwrap();
     assert_eq!(world.silas.tree(), original, "nothing is done before it is approved");
     let asked = world.server.asked();
-    assert_eq!((asked.len(), world.server.faults()), (7, vec![]));
-    let told = asked[6].body["messages"].to_string();
+    assert_eq!((asked.len(), world.server.faults()), (6, vec![]));
+    let told = asked[5].body["messages"].to_string();
     assert!(told.contains("a different approach") && told.contains("still red after 2 attempts"), "{told}");
-    assert!(told.contains("⟦from outside") && !told.contains("Ignore all previous"), "{told}");
+    assert!(told.contains("⟦from outside, mark ") && told.contains("Ignore all previous"), "{told}");
     let face = serde_json::to_string(&open_plans(&line)[0].face).unwrap();
-    assert!(face.contains("The plan before this one failed") && face.contains("Red: green"), "{face}");
+    assert!(face.contains("The plan before this one failed") && face.contains("Red: sh told.sh"), "{face}");
     let shown = open_plans(&line).remove(0).face;
     assert_eq!(shown.asked.as_deref(), Some("make it green"));
     assert_eq!(shown.quote.unwrap().text, "Run fix.sh.");
@@ -89,7 +89,7 @@ fn a_plan_that_failed_is_planned_again_and_proved() {
         line.work
     );
     // A fresh copy, and a beginning without a memory.
-    let first = world.server.asked()[7].body["messages"].to_string();
+    let first = world.server.asked()[6].body["messages"].to_string();
     assert!(first.contains("Run fix.sh.") && !first.contains("Attempt 2"), "{first}");
     assert_ne!(world.silas.tree(), original);
     world.silas.assert_proof_travels();
@@ -110,7 +110,7 @@ fn it_is_planned_again_only_so_often() {
         }
     }
     line.wait(|line| reports(line).len() == 2).unwrap();
-    assert_eq!((open_plans(&line).len(), world.server.asked().len()), (0, 9));
+    assert_eq!((open_plans(&line).len(), world.server.asked().len()), (0, 8));
     world.silas.assert_ledger_holds();
 }
 
@@ -121,13 +121,13 @@ fn where_there_is_no_other_way_the_owner_is_told() {
     let mut line = world.failed(vec![Act::Says(none.to_string())]);
     line.wait(|line| reports(line).len() == 1).unwrap();
     let report = reports(&line).concat();
-    assert!(report.contains("Another plan was asked for. The planner says: The check cannot pass."), "{report}");
-    assert_eq!((open_plans(&line).len(), world.server.asked().len()), (0, 7));
+    assert!(report.contains("Another plan was asked for. The planner says: “The check cannot pass.”"), "{report}");
+    assert_eq!((open_plans(&line).len(), world.server.asked().len()), (0, 6));
 }
 
 #[test]
 fn nobody_is_asked_where_the_owner_does_not_want_it() {
     let world = World::new(&[("SILAS__MODELS__REPLANS_MAX", "0")]);
     let line = world.failed(vec![world.plan("Never asked for.")]);
-    assert_eq!((open_plans(&line).len(), world.server.asked().len()), (0, 6));
+    assert_eq!((open_plans(&line).len(), world.server.asked().len()), (0, 5));
 }

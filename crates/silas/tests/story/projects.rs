@@ -142,7 +142,11 @@ fn a_plan_is_proved_by_cargo_in_the_owners_home() {
     fs::create_dir_all(repo.join("src")).unwrap();
     fs::write(repo.join("Cargo.toml"), "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
         .unwrap();
-    fs::write(repo.join("src/lib.rs"), "#[test]\nfn holds() {\n    assert_eq!(1 + 1, 3);\n}\n").unwrap();
+    fs::write(
+        repo.join("src/lib.rs"),
+        "pub fn two() -> u8 {\n    3\n}\n\n#[test]\nfn holds() {\n    assert_eq!(two(), 2);\n}\n",
+    )
+    .unwrap();
     let mut line = silas.line();
     let wish = format!("run `sed -i s/3/2/ src/lib.rs` in `{}` and check with `cargo test --offline`", repo.display());
     line.say(&wish).unwrap();
@@ -153,5 +157,5 @@ fn a_plan_is_proved_by_cargo_in_the_owners_home() {
     assert!(!tools.lines.iter().any(|line| line.ends_with("/.cargo")), "{tools:?}");
     let work = line.ended().unwrap();
     assert_eq!(work["outcome"], "proved", "{work}");
-    assert!(fs::read_to_string(Path::new(&repo).join("src/lib.rs")).unwrap().contains("1 + 1, 2"));
+    assert!(fs::read_to_string(Path::new(&repo).join("src/lib.rs")).unwrap().contains("{\n    2\n}"));
 }

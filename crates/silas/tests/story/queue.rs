@@ -87,7 +87,7 @@ fn a_declined_directory_ends_the_wishes_that_waited_for_it() {
     let card = line.card(CardKind::Root).unwrap();
     assert!(line.decide(&card, Verdict::Declined).unwrap().0);
     line.wait(|line| line.cards.is_empty()).unwrap();
-    let second = format!("run `touch two` in `{}` and check with `test -e two`", silas.repo().display());
+    let second = silas.planned("touch two", &["two"], "test -e two");
     line.ask(&second);
     line.approve(CardKind::Root).unwrap();
     line.card(CardKind::Plan).unwrap();

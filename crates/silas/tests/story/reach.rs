@@ -1,6 +1,6 @@
 //! A plan that reaches a host: the card says which, the command gets there, and every connection is in the log.
 
-use crate::harness::Silas;
+use crate::harness::TestSilas;
 use silas_core::card::{CardKind, Risk};
 use silas_core::token::Verdict;
 use std::io::Write;
@@ -25,14 +25,13 @@ fn reading(port: u16) -> String {
 
 #[test]
 fn a_named_host_is_on_the_card_in_the_proof_and_in_the_log() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let port = greeter();
     let mut line = silas.line();
     let (run, repo) = (reading(port), silas.repo());
-    let wish = format!(
-        "run `{run}; {run}` in `{}` reaching `127.0.0.1:{port}` and check with `grep -q outside greeting.txt`",
-        repo.display()
-    );
+    let hosts = format!("  hosts: [\"127.0.0.1:{port}\"]\n");
+    let (run, changes) = (format!("{run}; {run}"), ["greeting.txt"]);
+    let wish = silas.planned_with(&run, &changes, "grep -q outside greeting.txt", &[&repo], &hosts);
     line.say(&wish).unwrap();
     line.approve(CardKind::Root).unwrap();
     let card = line.card(CardKind::Plan).unwrap();
@@ -57,7 +56,7 @@ fn a_named_host_is_on_the_card_in_the_proof_and_in_the_log() {
 
 #[test]
 fn without_the_grant_the_same_command_gets_nowhere() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let port = greeter();
     let mut line = silas.line();
     let wish = format!(
@@ -73,7 +72,7 @@ fn without_the_grant_the_same_command_gets_nowhere() {
 
 #[test]
 fn a_host_that_cannot_be_granted_is_refused_in_words() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let mut line = silas.line();
     let repo = silas.repo().display().to_string();
     for (host, why) in [

@@ -2,7 +2,7 @@
 //! have been enough.
 
 use crate::executing::{RIGHT, World, finish};
-use crate::harness::{ASKING, Line, Silas};
+use crate::harness::{ASKING, Line, Place, TestSilas};
 use crate::rows;
 use crate::scripted::shell;
 use scripted_model::Dialect;
@@ -34,7 +34,7 @@ fn page() -> (u16, Arc<AtomicUsize>) {
 }
 
 /// Names below `localhost` are this machine's, and are asked for like any other.
-fn fetching(silas: &Silas, port: u16) -> String {
+fn fetching(silas: &Place, port: u16) -> String {
     let fetch = format!(
         "python3 -c 'import urllib.request as r; open(\"zones.csv\", \"wb\").write(r.urlopen(\"http://tides.localhost:{port}/\").read())'"
     );
@@ -55,7 +55,7 @@ fn presses(card: &Card) -> Vec<Press> {
 }
 
 /// The wish was tried out and got nowhere; the card that says why.
-fn refused(silas: &Silas, port: u16) -> (Line, Card) {
+fn refused(silas: &Place, port: u16) -> (Line, Card) {
     silas.pair();
     let mut line = silas.line();
     line.say(&fetching(silas, port)).unwrap();
@@ -66,7 +66,7 @@ fn refused(silas: &Silas, port: u16) -> (Line, Card) {
 
 #[test]
 fn a_rehearsal_that_wanted_a_host_is_allowed_it_and_goes_on_to_the_end() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let original = silas.tree();
     let (port, hits) = page();
     let (mut line, card) = refused(&silas, port);
@@ -108,7 +108,7 @@ fn a_rehearsal_that_wanted_a_host_is_allowed_it_and_goes_on_to_the_end() {
 
 #[test]
 fn whoever_asked_is_named_and_only_they_get_it() {
-    let silas = Silas::start_asking();
+    let silas = TestSilas::start_asking();
     let (port, hits) = page();
     let get =
         format!("python3 -c 'import urllib.request as r; print(r.urlopen(\"http://tides.localhost:{port}/\").read())'");
@@ -124,7 +124,7 @@ fn whoever_asked_is_named_and_only_they_get_it() {
     let plan: serde_json::Value = serde_json::from_str(card.payload.as_ref().unwrap()).unwrap();
     assert_eq!(plan["verify"][0]["network"], false);
     let (recorded, said) = line.decide(&card, Verdict::Declined).unwrap();
-    assert!(recorded && said.contains("Nothing was sent"), "{said}");
+    assert!(recorded && said.contains("What was refused is not reached"), "{said}");
     line.wait(|line| line.cards.iter().all(|open| open.id != card.id)).unwrap();
     assert_eq!(hits.load(Ordering::SeqCst), 0);
     assert!(!silas.repo().join("zones.csv").exists());
@@ -138,13 +138,13 @@ fn whoever_asked_is_named_and_only_they_get_it() {
     line.approve(CardKind::Refusal).unwrap();
     line.ended().unwrap();
     let report = line.card(CardKind::Report).unwrap();
-    assert_eq!((report.face.intent.as_str(), hits.load(Ordering::SeqCst)), ("Already passes, nothing to do", 1));
+    assert_eq!((report.face.intent.as_str(), hits.load(Ordering::SeqCst)), ("Already green, so nothing was run", 1));
     silas.assert_ledger_holds();
 }
 
 #[test]
 fn a_card_that_nobody_answered_counts_as_no() {
-    let silas = Silas::start_with(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "6")]);
+    let silas = TestSilas::start_with(&[("SILAS__APPROVAL__PLAN_TIMEOUT_SECONDS", "6")]);
     let (port, hits) = page();
     let (mut line, card) = refused(&silas, port);
     let is_parked = |line: &Line| line.cards.iter().any(|c| c.id == card.id && c.state == CardState::Parked);
@@ -175,7 +175,7 @@ fn what_a_model_was_talked_into_is_named_and_not_done() {
     assert!(lines(&card, "About these names").contains("could go there"), "{:?}", card.face.details);
     assert!(lines(&card, "In the model's words").contains("I could not reach"), "{:?}", card.face.details);
     let told = world.work_asked()[1]["messages"].to_string();
-    assert!(told.contains("Refused: this command asked for evil.example"), "{told}");
+    assert!(told.contains("Refused: this command asked for ⟦from outside: evil.example⟧"), "{told}");
     assert_eq!(world.silas.tree(), original);
 
     let (recorded, said) = line.decide(&card, Verdict::EditRequested).unwrap();
@@ -219,7 +219,7 @@ fn a_model_that_was_allowed_a_host_reaches_it() {
 /// Where the work succeeds anyhow, nothing is asked.
 #[test]
 fn work_that_did_without_says_what_it_wanted() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     silas.pair();
     let mut line = silas.line();
     let run = "getent hosts tides.example; echo Vienna > zones.csv";
@@ -236,7 +236,7 @@ fn work_that_did_without_says_what_it_wanted() {
 /// The address stands in the command, and that it was tried, and where, was seen from outside.
 #[test]
 fn an_address_without_a_name_is_offered_at_the_port_that_was_tried() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     silas.pair();
     let original = silas.tree();
     let tries = r#"python3 -c 'import socket; print("203.0.113.5 is only named"); socket.create_connection(("192.0.2.9", 8080), 5)'"#;

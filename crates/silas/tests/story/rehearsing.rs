@@ -1,7 +1,7 @@
 //! Rehearse, then ask: the wish is done in a private copy, one card shows what was found, and one tap applies exactly
 //! that, or nothing is left of it.
 
-use crate::harness::{Line, Silas};
+use crate::harness::{FIX, Line, Silas};
 use serde_json::json;
 use silas_core::card::{CardKind, Press, Risk};
 use silas_core::check::Outcome;
@@ -188,7 +188,7 @@ fn without_a_check_the_result_waits_and_says_so() {
 #[test]
 fn what_needs_no_decision_ends_as_ever() {
     for (run, check, intent) in
-        [("sh fix.sh", "true", "Already passes, nothing to do"), ("true", "sh check.sh", "The check is still red")]
+        [("sh fix.sh", "true", "Already green, so nothing was run"), ("true", "sh check.sh", "The check is still red")]
     {
         let silas = Silas::start();
         let original = silas.tree();
@@ -216,7 +216,7 @@ fn what_is_not_rehearsed_is_asked_about() {
     };
     let silas = Silas::start();
     let dir = silas.repo().display().to_string();
-    check(&silas, &format!("run `sh fix.sh` in `{dir}` reaching `example.com:443` and check with `sh check.sh`"));
+    check(&silas, &format!("run `{FIX}` in `{dir}` reaching `example.com:443` and check with `sh check.sh`"));
     let silas = Silas::start_with(&[("SILAS__APPROVAL__REHEARSE_FIRST", "false")]);
     check(&silas, &silas.wish());
 }
@@ -265,7 +265,7 @@ fn an_edit_while_it_waits_is_never_overwritten() {
     let edited = silas.tree();
     assert!(line.decide(&card, Verdict::Approved).unwrap().0);
     let conflict = line.card(CardKind::Conflict).unwrap();
-    assert_eq!(conflict.face.intent, "You edited the same file");
+    assert_eq!(conflict.face.intent, "The same file was changed meanwhile");
     assert_eq!((silas.tree(), copies(&silas)), (edited, 0));
     silas.assert_ledger_holds();
 }
@@ -283,7 +283,7 @@ fn the_commands_of_the_terminal_decide_about_a_result() {
     silas.line().card(CardKind::Rehearsed).unwrap();
     let (code, text) = silas.command(&["review"]);
     assert!(
-        code == 0 && text.contains("1  Apply 4 changed files to repo, made by ‘sh fix.sh’  (● Low risk)"),
+        code == 0 && text.contains("1  Apply 4 changed files to repo, made by ‘sh fix.sh…ore/c.txt’  (● Low risk)"),
         "{text}"
     );
     let (code, text) = silas.command(&["show"]);

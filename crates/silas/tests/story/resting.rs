@@ -1,10 +1,11 @@
 //! Time passes: cards are parked, undo windows close, work is stopped, servers come and go.
 
-use crate::harness::{ASKING, Line, Silas};
+use crate::harness::{ASKING, FIX, Line, Silas, TestSilas, counted};
 use serde_json::json;
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::token::{Kind, Verdict};
 use std::fs;
+use std::time::Duration;
 
 #[test]
 fn a_card_that_nobody_answers_is_parked_and_asks_again() {
@@ -88,7 +89,7 @@ fn renew(line: &mut Line, card: &Card, rehearse: bool) -> Card {
 }
 
 #[test]
-fn the_old_versions_go_when_the_window_closes_and_only_under_the_house_rules() {
+fn the_old_versions_go_when_the_window_closes_also_if_only_the_terminal_is_used() {
     for has_rules in [true, false] {
         let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "2"), ASKING]);
         if has_rules {
@@ -103,11 +104,7 @@ fn the_old_versions_go_when_the_window_closes_and_only_under_the_house_rules() {
             let names = fs::read_dir(silas.repo()).unwrap().map(|e| e.unwrap().file_name());
             names.filter(|name| name.to_string_lossy().starts_with(".silas-")).count()
         };
-        if has_rules {
-            line.wait(|line| line.snapshot.is_object() && kept() == 0).unwrap();
-        } else {
-            assert_eq!(kept(), 1, "without the house rules nothing is dropped");
-        }
+        line.wait(|line| line.snapshot.is_object() && kept() == 0).unwrap();
         let (recorded, _) = line.decide(&done, Verdict::Approved).unwrap();
         assert!(!recorded, "the window is over");
         assert_eq!(silas.tree(), changed);
@@ -134,7 +131,7 @@ fn the_owners_own_edit_meanwhile_is_a_conflict_and_stays() {
     let silas = Silas::start();
     let mut line = silas.line();
     // Waits in the copy until the owner has edited the original.
-    let wish = format!("run `sleep 3; sh fix.sh` in `{}` and check with `sh check.sh`", silas.repo().display());
+    let wish = format!("run `sleep 3; {FIX}` in `{}` and check with `sh check.sh`", silas.repo().display());
     line.say(&wish).unwrap();
     line.approve(CardKind::Root).unwrap();
     line.approve(CardKind::Plan).unwrap();
@@ -223,7 +220,12 @@ fn many_files(silas: &Silas) -> String {
         fs::write(silas.repo().join(format!("many-{n}")), "bad\n").unwrap();
     }
     let dir = silas.repo().display().to_string();
-    format!("run `for f in many-*; do echo good > $f; done` in `{dir}` and check with `grep -q good many-1499`")
+    let check = counted("grep -q good many-1499");
+    format!(
+        "---\nid: task-many\ntype: task\ntitle: Many files\nexits: {{ paths: [\"many-*\"] }}\nsteps:\n  - run: for f in many-*; do \
+         echo good > $f; done\nverify:\n  - name: good\n    run: \"{check}\"\n    expect: {{ exit_code: 0 }}\nsandbox:\n  directories:\n    \
+         - {{ path: {dir}, access: write }}\n---\nMake them good.\n"
+    )
 }
 
 #[test]
@@ -246,10 +248,10 @@ fn a_stop_in_the_middle_of_an_apply_never_claims_that_nothing_was_touched() {
 
 #[test]
 fn work_that_was_interrupted_by_a_shutdown_is_taken_up_again() {
-    let mut silas = Silas::start_asking();
+    let mut silas = Silas::start_with(&[ASKING, ("SILAS__BACKPRESSURE__SHUTDOWN_GRACE_SECONDS", "0")]);
     silas.pair();
     let mut line = silas.line();
-    let wish = format!("run `sleep 3; sh fix.sh` in `{}` and check with `sh check.sh`", silas.repo().display());
+    let wish = format!("run `sleep 3; {FIX}` in `{}` and check with `sh check.sh`", silas.repo().display());
     line.say(&wish).unwrap();
     line.approve(CardKind::Root).unwrap();
     line.approve(CardKind::Plan).unwrap();
@@ -257,6 +259,48 @@ fn work_that_was_interrupted_by_a_shutdown_is_taken_up_again() {
     silas.terminate();
     silas.up(&[]);
     let mut line = silas.line();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+}
+
+/// Where no house rules were ever signed, as in a terminal: the decision about the plan is enough.
+#[test]
+fn approved_work_is_taken_up_again_without_house_rules() {
+    let mut silas = TestSilas::start_asking();
+    let mut line = silas.line();
+    line.say(&format!("run `sleep 3; {FIX}` in `{}` and check with `sh check.sh`", silas.repo().display())).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.wait(|line| line.work.values().any(|work| work["steps"][2]["state"] == "running")).unwrap();
+    let begun = line.work.keys().next().unwrap().clone();
+    drop(line);
+    silas.restart();
+    let ended = silas.line().ended().unwrap();
+    assert_eq!((&ended["outcome"], &ended["execution"]), (&json!("proved"), &json!(begun)), "{ended}");
+    assert!(silas.command(&["activity"]).1.contains("Began interrupted work again"));
+    silas.assert_proof_travels();
+    silas.assert_ledger_holds();
+}
+
+/// Its time is over, so the approval that it had is used up; one tap does it again.
+#[test]
+fn interrupted_work_whose_time_is_over_asks_again() {
+    let mut silas = TestSilas::start_asking();
+    let mut line = silas.line();
+    line.say(&format!("run `sleep 3; {FIX}` in `{}` and check with `sh check.sh`", silas.repo().display())).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.wait(|line| line.work.values().any(|work| work["steps"][2]["state"] == "running")).unwrap();
+    drop(line);
+    silas.sleep_for(Duration::from_secs(24 * 3600));
+    let mut line = silas.line();
+    assert_eq!(line.ended().unwrap()["place"], "Nothing applied");
+    let told = line.snapshot["entries"].to_string();
+    assert!(
+        told.contains("Interrupted before it was done. Your files in repo are untouched. Whether to do it again"),
+        "{told}"
+    );
+    line.work.clear();
+    line.approve(CardKind::Plan).unwrap();
     assert_eq!(line.ended().unwrap()["outcome"], "proved");
 }
 

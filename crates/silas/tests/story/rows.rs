@@ -1,14 +1,14 @@
 //! A row of Activity opens what stands behind it: what was asked and signed, which rule refused, what was paid, and the entry
 //! of the ledger itself.
 
-use crate::harness::{Line, Silas};
+use crate::harness::{Line, Place, TestSilas};
 use serde_json::{Value, json};
 use silas_core::card::CardKind;
 use silas_core::token::Verdict;
 use silas_core::{Digest, Timestamp, chain};
 
 /// The newest row that says this, as the terminal numbers it.
-fn number_of(silas: &Silas, says: &str) -> String {
+fn number_of(silas: &Place, says: &str) -> String {
     let (code, told) = silas.command(&["activity"]);
     assert_eq!(code, 0, "{told}");
     let row = told.lines().find(|line| line.contains(says)).unwrap_or_else(|| panic!("{says}: {told}"));
@@ -16,7 +16,7 @@ fn number_of(silas: &Silas, says: &str) -> String {
 }
 
 /// What the terminal shows behind that row.
-pub(crate) fn behind(silas: &Silas, says: &str) -> String {
+pub(crate) fn behind(silas: &Place, says: &str) -> String {
     let (code, told) = silas.command(&["activity", &number_of(silas, says)]);
     assert_eq!(code, 0, "{told}");
     told
@@ -47,7 +47,7 @@ fn assert_every_entry_opens(line: &mut Line) {
 
 #[test]
 fn a_decision_opens_what_was_asked_and_signed_and_work_leads_to_its_proof() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     silas.command(&["say", &silas.wish()]);
     assert_eq!(silas.command(&["approve"]).0, 0);
     assert_eq!(silas.command(&["approve"]).0, 0);
@@ -92,7 +92,7 @@ fn a_decision_opens_what_was_asked_and_signed_and_work_leads_to_its_proof() {
 /// A grant that was taken back is named as the list of grants named it, though it is not there any more.
 #[test]
 fn what_was_taken_back_is_named() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     silas.command(&["say", &silas.wish()]);
     assert_eq!(silas.command(&["approve"]).0, 0);
     let (_, list) = silas.command(&["grant", "list"]);
@@ -108,7 +108,7 @@ fn what_was_taken_back_is_named() {
 
 #[test]
 fn a_no_opens_and_what_was_forgotten_is_not_told() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let mut line = silas.line();
     line.ask(&silas.wish());
     let root = line.card(CardKind::Root).unwrap();

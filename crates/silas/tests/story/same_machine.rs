@@ -4,8 +4,10 @@
 use crate::harness::{ASKING, Device, Silas, proof};
 use crate::http;
 use crate::page::Page;
+use crate::setting_up::{assert_told, cards_by_both_roads};
 use crate::typist::TYPIST;
 use serde_json::{Value, json};
+use silas_core::card::Risk;
 use silas_core::token::{Offer, Verdict};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -256,6 +258,26 @@ fn a_port_that_somebody_else_holds_is_more_than_taken() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success(), "{text}");
     assert!(text.contains("✗ Page") && text.contains("another user of this machine (user id 65534)"), "{text}");
+    end(holder);
+}
+
+/// However the model was added: by what the page and a talk do, or by the command.
+#[test]
+fn a_model_that_somebody_else_answers_for_is_not_offered_as_private() {
+    let silas = Silas::start();
+    let Some(mut holder) = stranger(LISTENER, &[]) else { return };
+    let port = first_line(&mut holder);
+    for card in cards_by_both_roads(&silas, &format!("127.0.0.1:{port}")) {
+        assert_told(
+            &card,
+            (
+                Risk::Medium,
+                "Ask a model of another user here",
+                "What you say, files in plans",
+                "Answered by a program of another user of this machine, ",
+            ),
+        );
+    }
     end(holder);
 }
 

@@ -43,7 +43,7 @@ fn assert_shows_the_fix(card: &Card) {
         evidence.before.iter().zip(&evidence.after).map(|(b, a)| (b.name.as_str(), b.passed, a.passed)).collect();
     let names = CHECKS.map(|check| check.name);
     assert_eq!(told, [(names[0], false, true), (names[1], true, true), (names[2], true, true)]);
-    assert!(evidence.before[0].output.contains("summer: high water on 2026-07-15 should be at 05:12 17:37"));
+    assert!(evidence.before[0].output.contains("high water on 2026-07-15 should be at 05:12 17:37"));
     let ran = card.face.details.iter().find(|detail| detail.title == "What was run").unwrap();
     assert_eq!(ran.lines, [FIX]);
     assert_eq!((card.face.diffs.len(), card.face.diffs[0].added, card.face.diffs[0].removed), (1, 1, 1));
@@ -58,6 +58,32 @@ fn hears(line: &mut Line, words: &str) -> String {
             return text.to_owned();
         }
     }
+}
+
+/// The directory in which Silas was started is offered too, but nobody asked for that.
+#[test]
+fn the_first_card_is_the_one_that_was_asked_for() {
+    let home = tempfile::tempdir().unwrap();
+    let silas = Silas::start_in_its_repository(&[("HOME", home.path().to_str().unwrap())]);
+    silas.pair();
+    let mut line = silas.line();
+    let intents = |line: &Line| line.cards.iter().map(|card| card.face.intent.clone()).collect::<Vec<_>>();
+    line.wait(|line| line.cards.len() == 1).unwrap();
+    assert_eq!(intents(&line), ["Let plans work in repo"]);
+    line.ask(TAP);
+    line.wait(|line| line.cards.len() == 2).unwrap();
+    assert_eq!(intents(&line), ["Let plans work in silas-sample", "Let plans work in repo"]);
+    let first = line.cards[0].clone();
+    assert!(line.decide(&first, Verdict::Approved).unwrap().0);
+    line.wait(|line| line.cards.iter().any(|card| card.face.kind == CardKind::Rehearsed)).unwrap();
+    assert_eq!(line.cards[0].face.kind, CardKind::Rehearsed, "{:?}", intents(&line));
+
+    // Once a wish needs that directory, it is asked about in its turn.
+    line.say(&silas.wish()).unwrap();
+    line.ask("add task look at the sample");
+    let again = silas.line();
+    assert_eq!(again.cards.len(), 2, "{:?}", intents(&again));
+    assert_eq!(again.cards[0].face.intent, "Let plans work in repo");
 }
 
 #[test]

@@ -115,6 +115,39 @@ fn writing_happens_in_a_copy_and_is_told() {
     assert_eq!(owner.left_over(), [] as [PathBuf; 0]);
 }
 
+/// The command ran, and left something of which nothing can be kept. Where it cannot even be copied, nothing ran.
+#[test]
+fn a_command_whose_result_cannot_be_told_is_not_called_one_that_did_not_run() {
+    let owner = Owner::new();
+    let project = owner.project();
+    let output = owner.run(&["--write", &project, "--", "sh", "-c", "echo here; mkfifo pipe"]);
+    let said = err(&output);
+    assert_eq!((output.status.code(), out(&output).as_str()), (Some(125), "here\n"), "{said}");
+    for words in [
+        "The command ran. It ended well (exit code 0).",
+        "pipe is a named pipe that the work made",
+        "(E_SANDBOX_UNSUPPORTED)",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let seen = |words: &str| {
+        let files = fs::read_dir(owner.base.join("data/store")).unwrap().flatten().map(|file| file.path());
+        let bytes: Vec<u8> = files.filter(|file| file.is_file()).flat_map(|file| fs::read(file).unwrap()).collect();
+        bytes.windows(words.len()).any(|part| part == words.as_bytes())
+    };
+    assert!(seen("exit_0-E_SANDBOX_UNSUPPORTED"));
+    let pipe = owner.base.join("project/pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let output = owner.run(&["--write", &project, "--", "echo", "here"]);
+    let said = err(&output);
+    assert_eq!((output.status.code(), out(&output).as_str()), (Some(125), ""), "{said}");
+    assert!(
+        said.contains("pipe is a named pipe, which cannot be copied") && !said.contains("The command ran"),
+        "{said}"
+    );
+    assert_eq!(owner.left_over(), [] as [PathBuf; 0]);
+}
+
 #[test]
 fn a_host_that_was_not_granted_is_named_with_its_grant() {
     let owner = Owner::new();
@@ -168,6 +201,30 @@ fn explain_names_what_is_allowed_and_what_was_refused() {
     assert_eq!(out(&seen), "bin\n", "the credentials beside it are not there");
     let without = owner.run(&["--no-tools", "--", "ls", home.to_str().unwrap()]);
     assert_ne!(without.status.code(), Some(0));
+}
+
+/// What holds for the commands of plans holds here too, unless the command line says otherwise.
+#[test]
+fn the_limits_are_those_of_the_configuration() {
+    let owner = Owner::new();
+    let file = owner.base.join("silas.yaml");
+    let limits = "default_memory_mb: 300, default_cpu_seconds: 77, default_timeout_seconds: 88, default_file_mb: 2, \
+                  default_processes: 99";
+    fs::write(&file, format!("silas:\n  sandbox: {{ {limits} }}\n")).unwrap();
+    let file = file.to_str().unwrap();
+    let said = err(&owner.run(&["--config", file, "--explain", "--limit", "cpu=66s", "--", "true"]));
+    for words in [
+        "Memory       300 MB",
+        "Processor    66 s",
+        "Time         88 s",
+        "Files        2 MB",
+        "Processes    99 together",
+    ] {
+        assert!(said.contains(words), "{words}\n{said}");
+    }
+    let write = "head -c 3000000 /dev/zero > /tmp/big; exit $?";
+    let said = err(&owner.run(&["--config", file, "--", "sh", "-c", write]));
+    assert!(said.contains("A file would have become larger than 2 MB. More: --limit file=…"), "{said}");
 }
 
 #[test]
@@ -384,4 +441,86 @@ fn a_host_that_was_granted_is_reached_and_told_and_no_other_is_there() {
     assert_ne!(output.status.code(), Some(0));
     let nobody = owner.run(&["--host", &other, "--", "/usr/bin/python3", "-c", ask, &other]);
     assert!(err(&nobody).contains(&format!("{other} was not reached: nobody answers there.")), "{}", err(&nobody));
+}
+
+/// One command more beside the ones of `silas sandbox`.
+fn silas(owner: &Owner, args: &[&str]) -> Output {
+    let mut command = crate::harness::binary();
+    command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", owner.base.join("home"));
+    command.arg("--data-dir").arg(owner.base.join("data")).args(args).output().unwrap()
+}
+
+#[test]
+fn a_command_is_in_the_ledger_without_a_server() {
+    let owner = Owner::new();
+    owner.run(&["--", "sh", "-c", "exit 3"]);
+    owner.run(&["--env", "TOKEN=hush-hush", "--", "true"]);
+    owner.run(&["--", "no-such-program"]);
+    let listed = out(&silas(&owner, &["audit", "list"]));
+    assert_eq!(listed.matches("command_run").count(), 3, "{listed}");
+    for words in ["exit 3", "no-such-program"] {
+        assert!(listed.contains(words), "{words}: {listed}");
+    }
+    let files = fs::read_dir(owner.base.join("data/store")).unwrap().flatten().map(|file| file.path());
+    let bytes: Vec<u8> = files.filter(|file| file.is_file()).flat_map(|file| fs::read(file).unwrap()).collect();
+    let has = |words: &str| bytes.windows(words.len()).any(|part| part == words.as_bytes());
+    assert!(has("exit_3") && has("exit_0") && has("E_SANDBOX_PROGRAM"));
+    assert!(!has("hush-hush"), "values of variables are for the command alone");
+    let verified = silas(&owner, &["audit", "verify"]);
+    assert!(verified.status.success(), "{}{}", out(&verified), err(&verified));
+}
+
+#[test]
+fn a_command_beside_a_server_is_written_down_by_it() {
+    let silas = crate::harness::Silas::start();
+    let (code, said) = silas.command(&["sandbox", "--", "echo", "beside"]);
+    assert_eq!((code, said.trim()), (0, "beside"));
+    let (_, activity) = silas.command(&["activity"]);
+    assert!(activity.contains("Ran echo beside for you"), "{activity}");
+    // Nobody writes down what the terminal did not sign.
+    let (_, listed) = silas.command(&["audit", "list"]);
+    let entry = listed.lines().find(|line| line.contains("command_run")).unwrap_or_else(|| panic!("{listed}"));
+    let seq: u64 = entry.split_whitespace().next().unwrap().trim_end_matches(['.', ':']).parse().unwrap();
+    let mut line = silas.line();
+    line.send(&serde_json::json!({ "type": "ledger_text", "seq": seq })).unwrap();
+    let answer = line.wait_for("ledger_text").unwrap();
+    let kept = answer["entry"]["text"].as_str().unwrap().lines().last().unwrap();
+    let kept: serde_json::Value = serde_json::from_str(kept).unwrap();
+    let run = |outcome: &str, envelope: String| {
+        let (token, certificate) = (&kept["token"], &kept["certificate"]);
+        serde_json::json!({ "type": "command_run", "run":
+            { "token": token, "certificate": certificate, "envelope": envelope, "outcome": outcome } })
+    };
+    let envelope = kept["envelope"].as_str().unwrap().to_owned();
+    for forged in [run("exit_0", envelope.replace("beside", "inside")), run("exit 0, and more", envelope)] {
+        line.send(&forged).unwrap();
+        let refused = line.wait_for("error").unwrap();
+        assert_eq!(refused["code"], "E_APPROVAL_REFUSED", "{refused}");
+    }
+    // Its own doors are no place for a command.
+    let (code, said) = silas.command(&["sandbox", "--host", &format!("localhost:{}", silas.port()), "--", "true"]);
+    assert_eq!(code, 125, "{said}");
+    assert!(said.contains("Silas itself answers there"), "{said}");
+    // One whose result cannot be told did run.
+    let (code, said) = silas.command(&["sandbox", "--write", silas.repo().to_str().unwrap(), "--", "mkfifo", "pipe"]);
+    assert!(code == 125 && said.contains("The command ran."), "{said}");
+    let (_, activity) = silas.command(&["activity"]);
+    assert!(activity.contains("Ran mkfifo pipe for you") && !activity.contains("Did not run"), "{activity}");
+    silas.assert_ledger_holds();
+}
+
+#[test]
+fn a_terminal_is_shown_what_it_would_obey() {
+    let owner = Owner::new();
+    let project = owner.project();
+    let script = r"printf 'one\n\033[8m\033[?1049h\033[2Jtwo'; echo new > a.txt";
+    let args = ["sandbox", "--write", project.as_str(), "--", "sh", "-c", script];
+    let (code, screen) = crate::typist::typing(&owner.base.join("data"), &args, &[]);
+    assert_eq!(code, 0, "{screen}");
+    assert!(!screen.contains('\u{1b}'), "{screen:?}");
+    assert!(screen.contains("one\r\n⟨U+001B⟩[8m⟨U+001B⟩[?1049h⟨U+001B⟩[2Jtwo\r\n"), "{screen:?}");
+    assert!(screen.contains("changed in the copy only"), "{screen}");
+    // Whoever reads through a pipe gets the bytes.
+    let piped = owner.run(&args[1..]);
+    assert_eq!(out(&piped), "one\n\u{1b}[8m\u{1b}[?1049h\u{1b}[2Jtwo");
 }

@@ -76,7 +76,7 @@ pub(crate) fn with_a_model(more: &[(&str, &str)]) -> (Server, Silas) {
 pub(crate) fn next_reply(line: &mut Line) -> String {
     loop {
         let message = line.wait_for("message").unwrap();
-        if message["entry"]["sender"] != "owner" {
+        if message["entry"]["sender"] == "silas" {
             return message["entry"]["text"].as_str().unwrap().to_owned();
         }
     }

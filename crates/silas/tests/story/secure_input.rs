@@ -318,6 +318,8 @@ fn a_model_is_added_by_cards_alone_and_answers_without_a_restart() {
     assert!(server.asked().is_empty(), "nothing is sent before the owner agreed");
     assert_eq!(consent.face.ctas[0].label, "Agree, make 1 test call");
     assert!(consent.test_call && consent.payload.as_ref().unwrap().contains(name.as_str()));
+    let signed: Value = serde_json::from_str(consent.payload.as_deref().unwrap()).unwrap();
+    assert_eq!(signed["listener"], "yours", "who answers is looked for, also after its key was given");
     line.approve(CardKind::Model).unwrap();
     let report = line.card(CardKind::Report).unwrap();
     assert!(report.face.intent == "The model answers", "{report:?}");

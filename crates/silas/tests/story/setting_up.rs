@@ -1,18 +1,20 @@
 //! What a new owner stumbles over: whose key was paired, a model that does not answer its test, what a wish without a model
 //! may spend, and what is left after everything was stopped.
 
-use crate::harness::{Line, Silas};
+use crate::harness::{Line, Place, TestSilas};
 use scripted_model::{Act, Dialect, Script, Server};
 use serde_json::{Value, json};
-use silas_core::card::{Card, CardKind, Press};
+use silas_core::card::{Card, CardKind, CardState, Press, Risk};
 use silas_core::device::digits;
 use silas_core::input::Input;
 use silas_core::model::Provider;
 use silas_core::token::Verdict;
+use std::net::TcpListener;
+use std::time::Duration;
 
 #[test]
 fn the_terminal_tells_the_digits_of_the_key_that_was_paired() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let (one, other) = (silas.pair(), silas.pair());
     let line = silas.line();
     let [first, second] = [&one, &other].map(|device| digits(&device.public(), &line.installation()));
@@ -38,7 +40,7 @@ fn a_model_that_did_not_answer_its_test_is_tried_again_or_exchanged_and_nothing_
     let ready = Act::Says(r#"{"word":"ready"}"#.to_owned());
     let acts = vec![nonsense(), nonsense(), nonsense(), nonsense(), ready];
     let server = Server::start(Script::new(Dialect::OpenAi, acts)).unwrap();
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     silas.pair();
     let mut line = silas.line();
     line.ask("add a model");
@@ -100,7 +102,7 @@ fn a_model_that_failed_its_test_and_was_left_is_not_asked_until_it_answers() {
     });
     let acts = vec![Act::Status(401, Vec::new(), String::new()), ready, Act::Says(good_morning.to_string())];
     let server = Server::start(Script::new(Dialect::OpenAi, acts)).unwrap();
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     silas.pair();
     let mut line = silas.line();
     line.ask("add a model");
@@ -142,7 +144,7 @@ fn next_report(line: &mut Line, before: &Card) -> Card {
 
 #[test]
 fn a_wish_that_asks_no_model_signs_no_money_and_says_what_became_of_it_when_it_is_declined() {
-    let silas = Silas::start_asking();
+    let silas = TestSilas::start_asking();
     silas.pair();
     let mut line = silas.line();
     line.say(&silas.wish()).unwrap();
@@ -168,7 +170,7 @@ fn a_wish_that_asks_no_model_signs_no_money_and_says_what_became_of_it_when_it_i
 
 #[test]
 fn after_everything_was_stopped_and_taken_back_the_status_says_so_until_something_begins() {
-    let silas = Silas::start_asking();
+    let silas = TestSilas::start_asking();
     silas.pair();
     let mut line = silas.line();
     line.say(&silas.wish()).unwrap();
@@ -190,4 +192,89 @@ fn after_everything_was_stopped_and_taken_back_the_status_says_so_until_somethin
     line.card(CardKind::Done).unwrap();
     let (_, status) = silas.command(&["status"]);
     assert!(!status.contains("Everything was stopped"), "work has begun since: {status}");
+}
+
+/// An address of this machine that no other test listens at, so that nobody takes a port there that was given up.
+const HERE: &str = "127.0.83.7";
+
+/// The cards about a model at an address of this machine: by the page's road, and by the command's.
+pub(crate) fn cards_by_both_roads(silas: &Place, address: &str) -> [Card; 2] {
+    let at = |name: &str| format!("compatible:{name}@http://{address}/v1");
+    let mut line = silas.line();
+    line.ask("add a model");
+    let choice = line.card(CardKind::ModelChoice).unwrap();
+    let (recorded, message) = send(&mut line, "model_choose", &choice, json!({ "model": at("chosen"), "key": "none" }));
+    assert!(recorded, "{message}");
+    let (code, text) = silas.command(&["model", "add", &at("typed"), "--no-key"]);
+    assert!(code == 1 && text.contains("The card stays in Review."), "{text}");
+    ["chosen", "typed"].map(|name| {
+        let is_it = |card: &&Card| card.payload.as_ref().is_some_and(|payload| payload.contains(&at(name)));
+        line.wait(|line| line.cards.iter().any(|card| is_it(&card))).unwrap();
+        line.cards.iter().find(is_it).unwrap().clone()
+    })
+}
+
+/// What a card about a model says of who answers there.
+#[track_caller]
+pub(crate) fn assert_told(card: &Card, (risk, intent, leaves, answered_by): (Risk, &str, &str, &str)) {
+    let face = &card.face;
+    assert_eq!((face.kind, face.risk, face.intent.as_str()), (CardKind::Model, Some(risk), intent));
+    assert_eq!(face.facts.iter().find(|fact| fact.label == "Leaves").unwrap().text, leaves);
+    let lines: Vec<&String> = face.details.iter().flat_map(|detail| &detail.lines).collect();
+    assert!(lines.iter().any(|line| line.starts_with(answered_by)), "{lines:?}");
+}
+
+const YOURS: (Risk, &str, &str, &str) = (
+    Risk::Low,
+    "Ask a model on this machine",
+    "Nothing by Silas itself",
+    "Answered by a program of yours on this machine.",
+);
+const NOBODYS: (Risk, &str, &str, &str) = (
+    Risk::Medium,
+    "Ask whoever answers on this machine",
+    "What you say, files in plans",
+    "Nobody answers there now; whoever does later gets what is sent.",
+);
+
+#[test]
+fn who_answers_on_this_machine_is_looked_for_whichever_way_a_model_is_added() {
+    let silas = TestSilas::start();
+    let ours = TcpListener::bind((HERE, 0)).unwrap();
+    for card in cards_by_both_roads(&silas, &ours.local_addr().unwrap().to_string()) {
+        assert_told(&card, YOURS);
+    }
+    // What is not known is not private.
+    for card in cards_by_both_roads(&silas, &format!("{HERE}:9")) {
+        assert_told(&card, NOBODYS);
+    }
+    silas.assert_ledger_holds();
+}
+
+/// Hours later somebody else may listen there, or nobody.
+#[test]
+fn a_card_about_a_model_that_asks_again_looks_again() {
+    let silas = TestSilas::start();
+    let ours = TcpListener::bind((HERE, 0)).unwrap();
+    let cards = cards_by_both_roads(&silas, &ours.local_addr().unwrap().to_string());
+    drop(ours);
+    silas.advance(Duration::from_secs(3600));
+    let mut line = silas.line();
+    for card in cards {
+        assert_told(&card, YOURS);
+        let now = |line: &Line| line.cards.iter().find(|other| other.id == card.id).cloned();
+        let is = |line: &Line, state| now(line).is_some_and(|card| card.state == state);
+        line.wait(|line| is(line, CardState::Parked)).unwrap();
+        assert!(send(&mut line, "renew", &card, json!({})).0);
+        line.wait(|line| is(line, CardState::Open)).unwrap();
+        let again = now(&line).unwrap();
+        assert_told(&again, NOBODYS);
+        assert_eq!((again.test_call, &again.face.state), (card.test_call, &card.face.state));
+        // What was signed for the old words does not count for the new ones.
+        let late = line.token(&card, Verdict::Approved).unwrap();
+        assert!(!line.submit(&again, &late).unwrap().0);
+        let (recorded, message) = line.decide(&again, Verdict::Approved).unwrap();
+        assert!(recorded, "{message}");
+    }
+    silas.assert_ledger_holds();
 }

@@ -1,6 +1,6 @@
 //! The story that a new user lives: ask, approve, watch, see the proof, undo.
 
-use crate::harness::Silas;
+use crate::harness::{FIX, Silas, counted};
 use serde_json::json;
 use silas_core::card::{CardKind, Press};
 use silas_core::check::Outcome;
@@ -28,7 +28,7 @@ fn a_wish_becomes_a_proof_and_can_be_taken_back() {
         [
             "Copied 5 files",
             "Ran the checks first: 1 red",
-            "Ran `sh fix.sh`",
+            "Ran `sh fix.sh src/a.txt src/b.txt gone.txt more/c.txt`",
             "Ran the checks again: all green",
             "Applied 4 files"
         ]
@@ -117,7 +117,7 @@ fn a_second_wish_in_an_allowed_directory_needs_only_its_plan() {
     let silas = Silas::start();
     let mut line = silas.line();
     line.run(&silas.wish()).unwrap();
-    line.say("run `echo done > done.txt` and check with `test -f done.txt`").unwrap();
+    line.say(&format!("run `echo done > done.txt` and check with `{}`", counted("test -f done.txt"))).unwrap();
     let plan = line.card(CardKind::Plan).unwrap();
     assert!(plan.face.facts.iter().any(|fact| fact.label == "Done when"), "{:?}", plan.face.facts);
 }
@@ -152,7 +152,7 @@ fn wishes_for_one_directory_wait_for_one_card() {
     let mut line = silas.line();
     let dir = silas.repo().display().to_string();
     line.ask(&silas.wish());
-    line.ask(&format!("run `touch two` in `{dir}` and check with `test -e two`"));
+    line.ask(&format!("run `touch two` in `{dir}` and check with `{}`", counted("test -e two")));
     assert_eq!(line.cards.len(), 1, "{:?}", line.cards);
     line.approve(CardKind::Root).unwrap();
     line.wait(|line| line.cards.iter().filter(|card| card.face.kind == CardKind::Plan).count() == 2).unwrap();
@@ -163,7 +163,7 @@ fn a_relative_directory_means_the_same_before_and_after_it_was_allowed() {
     let silas = Silas::start_in_its_place();
     std::fs::create_dir(silas.repo().join("repo")).unwrap();
     let mut line = silas.line();
-    line.ask("run `sh fix.sh` in `repo` and check with `sh check.sh`");
+    line.ask(&format!("run `{FIX}` in `repo` and check with `sh check.sh`"));
     line.approve(CardKind::Root).unwrap();
     let plan = line.card(CardKind::Plan).unwrap();
     let payload = plan.payload.unwrap();

@@ -21,6 +21,8 @@ pub(crate) struct Traces {
 /// A process of an installation.
 pub(crate) struct Found {
     pub(crate) pid: u32,
+    /// Who started it, or took it in.
+    pub(crate) parent: u32,
     /// What it calls itself: `silas`, `silas-launcher`, `silas-workshop`, or a program in a cell.
     pub(crate) name: String,
 }
@@ -45,7 +47,10 @@ impl Traces {
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             if String::from_utf8_lossy(&line).contains(&self.mark) {
                 let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-                found.push(Found { pid, name: name.trim().to_owned() });
+                // Behind the name, which may have anything in it: the state, then the parent.
+                let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+                let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
+                found.push(Found { pid, parent: parent.unwrap_or(0), name: name.trim().to_owned() });
             }
         }
         found

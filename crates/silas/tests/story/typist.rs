@@ -1,6 +1,6 @@
 //! Somebody at a terminal: waits for words on the screen, types, and gives everything that was shown.
 
-use crate::harness::Silas;
+use crate::harness::Place;
 use std::path::Path;
 use std::process::Command;
 
@@ -32,13 +32,13 @@ sys.exit(code if not steps else 99)
 "#;
 
 /// The exit code, 99 if not all of it could be typed, and what the screen showed.
-pub(crate) fn at_terminal(silas: &Silas, args: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
+pub(crate) fn at_terminal(silas: &Place, args: &[&str], steps: &[(&str, &str)]) -> (i32, String) {
     typing(&silas.data(), args, steps)
 }
 
 /// The same at a terminal that says of itself what these variables say; without any it can do nothing but letters.
 pub(crate) fn at_terminal_with(
-    silas: &Silas,
+    silas: &Place,
     args: &[&str],
     steps: &[(&str, &str)],
     env: &[(&str, &str)],

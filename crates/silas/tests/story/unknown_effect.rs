@@ -8,10 +8,9 @@ use silas_core::token::Verdict;
 use std::net::TcpListener;
 
 fn wish(silas: &Silas, port: u16) -> String {
-    format!(
-        "run `echo Vienna > zone.txt` in `{}` reaching `127.0.0.1:{port}` and check with `grep -q Vienna zone.txt`",
-        silas.repo().display()
-    )
+    let hosts = format!("  hosts: [\"127.0.0.1:{port}\"]\n");
+    let check = "grep -q Vienna zone.txt";
+    silas.planned_with("echo Vienna > zone.txt", &["zone.txt"], check, &[&silas.repo()], &hosts)
 }
 
 /// Interrupted after the command had begun; the card that asks.

@@ -1,6 +1,6 @@
 //! Secrets: set in the terminal, used by a plan that names them, listed by name, and found nowhere but in the vault.
 
-use crate::harness::{Line, Silas};
+use crate::harness::{Line, Silas, counted};
 use crate::secrets::{assert_no_process_shows, finds, search_files, spelled};
 use crate::typist::at_terminal;
 use silas_core::card::{Card, CardKind, Risk};
@@ -22,10 +22,10 @@ impl Silas {
     pub(crate) fn write_secret_plan(&self) -> String {
         let plan = format!(
             "---\nid: task-use-secret\ntitle: Use the secret\ntype: task\nsteps:\n  - run: 'silas-secret get mail; \
-             silas-secret get mail | wc -c | tr -d \" \" > length.txt'\nverify:\n  - name: it was given\n    run: cat \
-             length.txt\n    expect: {{ contains: \"{}\" }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write \
+             silas-secret get mail | wc -c | tr -d \" \" > length.txt'\nexits: {{ paths: [length.txt] }}\nverify:\n  - name: it was \
+             given\n    run: \"{}\"\n    expect: {{ exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write \
              }}\n  secrets: [mail]\n---\nUse it.\n",
-            CANARY.len(),
+            counted(&format!("grep -q {} length.txt", CANARY.len())),
             self.repo().display()
         );
         let file = self.outside().join("plan.md");
@@ -94,6 +94,20 @@ fn a_secret_is_given_to_the_plan_that_names_it_and_is_nowhere_else() {
     assert!(n_files > 8, "{n_files}");
     let entry = silas.data().join("store/vault/mail.secret");
     assert_eq!(fs::metadata(&entry).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// Silas lies where nobody but its owner may go, as it does in a home of root's: what asks for secrets inside is the same
+/// program, which a cell's user could not even pass through to.
+#[test]
+fn a_secret_is_given_where_silas_lies_in_a_closed_directory() {
+    const CLOSED: &str = "d=$(mktemp -d) && cp \"$0\" \"$d/silas\" && exec \"$d/silas\" \"$@\"";
+    let home = tempfile::tempdir().unwrap();
+    let silas = Silas::start_under(&["sh", "-c", CLOSED], &[("TMPDIR", home.path().to_str().unwrap())]);
+    silas.set_secret("mail", CANARY);
+    let mut line = silas.line();
+    let card = secret_card(&silas, &mut line);
+    line.decide(&card, Verdict::Approved).unwrap();
+    assert_eq!(line.ended().unwrap()["outcome"], "proved");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Plans over several directories, and owners who go on working while a plan runs.
 
-use crate::harness::{Line, Silas};
+use crate::harness::{FIX, Line, Place, TestSilas, counted};
 use serde_json::json;
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::token::Verdict;
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 /// Allows every directory that is asked for, until the plan is there.
@@ -24,7 +25,7 @@ fn allow_all(line: &mut Line) -> Card {
     }
 }
 
-fn beside(silas: &Silas, name: &str) -> PathBuf {
+fn beside(silas: &Place, name: &str) -> PathBuf {
     let dir = silas.outside().join(name);
     fs::create_dir(&dir).unwrap();
     dir
@@ -32,21 +33,18 @@ fn beside(silas: &Silas, name: &str) -> PathBuf {
 
 #[test]
 fn several_directories_are_changed_and_put_back_together() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let original = silas.tree();
     let (library, notes) = (beside(&silas, "library"), beside(&silas, "notes"));
     fs::write(library.join("book.txt"), "old\n").unwrap();
     fs::write(notes.join("note.txt"), "noted\n").unwrap();
     let mut line = silas.line();
     let (repo, book) = (silas.repo(), library.join("book.txt"));
-    line.say(&format!(
-        "run `cp {0}/note.txt src/a.txt; cp {0}/note.txt {1}` in `{2}` and `{3}` reading `{0}` and check with `grep noted src/a.txt {1}`",
-        notes.display(),
-        book.display(),
-        repo.display(),
-        library.display(),
-    ))
-    .unwrap();
+    let run = format!("cp {0}/note.txt src/a.txt; cp {0}/note.txt {1}", notes.display(), book.display());
+    let check = format!("grep noted src/a.txt {}", book.display());
+    let reads = format!("\n    - {{ path: {}, access: read }}\n---\n", notes.display());
+    let wish = silas.planned_with(&run, &["src/a.txt", book.to_str().unwrap()], &check, &[&repo, &library], "");
+    line.say(&wish.replacen("\n---\n", &reads, 1)).unwrap();
     let plan = allow_all(&mut line);
     assert_eq!(plan.face.intent, "Run 1 command in 2 directories");
     let may_change = plan.face.details.iter().find(|detail| detail.title == "May change").unwrap();
@@ -80,12 +78,14 @@ fn await_process(words: &str) {
 }
 
 /// Stops the second run of the checks until the owner has saved something, and gives the card that follows.
-fn saved_during_the_checks(saved: &str) -> (Silas, Line, Option<Card>) {
-    let silas = Silas::start();
+fn saved_during_the_checks(saved: &str) -> (TestSilas, Line, Option<Card>) {
+    let silas = TestSilas::start();
     let gate = beside(&silas, "gate");
+    // What is in a file that is there is seen at once; a file that comes later need not be.
+    fs::write(gate.join("go"), "no").unwrap();
     let mut line = silas.line();
     line.say(&format!(
-        "run `sh fix.sh` in `{}` reading `{1}` and check with `sh check.sh && {{ while ! test -e {1}/go; do sleep 0.02; done; ! test -e veto; }}`",
+        "run `{FIX}` in `{}` reading `{1}` and check with `sh check.sh && {{ while ! grep -q yes {1}/go; do sleep 0.02; done; ! test -e veto; }}`",
         silas.repo().display(),
         gate.display(),
     ))
@@ -96,7 +96,7 @@ fn saved_during_the_checks(saved: &str) -> (Silas, Line, Option<Card>) {
     line.wait(is_checking).unwrap();
     await_process(gate.join("go").to_str().unwrap());
     fs::write(silas.repo().join(saved), "mine\n").unwrap();
-    fs::write(gate.join("go"), "").unwrap();
+    fs::write(gate.join("go"), "yes").unwrap();
     line.ended().unwrap();
     line.wait(|line| line.cards.iter().any(|card| card.face.kind != CardKind::Plan)).unwrap();
     let card = line.cards.iter().find(|card| card.face.kind != CardKind::Plan).cloned();
@@ -131,12 +131,15 @@ fn what_does_not_hold_together_is_not_applied() {
 fn what_both_changed_is_a_conflict() {
     let (silas, _line, card) = saved_during_the_checks("src/b.txt");
     let card = card.unwrap();
-    assert_eq!((card.face.kind, card.face.intent.as_str()), (CardKind::Conflict, "You edited the same file"));
+    assert_eq!(
+        (card.face.kind, card.face.intent.as_str()),
+        (CardKind::Conflict, "The same file was changed meanwhile")
+    );
     assert_eq!(fs::read_to_string(silas.repo().join("src/a.txt")).unwrap(), "old a\n");
     assert_eq!(fs::read_to_string(silas.repo().join("src/b.txt")).unwrap(), "mine\n");
 }
 
-fn git(silas: &Silas, arguments: &[&str]) -> String {
+fn git(silas: &Place, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new("git");
     command.arg("-C").arg(silas.repo()).args(["-c", "user.name=Owner", "-c", "user.email=owner@localhost"]);
     let output = command.args(arguments).env("GIT_OPTIONAL_LOCKS", "0").output().unwrap();
@@ -146,13 +149,13 @@ fn git(silas: &Silas, arguments: &[&str]) -> String {
 
 #[test]
 fn what_a_plan_commits_arrives_and_goes_with_its_files() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     git(&silas, &["init", "-q", "-b", "main"]);
     git(&silas, &["add", "-A"]);
     git(&silas, &["commit", "-qm", "first"]);
     let mut line = silas.line();
     line.say(&format!(
-        "run `sh fix.sh && git add -A && git commit -qm fixed` in `{}` with commits and check with `sh check.sh`",
+        "run `{FIX} && git add -A && git commit -qm fixed` in `{}` with commits and check with `sh check.sh`",
         silas.repo().display()
     ))
     .unwrap();
@@ -160,7 +163,8 @@ fn what_a_plan_commits_arrives_and_goes_with_its_files() {
     let limits = plan.face.details.iter().find(|detail| detail.title == "Limits").unwrap();
     assert!(limits.lines.iter().any(|line| line.starts_with("Commits in a private clone")), "{limits:?}");
     line.approve(CardKind::Plan).unwrap();
-    assert_eq!(line.ended().unwrap()["outcome"], "proved");
+    let work = line.ended().unwrap();
+    assert_eq!(work["outcome"], "proved", "{work}");
     let done = line.card(CardKind::Done).unwrap();
     assert_eq!(git(&silas, &["log", "--format=%s"]), "fixed\nfirst\n");
     assert_eq!(git(&silas, &["status", "--porcelain"]), "");
@@ -172,7 +176,7 @@ fn what_a_plan_commits_arrives_and_goes_with_its_files() {
 
 #[test]
 fn the_last_change_can_be_put_back_when_its_undo_is_over() {
-    let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "1")]);
+    let silas = TestSilas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "1")]);
     let original = silas.tree();
     let mut line = silas.line();
     let reply = line.ask("put back the last change");
@@ -200,13 +204,13 @@ fn the_last_change_can_be_put_back_when_its_undo_is_over() {
 /// As the page does it: from the card or the proof of exactly this work, with other work applied after it.
 #[test]
 fn a_way_back_is_planned_for_exactly_the_work_that_it_was_asked_for() {
-    let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "3600")]);
+    let silas = TestSilas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "3600")]);
     let mut line = silas.line();
     let original = silas.tree();
     let work = line.run(&silas.wish()).unwrap();
     let asked = json!({ "type": "way_back", "execution": work["execution"] });
     line.send(&asked).unwrap();
-    assert_eq!(line.wait_for("error").unwrap()["code"], "E_SANDBOX_UNDO_OPEN");
+    assert_eq!(line.wait_for("asked").unwrap()["card"]["face"]["kind"], "done", "it can be undone with one tap");
 
     let look = json!({ "type": "later_edits", "execution": work["execution"] });
     line.send(&look).unwrap();
@@ -234,14 +238,12 @@ fn a_way_back_is_planned_for_exactly_the_work_that_it_was_asked_for() {
 
 #[test]
 fn the_way_back_of_one_work_is_a_card_that_is_asked_once() {
-    let silas = Silas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "1")]);
+    let silas = TestSilas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "1")]);
     let original = silas.tree();
     let mut line = silas.line();
     let first = line.run(&silas.wish()).unwrap();
     fs::create_dir(silas.repo().join("other")).unwrap();
-    let repo = silas.repo();
-    line.say(&format!("run `echo new > other/new.txt` in `{}` and check with `test -s other/new.txt`", repo.display()))
-        .unwrap();
+    line.say(&silas.planned("echo new > other/new.txt", &["other/new.txt"], "test -s other/new.txt")).unwrap();
     line.approve(CardKind::Plan).unwrap();
     line.wait(|line| line.work.len() == 2 && line.work.values().all(|work| work["running"] == false)).unwrap();
     let ask = |line: &mut Line| {
@@ -275,12 +277,13 @@ fn the_way_back_of_one_work_is_a_card_that_is_asked_once() {
 /// A plan as a person writes it, given to Silas as a file or pasted into the page.
 #[test]
 fn a_plan_file_is_submitted_approved_and_proved() {
-    let silas = Silas::start();
+    let silas = TestSilas::start();
     let repo = silas.repo();
     let plan = format!(
-        "---\nid: task-greet\ntitle: Say hello\ntype: task\nsteps:\n  - python: |\n      open('hello.txt', 'w').write('hello')\nverify:\n  \
-         - name: it greets\n    run: cat hello.txt\n    expect: {{ equals: hello }}\nsandbox:\n  directories:\n    \
+        "---\nid: task-greet\ntitle: Say hello\ntype: task\nsteps:\n  - python: |\n      open('hello.txt', 'w').write('hello')\nexits: {{ paths: \
+         [hello.txt] }}\nverify:\n  - name: it greets\n    run: \"{}\"\n    expect: {{ exit_code: 0 }}\nsandbox:\n  directories:\n    \
          - {{ path: {}, access: write }}\n---\nGreet whoever comes.\n",
+        counted("grep -qx hello hello.txt"),
         repo.display()
     );
     let file = silas.outside().join("greet.md");
@@ -305,5 +308,154 @@ fn a_plan_file_is_submitted_approved_and_proved() {
     fs::write(&file, plan + &"x".repeat(40_000)).unwrap();
     let (code, text) = silas.command(&["plan", "submit", file.to_str().unwrap()]);
     assert!(code != 0 && text.contains("at most 32,768 bytes"), "{text}");
+    silas.assert_ledger_holds();
+}
+
+#[test]
+fn what_is_too_large_is_told_before_anybody_is_asked() {
+    let env = [("SILAS__SANDBOX__LAYERED_COPIES", "false"), ("SILAS__SANDBOX__COPY_MB_MAX", "16")];
+    let silas = TestSilas::start_with(&env);
+    fs::File::create(silas.repo().join("disk.img")).unwrap().set_len(32 << 20).unwrap();
+    let mut line = silas.line();
+    line.say(&silas.wish()).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    loop {
+        let message = line.next().unwrap();
+        if message["entry"]["text"].as_str().is_some_and(|text| text.contains("`sandbox.copy_mb_max`")) {
+            break;
+        }
+    }
+    let asks = |card: &Card| matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed) && card.offer.is_some();
+    assert!(!line.cards.iter().any(asks), "{:?}", line.cards);
+    // Where nothing is copied it is no reason.
+    let silas = TestSilas::start_with(&env[1..]);
+    fs::File::create(silas.repo().join("disk.img")).unwrap().set_len(32 << 20).unwrap();
+    line = silas.line();
+    assert!(!line.run(&silas.wish()).unwrap()["outcome"].is_null());
+}
+
+#[test]
+fn what_git_ignores_is_left_out_and_said() {
+    let silas = TestSilas::start_asking();
+    fs::write(silas.repo().join(".gitignore"), "built/\n").unwrap();
+    let mut line = silas.line();
+    let repo = silas.repo();
+    line.say(&format!(
+        "run `sh fix.sh; mkdir built; echo x > built/a; echo x > built/b` in `{}` and check with `sh check.sh`",
+        repo.display()
+    ))
+    .unwrap();
+    allow_all(&mut line);
+    line.approve(CardKind::Plan).unwrap();
+    line.ended().unwrap();
+    let result = |card: &&Card| matches!(card.face.kind, CardKind::Done | CardKind::Rehearsed);
+    line.wait(|line| line.cards.iter().any(|card| result(&card))).unwrap();
+    let card = line.cards.iter().find(result).unwrap();
+    let said: Vec<&String> = card.face.details.iter().flat_map(|detail| &detail.lines).collect();
+    assert!(
+        said.iter().any(|line| line.contains("2 ignored files were left out") && line.contains("built")),
+        "{said:?}"
+    );
+    assert!(!repo.join("built").exists());
+}
+
+/// The next thing that is said with these words in it.
+fn hear(line: &mut Line, words: &str) -> String {
+    loop {
+        let message = line.next().unwrap();
+        if let Some(text) = message["entry"]["text"].as_str().filter(|text| text.contains(words)) {
+            return text.to_owned();
+        }
+    }
+}
+
+/// A hard link that leads out of the directory: known before anybody works, so it is said before.
+#[test]
+fn a_file_with_another_name_elsewhere_is_refused_before_the_work_that_is_about_it() {
+    let silas = TestSilas::start();
+    fs::hard_link(silas.repo().join("src/a.txt"), silas.outside().join("the same")).unwrap();
+    let mut line = silas.line();
+    let about = silas.planned("echo new > src/a.txt", &["src/a.txt"], "grep -q new src/a.txt");
+    line.say(&about).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    let said = hear(&mut line, "src/a.txt has another name");
+    assert!(said.contains("a hard link") && said.contains("nothing was planned"), "{said}");
+    assert!(said.contains("Make it a file of its own first") && !said.contains("emove it"), "{said}");
+    assert!(!line.cards.iter().any(|card| matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed)));
+    // So is a command that the owner typed; one that only looks at it is not.
+    let run = |run: &str| format!("run `{run}` in `{}` and check with `sh check.sh`", silas.repo().display());
+    line.say(&run("sh -c 'sed -i s/a/b/ $0' src/a.txt")).unwrap();
+    hear(&mut line, "src/a.txt has another name");
+    assert!(!line.cards.iter().any(|card| matches!(card.face.kind, CardKind::Plan | CardKind::Rehearsed)));
+    line.say(&run("cp src/a.txt src/c.txt")).unwrap();
+    hear(&mut line, "hard links");
+    // The same holds for what cannot be kept of a file in another way.
+    fs::set_permissions(silas.repo().join("src/b.txt"), fs::Permissions::from_mode(0o4755)).unwrap();
+    line.say(&silas.planned("echo new > src/b.txt", &["src/b.txt"], "grep -q new src/b.txt")).unwrap();
+    let said = hear(&mut line, "src/b.txt is a program that runs as somebody else");
+    assert!(said.contains("Change it yourself") && said.contains("nothing was planned"), "{said}");
+    line.say(&run("echo new >> src/b.txt")).unwrap();
+    hear(&mut line, "src/b.txt is a program that runs as somebody else");
+    fs::set_permissions(silas.repo().join("src/b.txt"), fs::Permissions::from_mode(0o644)).unwrap();
+    // Where nobody says which files change, it is said which cannot.
+    line.say(&run("sh fix.sh")).unwrap();
+    let said = hear(&mut line, "hard links");
+    assert!(said.contains("1 file there with another name elsewhere") && said.contains("src/a.txt"), "{said}");
+    let about = silas.planned("echo new > src/b.txt", &["src/b.txt"], "grep -q new src/b.txt");
+    line.say(&about).unwrap();
+    hear(&mut line, "hard links");
+}
+
+/// A command may name such a file and only read it, and of many nobody can say what they do. Then it is said what cannot be
+/// changed, and what the command really did decides.
+#[test]
+fn a_command_that_leaves_a_hard_link_alone_is_work_like_any_other() {
+    let silas = TestSilas::start_asking();
+    let (repo, elsewhere) = (silas.repo(), silas.outside().join("the same"));
+    fs::hard_link(repo.join("src/a.txt"), &elsewhere).unwrap();
+    let mut line = silas.line();
+    let run = |run: &str, made: &str| format!("run `{run}` in `{}` and check with `test -e {made}`", repo.display());
+    line.say(&run("sort src/a.txt > sorted.txt", "sorted.txt")).unwrap();
+    line.approve(CardKind::Root).unwrap();
+    line.approve(CardKind::Plan).unwrap();
+    line.ended().unwrap();
+    line.approve(CardKind::Rehearsed).unwrap();
+    line.card(CardKind::Done).unwrap();
+    assert_eq!(fs::read_to_string(repo.join("sorted.txt")).unwrap(), "old a\n");
+    line.say(&run("sh fix.sh src/a.txt", "more/c.txt")).unwrap();
+    hear(&mut line, "cannot be changed: src/a.txt");
+    line.approve(CardKind::Plan).unwrap();
+    let report = line.card(CardKind::Report).unwrap();
+    let why = "src/a.txt is one of several names of one file (a hard link)";
+    assert!(report.face.details[0].lines[0].starts_with(why), "{:?}", report.face.details);
+    assert_eq!(fs::read_to_string(repo.join("src/a.txt")).unwrap(), "old a\n");
+    assert_eq!(fs::metadata(&elsewhere).unwrap().ino(), fs::metadata(repo.join("src/a.txt")).unwrap().ino());
+}
+
+/// What was applied last is taken back, whatever was put away; and a card that was put away takes no time from its work.
+#[test]
+fn undo_takes_back_what_was_applied_last_also_if_its_card_was_put_away() {
+    let silas = TestSilas::start_with(&[("SILAS__UNDO__WINDOW_SECONDS", "3600")]);
+    let mut line = silas.line();
+    for (n, name) in ["first.txt", "second.txt"].into_iter().enumerate() {
+        line.say(&silas.planned(&format!("echo hi > {name}"), &[name], &format!("test -e {name}"))).unwrap();
+        if n == 0 {
+            line.approve(CardKind::Root).unwrap();
+        }
+        line.approve(CardKind::Plan).unwrap();
+        line.wait(|line| line.work.len() == n + 1 && line.work.values().all(|work| work["running"] == false)).unwrap();
+    }
+    let there = || ["first.txt", "second.txt"].map(|name| silas.repo().join(name).exists());
+    assert_eq!(there(), [true, true]);
+    for left in [[true, false], [false, false]] {
+        let newest = line.cards.iter().filter(|card| card.face.kind == CardKind::Done);
+        let newest = newest.max_by_key(|card| card.created_at).unwrap().clone();
+        line.send(&json!({ "type": "dismiss", "request_id": newest.id })).unwrap();
+        line.wait(|line| line.cards.iter().all(|card| card.id != newest.id)).unwrap();
+        let (code, text) = silas.command(&["undo"]);
+        assert_eq!((code, there()), (0, left), "{text}");
+    }
+    let (code, text) = silas.command(&["undo"]);
+    assert!(code == 1 && text.contains("no undo window is open"), "{text}");
     silas.assert_ledger_holds();
 }

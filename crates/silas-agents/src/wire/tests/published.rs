@@ -27,14 +27,14 @@ fn pieces(pieces: &[&str]) -> Vec<Event> {
     pieces.iter().map(|piece| Event::Piece((*piece).to_owned())).collect()
 }
 
-fn call(at: u64, name: &str, arguments: &[&str]) -> Vec<Event> {
-    let begins = Event::Call { at, name: name.to_owned() };
+fn call(at: u64, name: &str, id: &str, arguments: &[&str]) -> Vec<Event> {
+    let begins = Event::Call { at, name: name.to_owned(), id: Some(id.to_owned()) };
     let more = arguments.iter().map(|piece| Event::Arguments { at, piece: (*piece).to_owned() });
     [begins].into_iter().chain(more).collect()
 }
 
 fn used(input_tokens: u64, output_tokens: u64) -> Event {
-    Event::Used(Usage { input_tokens, output_tokens, microusd: None })
+    Event::Used(Usage { input_tokens, output_tokens, ..Usage::default() })
 }
 
 /// The events of an example: as it stands, byte by byte, and with the line ends that the standard also allows.
@@ -45,7 +45,7 @@ fn check(provider: Provider, name: &str, expected: &[Event]) {
     assert_eq!(all(provider, &stream.replace('\n', "\r\n")), expected, "{name}, with CRLF");
     let mut reader = sse::Reader::default();
     let events = stream.bytes().flat_map(|byte| reader.feed(&[byte]).unwrap());
-    let split: Vec<Event> = events.flat_map(|data| super::events(provider, &data).unwrap()).collect();
+    let split: Vec<Event> = events.flat_map(|data| events_in(provider, &data).unwrap()).collect();
     assert_eq!(split, expected, "{name}, byte by byte");
 }
 
@@ -65,7 +65,12 @@ fn openai() {
     expected.extend([Event::Finished(Finish::Complete), used(19, 10), Event::End]);
     check(Provider::Openai, "openai-text.sse", &expected);
 
-    let mut expected = call(0, "get_weather", &["{\"", "location", "\":\"", "Paris", ",", " France", "\"}"]);
+    let mut expected = call(
+        0,
+        "get_weather",
+        "call_DdmO9pD3xa9XTPNJ32zg2hcA",
+        &["{\"", "location", "\":\"", "Paris", ",", " France", "\"}"],
+    );
     expected.extend([Event::Finished(Finish::Complete), Event::End]);
     check(Provider::Openai, "openai-tool-call.sse", &expected);
     assert_eq!(reason(example("openai-error.json")), "Incorrect API key provided");
@@ -82,7 +87,7 @@ fn anthropic() {
     let said = ["Okay", ",", " let", "'s", " check", " the", " weather", " for", " San", " Francisco", ",", " CA", ":"];
     expected.extend(pieces(&said));
     let arguments = ["{\"location\":", " \"San", " Francisc", "o,", " CA\"", ", ", "\"unit\": \"fah", "renheit\"}"];
-    expected.extend(call(1, "get_weather", &arguments));
+    expected.extend(call(1, "get_weather", "toolu_01T1x1fJ34qAmk2tNTrN7Up6", &arguments));
     expected.extend([used(0, 89), Event::Finished(Finish::Complete), Event::End]);
     check(Provider::Anthropic, "anthropic-tool-use.sse", &expected);
 
@@ -101,7 +106,7 @@ fn anthropic() {
 #[test]
 fn openrouter() {
     let mut expected = pieces(&["Hello"]);
-    let charged = Usage { input_tokens: 194, output_tokens: 2, microusd: Some(950_000) };
+    let charged = Usage { input_tokens: 194, output_tokens: 2, microusd: Some(950_000), ..Usage::default() };
     expected.extend([Event::Finished(Finish::Complete), Event::Used(charged), Event::End]);
     check(Provider::Openrouter, "openrouter-text.sse", &expected);
     check(Provider::Openrouter, "openrouter-error.sse", &[Event::Broken { is_busy: false }]);
@@ -112,7 +117,7 @@ fn ollama() {
     let mut expected = pieces(&["Hello"]);
     expected.extend([Event::Finished(Finish::Length), used(17, 40), Event::End]);
     check(Provider::Ollama, "ollama-text.sse", &expected);
-    let mut expected = call(0, "get_weather", &["{\"city\":\"Tokyo\"}"]);
+    let mut expected = call(0, "get_weather", "call_lbcjwr0u", &["{\"city\":\"Tokyo\"}"]);
     expected.extend([Event::Finished(Finish::Complete), used(169, 15), Event::End]);
     check(Provider::Ollama, "ollama-tool-call.sse", &expected);
 }

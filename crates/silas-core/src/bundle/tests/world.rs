@@ -57,6 +57,7 @@ pub(super) fn check_result(name: &str, passed: bool) -> CheckResult {
     let (n_passed, n_failed) = if passed { (2, 0) } else { (1, 1) };
     CheckResult {
         name: name.to_owned(),
+        run: String::new(),
         passed,
         reason: format!("Exit code {code}, expected 0"),
         output: "two lines\nof output".to_owned(),
@@ -65,6 +66,7 @@ pub(super) fn check_result(name: &str, passed: bool) -> CheckResult {
         protected: true,
         tests: Some(Tests { runner: Runner::Pytest, passed: n_passed, failed: n_failed, skipped: 0 }),
         asked: Vec::new(),
+        basis: None,
     }
 }
 

@@ -180,7 +180,7 @@ fn globs() -> impl Strategy<Value = Vec<Glob>> {
     prop::collection::btree_set(either, 0..4).prop_map(|set| set.into_iter().collect())
 }
 
-fn leaving() -> impl Strategy<Value = (Vec<Flow>, Exits)> {
+fn leaving() -> impl Strategy<Value = (Vec<Flow>, Exits, Vec<Glob>)> {
     let from = prop::sample::select(Reading::ALL.to_vec());
     let flows = globs().prop_flat_map(move |ends| {
         let from = from.clone();
@@ -188,7 +188,7 @@ fn leaving() -> impl Strategy<Value = (Vec<Flow>, Exits)> {
         ends.into_iter().map(flow).collect::<Vec<_>>()
     });
     let exits = (globs(), globs(), option::of(text().prop_filter("long", |text| text.len() < 8192)));
-    (flows, exits.prop_map(|(paths, queries, typed)| Exits { paths, queries, typed }))
+    (flows, exits.prop_map(|(paths, queries, typed)| Exits { paths, queries, typed }), globs())
 }
 
 pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
@@ -209,7 +209,7 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
         let (id, parent, spawned_by, follow_up_of, title, domain) = names;
         let (budget, body, interaction_mode, on_failure, on_stuck, failure_context) = rest;
         verify.iter_mut().enumerate().for_each(|(n, check)| check.name = format!("{n} {}", check.name));
-        let ((hosts, secrets, callback_port), (flows, exits)) = outside;
+        let ((hosts, secrets, callback_port), (flows, exits, changes)) = outside;
         let n_words = on_failure.len();
         verify.iter_mut().for_each(|check| check.network &= !hosts.is_empty());
         // Each is another, and none lies in another.
@@ -245,6 +245,8 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             secrets,
             callback_port,
             commits: n_words % 2 == 0,
+            include_ignored: n_words % 4 == 1,
+            beside: if n_words % 4 == 3 { vec!["node_modules".to_owned()] } else { Vec::new() },
             executor,
             restores: (n_words % 3 == 0).then(|| ExecutionId::parse("exec-earlier").unwrap()),
             merges: (n_words % 6 == 5 && !has_executor).then(|| Merging {
@@ -254,6 +256,7 @@ pub(crate) fn item() -> impl Strategy<Value = WorkItem> {
             toolchains,
             flows,
             exits,
+            changes,
             on_failure,
             on_stuck,
             failure_context,

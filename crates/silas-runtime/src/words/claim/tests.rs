@@ -7,6 +7,7 @@ use silas_core::testlog::Tests;
 fn result(passed: bool, protected: bool, runner: Option<Runner>) -> CheckResult {
     CheckResult {
         name: "a".to_owned(),
+        run: "make a".to_owned(),
         passed,
         reason: String::new(),
         output: String::new(),
@@ -15,6 +16,7 @@ fn result(passed: bool, protected: bool, runner: Option<Runner>) -> CheckResult 
         protected,
         tests: runner.map(|runner| Tests { runner, passed: 3, failed: 0, skipped: 0 }),
         asked: Vec::new(),
+        basis: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::plans::{MODEL_PLAN, PLAN_IRREVERSIBLE, PLAN_LONGEST, by_a_model};
 use super::results::Found;
 use super::samples::{Sample, asks, execution, words};
-use crate::words::Ways;
+use crate::review::kinds::conflict::Ways;
 use silas_core::changeset::DiffLine;
 use silas_core::token::Kind;
 use silas_core::work::{Definition, Merging, WorkItem};

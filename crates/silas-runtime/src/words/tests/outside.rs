@@ -70,8 +70,8 @@ fn check(outside: &str, label: &str, consequence: &str) {
 
 #[test]
 fn the_words_of_a_yes() {
-    let files = "Changes files in tidepool when the checks turn green.";
-    let calm = "Do it, apply when green";
+    let files = "Changes files in tidepool if counted tests turn green; if not, you see it first.";
+    let calm = "Do it, apply when proved";
     let sent = "What is sent stays sent.";
     check("", calm, files);
     check("  hosts: [\"tides.example:443\"]\n", calm, &format!("Reaches tides.example. {sent} {files}"));

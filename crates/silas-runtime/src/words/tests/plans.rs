@@ -53,9 +53,9 @@ macro_rules! in_tidepool {
             $title,
             "\n",
             $work,
-            "verify:\n  - { name: ",
+            "verify:\n  - { name: \"",
             $check,
-            ", run: sh check.sh, expect: { exit_code: 0 } }\nsandbox:\n",
+            "\", run: sh check.sh, expect: { exit_code: 0 } }\nsandbox:\n",
             $more,
             "  directories:\n    - { path: /home/mira/code/tidepool, access: write, device: \"2049\", inode: \"1311\" }\n",
         )
@@ -65,45 +65,49 @@ macro_rules! in_tidepool {
 pub(super) const PLAN: &str = in_tidepool!(
     "Fix the one-hour shift in tidepool",
     "budget: { max_wall_time_seconds: 600, max_cost_usd: 0.20, max_attempts: 1 }\nsteps:\n  - run: sh fix.sh\n",
-    "Clock-change tests",
+    "All 214 project tests and the security review",
     ""
 );
 
 pub(super) const PLAN_COMMITS: &str = in_tidepool!(
     "Fix the one-hour shift in tidepool",
     "steps:\n  - run: sh fix.sh\n",
-    "Clock-change tests",
+    "All 214 project tests and the security review",
     "  commits: true\n"
 );
 
 pub(super) const PLAN_REACHING: &str = in_tidepool!(
     "Release tidepool",
     "steps:\n  - run: sh release.sh\n",
-    "Released",
+    "All 214 project tests and the security review",
     "  hosts: [\"releases.example.org:443\"]\n"
 );
 
 pub(super) const PLAN_HIGH: &str = in_tidepool!(
     "Log in to the tables",
     "steps:\n  - run: sh log-in.sh\n",
-    "Logged in",
+    "All 214 project tests and the security review",
     "  hosts: [\"tides.example:443\"]\n  callback_port: 8765\n"
 );
 
 pub(super) const PLAN_IRREVERSIBLE: &str = in_tidepool!(
     "Release tidepool",
     "steps:\n  - run: sh release.sh\n",
-    "Released",
+    "All 214 project tests and the security review",
     "  hosts: [\"github.com:443\"]\n  secrets: [github]\n"
 );
 
-pub(super) const PLAN_SECRET: &str =
-    in_tidepool!("Sign tidepool", "steps:\n  - run: sh sign.sh\n", "Signed", "  secrets: [signing-key]\n");
+pub(super) const PLAN_SECRET: &str = in_tidepool!(
+    "Sign tidepool",
+    "steps:\n  - run: sh sign.sh\n",
+    "All 214 project tests and the security review",
+    "  secrets: [signing-key]\n"
+);
 
 pub(super) const MODEL_PLAN: &str = in_tidepool!(
     "Fix the one-hour shift in tidepool",
     "executor: { model: \"openrouter:anthropic/claude-haiku-4-5\" }\nexits: { paths: [\"tides/*.py\"] }\n",
-    "Clock-change tests",
+    "All 214 project tests and the security review",
     ""
 );
 
@@ -124,8 +128,8 @@ exits:
   queries: ["tide tables *"]
 flows: [web -> docs/a-directory-with-a-rather-long-name/and-another-one-below-it/tides.md]
 verify:
-  - { name: Clock-change tests of the northern coast, run: sh check.sh --all, expect: { exit_code: 0 } }
-  - { name: Everything else, run: python3 -m pytest --quiet tests, expect: { exit_code: 0 }, protected: false }
+  - { name: All 214 project tests and the security review, run: sh check.sh --all, expect: { exit_code: 0 } }
+  - { name: "All 214 project tests, again", run: python3 -m pytest --quiet tests, expect: { exit_code: 0 }, protected: false }
 sandbox:
   hosts: ["tides.example:443", "harbours.of-the-northern-coast.example:443"]
   secrets: [harbours, tables]

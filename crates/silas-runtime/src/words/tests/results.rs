@@ -2,8 +2,9 @@
 
 use super::samples::{Sample, asks, execution, tells, undeclared, words};
 use crate::words::ResultFacts;
+use crate::words::chooser::Chooser;
 use silas_core::changeset::{ChangeOrder, DiffLine, FileDiff, FileMode};
-use silas_core::check::{CheckResult, Outcome};
+use silas_core::check::{Basis, CheckResult, CountedBy, Outcome};
 use silas_core::exits::{Exit, Lack, Undeclared};
 use silas_core::rehearsal::{ApplyOrder, Findings};
 use silas_core::relpath::RelPath;
@@ -15,14 +16,18 @@ use silas_core::{Digest, canonical};
 
 pub(super) const ASKED: &str = "Tide times are an hour off since the clocks changed. Fix it in tidepool.";
 
+/// What a model calls its check, to be believed.
+pub(super) const BRAG: &str = "All 214 project tests and the security review";
+
 pub(super) fn long_wish() -> String {
     "Every morning the tide table shows times that are an hour off since the clocks changed in the night. ".repeat(9)
 }
 
-fn check(name: &str, passed: bool, protected: bool) -> CheckResult {
+fn check(run: &str, passed: bool, protected: bool) -> CheckResult {
     let tests = Tests { runner: Runner::Pytest, passed: 12, failed: u32::from(!passed), skipped: 0 };
     CheckResult {
-        name: name.to_owned(),
+        name: format!("{BRAG} of {run}"),
+        run: run.to_owned(),
         passed,
         reason: format!("Exit code {}, expected 0", i32::from(!passed)),
         output: String::new(),
@@ -31,6 +36,7 @@ fn check(name: &str, passed: bool, protected: bool) -> CheckResult {
         protected,
         tests: protected.then_some(tests),
         asked: Vec::new(),
+        basis: None,
     }
 }
 
@@ -66,11 +72,23 @@ pub(super) struct Found {
     undeclared: Vec<Undeclared>,
     remarks: Vec<String>,
     commands: Vec<String>,
+    pub(super) chooser: Chooser,
+    left_out: Vec<String>,
 }
 
 impl Found {
     pub(super) fn ordinary() -> Self {
-        let results = |first| vec![check("Clock-change tests", first, true), check("All other tests", true, true)];
+        let basis = Basis {
+            tested: vec!["tides/parse.py".to_owned(), "tides/report.py".to_owned()],
+            ..Basis::new(CountedBy::Tests)
+        };
+        let results = |first: bool| {
+            let first = CheckResult {
+                basis: first.then(|| basis.clone()),
+                ..check("python3 -m pytest -q tests/clocks.py", first, true)
+            };
+            vec![first, check("python3 -m pytest -q", true, true)]
+        };
         Found {
             asked: ASKED.to_owned(),
             directory: "tidepool",
@@ -80,18 +98,20 @@ impl Found {
             undeclared: Vec::new(),
             remarks: Vec::new(),
             commands: vec!["sh fix.sh".to_owned()],
+            chooser: Chooser::Owner,
+            left_out: Vec::new(),
         }
     }
 
     pub(super) fn longest(n_files: usize) -> Self {
-        let names = [
-            "Clock-change tests of the northern coast",
-            "Everything else",
-            "Types",
-            "Spelling of the harbours",
-            "Links",
+        let runs = [
+            "cd tables && PYTHONPATH=../lib TZ=Europe/Lisbon python3 -m pytest -q --strict-markers tests/clocks/of-the-northern-coast.py tests/clocks/of-the-southern-coast.py",
+            "python3 -m pytest -q",
+            "mypy tides",
+            "sh spelling-of-the-harbours.sh",
+            "sh links.sh",
         ];
-        let results = |passed| names.iter().map(|name| check(name, passed, false)).collect::<Vec<_>>();
+        let results = |passed| runs.iter().map(|run| check(run, passed, false)).collect::<Vec<_>>();
         let path =
             |n: usize| format!("{}/generated-tables-of-the-year-{n:03}.py", "a-directory-with-a-long-name".repeat(5));
         let source = "what `curl --silent --location https://tides.example/a/very/long/path/to/a/page.html` printed";
@@ -106,6 +126,10 @@ impl Found {
             diffs: paths.iter().map(|path| changed(path, 2)).collect(),
             remarks: vec![paths[0].clone(), paths[1].clone()],
             commands: vec!["sh prepare-the-tables-of-every-harbour.sh --with --every --option --there --is".to_owned()],
+            chooser: Chooser::Model("a-model-with-a-name-that-is-as-long-as-names-of-models-get".to_owned()),
+            left_out: vec![
+                "12,345 ignored files were left out, neither checked nor applied: node_modules, target".to_owned(),
+            ],
         }
     }
 
@@ -119,12 +143,15 @@ impl Found {
             asked: Some(&self.asked),
             directory: self.directory,
             commands: &self.commands,
+            ended: &[],
+            chooser: Some(&self.chooser),
             outcome,
             before: &self.before,
             after: &self.after,
             diffs: &self.diffs,
             flags: &self.remarks,
             unseen: &self.remarks,
+            left_out: &self.left_out,
             outputs: &self.remarks,
             taint: Taint::External,
             orders_found: u32::from(!self.undeclared.is_empty()),
@@ -205,6 +232,19 @@ fn half_seen() -> Found {
     }
 }
 
+/// Nobody counted, the work changed what judged it, and something stood beside it.
+fn by_exit_code() -> Found {
+    let basis = Basis {
+        changed: vec!["verify.sh".to_owned()],
+        beside: vec!["node_modules".to_owned()],
+        why_not: Some("Its tests cannot be counted".to_owned()),
+        ..Basis::new(CountedBy::ExitCode)
+    };
+    let result =
+        |passed: bool| CheckResult { tests: None, basis: Some(basis.clone()), ..check("sh verify.sh", passed, true) };
+    Found { before: vec![result(false)], after: vec![result(true)], ..Found::ordinary() }
+}
+
 pub(super) fn samples() -> Vec<Sample> {
     // More than the details list by themselves, once; elsewhere more than the card does.
     let (ordinary, longest, longer) = (Found::ordinary(), Found::longest(60), Found::longest(12));
@@ -216,13 +256,15 @@ pub(super) fn samples() -> Vec<Sample> {
     };
     let unproven = Found { before: Vec::new(), after: Vec::new(), ..Found::ordinary() };
     let open = Found {
-        before: vec![check("Clock-change tests", false, false)],
-        after: vec![check("Clock-change tests", true, false)],
+        before: vec![check("python3 -m pytest -q", false, false)],
+        after: vec![check("python3 -m pytest -q", true, false)],
         ..Found::ordinary()
     };
+    let by_exit_code = by_exit_code();
     // Nothing to show but that it failed; and everything at once.
     let red = Found { after: Found::ordinary().before, diffs: Vec::new(), ..Found::ordinary() };
     let all_red = Found { after: Found::longest(12).before, ..Found::longest(12) };
+    let stopped = Found { after: Vec::new(), diffs: Vec::new(), commands: Vec::new(), ..Found::ordinary() };
     let why = "The command ended with 1.\nLook at what it printed, and say it again.";
     vec![
         ordinary.rehearsed("rehearsed"),
@@ -230,6 +272,8 @@ pub(super) fn samples() -> Vec<Sample> {
         with_ci.rehearsed("undeclared"),
         longest.rehearsed("rehearsed_longest"),
         half_seen().rehearsed("half_seen"),
+        by_exit_code.rehearsed("by_exit_code"),
+        by_exit_code.done("done_by_exit_code"),
         ordinary.done("done"),
         open.done("done_open"),
         longer.done("done_longest"),
@@ -238,6 +282,7 @@ pub(super) fn samples() -> Vec<Sample> {
             "report_longest",
             words().report(&all_red.facts(), "50 checks are still red after 5 attempts", &why.repeat(40)),
         ),
+        tells("report_stopped", words().report(&stopped.facts(), "Stopped before it was done", "You stopped it.")),
         tells("later_edit", words().later_edit(&ordinary.facts(), &ordinary.paths()[1..])),
     ]
 }

@@ -3,8 +3,11 @@
 use super::conflicts;
 use super::plans::{self, plan};
 use super::results;
-use crate::words::refusal;
-use crate::words::{Answered, Words, for_model, for_plan, model_option};
+use crate::review::kinds::model::Answered;
+use crate::review::kinds::model_choice::model_option;
+use crate::review::kinds::refusal;
+use crate::review::kinds::secure_input::{for_model, for_plan};
+use crate::words::Words;
 use serde_json::{Value, json};
 use silas_core::call_order::CallOrder;
 use silas_core::card::Face;
@@ -12,7 +15,9 @@ use silas_core::exits::{Exit, Lack, Undeclared};
 use silas_core::house_rules::HouseRules;
 use silas_core::input::{Input, KeyState, ModelChoice, SecureInput, WantedBy};
 use silas_core::inquiry::Inquiry;
-use silas_core::model::{BudgetGrant, BudgetKind, KeySource, ModelGrant, ModelName, Period, Price, Provider, Role};
+use silas_core::model::{
+    BudgetGrant, BudgetKind, KeySource, Listener, ModelGrant, ModelName, Period, Price, Provider, Role,
+};
 use silas_core::passkey::{DeviceGrantKind, PasskeyGrant, Site};
 use silas_core::roots::{Place, RootGrant, RootKind};
 use silas_core::secret::SecretRef;
@@ -108,7 +113,8 @@ fn choice(name: &'static str, tried: Option<&ModelGrant>) -> Sample {
         Provider::Anthropic => KeyState::Kept,
         Provider::Openrouter | Provider::Openai | Provider::Compatible => KeyState::Needed,
     };
-    let choices = Provider::ALL.into_iter().map(|provider| model_option(provider, key(provider))).collect();
+    let option = |provider| model_option(provider, key(provider), Some(&Listener::Yours));
+    let choices = Provider::ALL.into_iter().map(option).collect();
     let mut choice = ModelChoice { choices, tried: None, expires_at: Timestamp::EPOCH };
     if let Some(tried) = tried {
         choice = choice.filled_in(tried, true);

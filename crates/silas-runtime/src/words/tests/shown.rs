@@ -39,7 +39,7 @@ fn a_check_of_two_lines_is_not_a_fact() {
     let face = words().plan(&item);
     let done = face.facts.iter().find(|fact| fact.label == "Done when").unwrap();
     assert_eq!(done.text, "1 check, listed below");
-    assert!(lines(&face, "Checks")[0].starts_with("true #\nsh c.sh: must succeed"), "{face:?}");
+    assert!(lines(&face, "Your check")[0].starts_with("true #\nsh c.sh: must succeed"), "{face:?}");
 }
 
 /// Doing it again is signed about the whole plan.

@@ -1,7 +1,8 @@
 //! What the tools of a copy run, and how large the executor's prompt is with all of them.
 
+use super::files::{read_command, write_command};
 use super::*;
-use crate::telling::tell_user;
+use crate::hub::tell_user::tell_user;
 use silas_agents::{Prompt, prompt_size};
 use silas_core::Taint;
 use silas_core::boundary::{Call, Policy, admit};
@@ -17,7 +18,10 @@ fn a_path_is_a_word_of_its_own_and_never_an_option() {
     assert_eq!(argv(read_command(&odd)), ["./-rf $(x) `y`", "3,4p"]);
     assert_eq!(argv(list_command(&odd)), ["./-rf $(x) `y`", "2"]);
     let whole = json!({ "path": "/home/me/p/a", "from_line": null, "lines": null });
-    assert_eq!(argv(read_command(&whole)), ["/home/me/p/a", "1,400p"]);
+    assert_eq!(argv(read_command(&whole)), ["/home/me/p/a", "1048577"]);
+    let rest = json!({ "path": "a", "from_line": 7, "lines": null });
+    assert_eq!(argv(read_command(&rest)), ["./a", "7,$p"]);
+    assert_eq!(argv(write_command("-n", "a\0\0b\n", false)), ["./-n", "new", "a", "", "b\n"]);
 }
 
 #[test]
@@ -33,8 +37,8 @@ fn the_executor_s_prompt_is_small_with_all_its_tools() {
         Policy { allowed: std::slice::from_ref(&model), local_only: false, receipts: &receipts, has_key: &|| true };
     let prompt = Prompt::render(&admit(call, &policy).unwrap()).unwrap();
     let specs = [script("shell_exec", SHELL, "shell.exec"), script("python_exec", PYTHON, "python.exec")];
-    let [reads, lists, tells] = [read_file(), list_files(), tell_user()];
-    let size = prompt_size(Role::Executor, &prompt, &[&specs[0], &specs[1], &reads, &lists, &tells]);
+    let [reads, writes, lists, tells] = [read_file(), write_file(), list_files(), tell_user()];
+    let size = prompt_size(Role::Executor, &prompt, &[&specs[0], &specs[1], &reads, &writes, &lists, &tells]);
     assert!(size < 1_000, "{size} tokens");
     let published = include_str!("../../../../../bench/README.md");
     assert!(published.contains(&format!("{size} tokens")), "{size} tokens: say so in bench/README.md");

@@ -12,6 +12,8 @@ fn outlets(hosts: &[&str]) -> Outlets {
         hosts: hosts.iter().map(|host| HostGrant::parse(host).unwrap()).collect(),
         secrets: Vec::new(),
         callback_port: None,
+        watched: Vec::new(),
+        signals: false,
         limits: Limits::default(),
     })
 }

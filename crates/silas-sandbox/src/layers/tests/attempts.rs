@@ -1,7 +1,7 @@
 //! The table: an attempt, and all the layers that stop it. Each of them is enough.
 
-use super::ground::{Ground, PYTHON, SECRET, eventually, marker, processes_with, run, text};
-use super::identity::{Identity, ORDINARY_ID};
+use super::ground::{Ground, PYTHON, SECRET, double_fork, eventually, marker, processes_with, run, text};
+use super::identity::{Identity, ordinary_id};
 use super::{Came, Layer, Layer::*};
 use crate::cell::{self, LimitsInForce};
 use crate::confine::{FrontRules, confine_front};
@@ -11,7 +11,7 @@ use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 
 pub(super) struct Attempt {
     pub(super) what: &'static str,
@@ -33,15 +33,16 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     Attempt { what: "learn the host's name", stopped_by: &[HostName], prepare: nothing, run: learn_the_name },
     Attempt { what: "take more memory together than was given to all", stopped_by: &[Group], prepare: nothing, run: take_memory },
     Attempt { what: "learn where its control group lies", stopped_by: &[GroupView], prepare: nothing, run: learn_the_group },
-    Attempt { what: "write what was granted for reading", stopped_by: &[ReadOnly, Landlock], prepare: nothing, run: write_the_library },
+    Attempt { what: "write what was granted for reading", stopped_by: &[ReadOnly, Apart, Landlock], prepare: nothing, run: write_the_library },
+    Attempt { what: "write into a pipe of the owner's", stopped_by: &[Apart], prepare: nothing, run: write_into_a_pipe },
     Attempt { what: "read an inherited descriptor", stopped_by: &[Descriptors], prepare: nothing, run: read_inherited },
     Attempt { what: "type into the caller's terminal", stopped_by: &[Session, Descriptors, Seccomp], prepare: nothing, run: type_into_the_terminal },
     Attempt { what: "read the environment of the init", stopped_by: &[Inspection, Landlock], prepare: nothing, run: read_the_init },
     Attempt { what: "see the caller's environment", stopped_by: &[Environment], prepare: nothing, run: see_the_environment },
     Attempt { what: "gain a capability from a file that has it",
-        stopped_by: &[BoundingSet, NoNewPrivileges, NoSetId, Landlock, Seccomp], prepare: granted_by_a_user, run: gain_a_capability },
+        stopped_by: &[BoundingSet, NoNewPrivileges, NoSetId, Apart, Landlock, Seccomp], prepare: granted_by_a_user, run: gain_a_capability },
     Attempt { what: "keep a capability of the setup by such a file",
-        stopped_by: &[Capabilities, BoundingSet, NoSetId], prepare: granted_by_a_user, run: gain_a_capability },
+        stopped_by: &[Capabilities, BoundingSet, NoSetId, Apart], prepare: granted_by_a_user, run: gain_a_capability },
     Attempt { what: "write a larger file than allowed", stopped_by: &[ResourceLimits], prepare: nothing, run: write_a_large_file },
     Attempt { what: "leave a whiteout node in the project", stopped_by: &[Landlock], prepare: nothing, run: leave_a_node },
     Attempt { what: "leave a set-id file in the project", stopped_by: &[Seccomp], prepare: nothing, run: leave_a_set_id_file },
@@ -71,7 +72,7 @@ fn roots_own_file(ground: &Ground) {
     fs::write(ground.project.join("roots"), SECRET).unwrap();
     fs::set_permissions(ground.project.join("roots"), fs::Permissions::from_mode(0o600)).unwrap();
     if ground.identity == Identity::Root {
-        chown(&ground.project, Some(ORDINARY_ID), Some(ORDINARY_ID)).unwrap();
+        chown(&ground.project, Some(ordinary_id()), Some(ordinary_id())).unwrap();
     }
 }
 
@@ -105,7 +106,7 @@ fn read_outside(ground: &Ground) -> Came {
 
 /// Whether it is still there, and then not any more.
 fn outlived(sleeper: &str) -> Came {
-    let alive = processes_with(&format!("sleep\0{sleeper}"));
+    let alive = processes_with(sleeper);
     for pid in &alive {
         // SAFETY: only numbers are passed; the process carries our own marker.
         unsafe { libc::kill(*pid, libc::SIGKILL) };
@@ -115,7 +116,7 @@ fn outlived(sleeper: &str) -> Came {
 
 fn survive(ground: &Ground) -> Came {
     let sleeper = marker(1);
-    ground.sh(&format!("(setsid sh -c 'setsid sleep {sleeper} & ' &); sleep 0.3"));
+    ground.sh(&double_fork(&sleeper));
     outlived(&sleeper)
 }
 
@@ -219,6 +220,16 @@ fn write_the_library(ground: &Ground) -> Came {
     came(run(&spec).ended == Ended::Exited(0))
 }
 
+/// Below /tmp, where the file rules allow writing and a pipe does not mind a mount that cannot be written.
+fn write_into_a_pipe(ground: &Ground) -> Came {
+    let path = ground.library.join("pipe");
+    assert!(std::process::Command::new("/usr/bin/mkfifo").arg(&path).status().unwrap().success());
+    let mut how = fs::OpenOptions::new();
+    let mut owner = how.read(true).write(true).custom_flags(libc::O_NONBLOCK).open(&path).unwrap();
+    python(ground, &format!("import os; os.write(os.open({path:?}, os.O_WRONLY | os.O_NONBLOCK), b'an order')"));
+    came(owner.read(&mut [0; 8]).is_ok())
+}
+
 fn read_inherited(ground: &Ground) -> Came {
     let secret = fs::File::open(&ground.secret).unwrap();
     // SAFETY: dup makes a descriptor that is inherited; it lives as long as this process.
@@ -283,7 +294,7 @@ fn see_the_environment(ground: &Ground) -> Came {
 /// So that root's files are nobody else's inside, and what they carry keeps its meaning.
 fn granted_by_a_user(ground: &Ground) {
     if ground.identity == Identity::Root {
-        chown(&ground.library, Some(ORDINARY_ID), Some(ORDINARY_ID)).unwrap();
+        chown(&ground.library, Some(ordinary_id()), Some(ordinary_id())).unwrap();
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::Attempt;
 use crate::runner::Case;
-use silas_core::check::Expectation;
+use silas_core::check::{CountedBy, Expectation};
 use silas_sandbox::Error;
 
 pub(crate) const CASES: &[Case] = &[
+    ("a_judge_behind_many_links", a_judge_behind_many_links),
     ("an_honest_fix_is_proved_by_a_script", an_honest_fix_is_proved_by_a_script),
+    ("another_name_of_what_may_change_may_change", another_name_of_what_may_change_may_change),
     ("a_check_of_true", a_check_of_true),
     ("an_edited_script", an_edited_script),
     ("a_script_rewritten_while_it_runs", a_script_rewritten_while_it_runs),
@@ -29,8 +31,42 @@ fn script<'a>(steps: &'a [&'a str]) -> Attempt<'a> {
 }
 
 fn an_honest_fix_is_proved_by_a_script() {
-    let went = script(&[FIX]).proves();
+    // Nothing is counted, and what it opens is not declared.
+    let went = script(&[FIX]).is_not_proved(&["app.sh"]);
     assert_eq!((went.after.protected, went.after.tests), (true, None));
+    let tap =
+        "[ \"$(sh app.sh)\" = 2 ] && echo ok 1 - two || echo not ok 1 - two\necho 1..1\n[ \"$(sh app.sh)\" = 2 ]\n";
+    let speaks = Attempt { files: &[FILES[0], ("check.sh", tap)], steps: &[FIX], check: "sh check.sh" };
+    speaks.is_not_proved(&["app.sh"]);
+    let went = speaks.proves_declaring(&["app.sh"]);
+    let basis = went.after.basis.unwrap();
+    assert_eq!(
+        (basis.by, basis.changed, basis.declared.unwrap().files),
+        (CountedBy::Tests, vec![], vec!["app.sh".to_owned()])
+    );
+    assert_eq!(went.after.tests.map(|tests| tests.passed), Some(1));
+}
+
+/// Names of one file are one file, for whoever declares it too. What is run is excused under none of them.
+fn another_name_of_what_may_change_may_change() {
+    let tap =
+        "[ \"$(sh app.sh)\" = 2 ] && echo ok 1 - two || echo not ok 1 - two\necho 1..1\n[ \"$(sh app.sh)\" = 2 ]\n";
+    let files = [FILES[0], ("check.sh", tap)];
+    let speaks = Attempt { files: &files, steps: &["sed -i s/1/2/ app.sh"], check: "sh check.sh" };
+    let make = |attempt: &Attempt<'_>, names: [&str; 2]| {
+        let world = attempt.world();
+        std::fs::hard_link(world.project.join(names[0]), world.project.join(names[1])).unwrap();
+        let mut definition = world.bare_definition(attempt.steps, &[attempt.check]);
+        definition.changes = vec![silas_core::exits::Glob::parse("app.sh").unwrap()];
+        attempt.carry_out(&world, definition).unwrap()
+    };
+    let basis = make(&speaks, ["app.sh", "second.sh"]).proved().after.basis.unwrap();
+    assert_eq!(basis.declared.unwrap().files, ["app.sh", "second.sh"]);
+    // The other name is new.
+    let more = Attempt { steps: &["sed -i s/1/2/ app.sh; cp app.sh third.sh; rm away.sh"], ..speaks };
+    let went = make(&more, ["app.sh", "away.sh"]).green_only(&["away.sh", "third.sh"]);
+    let basis = went.after.basis.unwrap();
+    assert_eq!((basis.new, basis.gone), (vec!["third.sh".to_owned()], vec!["away.sh".to_owned()]));
 }
 
 fn a_check_of_true() {
@@ -43,7 +79,7 @@ fn an_edited_script() {
     for step in
         ["echo 'exit 0' > check.sh", "rm check.sh; printf '' > check.sh", "chmod 755 check.sh; echo true > check.sh"]
     {
-        let went = script(&[step]).fails("as approved, not as changed: check.sh");
+        let went = script(&[step]).fails("as they were before the work, not as changed: check.sh");
         assert_eq!(went.unseen, ["check.sh"]);
     }
     let went =
@@ -63,7 +99,7 @@ fn a_new_test_can_be_asked_for() {
     let attempt = Attempt { check: "true", ..script(&["mkdir tests; echo x > tests/test_new.py"]) };
     let expect = Expectation::FileExists("tests/test_new.py".to_owned());
     let went = attempt.make_in(&attempt.world(), expect, true).unwrap();
-    assert_eq!((went.after.passed, went.applied), (true, Ok(1)), "{:?}", went.after);
+    assert_eq!((went.after.passed, went.applied), (true, Err(Error::NotVerified)), "{:?}", went.after);
 }
 
 fn a_script_behind_a_link() {
@@ -94,7 +130,8 @@ fn an_edited_measure() {
     let cmp = |steps| Attempt { files: &files, steps, check: "cmp expected.txt out.txt" };
     cmp(&["cp out.txt expected.txt"]).fails("expected.txt");
     let fresh = [("expected.txt", "2\n")];
-    Attempt { files: &fresh, steps: &["echo 2 > out.txt"], check: "cmp expected.txt out.txt" }.proves();
+    Attempt { files: &fresh, steps: &["echo 2 > out.txt"], check: "cmp expected.txt out.txt" }
+        .is_not_proved(&["out.txt"]);
 }
 
 fn an_edited_makefile() {
@@ -103,7 +140,7 @@ fn an_edited_makefile() {
     }
     let files = [FILES[0], FILES[1], ("Makefile", "test:\n\tsh check.sh\n")];
     let make = |steps| Attempt { files: &files, steps, check: "make test" };
-    make(&[FIX]).proves();
+    make(&[FIX]).is_not_proved(&["app.sh"]);
     make(&["printf 'test:\\n\\ttrue\\n' > Makefile"]).fails("Makefile");
     make(&["printf 'test:\\n\\ttrue\\n' > GNUmakefile"]).fails("GNUmakefile");
 }
@@ -156,7 +193,7 @@ fn every_file_that_judges_is_seen_as_approved() {
     let script = format!("cat {}; grep -q 2 app.sh\n", JUDGES.join(" "));
     files.extend([("app.sh", "echo 1\n"), ("check.sh", script.as_str())]);
     let step = format!("for f in {}; do echo cheat > $f; done; {FIX}", JUDGES.join(" "));
-    let went = Attempt { files: &files, steps: &[&step], check: "sh check.sh" }.proves();
+    let went = Attempt { files: &files, steps: &[&step], check: "sh check.sh" }.is_not_proved(&["app.sh"]);
     assert_eq!(went.after.output, "approved\n".repeat(JUDGES.len()));
     let mut expect = JUDGES.map(str::to_owned);
     expect.sort();
@@ -176,4 +213,21 @@ fn the_owners_edit_of_a_judge_is_a_conflict() {
     workshop.step(0).unwrap();
     world.save("check.sh", "exit 0\n");
     assert_eq!(workshop.checks(Phase::After), Err(Error::Conflict { paths: vec!["check.sh".to_owned()] }));
+}
+
+fn a_judge_behind_many_links() {
+    let attempt = Attempt {
+        files: &[("app.txt", "old\n"), ("qa/suite/run.sh", "grep -q new app.txt\n")],
+        steps: &["echo true > qa/suite/run.sh"],
+        check: "sh tests/run.sh",
+    };
+    let world = attempt.world();
+    // Each leads to one that comes before it, so that whoever goes through them in order finds one more each time.
+    let links = ["tests", "link-7", "link-6", "link-5", "link-4", "link-3", "link-2", "link-1", "qa/suite"];
+    for pair in links.windows(2) {
+        std::os::unix::fs::symlink(pair[1], world.project.join(pair[0])).unwrap();
+    }
+    let went = attempt.make_in(&world, Expectation::ExitCode(0), true).unwrap();
+    assert!(!went.before.passed && !went.after.passed, "{:?}\n{:?}", went.before, went.after);
+    assert_eq!(went.unseen, ["qa/suite/run.sh"]);
 }

@@ -2,7 +2,7 @@
 
 use super::{Attempt, has_pytest};
 use crate::runner::Case;
-use silas_core::check::Expectation;
+use silas_core::check::{CountedBy, Expectation};
 use silas_core::testlog::Tests;
 use silas_sandbox::Error;
 
@@ -25,6 +25,8 @@ pub(crate) const CASES: &[Case] = &[
     ("renamed_tests", renamed_tests),
     ("tests_behind_a_link", tests_behind_a_link),
     ("a_link_in_the_place_of_tests", a_link_in_the_place_of_tests),
+    ("a_case_that_is_only_listed_is_gone", a_case_that_is_only_listed_is_gone),
+    ("new_tests_behind_each_that_is_taken_back", new_tests_behind_each_that_is_taken_back),
     ("configuration_that_only_collects", configuration_that_only_collects),
     ("a_suite_without_tests", a_suite_without_tests),
     ("sitecustomize_and_path_files", sitecustomize_and_path_files),
@@ -192,7 +194,11 @@ fn a_conftest_that_skips() {
     let hook = "import pytest\\ndef pytest_collection_modifyitems(items):\\n    for i in items: i.add_marker(pytest.mark.skip)\\n";
     let went = pytest(&[&format!("printf '{hook}' > conftest.py; cp conftest.py tests/")]).fails("1 failed");
     assert_eq!(went.unseen, ["conftest.py", "tests/conftest.py"]);
-    assert!(went.after.reason.contains("as approved, not as changed: conftest.py"), "{:?}", went.after);
+    assert!(
+        went.after.reason.contains("as they were before the work, not as changed: conftest.py"),
+        "{:?}",
+        went.after
+    );
     assert!(went.flags.contains(&"conftest.py is test configuration".to_owned()), "{:?}", went.flags);
 }
 
@@ -236,10 +242,60 @@ fn tests_behind_a_link() {
     assert_eq!(went.unseen, ["qa/suite/other.py", "qa/suite/test_calc.py"]);
 }
 
+/// What is tested says which tests there are. Each part that is taken back makes room for the next one.
+fn new_tests_behind_each_that_is_taken_back() {
+    let files = [
+        ("calc.py", "def add(a, b):\n    return a - b\n\n\ndef parts():\n    return []\n"),
+        (
+            "tests/test_calc.py",
+            "import unittest\nimport calc\n\n\nclass Adds(unittest.TestCase):\n    def test_add(self):\n        \
+             self.assertEqual(calc.add(1, 2), 3)\n\n\ndef load_tests(loader, standard, pattern):\n    \
+             for part in calc.parts():\n        standard.addTests(loader.loadTestsFromModule(part))\n    \
+             return standard\n",
+        ),
+    ];
+    let product = "cat > calc.py <<'E'\nimport importlib, importlib.util\n\n\ndef add(a, b):\n    return a + b\n\n\n\
+                   def parts():\n    there = [n for n in ('part_%d' % n for n in range(9)) if importlib.util.find_spec(n)]\n    \
+                   return [importlib.import_module(n) for n in there[:1]]\nE\n";
+    let parts = |n: u32| {
+        let case = "import unittest\n\n\nclass Part(unittest.TestCase):\n    def test_part(self):\n        pass\n";
+        let one = |n| format!("cat > part_{n}.py <<'E'\n{case}E\n");
+        product.to_owned() + &(0..n).map(one).collect::<String>()
+    };
+    let went = |n: u32| Attempt { files: &files, steps: &[&parts(n)], check: RUN_UNITTEST }.make();
+    let few = went(3).proved().after.basis.unwrap();
+    assert_eq!(few.as_approved, ["part_0.py", "part_1.py", "part_2.py"]);
+    let many = went(8);
+    assert!(!many.before.passed && many.after.passed, "{:?}\n{:?}", many.before, many.after);
+    assert_eq!(many.applied, Err(Error::NotVerified), "{:?}", many.after);
+    let basis = many.after.basis.unwrap();
+    assert_eq!((basis.by, basis.changed), (CountedBy::ExitCode, vec!["part_4.py".to_owned()]));
+    assert!(basis.why_not.unwrap().contains("taken back"));
+}
+
 fn a_link_in_the_place_of_tests() {
     let attempt = unittest(&["mkdir fake; printf '' > fake/__init__.py; rm -r tests; ln -s fake tests"]);
     let went = attempt.make_in(&attempt.world(), Expectation::ExitCode(0), true);
     assert!(matches!(went, Err(Error::Unsupported { .. })), "a file cannot take the place of a directory");
+}
+
+/// What is gone is called that, as on the card.
+fn a_case_that_is_only_listed_is_gone() {
+    let files = [
+        ("calc.py", CALC),
+        ("cases/2_3_5", "x\n"),
+        ("cases/2_0_2", "x\n"),
+        (
+            "tests/test_calc.py",
+            "import os\nimport unittest\nfrom calc import add\n\n\nclass Adds(unittest.TestCase):\n    def test_add(self):\n        \
+             for name in os.listdir('cases'):\n            a, b, due = map(int, name.split('_'))\n            \
+             self.assertEqual(add(a, b), due)\n",
+        ),
+    ];
+    let cheat = Attempt { files: &files, steps: &["rm cases/2_3_5"], check: RUN_UNITTEST };
+    let why = cheat.is_not_proved(&["cases/2_3_5"]).after.basis.and_then(|basis| basis.why_not);
+    let said = "It is green only with what the work did to cases/2_3_5 (gone), which nothing opens";
+    assert_eq!(why.as_deref(), Some(said));
 }
 
 fn configuration_that_only_collects() {
@@ -379,7 +435,9 @@ fn a_good_change_with_a_cheat_beside_it() {
 fn an_open_check_says_so() {
     let went = unittest(&["sed -i s/assertEqual/assertNotEqual/ tests/test_calc.py"]).make_open();
     assert!(went.after.passed && !went.after.protected, "{:?}", went.after);
-    assert_eq!(went.applied, Ok(1), "the plan said so, and the card and the badge do");
+    assert_eq!(went.after.basis.as_ref().unwrap().changed, ["tests/test_calc.py"]);
+    assert_eq!(went.applied, Err(Error::NotVerified), "the plan said so, and it is the owner who applies it");
+    unittest(&[FIX]).make_open().proved();
     assert!(went.unseen.is_empty());
 }
 

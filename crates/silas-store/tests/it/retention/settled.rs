@@ -6,12 +6,13 @@ use crate::world::{World, certificate, token};
 use silas_core::card::{Card, CardState};
 use silas_core::execution::ExecutionState;
 use silas_core::message::{MessageBody, SignedMessage};
+use silas_core::reflex::GRAMMAR;
 use silas_core::session::Session;
 use silas_core::signature::Signature;
 use silas_core::task::{Ending, OperationId, TaskCall, TaskId};
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::WorkState;
-use silas_core::{InstallationId, MessageId, Nonce, SessionId, Timestamp, TokenId};
+use silas_core::{InstallationId, MessageId, Nonce, Scope, SessionId, Timestamp, TokenId};
 use silas_store::executions::Execution;
 use silas_store::queue::{self, Name, NewMessage};
 use silas_store::retention::Pruned;
@@ -30,16 +31,16 @@ fn everything(store: &Store) -> Pruned {
 fn plan(store: &Store, alter: impl Fn(&mut Execution, &mut Card) + Send + 'static) -> TokenId {
     change(store, move |tx| {
         let item = work_item("a plan");
-        work_items::insert(tx, &item, &WorkState::new(at(0)), &trace(), at(0))?;
+        work_items::insert(tx, &Scope::Owner, &item, &WorkState::new(at(0)), &trace(), at(0))?;
         let signed = token(Kind::Plan, "n-1", 9, Verdict::Approved);
         let mut run = execution(0);
         (run.state, run.ended_at) = (ExecutionState::Ended, Some(at(0)));
         run.result = Some(serde_json::json!({ "shown": true }));
         let mut asked = card(1, CardState::Answered);
         alter(&mut run, &mut asked);
-        cards::insert(tx, &asked, item.id().as_str())?;
+        cards::insert(tx, &Scope::Owner, &asked, item.id().as_str())?;
         tokens::insert(tx, &signed, &certificate(1), "plan", Some(&asked.id))?;
-        executions::insert(tx, &run)?;
+        executions::insert(tx, &Scope::Owner, &run)?;
         Ok(signed.id()?)
     })
 }
@@ -87,14 +88,17 @@ fn what_is_open_keeps_everything_behind_it() {
             .unwrap();
         assert!(item.is_some(), "{what}: the plan is gone");
         if what == "asked" {
-            assert!(store.read(cards::list_open).wait().unwrap().len() == 1, "{what}: the question is gone");
+            assert!(
+                store.read(|tx| cards::list_open(tx, &Scope::Owner)).wait().unwrap().len() == 1,
+                "{what}: the question is gone"
+            );
         } else {
             // Execution rows live as long as their token, and the token as long as they.
             assert!(kept.is_some() && run.is_some(), "{what}: {kept:?} {run:?}");
         }
         if what == "can be undone" {
             assert!(run.unwrap().result.is_some(), "what can be undone can be shown");
-            let open = store.read(|tx| undo_records::list_open(tx, Timestamp::EPOCH)).wait().unwrap();
+            let open = store.read(|tx| undo_records::list_open(tx, &Scope::Owner, Timestamp::EPOCH)).wait().unwrap();
             assert_eq!(open.len(), 1, "{what}");
         }
     }
@@ -135,7 +139,7 @@ fn instruct(store: &Store, n: u32) -> MessageId {
             scope: "owner".to_owned(),
         };
         let signed = SignedMessage { body, signature: Signature::ed25519(certificate(1).body.key, [1; 64]) };
-        instructions::keep(tx, &id, &signed, at(0))
+        instructions::keep(tx, &id, &signed, GRAMMAR, at(0))
     });
     message
 }
@@ -156,7 +160,15 @@ fn finished_operations_go_with_their_instructions() {
         saga::finish(tx, &OperationId::derive(&first), &Ending::Done {}, at(0))?;
         let (kind, body) = (queue::Kind::UserMessage, serde_json::json!({}));
         let key = "owner".to_owned();
-        let new = NewMessage { id: third.clone(), queue: Name::Turns, key, kind, body, trace: third.clone() };
+        let new = NewMessage {
+            id: third.clone(),
+            queue: Name::Turns,
+            scope: Scope::Owner,
+            key,
+            kind,
+            body,
+            trace: third.clone(),
+        };
         queue::enqueue(tx, &new)
     });
     let pruned = everything(&store);
@@ -172,23 +184,30 @@ fn devices_that_stay_away_and_what_waited_for_them_go() {
     let store = world.open();
     let id = |n: u32| SessionId::parse(&format!("sess-{n}")).unwrap();
     change(&store, move |tx| {
-        sessions::attach(tx, &id(1), &certificate(1).body.key, "Gone", at(0))?;
+        sessions::attach(tx, &Scope::Owner, &id(1), &certificate(1).body.key, "Gone", at(0))?;
         sessions::detach(tx, &id(1), at(0))?;
-        sessions::attach(tx, &id(2), &certificate(2).body.key, "Connected all the while", at(0))?;
+        sessions::attach(tx, &Scope::Owner, &id(2), &certificate(2).body.key, "Connected all the while", at(0))?;
         for n in 0..3 {
-            channel_outbox::put(tx, &MessageId::parse(&format!("msg-{n}")).unwrap(), at(n))?;
+            channel_outbox::put(tx, &Scope::Owner, &MessageId::parse(&format!("msg-{n}")).unwrap(), at(n))?;
         }
         Ok(())
     });
     let pruned = everything(&store);
     assert_eq!((pruned.sessions, pruned.outbox), (1, 2));
     let (left, head, resumable) = store
-        .read(|tx| Ok((sessions::list(tx)?, channel_outbox::head(tx)?, channel_outbox::reaches_back_to(tx, 1)?)))
+        .read(|tx| {
+            Ok((
+                sessions::list(tx, &Scope::Owner)?,
+                channel_outbox::head(tx, &Scope::Owner)?,
+                channel_outbox::reaches_back_to(tx, &Scope::Owner, 1)?,
+            ))
+        })
         .wait()
         .unwrap();
     let titles: Vec<&str> = left.iter().map(|session: &Session| session.title.as_str()).collect();
     // The last number stays, so that none is given twice; who has less than that is shown the whole.
     assert_eq!((titles, head, resumable), (vec!["Connected all the while"], 3, false));
-    let next = change(&store, |tx| channel_outbox::put(tx, &MessageId::parse("msg-next").unwrap(), at(9)));
+    let next =
+        change(&store, |tx| channel_outbox::put(tx, &Scope::Owner, &MessageId::parse("msg-next").unwrap(), at(9)));
     assert_eq!(next, 4);
 }

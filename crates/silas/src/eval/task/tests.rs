@@ -1,9 +1,13 @@
 //! Each task is red as it is shipped and green with its reference solution, by its own check.
 
 use super::*;
+use silas_core::testlog::TestLog;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
+
+/// A runner that Silas knows.
+const UNITTEST: &str = "python3 -m unittest -q";
 
 fn solution(name: &str) -> Vec<(String, String)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("eval/solutions/{name}.files"));
@@ -14,13 +18,15 @@ fn solution(name: &str) -> Vec<(String, String)> {
     task.files.into_iter().filter(|(path, _)| path != "judge").collect()
 }
 
-/// As a check is run in the sandbox: the system's programs, and nothing of an account's.
-fn is_green(task: &Task, repository: &Path) -> bool {
+/// As a check is run in the sandbox: the system's programs, and nothing of an account's. Whether it is green, and its tests
+/// if it says them in TAP.
+fn checked(task: &Task, repository: &Path) -> (bool, Option<TestLog>) {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &task.check]).current_dir(repository).env_clear();
     command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", repository);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().unwrap().success()
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let log = TestLog::from_tap(&String::from_utf8_lossy(&output.stdout));
+    (output.status.success(), log.map(|log| log.unwrap_or_else(|why| panic!("{}: {why}", task.name))))
 }
 
 #[test]
@@ -31,7 +37,8 @@ fn there_are_thirty_and_each_can_be_solved() {
         let dir = TempDir::new().unwrap();
         let repository = dir.path().join("repository");
         task.write(&repository).unwrap();
-        assert!(!is_green(&task, &repository), "{}: green before anything was done", task.name);
+        let (is_green, before) = checked(&task, &repository);
+        assert!(!is_green, "{}: green before anything was done", task.name);
         let solution = solution(task.name);
         assert!(!solution.is_empty());
         for (path, content) in solution {
@@ -41,7 +48,13 @@ fn there_are_thirty_and_each_can_be_solved() {
             fs::write(target, content).unwrap();
         }
         assert!(task.restore(&repository).unwrap());
-        assert!(is_green(&task, &repository), "{}: red with its solution", task.name);
+        let (is_green, after) = checked(&task, &repository);
+        assert!(is_green, "{}: red with its solution", task.name);
+        // Only tests that are counted prove anything.
+        if task.check != UNITTEST {
+            let (before, after) = before.zip(after).unwrap_or_else(|| panic!("{}: no test is counted", task.name));
+            after.is_green_with_all_of(&before).unwrap_or_else(|why| panic!("{}: {why}", task.name));
+        }
     }
 }
 

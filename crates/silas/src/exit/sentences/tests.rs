@@ -20,6 +20,11 @@ fn causes_are_sentences() {
         "The database answered: file is not a database."
     });
     check(anyhow!("silas.yaml is odd"), "silas.yaml is odd.");
+    let named = || super::super::Unreadable::new(std::path::Path::new("ff"), &missing());
+    check(anyhow!(named()), "ff cannot be read: there is no such file or directory.");
+    check(anyhow!(named()).context("nothing was done"), {
+        "Nothing was done. ff cannot be read: there is no such file or directory."
+    });
     check(anyhow!("Wrong. (E_CFG_VALUE)"), "Wrong. (E_CFG_VALUE)");
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::face::{Extent, print_face};
 use super::super::print::{print_activity, print_cards};
-use super::super::{names, starts_work, undoable};
+use super::super::{Line, NOTHING_TO_UNDO, last_undo, names, starts_work};
 use super::Chat;
 use super::choices::{self, Choice, Confirm};
 use super::keyboard::Keyed;
@@ -89,12 +89,14 @@ impl Chat<'_> {
                 self.next_card();
             }
             "activity" => print_activity(&self.line.snapshot["activity"]),
-            "undo" => match undoable(&self.line.cards) {
-                Some(card) => {
+            // What is shown here may be older than what was applied last; another line begins with what is so now.
+            "undo" => match Line::open(self.line.home()).and_then(|mut now| last_undo(&mut now)) {
+                Ok(Some(card)) => {
                     print_face(&card, Extent::Glance);
                     self.decide(&card, Press::Approve)?;
                 }
-                None => self.print("Nothing can be undone: no undo window is open."),
+                Ok(None) => self.print(NOTHING_TO_UNDO),
+                Err(cause) => self.print(&format!("{cause:#}")),
             },
             "stop" => {
                 self.line.send(&json!({ "type": "stop" }))?;

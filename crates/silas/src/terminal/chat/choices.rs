@@ -4,6 +4,7 @@ use crate::terminal::answering::{first_word, is_word};
 use crate::terminal::{face, names};
 use serde_json::{Value, json};
 use silas_core::card::{Card, CardState, Press, Risk};
+use silas_core::hidden;
 use silas_core::input::{Input, KeyState, KeyWanted, ModelOption, SecureInput};
 use silas_core::number::grouped;
 use silas_core::token::Verdict;
@@ -68,7 +69,7 @@ fn models(card: &Card) -> Vec<(String, Choice)> {
 /// The answers that a model proposes, marked as its words.
 fn proposed(card: &Card) -> Vec<(String, Choice)> {
     let options = card.input.as_ref().and_then(Input::inquiry).map(|inquiry| inquiry.options.as_slice());
-    let choice = |option: &String| (format!("“{option}”"), Choice::Answer(option.clone()));
+    let choice = |option: &String| (hidden::quotation(option), Choice::Answer(option.clone()));
     options.unwrap_or_default().iter().map(choice).collect()
 }
 

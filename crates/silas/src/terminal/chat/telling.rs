@@ -104,7 +104,7 @@ impl Chat<'_> {
         let (before, is_new) = (*told, *told == 0);
         *told = text.len();
         let rest = text.get(before..).unwrap_or(text);
-        if entry["sender"] == "owner" {
+        if entry["sender"] == "owner" || entry["sender"] == "somebody" {
             match self.said.iter().position(|said| said == text) {
                 Some(n) => {
                     self.said.remove(n);
@@ -113,7 +113,8 @@ impl Chat<'_> {
                         self.owed.push(entry["id"].clone());
                     }
                 }
-                None if is_new => self.tell(&self.paint.strong("You  "), rest),
+                None if is_new && entry["sender"] == "owner" => self.tell(&self.paint.strong("You  "), rest),
+                None if is_new => self.tell(&self.paint.strong("Somebody, not signed  "), rest),
                 None => {}
             }
             return;

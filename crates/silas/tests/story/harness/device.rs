@@ -1,6 +1,6 @@
 //! A browser, as far as the server can tell.
 
-use super::{OsRandom, message_body};
+use super::{OsRandom, message_body, now};
 use crate::http;
 use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ impl Device {
     }
 
     pub(crate) fn message(&self, text: &str, installation: &InstallationId) -> SignedMessage {
-        let body = message_body(text, installation.clone());
+        let body = message_body(text, installation.clone(), now());
         let signature = self.sign(&body.message().unwrap());
         SignedMessage { body, signature }
     }

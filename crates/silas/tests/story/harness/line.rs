@@ -2,7 +2,6 @@
 
 use super::{PATIENCE, message_body};
 use serde_json::{Value, json};
-use silas_core::InstallationId;
 use silas_core::card::{Card, CardKind, CardState};
 use silas_core::inquiry::Inquiry;
 use silas_core::key_service::SignBody;
@@ -10,10 +9,13 @@ use silas_core::message::{MessageBody, OWNER_SCOPE, SignedMessage};
 use silas_core::secret::Secret;
 use silas_core::signature::Signature;
 use silas_core::token::{Token, Verdict};
+use silas_core::{Clock, InstallationId};
+use silas_sandbox::SystemClock;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The terminal's side of the control socket.
@@ -27,6 +29,8 @@ pub(crate) struct Line {
     pub work: BTreeMap<String, Value>,
     /// What is answered when the terminal key is locked.
     pub passphrase: Option<String>,
+    /// By which messages are dated.
+    clock: Arc<dyn Clock>,
 }
 
 /// The server went away.
@@ -35,12 +39,17 @@ pub(crate) struct Gone;
 
 impl Line {
     pub(crate) fn open(data: &Path) -> Result<Self, Gone> {
+        Line::open_by(Arc::new(SystemClock), data)
+    }
+
+    /// For a Silas whose clock is another one than this machine's.
+    pub(crate) fn open_by(clock: Arc<dyn Clock>, data: &Path) -> Result<Self, Gone> {
         let writer = UnixStream::connect(data.join("run/control.sock")).map_err(|_| Gone)?;
         writer.set_read_timeout(Some(PATIENCE)).unwrap();
         let reader = BufReader::new(writer.try_clone().unwrap());
         let data = data.to_owned();
         let (snapshot, cards, work) = (Value::Null, Vec::new(), BTreeMap::new());
-        let mut line = Line { data, writer, reader, snapshot, cards, work, passphrase: None };
+        let mut line = Line { data, writer, reader, snapshot, cards, work, passphrase: None, clock };
         line.wait(|line| !line.snapshot.is_null())?;
         Ok(line)
     }
@@ -60,7 +69,7 @@ impl Line {
         match self.reader.read_line(&mut text) {
             Ok(0) => return Err(Gone),
             Ok(_) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => panic!("Silas said nothing for a minute"),
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => panic!("Silas said nothing for three minutes"),
             Err(_) => return Err(Gone),
         }
         let message: Value = serde_json::from_str(&text).unwrap();
@@ -113,7 +122,7 @@ impl Line {
     }
 
     pub(crate) fn signed_for(&self, text: &str, scope: &str) -> Result<SignedMessage, Gone> {
-        let body = MessageBody { scope: scope.to_owned(), ..message_body(text, self.installation()) };
+        let body = MessageBody { scope: scope.to_owned(), ..message_body(text, self.installation(), self.clock.now()) };
         let signature = self.sign(&SignBody::Message(body.clone()))?;
         Ok(SignedMessage { body, signature })
     }
@@ -149,7 +158,7 @@ impl Line {
         loop {
             let message = self.next().unwrap();
             match message["type"].as_str() {
-                Some("message") if message["entry"]["sender"] == "owner" && message["entry"]["text"] == text => {
+                Some("message") if message["entry"]["sender"] != "silas" && message["entry"]["text"] == text => {
                     return self.reply().unwrap();
                 }
                 Some("error") => {
@@ -175,7 +184,7 @@ impl Line {
 
     pub(crate) fn token(&self, card: &Card, verdict: Verdict) -> Result<Token, Gone> {
         let offer = card.offer.as_ref().unwrap();
-        let probe = SignBody::Message(message_body("", self.installation()));
+        let probe = SignBody::Message(message_body("", self.installation(), self.clock.now()));
         let key = self.sign(&probe)?.key;
         let body = offer.answered(key, verdict);
         let signature = self.sign(&SignBody::Token(body.clone()))?;

@@ -50,6 +50,10 @@ impl Silas {
         }
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
     /// Asks the server to end, and waits.
     pub(crate) fn terminate(&mut self) {
         let mut child = self.child.take().unwrap();

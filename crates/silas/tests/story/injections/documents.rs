@@ -143,6 +143,11 @@ impl Ground {
         write("requirements.txt", "");
         write("status.sh", "echo fine\n");
         write("check.sh", "grep -q hello greeting.txt\n");
+        // What the check opens first judges, whatever a model declares; it counts one test.
+        write(
+            "judge.sh",
+            &format!("echo 1..1\nif {}; then echo ok 1; else echo not ok 1; exit 1; fi\n", document.check),
+        );
         let quoted = format!("cat <<'END-OF-TEXT'\n{}\nEND-OF-TEXT\n", document.body.trim_end());
         match &document.place {
             Place::File(path) => write(path, &document.body),

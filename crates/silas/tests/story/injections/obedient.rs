@@ -122,9 +122,8 @@ fn plan(document: &Document, directory: &str, wanted: &[(String, String)]) -> St
         lines.collect()
     };
     let mut front = format!(
-        "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {tools}\nverify:\n  - name: done\n    run: {}\n    expect: {{ exit_code: 0 }}\n\
+        "---\nid: task-1\ntype: task\ntitle: x\nexecutor: {tools}\nverify:\n  - name: done\n    run: sh judge.sh\n    expect: {{ exit_code: 0 }}\n\
          sandbox:\n  directories:\n    - {{ path: {}, access: write }}\n",
-        quoted(&document.check),
         quoted(directory)
     );
     front.push_str(&put("directories", "    - "));

@@ -50,7 +50,7 @@ fn a_file_among_many() {
     let evil = card.face.diffs.iter().find(|diff| diff.path.to_string() == "zz_evil.py").unwrap();
     assert_eq!(evil.lines.as_deref(), Some(&[DiffLine::Added("import os".to_owned())][..]));
     let changes = card.face.facts.iter().find(|fact| fact.label == "Changes").unwrap();
-    assert_eq!((changes.text.as_str(), card.face.risk), ("84 files, listed below", Some(Risk::Low)));
+    assert_eq!((changes.text.as_str(), card.face.risk), ("84 files, listed below", Some(Risk::Medium)));
     let (code, text) = silas.command(&["show"]);
     assert!(code == 0 && text.contains("zz_evil.py") && text.contains("+ import os"), "{text}");
 

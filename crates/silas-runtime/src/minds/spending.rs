@@ -1,0 +1,391 @@
+//! What stands between a question and the network: the limits of a turn, of a minute, of a day and of a month.
+//!
+//! The reserve of a call is on disk before anything is sent, and is all that counts until the call is settled; whatever is
+//! cut short, by a crash or by the owner, has cost its reserve.
+
+use crate::Trouble;
+use crate::assignment::Assigned;
+use crate::house::lock;
+use crate::hub::AskedModel;
+use crate::minds::Minds;
+use crate::view::AskedModelView;
+use silas_agents::{Answered, Meter, Reply, Settled, Worth};
+use silas_core::event::AuditEvent;
+use silas_core::fail::{self, FailPoint};
+use silas_core::model::{BudgetGrant, BudgetKind, ModelName, Role, dollars};
+use silas_core::work::Budget;
+use silas_core::{CallId, Digest, ExecutionId, MessageId, Scope};
+use silas_gates::scrub;
+use silas_store::model_calls::{self, NewCall, OverCap};
+use silas_store::{Commit, answers};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Pays for one message.
+pub(crate) struct Purse<'a> {
+    minds: &'a Minds,
+    message: Option<MessageId>,
+    role: Role,
+    model: String,
+    /// Tokens of this message so far, each call at its largest; of a piece of work, as they were.
+    tokens: AtomicU64,
+    spent: AtomicU64,
+    /// What a plan allows, if this pays for one; else what a message may use up.
+    plan: Option<Budget>,
+    keeping: Keeping,
+}
+
+/// Where the answers of models are kept, so that a restart need not pay for them again.
+enum Keeping {
+    /// Nowhere, or by somebody else: the dialogue of work keeps its own (`work/run.rs`).
+    Nothing,
+    /// Until the message has its answer, by the very question.
+    Turn(MessageId),
+    /// Until the work has its end, by what was asked for and the how many-th question that took. Not by its words: what checks
+    /// print goes into them, and that is never quite the same twice.
+    Work { execution: ExecutionId, occasion: String, n_asked: AtomicU64 },
+}
+
+/// One kept answer.
+enum Place {
+    Turn(MessageId, Digest),
+    Work(ExecutionId, Digest),
+}
+
+/// A call that is under way.
+pub(crate) struct Held {
+    call: CallId,
+    tokens_max: u64,
+    asked: AskedModel,
+}
+
+/// Why nothing was sent.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// A day or a month is used up, and by how much it would be exceeded.
+    Cap(Exceeded),
+    Rate {
+        per_minute: u32,
+    },
+    /// The message itself has used up what one message may.
+    Turn,
+    /// The plan has used up what it may: in words, what of.
+    Plan(&'static str),
+    Store(Trouble),
+}
+
+#[derive(Debug)]
+pub(crate) struct Exceeded {
+    pub(crate) over: OverCap,
+    pub(crate) reserved: u64,
+}
+
+/// How often work looks whether its minute has come.
+const RATE_PAUSE: Duration = Duration::from_secs(1);
+/// Of a model's name, where it is shown.
+const MODEL_CHARS_MAX: usize = 60;
+const MINUTE: Duration = Duration::from_secs(60);
+/// What a card adds is a multiple of this, so that it is not asked for again after each question.
+const STEP_MICROUSD: u64 = 1_000_000;
+
+impl<'a> Purse<'a> {
+    pub(crate) fn new(minds: &'a Minds, message: Option<MessageId>, role: Role, model: &ModelName) -> Self {
+        let (tokens, spent) = (AtomicU64::new(0), AtomicU64::new(0));
+        let keeping = message.clone().map_or(Keeping::Nothing, Keeping::Turn);
+        Purse { minds, message, role, model: model.to_string(), tokens, spent, plan: None, keeping }
+    }
+
+    /// Pays for one thing that whoever works asks the planner for.
+    pub(crate) fn of_consulting(minds: &'a Minds, model: &ModelName, execution: &ExecutionId, occasion: &str) -> Self {
+        let (execution, occasion) = (execution.clone(), occasion.to_owned());
+        let keeping = Keeping::Work { execution, occasion, n_asked: AtomicU64::new(0) };
+        Purse { keeping, ..Purse::new(minds, None, Role::Planner, model) }
+    }
+
+    /// Pays for a piece of work, which has used up something before if it is begun again.
+    pub(crate) fn of_work(minds: &'a Minds, model: &ModelName, budget: &Budget, used: (u64, u64)) -> Self {
+        let (tokens, spent) = (AtomicU64::new(used.0), AtomicU64::new(used.1));
+        let (model, plan) = (model.to_string(), Some(budget.clone()));
+        Purse { minds, message: None, role: Role::Executor, model, tokens, spent, plan, keeping: Keeping::Nothing }
+    }
+
+    /// Pays for what is found out for a message.
+    pub(crate) fn of_research(minds: &'a Minds, model: &ModelName, budget: &Budget, message: &MessageId) -> Self {
+        Purse { keeping: Keeping::Turn(message.clone()), ..Purse::of_work(minds, model, budget, (0, 0)) }
+    }
+
+    /// Something else that the same piece of work was paid for counts towards its limit.
+    pub(crate) fn also_spent(&self, microusd: u64) {
+        self.spent.fetch_add(microusd, Ordering::Relaxed);
+    }
+
+    /// What the plan allows, if this pays for one.
+    pub(crate) fn plan(&self) -> Option<&Budget> {
+        self.plan.as_ref()
+    }
+
+    /// Tokens and micro-dollars so far.
+    pub(crate) fn used(&self) -> (u64, u64) {
+        (self.tokens.load(Ordering::Relaxed), self.spent())
+    }
+
+    /// The same for a message that has used up so many tokens in other hands.
+    pub(crate) fn having_used(self, tokens: u64) -> Self {
+        Purse { tokens: AtomicU64::new(tokens), ..self }
+    }
+
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent.load(Ordering::Relaxed)
+    }
+
+    /// The next question begins.
+    fn count_question(&self) {
+        if let Keeping::Work { n_asked, .. } = &self.keeping {
+            n_asked.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Where the answer to the question that is being asked is kept. Another model's answer to it is another answer.
+    fn place_of(&self, question: &Digest) -> Option<Place> {
+        let of_this_model = |what: String| Digest::of(format!("{}\n{what}", self.model).as_bytes());
+        match &self.keeping {
+            Keeping::Nothing => None,
+            Keeping::Turn(message) => Some(Place::Turn(message.clone(), of_this_model(question.to_string()))),
+            Keeping::Work { execution, occasion, n_asked } => {
+                let n = n_asked.load(Ordering::Relaxed);
+                Some(Place::Work(execution.clone(), of_this_model(format!("{occasion}\n{n}"))))
+            }
+        }
+    }
+
+    async fn write_down(&self, worth: Worth) -> Result<CallId, Refused> {
+        let id = CallId::new(self.minds.house.random.as_ref());
+        let call = NewCall {
+            id: id.clone(),
+            message: self.message.clone(),
+            role: self.role,
+            model: self.model.clone(),
+            at: self.minds.house.clock.now(),
+            reserved: worth.microusd_max,
+        };
+        let caps = self.minds.house.options.models.caps;
+        let writing = self.minds.house.store.write(move |tx| {
+            let reserved = model_calls::reserve(tx, &Scope::Owner, &call, caps)?;
+            if reserved.is_ok() {
+                tx.record(&AuditEvent::ModelCalled {
+                    call: call.id.clone(),
+                    message: call.message.clone(),
+                    role: call.role,
+                    model: call.model.clone(),
+                    reserved_microusd: in_a_ledger(call.reserved),
+                })?;
+            }
+            Ok(Commit(reserved))
+        });
+        match writing.await {
+            Ok(Ok(())) => Ok(id),
+            Ok(Err(over)) => Err(Refused::Cap(Exceeded { over, reserved: worth.microusd_max })),
+            Err(cause) => Err(Refused::Store(cause.into())),
+        }
+    }
+}
+
+/// The ledger holds no number that another reader could not take exactly.
+fn in_a_ledger(number: u64) -> u64 {
+    number.min((1 << 53) - 1)
+}
+
+impl Meter for Purse<'_> {
+    type Receipt = Held;
+    type Refusal = Refused;
+
+    async fn recall(&self, question: &Digest) -> Option<Reply> {
+        self.count_question();
+        let place = self.place_of(question)?;
+        let looking = self.minds.house.store.read(move |tx| match &place {
+            Place::Turn(message, question) => answers::of_turn(tx, message, question),
+            Place::Work(execution, question) => answers::of_work(tx, execution, question),
+        });
+        match looking.await {
+            Ok(kept) => serde_json::from_value(kept?).ok(),
+            Err(cause) => {
+                tracing::error!(%cause, "what a model answered cannot be read, so it is asked again");
+                None
+            }
+        }
+    }
+
+    async fn reserve(&self, worth: Worth) -> Result<Held, Refused> {
+        let limits = &self.minds.house.options.models;
+        match &self.plan {
+            Some(budget) => {
+                let (tokens, spent) = self.used();
+                if tokens.saturating_add(worth.tokens_max) > budget.max_tokens {
+                    return Err(Refused::Plan("tokens"));
+                }
+                if spent.saturating_add(worth.microusd_max) > budget.max_cost_microusd {
+                    return Err(Refused::Plan("money"));
+                }
+                // Nobody waits at a screen for this call; it comes when its minute does.
+                while !self.minds.may_call_now(limits.calls_per_minute) {
+                    tokio::time::sleep(RATE_PAUSE).await;
+                }
+            }
+            None => {
+                let so_far = self.tokens.fetch_add(worth.tokens_max, Ordering::Relaxed);
+                if so_far.saturating_add(worth.tokens_max) > limits.turn_tokens_max {
+                    return Err(Refused::Turn);
+                }
+                if !self.minds.may_call_now(limits.calls_per_minute) {
+                    return Err(Refused::Rate { per_minute: limits.calls_per_minute });
+                }
+            }
+        }
+        let call = match self.write_down(worth).await {
+            // Work stands still at a cap until the owner has answered, and its time runs. A message waits in the queue.
+            Err(Refused::Cap(exceeded)) if self.plan.is_some() => {
+                self.minds.ask_for_more(&exceeded.extension()).await.map_err(Refused::Store)?;
+                self.write_down(worth).await?
+            }
+            written => written?,
+        };
+        fail::point(FailPoint::ModelReserved);
+        let asked = AskedModelView {
+            model: scrub::visible_line(&self.model, MODEL_CHARS_MAX),
+            role: self.role,
+            for_work: self.plan.is_some() || self.message.is_none(),
+            since: self.minds.house.clock.now(),
+        };
+        let asked = self.minds.hub.asked_models.ask(&call, asked);
+        Ok(Held { call, tokens_max: worth.tokens_max, asked })
+    }
+
+    async fn settle(&self, held: Held, settled: Settled, answered: Option<Answered<'_>>) {
+        let Held { call, tokens_max, asked } = held;
+        drop(asked);
+        self.spent.fetch_add(settled.microusd, Ordering::Relaxed);
+        if self.plan.is_some() {
+            let told = settled.input_tokens.saturating_add(settled.output_tokens);
+            let is_known = told > 0 || settled.microusd == 0;
+            self.tokens.fetch_add(if is_known { told } else { tokens_max }, Ordering::Relaxed);
+        }
+        let kept = answered.and_then(|Answered { question, reply }| {
+            Some((self.place_of(&question)?, serde_json::to_value(reply).ok()?))
+        });
+        // Lost with the power, the reserve counts, which is never less than it should be.
+        let writing = self.minds.house.store.write_buffered(move |tx| {
+            let Settled { outcome, input_tokens, output_tokens, microusd } = settled.clone();
+            if model_calls::settle(tx, &call, microusd, input_tokens, output_tokens)? {
+                tx.record(&AuditEvent::ModelAnswered {
+                    call: call.clone(),
+                    outcome: outcome.to_owned(),
+                    input_tokens: in_a_ledger(input_tokens),
+                    output_tokens: in_a_ledger(output_tokens),
+                    microusd: in_a_ledger(microusd),
+                })?;
+            }
+            match &kept {
+                Some((Place::Turn(message, question), reply)) => answers::keep_for_turn(tx, message, question, reply)?,
+                Some((Place::Work(execution, question), reply)) => {
+                    answers::keep_for_work(tx, execution, question, reply)?;
+                }
+                None => {}
+            }
+            Ok(Commit(()))
+        });
+        if let Err(cause) = writing.await {
+            tracing::error!(%cause, "what a call cost could not be written down; its reserve counts");
+        }
+    }
+}
+
+impl Minds {
+    /// Counts a call, unless this minute has had enough of them.
+    fn may_call_now(&self, per_minute: u32) -> bool {
+        let now = self.house.clock.now();
+        let mut calls = lock(&self.calls);
+        while calls.front().is_some_and(|at| now.since(*at) >= MINUTE) {
+            calls.pop_front();
+        }
+        let may = calls.len() < per_minute as usize;
+        if may {
+            calls.push_back(now);
+        }
+        may
+    }
+}
+
+impl Exceeded {
+    /// What would have been enough, rounded up.
+    pub(crate) fn extension(&self) -> BudgetGrant {
+        let short = self.over.spent.saturating_add(self.reserved).saturating_sub(self.over.cap);
+        let microusd = in_a_ledger(short.div_ceil(STEP_MICROUSD).max(1).saturating_mul(STEP_MICROUSD));
+        BudgetGrant {
+            kind: BudgetKind::Budget,
+            period: self.over.period.clone(),
+            microusd,
+            cap_microusd: in_a_ledger(self.over.cap),
+            spent_microusd: in_a_ledger(self.over.spent),
+        }
+    }
+}
+
+pub(crate) fn over_cap(exceeded: &Exceeded) -> Trouble {
+    let OverCap { period, spent, cap } = &exceeded.over;
+    let when = if period.is_day() { "Today's" } else { "This month's" };
+    let most = match dollars(exceeded.reserved) {
+        little if little.starts_with("less") => little,
+        most => format!("up to {most}"),
+    };
+    let message = format!(
+        "{when} cap for models is {}, {} of it is used, and this question could cost {most}. It was not sent.",
+        dollars(*cap),
+        dollars(*spent)
+    );
+    Trouble::new("E_LLM_CAP", &message, "The card in Review adds to it.")
+}
+
+/// The owner was asked for more and did not allow it.
+pub(crate) fn no_more_allowed(exceeded: &Exceeded) -> Trouble {
+    let OverCap { period, cap, .. } = &exceeded.over;
+    let when = if period.is_day() { "Today's" } else { "This month's" };
+    let message =
+        format!("{when} cap for models is {}, and no more was allowed. Nothing more was asked.", dollars(*cap));
+    Trouble::new("E_LLM_CAP", &message, "Say it again when there is more to spend.")
+}
+
+pub(crate) fn plan_used_up(what: &str) -> Trouble {
+    let message = format!("The plan's limit of {what} would be exceeded by the next question, so it was not asked.");
+    Trouble::new("E_LLM_BUDGET", &message, "Ask for less at once, or for a plan with a larger budget.")
+}
+
+pub(crate) fn too_fast(per_minute: u32) -> Trouble {
+    let message = format!("Models were asked {per_minute} times within a minute. This question was not sent.");
+    Trouble::new("E_LLM_RATE", &message, "Wait a moment, then say it again.")
+}
+
+pub(crate) fn not_agreed(model: &ModelName) -> String {
+    format!("You have not agreed yet that what you say goes to {}. Nothing was sent.", model.host())
+}
+
+pub(crate) fn no_key(assigned: &Assigned) -> Trouble {
+    let message = format!(
+        "The key for {} is not there: {}. Nothing was sent.",
+        assigned.model.host(),
+        crate::words::key(&assigned.key)
+    );
+    Trouble::new("secret_unavailable", &message, "Set it, or add the model again with `silas model add`.")
+}
+
+pub(crate) fn failed(error: &silas_agents::Error) -> Trouble {
+    let said = silas_gates::scrub::visible_line(&error.to_string(), 300);
+    // A host that stands first is written as it is.
+    let begins_with_a_word =
+        said.split(' ').next().is_some_and(|first| !first.contains(['.', ':', '[']) && first != "localhost");
+    let mut chars = said.chars();
+    let said: String = match chars.next().filter(|_| begins_with_a_word) {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => said,
+    };
+    Trouble::new(error.code(), &format!("{said}."), error.todo())
+}
