@@ -65,7 +65,7 @@ test('a reload without Silas shows the last known state, to be read, and the tru
   await shot(page, 'last-known-review-375-light');
 
   await page.evaluate(() => { location.hash = 'activity/everything'; });
-  await page.getByText('Put 2 files back').click();
+  await page.locator('.timeline .row', { hasText: 'Put 2 files back' }).getByRole('button').click();
   await page.getByText('This can be read as soon as Silas answers.').waitFor();
   await page.getByRole('tab', { name: 'What is allowed' }).click();
   await page.getByRole('heading', { name: 'Work in tidepool' }).waitFor();
