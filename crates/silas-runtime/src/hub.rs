@@ -53,6 +53,10 @@ pub struct Hub {
     updates: broadcast::Sender<Arc<Published>>,
     /// Moves whenever cards may have changed; for work that stands still until one is answered.
     cards_moved: watch::Sender<u64>,
+    /// Held from reading the cards until they are published, so that an older list never follows a newer one.
+    publishing_cards: tokio::sync::Mutex<()>,
+    /// The same for Activity.
+    publishing_activity: tokio::sync::Mutex<()>,
     /// What the last check of the ledger said.
     verified: Mutex<Option<bool>>,
     /// What was logged as not readable; as many as there are kinds of rows.
@@ -109,6 +113,8 @@ impl Hub {
             asked_models: AskedModels::new(updates.clone()),
             updates,
             cards_moved: watch::Sender::new(0),
+            publishing_cards: tokio::sync::Mutex::default(),
+            publishing_activity: tokio::sync::Mutex::default(),
             verified: Mutex::default(),
             logged: Mutex::default(),
             drafts: Mutex::default(),
@@ -237,6 +243,7 @@ impl Hub {
 
     /// Tells the doors that the ledger has grown.
     pub(crate) async fn publish_activity(&self) {
+        let _in_order = self.publishing_activity.lock().await;
         match self.activity().await {
             Ok(Told { activity, grants: GrantsPage { grants, n_more_grants }, devices, no_model, .. }) => {
                 self.publish(Update::Activity { activity, grants, n_more_grants, devices, no_model })
@@ -252,6 +259,7 @@ impl Hub {
 
     pub(crate) async fn publish_cards(&self) {
         self.cards_moved.send_modify(|n| *n += 1);
+        let _in_order = self.publishing_cards.lock().await;
         match self.cards(0).await {
             Ok(cards) => self.publish(Update::Cards(cards)),
             Err(trouble) => tracing::error!(%trouble, "cards cannot be read"),

@@ -96,7 +96,9 @@ fn a_factual_question_is_answered_after_one_search() {
     let mut line = world.agreed("how high is the tower?", vec![looks, answers(ANSWER)]);
     assert_eq!(next_entry(&mut line)["text"], "test says: One moment.");
     let draft = line.wait_for("draft").unwrap()["draft"].clone();
-    assert_eq!(draft["text"], "It is 330 metres high. ");
+    // A page that is slow to read is told several sentences at once.
+    let sentences = ["It is 330 metres high. ", "It is 330 metres high. So says tides.example. "];
+    assert!(sentences.contains(&draft["text"].as_str().unwrap()), "{draft}");
     let entry = next_entry(&mut line);
     assert_eq!((&entry["text"], &entry["id"]), (&json!(ANSWER), &draft["reply"]));
     assert_eq!(world.search.queries_since(0), ["height of the tower"]);
