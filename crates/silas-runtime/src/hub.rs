@@ -5,6 +5,7 @@ mod asked_models;
 pub(crate) mod dead_letters;
 mod gauges;
 mod grants;
+mod in_order;
 mod listeners;
 mod measures;
 mod period;
@@ -32,6 +33,7 @@ use crate::work_record::WorkRecord;
 use crate::{Trouble, Words};
 use asked_models::AskedModels;
 use gauges::Counted;
+use in_order::InOrder;
 use silas_agents::Minds;
 use silas_core::checkpoint::Head;
 use silas_core::event::Text;
@@ -53,10 +55,8 @@ pub struct Hub {
     updates: broadcast::Sender<Arc<Published>>,
     /// Moves whenever cards may have changed; for work that stands still until one is answered.
     cards_moved: watch::Sender<u64>,
-    /// Held from reading the cards until they are published, so that an older list never follows a newer one.
-    publishing_cards: tokio::sync::Mutex<()>,
-    /// The same for Activity.
-    publishing_activity: tokio::sync::Mutex<()>,
+    publishing_cards: InOrder,
+    publishing_activity: InOrder,
     /// What the last check of the ledger said.
     verified: Mutex<Option<bool>>,
     /// What was logged as not readable; as many as there are kinds of rows.
@@ -113,8 +113,8 @@ impl Hub {
             asked_models: AskedModels::new(updates.clone()),
             updates,
             cards_moved: watch::Sender::new(0),
-            publishing_cards: tokio::sync::Mutex::default(),
-            publishing_activity: tokio::sync::Mutex::default(),
+            publishing_cards: InOrder::default(),
+            publishing_activity: InOrder::default(),
             verified: Mutex::default(),
             logged: Mutex::default(),
             drafts: Mutex::default(),
@@ -243,13 +243,13 @@ impl Hub {
 
     /// Tells the doors that the ledger has grown.
     pub(crate) async fn publish_activity(&self) {
-        let _in_order = self.publishing_activity.lock().await;
-        match self.activity().await {
+        let publish = |told| match told {
             Ok(Told { activity, grants: GrantsPage { grants, n_more_grants }, devices, no_model, .. }) => {
                 self.publish(Update::Activity { activity, grants, n_more_grants, devices, no_model })
             }
             Err(trouble) => tracing::error!(%trouble, "activity cannot be told"),
-        }
+        };
+        self.publishing_activity.publish(self.activity(), publish).await;
     }
 
     /// Becomes ready when cards may have changed since.
@@ -259,11 +259,11 @@ impl Hub {
 
     pub(crate) async fn publish_cards(&self) {
         self.cards_moved.send_modify(|n| *n += 1);
-        let _in_order = self.publishing_cards.lock().await;
-        match self.cards(0).await {
+        let publish = |cards| match cards {
             Ok(cards) => self.publish(Update::Cards(cards)),
             Err(trouble) => tracing::error!(%trouble, "cards cannot be read"),
-        }
+        };
+        self.publishing_cards.publish(self.cards(0), publish).await;
     }
 
     /// The cards from number `from` on, counted from 0 in the order of [`Snapshot::cards`].
