@@ -333,11 +333,16 @@ pub struct CheckResult {
 impl CheckResult {
     /// Whether it is a proof if it was red before: its tests were counted, nothing that the work changed judged it, and what
     /// was committed is what it saw.
-    fn proves(&self) -> bool {
+    pub fn proves(&self) -> bool {
         let is_proof = |basis: &Basis| {
             basis.by == CountedBy::Tests && basis.changed.is_empty() && basis.committed_otherwise.is_empty()
         };
         self.basis.as_ref().is_none_or(is_proof)
+    }
+
+    /// Whether it was green before, and is so by judges that the work changed: what it guarded may be broken.
+    fn is_kept_green(&self) -> bool {
+        self.basis.as_ref().is_some_and(|basis| basis.stayed_green && !basis.changed.is_empty())
     }
 }
 
@@ -346,6 +351,9 @@ impl CheckResult {
 #[serde(deny_unknown_fields)]
 pub struct Basis {
     pub by: CountedBy,
+    /// It was green before the work too, and what judges it was looked at all the same; results of earlier versions did not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stayed_green: bool,
     /// What judged it although the work had changed it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
@@ -380,6 +388,7 @@ impl Basis {
     pub fn new(by: CountedBy) -> Self {
         Basis {
             by,
+            stayed_green: false,
             changed: Vec::new(),
             new: Vec::new(),
             gone: Vec::new(),
@@ -434,8 +443,9 @@ impl CheckResult {
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// At least one check went from red to green, its tests counted by judges that the work did not change, and none is red.
+    /// Nor did the work change what judges those that were green before.
     Proved,
-    /// As above, but something that turned green was not counted, or judged by what the work had changed.
+    /// As above, but something that turned green was not counted, or something was judged by what the work had changed.
     GreenByExitCode,
     /// All green, as they were before.
     Guarded,
@@ -454,7 +464,8 @@ impl Outcome {
             return Outcome::Failed;
         }
         let mut turned = before.iter().zip(after).filter(|(b, a)| b.name == a.name && !b.passed).peekable();
-        match (turned.peek().is_some(), turned.all(|(_, a)| a.proves())) {
+        let is_kept_green = after.iter().any(CheckResult::is_kept_green);
+        match (turned.peek().is_some(), turned.all(|(_, a)| a.proves()) && !is_kept_green) {
             (false, _) => Outcome::Guarded,
             (true, true) => Outcome::Proved,
             (true, false) => Outcome::GreenByExitCode,

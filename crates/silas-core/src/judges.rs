@@ -16,7 +16,7 @@ mod names;
 mod script;
 pub use inline::rust_tests;
 pub use names::role_of;
-pub use script::scripts_run;
+pub use script::{scripts_run, sourced};
 
 /// Why a file judges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -223,14 +223,31 @@ impl TestLog {
         let ran = ran.map(|(name, _)| name);
         let gone: Vec<&String> =
             ran.filter(|name| matches!(self.tests.get(*name), None | Some(Verdict::Skipped))).collect();
-        if gone.is_empty() {
-            return Ok(());
+        match gone.is_empty() {
+            true => Ok(()),
+            false => Err(format!("Tests that ran before did not run again: {}", listed(&gone))),
         }
-        let named: Vec<String> = gone.iter().take(NAMED_MAX).map(|name| short(name)).collect();
-        let more = gone.len().saturating_sub(NAMED_MAX);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        Err(format!("Tests that ran before did not run again: {}{more}", named.join(", ")))
     }
+
+    /// Whether no test is skipped that nobody had heard of before. Where tests could not be loaded, that is how the red one
+    /// would be left out: it never had a name.
+    pub fn skips_none_unheard_of(&self, before: Option<&TestLog>) -> Result<(), String> {
+        let is_known = |name: &String| before.is_some_and(|before| before.tests.contains_key(name));
+        let skipped = self.tests.iter().filter(|(name, verdict)| **verdict == Verdict::Skipped && !is_known(name));
+        let skipped: Vec<&String> = skipped.map(|(name, _)| name).collect();
+        match skipped.is_empty() {
+            true => Ok(()),
+            false => Err(format!("Tests that could not run before are skipped now: {}", listed(&skipped))),
+        }
+    }
+}
+
+/// The first of these names, and how many more there are.
+fn listed(names: &[&String]) -> String {
+    let named: Vec<String> = names.iter().take(NAMED_MAX).map(|name| short(name)).collect();
+    let more = names.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", named.join(", "))
 }
 
 fn short(name: &str) -> String {

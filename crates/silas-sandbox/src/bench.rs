@@ -36,6 +36,7 @@ mod finishing;
 mod keep;
 mod meanwhile;
 mod once_more;
+mod read_in;
 mod side_by_side;
 mod verify;
 mod work;
@@ -54,6 +55,8 @@ pub(crate) struct Bench {
     before: Vec<CheckResult>,
     /// Which tests ran before, for those checks that say so.
     tests_before: Vec<Option<TestLog>>,
+    /// How each check ran before the work, if it was this workshop that ran it.
+    went_before: Vec<verify::Went>,
     n_steps_run: usize,
     /// Commands of a model so far, and how often it has begun.
     n_worked: u32,
@@ -86,6 +89,7 @@ impl Bench {
             originals: Originals::default(),
             before: Vec::new(),
             tests_before: Vec::new(),
+            went_before: Vec::new(),
             n_steps_run: 0,
             n_worked: 0,
             n_attempts: 1,

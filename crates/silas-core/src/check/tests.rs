@@ -113,6 +113,19 @@ fn what_two_runs_amount_to() {
     }
 }
 
+/// Results of earlier versions did not look at what judges a check that was green before, and stay what they were.
+#[test]
+fn what_stayed_green_by_changed_judges_proves_nothing() {
+    let (before, mut after) = (results(&[true, false]), results(&[true, true]));
+    let mut basis = Basis { changed: vec!["lint.sh".to_owned()], ..Basis::new(CountedBy::ExitCode) };
+    after[0].basis = Some(basis.clone());
+    assert_eq!(Outcome::of(&before, &after), Outcome::Proved);
+    assert!(!serde_json::to_string(&basis).unwrap().contains("stayed_green"), "as it was written then");
+    basis.stayed_green = true;
+    after[0].basis = Some(basis);
+    assert_eq!(Outcome::of(&before, &after), Outcome::GreenByExitCode);
+}
+
 #[test]
 fn a_text_is_for_the_shell_and_a_list_is_run_as_it_is() {
     let shell: Command = serde_json::from_str(r#""a | b""#).unwrap();

@@ -46,6 +46,16 @@ pub fn scripts_run(command: &Command, root: &str) -> Vec<String> {
     }
 }
 
+/// The last parts of the names that a shell script reads into itself: what lies there says its words, as it does. A name that is
+/// put together when it runs is known by its end.
+pub fn sourced(script: &str) -> Vec<String> {
+    let words: Vec<&str> = script.split([' ', '\t', '\n', ';', '&', '|']).filter(|word| !word.is_empty()).collect();
+    let is_reading = |word: &str| matches!(word.trim_start_matches(['(', '{', '`', '!']), "." | "source");
+    let read = words.windows(2).filter(|pair| is_reading(pair[0])).map(|pair| pair[1]);
+    let last = |word: &str| word.trim_end_matches(['"', '\'', ')', '}', '`']).rsplit('/').next().map(str::to_owned);
+    read.filter_map(last).filter(|name| !name.is_empty()).collect()
+}
+
 fn below(word: &str, root: &str) -> Option<String> {
     let inner = match word.strip_prefix(root) {
         Some(rest) => rest.strip_prefix('/')?,

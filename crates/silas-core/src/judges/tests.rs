@@ -244,3 +244,14 @@ fn a_command_says_which_file_it_runs() {
     assert_eq!(argv(&["sh", "-c", "echo ok 1; exit 0"]), [""; 0]);
     assert_eq!(argv(&["python3", "-c", "print(1)"]), [""; 0]);
 }
+
+#[test]
+fn what_a_script_reads_into_itself_is_known_by_its_name() {
+    let names = |script: &str| sourced(script).join(" ");
+    assert_eq!(names("set -e\n. ./lib.sh\nrun\n"), "lib.sh");
+    assert_eq!(
+        names("source \"${here}/verify/assert.sh\"; [ -f x ] && . lib/more.sh || (. 'last.sh')\n"),
+        "assert.sh more.sh last.sh"
+    );
+    assert_eq!(names("./lib.sh\nsh ./lib.sh\ncat ./lib.sh\n"), "");
+}

@@ -114,6 +114,17 @@ fn no_test_may_vanish() {
 }
 
 #[test]
+fn no_test_may_be_skipped_before_anybody_has_heard_of_it() {
+    let unloadable = log(&[("!unittest.loader._FailedTest.a", Verdict::Failed)]);
+    let after = log(&[("a", Verdict::Passed), ("b", Verdict::Skipped)]);
+    let because = Err("Tests that could not run before are skipped now: b".to_owned());
+    assert_eq!(after.skips_none_unheard_of(Some(&unloadable)), because);
+    assert_eq!(after.skips_none_unheard_of(None), because);
+    let known = log(&[("a", Verdict::Failed), ("b", Verdict::Skipped)]);
+    assert_eq!(after.skips_none_unheard_of(Some(&known)), Ok(()));
+}
+
+#[test]
 fn what_speaks_tap_is_counted() {
     let log = |text: &str| TestLog::from_tap(text).expect("TAP").expect("it adds up");
     let before =

@@ -2,6 +2,7 @@
 //! work had changed them. Looks at what was found while the check ran; nothing runs here.
 
 use super::Bench;
+use super::read_in::last_part;
 use super::verify::Went;
 use crate::cell::Signalled;
 use crate::dir::Dir;
@@ -29,8 +30,9 @@ struct Observed<'c> {
 }
 
 impl Bench {
-    /// Of a check that is green. `untouched` is its run on the directory as it was, if it was red before; `unseen` are
-    /// the changes that it did not see.
+    /// Of a check that is green. `untouched` is its run on the directory as it was, if the work changed anything; `unseen` are
+    /// the changes that it did not see. Of one that was green before, only what judged it is looked for: how it would have
+    /// been counted says nothing.
     pub(super) fn basis(
         &self,
         n: usize,
@@ -39,7 +41,9 @@ impl Bench {
         unseen: &[&Change],
     ) -> Result<Basis, Error> {
         let names = |changes: &[&Change]| changes.iter().map(|change| self.shown(change)).collect::<Vec<String>>();
-        let mut basis = Basis { as_approved: names(unseen), ..Basis::new(CountedBy::ExitCode) };
+        let was_green = self.before.get(n).is_some_and(|before| before.passed);
+        let mut basis =
+            Basis { as_approved: names(unseen), stayed_green: was_green, ..Basis::new(CountedBy::ExitCode) };
         if self.is_own_comparison(n) {
             return Ok(Basis { by: CountedBy::Tests, ..basis });
         }
@@ -60,7 +64,12 @@ impl Bench {
             if went.result.tests.as_ref().is_some_and(|tests| tests.runner == Runner::Cargo) {
                 changed.extend(self.changed_inline_tests(unseen)?);
             }
-            if let Some(Err(why)) = untouched.map(|untouched| self.left_alone(went, untouched)) {
+            let before = self.tests_before.get(n).and_then(Option::as_ref);
+            let is_whole = |untouched: &Went| {
+                went.log.as_ref().map_or(Ok(()), |log| log.skips_none_unheard_of(before))?;
+                self.left_alone(went, untouched)
+            };
+            if let Some(Err(why)) = untouched.filter(|_| !was_green).map(is_whole) {
                 (basis.by, basis.why_not) = (CountedBy::ExitCode, Some(why));
             }
         }
@@ -69,7 +78,7 @@ impl Bench {
             changed.extend(judged);
             (basis.tested, basis.declared) = (tested, declared);
         }
-        if let (false, Some(untouched)) = (went.is_known, untouched) {
+        if let (false, false, Some(untouched)) = (went.is_known, was_green, untouched) {
             match self.counts(n, went, untouched) {
                 Ok(()) => basis.by = CountedBy::Tests,
                 Err(why) => basis.why_not = Some(why),
@@ -161,6 +170,7 @@ impl Bench {
     /// leads everything behind it elsewhere, so it may judge always.
     fn observed<'c>(&'c self, n: usize, went: &Went, untouched: &Went, unseen: &[&Change]) -> Observed<'c> {
         let plan = self.permit.plan.definition();
+        let was_green = self.before.get(n).is_some_and(|before| before.passed);
         let speaks = |went: &Went, path: &Path| match &went.opened {
             Some(opened) => opened.files.iter().any(|opened| opened == path),
             // Nobody watched, so it may have.
@@ -172,7 +182,7 @@ impl Bench {
         let changes = self.finished.as_ref().map_or(&[][..], |finished| &finished.changeset.changes);
         // What was committed is no file of the directory; a check sees it through git, and runs once more without.
         let files = changes.iter().filter(|change| !commits::is_in_repository(&change.path));
-        let names = self.names_of_one_file();
+        let (names, read_in) = (self.names_of_one_file(), self.read_in_by(n));
         let paths: Vec<PathBuf> = changes.iter().filter_map(|change| self.full(change).map(PathBuf::from)).collect();
         for change in files.filter(|change| !unseen.contains(change)) {
             let Some(root) = self.permit.roots.iter().find(|root| root.nth == change.directory) else { continue };
@@ -196,7 +206,8 @@ impl Bench {
                     }
                     false => is_opened,
                 },
-                false => is_opened || went.log.is_some() && !is_object,
+                // What stayed green without what it did not open was not judged by that.
+                false => is_opened || went.log.is_some() && !is_object && !was_green,
             };
             if !may_judge {
                 continue;
@@ -210,8 +221,11 @@ impl Bench {
             let names = names.iter().find(|names| names.contains(&change));
             let names = names.map_or_else(|| vec![change], |names| names.clone());
             let is_run = names.iter().any(|change| is_run(change));
+            // Who declares what a script reads into itself declares what is tested; what it prints is not believed any more.
+            let is_printer = |change: &&Change| read_in.contains(&last_part(&change.path));
+            let is_printer = !went.is_known && went.log.is_some() && names.iter().any(is_printer);
             let declared = names.into_iter().find_map(|change| exits::declared_by(plan, change, is_run));
-            match declared.filter(|by| !is_link || *by == DeclaredBy::Owner) {
+            match declared.filter(|by| !is_printer && (!is_link || *by == DeclaredBy::Owner)) {
                 Some(declared) => {
                     excused.push(self.shown(change));
                     by = if declared == DeclaredBy::Owner { by } else { declared };
@@ -254,13 +268,7 @@ impl Bench {
             if state.is_none() {
                 return Some(String::new());
             }
-            let dir = dir?;
-            let (parent, name) = dir.parent_of(&change.path).ok()?;
-            let mut text = String::new();
-            let file = parent.read(name).ok()?;
-            (file.metadata().ok()?.len() <= SOURCE_BYTES_MAX).then_some(())?;
-            file.take(SOURCE_BYTES_MAX).read_to_string(&mut text).ok()?;
-            Some(text)
+            text_of(&dir?, &change.path)
         };
         let real = self.permit.roots[n].granted.dir.below(b"").ok();
         let copy = self.workspace().ok().and_then(|workspace| workspace.source_of(n, &change.path).ok());
@@ -269,6 +277,16 @@ impl Bench {
             _ => true,
         }
     }
+}
+
+/// The text of a source, unless it is none or too long to be one.
+pub(super) fn text_of(dir: &Dir, path: &RelPath) -> Option<String> {
+    let (parent, name) = dir.parent_of(path).ok()?;
+    let mut text = String::new();
+    let file = parent.read(name).ok()?;
+    (file.metadata().ok()?.len() <= SOURCE_BYTES_MAX).then_some(())?;
+    file.take(SOURCE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// Whether a known runner loaded a file as code of its own language, wherever it was opened: then it is what the tests are

@@ -1,9 +1,9 @@
-//! A check that turned green runs once more with the work, after its run on the directory as it was: what only happened to be
+//! A check that is green runs once more with the work, after its run on the directory as it was: what only happened to be
 //! green is then seen to be, and so is what was green because of changes that nothing opened.
 //!
 //! Whether a file is there, what it is called, how long it is and whether it may be run is asked without opening it, and nobody
-//! tells. So the changes that a known runner did not open are taken back, and it must be green without them. If it is not,
-//! they judged it. What was declared beforehand is left as it is, and what was opened is weighed in `basis.rs`.
+//! tells. So the changes that a known runner, or a command that was green before, did not open are taken back, and it must be
+//! green without them. If it is not, they judged it. What was declared beforehand is left as it is, and what was opened is weighed in `basis.rs`.
 
 use super::Bench;
 use super::basis::asked_for;
@@ -38,11 +38,12 @@ impl Bench {
         (went, untouched): (&Went, &Went),
         unseen: &[&'c Change],
     ) -> Result<OnceMore<'c>, Error> {
-        // What is not counted is not proved, however often it runs.
-        if went.log.is_none() {
+        let stayed_green = untouched.result.passed;
+        let unopened = self.unopened(n, went, untouched, unseen);
+        // What turned green and is not counted is not proved, however often it runs.
+        if if stayed_green { unopened.is_empty() } else { went.log.is_none() } {
             return Ok(OnceMore::Green { not_without: Vec::new() });
         }
-        let unopened = self.unopened(n, went, untouched, unseen);
         let without = |more: &[&'c Change]| self.run(n, slot, &[unseen, more].concat(), Commits::Shown);
         let first = without(&unopened)?;
         let Err(why) = self.is_still_green(n, &first) else {
@@ -73,17 +74,21 @@ impl Bench {
         if !again.result.passed {
             return Err(again.result.reason.clone());
         }
-        let Some(log) = &again.log else { return Err("No test ran".to_owned()) };
+        let was_green = self.before.get(n).is_some_and(|before| before.passed);
+        let Some(log) = &again.log else {
+            return if was_green && !again.is_known { Ok(()) } else { Err("No test ran".to_owned()) };
+        };
         let is_protected = self.permit.plan.definition().verify[n].protected;
         let before = self.tests_before.get(n).and_then(Option::as_ref).filter(|_| again.is_known && is_protected);
         before.map_or(Ok(()), |before| log.still_runs(before))
     }
 
-    /// The changes that a known runner opened neither way, and that nobody declared. A link may judge always. So may code that
+    /// The changes that a known runner, or a command that was green before, opened neither way, and that nobody declared. A link may judge always. So may code that
     /// is gone, if it was found by its name: an interpreter finds it again. A compiler takes it for a second definition, and
     /// what has its place now may not be found beside it.
     fn unopened<'c>(&'c self, n: usize, went: &Went, untouched: &Went, unseen: &[&Change]) -> Vec<&'c Change> {
-        let (true, Some(now), Some(then)) = (went.is_known, &went.opened, &untouched.opened) else {
+        let is_asked = went.is_known || untouched.result.passed;
+        let (true, Some(now), Some(then)) = (is_asked, &went.opened, &untouched.opened) else {
             return Vec::new();
         };
         let (now, then): (HashSet<&PathBuf>, HashSet<&PathBuf>) =

@@ -85,7 +85,10 @@ impl Bench {
             Phase::Before => self.run(n, slot, &[], Commits::Shown),
             Phase::After => self.judged(n, slot),
         })?;
-        let (mut results, logs): (Vec<_>, Vec<_>) = went.into_iter().map(|went| (went.result, went.log)).unzip();
+        let mut results: Vec<CheckResult> = went.iter().map(|went| went.result.clone()).collect();
+        if phase == Phase::After {
+            excuse_code_under_test(&self.before, &mut results);
+        }
         let beside = self.workspace()?.beside(&self.permit.roots);
         let otherwise = self.finished.as_ref().map_or_else(Vec::new, |finished| finished.committed_otherwise.clone());
         for basis in results.iter_mut().filter_map(|result| result.basis.as_mut()) {
@@ -95,7 +98,8 @@ impl Bench {
         match phase {
             Phase::Before => {
                 self.before.clone_from(&results);
-                self.tests_before = logs;
+                self.tests_before = went.iter().map(|went| went.log.clone()).collect();
+                self.went_before = went;
                 fail::point(FailPoint::CheckedBefore);
             }
             Phase::After => {
@@ -197,17 +201,19 @@ impl Bench {
             }
         }
         let was_red = self.before.get(n).is_some_and(|before| !before.passed);
-        let mut untouched = None;
-        if was_red && !all.is_empty() {
+        let mut ran = None;
+        if !all.is_empty() && (was_red || self.went_before.get(n).is_none()) {
             let again = self.run(n, slot, &all, Commits::TakenBack)?;
-            if again.result.passed {
+            if was_red && again.result.passed {
                 went.fail("It is green on the untouched directory now too, so it was not the work that turned it");
                 return Ok(went);
             }
-            untouched = Some(again);
+            ran = Some(again);
         }
+        // What stayed green is judged by the same files as what turned: its run before the work shows which.
+        let untouched = ran.as_ref().or_else(|| self.went_before.get(n).filter(|_| !all.is_empty()));
         let mut unopened = Vec::new();
-        if let Some(untouched) = &untouched {
+        if let Some(untouched) = untouched {
             match self.once_more(n, slot, (&went, untouched), &unseen)? {
                 OnceMore::Green { not_without } => unopened = not_without,
                 OnceMore::Red { why } => {
@@ -216,8 +222,8 @@ impl Bench {
                 }
             }
         }
-        let mut basis = self.basis(n, &went, untouched.as_ref(), &unseen)?;
-        if let Some(untouched) = &untouched {
+        let mut basis = self.basis(n, &went, untouched, &unseen)?;
+        if let (true, Some(untouched)) = (was_red, untouched) {
             self.weigh_commits(n, slot, untouched, &unseen, &mut basis)?;
         }
         self.add_unopened(&mut basis, &unopened);
@@ -387,6 +393,20 @@ impl Bench {
                 let read = self.permit.reads.iter().find(|read| read.place == *place)?;
                 Some(below(rest, &|rest| read.dir.has(rest)))
             }
+        }
+    }
+}
+
+/// What a check that turned green was counted by loaded as code is what the work is about. A command that stayed green may
+/// open that too, as a linter does, and is not judged by it.
+fn excuse_code_under_test(before: &[CheckResult], after: &mut [CheckResult]) {
+    let turned = before.iter().zip(after.iter()).filter(|(before, after)| !before.passed && after.proves());
+    let about: BTreeSet<String> =
+        turned.filter_map(|(_, after)| after.basis.as_ref()).flat_map(|basis| basis.tested.clone()).collect();
+    let bases = after.iter_mut().filter_map(|result| result.basis.as_mut());
+    for basis in bases.filter(|basis| basis.stayed_green && basis.by == CountedBy::ExitCode) {
+        for files in [&mut basis.changed, &mut basis.new, &mut basis.gone] {
+            files.retain(|file| !about.contains(file));
         }
     }
 }

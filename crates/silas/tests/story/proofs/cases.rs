@@ -3,6 +3,7 @@
 //! ```text
 //! ==== project calc
 //! check: python3 -m unittest          what judges, red at first
+//! guard: sh lint.sh                   a second check, green at first
 //! changes: calc.py                    what the plan declares that may change, where a check needs to be told
 //! commits: yes                        where the plan lets the work commit
 //! ---- calc.py                        a file; `(x)` behind the name makes it a program
@@ -38,6 +39,7 @@ pub(super) struct Case {
     pub kind: Kind,
     pub why: String,
     pub check: String,
+    pub guard: Option<String>,
     pub changes: Vec<String>,
     pub commits: bool,
     pub needs: Option<String>,
@@ -108,6 +110,7 @@ fn case(stem: &str, part: &Part, project: &Part) -> Case {
         kind,
         why: said("why").unwrap_or_else(|| panic!("{name}: why?")),
         check: said("check").unwrap_or_else(|| panic!("{name}: no check")),
+        guard: said("guard"),
         changes: said("changes").map(|paths| paths.split(' ').map(str::to_owned).collect()).unwrap_or_default(),
         commits: said("commits").is_some_and(|said| said == "yes"),
         needs: said("needs"),

@@ -87,7 +87,11 @@ impl Workbench {
     fn fools_the_check(&self, case: &Case) -> bool {
         let dir = self.silas.outside().join("plain").join(case.name.replace('/', "-"));
         self.lay_out(case, &dir);
-        let is_green = self.shell(&case.work, &dir) && self.shell(&case.check, &dir);
+        let is_guarded = case.guard.as_ref().is_none_or(|guard| self.shell(guard, &dir));
+        let is_green = is_guarded
+            && self.shell(&case.work, &dir)
+            && self.shell(&case.check, &dir)
+            && case.guard.as_ref().is_none_or(|guard| self.shell(guard, &dir));
         assert!(self.shell(&case.cleanup, &dir), "{}: {}", case.name, case.cleanup);
         is_green
     }
@@ -175,9 +179,11 @@ fn knows_env_files() -> bool {
 fn plan(case: &Case, dir: &Path) -> String {
     let commits = if case.commits { "  commits: true\n" } else { "" };
     let declared = if case.changes.is_empty() { String::new() } else { format!("changes: {}\n", json!(case.changes)) };
+    let guard = |run: &String| format!("  - name: guard\n    run: {}\n    expect: {{ exit_code: 0 }}\n", json!(run));
+    let guard = case.guard.as_ref().map(guard).unwrap_or_default();
     format!(
         "---\nid: task-1\ntype: task\ntitle: {}\nsteps:\n  - run: {}\n{declared}verify:\n  - name: check\n    run: {}\n    expect: {{ \
-         exit_code: 0 }}\nsandbox:\n  directories:\n    - {{ path: {}, access: write }}\n{commits}---\n{}\n",
+         exit_code: 0 }}\n{guard}sandbox:\n  directories:\n    - {{ path: {}, access: write }}\n{commits}---\n{}\n",
         json!(case.name),
         json!(case.work),
         json!(case.check),
