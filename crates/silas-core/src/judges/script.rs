@@ -52,7 +52,8 @@ pub fn sourced(script: &str) -> Vec<String> {
     let words: Vec<&str> = script.split([' ', '\t', '\n', ';', '&', '|']).filter(|word| !word.is_empty()).collect();
     let is_reading = |word: &str| matches!(word.trim_start_matches(['(', '{', '`', '!']), "." | "source");
     let read = words.windows(2).filter(|pair| is_reading(pair[0])).map(|pair| pair[1]);
-    let last = |word: &str| word.trim_end_matches(['"', '\'', ')', '}', '`']).rsplit('/').next().map(str::to_owned);
+    let bare = |word: &str| word.trim_matches(['"', '\'', ')', '}', '`']).to_owned();
+    let last = |word: &str| bare(word).rsplit('/').next().map(str::to_owned);
     read.filter_map(last).filter(|name| !name.is_empty()).collect()
 }
 
