@@ -51,14 +51,15 @@ pub enum Beside {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wanted<'a> {
     Decision(&'a TokenId),
-    Instruction(&'a MessageId),
+    /// What a message said, for this operation: a message may have made several.
+    Instruction(&'a MessageId, &'a OperationId),
 }
 
 /// The first mention of a decision or an instruction is the one that must bring it along.
 pub fn wanted(event: &AuditEvent) -> Option<Wanted<'_>> {
     match event.about().effect {
         Effect::Decides { token, .. } => Some(Wanted::Decision(token)),
-        Effect::Instructs { message, .. } => Some(Wanted::Instruction(message)),
+        Effect::Instructs { message, operation, .. } => Some(Wanted::Instruction(message, operation)),
         _ => None,
     }
 }

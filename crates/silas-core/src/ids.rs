@@ -86,10 +86,27 @@ ids! {
     /// One connection of a channel.
     SessionId, "sess-", "a session's id";
     MessageId, "msg-", "a message's id";
+    /// An entry of the ledger, wherever in the chain it stands.
+    EventId, "event-", "an event's id";
+    /// One copy of a data directory. A restored, copied or newly paired one is another host of the same installation.
+    HostId, "host-", "a host's id";
     /// One call of a model.
     CallId, "call-", "a call's id";
     /// Makes two otherwise equal bodies different.
     Nonce, "n-", "a nonce";
+}
+
+impl EventId {
+    /// The n-th event of a change. In the order in which a host names them, as text too.
+    pub fn nth(host: &HostId, change: u64, n: u32) -> Self {
+        let host = host.as_str().trim_start_matches(HostId::PREFIX);
+        EventId(format!("{}{host}-{change:012}-{n:04}", EventId::PREFIX))
+    }
+
+    /// What the human's file announced under this hash.
+    pub fn of(announced: &Digest) -> Self {
+        EventId(format!("{}{announced}", EventId::PREFIX))
+    }
 }
 
 impl TokenId {

@@ -10,7 +10,7 @@ use crate::message::{OWNER_SCOPE, SignedMessage};
 use crate::reflex::{self, Decision, UnknownGrammar};
 use crate::revocation::Revocations;
 use crate::task::{OperationId, TaskCall};
-use crate::{MessageId, Timestamp};
+use crate::{AgentId, MessageId, RunKey, Scope, Timestamp, canonical};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -25,6 +25,10 @@ pub struct Instruction {
     /// was another reads as it did, and is written as it was.
     #[serde(default = "first_grammar", skip_serializing_if = "is_first_grammar")]
     pub grammar: u32,
+    /// Which of the calls it is that the words make, counted from 0. None for those of when a message made at most one, whose
+    /// operation follows from the message alone; they are exported as they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occurrence: Option<u32>,
     pub call: TaskCall,
 }
 
@@ -33,14 +37,25 @@ impl Instruction {
     pub fn verifies(&self, anchor: &Anchor) -> Result<bool, UnknownGrammar> {
         let said = reflex::decide_by(self.grammar, &self.signed.body.text)?;
         let Ok(words) = self.signed.body.message() else { return Ok(false) };
+        let Ok(operation) = self.operation() else { return Ok(false) };
+        // Every sentence of the grammar asks for one call, so words have no second.
+        let is_asked_for = self.occurrence.unwrap_or(0) == 0 && self.call.fits(&operation, &said);
         Ok(self.certificate.verifies(&anchor.root, &anchor.installation)
             && self.certificate.vouches_for(words.as_bytes(), &self.signed.signature)
             && self.signed.body.installation == anchor.installation
-            && self.call.fits(&self.operation(), &said))
+            && is_asked_for)
     }
 
-    pub fn operation(&self) -> OperationId {
-        OperationId::derive(&self.message)
+    pub fn operation(&self) -> Result<OperationId, canonical::Error> {
+        match self.occurrence {
+            Some(occurrence) => self.call.operation(&self.run(), occurrence),
+            None => Ok(OperationId::derive(&self.message)),
+        }
+    }
+
+    /// The run that the words are the cause of. Only the owner's are an approval.
+    pub fn run(&self) -> RunKey {
+        RunKey::said(&AgentId::of(&self.signed.body.installation, &Scope::Owner), &self.message)
     }
 }
 

@@ -55,6 +55,7 @@ pub mod relpath;
 pub mod revocation;
 pub mod risk;
 pub mod roots;
+pub mod run;
 pub mod runner;
 pub mod sample;
 pub mod scope;
@@ -77,7 +78,11 @@ pub mod work;
 pub mod written;
 
 pub use canonical::Digest;
-pub use ids::{CallId, CardId, ExecutionId, InstallationId, KeyId, MessageId, Nonce, SessionId, TokenId, WorkItemId};
+pub use ids::{
+    CallId, CardId, EventId, ExecutionId, HostId, InstallationId, KeyId, MessageId, Nonce, SessionId, TokenId,
+    WorkItemId,
+};
+pub use run::{AgentId, RunKey};
 pub use scope::Scope;
 pub use taint::{Taint, Tainted};
 pub use time::{Clock, Timestamp};

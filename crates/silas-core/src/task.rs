@@ -1,10 +1,10 @@
 //! The owner's tasks, and the exact calls on them that the owner's own words make.
 //!
-//! A call is worked out once, written down, and repeated from there: its ids follow from the message that asked for it,
-//! so carrying it out again is the same change and not a second one. Deleting is deliberately absent: it needs a card.
+//! A call is worked out once, written down, and repeated from there: its ids follow from the run that makes it and from its
+//! place in that run, so carrying it out again is the same change and not a second one. Deleting is deliberately absent: it needs a card.
 
 use crate::reflex::Decision;
-use crate::{Digest, MessageId};
+use crate::{Digest, MessageId, RunKey, canonical};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt;
@@ -105,7 +105,13 @@ impl TaskId {
 }
 
 impl OperationId {
-    /// A message makes at most one call, so its operation follows from it. Ids need no escaping in JSON.
+    /// One action of a run: which tool with which arguments, and which call of the run it is, counted from 0. The same call at
+    /// another place of the run, or in another run, is another operation.
+    pub fn of(run: &RunKey, tool: &str, arguments: &Value, occurrence: u32) -> Result<Self, canonical::Error> {
+        canonical::digest(&json!(["v1", "operation", run, tool, arguments, occurrence])).map(OperationId)
+    }
+
+    /// As operations were called when a message made at most one. No new one is. Ids need no escaping in JSON.
     pub fn derive(message: &MessageId) -> Self {
         OperationId(Digest::of(format!(r#"["v1","operation","{message}"]"#).as_bytes()))
     }
@@ -122,6 +128,25 @@ pub const COMPLETE_TASK: &str = "complete_task";
 pub const REOPEN_TASK: &str = "reopen_task";
 
 impl TaskCall {
+    /// The call that adds a task. Which task it is follows from the operation.
+    pub fn add(run: &RunKey, title: String, occurrence: u32) -> Result<Self, canonical::Error> {
+        let operation = OperationId::of(run, ADD_TASK, &json!({ "title": title }), occurrence)?;
+        Ok(TaskCall::AddTask { task: TaskId::derive(&operation), title })
+    }
+
+    /// The operation of this call at a place of a run.
+    pub fn operation(&self, run: &RunKey, occurrence: u32) -> Result<OperationId, canonical::Error> {
+        OperationId::of(run, self.tool(), &self.asked(), occurrence)
+    }
+
+    /// The arguments without those that follow from the operation.
+    fn asked(&self) -> Value {
+        match self {
+            TaskCall::AddTask { title, .. } => json!({ "title": title }),
+            TaskCall::CompleteTask { .. } | TaskCall::ReopenTask { .. } => self.arguments(),
+        }
+    }
+
     /// The tool that it calls.
     pub fn tool(&self) -> &'static str {
         match self {

@@ -32,7 +32,7 @@ use crate::view::{
 use crate::work_record::WorkRecord;
 use crate::{Trouble, Words};
 use asked_models::AskedModels;
-use gauges::Counted;
+use gauges::{Changes, Counted};
 use in_order::InOrder;
 use silas_agents::Minds;
 use silas_core::checkpoint::Head;
@@ -67,6 +67,8 @@ pub struct Hub {
     pub(crate) asked_models: AskedModels,
     /// What [`gauges`] has counted of the ledger so far.
     counted: Mutex<Counted>,
+    /// Changes that were kept since the start.
+    changes: Arc<Changes>,
     /// What [`measures`] has counted of the last month.
     measured: measures::Kept,
     /// The last number of the channel outbox that may be given out. Moved by whoever commits an entry, read by doors.
@@ -107,6 +109,7 @@ const LEDGER_SHOWN: u32 = 400;
 impl Hub {
     pub(crate) fn new(house: Arc<House>, running: Arc<Running>) -> Self {
         let (updates, _) = broadcast::channel(UPDATES_KEPT);
+        let changes = Changes::counted(&house.store);
         Hub {
             house,
             running,
@@ -119,6 +122,7 @@ impl Hub {
             logged: Mutex::default(),
             drafts: Mutex::default(),
             counted: Mutex::default(),
+            changes,
             measured: measures::Kept::default(),
             outbox: watch::Sender::new(0),
         }

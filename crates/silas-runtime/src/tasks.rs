@@ -15,13 +15,15 @@ use instruction::Instructed;
 use silas_agents::ToolCall;
 use silas_agents::tools::{self as calling, Call, Purpose, Returned, chain};
 use silas_core::event::AuditEvent;
+use silas_core::instruction::Instruction;
 use silas_core::message::{CameOf, Message};
 use silas_core::number::grouped;
 use silas_core::reflex::{self, Decision};
 use silas_core::revocation::Revocations;
-use silas_core::task::{self, Ending, OperationId, Refusal, TITLE_CHARS_MAX, TaskCall, TaskId};
-use silas_core::{MessageId, canonical};
+use silas_core::task::{self, Ending, Refusal, TITLE_CHARS_MAX, TaskCall};
+use silas_core::{AgentId, MessageId, RunKey, Scope, canonical};
 use silas_gates::scrub;
+use silas_store::saga::Place;
 use silas_store::tasks::Task;
 use silas_store::{Commit, instructions, saga, tasks};
 use std::sync::{Arc, Mutex};
@@ -46,20 +48,24 @@ impl Tasks {
         Tasks { house, hub }
     }
 
-    /// Carries out what the owner's message asks of the tasks, and says how it went. Asked twice it happens once.
-    pub(crate) async fn change_tasks(&self, message: &Message) -> Result<(String, CameOf), Trouble> {
-        let operation = OperationId::derive(&message.id);
-        let known = self.house.store.read(move |tx| saga::get(tx, &operation)).await?;
-        let call = match known {
+    /// Carries out one call that the owner's message asks of the tasks, the first being 0, and says how it went. Asked twice it
+    /// happens once.
+    pub(crate) async fn change_task(&self, message: &Message, occurrence: u32) -> Result<(String, CameOf), Trouble> {
+        let agent = AgentId::of(self.house.installation(), &Scope::Owner);
+        let place = Place::said(RunKey::said(&agent, &message.id), message.id.clone(), occurrence);
+        let looking = place.clone();
+        let known = self.house.store.read(move |tx| saga::find(tx, &looking)).await?;
+        let asked = match known {
             Some(saga::Saga { call, ending: Some(ending), .. }) => return Ok(ended(&call, &ending)),
-            // What was worked out before a crash stands, whatever the list looks like by now.
-            Some(prepared) => prepared.call,
-            None => match self.work_out(&message.text, &operation).await? {
-                Ok(call) => call,
+            // What was worked out before a crash stands, whatever the list looks like by now, and keeps its name.
+            Some(prepared) => Asked { is_of_before: prepared.run.is_none(), call: prepared.call, place },
+            None => match self.work_out(&message.text, &place).await? {
+                Ok(call) => Asked { place, call, is_of_before: false },
                 Err(say) => return Ok((say, CameOf::Refused)),
             },
         };
-        let run = OwnersWords::new(self, &message.id, &call);
+        let call = &asked.call;
+        let run = OwnersWords::new(self, &message.id, &asked);
         let tools = chain(run.tools(), Purpose::Work, vec![call.tool().to_owned()]);
         let written = ToolCall::new(call.tool(), call.arguments().to_string());
         let seen = Mutex::default();
@@ -67,7 +73,7 @@ impl Tasks {
             Ok(Returned::Done { text, is_success: true }) => Ok((text, CameOf::Done)),
             Ok(Returned::Done { text, is_success: false }) => Ok((text, CameOf::Refused)),
             Ok(Returned::Refused { .. }) | Err(Halt::NotApproved) => {
-                Ok(ended(&call, &Ending::Refused { why: Refusal::NotApproved }))
+                Ok(ended(call, &Ending::Refused { why: Refusal::NotApproved }))
             }
             Err(Halt::Unfinished(cause)) => {
                 tracing::error!(%cause, "an operation waits for its next attempt");
@@ -80,13 +86,13 @@ impl Tasks {
     }
 
     /// The exact call, or a sentence that says why there is none.
-    async fn work_out(&self, text: &str, operation: &OperationId) -> Result<Result<TaskCall, String>, Trouble> {
+    async fn work_out(&self, text: &str, place: &Place) -> Result<Result<TaskCall, String>, Trouble> {
         let (said, is_done) = match reflex::decide(text) {
             Decision::AddTask { title } if title.chars().count() > TITLE_CHARS_MAX => {
                 return Ok(Err("A task can have 1,000 characters and this has more. Nothing was added.".to_owned()));
             }
             Decision::AddTask { title } => {
-                return Ok(Ok(TaskCall::AddTask { task: TaskId::derive(operation), title }));
+                return Ok(Ok(TaskCall::add(&place.run, title, place.occurrence).map_err(silas_store::Error::from)?));
             }
             Decision::CompleteTask { task } => (task, false),
             Decision::ReopenTask { task } => (task, true),
@@ -125,20 +131,22 @@ impl Tasks {
 
     /// Phase 1: verifies the owner's words again and uses them up, on disk before anything else happens. `None` if they
     /// do not verify.
-    async fn prepare(&self, message: &MessageId, call: TaskCall) -> Result<Option<Instructed>, Trouble> {
+    async fn prepare(&self, message: &MessageId, asked: &Asked) -> Result<Option<Instructed>, Trouble> {
         let (message, anchor, now) = (message.clone(), self.house.engine.anchor().clone(), self.house.clock.now());
+        let asked = asked.clone();
         let revocations = self.house.engine.revocations();
         let preparing = self.house.store.write(move |tx| {
             let Some(instruction) = instructions::get(tx, &message)? else { return Ok(Commit(None)) };
-            let Some(instructed) = Instructed::verified(&message, &instruction, &call, &anchor, &revocations)? else {
+            let words = asked.words(&message, &instruction);
+            let Some(instructed) = Instructed::verified(words, &anchor, &revocations)? else {
                 return Ok(Commit(None));
             };
-            if saga::prepare(tx, &message, &call, now)? {
+            if saga::prepare(tx, &asked.place, &asked.call, now)? {
                 tx.record(&AuditEvent::InstructionTaken {
                     message: message.clone(),
-                    operation: OperationId::derive(&message),
+                    operation: instructed.operation(),
                     key: instruction.signed.signature.key.clone(),
-                    call: canonical::digest(&call)?,
+                    call: canonical::digest(&asked.call)?,
                 })?;
             }
             Ok(Commit(Some(instructed)))
@@ -187,12 +195,15 @@ impl Tasks {
     }
 
     async fn finish_one(&self, saga: saga::Saga) -> Result<Ending, silas_store::Error> {
-        let (message, anchor) = (saga.message.clone(), self.house.engine.anchor().clone());
+        let anchor = self.house.engine.anchor().clone();
         let checking = self.house.store.read(move |tx| {
-            let Some(words) = instructions::get(tx, &message)? else { return Ok(None) };
+            // What no words asked for has none that could be checked.
+            let Some(message) = &saga.message else { return Ok(None) };
+            let Some(kept) = instructions::get(tx, message)? else { return Ok(None) };
+            let words = instruction::words(message, &kept, saga.run.map(|_| saga.occurrence), &saga.call);
             // Prepared is committed: whoever was revoked since, the second half follows the first.
             let revocations = Revocations::default();
-            Ok(Instructed::verified(&message, &words, &saga.call, &anchor, &revocations)?)
+            Ok(Instructed::verified(words, &anchor, &revocations)?)
         });
         match checking.await? {
             Some(instructed) => self.settle(instructed).await,
@@ -221,6 +232,22 @@ impl Tasks {
             text.push_str(&format!("\nand {} more. `silas task list` shows them all.", open.len() - TOLD_MAX));
         }
         Ok(text)
+    }
+}
+
+/// One exact call, and the place in its run at which it is made.
+#[derive(Clone)]
+struct Asked {
+    place: Place,
+    call: TaskCall,
+    /// Whether it was worked out when a message made at most one call, and is called by its message.
+    is_of_before: bool,
+}
+
+impl Asked {
+    fn words(&self, message: &MessageId, kept: &instructions::Instruction) -> Instruction {
+        let occurrence = (!self.is_of_before).then_some(self.place.occurrence);
+        instruction::words(message, kept, occurrence, &self.call)
     }
 }
 

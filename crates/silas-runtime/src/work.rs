@@ -110,11 +110,12 @@ impl Work {
         mut record: WorkRecord,
     ) -> Result<WorkRecord, Abort> {
         let title = tx.text(&record.view.title)?;
-        record.first_entry = tx.record(&AuditEvent::WorkStarted {
+        let begun = tx.record(&AuditEvent::WorkStarted {
             work_item: approved.item().id().clone(),
             execution: approved.execution().clone(),
             title,
         })?;
+        record.first_event = Some(begun.id);
         executions::set_result(tx, approved.execution(), &record.to_json()?, None, None)?;
         let token = approved.evidence().token.id()?;
         state::begun(tx, approved.item().id(), &token, self.house.clock.now())?;

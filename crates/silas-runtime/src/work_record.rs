@@ -18,9 +18,10 @@ use silas_core::seen::Seen;
 use silas_core::taint::{Lineage, Source, Taint};
 use silas_core::wanted::Wanted;
 use silas_core::work::{Budget, BudgetUsed};
-use silas_core::{Digest, ExecutionId, Timestamp, TokenId, canonical};
+use silas_core::{Digest, EventId, ExecutionId, Timestamp, TokenId, canonical};
 use silas_gates::scrub;
-use silas_store::ledger::TEXT_BYTES_MAX;
+use silas_store::ReadTx;
+use silas_store::ledger::{self, TEXT_BYTES_MAX};
 
 /// Something that may reach a host of the plan's. A number alone is a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -125,9 +126,20 @@ pub(crate) struct WorkRecord {
     /// Why a model did not go on, if checks were still red.
     #[serde(default)]
     pub(crate) gave_up: Option<String>,
-    /// The ledger entries between which all of it is told.
+    /// The ledger's events between which all of it is told.
+    #[serde(default)]
+    pub(crate) first_event: Option<EventId>,
+    #[serde(default)]
+    pub(crate) last_event: Option<EventId>,
+    /// The same by their places in the chain, in records of earlier versions.
+    #[serde(default, skip_serializing_if = "is_none")]
     pub(crate) first_entry: u64,
+    #[serde(default, skip_serializing_if = "is_none")]
     pub(crate) last_entry: u64,
+}
+
+fn is_none(entry: &u64) -> bool {
+    *entry == 0
 }
 
 /// What the one step of a merge does, after "Ran".
@@ -213,6 +225,8 @@ impl WorkRecord {
             used: BudgetUsed::default(),
             said: None,
             gave_up: None,
+            first_event: None,
+            last_event: None,
             first_entry: 0,
             last_entry: 0,
         })
@@ -307,6 +321,13 @@ impl WorkRecord {
 
     pub(crate) fn to_json(&self) -> Result<serde_json::Value, silas_store::Error> {
         Ok(serde_json::to_value(self)?)
+    }
+
+    /// Between which entries of the chain all of it is told.
+    pub(crate) fn entries(&self, tx: &ReadTx<'_>) -> Result<(u64, u64), silas_store::Error> {
+        let place = |event: &Option<EventId>| event.as_ref().map_or(Ok(None), |event| ledger::place_of(tx, event));
+        let (first, last) = (place(&self.first_event)?, place(&self.last_event)?);
+        Ok((first.unwrap_or(self.first_entry), last.unwrap_or(self.last_entry)))
     }
 
     /// Whether there is anything left to use. Reaching a limit exhausts it.

@@ -7,7 +7,6 @@ use crate::{Error, ReadTx, instructions, params, saga, tokens};
 use silas_core::books::{Beside, Books, Decision, Fault, Summary, Wanted, wanted};
 use silas_core::event::AuditEvent;
 use silas_core::instruction::Instruction;
-use silas_core::task::OperationId;
 use silas_core::{ExecutionId, TokenId};
 use std::fmt::Display;
 
@@ -41,14 +40,15 @@ pub(crate) fn beside(tx: &ReadTx<'_>, event: &AuditEvent) -> Result<Option<Besid
                 }))
             })
         }),
-        Some(Wanted::Instruction(message)) => instructions::get(tx, message).and_then(|kept| {
-            let saga = saga::get(tx, &OperationId::derive(message))?;
+        Some(Wanted::Instruction(message, operation)) => instructions::get(tx, message).and_then(|kept| {
+            let saga = saga::get(tx, operation)?;
             Ok(kept.zip(saga).map(|(kept, saga)| {
                 Beside::Instruction(Box::new(Instruction {
                     message: message.clone(),
                     signed: kept.signed,
                     certificate: kept.certificate,
                     grammar: kept.grammar,
+                    occurrence: saga.run.map(|_| saga.occurrence),
                     call: saga.call,
                 }))
             }))

@@ -4,6 +4,7 @@
 const NOUNS: &[(&str, &str)] = &[
     ("budget_extensions", "an answer about what models may cost"),
     ("cards", "a card of Review"),
+    ("changes", "a note of Silas's own"),
     ("channel_outbox", "an entry of the conversation"),
     ("checkpoints", "a checkpoint of the ledger"),
     ("chronicle", "an entry of the conversation"),
@@ -14,6 +15,7 @@ const NOUNS: &[(&str, &str)] = &[
     ("executor_answers", "an answer of a model"),
     ("instructions", "an instruction that you signed"),
     ("ledger", "an entry of the ledger"),
+    ("ledger_ids", "an entry of the ledger"),
     ("marks", "a note of Silas's own"),
     ("migrations", "the version of the database"),
     ("model_calls", "what a model cost"),
@@ -34,10 +36,15 @@ const NOUNS: &[(&str, &str)] = &[
     ("work_items", "a plan"),
 ];
 
-pub(crate) fn noun(sql: &str) -> &'static str {
+/// The table that a statement is about: for one that changes something, the one that it changes.
+pub(crate) fn table(sql: &str) -> &str {
     let mut words = sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let _verb = words.find(|word| ["FROM", "INTO", "UPDATE"].contains(word));
-    let table = words.next().unwrap_or_default();
+    words.next().unwrap_or_default()
+}
+
+pub(crate) fn noun(sql: &str) -> &'static str {
+    let table = table(sql);
     let at = NOUNS.binary_search_by_key(&table, |(table, _)| table);
     at.map_or("something in the database", |at| NOUNS[at].1)
 }

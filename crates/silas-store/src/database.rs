@@ -5,14 +5,15 @@ use crate::lanes::{Lane, Queue, Refused, Ticket};
 use crate::lock::Lock;
 use crate::migrations::Migration;
 use crate::reader::Reader;
-use crate::tx::{ReadTx, Tx};
+use crate::tx::{Change, ReadTx, Tx};
 use crate::write::{Abort, Commit, Durability, Job};
 use crate::writer::{Jobs, Writer, WriterThread};
-use crate::{Error, Pending, connect, pending, upgrade};
-use silas_core::{Clock, Random};
+use crate::{Error, Pending, connect, host, pending, upgrade};
+use rusqlite::{Connection, TransactionBehavior};
+use silas_core::{Clock, HostId, Random};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::watch;
 
 /// The agent's domain: what Silas makes and keeps, and the ledger. Never a value; it only names the file.
@@ -30,12 +31,18 @@ pub(crate) struct Shared {
     pub(crate) lock: Arc<Lock>,
 }
 
+/// What is told of every change that was kept.
+pub(crate) type OnChange = Box<dyn Fn(&Change) + Send + Sync>;
+
 /// Dropped in this order: the writer closes last and leaves the log empty.
 pub struct Database<D: 'static> {
     reader: Reader<D>,
     jobs: Arc<Jobs<D>>,
+    host: HostId,
     head: watch::Receiver<u64>,
     queue_changes: watch::Receiver<u64>,
+    /// Shared with the writer, which calls it.
+    on_change: Arc<OnceLock<OnChange>>,
     /// Let go of before the writer ends, which waits for the checkpointer.
     waker: Waker,
     _writer: WriterThread<D>,
@@ -43,12 +50,13 @@ pub struct Database<D: 'static> {
 
 impl<D: 'static> Database<D> {
     /// Opens the file for this process alone, which `shared.lock` is the sign of. `look` checks what an upgrade made of
-    /// it, `head` finds the last ledger entry.
+    /// it, `host` says whose changes it counts, `head` finds the last ledger entry.
     pub(crate) fn open(
         path: &Path,
         known: &[Migration],
         shared: &Shared,
         look: impl FnOnce(&ReadTx<'_, D>) -> Result<(), Error>,
+        host: impl FnOnce(&Connection) -> Result<HostId, Error>,
         head: impl FnOnce(&ReadTx<'_, D>) -> Result<u64, Error>,
     ) -> Result<Self, Error> {
         let mut connection = connect::for_writing(path)?;
@@ -57,6 +65,11 @@ impl<D: 'static> Database<D> {
             look(&ReadTx::new(connection))
         })?;
         connect::give_back_pages(&connection)?;
+        let settling = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let host = host(&settling)?;
+        host::adopt(&settling, &host)?;
+        settling.commit()?;
+        let on_change: Arc<OnceLock<OnChange>> = Arc::default();
         let (sender, head) = watch::channel(head(&ReadTx::new(&connection))?);
         let (queue_moved, queue_changes) = watch::channel(0);
         let jobs: Arc<Jobs<D>> = Arc::new(Queue::new());
@@ -80,13 +93,25 @@ impl<D: 'static> Database<D> {
             random: shared.random.clone(),
             head: sender,
             queue_changes: queue_moved,
+            on_change: on_change.clone(),
             n_durable_commits: shared.n_durable_commits.clone(),
             checkpointer,
             lock: shared.lock.clone(),
         }));
         let writer =
             WriterThread::start(jobs.clone()).map_err(|source| Error::File { path: path.to_owned(), source })?;
-        Ok(Database { reader, jobs, head, queue_changes, waker, _writer: writer })
+        Ok(Database { reader, jobs, host, head, queue_changes, on_change, waker, _writer: writer })
+    }
+
+    /// Tells of every change of this file once it is on disk, in the order in which they were made, on the thread that made
+    /// it. Set once, by whoever opened the file; false if it was set before.
+    pub fn on_change(&self, tell: impl Fn(&Change) + Send + Sync + 'static) -> bool {
+        self.on_change.set(Box::new(tell)).is_ok()
+    }
+
+    /// The host whose changes the file counts.
+    pub fn host(&self) -> &HostId {
+        &self.host
     }
 
     /// Changes that wait for the writer, and looks that wait for a connection.

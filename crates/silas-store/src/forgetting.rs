@@ -83,7 +83,6 @@ pub(crate) fn expire(tx: &mut Tx<'_>, before: Timestamp) -> Result<(usize, bool)
     }
     let Some(last) = last else { return Ok((0, true)) };
     settings::set(tx, EXPIRED_THROUGH, &last)?;
-    tx.execute("DELETE FROM drained WHERE seq <= ?1", params![ledger::to_column(last)])?;
     if n_erased > 0 {
         let texts = u32::try_from(n_erased).unwrap_or(u32::MAX);
         tx.record(&AuditEvent::TextsExpired { through: last, texts })?;
@@ -122,11 +121,9 @@ fn forget_message(tx: &mut Tx<'_>, message: &MessageId, seq: u64) -> Result<Opti
     if let Some(need) = wishes::is_needed(tx, &wish)? {
         return Ok(Some(need));
     }
-    if let Some(need) = forget_operation(tx, &OperationId::derive(message))? {
+    if let Some(need) = forget_words(tx, message)? {
         return Ok(Some(need));
     }
-    // A message that was no operation can have been kept as an instruction all the same.
-    instructions::forget(tx, message)?;
     wishes::erase(tx, &wish)?;
     chronicle::forget(tx, message)?;
     Ok(None)
@@ -134,11 +131,27 @@ fn forget_message(tx: &mut Tx<'_>, message: &MessageId, seq: u64) -> Result<Opti
 
 fn forget_operation(tx: &mut Tx<'_>, operation: &OperationId) -> Result<Option<Need>, Error> {
     let Some(known) = saga::get(tx, operation)? else { return Ok(None) };
-    if known.ending.is_none() {
+    match &known.message {
+        Some(message) => forget_words(tx, message),
+        None if known.ending.is_none() => Ok(Some(Need::UnderWay)),
+        None => {
+            saga::forget(tx, operation)?;
+            Ok(None)
+        }
+    }
+}
+
+/// The owner's words as they were signed, with every operation that they asked for. Words that asked for none can have been
+/// kept all the same.
+fn forget_words(tx: &mut Tx<'_>, message: &MessageId) -> Result<Option<Need>, Error> {
+    let asked_for = saga::of_message(tx, message)?;
+    if asked_for.iter().any(|saga| saga.ending.is_none()) {
         return Ok(Some(Need::UnderWay));
     }
-    saga::forget(tx, operation)?;
-    instructions::forget(tx, &known.message)?;
+    for saga in &asked_for {
+        saga::forget(tx, &saga.operation)?;
+    }
+    instructions::forget(tx, message)?;
     Ok(None)
 }
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use silas_core::chain::{self, Link};
 use silas_core::event::{AuditEvent, SALT_BYTES, Text};
 use silas_core::export::SaltedText;
-use silas_core::{CardId, Digest, ExecutionId, Random, Timestamp, canonical};
+use silas_core::{CardId, Digest, EventId, ExecutionId, Random, Timestamp, canonical};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Entries that one call returns at most; a page of Activity has far fewer.
@@ -111,16 +111,30 @@ impl Tx<'_> {
         Ok(n_erased == 1)
     }
 
-    /// Appends an event, in the same transaction as the fact that it records. Gives the entry's number.
+    /// Appends an event, in the same transaction as the fact that it records. Gives what the event is called, and where in the
+    /// chain it stands. A fact that refers to it keeps the name.
     ///
     /// Its time is never before that of the entry above it, whatever the clock says.
-    pub fn record(&mut self, event: &AuditEvent) -> Result<u64, Error> {
+    pub fn record(&mut self, event: &AuditEvent) -> Result<Recorded, Error> {
         let now = self.clock.now();
         self.record_at(event, now)
     }
 
     /// The same for a fact that was judged by an instant: the entry carries it, and whoever checks later judges alike.
-    pub fn record_at(&mut self, event: &AuditEvent, now: Timestamp) -> Result<u64, Error> {
+    pub fn record_at(&mut self, event: &AuditEvent, now: Timestamp) -> Result<Recorded, Error> {
+        let id = self.name_event()?;
+        let seq = self.append(&id, event, now)?;
+        Ok(Recorded { id, seq })
+    }
+
+    /// The same for an event that had its name before it came here.
+    pub(crate) fn record_as(&mut self, id: EventId, event: &AuditEvent) -> Result<Recorded, Error> {
+        let now = self.clock.now();
+        let seq = self.append(&id, event, now)?;
+        Ok(Recorded { id, seq })
+    }
+
+    fn append(&mut self, id: &EventId, event: &AuditEvent, now: Timestamp) -> Result<u64, Error> {
         let last = last(self)?;
         let (seq, at, prev) = match last {
             Some(last) => (last.seq + 1, now.max(last.at), last.hash),
@@ -132,9 +146,24 @@ impl Tx<'_> {
             "INSERT INTO ledger (seq, at, event, body, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![to_column(seq), at.micros(), event.name(), body, prev.to_string(), hash.to_string()],
         )?;
+        self.execute("INSERT INTO ledger_ids (event_id, seq) VALUES (?1, ?2)", params![id.as_str(), to_column(seq)])?;
         self.note_head(seq);
         Ok(seq)
     }
+}
+
+/// An entry that was appended: what it is called, and its number in the chain of today.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recorded {
+    pub id: EventId,
+    pub seq: u64,
+}
+
+/// Where in the chain an event stands. None if the ledger does not have it.
+pub fn place_of(tx: &ReadTx<'_>, event: &EventId) -> Result<Option<u64>, Error> {
+    let sql = "SELECT seq FROM ledger_ids WHERE event_id = ?1";
+    let seq = tx.query_one(sql, params![event.as_str()], |row| Ok(row.get::<_, i64>("seq")?))?;
+    Ok(seq.and_then(|seq| u64::try_from(seq).ok()))
 }
 
 /// The entries from `from_seq` on, oldest first.

@@ -31,11 +31,14 @@ pub(crate) const AGENT: &[Migration] = &[
     Migration { number: 24, name: "live", sql: include_str!("migrations/0024_live.sql") },
     Migration { number: 27, name: "somebody", sql: include_str!("migrations/0027_somebody.sql") },
     Migration { number: 28, name: "frame", sql: include_str!("migrations/0028_frame.sql") },
+    Migration { number: 29, name: "keys", sql: include_str!("migrations/0029_keys.sql") },
 ];
 
 /// The human's domain, in a file of its own with a history of its own.
-pub(crate) const HUMAN: &[Migration] =
-    &[Migration { number: 1, name: "human", sql: include_str!("migrations/human/0001_human.sql") }];
+pub(crate) const HUMAN: &[Migration] = &[
+    Migration { number: 1, name: "human", sql: include_str!("migrations/human/0001_human.sql") },
+    Migration { number: 2, name: "changes", sql: include_str!("migrations/human/0002_changes.sql") },
+];
 
 struct Applied {
     number: i64,

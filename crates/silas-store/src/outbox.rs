@@ -5,11 +5,11 @@
 //! leaves an event that is drained again and recognised by its id: the chain gets it exactly once.
 
 use crate::columns::{id, json, to_json};
-use crate::ledger::Salted;
+use crate::ledger::{self, Salted};
 use crate::{Commit, Error, Human, ReadTx, Store, Tx, params};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
-use silas_core::{Digest, Timestamp};
+use silas_core::{Digest, EventId, Timestamp};
 
 /// Events in one transaction of the ledger's file.
 const BATCH: u32 = 100;
@@ -49,17 +49,14 @@ pub fn undrained(tx: &ReadTx<'_, Human>) -> Result<Vec<Waiting>, Error> {
 
 /// Appends an event to the ledger, unless it is there. False if it was.
 pub fn take_in(tx: &mut Tx<'_>, waiting: &Waiting) -> Result<bool, Error> {
-    let key = waiting.id.to_string();
-    let known = tx.query_one("SELECT seq FROM drained WHERE event_id = ?1", params![key], |_| Ok(()))?;
-    if known.is_some() {
+    let event = EventId::of(&waiting.id);
+    if ledger::place_of(tx, &event)?.is_some() {
         return Ok(false);
     }
     for text in &waiting.texts {
         tx.keep(text)?;
     }
-    let seq = tx.record(&waiting.event)?;
-    let seq = i64::try_from(seq).unwrap_or(i64::MAX);
-    tx.execute("INSERT INTO drained (event_id, seq) VALUES (?1, ?2)", params![key, seq])?;
+    tx.record_as(event, &waiting.event)?;
     Ok(true)
 }
 

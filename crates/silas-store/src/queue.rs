@@ -148,7 +148,6 @@ pub fn enqueue(tx: &mut Tx<'_>, message: &NewMessage) -> Result<bool, Error> {
             message.scope.to_string()
         ],
     )?;
-    tx.note_queue();
     Ok(true)
 }
 
@@ -210,7 +209,6 @@ pub fn lease(
 
 /// Gives the message to this holder; whoever had it before is fenced off.
 fn hold(tx: &mut Tx<'_>, message: &MessageId, holder: &str, until: Timestamp) -> Result<i64, Error> {
-    tx.note_queue();
     let fence = tx.returning(
         "UPDATE queue SET state = 'leased', attempts = attempts + 1, lease_holder = ?2, lease_until = ?3,
              fence = fence + 1
@@ -240,7 +238,6 @@ pub fn ack(tx: &mut Tx<'_>, lease: &Lease, consumer: &str) -> Result<bool, Error
     if n_gone == 0 {
         return Ok(false);
     }
-    tx.note_queue();
     mark_processed(tx, consumer, &lease.message)?;
     Ok(true)
 }
@@ -262,7 +259,6 @@ pub fn nack(tx: &mut Tx<'_>, lease: &Lease, now: Timestamp, backoff: Backoff) ->
         |row| Ok(row.get(0)?),
     )?;
     let Some(attempts) = attempts else { return Ok(Nacked::NotHeld) };
-    tx.note_queue();
     if attempts >= ATTEMPTS_MAX {
         tx.execute(
             "UPDATE queue SET state = 'dead', is_dead = 1, lease_holder = NULL, lease_until = NULL
@@ -283,7 +279,6 @@ pub fn nack(tx: &mut Tx<'_>, lease: &Lease, now: Timestamp, backoff: Backoff) ->
 /// The message can be dealt with only later: it is due at `at`, or when [`hasten`] says so. That was no attempt. False if
 /// the lease is lost.
 pub fn postpone(tx: &mut Tx<'_>, lease: &Lease, at: Timestamp) -> Result<bool, Error> {
-    tx.note_queue();
     let n_held = tx.execute(
         "UPDATE queue SET state = 'ready', attempts = 0, available_at = ?4, lease_holder = NULL, lease_until = NULL
          WHERE message_id = ?1 AND state = 'leased' AND lease_holder = ?2 AND fence = ?3",
@@ -294,7 +289,6 @@ pub fn postpone(tx: &mut Tx<'_>, lease: &Lease, at: Timestamp) -> Result<bool, E
 
 /// Whatever waits for its time in this queue is due now.
 pub fn hasten(tx: &mut Tx<'_>, queue: Name) -> Result<usize, Error> {
-    tx.note_queue();
     let now = tx.clock.now().micros();
     tx.execute(
         "UPDATE queue SET available_at = ?2 WHERE queue = ?1 AND is_dead = 0 AND state = 'ready' AND available_at > ?2",
@@ -332,7 +326,6 @@ pub fn take_key(tx: &mut Tx<'_>, queue: Name, key: &str, consumer: &str) -> Resu
         tx.execute("DELETE FROM queue WHERE message_id = ?1", params![message.id.as_str()])?;
         mark_processed(tx, consumer, &message.id)?;
     }
-    tx.note_queue();
     Ok(taken)
 }
 
@@ -352,7 +345,6 @@ pub fn take_scope(tx: &mut Tx<'_>, queue: Name, scope: &Scope, consumer: &str) -
 
 /// At the start: this process is the only one, so every lease of the past is void. Says how many there were.
 pub fn requeue_leased(tx: &mut Tx<'_>) -> Result<usize, Error> {
-    tx.note_queue();
     tx.execute(
         "UPDATE queue SET state = 'ready', lease_holder = NULL, lease_until = NULL, fence = fence + 1
          WHERE queue IN ('turns', 'plans', 'work', 'waiting') AND is_dead = 0 AND state = 'leased'",

@@ -9,12 +9,12 @@
 //! Two files give no order of their own, so phase 1 is awaited durably before phase 2 begins. Whoever finds a prepared
 //! saga after a crash either settles it or calls it off; both leave one ending in the human's file, and the first wins.
 
-use crate::columns::{id, json, time, to_json};
+use crate::columns::{id, json, optional_id, time, to_json};
 use crate::{Commit, Error, Human, ReadTx, Row, Store, Tx, params, tasks};
 use silas_core::event::AuditEvent;
 use silas_core::fail::{self, FailPoint};
 use silas_core::task::{Ending, OperationId, Refusal, TaskCall};
-use silas_core::{MessageId, Timestamp};
+use silas_core::{MessageId, RunKey, Timestamp};
 
 /// Sagas that one call returns; after settling them, ask again.
 pub const OPEN_MAX: u32 = 100;
@@ -24,7 +24,12 @@ const ERROR_CHARS_MAX: usize = 500;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Saga {
     pub operation: OperationId,
-    pub message: MessageId,
+    /// The run that makes the call. None for those of when an operation followed from its message.
+    pub run: Option<RunKey>,
+    /// Which call of the run it is, counted from 0.
+    pub occurrence: u32,
+    /// The words that approve it, where it is words.
+    pub message: Option<MessageId>,
     pub call: TaskCall,
     /// `None` until it is finished.
     pub ending: Option<Ending>,
@@ -34,15 +39,55 @@ pub struct Saga {
     pub updated_at: Timestamp,
 }
 
-/// Phase 1. Uses the instruction up; false if it was used before, and then the first call stands. Only a durable
+/// A place in a run, at which at most one call is made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub run: RunKey,
+    pub occurrence: u32,
+    /// The words that are used up there; those of the owner's are kept as an instruction.
+    pub message: Option<MessageId>,
+}
+
+impl Place {
+    /// The call that the words of a message ask for; the first is 0.
+    pub fn said(run: RunKey, message: MessageId, occurrence: u32) -> Self {
+        Place { run, occurrence, message: Some(message) }
+    }
+}
+
+/// Phase 1. Uses the place in the run up; false if it was used before, and then the first call stands. Only a durable
 /// transaction may do this.
-pub fn prepare(tx: &mut Tx<'_>, message: &MessageId, call: &TaskCall, at: Timestamp) -> Result<bool, Error> {
-    let n_new = tx.execute(
-        "INSERT INTO sagas (operation, message_id, call, phase, created_at, updated_at)
-         VALUES (?1, ?2, ?3, 'prepared', ?4, ?4) ON CONFLICT (operation) DO NOTHING",
-        params![OperationId::derive(message).to_string(), message.as_str(), to_json(call)?, at.micros()],
+pub fn prepare(tx: &mut Tx<'_>, place: &Place, call: &TaskCall, at: Timestamp) -> Result<bool, Error> {
+    if find(tx, place)?.is_some() {
+        return Ok(false);
+    }
+    tx.execute(
+        "INSERT INTO sagas (operation, run_key, occurrence, message_id, call, phase, created_at, updated_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, 'prepared', ?6, ?6)",
+        params![
+            call.operation(&place.run, place.occurrence)?.to_string(),
+            place.run.to_string(),
+            place.occurrence,
+            place.message.as_ref().map(MessageId::as_str),
+            to_json(call)?,
+            at.micros()
+        ],
     )?;
-    Ok(n_new == 1)
+    Ok(true)
+}
+
+/// What was prepared at a place of a run, also by a version under which a message made at most one call.
+pub fn find(tx: &ReadTx<'_>, place: &Place) -> Result<Option<Saga>, Error> {
+    let found = tx.query_one(
+        "SELECT operation, run_key, occurrence, message_id, call, ending, last_error, created_at, updated_at FROM sagas
+         WHERE run_key = ?1 AND occurrence = ?2",
+        params![place.run.to_string(), place.occurrence],
+        saga,
+    )?;
+    match &place.message {
+        Some(message) if found.is_none() && place.occurrence == 0 => get(tx, &OperationId::derive(message)),
+        _ => Ok(found),
+    }
 }
 
 /// Phase 2. The change and its ending are one transaction, so a second time finds the ending and changes nothing.
@@ -104,7 +149,8 @@ pub fn note_error(tx: &mut Tx<'_>, operation: &OperationId, error: &str, at: Tim
 
 pub fn get(tx: &ReadTx<'_>, operation: &OperationId) -> Result<Option<Saga>, Error> {
     tx.query_one(
-        "SELECT operation, message_id, call, ending, last_error, created_at, updated_at FROM sagas WHERE operation = ?1",
+        "SELECT operation, run_key, occurrence, message_id, call, ending, last_error, created_at, updated_at FROM sagas
+         WHERE operation = ?1",
         params![operation.to_string()],
         saga,
     )
@@ -113,9 +159,19 @@ pub fn get(tx: &ReadTx<'_>, operation: &OperationId) -> Result<Option<Saga>, Err
 /// What was prepared and is not finished, oldest first.
 pub fn sagas_open(tx: &ReadTx<'_>) -> Result<Vec<Saga>, Error> {
     tx.query(
-        "SELECT operation, message_id, call, ending, last_error, created_at, updated_at FROM sagas
+        "SELECT operation, run_key, occurrence, message_id, call, ending, last_error, created_at, updated_at FROM sagas
          WHERE phase = 'prepared' ORDER BY created_at, operation LIMIT ?1",
         params![OPEN_MAX],
+        saga,
+    )
+}
+
+/// Every operation that the words of a message were used up for.
+pub(crate) fn of_message(tx: &ReadTx<'_>, message: &MessageId) -> Result<Vec<Saga>, Error> {
+    tx.query(
+        "SELECT operation, run_key, occurrence, message_id, call, ending, last_error, created_at, updated_at FROM sagas
+         WHERE message_id = ?1",
+        params![message.as_str()],
         saga,
     )
 }
@@ -130,7 +186,9 @@ fn saga(row: &Row<'_>) -> Result<Saga, Error> {
     let ending: Option<String> = row.get("ending")?;
     Ok(Saga {
         operation: id(row, "operation")?,
-        message: id(row, "message_id")?,
+        run: optional_id(row, "run_key")?,
+        occurrence: row.get("occurrence")?,
+        message: optional_id(row, "message_id")?,
         call: json(row, "call")?,
         ending: ending.map(|_| json(row, "ending")).transpose()?,
         last_error: row.get("last_error")?,

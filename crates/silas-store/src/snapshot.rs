@@ -10,7 +10,7 @@
 use crate::ledger::{self, Verification};
 use crate::migrations::{self, Migration};
 use crate::store::{AGENT_FILE, HUMAN_FILE};
-use crate::{Error, ReadTx, connect, upgrade};
+use crate::{Error, ReadTx, connect, host, upgrade};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 use std::fs::{File, OpenOptions};
@@ -29,8 +29,8 @@ pub fn take(dir: &Path, into: &Path) -> Result<(), Error> {
     let human = connect::for_reading(&dir.join(HUMAN_FILE))?;
     let watch = connect::for_reading(&dir.join(HUMAN_FILE))?;
     hold_one_instant(&agent, &human, &watch)?;
-    copy(&agent, &into.join(AGENT_FILE))?;
-    copy(&human, &into.join(HUMAN_FILE))?;
+    copy(&agent, &into.join(AGENT_FILE), host::take_out)?;
+    copy(&human, &into.join(HUMAN_FILE), |_| Ok(()))?;
     File::open(into).and_then(|dir| dir.sync_all()).map_err(|source| Error::File { path: into.to_owned(), source })
 }
 
@@ -75,7 +75,8 @@ fn data_version(connection: &Connection) -> Result<i64, Error> {
     Ok(connection.pragma_query_value(None, "data_version", |row| row.get(0))?)
 }
 
-fn copy(from: &Connection, to: &Path) -> Result<(), Error> {
+/// `strip` takes out what is this host's alone.
+fn copy(from: &Connection, to: &Path, strip: impl FnOnce(&Connection) -> Result<(), Error>) -> Result<(), Error> {
     let in_file = |source| Error::File { path: to.to_owned(), source };
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(in_file)?;
     let mut copy = Connection::open(to)?;
@@ -86,6 +87,7 @@ fn copy(from: &Connection, to: &Path) -> Result<(), Error> {
     }
     // One file, without a log beside it, and without the remains of what was deleted.
     copy.pragma_update(None, "journal_mode", "DELETE")?;
+    strip(&copy)?;
     copy.execute_batch("VACUUM")?;
     copy.close().map_err(|(_, error)| error)?;
     File::open(to).and_then(|file| file.sync_all()).map_err(in_file)

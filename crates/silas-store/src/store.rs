@@ -8,10 +8,11 @@ use crate::lanes::Lane;
 use crate::lock::Lock;
 use crate::migrations::Migration;
 use crate::reader::Reader;
-use crate::tx::{ReadTx, Tx};
+use crate::tx::{Change, ReadTx, Tx};
 use crate::write::{Abort, Commit, Durability};
-use crate::{Error, Pending, connect, ledger, migrations, upgrade};
-use silas_core::{Clock, Random};
+use crate::{Error, Pending, connect, host, ledger, migrations, upgrade};
+use rusqlite::Connection;
+use silas_core::{Clock, HostId, Random};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -46,10 +47,13 @@ impl Store {
         // Both are looked at before either is touched: opening a file to write it already writes.
         refuse_unknown(&dir.join(AGENT_FILE), migrations::AGENT)?;
         refuse_unknown(&dir.join(HUMAN_FILE), migrations::HUMAN)?;
-        let agent = Database::open(&dir.join(AGENT_FILE), migrations::AGENT, &shared, ledger::check_tail, |tx| {
-            Ok(ledger::last(tx)?.map_or(0, |last| last.seq))
-        })?;
-        let human = Database::open(&dir.join(HUMAN_FILE), migrations::HUMAN, &shared, |_| Ok(()), |_| Ok(0))?;
+        let path = dir.join(AGENT_FILE);
+        let settle = |connection: &Connection| host::settle(connection, &path, shared.random.as_ref());
+        let head = |tx: &ReadTx<'_>| Ok(ledger::last(tx)?.map_or(0, |last| last.seq));
+        let agent = Database::open(&path, migrations::AGENT, &shared, ledger::check_tail, settle, head)?;
+        // The two are one host's.
+        let same = |_: &Connection| Ok(agent.host().clone());
+        let human = Database::open(&dir.join(HUMAN_FILE), migrations::HUMAN, &shared, |_| Ok(()), same, |_| Ok(0))?;
         Ok(Store { inner: Arc::new(Inner { dir: dir.to_owned(), agent, human, n_durable_commits }) })
     }
 
@@ -118,6 +122,16 @@ impl Store {
         F: FnOnce(&ReadTx<'_>) -> Result<T, Error> + Send + 'static,
     {
         self.inner.agent.read(look)
+    }
+
+    /// Tells of every change of the agent's file; see [`Database::on_change`].
+    pub fn on_change(&self, tell: impl Fn(&Change) + Send + Sync + 'static) -> bool {
+        self.inner.agent.on_change(tell)
+    }
+
+    /// This copy of the data directory, among all of the installation.
+    pub fn host(&self) -> &HostId {
+        self.inner.agent.host()
     }
 
     /// The number of the last ledger entry on disk; 0 while there is none.

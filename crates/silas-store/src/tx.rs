@@ -6,16 +6,18 @@
 //! SQL is text of the program (`&'static str`), never built from data. Neither type can begin, end or leave its
 //! transaction: that belongs to the writer, and a closure that could commit would take its neighbours along.
 
-use crate::{Agent, Error};
+use crate::{Agent, Error, damage};
 use rusqlite::{CachedStatement, Connection, Params, Row, StatementStatus};
-use silas_core::{Clock, Random};
+use silas_core::{Clock, EventId, HostId, Random};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// At most 256 pages, 1 MiB, so that nobody waits for it.
 const INCREMENTAL_VACUUM: &str = "PRAGMA incremental_vacuum(256)";
+
+const COUNT: &str = "UPDATE changes SET number = number + 1 WHERE id = 1 RETURNING host, number";
 
 /// One consistent look at the database.
 pub struct ReadTx<'c, D = Agent> {
@@ -40,9 +42,38 @@ pub struct Tx<'c, D = Agent> {
 pub(crate) struct Effects {
     /// The last ledger entry that this change wrote.
     pub(crate) head: Option<u64>,
-    /// Whether a message of the queue came, went or moved.
-    pub(crate) is_queue_changed: bool,
+    /// What this change is called; once it has changed something, or has named an event.
+    pub(crate) counted: Option<Counted>,
+    /// Tables of which it changed a row.
+    pub(crate) tables: BTreeSet<&'static str>,
     pub(crate) after_commit: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+/// A change that has its number.
+pub(crate) struct Counted {
+    host: HostId,
+    number: u64,
+    /// Events that were named after it so far.
+    n_events: u32,
+}
+
+/// A change that is on disk: the one hook by which everybody learns of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// The copy of the data directory that made it.
+    pub host: HostId,
+    /// How many changes of this file that copy has kept, this one included. None is left out and none comes twice.
+    pub number: u64,
+    /// Tables of which it changed a row.
+    pub tables: BTreeSet<&'static str>,
+}
+
+impl Effects {
+    /// What is told of it once it is on disk; nothing of what changed nothing.
+    pub(crate) fn change(&mut self) -> Option<Change> {
+        let Counted { host, number, .. } = self.counted.take()?;
+        Some(Change { host, number, tables: std::mem::take(&mut self.tables) })
+    }
 }
 
 impl<'c, D> ReadTx<'c, D> {
@@ -138,6 +169,9 @@ impl<'c, D> Tx<'c, D> {
         }
         let n_changed = statement.execute(params)?;
         self.count(&statement);
+        if n_changed > 0 {
+            self.effects.tables.insert(damage::table(sql));
+        }
         Ok(n_changed)
     }
 
@@ -152,7 +186,43 @@ impl<'c, D> Tx<'c, D> {
         if statement.readonly() || statement.column_count() == 0 {
             return Err(Error::Statement { sql, reason: "it does not change and return rows" });
         }
-        Ok(self.rows(sql, statement, params, map)?.into_iter().next())
+        let first = self.rows(sql, statement, params, map)?.into_iter().next();
+        if first.is_some() {
+            self.effects.tables.insert(damage::table(sql));
+        }
+        Ok(first)
+    }
+
+    /// The name of the next event that this change records: whose change it is, its number, and which of its events.
+    pub(crate) fn name_event(&mut self) -> Result<EventId, Error> {
+        let counted = self.counted()?;
+        counted.n_events += 1;
+        let (host, number, n) = (&counted.host, counted.number, counted.n_events);
+        Ok(EventId::nth(host, number, n))
+    }
+
+    /// Gives the change its number, in the same transaction: one that is undone has taken none.
+    fn counted(&mut self) -> Result<&mut Counted, Error> {
+        let counted = match self.effects.counted.take() {
+            Some(counted) => counted,
+            None => {
+                let mut statement = self.prepare_change(COUNT)?;
+                let (host, number): (String, i64) = statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let host = HostId::try_from(host)
+                    .map_err(|error| Error::Damaged { what: "whose copy this is", reason: error.to_string() })?;
+                Counted { host, number: u64::try_from(number).unwrap_or_default(), n_events: 0 }
+            }
+        };
+        Ok(self.effects.counted.insert(counted))
+    }
+
+    /// For the writer, once the closure is done: what has changed something is counted, whatever it was.
+    pub(crate) fn count_change(&mut self) -> Result<(), Error> {
+        // The writer finds out by itself that there is no transaction left to count in.
+        if self.effects.tables.is_empty() || self.look.connection.is_autocommit() {
+            return Ok(());
+        }
+        self.counted().map(|_counted| ())
     }
 
     /// Gives some of the room that deleted rows left back to the disk. Says how many pages.
@@ -183,10 +253,6 @@ impl<'c, D> Tx<'c, D> {
 
     pub(crate) fn note_head(&mut self, seq: u64) {
         self.effects.head = Some(seq);
-    }
-
-    pub(crate) fn note_queue(&mut self) {
-        self.effects.is_queue_changed = true;
     }
 
     pub(crate) fn into_effects(self) -> Effects {

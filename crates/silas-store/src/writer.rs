@@ -13,6 +13,7 @@
 use crate::Error;
 use crate::checkpoint::{Checkpointer, LogLength};
 use crate::connect;
+use crate::database::OnChange;
 use crate::lanes::{Queue, Taken, Ticket};
 use crate::lock::Lock;
 use crate::pending::Help;
@@ -21,8 +22,8 @@ use crate::write::{Durability, Ending, Job, Member};
 use rusqlite::Connection;
 use silas_core::{Clock, Random};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -42,6 +43,8 @@ pub(crate) struct Writer {
     pub(crate) head: watch::Sender<u64>,
     /// Counts commits that changed the durable queue; stays 0 in a file without one. Only the writer sends.
     pub(crate) queue_changes: watch::Sender<u64>,
+    /// Whoever is told of each change; set by whoever opened the file.
+    pub(crate) on_change: Arc<OnceLock<OnChange>>,
     /// Commits that were synced and kept something, of all files together.
     pub(crate) n_durable_commits: Arc<AtomicU64>,
     pub(crate) checkpointer: Checkpointer,
@@ -148,7 +151,7 @@ impl Writer {
         member: &mut dyn Member<D>,
         durability: Durability,
     ) -> Result<Vec<Effects>, rusqlite::Error> {
-        let (ending, effects) = self.run_closure(member);
+        let (ending, effects) = self.run_closure(member)?;
         match ending {
             Ending::Keep => self.commit(durability, 1).map(|()| vec![effects]),
             Ending::Undo => self.control("ROLLBACK").map(|()| vec![Effects::default()]),
@@ -164,16 +167,23 @@ impl Writer {
         Ok(())
     }
 
-    fn run_closure<D: 'static>(&self, member: &mut dyn Member<D>) -> (Ending, Effects) {
+    /// The closure, and the number of its change, if it is to be kept.
+    fn run_closure<D: 'static>(&self, member: &mut dyn Member<D>) -> Result<(Ending, Effects), rusqlite::Error> {
         let mut tx = Tx::new(&self.connection, self.clock.as_ref(), self.random.as_ref());
         let ending = member.run(&mut tx);
-        (ending, tx.into_effects())
+        if ending == Ending::Keep {
+            tx.count_change().map_err(|error| match error {
+                Error::Database(error) => error,
+                other => rusqlite::Error::ToSqlConversionFailure(Box::new(other)),
+            })?;
+        }
+        Ok((ending, tx.into_effects()))
     }
 
     /// One closure in its savepoint. An error means that the transaction around it cannot be relied on any more.
     fn run_member<D: 'static>(&self, member: &mut dyn Member<D>) -> Result<(Ending, Effects), rusqlite::Error> {
         self.control("SAVEPOINT member")?;
-        let (ending, effects) = self.run_closure(member);
+        let (ending, effects) = self.run_closure(member)?;
         // If the closure lost the transaction, its savepoint went along and leaving it fails.
         match ending {
             Ending::Keep => {
@@ -198,19 +208,19 @@ impl Writer {
         Lost { n_run, failure: error.sqlite_error().copied(), reason: error.to_string() }
     }
 
-    fn publish(&self, effects: Effects) {
+    fn publish(&self, mut effects: Effects) {
         if let Some(seq) = effects.head {
             self.head.send_replace(seq);
         }
-        if effects.is_queue_changed {
-            self.queue_changes.send_modify(|n| *n += 1);
-        }
-        for hook in effects.after_commit {
-            // The change is on disk whatever its hook does; the writer must live on for the others.
-            if catch_unwind(AssertUnwindSafe(hook)).is_err() {
-                tracing::error!("what was to follow a commit panicked");
+        if let Some(change) = effects.change() {
+            if change.tables.contains("queue") {
+                self.queue_changes.send_modify(|n| *n += 1);
+            }
+            if let Some(tell) = self.on_change.get() {
+                follow(|| tell(&change));
             }
         }
+        effects.after_commit.into_iter().for_each(follow);
     }
 
     /// Refused inside a transaction, so it is set between groups.
@@ -224,6 +234,13 @@ impl Writer {
 
     fn control(&self, sql: &str) -> Result<(), rusqlite::Error> {
         self.connection.prepare_cached(sql)?.execute([]).map(|_| ())
+    }
+}
+
+/// The change is on disk whatever follows it does; the writer must live on for the others.
+fn follow(hook: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(hook)).is_err() {
+        tracing::error!("what was to follow a commit panicked");
     }
 }
 

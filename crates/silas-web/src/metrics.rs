@@ -71,6 +71,7 @@ impl Door {
         page.one("silas_sockets", "gauge", "Open WebSockets.", self.n_sockets() as u64);
         page.one("silas_sockets_max", "gauge", "WebSockets that may be open.", self.options.connections_max as u64);
         page.one("silas_durable_commits_total", "counter", "Commits synced to disk.", gauges.n_durable_commits);
+        page.many("silas_changes_total", "counter", "Changes that the store kept.", "file", &gauges.changes);
         if let Some(bytes) = resident_bytes() {
             page.one("process_resident_memory_bytes", "gauge", "Memory of the front.", bytes);
         }

@@ -82,7 +82,7 @@ impl Books {
     ) -> Result<(), Reason> {
         let is_named = |kept: &Instruction| {
             kept.message == *message
-                && kept.operation() == *operation
+                && kept.operation().is_ok_and(|of_it| of_it == *operation)
                 && kept.signed.signature.key == *key
                 && canonical::digest(&kept.call).is_ok_and(|digest| digest == *call)
         };

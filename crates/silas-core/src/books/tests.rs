@@ -12,7 +12,7 @@ use crate::message::{MessageBody, SignedMessage};
 use crate::signature::Signature;
 use crate::task::TaskCall;
 use crate::token::{Offer, Strength, Verdict};
-use crate::{Nonce, WorkItemId, canonical, check::Outcome, evidence, reflex};
+use crate::{AgentId, Nonce, RunKey, Scope, WorkItemId, canonical, check::Outcome, evidence, reflex};
 use ed25519_dalek::{Signer as _, SigningKey};
 use std::time::Duration;
 
@@ -128,7 +128,8 @@ fn undo() -> Decision {
     decision(Kind::Undo, "n-undo", &canonical::text(&order).unwrap(), 1, Verdict::Approved)
 }
 
-fn instruction() -> Instruction {
+/// Words of the owner's with the call that a version made of them: this one, or one of when a message made at most one.
+fn instruction_by(occurrence: Option<u32>) -> Instruction {
     let body = MessageBody {
         text: "add task `Water the plants`".to_owned(),
         timestamp: at(300),
@@ -138,10 +139,32 @@ fn instruction() -> Instruction {
     };
     let signature = sign(&secret(2), &body.message().unwrap());
     let message = MessageId::parse("msg-1").unwrap();
-    let task = TaskId::derive(&OperationId::derive(&message));
-    let call = TaskCall::AddTask { task, title: "Water the plants".to_owned() };
+    let run = RunKey::said(&AgentId::of(&installation(), &Scope::Owner), &message);
+    let title = "Water the plants".to_owned();
+    let call = match occurrence {
+        Some(occurrence) => TaskCall::add(&run, title, occurrence).unwrap(),
+        None => TaskCall::AddTask { task: TaskId::derive(&OperationId::derive(&message)), title },
+    };
     let (signed, grammar) = (SignedMessage { body, signature }, reflex::GRAMMAR);
-    Instruction { message, signed, certificate: certificate(), grammar, call }
+    Instruction { message, signed, certificate: certificate(), grammar, occurrence, call }
+}
+
+fn instruction() -> Instruction {
+    instruction_by(Some(0))
+}
+
+/// The entries that tell of it.
+fn instructed(told: &Instruction) -> [Page; 2] {
+    let operation = told.operation().unwrap();
+    let TaskCall::AddTask { task, .. } = told.call.clone() else { panic!("{told:?}") };
+    let taken = AuditEvent::InstructionTaken {
+        message: told.message.clone(),
+        operation,
+        key: told.signed.signature.key.clone(),
+        call: canonical::digest(&told.call).unwrap(),
+    };
+    let beside = Some(Beside::Instruction(Box::new(told.clone())));
+    [Page { at: at(310), event: taken, beside }, page(311, AuditEvent::TaskAdded { task, operation, title: text() })]
 }
 
 /// Pairing, a plan that was carried out and taken back, a declined one, a task.
@@ -149,9 +172,7 @@ fn story() -> Vec<Page> {
     let rules = decision(Kind::HouseRules, "n-rules", "the rules", 3, Verdict::Approved);
     let declined =
         Decision { executions_used: 0, ..decision(Kind::Plan, "n-no", "another plan", 1, Verdict::Declined) };
-    let told = instruction();
-    let task = TaskId::derive(&told.operation());
-    vec![
+    let mut story = vec![
         page(90, AuditEvent::InstallationCreated { installation: installation(), root: public(&secret(1)).id() }),
         decided(110, &rules),
         page(110, AuditEvent::DevicePaired { key: public(&secret(2)).id(), name: text() }),
@@ -190,18 +211,9 @@ fn story() -> Vec<Page> {
                 token: undo().token.id().unwrap(),
             },
         ),
-        Page {
-            at: at(310),
-            event: AuditEvent::InstructionTaken {
-                message: told.message.clone(),
-                operation: told.operation(),
-                key: told.signed.signature.key.clone(),
-                call: canonical::digest(&told.call).unwrap(),
-            },
-            beside: Some(Beside::Instruction(Box::new(told.clone()))),
-        },
-        page(311, AuditEvent::TaskAdded { task, operation: told.operation(), title: text() }),
-    ]
+    ];
+    story.extend(instructed(&instruction()));
+    story
 }
 
 fn read(pages: &[Page]) -> Result<Summary, Fault> {
@@ -327,6 +339,24 @@ fn tasks_that_nobody_asked_for() {
     check(of_a_later_version, 15, Reason::Grammar(reflex::UnknownGrammar(reflex::GRAMMAR + 1)));
     let twice = |pages: &mut Vec<Page>| pages.push(pages[14].clone());
     check(twice, 17, Reason::Twice);
+}
+
+#[test]
+fn an_operation_of_when_a_message_made_at_most_one_is_read_as_it_was() {
+    let told = instruction_by(None);
+    assert_eq!(told.operation().unwrap(), OperationId::derive(&told.message));
+    assert_eq!(serde_json::to_value(&told).unwrap().get("occurrence"), None);
+    assert_ne!(told.operation().unwrap(), instruction().operation().unwrap());
+    let mut pages = story();
+    pages.truncate(14);
+    pages.extend(instructed(&told));
+    read(&pages).unwrap();
+}
+
+#[test]
+fn words_that_ask_for_one_call_have_no_second() {
+    let add_another = |pages: &mut Vec<Page>| pages.extend(instructed(&instruction_by(Some(1))));
+    check(add_another, 17, Reason::Instruction);
 }
 
 #[test]

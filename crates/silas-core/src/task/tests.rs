@@ -1,7 +1,7 @@
 //! Which ids follow from what, and which call fits which words.
 
 use super::*;
-use crate::{canonical, reflex};
+use crate::{AgentId, InstallationId, Scope, canonical, reflex};
 
 fn operation(n: u32) -> OperationId {
     OperationId::derive(&MessageId::parse(&format!("msg-{n}")).unwrap())
@@ -17,6 +17,26 @@ fn ids_follow_from_the_message() {
     assert_eq!(TaskId::parse(task.as_str()).unwrap(), task);
     assert_eq!(&task.as_str()[14..15], "8");
     assert_ne!(TaskId::derive(&self::operation(2)), task);
+}
+
+#[test]
+fn an_operation_follows_from_the_run_the_action_and_its_place() {
+    let agent = AgentId::of(&InstallationId::parse("inst-1").unwrap(), &Scope::Owner);
+    let run = RunKey::said(&agent, &MessageId::parse("msg-1").unwrap());
+    let add = |run: &RunKey, title: &str, occurrence| {
+        let call = TaskCall::add(run, title.to_owned(), occurrence).unwrap();
+        let operation = call.operation(run, occurrence).unwrap();
+        assert!(matches!(&call, TaskCall::AddTask { task, .. } if *task == TaskId::derive(&operation)));
+        operation
+    };
+    let first = add(&run, "Call Ada", 0);
+    let named = ("v1", "operation", run, "add_task", json!({ "title": "Call Ada" }), 0);
+    assert_eq!(first.0, canonical::digest(&named).unwrap());
+    assert_eq!(add(&run, "Call Ada", 0), first, "the same call of the same run is the same operation");
+    let other = RunKey::said(&agent, &MessageId::parse("msg-2").unwrap());
+    for another in [add(&run, "Call Ada", 1), add(&run, "Call Bob", 0), add(&other, "Call Ada", 0)] {
+        assert_ne!(another, first);
+    }
 }
 
 #[test]

@@ -4,8 +4,10 @@
 use crate::Trouble;
 use crate::house::lock;
 use crate::hub::Hub;
-use silas_store::{Pressure, Waiting, counts, ledger, queue};
+use silas_store::{Pressure, Store, Waiting, counts, ledger, queue};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A word, as `open` or `work_started`, and how many.
 pub type Tally = BTreeMap<String, u64>;
@@ -24,6 +26,8 @@ pub struct Gauges {
     pub pressure: Pressure,
     /// Pieces of work under way in this process.
     pub n_running: u64,
+    /// Changes since the start that were kept, by file.
+    pub changes: Tally,
     /// Commits since the start that were synced to disk.
     pub n_durable_commits: u64,
 }
@@ -33,6 +37,35 @@ pub struct Gauges {
 pub(crate) struct Counted {
     through: u64,
     events: Tally,
+}
+
+/// Changes that the store has kept since the start, in each of its files, as it tells of them.
+#[derive(Default)]
+pub(crate) struct Changes {
+    agent: AtomicU64,
+    human: AtomicU64,
+}
+
+fn count(changes: &AtomicU64) {
+    changes.fetch_add(1, Ordering::Relaxed);
+}
+
+impl Changes {
+    /// From here on every change is counted.
+    pub(crate) fn counted(store: &Store) -> Arc<Self> {
+        let changes = Arc::<Changes>::default();
+        let (agent, human) = (changes.clone(), changes.clone());
+        let is_first =
+            store.on_change(move |_| count(&agent.agent)) && store.human().on_change(move |_| count(&human.human));
+        if !is_first {
+            tracing::error!("somebody else is told of the changes already; none is counted");
+        }
+        changes
+    }
+
+    fn tally(&self) -> Tally {
+        tally([("agent", self.agent.load(Ordering::Relaxed)), ("human", self.human.load(Ordering::Relaxed))])
+    }
 }
 
 impl Hub {
@@ -51,6 +84,7 @@ impl Hub {
             fullest,
             pressure,
             n_running: self.running.work().len() as u64,
+            changes: self.changes.tally(),
             n_durable_commits: self.house.store.n_durable_commits(),
         })
     }

@@ -6,10 +6,28 @@
 
 use silas_core::MessageId;
 use silas_core::evidence::Anchor;
+use silas_core::instruction::Instruction;
 use silas_core::reflex::UnknownGrammar;
 use silas_core::revocation::Revocations;
 use silas_core::task::{OperationId, TaskCall};
-use silas_store::instructions::Instruction;
+use silas_store::instructions;
+
+/// The owner's words as they were kept, with a call that they may ask for.
+pub(super) fn words(
+    message: &MessageId,
+    kept: &instructions::Instruction,
+    occurrence: Option<u32>,
+    call: &TaskCall,
+) -> Instruction {
+    Instruction {
+        message: message.clone(),
+        signed: kept.signed.clone(),
+        certificate: kept.certificate.clone(),
+        grammar: kept.grammar,
+        occurrence,
+        call: call.clone(),
+    }
+}
 
 /// Not `Clone`: it is handed on once.
 pub(super) struct Instructed {
@@ -21,22 +39,16 @@ impl Instructed {
     /// Whether a device of this installation signed words that ask for exactly this call. How fresh they were and that
     /// they came for the first time was decided when the message was taken in.
     pub(super) fn verified(
-        message: &MessageId,
-        instruction: &Instruction,
-        call: &TaskCall,
+        words: Instruction,
         anchor: &Anchor,
         revocations: &Revocations,
     ) -> Result<Option<Instructed>, UnknownGrammar> {
-        let words = silas_core::instruction::Instruction {
-            message: message.clone(),
-            signed: instruction.signed.clone(),
-            certificate: instruction.certificate.clone(),
-            grammar: instruction.grammar,
-            call: call.clone(),
-        };
-        let operation = words.operation();
         let counts = words.verifies(anchor)? && !revocations.has_device(&words.certificate.body.key);
-        Ok(counts.then_some(Instructed { operation, call: words.call }))
+        Ok(words.operation().ok().filter(|_| counts).map(|operation| Instructed { operation, call: words.call }))
+    }
+
+    pub(super) fn operation(&self) -> OperationId {
+        self.operation
     }
 
     pub(super) fn into_parts(self) -> (OperationId, TaskCall) {

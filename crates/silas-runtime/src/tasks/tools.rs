@@ -4,14 +4,14 @@
 //! A call changes two files, so it is written down whole before it is made ([`OwnersWords::intend`]), and what a crash
 //! leaves open is carried out from there.
 
-use super::{Instructed, told};
+use super::{Asked, Instructed, told};
 use crate::Trouble;
 use crate::tasks::Tasks;
 use serde_json::{Value, json};
 use silas_agents::tools::{Authorised, Doing, Done, Intent, Run, Tool, Verdict, Wait};
 use silas_core::seen::Seen;
 use silas_core::taint::Source;
-use silas_core::task::{ADD_TASK, COMPLETE_TASK, Ending, REOPEN_TASK, Refusal, TITLE_CHARS_MAX, TaskCall};
+use silas_core::task::{ADD_TASK, COMPLETE_TASK, Ending, REOPEN_TASK, Refusal, TITLE_CHARS_MAX};
 use silas_core::tool::{Effect, Spec, object};
 use silas_core::{CallId, MessageId, Tainted};
 use std::sync::{Mutex, PoisonError};
@@ -36,14 +36,14 @@ pub(super) struct OwnersWords<'a> {
     tasks: &'a Tasks,
     message: &'a MessageId,
     /// What the words ask for, worked out on the list as it was.
-    call: &'a TaskCall,
+    asked: &'a Asked,
     /// Made by the intent, used up by the tool.
     instructed: Mutex<Option<Instructed>>,
 }
 
 impl<'a> OwnersWords<'a> {
-    pub(super) fn new(tasks: &'a Tasks, message: &'a MessageId, call: &'a TaskCall) -> Self {
-        OwnersWords { tasks, message, call, instructed: Mutex::default() }
+    pub(super) fn new(tasks: &'a Tasks, message: &'a MessageId, asked: &'a Asked) -> Self {
+        OwnersWords { tasks, message, asked, instructed: Mutex::default() }
     }
 
     /// The tools that change a task, with this run's authority as their hands.
@@ -92,7 +92,7 @@ impl Tool<Halt> for ChangeTask<'_> {
                 None => Ending::Refused { why: Refusal::NotApproved },
             };
             Ok(Done {
-                for_model: Tainted::new(told(self.run.call, &ending), Source::Own.taint()),
+                for_model: Tainted::new(told(&self.run.asked.call, &ending), Source::Own.taint()),
                 remark: None,
                 is_private: true,
                 source: "the owner's tasks".to_owned(),
@@ -115,7 +115,7 @@ impl Run for OwnersWords<'_> {
 
     /// The words allow exactly one call and no other.
     fn authorise(&self, spec: &Spec, arguments: &Value, _seen: &Seen) -> Verdict {
-        match (spec.name.as_str(), arguments) == (self.call.tool(), &self.call.arguments()) {
+        match (spec.name.as_str(), arguments) == (self.asked.call.tool(), &self.asked.call.arguments()) {
             true => Verdict::Allowed,
             false => Verdict::Denied("the owner's words ask for something else".to_owned()),
         }
@@ -128,7 +128,7 @@ impl Run for OwnersWords<'_> {
 
     /// Verifies the words again and uses them up, with the exact call, on disk.
     async fn intend(&self, _intent: &Intent<'_>) -> Result<CallId, Halt> {
-        let instructed = self.tasks.prepare(self.message, self.call.clone()).await?.ok_or(Halt::NotApproved)?;
+        let instructed = self.tasks.prepare(self.message, self.asked).await?.ok_or(Halt::NotApproved)?;
         silas_core::fail::point(silas_core::fail::FailPoint::TaskPrepared);
         *self.instructed.lock().unwrap_or_else(PoisonError::into_inner) = Some(instructed);
         Ok(CallId::new(self.tasks.house.random.as_ref()))

@@ -83,7 +83,8 @@ impl Trust {
             let decision = tokens::get(tx, &execution.token)?;
             let item = work_items::get(tx, &execution.work_item)?;
             let record = execution.result.take().and_then(|kept| serde_json::from_value::<WorkRecord>(kept).ok());
-            let (Some(decision), Some(item), Some(record)) = (decision, item, record) else { return Ok(None) };
+            let (Some(decision), Some(item), Some(mut record)) = (decision, item, record) else { return Ok(None) };
+            (record.first_entry, record.last_entry) = record.entries(tx)?;
             let applied_by = record.applied_by.as_ref().map(|token| tokens::get(tx, token)).transpose()?.flatten();
             let entries = match execution.state {
                 ExecutionState::Running | ExecutionState::Rehearsed | ExecutionState::Ended => None,

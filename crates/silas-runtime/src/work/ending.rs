@@ -20,7 +20,7 @@ use silas_core::rehearsal::ApplyOrder;
 use silas_core::taint::Source;
 use silas_core::token::Kind;
 use silas_core::work::{WorkItem, WorkState};
-use silas_core::{Digest, ExecutionId, MessageId, Scope, Tainted, Timestamp};
+use silas_core::{Digest, EventId, ExecutionId, MessageId, Scope, Tainted, Timestamp};
 use silas_gates::scrub;
 use silas_sandbox::{KeptText, Waits};
 use silas_store::{Commit, Tx, answers, cards, executions, queue, work_items};
@@ -244,7 +244,9 @@ impl Job {
             }
             state::ended(tx, &record, reached, outcome, order.is_some(), now)?;
             answers::forget(tx, &execution)?;
-            record.last_entry = event.record(tx, &execution, outcome)?.max(record.last_entry);
+            if let Some(told) = event.record(tx, &execution, outcome)? {
+                record.last_event = Some(told);
+            }
             executions::set_result(tx, &execution, &record.to_json()?, changeset.as_ref(), undo_until)?;
             if let Some((plan, trace)) = &offered {
                 work_items::insert(tx, &Scope::Owner, plan, &WorkState::new(now), trace, now)?;
@@ -313,34 +315,41 @@ enum Event {
 }
 
 impl Event {
-    fn record(&self, tx: &mut Tx<'_>, execution: &ExecutionId, outcome: Outcome) -> Result<u64, silas_store::Error> {
+    /// Writes it down, and says what the entry is called.
+    fn record(
+        &self,
+        tx: &mut Tx<'_>,
+        execution: &ExecutionId,
+        outcome: Outcome,
+    ) -> Result<Option<EventId>, silas_store::Error> {
         let execution = execution.clone();
-        match self {
+        let event = match self {
             Event::Applied { changeset, files, landed } => {
                 let landed = landed.as_ref().map(|text| tx.text(text)).transpose()?;
-                tx.record(&AuditEvent::WorkApplied { execution, changeset: *changeset, files: *files, outcome, landed })
+                AuditEvent::WorkApplied { execution, changeset: *changeset, files: *files, outcome, landed }
             }
             Event::Rehearsed { changeset, files } => {
-                tx.record(&AuditEvent::WorkRehearsed { execution, changeset: *changeset, files: *files, outcome })
+                AuditEvent::WorkRehearsed { execution, changeset: *changeset, files: *files, outcome }
             }
-            Event::Again => Ok(0),
+            Event::Again => return Ok(None),
             Event::Ended { reason } => {
                 let reason = tx.text(reason)?;
-                tx.record(&AuditEvent::WorkEnded { execution, outcome, reason })
+                AuditEvent::WorkEnded { execution, outcome, reason }
             }
             Event::Conflicted { paths } => {
                 let files = u32_of(paths.len());
                 let paths = tx.text(&paths.join("\n"))?;
-                tx.record(&AuditEvent::ApplyConflicted { execution, files, paths })
+                AuditEvent::ApplyConflicted { execution, files, paths }
             }
             Event::Unknown { begun } => {
                 let step = match begun {
                     Begun::Step(step) => Some(*step),
                     Begun::Checks(_) => None,
                 };
-                tx.record(&AuditEvent::EffectUnknown { execution, step })
+                AuditEvent::EffectUnknown { execution, step }
             }
-        }
+        };
+        Ok(Some(tx.record(&event)?.id))
     }
 }
 

@@ -96,10 +96,10 @@ impl Work {
         let record = run.result.and_then(|result| serde_json::from_value::<WorkRecord>(result).ok());
         let outcome = record.as_ref().and_then(|record| record.view.outcome).unwrap_or(Outcome::Unproven);
         let text = tx.text(reason)?;
-        let last_entry = tx.record(&AuditEvent::WorkEnded { execution: execution.clone(), outcome, reason: text })?;
+        let ended = tx.record(&AuditEvent::WorkEnded { execution: execution.clone(), outcome, reason: text })?;
         let Some(mut record) = record else { return Ok(None) };
         record.view.place = "Discarded".to_owned();
-        record.last_entry = last_entry;
+        record.last_event = Some(ended.id);
         record.changes = Changeset::default();
         executions::set_result(tx, &execution, &record.to_json()?, None, None)?;
         if let Some(stored) = work_items::get(tx, &run.work_item)? {

@@ -48,7 +48,6 @@ pub fn revive(tx: &mut Tx<'_>, message: &MessageId) -> Result<bool, Error> {
          WHERE message_id = ?1 AND state = 'dead'",
         params![message.as_str(), now.micros()],
     )?;
-    tx.note_queue();
     Ok(n_revived == 1)
 }
 

@@ -8,7 +8,7 @@ use silas_core::execution::ExecutionState;
 use silas_core::message::{MessageBody, SignedMessage};
 use silas_core::reflex::GRAMMAR;
 use silas_core::signature::Signature;
-use silas_core::task::{Ending, OperationId, TaskCall, TaskId};
+use silas_core::task::{Ending, TaskCall};
 use silas_core::token::{Kind, Verdict};
 use silas_core::work::WorkState;
 use silas_core::{InstallationId, MessageId, Nonce, Scope, Taint, Timestamp};
@@ -24,7 +24,7 @@ pub(crate) fn received(tx: &mut Tx<'_>, message: &MessageId, text: &str) -> Resu
     let entry = chronicle::Entry { id: message.clone(), ..said(0, text) };
     chronicle::append(tx, &Scope::Owner, &entry)?;
     let text = tx.text(text)?;
-    tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: Taint::Owner, text })
+    Ok(tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: Taint::Owner, text })?.seq)
 }
 
 pub(crate) fn forget(store: &Store, seq: u64) -> Forgotten {
@@ -174,7 +174,8 @@ fn work_is_forgotten_once_nothing_of_it_is_open() {
 fn an_operation_is_forgotten_once_it_is_finished() {
     let world = World::new();
     let store = world.open();
-    let operation = OperationId::derive(&trace());
+    let call = TaskCall::add(&crate::saga::run(&trace()), SECRET.to_owned(), 0).unwrap();
+    let operation = crate::saga::operation(&trace(), &call);
     let seq = change(&store, move |tx| {
         devices::insert(tx, &certificate(1))?;
         let seq = received(tx, &trace(), SECRET)?;
@@ -187,8 +188,8 @@ fn an_operation_is_forgotten_once_it_is_finished() {
         };
         let signed = SignedMessage { body, signature: Signature::ed25519(certificate(1).body.key, [1; 64]) };
         assert!(instructions::keep(tx, &trace(), &signed, GRAMMAR, at(0))?);
-        let call = TaskCall::AddTask { task: TaskId::derive(&operation), title: SECRET.to_owned() };
-        saga::prepare(tx, &trace(), &call, at(0))?;
+        let place = saga::Place::said(crate::saga::run(&trace()), trace(), 0);
+        saga::prepare(tx, &place, &call, at(0))?;
         Ok(seq)
     });
     assert_eq!(forget(&store, seq), Forgotten::StillNeeded(Need::UnderWay));

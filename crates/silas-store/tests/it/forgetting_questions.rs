@@ -95,7 +95,7 @@ fn answered(store: &Store, written: Written) -> Entries {
         cards::insert(tx, &Scope::Owner, &card, &Inquiry::subject_of(&trace(), 0))?;
         let question = tx.text(QUESTION)?;
         let question =
-            tx.record(&AuditEvent::QuestionAsked { card: card.id.clone(), question, taint: Taint::Owner })?;
+            tx.record(&AuditEvent::QuestionAsked { card: card.id.clone(), question, taint: Taint::Owner })?.seq;
         cards::update(tx, &asking(0, CardState::Answered))?;
         let answer = received(tx, &answer_id(), ANSWER)?;
         let named = (written == Written::Now).then(trace);
@@ -112,7 +112,7 @@ fn asked_again(store: &Store, state: CardState) -> Entries {
         let card = asking(1, state);
         cards::insert(tx, &Scope::Owner, &card, &Inquiry::subject_of(&trace(), 1))?;
         let question = tx.text(LATER)?;
-        tx.record(&AuditEvent::QuestionAsked { card: card.id, question, taint: Taint::Owner })
+        Ok(tx.record(&AuditEvent::QuestionAsked { card: card.id, question, taint: Taint::Owner })?.seq)
     });
     Entries { later: Some(later), ..entries }
 }
@@ -259,13 +259,8 @@ fn forgetting_the_work_takes_the_questions_before_it_along() {
     let seq = change(&store, |tx| {
         let (offered, intent) = (crate::world::offer(Kind::Plan, "n-1", 1), tx.text(WISH)?);
         let (plan_hash, shown) = (offered.plan_hash, offered.shown);
-        tx.record(&AuditEvent::CardOffered {
-            card: card(1, CardState::Open).id,
-            kind: Kind::Plan,
-            plan_hash,
-            shown,
-            intent,
-        })
+        let card = card(1, CardState::Open).id;
+        Ok(tx.record(&AuditEvent::CardOffered { card, kind: Kind::Plan, plan_hash, shown, intent })?.seq)
     });
     assert_eq!(forget(&store, seq), Forgotten::Done);
     assert_eq!(n_cards(&store), 0);

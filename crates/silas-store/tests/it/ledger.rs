@@ -8,7 +8,7 @@ use silas_store::ledger::Reason;
 use silas_store::{Commit, Error, Store, ledger};
 
 fn record(store: &Store, event: AuditEvent) -> u64 {
-    store.write(move |tx| Ok(Commit(tx.record(&event)?))).wait().unwrap()
+    store.write(move |tx| Ok(Commit(tx.record(&event)?.seq))).wait().unwrap()
 }
 
 #[test]

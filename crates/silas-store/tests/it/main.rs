@@ -3,6 +3,7 @@
 
 mod audit;
 mod backend;
+mod changes;
 mod crash;
 mod dialect;
 mod forgetting;

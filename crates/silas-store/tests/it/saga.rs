@@ -7,7 +7,8 @@ use silas_core::message::{MessageBody, SignedMessage};
 use silas_core::reflex::GRAMMAR;
 use silas_core::signature::Signature;
 use silas_core::task::{Ending, OperationId, Refusal, TaskCall, TaskId, TaskState};
-use silas_core::{InstallationId, MessageId, Nonce, Timestamp};
+use silas_core::{AgentId, InstallationId, MessageId, Nonce, RunKey, Scope, Timestamp};
+use silas_store::saga::Place;
 use silas_store::tasks::{self, Task};
 use silas_store::{Commit, Error, Store, Tx, devices, instructions, ledger, outbox, saga};
 use std::collections::BTreeMap;
@@ -20,9 +21,18 @@ pub(crate) fn message(n: u32) -> MessageId {
     MessageId::parse(&format!("msg-{n}")).unwrap()
 }
 
+/// The run that a message is the cause of.
+pub(crate) fn run(message: &MessageId) -> RunKey {
+    RunKey::said(&AgentId::of(&InstallationId::parse("inst-1").unwrap(), &Scope::Owner), message)
+}
+
 pub(crate) fn add(n: u32, title: &str) -> (OperationId, TaskCall) {
-    let operation = OperationId::derive(&message(n));
-    (operation, TaskCall::AddTask { task: TaskId::derive(&operation), title: title.to_owned() })
+    let call = TaskCall::add(&run(&message(n)), title.to_owned(), 0).unwrap();
+    (operation(&message(n), &call), call)
+}
+
+pub(crate) fn operation(message: &MessageId, call: &TaskCall) -> OperationId {
+    call.operation(&run(message), 0).unwrap()
 }
 
 pub(crate) fn complete(seen: &Task) -> TaskCall {
@@ -50,7 +60,7 @@ pub(crate) fn prepare(tx: &mut Tx<'_>, message: &MessageId, call: &TaskCall) -> 
     if instructions::get(tx, message)?.is_none() {
         assert!(instructions::keep(tx, message, &signed, GRAMMAR, at())?);
     }
-    saga::prepare(tx, message, call, at())
+    saga::prepare(tx, &Place::said(run(message), message.clone(), 0), call, at())
 }
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -59,7 +69,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// The whole way of one operation, as the product goes it.
 pub(crate) fn settled(store: &Store, n: u32, call: &TaskCall) -> Ending {
-    let operation = OperationId::derive(&message(n));
+    let operation = operation(&message(n), call);
     let prepared = call.clone();
     store.write(move |tx| Ok(Commit(prepare(tx, &message(n), &prepared)?))).wait().unwrap();
     block_on(store.settle(operation, call.clone(), at())).unwrap()
@@ -140,7 +150,7 @@ struct Life {
 
 /// The steps of an operation, each with a commit of its own; the crash comes after the first `n`.
 fn steps(store: &Store, n: u32, message: &MessageId, call: &TaskCall) {
-    let operation = OperationId::derive(message);
+    let operation = operation(message, call);
     let wait = |pending: silas_store::Pending<bool>| pending.wait().unwrap();
     if n >= 1 {
         let (message, call) = (message.clone(), call.clone());
@@ -237,7 +247,7 @@ proptest! {
         for (n, life) in lives.iter().enumerate() {
             let n = u32::try_from(n).unwrap();
             let call = call_of(life.wish, n, &model);
-            let operation = OperationId::derive(&message(n));
+            let operation = operation(&message(n), &call);
 
             let store = world.open();
             steps(&store, life.n_steps, &message(n), &call);
@@ -247,7 +257,7 @@ proptest! {
             let open = store.read(saga::sagas_open).wait().unwrap();
             prop_assert_eq!(open.len(), usize::from((1..5).contains(&life.n_steps)));
             for open in &open {
-                steps(&store, life.n_recovered.max(1), &open.message, &open.call);
+                steps(&store, life.n_recovered.max(1), open.message.as_ref().unwrap(), &open.call);
             }
             drop(store);
 
@@ -296,4 +306,61 @@ fn an_error_is_kept_for_whoever_asks_what_is_stuck() {
     assert!(open[0].last_error.as_ref().is_some_and(|error| error.len() == 500), "{open:?}");
     recover(&store);
     assert_consistent(&store);
+}
+
+#[test]
+fn a_message_makes_several_calls_and_a_run_without_a_message_some_too() {
+    let world = World::new();
+    let store = world.open();
+    let of = |run: RunKey, message: Option<MessageId>, occurrence, title: &str| {
+        let call = TaskCall::add(&run, title.to_owned(), occurrence).unwrap();
+        (Place { run, occurrence, message }, call)
+    };
+    let said = run(&message(1));
+    let ticked = run(&MessageId::parse("msg-nobody").unwrap());
+    let asked = [
+        of(said, Some(message(1)), 0, "the same"),
+        of(said, Some(message(1)), 1, "the same"),
+        of(ticked, None, 0, "of its own accord"),
+    ];
+    let (first, places) = (asked[0].1.clone(), asked.clone());
+    let preparing = store.write(move |tx| {
+        // Keeps the words.
+        assert!(prepare(tx, &message(1), &first)?);
+        let again: Result<Vec<bool>, Error> =
+            places.iter().map(|(place, call)| saga::prepare(tx, place, call, at())).collect();
+        Ok(Commit(again?))
+    });
+    assert_eq!(preparing.wait().unwrap(), [false, true, true]);
+    for (place, call) in &asked {
+        let looking = place.clone();
+        let found = store.read(move |tx| saga::find(tx, &looking)).wait().unwrap().unwrap();
+        assert_eq!((&found.call, found.occurrence, &found.message), (call, place.occurrence, &place.message));
+    }
+    recover(&store);
+    let mut titles: Vec<String> = assert_consistent(&store).into_iter().map(|task| task.title).collect();
+    titles.sort();
+    assert_eq!(titles, ["of its own accord", "the same", "the same"]);
+}
+
+/// What a version prepared under which an operation followed from its message is settled under its old name.
+#[test]
+fn an_operation_of_before_is_found_and_not_made_again() {
+    let world = World::new();
+    let store = world.open();
+    let old = OperationId::derive(&message(1));
+    let call = TaskCall::AddTask { task: TaskId::derive(&old), title: "old".to_owned() };
+    let (first, written) = (add(1, "new").1, serde_json::to_string(&call).unwrap());
+    let preparing = store.write(move |tx| {
+        prepare(tx, &message(1), &first)?;
+        tx.execute(
+            "UPDATE sagas SET operation = ?1, run_key = NULL, call = ?2",
+            silas_store::params![old.to_string(), written],
+        )?;
+        Ok(Commit(prepare(tx, &message(1), &first)?))
+    });
+    assert!(!preparing.wait().unwrap());
+    recover(&store);
+    let titles: Vec<String> = assert_consistent(&store).into_iter().map(|task| task.title).collect();
+    assert_eq!(titles, ["old"]);
 }

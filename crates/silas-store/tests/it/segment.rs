@@ -41,7 +41,7 @@ fn write(store: &Store, plan: &Token, other: &Token) -> u64 {
         let changeset = Digest::of(b"change");
         tx.record(&AuditEvent::WorkApplied { execution, changeset, files: 1, outcome: Outcome::Proved, landed })?;
         tx.record(&started("2"))?;
-        Ok(Commit(begun))
+        Ok(Commit(begun.seq))
     });
     writing.wait().unwrap()
 }
@@ -113,7 +113,7 @@ fn work_under_the_house_rules_begins_with_their_use() {
         let begun = tx.record(&AuditEvent::WorkStarted { work_item, execution: run.clone(), title })?;
         let (execution, changeset) = (run.clone(), Digest::of(b"change"));
         tx.record(&AuditEvent::WorkApplied { execution, changeset, files: 1, outcome: Outcome::Proved, landed: None })?;
-        Ok(Commit(begun))
+        Ok(Commit(begun.seq))
     });
     let started = writing.wait().unwrap();
     let looking = store.read(move |tx| {

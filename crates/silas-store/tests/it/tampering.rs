@@ -22,7 +22,7 @@ fn written() -> World {
             } else {
                 started(&format!("version {n}"))
             };
-            Ok(Commit(tx.record(&event)?))
+            Ok(Commit(tx.record(&event)?.seq))
         });
         assert_eq!(pending.wait().unwrap(), n);
     }

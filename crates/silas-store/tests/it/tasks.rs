@@ -1,9 +1,10 @@
 //! Tasks in the human's file: versions, their change rows, refusals, and their way into the ledger.
 
-use crate::saga::{add, at, complete, message, reopen, settled};
+use crate::saga::{add, at, complete, message, prepare, reopen, run, settled};
 use crate::world::World;
 use silas_core::event::AuditEvent;
-use silas_core::task::{Ending, OperationId, Refusal, TaskCall, TaskId, TaskState};
+use silas_core::task::{Ending, Refusal, TaskCall, TaskId, TaskState};
+use silas_store::saga::Place;
 use silas_store::{Commit, Error, Store, ledger, outbox, saga, tasks};
 
 fn refused(why: Refusal) -> Ending {
@@ -147,13 +148,16 @@ fn an_instruction_is_used_once() {
     settled(&store, 1, &add(1, "a").1);
     let again = store.write(|tx| {
         let other = TaskCall::AddTask { task: add(2, "").1.into_task(), title: "b".to_owned() };
-        Ok(Commit(saga::prepare(tx, &message(1), &other, at())?))
+        Ok(Commit(prepare(tx, &message(1), &other)?))
     });
     assert!(!again.wait().unwrap());
-    let kept = store.read(|tx| saga::get(tx, &OperationId::derive(&message(1)))).wait().unwrap().unwrap();
+    let kept = store.read(|tx| saga::get(tx, &add(1, "a").0)).wait().unwrap().unwrap();
     assert_eq!(kept.call, add(1, "a").1, "the first call stands");
     // Words that nobody signed prepare nothing.
-    let unsigned = store.write(|tx| Ok(Commit(saga::prepare(tx, &message(7), &add(7, "b").1, at())?)));
+    let unsigned = store.write(|tx| {
+        let place = Place::said(run(&message(7)), message(7), 0);
+        Ok(Commit(saga::prepare(tx, &place, &add(7, "b").1, at())?))
+    });
     assert!(unsigned.wait().is_err());
 }
 

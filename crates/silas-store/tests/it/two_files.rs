@@ -2,10 +2,10 @@
 //! change exactly once.
 
 use crate::crash::{CHILD_DIR, acknowledge, killed_after};
-use crate::saga::{assert_consistent, at, block_on, complete, prepare, recover};
+use crate::saga::{assert_consistent, at, block_on, complete, operation, prepare, recover, run};
 use crate::world::open_like_new;
 use silas_core::MessageId;
-use silas_core::task::{Ending, OperationId, TaskCall, TaskId, TaskState};
+use silas_core::task::{Ending, TaskCall, TaskId, TaskState};
 use silas_store::{Commit, Store, tasks};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,9 +55,8 @@ fn work_for_ever(store: &Store, thread: usize) {
     let pid = std::process::id();
     for n in 0.. {
         let message = |what: &str| MessageId::parse(&format!("msg-{what}-{pid}-{thread}-{n}")).unwrap();
-        let operation = OperationId::derive(&message("add"));
-        let id = TaskId::derive(&operation);
-        let call = TaskCall::AddTask { task: id.clone(), title: format!("task {thread} {n}") };
+        let call = TaskCall::add(&run(&message("add")), format!("task {thread} {n}"), 0).unwrap();
+        let id = TaskId::derive(&operation(&message("add"), &call));
         carry_out(store, message("add"), call);
         acknowledge(&format!("open {id}"));
         if n % 8 != 0 {
@@ -70,7 +69,7 @@ fn work_for_ever(store: &Store, thread: usize) {
 }
 
 fn carry_out(store: &Store, message: MessageId, call: TaskCall) {
-    let operation = OperationId::derive(&message);
+    let operation = operation(&message, &call);
     let prepared = call.clone();
     store.write(move |tx| Ok(Commit(prepare(tx, &message, &prepared)?))).wait().unwrap();
     assert_eq!(block_on(store.settle(operation, call, at())).unwrap(), Ending::Done {});

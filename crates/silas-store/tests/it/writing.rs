@@ -60,7 +60,7 @@ fn a_failing_closure_does_not_hurt_its_neighbours() {
     let good = |n: u32| {
         store.write(move |tx| {
             settings::set(tx, &format!("good {n}"), &n)?;
-            Ok(Commit(tx.record(&started(&format!("{n}")))?))
+            Ok(Commit(tx.record(&started(&format!("{n}")))?.seq))
         })
     };
     let first = good(1);
@@ -115,7 +115,7 @@ fn a_full_disk_fails_who_fills_it_and_nobody_else() {
     // A limit on pages is SQLite's own full disk. It comes in the middle of a closure and ends the whole group.
     store.write(|tx| Ok(Commit(tx.query("PRAGMA max_page_count = 80", [], |_| Ok(()))?))).wait().unwrap();
     let release = hold_writer(&store);
-    let good = |n: u32| store.write(move |tx| Ok(Commit(tx.record(&started(&n.to_string()))?)));
+    let good = |n: u32| store.write(move |tx| Ok(Commit(tx.record(&started(&n.to_string()))?.seq)));
     let first = good(1);
     let greedy = store.write(|tx| Ok(Commit(settings::set(tx, "big", &"x".repeat(1 << 20))?)));
     let second = good(2);
@@ -141,7 +141,7 @@ fn an_abort_leaves_nothing() {
     let aborted = store.write(move |tx| {
         settings::set(tx, "key", &1)?;
         tx.text("some words")?;
-        assert_eq!(tx.record(&started("2"))?, 2);
+        assert_eq!(tx.record(&started("2"))?.seq, 2);
         let counted = counted.clone();
         tx.after_commit(move || {
             counted.fetch_add(1, Ordering::SeqCst);
@@ -160,7 +160,7 @@ fn an_abort_leaves_nothing() {
     assert_eq!(store.ledger_head(), 1);
     assert_eq!(hooks.load(Ordering::SeqCst), 0);
     // The next entry takes the number that was given back.
-    assert_eq!(store.write(|tx| Ok(Commit(tx.record(&started("3"))?))).wait().unwrap(), 2);
+    assert_eq!(store.write(|tx| Ok(Commit(tx.record(&started("3"))?.seq))).wait().unwrap(), 2);
 }
 
 #[test]
@@ -251,7 +251,7 @@ async fn async_callers_await_and_find_the_ledger_moved() {
     let world = World::new();
     let store = world.open();
     assert_eq!(store.ledger_head(), 0);
-    let seq = store.write(|tx| Ok(Commit(tx.record(&started("1"))?))).await.unwrap();
+    let seq = store.write(|tx| Ok(Commit(tx.record(&started("1"))?.seq))).await.unwrap();
     // The head has moved before the answer left.
     assert_eq!((seq, store.ledger_head()), (1, 1));
     assert_eq!(store.read(|tx| Ok(ledger::entries(tx, 1, 10)?.len())).await.unwrap(), 1);

@@ -180,7 +180,7 @@ pub(crate) fn put(tx: &mut Tx<'_>, key: &str) -> Result<Commit<Said>, Abort> {
     let n_rows: u64 = settings::get(tx, COUNTER)?.unwrap_or(0);
     settings::set(tx, COUNTER, &(n_rows + 1))?;
     settings::set(tx, key, &value_of(key))?;
-    let seq = tx.record(&AuditEvent::StreamStarted { version: key.to_owned() })?;
+    let seq = tx.record(&AuditEvent::StreamStarted { version: key.to_owned() })?.seq;
     Ok(Commit(Some(format!("put {key} {seq}"))))
 }
 
@@ -189,7 +189,7 @@ fn say(tx: &mut Tx<'_>, name: &str, n_bytes: usize) -> Result<Commit<Said>, Abor
     let text = value_of(&format!("{name}-{n_bytes}"));
     let kept = tx.text(&text)?;
     let taint = Taint::Owner;
-    let seq = tx.record(&AuditEvent::MessageReceived { message: id.clone(), taint, text: kept })?;
+    let seq = tx.record(&AuditEvent::MessageReceived { message: id.clone(), taint, text: kept })?.seq;
     let at = Timestamp::EPOCH;
     chronicle::append(
         tx,
@@ -221,13 +221,15 @@ fn give_up(tx: &mut Tx<'_>, name: &str) -> Result<Commit<Said>, Abort> {
 fn keep_token(tx: &mut Tx<'_>, token: &silas_core::token::Token) -> Result<Commit<Said>, Abort> {
     let id = token.id()?;
     tokens::insert(tx, token, &certificate(), "payload", None)?;
-    let seq = tx.record(&AuditEvent::DecisionRecorded {
-        card: CardId::parse("card-1").unwrap(),
-        token: id.clone(),
-        kind: token.body.offer.kind,
-        verdict: Verdict::Approved,
-        key: token.body.key.clone(),
-    })?;
+    let seq = tx
+        .record(&AuditEvent::DecisionRecorded {
+            card: CardId::parse("card-1").unwrap(),
+            token: id.clone(),
+            kind: token.body.offer.kind,
+            verdict: Verdict::Approved,
+            key: token.body.key.clone(),
+        })?
+        .seq;
     Ok(Commit(Some(format!("token {id} {seq}"))))
 }
 
@@ -253,7 +255,7 @@ fn spend(tx: &mut Tx<'_>, token: &TokenId) -> Result<Commit<Said>, Abort> {
         },
     )?;
     let event = AuditEvent::TokenSpent { token: token.clone(), execution: id.clone(), plan_hash, use_number };
-    let seq = tx.record(&event)?;
+    let seq = tx.record(&event)?.seq;
     Ok(Commit(Some(format!("spent {id} {seq}"))))
 }
 
@@ -261,12 +263,14 @@ fn end(tx: &mut Tx<'_>, execution: &ExecutionId) -> Result<Commit<Said>, Abort> 
     if !executions::set_state(tx, execution, ExecutionState::Applied, Timestamp::EPOCH)? {
         return Ok(Commit(None));
     }
-    let seq = tx.record(&AuditEvent::WorkApplied {
-        execution: execution.clone(),
-        changeset: Digest::of(b"changes"),
-        files: 1,
-        outcome: Outcome::Proved,
-        landed: None,
-    })?;
+    let seq = tx
+        .record(&AuditEvent::WorkApplied {
+            execution: execution.clone(),
+            changeset: Digest::of(b"changes"),
+            files: 1,
+            outcome: Outcome::Proved,
+            landed: None,
+        })?
+        .seq;
     Ok(Commit(Some(format!("applied {execution} {seq}"))))
 }

@@ -8,8 +8,9 @@ use power_loss::Chance;
 use silas_core::event::AuditEvent;
 use silas_core::message::{MessageBody, SignedMessage};
 use silas_core::signature::Signature;
-use silas_core::task::{Ending, OperationId, Refusal, TaskCall, TaskId, TaskState};
-use silas_core::{InstallationId, MessageId, Nonce, Timestamp};
+use silas_core::task::{Ending, Refusal, TaskCall, TaskState};
+use silas_core::{AgentId, InstallationId, MessageId, Nonce, RunKey, Scope, Timestamp};
+use silas_store::saga::Place;
 use silas_store::{Abort, Commit, Error, Human, ReadTx, Store, Tx, devices, instructions, ledger, outbox, saga, tasks};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -80,8 +81,8 @@ struct Owner<'s> {
 impl Owner<'_> {
     fn ask(&mut self, n: usize) {
         let message = MessageId::parse(&format!("msg-{}-{n}", self.name)).unwrap();
-        let operation = OperationId::derive(&message);
-        let call = self.call(&operation);
+        let call = self.call(&run(&message));
+        let operation = call.operation(&run(&message), 0).unwrap();
         let (about, prepared) = (message.clone(), call.clone());
         self.store.write(move |tx| prepare(tx, &about, &prepared)).wait().unwrap();
         self.marks.promise(Strength::Durable, &format!("prepared {message}"));
@@ -96,7 +97,7 @@ impl Owner<'_> {
     }
 
     /// Adds a task, or changes one that is there; others change it at the same time.
-    fn call(&mut self, operation: &OperationId) -> TaskCall {
+    fn call(&mut self, run: &RunKey) -> TaskCall {
         let open = self.store.human().read(tasks::list_open).wait().unwrap();
         let done = self.store.human().read(tasks::list_done).wait().unwrap();
         let chosen = self.chance.number() as usize;
@@ -104,7 +105,7 @@ impl Owner<'_> {
         match (self.chance.below(4), some(&open), some(&done)) {
             (0, Some(task), _) => TaskCall::CompleteTask { task: task.id, title: task.title, version: task.version },
             (1, _, Some(task)) => TaskCall::ReopenTask { task: task.id, title: task.title, version: task.version },
-            _ => TaskCall::AddTask { task: TaskId::derive(operation), title: "x".repeat(1 + chosen % TITLE_CHARS_MAX) },
+            _ => TaskCall::add(run, "x".repeat(1 + chosen % TITLE_CHARS_MAX), 0).unwrap(),
         }
     }
 }
@@ -124,8 +125,16 @@ fn prepare(tx: &mut Tx<'_>, message: &MessageId, call: &TaskCall) -> Result<Comm
     };
     let signed = SignedMessage { body, signature: Signature::ed25519(device.body.key, [1; 64]) };
     assert!(instructions::keep(tx, message, &signed, silas_core::reflex::GRAMMAR, at())?);
-    assert!(saga::prepare(tx, message, call, at())?);
+    assert!(saga::prepare(tx, &place(message), call, at())?);
     Ok(Commit(()))
+}
+
+fn run(message: &MessageId) -> RunKey {
+    RunKey::said(&AgentId::of(&InstallationId::parse("inst-1").unwrap(), &Scope::Owner), message)
+}
+
+fn place(message: &MessageId) -> Place {
+    Place::said(run(message), message.clone(), 0)
 }
 
 fn at() -> Timestamp {
@@ -160,13 +169,13 @@ fn recover(store: &Store) -> Result<(), Error> {
 /// Right after the crash, before anything is repaired.
 fn is_kept(store: &Store, what: &str) -> Result<bool, String> {
     let words: Vec<&str> = what.split(' ').collect();
-    let operation = OperationId::derive(&MessageId::parse(words[1]).unwrap());
-    let saga = look(store, move |tx| saga::get(tx, &operation))?;
+    let place = place(&MessageId::parse(words[1]).unwrap());
+    let Some(saga) = look(store, move |tx| saga::find(tx, &place))? else { return Ok(false) };
     match words[0] {
-        "prepared" => Ok(saga.is_some()),
-        "finished" => Ok(saga.is_some_and(|saga| saga.ending.is_some())),
+        "prepared" => Ok(true),
+        "finished" => Ok(saga.ending.is_some()),
         "settled" => {
-            let ending = store.human().read(move |tx| saga::applied(tx, &operation)).wait();
+            let ending = store.human().read(move |tx| saga::applied(tx, &saga.operation)).wait();
             match ending.map_err(|error| error.to_string())? {
                 None => Ok(false),
                 Some(ending) if word(&ending) == words[2] => Ok(true),

@@ -110,6 +110,7 @@ fn metrics_are_for_devices_and_for_the_token() {
     assert_eq!(value(&page, "silas_overloaded "), 0);
     assert_eq!(value(&page, "silas_sockets "), 0);
     assert!(value(&page, "silas_durable_commits_total") > 3);
+    assert!(value(&page, "silas_changes_total{file=\"agent\"}") > 3);
     assert!(value(&page, "process_resident_memory_bytes") > 1 << 20);
     // Counted on from where it was, not from the start again.
     line.ask("what did you do?");

@@ -202,7 +202,7 @@ impl Conversation {
             Decision::PutBack => self.put_back(message).await,
             Decision::WhatHappened { when } => self.what_happened(when).await.map(Route::tell),
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => {
-                let (say, came_of) = self.tasks.change_tasks(message).await?;
+                let (say, came_of) = self.tasks.change_task(message, 0).await?;
                 Ok(Route::say(say).coming_to(came_of))
             }
             Decision::ListTasks => self.tasks.tell_tasks().await.map(Route::say),

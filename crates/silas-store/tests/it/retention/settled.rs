@@ -9,7 +9,7 @@ use silas_core::message::{MessageBody, SignedMessage};
 use silas_core::reflex::GRAMMAR;
 use silas_core::session::Session;
 use silas_core::signature::Signature;
-use silas_core::task::{Ending, OperationId, TaskCall, TaskId};
+use silas_core::task::{Ending, TaskCall};
 use silas_core::token::{Kind, Token, Verdict};
 use silas_core::work::WorkState;
 use silas_core::{InstallationId, MessageId, Nonce, Scope, SessionId, Timestamp, TokenId};
@@ -144,6 +144,10 @@ fn instruct(store: &Store, n: u32) -> MessageId {
     message
 }
 
+fn water(message: &MessageId) -> TaskCall {
+    TaskCall::add(&crate::saga::run(message), "water".to_owned(), 0).unwrap()
+}
+
 #[test]
 fn finished_operations_go_with_their_instructions() {
     let world = World::new();
@@ -153,11 +157,10 @@ fn finished_operations_go_with_their_instructions() {
     let (first, second, third) = (finished.clone(), open.clone(), queued.clone());
     change(&store, move |tx| {
         for message in [&first, &second] {
-            let operation = OperationId::derive(message);
-            let call = TaskCall::AddTask { task: TaskId::derive(&operation), title: "water".to_owned() };
-            saga::prepare(tx, message, &call, at(0))?;
+            let place = saga::Place::said(crate::saga::run(message), message.clone(), 0);
+            saga::prepare(tx, &place, &water(message), at(0))?;
         }
-        saga::finish(tx, &OperationId::derive(&first), &Ending::Done {}, at(0))?;
+        saga::finish(tx, &crate::saga::operation(&first, &water(&first)), &Ending::Done {}, at(0))?;
         let (kind, body) = (queue::Kind::UserMessage, serde_json::json!({}));
         let key = "owner".to_owned();
         let new = NewMessage {
