@@ -137,7 +137,8 @@ fn survive_the_caller(ground: &Ground) -> Came {
         libc::waitpid(caller, std::ptr::null_mut(), 0);
     }
     if in_force(Lifeline) {
-        eventually("it ends", || !is_there());
+        // The shell that started it may go a moment after it.
+        eventually("it ends", || processes_with(&sleeper).is_empty());
     }
     outlived(&sleeper)
 }
