@@ -1,5 +1,6 @@
 // A real Chromium for the tests, and what they measure in it.
 
+import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -219,6 +220,21 @@ export const overlapping = (page) => withAreas(page, (areaOf) => {
     .filter((other) => one.layer === other.layer && !one.control.contains(other.control) && !other.control.contains(one.control) && touches(one, other))
     .map((other) => `${one.name} and ${other.name}`));
 });
+
+/** What the page promises of every card, at 375 px and with text of the usual size. */
+const BODY_PX_MAX = 300;
+/** A seal is one line; only what limits it may take it to a second. */
+const isOneLine = ({ words, lines }) => lines === 1 || (lines === 2 && /, (checks not protected|judges changed)$/.test(words));
+
+/** Nothing sideways, nothing too small to tap, nothing over another, nothing cut; a seal on its line, a card in its height. */
+export async function keepsItsContract(page, name, width) {
+  assert.deepEqual(await sideways(page), { by: 0, elements: [] }, name);
+  assert.deepEqual(await smallTargets(page), [], name);
+  assert.deepEqual(await overlapping(page), [], name);
+  assert.deepEqual(await cutTexts(page), [], name);
+  assert.deepEqual((await linesOf(page, '.badge, .claim, .card-state')).filter((one) => !isOneLine(one)), [], name);
+  if (width === 375) assert.deepEqual((await page.locator('.card-body').evaluateAll((all) => all.map((body) => body.offsetHeight))).filter((px) => px > BODY_PX_MAX), [], name);
+}
 
 /** What is missing for somebody who goes from landmark to landmark and from title to title: one of each, and one title a surface. */
 export const missingPlaces = (page) => page.evaluate(() => {
