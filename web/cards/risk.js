@@ -23,7 +23,7 @@ export const LADDER = ['low', 'medium', 'high', 'irreversible'];
 export const OUTCOMES = {
   proved: { word: 'Proved', icon: 'seal' },
   green_by_exit_code: { word: 'Green by exit code', icon: 'seal-outline' },
-  guarded: { word: 'Guarded', icon: 'seal-outline' },
+  guarded: { word: 'Stayed green', icon: 'seal-outline' },
   unproven: { word: 'Unproven', icon: 'dashed' },
   failed: { word: 'Failed', icon: 'cross' },
 };

@@ -267,6 +267,11 @@ impl WorkRecord {
         self.asked.as_deref().filter(|words| !words.is_empty() && !planned::is_mixed(words))
     }
 
+    /// Whether a model chose what judges it.
+    pub(crate) fn is_checked_by_a_models_choice(&self) -> bool {
+        matches!(&self.chooser, Some(Chooser::Model(_) | Chooser::PlanBefore))
+    }
+
     /// What result cards are computed from.
     pub(crate) fn facts(&self) -> ResultFacts<'_> {
         ResultFacts {

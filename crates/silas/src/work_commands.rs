@@ -327,7 +327,7 @@ fn worth(one: &WorkItemView) -> String {
         (ExecutionState::Running, _) | (_, None) => return String::new(),
         (_, Some(Outcome::Proved)) => "proved",
         (_, Some(Outcome::GreenByExitCode)) => "green by exit code",
-        (_, Some(Outcome::Guarded)) => "guarded, unproven",
+        (_, Some(Outcome::Guarded)) => "stayed green",
         (_, Some(Outcome::Failed)) => "a check is red",
         (_, Some(Outcome::Unproven)) => "unproven",
     };

@@ -19,7 +19,11 @@ pub(crate) fn claim(outcome: Outcome, before: &[CheckResult], after: &[CheckResu
             "Green, but committed otherwise than it was checked".to_owned()
         }
         Outcome::GreenByExitCode => "Green by exit code, not counted".to_owned(),
-        Outcome::Guarded => "Guarded, unproven: green before and after".to_owned(),
+        Outcome::Guarded if after.iter().any(|result| !result.protected) => {
+            "Stayed green, checks not protected".to_owned()
+        }
+        Outcome::Guarded if basis::has_changed_judges(after) => "Stayed green, judges changed".to_owned(),
+        Outcome::Guarded => "Stayed green: green before and after".to_owned(),
         Outcome::Failed if after.is_empty() => "Not done: it ended before its checks ran again".to_owned(),
         Outcome::Failed => "Not done: a check is red".to_owned(),
         Outcome::Unproven => "Unproven: there was no check".to_owned(),
@@ -67,7 +71,10 @@ pub(crate) fn known(outcome: Outcome, before: &[CheckResult], after: &[CheckResu
         Outcome::Proved => is_open().then(open).into_iter().chain(basis::sentences(after, reader)).collect(),
         Outcome::GreenByExitCode => basis::sentences(after, reader),
         // Nothing turned green, so how it would have been counted says nothing.
-        Outcome::Guarded => basis::changed_judges(after).into_iter().collect(),
+        Outcome::Guarded => {
+            let guards = "That nothing broke is what they show; they passed before, too.".to_owned();
+            [guards].into_iter().chain(basis::changed_judges(after)).collect()
+        }
         Outcome::Failed | Outcome::Unproven => Vec::new(),
     }
 }

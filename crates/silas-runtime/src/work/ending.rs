@@ -371,6 +371,14 @@ fn claimed(record: &WorkRecord) -> String {
             let judges = basis::changed_judges(&record.after).map_or_else(String::new, |said| format!(". {said}"));
             format!("{turned} by exit code{}", judges.trim_end_matches('.'))
         }
+        Some(Outcome::Guarded) => {
+            let judges = basis::changed_judges(&record.after).map_or_else(String::new, |said| format!(". {said}"));
+            let shows_nothing = match record.is_checked_by_a_models_choice() {
+                true => ". A model chose them, and none shows that what you asked is done",
+                false => "",
+            };
+            format!("{turned}{}{shows_nothing}", judges.trim_end_matches('.'))
+        }
         _ => turned,
     }
 }

@@ -8,6 +8,7 @@
 use super::hands::{self, Copy};
 use super::job::{Failure, Job};
 use super::moves::{Move, Progress, next_move};
+use super::planning_again::Wants;
 use super::run::{SoFar, WorkRun, call_limits};
 use crate::Trouble;
 use crate::assignment::Assigned;
@@ -89,7 +90,7 @@ impl Job {
                 Move::GiveUp(why) => {
                     self.record.gave_up = Some(why);
                     // Without money or a provider another plan fares no better.
-                    self.is_stuck = progress.exhausted.is_none();
+                    self.wants_other = progress.exhausted.is_none().then_some(Wants::Way);
                     return Ok(());
                 }
                 Move::Consult => {

@@ -1,9 +1,9 @@
 //! One piece of work on its own thread: what is asked of the workshop, in which order, and what each answer means.
 
 use super::ending::{Ending, kept_words};
-use super::planning_again::Again;
+use super::planning_again::{Again, Wants};
 use super::reach::Recorder;
-use super::withheld::{left_out, nothing_changed, opened_commits, unproved_commits};
+use super::withheld::{left_out, opened_commits, unproved_commits};
 use crate::Trouble;
 use crate::running::{Hold, Stop};
 use crate::view::{StepState, Update};
@@ -41,8 +41,8 @@ pub(super) struct Job {
     pub(super) reach: Arc<Mutex<Reach>>,
     /// What has begun, may reach something outside, and has no result; with how many connections there had been before.
     pub(super) in_flight: Option<(Begun, u64)>,
-    /// Whether a model has used up its attempts without turning the checks green.
-    pub(super) is_stuck: bool,
+    /// Why another plan is wanted, if one is.
+    pub(super) wants_other: Option<Wants>,
     /// The copy of work that came to nothing. Thrown away once nobody has to be asked about it any more: an execution whose
     /// copy is gone is not begun again after a crash.
     useless: Option<Workshop>,
@@ -62,7 +62,7 @@ impl Job {
             order: None,
             reach,
             in_flight: None,
-            is_stuck: false,
+            wants_other: None,
             useless: None,
             again: Again::NotAsked,
             collision: Collision::default(),
@@ -177,15 +177,6 @@ impl Job {
         }
         self.copy(&mut shop)?;
         self.record.before = self.check(&mut shop, Phase::Before, approved.item())?;
-        // Two edits are brought together whether or not one of them was enough.
-        let is_merge = approved.item().definition().merges.is_some();
-        if !is_merge && !self.record.before.is_empty() && self.record.before.iter().all(|result| result.passed) {
-            shop.discard();
-            return Ok(Ending::Untouched {
-                intent: "Already green, so nothing was run".to_owned(),
-                reason: "Every check was green before anything ran, so a result could have proved nothing.".to_owned(),
-            });
-        }
         self.steps(&mut shop, approved.item())?;
         match approved.item().definition().executor.clone() {
             None => self.record.after = self.check(&mut shop, Phase::After, approved.item())?,
@@ -322,7 +313,7 @@ impl Job {
                     self.useless = Some(shop);
                     return Ok(self.still_red());
                 }
-                _ if is_nothing => return Ok(nothing_changed(shop, outcome)),
+                _ if is_nothing => return Ok(self.nothing_changed(shop)),
                 (Some(Outcome::Proved), Admitted::Plan(_)) if self.record.undeclared.is_empty() && is_closed => {}
                 (Some(Outcome::Proved), Admitted::Plan(_)) if plan.commits && !is_closed => {
                     shop.discard();

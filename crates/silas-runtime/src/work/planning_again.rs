@@ -4,6 +4,9 @@
 //! The new plan is the old one done differently. It is judged by the same checks, works in no other directory and reaches
 //! nothing more; it begins with a fresh copy, and only after a decision of its own. Deliberately absent: any second question
 //! to the planner. What is of no use is told, and the owner has the word.
+//!
+//! Checks that a model chose, and that passed before anything changed and where nothing did, have shown nothing. Then the
+//! planner is asked for another check, and where there is none the owner is asked how it would be seen.
 
 use super::consulting::Offering;
 use super::ending::Ending;
@@ -26,6 +29,15 @@ use silas_core::{MessageId, WorkItemId};
 use silas_gates::scrub;
 use silas_store::work_items;
 
+/// What another plan has to have that this one lacked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wants {
+    /// Its attempts are used up, and its checks are red.
+    Way,
+    /// Its checks, which a model chose, were green with nothing done.
+    Check,
+}
+
 /// What became of planning it again.
 pub(super) enum Again {
     NotAsked,
@@ -35,6 +47,8 @@ pub(super) enum Again {
     Asked(Box<WorkItem>, MessageId),
     /// The planner has no other way, or none that can be offered.
     NoOther,
+    /// Nobody knows a check that would show it.
+    NoCheck,
     /// It was planned again this often already.
     Often(u32),
 }
@@ -52,6 +66,9 @@ impl Again {
             Again::NoOther => {
                 " The planner was asked for another way and has none to offer; what now is for you to say.".to_owned()
             }
+            Again::NoCheck => {
+                " How would you see that it is done? Say it again with a command that shows it.".to_owned()
+            }
             Again::Often(n) => {
                 let times = if *n == 1 { "once".to_owned() } else { format!("{n} times") };
                 format!(" It was planned again {times} already; what now is for you to say.")
@@ -65,17 +82,23 @@ impl Job {
     pub(super) fn plan_again(&mut self, item: &WorkItem, ending: Ending) -> Result<Ending, Failure> {
         let Ending::Untouched { intent, reason } = ending else { return Ok(ending) };
         let max = self.work.house.options.models.replans_max;
-        if !self.is_stuck || max == 0 || !self.has_planner(item)? {
+        let Some(wants) = self.wants_other else { return Ok(Ending::Untouched { intent, reason }) };
+        let none = match wants {
+            Wants::Way => Again::NoOther,
+            Wants::Check => Again::NoCheck,
+        };
+        if max == 0 || !self.has_planner(item)? {
+            self.again = if wants == Wants::Check { none } else { Again::NotAsked };
             return Ok(Ending::Untouched { intent, reason });
         }
         let (depth, trace) = self.origin(item, max)?;
         if depth >= max {
-            self.again = Again::Often(depth);
+            self.again = if wants == Wants::Check { none } else { Again::Often(depth) };
             return Ok(Ending::Untouched { intent, reason });
         }
-        let (again, why) = match self.other_plan(item)? {
+        let (again, why) = match self.other_plan(item, wants)? {
             Ok(other) => (Again::Planned(Box::new(other), trace), String::new()),
-            Err(why) => (Again::NoOther, format!("\nAnother plan was asked for. {why}")),
+            Err(why) => (none, format!("\nAnother plan was asked for. {why}")),
         };
         self.again = again;
         Ok(Ending::Untouched { intent, reason: format!("{reason}{why}") })
@@ -87,20 +110,21 @@ impl Job {
             Again::Planned(item, trace) | Again::Asked(item, trace) => {
                 Ok(Some(self.work.questions.plan_question(item.as_ref().clone(), trace)?))
             }
-            Again::NotAsked | Again::NoOther | Again::Often(_) => Ok(None),
+            Again::NotAsked | Again::NoOther | Again::NoCheck | Again::Often(_) => Ok(None),
         }
     }
 
     /// How many plans before this one were given up for the next, as far as it matters, and the message behind them all.
     fn origin(&self, item: &WorkItem, max: u32) -> Result<(u32, MessageId), Failure> {
         let id = item.id().clone();
-        let mut before = item.definition().spawned_by.clone();
+        let given_up = |d: &Definition| d.spawned_by.clone().or_else(|| d.follow_up_of.clone());
+        let mut before = given_up(item.definition());
         let looking = self.work.house.store.read(move |tx| {
             let trace = work_items::get(tx, &id)?.map(|stored| stored.trace);
             let mut depth = 0;
             while let Some(id) = before.take().filter(|_| depth < max) {
                 depth += 1;
-                before = work_items::get(tx, &id)?.and_then(|stored| stored.item.definition().spawned_by.clone());
+                before = work_items::get(tx, &id)?.and_then(|stored| given_up(stored.item.definition()));
             }
             Ok((depth, trace))
         });
@@ -109,18 +133,28 @@ impl Job {
     }
 
     /// What the planner writes instead; else why there is nothing, for the owner.
-    fn other_plan(&self, item: &WorkItem) -> Result<Result<WorkItem, String>, Failure> {
+    fn other_plan(&self, item: &WorkItem, wants: Wants) -> Result<Result<WorkItem, String>, Failure> {
         let d = item.definition();
         let gave_up = self.record.gave_up.as_deref().unwrap_or_default();
-        let reason = format!(
-            "The plan in these words was carried out and failed: {gave_up} Write a revised plan with a different approach; \
-             `action` is revise. Directories and checks stay as they are, and nobody can look for you this time. If there is \
-             no other way, `plan_action` is null and `message` says why. {}",
-            self.what_failed(),
-        );
+        let reason = match wants {
+            Wants::Way => format!(
+                "The plan in these words was carried out and failed: {gave_up} Write a revised plan with a different \
+                 approach; `action` is revise. Directories and checks stay as they are, and nobody can look for you this \
+                 time. If there is no other way, `plan_action` is null and `message` says why. {}",
+                self.what_failed(),
+            ),
+            Wants::Check => ASKS_FOR_A_CHECK.to_owned(),
+        };
         let searches = self.work.minds.search().is_some() && d.executor.as_ref().is_some_and(|old| old.has(WEB_SEARCH));
-        let asked = ("another plan", reason.as_str());
-        let Some(response) = self.planners_word(item, asked, Offering::Executor { searches }, None)? else {
+        let offering = match (wants, &d.executor) {
+            (Wants::Check, None) => Offering::Nothing,
+            (Wants::Way, _) | (Wants::Check, Some(_)) => Offering::Executor { searches },
+        };
+        let asked = match wants {
+            Wants::Way => ("another plan", reason.as_str()),
+            Wants::Check => ("another check", reason.as_str()),
+        };
+        let Some(response) = self.planners_word(item, asked, offering, None)? else {
             return Ok(Err("The planner could not be asked, or said nothing that can be used.".to_owned()));
         };
         let Some(markdown) = response.plan() else {
@@ -129,7 +163,10 @@ impl Job {
         };
         let red: Vec<String> =
             self.record.after.iter().filter(|result| !result.passed).map(CheckResult::shown).collect();
-        let failed = format!("{gave_up} Red: {}.", scrub::visible_line(&red.join(", "), WORDS_CHARS_MAX));
+        let failed = match wants {
+            Wants::Way => format!("{gave_up} Red: {}.", scrub::visible_line(&red.join(", "), WORDS_CHARS_MAX)),
+            Wants::Check => "Its checks passed before it began, and it changed nothing.".to_owned(),
+        };
         let id = WorkItemId::new(self.work.house.random.as_ref());
         let Some(planner) = self.work.minds.assigned(&self.grants()?, Role::Planner).map(|assigned| assigned.model)
         else {
@@ -137,9 +174,15 @@ impl Job {
         };
         Ok(plan::parse(markdown.trim_start().as_bytes())
             .map_err(|bad| format!("What it wrote cannot be read: {bad}."))
-            .and_then(|written| revised(d, written.definition(), (id, planner), &failed)))
+            .and_then(|written| revised(d, written.definition(), (id, planner), &failed, wants)))
     }
 }
+
+/// What the planner is told where a check showed nothing. It has read nothing that the checks printed.
+const ASKS_FOR_A_CHECK: &str = "The plan in these words was carried out: its checks passed before anything was done, and nothing was changed. So they do \
+     not show whether the wish is fulfilled. Write a revised plan with a check that fails as long as it is not; `action` is \
+     revise. Directories stay as they are, and nobody can look for you this time. If no command can show it, `plan_action` \
+     is null and `message` asks how it would be seen.";
 
 /// The old plan done as the new one says, or why it is not offered.
 fn revised(
@@ -147,6 +190,7 @@ fn revised(
     new: &Definition,
     (id, planner): (WorkItemId, ModelName),
     failed: &str,
+    wants: Wants,
 ) -> Result<WorkItem, String> {
     // Whoever wrote it was told what checks and commands printed.
     let new =
@@ -166,7 +210,10 @@ fn revised(
     }
     let prose = new.body.trim();
     let same_tools = old.executor.as_ref().map(|m| &m.tools) == new.executor.as_ref().map(|m| &m.tools);
-    if new.steps == old.steps && same_tools && old.body.trim() == prose {
+    if wants == Wants::Check && new.verify.iter().all(|check| old.verify.iter().any(|old| old.run == check.run)) {
+        return Err("What it wrote has no other check.".to_owned());
+    }
+    if wants == Wants::Way && new.steps == old.steps && same_tools && old.body.trim() == prose {
         return Err("What it wrote is the same plan again.".to_owned());
     }
     // The same model as before: it was agreed to for this, and the owner sees it on the card.
@@ -175,7 +222,7 @@ fn revised(
     // What was named for a step was named for that step as it was.
     let stays = |only: &&HostFor| match only.by {
         By::Step(_) => false,
-        By::Check(_) => true,
+        By::Check(_) => wants == Wants::Way,
         By::Model => executor.is_some(),
     };
     let hosts_for: Vec<HostFor> = old.hosts_for.iter().filter(stays).cloned().collect();
@@ -191,8 +238,10 @@ fn revised(
     let definition = Definition {
         id,
         parent: None,
-        spawned_by: Some(old.id.clone()),
-        follow_up_of: None,
+        // One that was spawned has the checks of the plan before.
+        spawned_by: (wants == Wants::Way).then(|| old.id.clone()),
+        follow_up_of: (wants == Wants::Check).then(|| old.id.clone()),
+        verify: if wants == Wants::Check { new.verify.clone() } else { old.verify.clone() },
         body: prose.to_owned(),
         planned: Some(Planned { by: planner, asked }),
         // Of what was printed nothing is in it.

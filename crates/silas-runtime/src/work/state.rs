@@ -33,7 +33,8 @@ pub(super) fn ended(
         (ExecutionState::Applied, _) => Status::Done,
         // It waits for a decision.
         (ExecutionState::Rehearsed, _) => Status::Paused,
-        (_, Outcome::Guarded) => Status::Done,
+        // It was as it should be, by the owner's own checks.
+        (_, Outcome::Guarded) if record.diffs.is_empty() && !record.is_checked_by_a_models_choice() => Status::Done,
         _ => Status::Failed,
     };
     // What a decision puts in place was paid for by the run that made it.

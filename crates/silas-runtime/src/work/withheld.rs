@@ -2,6 +2,7 @@
 
 use super::ending::Ending;
 use super::job::Job;
+use super::planning_again::Wants;
 use crate::words::{self, basis, count};
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::hidden;
@@ -25,6 +26,34 @@ impl Job {
         };
         let gave_up = self.record.gave_up.as_deref().map_or_else(String::new, |why| format!("{why}\n"));
         Ending::Untouched { intent, reason: format!("{gave_up}{}", first_red(&self.record.after)) }
+    }
+
+    /// Nothing is done only where the owner said how that is seen: what a model chose and was green at first shows nothing.
+    pub(super) fn nothing_changed(&mut self, shop: Workshop) -> Ending {
+        shop.discard();
+        let is_chosen_by_model = self.record.is_checked_by_a_models_choice();
+        let (intent, reason) = match self.record.view.outcome {
+            Some(Outcome::Proved | Outcome::GreenByExitCode) => (
+                "The check turned green, nothing changed",
+                "The commands changed no file, so there is nothing to apply.",
+            ),
+            Some(Outcome::Guarded) if is_chosen_by_model => {
+                self.wants_other = Some(Wants::Check);
+                (
+                    "Nothing changed, and nothing is shown",
+                    "A model chose the check, and it passed before anything was done. So it does not show whether what you \
+                     asked is done.",
+                )
+            }
+            Some(Outcome::Guarded) => (
+                "Already passes, nothing to do",
+                "Every check passed before anything was done, and the commands changed no file.",
+            ),
+            Some(Outcome::Failed | Outcome::Unproven) | None => {
+                ("Nothing changed", "The commands changed no file, so there is nothing to apply.")
+            }
+        };
+        Ending::Untouched { intent: intent.to_owned(), reason: reason.to_owned() }
     }
 
     /// Green, but with changes that the plan does not name, in work that cannot wait to be looked at.
@@ -54,18 +83,6 @@ pub(super) fn unproved_commits(shop: Workshop, after: &[CheckResult]) -> Ending 
         ),
     };
     Ending::Untouched { intent: "Green by exit code, and commits cannot wait for you".to_owned(), reason }
-}
-
-pub(super) fn nothing_changed(shop: Workshop, outcome: Option<Outcome>) -> Ending {
-    shop.discard();
-    let intent = match outcome {
-        Some(Outcome::Proved | Outcome::GreenByExitCode) => "The check turned green, nothing changed",
-        _ => "Nothing changed",
-    };
-    Ending::Untouched {
-        intent: intent.to_owned(),
-        reason: "The commands changed no file, so there is nothing to apply.".to_owned(),
-    }
 }
 
 fn first_red(results: &[CheckResult]) -> String {

@@ -125,7 +125,8 @@ fn a_check_that_is_green_already_proves_nothing() {
     let mut line = silas.line();
     let wish = format!("run `sh fix.sh` in `{}` and check with `true`", silas.repo().display());
     line.run(&wish).unwrap();
-    assert_eq!(line.card(CardKind::Report).unwrap().face.intent, "Already green, so nothing was run");
+    let evidence = line.card(CardKind::Rehearsed).unwrap().face.evidence.unwrap();
+    assert!(evidence.claim.starts_with("Stayed green"), "{}", evidence.claim);
     assert_eq!(silas.tree(), original);
 }
 

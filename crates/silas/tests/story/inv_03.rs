@@ -24,7 +24,14 @@ fn a_command_that_only_says_it_is_done() {
 
 #[test]
 fn a_check_that_can_only_be_green() {
-    applies_nothing("sh fix.sh", "true", "Already green, so nothing was run");
+    applies_nothing("true", "true", "Already passes, nothing to do");
+    // It guards nothing, so what was changed waits and is never called proved.
+    let silas = Silas::start();
+    let original = silas.tree();
+    let mut line = silas.line();
+    let work = line.run(&format!("run `sh fix.sh` in `{}` and check with `true`", silas.repo().display())).unwrap();
+    assert_eq!((&work["outcome"], &work["place"]), (&"guarded".into(), &"Rehearsed".into()));
+    assert_eq!(silas.tree(), original);
 }
 
 #[test]

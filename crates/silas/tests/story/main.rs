@@ -79,6 +79,7 @@ mod search_engine;
 mod secrets;
 mod secure_input;
 mod setting_up;
+mod staying_green;
 mod stopping;
 mod story;
 mod strangers;

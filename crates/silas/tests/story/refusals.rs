@@ -8,6 +8,7 @@ use crate::scripted::shell;
 use scripted_model::Dialect;
 use serde_json::json;
 use silas_core::card::{Card, CardKind, CardState, Press, Risk};
+use silas_core::check::Outcome;
 use silas_core::token::{Kind, Verdict};
 use std::fs;
 use std::io::{Read, Write};
@@ -137,8 +138,9 @@ fn whoever_asked_is_named_and_only_they_get_it() {
     line.work.clear();
     line.approve(CardKind::Refusal).unwrap();
     line.ended().unwrap();
-    let report = line.card(CardKind::Report).unwrap();
-    assert_eq!((report.face.intent.as_str(), hits.load(Ordering::SeqCst)), ("Already green, so nothing was run", 1));
+    let waits = line.card(CardKind::Rehearsed).unwrap();
+    assert_eq!(waits.face.evidence.unwrap().outcome, Outcome::Guarded);
+    assert!(hits.load(Ordering::SeqCst) >= 3, "check, command and check");
     silas.assert_ledger_holds();
 }
 

@@ -192,7 +192,7 @@ pub(super) fn sentence(
                     (Icon::Tick, "Rehearsed")
                 }
             };
-            let note = capitalised(&format!("{}in a private copy, not applied", by_exit_code(*outcome)));
+            let note = capitalised(&format!("{}in a private copy, not applied", worth(*outcome)));
             (icon, format!("{what} {n}"), note)
         }
         AuditEvent::CredentialRefused { reference, reason, .. } => {
@@ -242,9 +242,13 @@ pub(super) fn sentence(
             (Icon::Tick, "A new terminal key".to_owned(), "What the old one signed still counts".to_owned())
         }
         AuditEvent::WorkApplied { files, outcome, .. } => {
-            let icon = if *outcome == Outcome::Proved { Icon::Seal } else { Icon::Tick };
-            let what = if *outcome == Outcome::Proved { "Proved and applied" } else { "Applied" };
-            let note = capitalised(&format!("{}all or none; old versions kept", by_exit_code(*outcome)));
+            let (icon, what) = match outcome {
+                Outcome::Proved => (Icon::Seal, "Proved and applied"),
+                Outcome::GreenByExitCode | Outcome::Guarded | Outcome::Failed | Outcome::Unproven => {
+                    (Icon::Tick, "Applied")
+                }
+            };
+            let note = capitalised(&format!("{}all or none; old versions kept", worth(*outcome)));
             (icon, format!("{what} {}", count(*files as usize, "file")), note)
         }
         AuditEvent::WorkEnded { reason, .. } => {
@@ -303,8 +307,12 @@ pub(super) fn sentence(
 }
 
 /// What was not counted is no proof, and is not passed over in silence either.
-fn by_exit_code(outcome: Outcome) -> &'static str {
-    if outcome == Outcome::GreenByExitCode { "green by exit code, " } else { "" }
+fn worth(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::GreenByExitCode => "green by exit code, ",
+        Outcome::Guarded => "the checks stayed green, ",
+        Outcome::Proved | Outcome::Failed | Outcome::Unproven => "",
+    }
 }
 
 pub(super) fn not_called(code: &str) -> &'static str {

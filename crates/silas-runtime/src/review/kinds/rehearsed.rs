@@ -12,7 +12,7 @@ use silas_core::canonical;
 use silas_core::card::{Card, CardState};
 use silas_core::card::{CardKind, Detail, EvidenceBlock, FACT_CHARS_MAX, Face, Press, Risk};
 use silas_core::changeset::FileDiff;
-use silas_core::check::Outcome;
+use silas_core::check::{CheckResult, Outcome};
 use silas_core::hidden;
 use silas_core::number::grouped;
 use silas_core::rehearsal::{ApplyOrder, Findings, KEPT_FOR};
@@ -82,7 +82,8 @@ impl Words {
         let unproven = match result.outcome {
             Outcome::Proved => "",
             Outcome::GreenByExitCode => ", by exit code",
-            Outcome::Guarded | Outcome::Failed | Outcome::Unproven => ", unproven",
+            Outcome::Guarded => ", stayed green",
+            Outcome::Failed | Outcome::Unproven => ", unproven",
         };
         // Without any check the block says so; a promise never looks like a proof.
         face.evidence = Some(EvidenceBlock {
@@ -94,7 +95,7 @@ impl Words {
         });
         let unseen = unseen(result.diffs, n);
         let opened = opened(result.diffs);
-        let is_calm = result.outcome == Outcome::Proved && result.undeclared.is_empty() && unseen.is_none();
+        let is_calm = is_sound(result.outcome, result.after) && result.undeclared.is_empty() && unseen.is_none();
         face.risk = Some(match (&opened, is_calm) {
             (Some(_), _) => Risk::High,
             (None, true) => Risk::Low,
@@ -237,9 +238,18 @@ pub(crate) fn shows_what_it_asks(face: &Face, payload: &str) -> bool {
             Some(opened) => face.risk == Some(Risk::High) && face.details.contains(&opened),
             None => {
                 face.risk == Some(Risk::Medium)
-                    || (face.risk == Some(Risk::Low) && outcome == Outcome::Proved && unseen.is_none())
+                    || (face.risk == Some(Risk::Low) && is_sound(outcome, &evidence.after) && unseen.is_none())
             }
         }
+}
+
+/// Whether the checks say by judges out of the work's reach that it was mended, or that nothing broke: then one tap is enough.
+fn is_sound(outcome: Outcome, after: &[CheckResult]) -> bool {
+    match outcome {
+        Outcome::Proved => true,
+        Outcome::Guarded => after.iter().all(|result| result.protected) && !basis::has_changed_judges(after),
+        Outcome::GreenByExitCode | Outcome::Failed | Outcome::Unproven => false,
+    }
 }
 
 const CHANGES: &str = "Changes";

@@ -43,7 +43,10 @@ fn a_proof_is_one_line_and_says_what_it_leaves_open() {
 #[test]
 fn what_is_no_proof_says_so() {
     let green = [result(true, true, Some(Runner::Pytest))];
-    assert_eq!(claim(Outcome::Guarded, &green, &green), "Guarded, unproven: green before and after");
+    assert_eq!(claim(Outcome::Guarded, &green, &green), "Stayed green: green before and after");
+    let open = [result(true, false, None)];
+    assert_eq!(claim(Outcome::Guarded, &open, &open), "Stayed green, checks not protected");
     assert_eq!(claim(Outcome::Unproven, &[], &[]), "Unproven: there was no check");
-    assert!(caveats(Outcome::Guarded, &green, &green).is_empty());
+    let caveats = caveats(Outcome::Guarded, &green, &green);
+    assert_eq!(caveats, ["That nothing broke is what they show; they passed before, too."]);
 }

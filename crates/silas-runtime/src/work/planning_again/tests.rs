@@ -15,7 +15,7 @@ fn offered(new: &Definition) -> Result<Definition, String> {
     old.exits.typed = Some("make it green".to_owned());
     let id = WorkItemId::parse("task-2").unwrap();
     let planner = ModelName::parse("ollama:llama3.2").unwrap();
-    revised(&old, new, (id, planner), "Red: green.").map(|item| item.definition().clone())
+    revised(&old, new, (id, planner), "Red: green.", Wants::Way).map(|item| item.definition().clone())
 }
 
 #[test]

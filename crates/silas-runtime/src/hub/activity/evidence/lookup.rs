@@ -149,7 +149,7 @@ pub(super) fn came_to(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Proved => "Proved: red before, green after",
         Outcome::GreenByExitCode => "Green by exit code, not proved",
-        Outcome::Guarded => "Guarded: green before and after",
+        Outcome::Guarded => "Stayed green: green before and after",
         Outcome::Failed => "Not all of them green",
         Outcome::Unproven => "None: there was no check",
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::words::chooser::Chooser;
 use silas_core::changeset::{DiffLine, FileMode};
-use silas_core::check::CheckResult;
+use silas_core::check::{Basis, CheckResult, CountedBy};
 use silas_core::exits::{Exit, Lack, Undeclared};
 use silas_core::relpath::RelPath;
 use silas_core::taint::Taint;
@@ -130,9 +130,25 @@ fn without_a_check_the_button_says_so() {
     assert_eq!(face.ctas[0].label, "Apply 1 file, unproven");
     assert_eq!(face.evidence.as_ref().unwrap().claim, "Unproven: there was no check");
     assert_eq!((face.risk, face.facts[0].text.as_str()), (Some(Risk::Medium), "1 file, listed below"));
-    let guarded = self::face(&[result(true)], &[result(true)], &[diff("a", 1, 0)]);
-    assert_eq!(guarded.ctas[0].label, "Apply 1 file, unproven");
-    assert!(guarded.evidence.unwrap().claim.starts_with("Guarded"));
+}
+
+#[test]
+fn what_stayed_green_is_one_tap_by_judges_that_the_work_did_not_change() {
+    let (green, diffs) = ([result(true)], [diff("a", 1, 0)]);
+    let face = face(&green, &green, &diffs);
+    assert_eq!((face.ctas[0].label.as_str(), face.risk), ("Apply 1 file, stayed green", Some(Risk::Low)));
+    assert!(shows_what_it_asks(&face, &order(&green, &green, &diffs)));
+    assert!(face.evidence.unwrap().claim.starts_with("Stayed green"));
+    let mut by_changed = result(true);
+    let basis = Basis { stayed_green: true, changed: vec!["check.sh".to_owned()], ..Basis::new(CountedBy::ExitCode) };
+    by_changed.basis = Some(basis);
+    let open = CheckResult { protected: false, ..result(true) };
+    for (after, claim) in [(by_changed, "Stayed green, judges changed"), (open, "Stayed green, checks not protected")] {
+        let mut face = self::face(&green, std::slice::from_ref(&after), &diffs);
+        assert_eq!((face.evidence.as_ref().unwrap().claim.as_str(), face.risk), (claim, Some(Risk::Medium)));
+        face.risk = Some(Risk::Low);
+        assert!(!shows_what_it_asks(&face, &order(&green, &[after], &diffs)), "a smaller risk is a lie");
+    }
 }
 
 #[test]
