@@ -15,7 +15,6 @@ use silas_core::risk;
 use similar::{ChangeTag, TextDiff};
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
-use std::time::Duration;
 
 /// Larger files are not text that a person reads here.
 const TEXT_BYTES_MAX: u64 = 256 << 10;
@@ -34,8 +33,6 @@ const LINE_CHARS_MAX: usize = 500;
 /// Files that are looked through for what to look at twice.
 const FLAGGED_FILES_MAX: usize = 2000;
 const CONTEXT_LINES: usize = 3;
-/// After this the comparison takes the simple way and shows more lines as changed than it might.
-const TIME_MAX: Duration = Duration::from_millis(500);
 
 /// `sides` finds the directory that a change is in, and what the work made of it.
 pub(crate) fn of<'d>(
@@ -279,7 +276,7 @@ struct Compared {
 }
 
 fn compare(before: &str, after: &str, room: &mut Room) -> Compared {
-    let diff = TextDiff::configure().timeout(TIME_MAX).diff_lines(before, after);
+    let diff = TextDiff::from_lines(before, after);
     let (mut added, mut removed) = (0u32, 0u32);
     let mut lines = Vec::new();
     let mut old_shown = 0;

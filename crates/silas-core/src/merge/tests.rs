@@ -54,6 +54,14 @@ fn texts_with_nothing_in_common_end_soon_and_are_not_merged() {
     assert_eq!(merge(&base, &base, &theirs).unwrap(), theirs);
 }
 
+#[test]
+fn texts_of_a_few_lines_in_another_order_end_soon() {
+    let shuffled = |step: usize| (0..20_000).map(|n| format!("{}\n", n * step % 20_011 % 7)).collect::<String>();
+    let (base, yours, theirs) = (shuffled(3), shuffled(5), shuffled(11));
+    assert_eq!(merge(&base, &base, &theirs).unwrap(), theirs);
+    assert!(merge(&base, &yours, &theirs).is_err());
+}
+
 /// Few different lines, so that many are in common and some more than once.
 fn any_text() -> impl Strategy<Value = String> {
     let line = prop_oneof!["[a-e]\n", "[a-e]{2}\n"];
