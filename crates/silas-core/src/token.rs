@@ -93,6 +93,9 @@ impl Kind {
         self.terms().uses_max
     }
 
+    /// What a token of this kind is good for.
+    ///
+    /// Long: a table with a row for each kind; the documentation is made of it.
     pub fn terms(self) -> Terms {
         match self {
             Kind::Plan => Terms {

@@ -183,6 +183,12 @@ impl Rows {
             }
             _ => {}
         }
+        self.remember(event);
+        Ok(Ok(()))
+    }
+
+    /// What an entry says that later ones are held against.
+    fn remember(&mut self, event: &AuditEvent) {
         match event {
             AuditEvent::CardOffered { card, plan_hash, shown, .. } => {
                 self.shown.insert(card.clone(), Shown { plan_hash: Some(*plan_hash), face: *shown });
@@ -237,7 +243,6 @@ impl Rows {
             AuditEvent::WorkUndone { execution, .. } => self.change(execution, |told| told.stage = Stage::Undone),
             _ => {}
         }
-        Ok(Ok(()))
     }
 
     fn change(&mut self, execution: &ExecutionId, change: impl FnOnce(&mut Told)) {

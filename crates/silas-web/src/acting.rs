@@ -32,6 +32,9 @@ impl Acting {
         })
     }
 
+    /// What comes of a message: the room whose affair it is does it and answers.
+    ///
+    /// Long: an arm for each message of the protocol.
     pub(crate) async fn act(&self, message: ClientMessage) -> Option<ServerMessage> {
         match message {
             ClientMessage::Auth { .. } | ClientMessage::Ack { .. } => None,

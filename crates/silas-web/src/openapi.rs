@@ -24,6 +24,8 @@ pub(crate) async fn serve() -> Response {
 }
 
 /// The whole document.
+///
+/// Long: a table of paths, in the order in which it is printed.
 pub fn document() -> Value {
     let mut said = Schemas::new(Contract::Serialize);
     let mut heard = Schemas::new(Contract::Deserialize);

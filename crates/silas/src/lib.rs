@@ -274,6 +274,8 @@ enum PlanCommand {
 }
 
 /// Does what the command line says.
+///
+/// Long: a line for each command.
 pub fn main() -> ExitCode {
     // Inside a sandbox this program is also the one that asks for secrets.
     if let Some(code) = silas_sandbox::secret_client(std::env::args_os()) {

@@ -95,6 +95,18 @@ fn rooms_of_the_runtime_know_only_those_before_them() {
     assert!(n_known > 100, "the rooms were not found");
 }
 
+/// What a card says is in the ledger with it, and what must be stored beside it is; so everybody asks the same way.
+#[test]
+fn one_function_opens_a_card() {
+    let product = sources().into_iter().filter(|path| !is_test(path));
+    let callers: Vec<String> = product
+        .filter(|path| read(path).contains("cards::insert("))
+        .map(|path| path.strip_prefix(root()).unwrap().display().to_string())
+        .collect();
+    assert_eq!(callers, ["crates/silas-runtime/src/question.rs"]);
+    assert_eq!(read(&runtime().join("question.rs")).matches("cards::insert(").count(), 1);
+}
+
 #[test]
 fn no_behaviour_hides_behind_a_feature() {
     for package in packages() {
@@ -223,6 +235,40 @@ fn no_file_is_a_drawer() {
         .map(|path| format!("{}: {} lines", path.display(), lines(path)))
         .collect();
     assert!(long.is_empty(), "{long:#?}");
+}
+
+/// A function that does not fit a screen is two, or says in its own comment why it is one.
+const FUNCTION_LINES_MAX: usize = 80;
+
+#[test]
+fn a_long_function_says_why() {
+    let begins =
+        regex::Regex::new(r#"^( *)(?:pub(?:\([^)]*\))? )?(?:const |async |unsafe |extern "C" )*fn (\w+)"#).unwrap();
+    let mut n_reasons = 0;
+    let mut without = Vec::new();
+    for path in sources().iter().filter(|path| !is_test(path)) {
+        let text = read(path);
+        let lines: Vec<&str> = text.lines().collect();
+        for (n, line) in lines.iter().enumerate().filter(|(_, line)| !line.ends_with([';', '}'])) {
+            let Some(found) = begins.captures(line) else { continue };
+            let (end, declared) = (format!("{}}}", &found[1]), format!("{})", &found[1]));
+            let is_end = |line: &&str| *line == end || (line.starts_with(&declared) && line.ends_with(';'));
+            let n_lines = 1 + lines[n..].iter().position(is_end).expect("it is formatted");
+            let above = lines[..n].iter().rev().map(|line| line.trim_start());
+            let says_why = above
+                .take_while(|line| line.starts_with("///") || line.starts_with("#["))
+                .any(|line| line.starts_with("/// Long: "));
+            n_reasons += usize::from(says_why);
+            if (n_lines > FUNCTION_LINES_MAX) != says_why {
+                without.push(format!("{}:{} {}: {n_lines} lines", path.display(), n + 1, &found[2]));
+            }
+        }
+    }
+    assert!(n_reasons > 0, "the functions were not found");
+    assert!(
+        without.is_empty(),
+        "more than {FUNCTION_LINES_MAX} lines and no `/// Long: …`, or the other way round: {without:#?}"
+    );
 }
 
 /// Every code that the sources say has a page, and every page is about a code that they say.

@@ -39,6 +39,7 @@ pub(super) struct Tale {
 }
 
 impl Tale {
+    /// Long: the story is told once, from top to bottom, with an arm for each entry that has a part in it.
     pub(super) fn of(
         read: &[Read<'_>],
         execution: &ExecutionId,

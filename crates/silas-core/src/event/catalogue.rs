@@ -47,6 +47,8 @@ impl AuditEvent {
     }
 
     /// The event's row in the catalogue.
+    ///
+    /// Long: the catalogue itself, a row for each event.
     pub fn about(&self) -> About<'_> {
         match self {
             AuditEvent::InstallationCreated { installation, root } => {

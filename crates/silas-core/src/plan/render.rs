@@ -5,7 +5,7 @@ use super::item::{access_name, mode_name, replacing_name};
 use crate::ExecutionId;
 use crate::check::{Command, Expectation, Script};
 use crate::wanted::By;
-use crate::work::{Budget, WorkItem};
+use crate::work::{Budget, Definition, WorkItem};
 use std::fmt::Write as _;
 
 pub fn render(item: &WorkItem) -> String {
@@ -22,96 +22,12 @@ pub fn render(item: &WorkItem) -> String {
     optional(&mut out, 0, "domain", d.domain.as_deref());
     budget(&mut out, &d.budget);
     line(&mut out, 0, "interaction_mode", mode_name(d.interaction_mode));
-    if !d.steps.is_empty() {
-        out.push_str("steps:\n");
-    }
-    for step in &d.steps {
-        match &step.run {
-            Command::Python(script) => line(&mut out, 1, "- python", &quoted(&script.python)),
-            Command::Shell(_) | Command::Argv(_) => line(&mut out, 1, "- run", &command(&step.run)),
-        }
-        optional(&mut out, 2, "cwd", step.cwd.as_deref());
-    }
-    if let Some(mandate) = &d.executor {
-        out.push_str("executor:\n");
-        optional(&mut out, 1, "model", mandate.model.as_ref().map(ToString::to_string).as_deref());
-        line(&mut out, 1, "tools", &list(mandate.tools.iter().cloned()));
-        line(&mut out, 1, "max_model_calls", &mandate.max_model_calls.to_string());
-        line(&mut out, 1, "max_tool_calls", &mandate.max_tool_calls.to_string());
-    }
-    if !d.verify.is_empty() {
-        out.push_str("verify:\n");
-    }
-    for check in &d.verify {
-        line(&mut out, 1, "- name", &quoted(&check.name));
-        line(&mut out, 2, "run", &command(&check.run));
-        line(&mut out, 2, "expect", &expectation(&check.expect));
-        line(&mut out, 2, "timeout", &check.timeout.to_string());
-        if check.network {
-            line(&mut out, 2, "network", "true");
-        }
-        if !check.protected {
-            line(&mut out, 2, "protected", "false");
-        }
-    }
+    steps(&mut out, d);
+    checks(&mut out, d);
     if !d.changes.is_empty() {
         line(&mut out, 0, "changes", &list(d.changes.iter().map(ToString::to_string)));
     }
-    let n_listed = d.directories.len() + d.hosts.len() + d.secrets.len() + d.toolchains.len();
-    let brings = d.commits || d.include_ignored || !d.beside.is_empty() || d.restores.is_some() || d.merges.is_some();
-    if n_listed > 0 || d.callback_port.is_some() || brings {
-        out.push_str("sandbox:\n");
-    }
-    if !d.hosts.is_empty() {
-        line(&mut out, 1, "hosts", &list(d.hosts.iter().map(ToString::to_string)));
-    }
-    if !d.hosts_for.is_empty() {
-        out.push_str("  hosts_for:\n");
-    }
-    for only in &d.hosts_for {
-        line(&mut out, 2, "- host", &quoted(&only.host.to_string()));
-        match &only.by {
-            By::Step(n) => line(&mut out, 3, "step", &n.saturating_add(1).to_string()),
-            By::Check(name) => line(&mut out, 3, "check", &quoted(name)),
-            By::Model => line(&mut out, 3, "model", "true"),
-        }
-    }
-    if !d.secrets.is_empty() {
-        line(&mut out, 1, "secrets", &list(d.secrets.iter().map(ToString::to_string)));
-    }
-    if let Some(port) = d.callback_port {
-        line(&mut out, 1, "callback_port", &port.to_string());
-    }
-    if d.commits {
-        line(&mut out, 1, "commits", "true");
-    }
-    if d.include_ignored {
-        line(&mut out, 1, "include_ignored", "true");
-    }
-    if !d.beside.is_empty() {
-        line(&mut out, 1, "beside", &list(d.beside.iter().cloned()));
-    }
-    optional(&mut out, 1, "restores", d.restores.as_ref().map(ExecutionId::as_str));
-    optional(&mut out, 1, "merges", d.merges.as_ref().map(ToString::to_string).as_deref());
-    if !d.directories.is_empty() {
-        out.push_str("  directories:\n");
-    }
-    for directory in &d.directories {
-        line(&mut out, 2, "- path", &quoted(&directory.path));
-        line(&mut out, 3, "access", access_name(directory.access));
-        optional(&mut out, 3, "device", directory.device.as_deref());
-        optional(&mut out, 3, "inode", directory.inode.as_deref());
-        optional(&mut out, 3, "replaces", directory.replaces.map(replacing_name));
-    }
-    if !d.toolchains.is_empty() {
-        out.push_str("  toolchains:\n");
-    }
-    for toolchain in &d.toolchains {
-        line(&mut out, 2, "- family", toolchain.family.name());
-        line(&mut out, 3, "path", &quoted(&toolchain.path));
-        line(&mut out, 3, "device", &quoted(&toolchain.device));
-        line(&mut out, 3, "inode", &quoted(&toolchain.inode));
-    }
+    sandbox(&mut out, d);
     if !d.flows.is_empty() {
         line(&mut out, 0, "flows", &list(d.flows.iter().map(ToString::to_string)));
     }
@@ -135,6 +51,103 @@ pub fn render(item: &WorkItem) -> String {
     out.push_str("---\n");
     out.push_str(&d.body);
     out
+}
+
+/// What is run, and what a model may do after it.
+fn steps(out: &mut String, d: &Definition) {
+    if !d.steps.is_empty() {
+        out.push_str("steps:\n");
+    }
+    for step in &d.steps {
+        match &step.run {
+            Command::Python(script) => line(out, 1, "- python", &quoted(&script.python)),
+            Command::Shell(_) | Command::Argv(_) => line(out, 1, "- run", &command(&step.run)),
+        }
+        optional(out, 2, "cwd", step.cwd.as_deref());
+    }
+    if let Some(mandate) = &d.executor {
+        out.push_str("executor:\n");
+        optional(out, 1, "model", mandate.model.as_ref().map(ToString::to_string).as_deref());
+        line(out, 1, "tools", &list(mandate.tools.iter().cloned()));
+        line(out, 1, "max_model_calls", &mandate.max_model_calls.to_string());
+        line(out, 1, "max_tool_calls", &mandate.max_tool_calls.to_string());
+    }
+}
+
+fn checks(out: &mut String, d: &Definition) {
+    if !d.verify.is_empty() {
+        out.push_str("verify:\n");
+    }
+    for check in &d.verify {
+        line(out, 1, "- name", &quoted(&check.name));
+        line(out, 2, "run", &command(&check.run));
+        line(out, 2, "expect", &expectation(&check.expect));
+        line(out, 2, "timeout", &check.timeout.to_string());
+        if check.network {
+            line(out, 2, "network", "true");
+        }
+        if !check.protected {
+            line(out, 2, "protected", "false");
+        }
+    }
+}
+
+fn sandbox(out: &mut String, d: &Definition) {
+    let n_listed = d.directories.len() + d.hosts.len() + d.secrets.len() + d.toolchains.len();
+    let brings = d.commits || d.include_ignored || !d.beside.is_empty() || d.restores.is_some() || d.merges.is_some();
+    if n_listed > 0 || d.callback_port.is_some() || brings {
+        out.push_str("sandbox:\n");
+    }
+    if !d.hosts.is_empty() {
+        line(out, 1, "hosts", &list(d.hosts.iter().map(ToString::to_string)));
+    }
+    if !d.hosts_for.is_empty() {
+        out.push_str("  hosts_for:\n");
+    }
+    for only in &d.hosts_for {
+        line(out, 2, "- host", &quoted(&only.host.to_string()));
+        match &only.by {
+            By::Step(n) => line(out, 3, "step", &n.saturating_add(1).to_string()),
+            By::Check(name) => line(out, 3, "check", &quoted(name)),
+            By::Model => line(out, 3, "model", "true"),
+        }
+    }
+    if !d.secrets.is_empty() {
+        line(out, 1, "secrets", &list(d.secrets.iter().map(ToString::to_string)));
+    }
+    if let Some(port) = d.callback_port {
+        line(out, 1, "callback_port", &port.to_string());
+    }
+    if d.commits {
+        line(out, 1, "commits", "true");
+    }
+    if d.include_ignored {
+        line(out, 1, "include_ignored", "true");
+    }
+    if !d.beside.is_empty() {
+        line(out, 1, "beside", &list(d.beside.iter().cloned()));
+    }
+    optional(out, 1, "restores", d.restores.as_ref().map(ExecutionId::as_str));
+    optional(out, 1, "merges", d.merges.as_ref().map(ToString::to_string).as_deref());
+    if !d.directories.is_empty() {
+        out.push_str("  directories:\n");
+    }
+    for directory in &d.directories {
+        line(out, 2, "- path", &quoted(&directory.path));
+        line(out, 3, "access", access_name(directory.access));
+        optional(out, 3, "device", directory.device.as_deref());
+        optional(out, 3, "inode", directory.inode.as_deref());
+        optional(out, 3, "replaces", directory.replaces.map(replacing_name));
+    }
+    if !d.toolchains.is_empty() {
+        out.push_str("  toolchains:\n");
+    }
+    for toolchain in &d.toolchains {
+        line(out, 2, "- family", toolchain.family.name());
+        line(out, 3, "path", &quoted(&toolchain.path));
+        line(out, 3, "device", &quoted(&toolchain.device));
+        line(out, 3, "inode", &quoted(&toolchain.inode));
+    }
 }
 
 fn line(out: &mut String, depth: usize, key: &str, value: &str) {

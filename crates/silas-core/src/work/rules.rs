@@ -43,34 +43,8 @@ impl WorkItem {
         if let Some((key, expected)) = d.executor.as_ref().and_then(Mandate::broken) {
             return Err(RuleBroken { key: format!("executor.{key}"), expected });
         }
-        rule(d.verify.len() <= CHECKS_MAX, "verify", "at most 50 checks")?;
-        for (n, check) in d.verify.iter().enumerate() {
-            let key = |field: &str| format!("verify[{n}].{field}");
-            let named = !check.name.trim().is_empty() && check.name.chars().count() <= TITLE_CHARS_MAX;
-            rule(named && !check.name.chars().any(char::is_control), &key("name"), "1 to 200 characters on one line")?;
-            rule(!d.verify[..n].iter().any(|c| c.name == check.name), &key("name"), "a name that no other check has")?;
-            command(&check.run, &key("run"))?;
-            let is_plain = !matches!(check.run, Command::Python(_));
-            rule(is_plain, &key("run"), "a command or a list of its words; `python` is for steps")?;
-            rule((1..=TIMEOUT_SECS_MAX).contains(&check.timeout), &key("timeout"), "1 second to 24 hours")?;
-            rule(
-                !check.network || !d.hosts.is_empty(),
-                &key("network"),
-                "false, because the plan grants no host; name one under sandbox.hosts",
-            )?;
-        }
-        rule(d.directories.len() <= DIRECTORIES_MAX, "sandbox.directories", "at most 16 directories")?;
-        for (n, directory) in d.directories.iter().enumerate() {
-            let key = format!("sandbox.directories[{n}].path");
-            rule(directory.path.starts_with('/') && no_dots(&directory.path), &key, "an absolute path without `..`")?;
-            let earlier = &d.directories[..n];
-            rule(!earlier.iter().any(|e| e.path == directory.path), &key, "a directory that is not named already")?;
-            // Two copies of one file would not know of each other.
-            let both_write = |e: &Directory| e.access == Access::Write && directory.access == Access::Write;
-            let nested = |e: &Directory| contains(&e.path, &directory.path) || contains(&directory.path, &e.path);
-            let apart = !earlier.iter().any(|e| both_write(e) && nested(e));
-            rule(apart, &key, "a directory that lies neither in nor around another that may be changed")?;
-        }
+        checks(d)?;
+        directories(d)?;
         rule(d.hosts.len() <= HOSTS_MAX, "sandbox.hosts", "at most 32 hosts")?;
         rule(d.secrets.len() <= SECRETS_MAX, "sandbox.secrets", "at most 16 secrets")?;
         for (n, host) in d.hosts.iter().enumerate() {
@@ -120,6 +94,42 @@ impl WorkItem {
         )?;
         Ok(WorkItem(definition))
     }
+}
+
+fn checks(d: &Definition) -> Result<(), RuleBroken> {
+    rule(d.verify.len() <= CHECKS_MAX, "verify", "at most 50 checks")?;
+    for (n, check) in d.verify.iter().enumerate() {
+        let key = |field: &str| format!("verify[{n}].{field}");
+        let named = !check.name.trim().is_empty() && check.name.chars().count() <= TITLE_CHARS_MAX;
+        rule(named && !check.name.chars().any(char::is_control), &key("name"), "1 to 200 characters on one line")?;
+        rule(!d.verify[..n].iter().any(|c| c.name == check.name), &key("name"), "a name that no other check has")?;
+        command(&check.run, &key("run"))?;
+        let is_plain = !matches!(check.run, Command::Python(_));
+        rule(is_plain, &key("run"), "a command or a list of its words; `python` is for steps")?;
+        rule((1..=TIMEOUT_SECS_MAX).contains(&check.timeout), &key("timeout"), "1 second to 24 hours")?;
+        rule(
+            !check.network || !d.hosts.is_empty(),
+            &key("network"),
+            "false, because the plan grants no host; name one under sandbox.hosts",
+        )?;
+    }
+    Ok(())
+}
+
+fn directories(d: &Definition) -> Result<(), RuleBroken> {
+    rule(d.directories.len() <= DIRECTORIES_MAX, "sandbox.directories", "at most 16 directories")?;
+    for (n, directory) in d.directories.iter().enumerate() {
+        let key = format!("sandbox.directories[{n}].path");
+        rule(directory.path.starts_with('/') && no_dots(&directory.path), &key, "an absolute path without `..`")?;
+        let earlier = &d.directories[..n];
+        rule(!earlier.iter().any(|e| e.path == directory.path), &key, "a directory that is not named already")?;
+        // Two copies of one file would not know of each other.
+        let both_write = |e: &Directory| e.access == Access::Write && directory.access == Access::Write;
+        let nested = |e: &Directory| contains(&e.path, &directory.path) || contains(&directory.path, &e.path);
+        let apart = !earlier.iter().any(|e| both_write(e) && nested(e));
+        rule(apart, &key, "a directory that lies neither in nor around another that may be changed")?;
+    }
+    Ok(())
 }
 
 pub(crate) fn rule(holds: bool, key: &str, expected: &str) -> Result<(), RuleBroken> {

@@ -3,6 +3,7 @@
 use crate::Trouble;
 use crate::assignment::Assigned;
 use crate::minds::Tested;
+use crate::question::Question;
 use crate::review::Review;
 use crate::review::kinds::model::Answered;
 use crate::words::spoken;
@@ -150,9 +151,8 @@ impl Review {
     ) -> Result<(), Trouble> {
         let face = self.house.words.model_tested(model, answered.as_ref(), &said);
         let card = self.house.card(face, "", None::<&ModelGrant>, Duration::ZERO)?;
-        let subject = subject_of_test(model);
-        let asking = self.house.store.write(move |tx| Ok(Commit(cards::insert(tx, &Scope::Owner, &card, &subject)?)));
-        asking.await?;
+        let question = Question::about(card, subject_of_test(model));
+        self.house.store.write(move |tx| Ok(Commit(question.ask(tx)?))).await?;
         self.hub.publish_cards().await;
         self.hub.tell(&said).await
     }

@@ -4,6 +4,7 @@
 //! then the engine knows, then the database. A crash in between loses nothing; the next start asks the launcher.
 
 use crate::Trouble;
+use crate::question::Question;
 use crate::running::Stop;
 use crate::trouble::refused;
 use crate::trust::Trust;
@@ -224,11 +225,12 @@ impl Trust {
         let face = HouseRules::current().card_face();
         let (offer, payload) = self.house.engine.offer_house_rules(&face)?;
         let card = Card { offer: Some(offer), payload: Some(payload), ..self.house.blank_card(face) };
+        let question = Question::about(card, HOUSE_RULES.to_owned());
         let asking = self.house.store.write(move |tx| {
             if cards::find_by_subject(tx, &Scope::Owner, HOUSE_RULES)?.iter().any(waits) {
                 return Ok(Commit(()));
             }
-            cards::insert(tx, &Scope::Owner, &card, HOUSE_RULES)?;
+            question.ask(tx)?;
             Ok(Commit(()))
         });
         asking.await?;

@@ -96,6 +96,42 @@ impl ResultFacts<'_> {
     pub(crate) fn face(&self, kind: CardKind, state: &str, intent: String) -> Face {
         // What was ended before its checks ran again has shown nothing, neither way.
         let has_checks = !self.before.is_empty() && !self.after.is_empty();
+        let details = self.details(has_checks);
+        let mut face = Face {
+            kind,
+            risk: None,
+            state: state.to_owned(),
+            intent,
+            facts: Vec::new(),
+            evidence: has_checks.then(|| EvidenceBlock {
+                outcome: self.outcome,
+                claim: claim(self.outcome, self.before, self.after),
+                caveats: caveats(self.outcome, self.before, self.after),
+                before: self.before.to_vec(),
+                after: self.after.to_vec(),
+            }),
+            versions: None,
+            rationale: if self.asked.is_none() { UNSAID.to_owned() } else { String::new() },
+            asked: self.asked.map(scrub::visible),
+            quote: None,
+            details_title: match self.diffs.len() {
+                0 => "What happened".to_owned(),
+                1 => "Read the change".to_owned(),
+                n => format!("Read the {}", count(n, "change")),
+            },
+            details,
+            diffs: self.diffs.to_vec(),
+            ctas: Vec::new(),
+        };
+        if has_checks {
+            let turned = || fact("Checks", &turned(self.before, self.after));
+            face.facts.push(self.whose_checks().unwrap_or_else(turned));
+        }
+        face
+    }
+
+    /// What stands behind the face, in the order in which somebody would ask for it.
+    fn details(&self, has_checks: bool) -> Vec<Detail> {
         let mut details = Vec::new();
         if !self.before.is_empty() && !has_checks {
             let word = |check: &CheckResult| if check.passed { "green" } else { "red" };
@@ -168,36 +204,6 @@ impl ResultFacts<'_> {
             };
             details.push(Detail { title: title.to_owned(), lines: printed });
         }
-        let mut face = Face {
-            kind,
-            risk: None,
-            state: state.to_owned(),
-            intent,
-            facts: Vec::new(),
-            evidence: has_checks.then(|| EvidenceBlock {
-                outcome: self.outcome,
-                claim: claim(self.outcome, self.before, self.after),
-                caveats: caveats(self.outcome, self.before, self.after),
-                before: self.before.to_vec(),
-                after: self.after.to_vec(),
-            }),
-            versions: None,
-            rationale: if self.asked.is_none() { UNSAID.to_owned() } else { String::new() },
-            asked: self.asked.map(scrub::visible),
-            quote: None,
-            details_title: match self.diffs.len() {
-                0 => "What happened".to_owned(),
-                1 => "Read the change".to_owned(),
-                n => format!("Read the {}", count(n, "change")),
-            },
-            details,
-            diffs: self.diffs.to_vec(),
-            ctas: Vec::new(),
-        };
-        if has_checks {
-            let turned = || fact("Checks", &turned(self.before, self.after));
-            face.facts.push(self.whose_checks().unwrap_or_else(turned));
-        }
-        face
+        details
     }
 }

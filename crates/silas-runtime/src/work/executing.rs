@@ -53,6 +53,9 @@ enum Attempted {
 }
 
 impl Job {
+    /// Attempts, each followed by the checks, until there is a verdict or nothing more can be tried.
+    ///
+    /// Long: one loop, in which every move and what it writes down stand in the order in which they happen.
     pub(super) fn leave_to_model(
         &mut self,
         shop: &mut Workshop,

@@ -2,6 +2,7 @@
 
 use crate::Trouble;
 use crate::post::WORK;
+use crate::question::Question;
 use crate::running::Hold;
 use crate::view::Update;
 use crate::words::{count, name_of};
@@ -14,10 +15,10 @@ use silas_core::event::AuditEvent;
 use silas_core::execution::ExecutionState;
 use silas_core::fail::{self, FailPoint};
 use silas_core::taint::Source;
-use silas_core::{ExecutionId, Scope, Tainted, Timestamp, TokenId};
+use silas_core::{ExecutionId, Tainted, Timestamp, TokenId};
 use silas_sandbox::Recovered;
 use silas_store::queue::{self, Lease};
-use silas_store::{Commit, cards, executions, tokens, undo_records};
+use silas_store::{Commit, executions, tokens, undo_records};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -211,12 +212,8 @@ impl Work {
     }
 
     async fn show_card(&self, card: Card, about: &ExecutionId) -> Result<(), Trouble> {
-        let subject = about.to_string();
-        let showing = self.house.store.write(move |tx| {
-            cards::insert(tx, &Scope::Owner, &card, &subject)?;
-            Ok(Commit(()))
-        });
-        showing.await?;
+        let question = Question::about(card, about.to_string());
+        self.house.store.write(move |tx| Ok(Commit(question.ask(tx)?))).await?;
         self.hub.publish_cards().await;
         Ok(())
     }

@@ -20,7 +20,7 @@ use crate::workspace::{Commits, HOME_INSIDE, Ran, Reach, Run, Scene};
 use crate::{Error, commits, permit, tree, view};
 use serde::{Deserialize, Serialize};
 use silas_core::changeset::Change;
-use silas_core::check::{CheckResult, CountedBy, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed};
+use silas_core::check::{Check, CheckResult, CountedBy, Ended, Expectation, OUTPUT_CHARS_KEPT, Observed};
 use silas_core::event::Phase;
 use silas_core::fail::{self, FailPoint};
 use silas_core::relpath::RelPath;
@@ -171,11 +171,8 @@ impl Bench {
         let paths = || tree::shortened(unseen.iter().map(|change| self.shown(change)).collect()).join(", ");
         if !went.result.passed {
             if !unseen.is_empty() {
-                let why = format!(
-                    "{}. It saw these as they were before the work, not as changed: {}",
-                    went.result.reason,
-                    paths()
-                );
+                let (why, paths) = (&went.result.reason, paths());
+                let why = format!("{why}. It saw these as they were before the work, not as changed: {paths}");
                 went.fail(&format!("{why}. {OPEN_HINT}"));
             }
             return Ok(went);
@@ -284,19 +281,7 @@ impl Bench {
                 ..plain
             },
         };
-        let mut result = CheckResult {
-            name: check.name.clone(),
-            run: check.command(),
-            passed: false,
-            reason: String::new(),
-            output: String::new(),
-            exit_code: None,
-            took_ms: 0,
-            protected: check.protected,
-            tests: None,
-            asked: Vec::new(),
-            basis: None,
-        };
+        let mut result = not_run(check);
         let sealing = || "Watching over what judges".to_owned();
         let collected = self.tests_before.get(n).and_then(Option::as_ref);
         let sealed = Sealed::of(check, roots, base, &copies, collected).doing(sealing)?;
@@ -394,6 +379,23 @@ impl Bench {
                 Some(below(rest, &|rest| read.dir.has(rest)))
             }
         }
+    }
+}
+
+/// What is said of a check of which nothing is known yet.
+fn not_run(check: &Check) -> CheckResult {
+    CheckResult {
+        name: check.name.clone(),
+        run: check.command(),
+        passed: false,
+        reason: String::new(),
+        output: String::new(),
+        exit_code: None,
+        took_ms: 0,
+        protected: check.protected,
+        tests: None,
+        asked: Vec::new(),
+        basis: None,
     }
 }
 

@@ -77,6 +77,10 @@ impl Drop for Child {
     }
 }
 
+/// Starts a cell, watches it until it is over, and says what it was.
+///
+/// Long: what is declared first is let go last, and on that order it depends that nothing outlives the cell. Parts of it would
+/// hand each other everything that is open.
 pub(super) fn run(
     cell: &Prepared<'_>,
     limits: &Limits,

@@ -7,7 +7,7 @@ use super::route::{Route, Routed};
 use super::{Turn, screen};
 use crate::Trouble;
 use crate::conversation::Conversation;
-use crate::hub::Hub;
+use crate::hub::{Hub, Posted};
 use crate::minds::spending::Purse;
 use crate::post::{self, Wish};
 use crate::questions::Proposal;
@@ -21,9 +21,9 @@ use silas_core::input::Input;
 use silas_core::inquiry::{self, ANSWER_CHARS_MAX, Handed, Inquiry};
 use silas_core::message::{HeardMessage, Message};
 use silas_core::model::{ModelName, Role};
-use silas_core::{CardId, MessageId, Scope, SessionId, Taint};
+use silas_core::{CardId, MessageId, Scope, SessionId, Taint, Timestamp};
 use silas_gates::{injection, scrub};
-use silas_store::{Commit, cards, chronicle, sessions};
+use silas_store::{Commit, Tx, cards, chronicle, sessions};
 use std::sync::Arc;
 
 /// Marks that could pass for the end of a quotation.
@@ -137,18 +137,7 @@ impl Conversation {
             let taint = answered.answer_taint(giver);
             card.state = CardState::Answered;
             cards::update(tx, &card)?;
-            let entry = chronicle::Entry {
-                id: message.clone(),
-                sender: chronicle::Sender::Owner,
-                taint,
-                text: heard.body.text.clone(),
-                answers: None,
-                at: now,
-            };
-            let posted = Hub::post(tx, &Scope::Owner, &entry)?;
-            sessions::count_turn(tx, &session, now)?;
-            let text = tx.text(&heard.body.text)?;
-            tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: giver, text })?;
+            let posted = post_answer(tx, &heard, &message, (taint, giver), &session, now)?;
             let is_chosen = answered.is_chosen;
             // Every card was kept with a subject; behind one without, nothing waits.
             let subject = cards::subject(tx, &card.id)?.unwrap_or_default();
@@ -221,6 +210,30 @@ impl Conversation {
         let inquiry = last.asked_again(to, owners_words(&turn.message, &handed), expires_at);
         Route::propose(say, Proposal::Inquiry(Box::new(inquiry), Box::new(handed)))
     }
+}
+
+/// The answer is an entry of the Stream like any other message. `taints` are what it counts as and whose words it is.
+fn post_answer(
+    tx: &mut Tx<'_>,
+    heard: &HeardMessage,
+    message: &MessageId,
+    (taint, giver): (Taint, Taint),
+    session: &SessionId,
+    now: Timestamp,
+) -> Result<Posted, silas_store::Error> {
+    let entry = chronicle::Entry {
+        id: message.clone(),
+        sender: chronicle::Sender::Owner,
+        taint,
+        text: heard.body.text.clone(),
+        answers: None,
+        at: now,
+    };
+    let posted = Hub::post(tx, &Scope::Owner, &entry)?;
+    sessions::count_turn(tx, session, now)?;
+    let text = tx.text(&heard.body.text)?;
+    tx.record(&AuditEvent::MessageReceived { message: message.clone(), taint: giver, text })?;
+    Ok(posted)
 }
 
 fn gone() -> Trouble {

@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 
 /// How an event is told: its icon, its sentence and a note beside it. Events that are only of use to a machine are not
 /// told.
+///
+/// Long: a catalogue, with a sentence for each event.
 pub(super) fn sentence(
     event: &AuditEvent,
     called: &BTreeMap<&CallId, &str>,

@@ -93,34 +93,7 @@ impl Words {
             asked: d.owners_words().map(scrub::visible),
             quote: quote(d),
             details_title: "Steps, checks and limits".to_owned(),
-            details: vec![
-                Detail {
-                    title: "Steps".to_owned(),
-                    // All of each: a command is bounded by the plan.
-                    lines: d.steps.iter().map(|s| hidden::strict(&s.run.words())).collect(),
-                },
-                Detail {
-                    title: match d.verify.len() {
-                        0 => "Checks".to_owned(),
-                        n => Chooser::of(d).title(n),
-                    },
-                    lines: d.verify.iter().map(checks::line).collect(),
-                },
-                Detail {
-                    title: "Limits".to_owned(),
-                    lines: vec![
-                        format!("Stops after {}", duration(d.budget.max_wall_time_seconds)),
-                        outside::network_limit(d),
-                        if d.commits {
-                            "Commits in a private clone; branches and tags that moved are brought over with the files"
-                        } else {
-                            "Works in a private copy; .git is read-only"
-                        }
-                        .to_owned(),
-                        checks::protection(&d.verify),
-                    ],
-                },
-            ],
+            details: steps_checks_and_limits(d),
             diffs: Vec::new(),
             ctas: vec![
                 approve(&outside::approved(d), &format!("{sends}{}", what_lands(d, &name))),
@@ -128,13 +101,6 @@ impl Words {
                 decline(outside::declined(d)),
             ],
         };
-        let elsewhere = |(n, step): (usize, &Step)| {
-            step.cwd.as_deref().map(|cwd| format!("Step {} in {}", n + 1, hidden::name(cwd)))
-        };
-        let elsewhere: Vec<String> = d.steps.iter().enumerate().filter_map(elsewhere).collect();
-        if !elsewhere.is_empty() {
-            face.details.insert(1, Detail { title: "Where they run".to_owned(), lines: elsewhere });
-        }
         if let Some(mandate) = &d.executor {
             face.details.retain(|detail| !detail.lines.is_empty());
             face.details.insert(0, executor::detail(mandate, d));
@@ -175,26 +141,68 @@ impl Words {
         outside::add_to(&mut face, d);
         uses::add_to(&mut face, d, self);
         exits::add_to(&mut face, d);
-        let check = d.verify.first().map_or_else(String::new, |c| scrub::visible_line(&c.run.words(), 200));
-        let n_open = d.verify.iter().filter(|check| !check.protected).count();
-        let when_done = match (d.verify.len(), n_open) {
-            (0, _) => "No check, you decide".to_owned(),
-            // A line end would read as a space there.
-            (1, 0) if check.chars().count() <= 20 && !d.verify[0].run.words().contains(['\n', '\t']) => {
-                format!("{check} passes")
-            }
-            (1, 0) => "1 check, listed below".to_owned(),
-            (1, _) => "1 check, not protected".to_owned(),
-            (n, 0) => format!("{n} checks, listed below"),
-            (n, open) => format!("{n} checks, {open} not protected"),
-        };
-        face.facts.push(fact("Done when", &when_done));
+        face.facts.push(fact("Done when", &when_done(d)));
         face.facts.push(match risk::of_plan(d) {
             // How long it may take is in the limits as well; this is not.
             Risk::Irreversible => fact("Undo", "None for what it sends"),
             Risk::Low | Risk::Medium | Risk::High => fact("Stops at", &duration(d.budget.max_wall_time_seconds)),
         });
         face
+    }
+}
+
+fn steps_checks_and_limits(d: &Definition) -> Vec<Detail> {
+    let mut details = vec![
+        Detail {
+            title: "Steps".to_owned(),
+            // All of each: a command is bounded by the plan.
+            lines: d.steps.iter().map(|s| hidden::strict(&s.run.words())).collect(),
+        },
+        Detail {
+            title: match d.verify.len() {
+                0 => "Checks".to_owned(),
+                n => Chooser::of(d).title(n),
+            },
+            lines: d.verify.iter().map(checks::line).collect(),
+        },
+        Detail {
+            title: "Limits".to_owned(),
+            lines: vec![
+                format!("Stops after {}", duration(d.budget.max_wall_time_seconds)),
+                outside::network_limit(d),
+                if d.commits {
+                    "Commits in a private clone; branches and tags that moved are brought over with the files"
+                } else {
+                    "Works in a private copy; .git is read-only"
+                }
+                .to_owned(),
+                checks::protection(&d.verify),
+            ],
+        },
+    ];
+    let elsewhere =
+        |(n, step): (usize, &Step)| step.cwd.as_deref().map(|cwd| format!("Step {} in {}", n + 1, hidden::name(cwd)));
+    let elsewhere: Vec<String> = d.steps.iter().enumerate().filter_map(elsewhere).collect();
+    if !elsewhere.is_empty() {
+        details.insert(1, Detail { title: "Where they run".to_owned(), lines: elsewhere });
+    }
+    details
+}
+
+/// By what one will know that it is done.
+fn when_done(d: &Definition) -> String {
+    let check = d.verify.first().map_or_else(String::new, |c| scrub::visible_line(&c.run.words(), 200));
+    let n_open = d.verify.iter().filter(|check| !check.protected).count();
+    match (d.verify.len(), n_open) {
+        (0, _) => "No check, you decide".to_owned(),
+        // A line end would read as a space there.
+        (1, 0) if check.chars().count() <= 20 && !d.verify[0].run.words().contains(['\n', '\t']) => {
+            format!("{check} passes")
+        }
+        (1, 0) => "1 check, listed below".to_owned(),
+        (1, _) => "1 check, not protected".to_owned(),
+        (n, 0) => format!("{n} checks, listed below"),
+        (n, open) => format!("{n} checks, {open} not protected"),
     }
 }
 

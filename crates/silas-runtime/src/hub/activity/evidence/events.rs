@@ -11,6 +11,7 @@ use silas_core::taint::Origin;
 const CHECKS_MAX: usize = 20;
 
 impl Behind<'_, '_> {
+    /// Long: a catalogue, with an arm for each event that has something behind its row.
     pub(super) fn tell(&mut self, event: &AuditEvent) -> Result<(), Error> {
         match event {
             AuditEvent::DecisionRecorded { card, token, verdict, .. } => {
