@@ -66,6 +66,7 @@ pub(crate) struct TlsFiles {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Log {
     pub(crate) format: LogFormat,
+    pub(crate) levels: BTreeMap<LogOf, Level>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -73,6 +74,27 @@ pub(crate) struct Log {
 pub(crate) enum LogFormat {
     Text,
     Json,
+}
+
+/// A part of Silas, as the log calls it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LogOf {
+    Agents,
+    Approval,
+    Runtime,
+    Sandbox,
+    Store,
+    Web,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
 }
 
 /// How hard models are told to think.
@@ -158,7 +180,7 @@ pub(crate) struct Models {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Searching {
     pub(crate) url: Option<String>,
-    pub(crate) domains: Option<String>,
+    pub(crate) domains: Option<Vec<String>>,
     pub(crate) results_max: usize,
 }
 
@@ -250,7 +272,7 @@ impl Config {
                 }
                 Some(given) => {
                     origin.push((setting.key, given.origin.clone()));
-                    setting.rule.read(&given.scalar).unwrap_or_else(|fix| {
+                    setting.rule.read(&given.value).unwrap_or_else(|fix| {
                         problems.push(Problem::value(setting, &given, fix));
                         setting.default.value()
                     })

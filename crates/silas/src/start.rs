@@ -1,7 +1,7 @@
 //! `silas start` and what comes before it. The order is the point: each line makes the next one safe.
 
 use crate::certificates;
-use crate::config::{self, Config, ConfigError, Loaded, LogFormat, Sandbox};
+use crate::config::{self, Config, ConfigError, Level, Loaded, LogFormat, LogOf, Sandbox};
 use crate::home::{self, Home};
 use crate::opening::{self, Opening};
 use crate::world::SystemClock;
@@ -27,6 +27,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 #[derive(Args, Default)]
 pub(crate) struct StartArgs {
@@ -63,7 +66,7 @@ pub(crate) fn run(args: &StartArgs, data_dir: Option<PathBuf>, config: Option<Pa
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let launcher = Launcher::fork(silas_approval::keys::helper, clock.clone()).map_err(|e| anyhow!("{e}"))?;
     let loaded = load_config_with(config.as_deref(), args)?;
-    start_log(loaded.config.log.format);
+    start_log(&loaded.config.log);
     let home = home::prepare(&home::choose(data_dir, &loaded.config)?)?;
     // Keeps a second server away for as long as this process lives.
     let _lock = home.lock()?;
@@ -322,12 +325,35 @@ fn missing_isolation(home: &Home) -> Option<String> {
 }
 
 /// A person at a terminal has the greeting and is shown only what is wrong; a file or a journal gets the rest too.
-fn start_log(format: LogFormat) {
-    let level = if std::io::stderr().is_terminal() { tracing::Level::WARN } else { tracing::Level::INFO };
-    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
-    match format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().flatten_event(true).init(),
+fn start_log(log: &config::Log) {
+    let usual = if std::io::stderr().is_terminal() { LevelFilter::WARN } else { LevelFilter::INFO };
+    let named = log.levels.iter().map(|(part, level)| (crate_of(*part), filter(*level)));
+    let levels = Targets::new().with_default(usual).with_targets(named);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let log_of = tracing_subscriber::registry().with(levels);
+    match log.format {
+        LogFormat::Text => log_of.with(lines).init(),
+        LogFormat::Json => log_of.with(lines.json().flatten_event(true)).init(),
+    }
+}
+
+fn crate_of(part: LogOf) -> &'static str {
+    match part {
+        LogOf::Agents => "silas_agents",
+        LogOf::Approval => "silas_approval",
+        LogOf::Runtime => "silas_runtime",
+        LogOf::Sandbox => "silas_sandbox",
+        LogOf::Store => "silas_store",
+        LogOf::Web => "silas_web",
+    }
+}
+
+fn filter(level: Level) -> LevelFilter {
+    match level {
+        Level::Error => LevelFilter::ERROR,
+        Level::Warn => LevelFilter::WARN,
+        Level::Info => LevelFilter::INFO,
+        Level::Debug => LevelFilter::DEBUG,
     }
 }
 

@@ -236,8 +236,8 @@ pub(crate) fn models(config: &Config) -> ModelOptions {
 /// Without an address there is no such tool.
 fn search(config: &Config) -> Option<Search> {
     let Searching { url, domains, results_max } = &config.search;
-    let domains = domains.iter().flat_map(|domains| domains.split(',')).map(|domain| domain.trim().to_owned());
-    Some(Search::new(SearchOptions { url: url.clone()?, domains: domains.collect(), results_max: *results_max }))
+    let domains = domains.clone().unwrap_or_default();
+    Some(Search::new(SearchOptions { url: url.clone()?, domains, results_max: *results_max }))
 }
 
 /// In micro-dollars.

@@ -107,6 +107,57 @@ fn one_function_opens_a_card() {
     assert_eq!(read(&runtime().join("question.rs")).matches("cards::insert(").count(), 1);
 }
 
+/// A setting is read where its room's options are made, and by the commands that are about it; whoever else wants to know it is
+/// handed it.
+#[test]
+fn settings_are_read_in_their_rooms() {
+    let readers: [(&str, &[&str]); 13] = [
+        ("web", &["certificates.rs", "doctor/page.rs", "start.rs", "tls_commands.rs", "wire.rs"]),
+        ("tls", &["certificates.rs", "tls_commands.rs"]),
+        ("approval", &["wire.rs"]),
+        ("undo", &["start.rs", "wire.rs"]),
+        ("sandbox", &["start.rs", "wire.rs"]),
+        ("keys", &["start.rs"]),
+        ("models", &["eval/choice.rs", "eval/purse.rs", "wire.rs"]),
+        ("search", &["wire.rs"]),
+        ("limits", &["start.rs", "wire.rs"]),
+        ("backpressure", &["wire.rs"]),
+        ("nonce_store", &["wire.rs"]),
+        ("retention", &["wire.rs"]),
+        ("log", &["start.rs"]),
+    ];
+    let binary = root().join("crates/silas/src");
+    let product: Vec<PathBuf> = files(&binary, &["rs"]).into_iter().filter(|path| !is_test(path)).collect();
+    for (group, expected) in readers {
+        let reading = regex::Regex::new(&format!(r"\bconfig\.{group}\b")).unwrap();
+        let found = product.iter().filter(|path| reading.is_match(&read(path)));
+        let mut found: Vec<&str> = found.map(|path| path.strip_prefix(&binary).unwrap().to_str().unwrap()).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "who reads the settings under {group}");
+    }
+}
+
+/// The environment and the command line are for the binary alone, and what a secret is has two readers: the door of a workshop
+/// and the one who asks a model.
+#[test]
+fn credentials_are_read_in_their_rooms() {
+    let product: Vec<PathBuf> = sources().into_iter().filter(|path| !is_test(path)).collect();
+    let binary = root().join("crates/silas/src");
+    // What the tests of the sandbox leave out they name in a variable; see above.
+    let omission = root().join("crates/silas-sandbox/src/layers/omission.rs");
+    for path in product.iter().filter(|path| !path.starts_with(&binary) && **path != omission) {
+        let text = read(path);
+        for reading in ["env::var", "env::args"] {
+            assert!(!text.contains(reading), "{}: {reading}", path.display());
+        }
+    }
+    let vault = root().join("crates/silas-approval/src");
+    let readers = product.iter().filter(|path| !path.starts_with(&vault) && read(path).contains("Found::Value("));
+    let mut readers: Vec<PathBuf> = readers.map(|path| path.strip_prefix(root()).unwrap().to_path_buf()).collect();
+    readers.sort_unstable();
+    assert_eq!(readers, ["crates/silas/src/wire.rs", "crates/silas-runtime/src/work/reach.rs"].map(PathBuf::from));
+}
+
 #[test]
 fn no_behaviour_hides_behind_a_feature() {
     for package in packages() {

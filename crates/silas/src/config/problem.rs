@@ -2,6 +2,7 @@
 
 use super::settings::{Rule, Setting};
 use super::sources::Given;
+use silas_core::plan::yaml;
 use std::fmt;
 
 /// All problems of one configuration. Fixing one and meeting the next is nobody's idea of a start.
@@ -26,7 +27,7 @@ impl Problem {
             Rule::Secret => "set".to_owned(),
             // Whoever puts a key there by mistake must not find it in a log.
             rule if rule.is_near_secrets() => "`…`".to_owned(),
-            _ => format!("`{}`", shown(&given.scalar.text)),
+            _ => format!("`{}`", shown(&written(&given.value))),
         };
         Problem {
             code: "E_CFG_VALUE",
@@ -80,6 +81,22 @@ impl Problem {
             subject: shown(subject),
             what: format!("cannot be read: {}", shown(what)),
             fix: "Correct it, or start without it: every setting has a default.".to_owned(),
+        }
+    }
+}
+
+/// What stands there, as it could be written on one line.
+fn written(value: &yaml::Value) -> String {
+    match value {
+        yaml::Value::Null => "null".to_owned(),
+        yaml::Value::Scalar(scalar) => scalar.text.clone(),
+        yaml::Value::List(nodes) => {
+            let items: Vec<String> = nodes.iter().map(|node| written(&node.value)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        yaml::Value::Map(entries) => {
+            let entry = |(key, node): &(yaml::Key, yaml::Node)| format!("{}: {}", key.text, written(&node.value));
+            format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! `config/silas.yaml` is [`reference`] written to disk; a test compares them.
 
-use super::problem::Problem;
-use serde_json::{Value, json};
+use super::problem::{self, Problem};
+use serde_json::{Map, Value, json};
 use silas_core::model::{KeySource, ModelName};
-use silas_core::plan::yaml::Scalar;
+use silas_core::plan::yaml::{self, Scalar};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -26,6 +26,8 @@ pub(super) enum Default {
     Text(&'static str),
     Number(u64),
     YesNo(bool),
+    /// A map without an entry.
+    NoEntries,
 }
 
 impl Default {
@@ -35,6 +37,7 @@ impl Default {
             Default::Text(text) => json!(text),
             Default::Number(number) => json!(number),
             Default::YesNo(yes) => json!(yes),
+            Default::NoEntries => json!({}),
         }
     }
 }
@@ -56,12 +59,19 @@ pub(super) enum Rule {
     Key,
     /// An address that is asked, encrypted unless it is on this machine.
     Url,
-    /// Names of domains with commas between them.
-    Domains,
+    /// The name of a domain.
+    Domain,
     YesNo,
     Range {
         min: u64,
         max: u64,
+    },
+    /// Any number of values, each by the rule; in one text they have commas between them.
+    ListOf(&'static Rule),
+    /// Values by the rule, each under one of these names.
+    MapOf {
+        names: &'static [&'static str],
+        to: &'static Rule,
     },
 }
 
@@ -83,14 +93,54 @@ impl Rule {
             Rule::Model => "a model as PROVIDER:MODEL or PROVIDER:MODEL@URL, or null".to_owned(),
             Rule::Key => "env:VARIABLE, secret:NAME, none or null".to_owned(),
             Rule::Url => "an address as https://HOST/PATH, or null".to_owned(),
-            Rule::Domains => "names of domains with commas between them, or null".to_owned(),
+            Rule::Domain => "the name of a domain".to_owned(),
             Rule::YesNo => "true or false".to_owned(),
             Rule::Range { min, max } => format!("a whole number from {min} to {max}"),
+            Rule::ListOf(item) => format!("a list, of which each is {}, or null", item.words()),
+            Rule::MapOf { names, to } => format!("values under {}, each {}", names.join(", "), to.words()),
+        }
+    }
+
+    /// Whether what was written has the form for it, whatever it says.
+    pub(super) fn takes(&self, value: &yaml::Value) -> bool {
+        match (self, value) {
+            (Rule::ListOf(_), yaml::Value::List(_) | yaml::Value::Scalar(_)) => true,
+            (Rule::MapOf { .. }, yaml::Value::Map(_)) => true,
+            (Rule::MapOf { .. }, _) => false,
+            (_, value) => matches!(value, yaml::Value::Scalar(_)),
+        }
+    }
+
+    /// What to do about something of another form.
+    pub(super) fn form(&self) -> &'static str {
+        match self {
+            Rule::ListOf(_) => "Write a list, as [a, b], or one text with commas.",
+            Rule::MapOf { .. } => "Write names with values, as {a: b}.",
+            _ => "Write one value.",
         }
     }
 
     /// The value, or what to do about it.
-    pub(super) fn read(&self, scalar: &Scalar) -> Result<Value, String> {
+    pub(super) fn read(&self, value: &yaml::Value) -> Result<Value, String> {
+        match (self, value) {
+            (Rule::ListOf(item), yaml::Value::List(nodes)) => nodes.iter().map(|node| item.read(&node.value)).collect(),
+            (Rule::ListOf(item), yaml::Value::Scalar(scalar)) => {
+                let part = |part: &str| Scalar { text: part.trim().to_owned(), is_text: scalar.is_text };
+                scalar.text.split(',').map(|text| item.read(&yaml::Value::Scalar(part(text)))).collect()
+            }
+            (Rule::MapOf { names, to }, yaml::Value::Map(entries)) => {
+                let entry = |(key, node): &(yaml::Key, yaml::Node)| match names.contains(&key.text.as_str()) {
+                    true => Ok((key.text.clone(), to.read(&node.value)?)),
+                    false => Err(format!("`{}` is none of {}.", problem::shown(&key.text), names.join(", "))),
+                };
+                entries.iter().map(entry).collect::<Result<Map<String, Value>, String>>().map(Value::Object)
+            }
+            (one, yaml::Value::Scalar(scalar)) => one.read_one(scalar),
+            (other, _) => Err(other.form().to_owned()),
+        }
+    }
+
+    fn read_one(&self, scalar: &Scalar) -> Result<Value, String> {
         let text = scalar.text.as_str();
         // A number or a bool in quotes is a text, and whoever wrote it meant one.
         let plain = (!scalar.is_text).then_some(text);
@@ -130,8 +180,8 @@ impl Rule {
                 Ok(()) => Ok(json!(text)),
                 Err(bad) => Err(format!("{bad}.")),
             },
-            Rule::Domains if text.split(',').all(|domain| is_host_name(domain.trim())) => Ok(json!(text)),
-            Rule::Domains => Err("Write them in small letters, without https://, as docs.rs,python.org.".to_owned()),
+            Rule::Domain if is_host_name(text) => Ok(json!(text)),
+            Rule::Domain => Err("Write it in small letters, without https://, as docs.rs.".to_owned()),
             Rule::YesNo => match plain {
                 Some("true") => Ok(json!(true)),
                 Some("false") => Ok(json!(false)),
@@ -144,6 +194,7 @@ impl Rule {
                     None => Err("Choose a number in that range, in digits and without quotes.".to_owned()),
                 }
             }
+            Rule::ListOf(_) | Rule::MapOf { .. } => Err(self.form().to_owned()),
         }
     }
 }

@@ -15,7 +15,7 @@ pub(super) type Variables = BTreeMap<String, String>;
 
 /// What somebody wrote for a setting. `null` and a `${NAME}` that is not set are not written here: they mean the default.
 pub(super) struct Given {
-    pub(super) scalar: Scalar,
+    pub(super) value: Value,
     pub(super) origin: Origin,
 }
 
@@ -98,14 +98,14 @@ impl Walk<'_> {
             let origin = Origin::File { path: self.path.to_path_buf(), line: key.at.line };
             match &node.value {
                 Value::Null => {}
-                Value::Scalar(scalar) => {
-                    if let Some(scalar) = replaced(scalar, self.variables) {
-                        self.given.insert(setting.key, Given { scalar, origin });
+                value if setting.rule.takes(value) => {
+                    if let Some(value) = replaced_in(value, self.variables) {
+                        self.given.insert(setting.key, Given { value, origin });
                     }
                 }
-                Value::List(_) | Value::Map(_) => {
+                _ => {
                     let what = format!("(from {origin}) must be {}", setting.rule.words());
-                    self.problems.push(Problem::together(&full, what, "Write one value."));
+                    self.problems.push(Problem::together(&full, what, setting.rule.form()));
                 }
             }
         } else if SETTINGS.iter().any(|setting| setting.key.starts_with(&group)) {
@@ -163,14 +163,14 @@ pub(super) fn environment(
         let origin = Origin::Variable(name.clone());
         match yaml::read(value).map(|node| node.value) {
             Ok(Value::Null) => drop(given.remove(setting.key)),
-            Ok(Value::Scalar(scalar)) => drop(given.insert(setting.key, Given { scalar, origin })),
-            Ok(Value::List(_) | Value::Map(_)) | Err(_) => {
+            Ok(value) if setting.rule.takes(&value) => drop(given.insert(setting.key, Given { value, origin })),
+            Ok(Value::Scalar(_) | Value::List(_) | Value::Map(_)) | Err(_) => {
                 let what = format!("(from {origin}) must be {}", setting.rule.words());
-                problems.push(Problem::together(
-                    setting.key,
-                    what,
-                    "Write one value; put it in quotes if it has `:` or `#`.",
-                ));
+                let fix = match setting.rule.form() {
+                    "Write one value." => "Write one value; put it in quotes if it has `:` or `#`.",
+                    other => other,
+                };
+                problems.push(Problem::together(setting.key, what, fix));
             }
         }
     }
@@ -185,10 +185,24 @@ pub(super) fn options(
     for (option, key, value) in options {
         let origin = Origin::Option(option);
         match yaml::read(value).map(|node| node.value) {
-            Ok(Value::Scalar(scalar)) => drop(given.insert(key, Given { scalar, origin })),
+            Ok(value @ Value::Scalar(_)) => drop(given.insert(key, Given { value, origin })),
             _ => {
                 problems.push(Problem::together(key, format!("(from {origin}) must be one value"), "Write one value."))
             }
+        }
+    }
+}
+
+/// The same of everything in a list or a map; what is not set is left out there.
+fn replaced_in(value: &Value, variables: &Variables) -> Option<Value> {
+    let inner = |node: &Node| Some(Node { at: node.at, value: replaced_in(&node.value, variables)? });
+    match value {
+        Value::Null => None,
+        Value::Scalar(scalar) => replaced(scalar, variables).map(Value::Scalar),
+        Value::List(nodes) => Some(Value::List(nodes.iter().filter_map(inner).collect())),
+        Value::Map(entries) => {
+            let entry = |(key, node): &(Key, Node)| Some((key.clone(), inner(node)?));
+            Some(Value::Map(entries.iter().filter_map(entry).collect()))
         }
     }
 }

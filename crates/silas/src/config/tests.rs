@@ -84,7 +84,7 @@ fn everything_has_its_default() {
             backpressure: Backpressure { shutdown_grace_seconds: 30 },
             nonce_store: NonceStore { freshness_seconds: 300, ttl_minutes: 40 },
             retention: Retention { chronicle_days: 90 },
-            log: Log { format: LogFormat::Text },
+            log: Log { format: LogFormat::Text, levels: BTreeMap::new() },
         }
     );
 }
@@ -272,6 +272,13 @@ fn rules() {
         ("CHANNELS__WEB__TLS__KEY", "key.pem"),
         ("LIMITS__CONNECTIONS_MAX", "3"),
         ("LOG__FORMAT", "xml"),
+        ("LOG__LEVELS", "debug"),
+        ("LOG__LEVELS", "[debug]"),
+        ("LOG__LEVELS", "{page: debug}"),
+        ("LOG__LEVELS", "{web: loud}"),
+        ("LOG__LEVELS", "{web: {store: debug}}"),
+        ("SEARCH__DOMAINS", "{docs.rs: 1}"),
+        ("SEARCH__DOMAINS", "[docs.rs, [a]]"),
         ("CHANNELS__WEB__PORT", "65536"),
         ("CHANNELS__WEB__PORT", "-1"),
         ("CHANNELS__WEB__PORT", "8420.0"),
@@ -392,4 +399,32 @@ fn a_search_server_is_asked_encrypted_or_on_this_machine() {
     ] {
         assert!(load(url, domains).is_err(), "{url} {domains}");
     }
+}
+
+#[test]
+fn a_setting_may_be_a_list_or_a_map() {
+    let domains = |file: &str, env: &[(&str, &str)]| load(file, env).unwrap().config.search.domains.unwrap();
+    let both = ["docs.rs", "python.org"];
+    assert_eq!(domains("  search: { domains: [docs.rs, python.org] }\n", &[]), both);
+    assert_eq!(
+        domains("  search:\n    domains:\n      - docs.rs\n      - ${OTHER}\n", &[("OTHER", "python.org")]),
+        both
+    );
+    assert_eq!(domains("  search: { domains: 'docs.rs, python.org' }\n", &[]), both);
+    assert_eq!(domains("", &[("SILAS__SEARCH__DOMAINS", "docs.rs,python.org")]), both);
+    let (file, env) = ("  log: { levels: { web: debug } }\n", [("SILAS__LOG__LEVELS", "{store: warn, web: error}")]);
+    assert_eq!(load(file, &[]).unwrap().config.log.levels, BTreeMap::from([(LogOf::Web, Level::Debug)]));
+    let loaded = load(file, &env).unwrap();
+    assert_eq!(loaded.config.log.levels, BTreeMap::from([(LogOf::Store, Level::Warn), (LogOf::Web, Level::Error)]));
+    assert!(loaded.render().contains("log.levels = {\"store\":\"warn\",\"web\":\"error\"}  (from the variable"));
+    // And each is handed on as something that is read the same.
+    let handed = load("  search: { domains: [docs.rs, python.org] }\n", &env).unwrap().as_variables(&["search", "log"]);
+    let again = Config::load(None, handed.into_iter(), &[]).unwrap().config;
+    assert_eq!((again.log, again.search.domains.unwrap()), (loaded.config.log, both.map(str::to_owned).to_vec()));
+    assert_eq!(
+        problem("  log: { levels: { page: debug } }\n", &[]),
+        "`log.levels` is `{page: debug}` (from FILE, line 2), but must be values under agents, approval, runtime, sandbox, \
+         store, web, each error or warn or info or debug. `page` is none of agents, approval, runtime, sandbox, store, web. \
+         (E_CFG_VALUE)"
+    );
 }

@@ -231,8 +231,8 @@ pub(in crate::config) const SETTINGS: &[Setting] = &[
     Setting {
         key: "search.domains",
         default: Default::Null,
-        rule: Rule::Domains,
-        about: "Only what is found at these domains is given to a model, as docs.rs,python.org. null: everything.",
+        rule: Rule::ListOf(&Rule::Domain),
+        about: "Only what is found at these domains is given to a model, as [docs.rs, python.org]. null: everything.",
     },
     Setting {
         key: "search.results_max",
@@ -275,6 +275,15 @@ pub(in crate::config) const SETTINGS: &[Setting] = &[
         default: Default::Text("text"),
         rule: Rule::OneOf(&["text", "json"]),
         about: "How the log is written to standard error: text for people, json for programs (one object a line).",
+    },
+    Setting {
+        key: "log.levels",
+        default: Default::NoEntries,
+        rule: Rule::MapOf {
+            names: &["agents", "approval", "runtime", "sandbox", "store", "web"],
+            to: &Rule::OneOf(&["error", "warn", "info", "debug"]),
+        },
+        about: "How much each part of Silas writes to the log, as {web: debug}. What is not named writes warnings to a terminal and what happens besides to anything else.",
     },
     Setting {
         key: "backpressure.shutdown_grace_seconds",
