@@ -67,6 +67,7 @@ pub(crate) struct TlsFiles {
 pub(crate) struct Log {
     pub(crate) format: LogFormat,
     pub(crate) levels: BTreeMap<LogOf, Level>,
+    pub(crate) names_parts: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -329,7 +329,7 @@ fn start_log(log: &config::Log) {
     let usual = if std::io::stderr().is_terminal() { LevelFilter::WARN } else { LevelFilter::INFO };
     let named = log.levels.iter().map(|(part, level)| (crate_of(*part), filter(*level)));
     let levels = Targets::new().with_default(usual).with_targets(named);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(log.names_parts);
     let log_of = tracing_subscriber::registry().with(levels);
     match log.format {
         LogFormat::Text => log_of.with(lines).init(),

@@ -84,7 +84,7 @@ fn everything_has_its_default() {
             backpressure: Backpressure { shutdown_grace_seconds: 30 },
             nonce_store: NonceStore { freshness_seconds: 300, ttl_minutes: 40 },
             retention: Retention { chronicle_days: 90 },
-            log: Log { format: LogFormat::Text, levels: BTreeMap::new() },
+            log: Log { format: LogFormat::Text, levels: BTreeMap::new(), names_parts: false },
         }
     );
 }

@@ -286,6 +286,12 @@ pub(in crate::config) const SETTINGS: &[Setting] = &[
         about: "How much each part of Silas writes to the log, as {web: debug}. What is not named writes warnings to a terminal and what happens besides to anything else.",
     },
     Setting {
+        key: "log.names_parts",
+        default: Default::YesNo(false),
+        rule: Rule::YesNo,
+        about: "Whether each line of the log says which part of Silas wrote it.",
+    },
+    Setting {
         key: "backpressure.shutdown_grace_seconds",
         default: Default::Number(30),
         rule: range(0, 3600),
