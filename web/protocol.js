@@ -120,7 +120,7 @@
  * @typedef {{ id: string, sender: Sender, in_models_words?: boolean, text: string, answers?: Answering, at: string }} Entry
  * @typedef {{ message: string, came_of: CameOf }} Answering
  * @typedef {'answered' | 'done' | 'begun' | 'asked' | 'refused'} CameOf
- * @typedef {{ execution: string, work_item: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
+ * @typedef {{ execution: string, work_item: string, wish?: string, title: string, place: string, steps: StepView[], running: boolean, started_at: string, footer: string, outcome: Outcome | null, has_proof: boolean }} WorkView
  * @typedef {{ label: string, state: StepState, took_ms: number | null }} StepView
  * @typedef {'waiting' | 'running' | 'done' | 'failed'} StepState
  * @typedef {{ summary: string, away: PeriodView | null, spent: Spent, rows: Row[], earlier: number | null, n_entries: number, head: Head | null, epoch: number, verified: boolean | null }} ActivityView
@@ -136,7 +136,8 @@
  * @typedef {{ id: string, title: string, state: 'open' | 'done', version: number, created_at: string, done_at: string | null }} TaskView
  * @typedef {{ message: string, text: string, attempts: number }} DeadLetterView
  * @typedef {{ name: string, value: string, target: string, note: string }} MeasureView
- * @typedef {{ execution: string, title: string, state: ExecutionState, outcome: Outcome, claim: string, caveats: string[], steps: ProofStep[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[], patch: PatchView, no_bundle: string | null }} ProofView
+ * @typedef {{ run: string, exit_code: number, failed?: string, stdout: string, stderr: string, is_cut: boolean }} RanView
+ * @typedef {{ execution: string, title: string, state: ExecutionState, outcome: Outcome, claim: string, caveats: string[], steps: ProofStep[], ran?: RanView[], before: CheckResult[], after: CheckResult[], diffs: FileDiff[], patch: PatchView, no_bundle: string | null }} ProofView
  * @typedef {{ text: string, left_out: string[], n_hidden: number }} PatchView
  * @typedef {{ execution: string, work_item: string, title: string, place: string, state: ExecutionState, outcome: Outcome | null, files: number, started_at: string, ended_at: string | null, undo_until: string | null, has_proof: boolean }} WorkItemView
  * @typedef {{ title: string, note: string }} ProofStep

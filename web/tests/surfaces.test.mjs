@@ -135,3 +135,26 @@ test('an answer says when nothing was made of what was said', async (t) => {
   const labels = await page.locator('.turn', { hasText: 'About ' }).locator('.turn-label').allTextContents();
   assert.deepEqual(labels.map((label) => label.endsWith('nothing was done')), [true, false, false], labels.join());
 });
+
+test('a sentence that lacks a part is made whole by a tap, and said by nobody but its owner', async (t) => {
+  const answers = { message: 'msg-1', came_of: 'refused' };
+  const text = 'In which directory? Nothing was done yet.\n• run make test in ~/code/app\n• run make test in `~/my notes`';
+  const entries = [...ENTRIES, { ...sample.entry('silas', text, 500), answers }];
+  const page = await open(t, { entries }, { at: 'stream' });
+  const chips = page.getByRole('list', { name: 'Say it like this' }).getByRole('button');
+  await chips.first().waitFor();
+  assert.deepEqual(await chips.allTextContents(), ['run make test in ~/code/app', 'run make test in `~/my notes`']);
+  assert.deepEqual([...await smallTargets(page), ...await weakTexts(page), ...await objections(page)], []);
+  assert.deepEqual(await sideways(page), { by: 0, elements: [] });
+  await chips.first().click();
+  assert.equal(await page.locator('#composer').inputValue(), 'run make test in ~/code/app');
+  // A model's lines are no buttons, and neither is a long list.
+  for (const more of [{ text, in_models_words: true, answers }, { text: '• a\n'.repeat(1) + [1, 2, 3, 4, 5, 6].map((n) => `• run ${n} in /x`).join('\n'), answers }]) {
+    fake.seq += 1;
+    fake.tell({ type: 'message', seq: fake.seq, entry: { ...sample.entry('silas', more.text, 0), ...more } });
+    await page.getByRole('list', { name: 'Say it like this' }).waitFor({ state: 'detached' });
+    fake.seq += 1;
+    fake.tell({ type: 'message', seq: fake.seq, entry: { ...sample.entry('silas', text, 0), answers } });
+    await chips.first().waitFor();
+  }
+});

@@ -8,8 +8,9 @@
 //! it did not mean before raises [`GRAMMAR`] and leaves the earlier reading in its place.
 
 mod near;
+mod plain;
 
-pub use near::{Missing, Near, near};
+pub use near::{Missing, Near, as_typed, near};
 
 /// What a sentence asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +30,13 @@ pub enum Decision {
         check: String,
         /// False for "check openly with": the command may change what judges it.
         protected: bool,
+    },
+    /// "run C in DIR [reading `DIR`] [reaching `HOST:PORT`]": nothing is checked, so what it changes waits.
+    Run {
+        run: String,
+        directories: Vec<String>,
+        reads: Vec<String>,
+        hosts: Vec<String>,
     },
     /// A whole plan, as in a file: it begins with a line `---`.
     Plan,
@@ -86,6 +94,7 @@ impl Decision {
         match self {
             Decision::AddTask { .. } | Decision::CompleteTask { .. } | Decision::ReopenTask { .. } => true,
             Decision::RunAndCheck { .. }
+            | Decision::Run { .. }
             | Decision::Plan
             | Decision::PutBack
             | Decision::WhatHappened { .. }
@@ -99,21 +108,24 @@ impl Decision {
 }
 
 /// The sentences that are understood, in the words that are shown to people.
-pub const UNDERSTOOD: [&str; 10] = [
+pub const UNDERSTOOD: [&str; 11] = [
     "try it on a sample project",
-    "run `COMMAND` in `DIRECTORY` and check with `COMMAND`",
+    "run COMMAND in ~/DIRECTORY and check with COMMAND",
+    "run COMMAND in ~/DIRECTORY",
     "put back the last change",
-    "run `COMMAND` in `DIRECTORY` reaching `HOST:PORT` and check with `COMMAND`",
-    "add task `TITLE`",
+    "run COMMAND in ~/DIRECTORY reaching HOST:443 and check with COMMAND",
+    "add task TITLE",
     "tasks",
-    "done with `TITLE`",
-    "reopen `TITLE`",
+    "done with TITLE",
+    "reopen TITLE",
     "what did you do while I slept?",
     "add a model",
 ];
 
-/// The version of the grammar by which [`decide`] understands.
-pub const GRAMMAR: u32 = 1;
+/// The version of the grammar by which [`decide`] understands. The second needs no backticks where the meaning is clear, and
+/// no check; whatever the first understood it reads the same way.
+pub const GRAMMAR: u32 = 2;
+const FIRST: u32 = 1;
 
 /// Words of a version that this one cannot read. What they meant is not guessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -123,12 +135,21 @@ pub struct UnknownGrammar(pub u32);
 /// What a sentence meant to the version that understood it.
 pub fn decide_by(grammar: u32, text: &str) -> Result<Decision, UnknownGrammar> {
     match grammar {
+        FIRST => Ok(first(text)),
         GRAMMAR => Ok(decide(text)),
         other => Err(UnknownGrammar(other)),
     }
 }
 
 pub fn decide(text: &str) -> Decision {
+    match first(text) {
+        Decision::NotUnderstood => plain::read(text.trim()).unwrap_or(Decision::NotUnderstood),
+        understood => understood,
+    }
+}
+
+/// What the first version understood.
+fn first(text: &str) -> Decision {
     let text = text.trim();
     if text.lines().next().is_some_and(|line| line.trim_end() == "---") {
         return Decision::Plan;

@@ -32,6 +32,8 @@ use tools::{Halt, OwnersWords};
 
 /// Tasks that are told in one reply; the terminal lists them all.
 const TOLD_MAX: usize = 30;
+/// Tasks that are offered to whoever named none.
+const OFFERED_MAX: usize = 5;
 /// Longest title in a sentence.
 const TITLE_SHOWN_MAX: usize = 80;
 /// The clock leaves an operation alone for this long: a turn is at it, or the last attempt has just failed.
@@ -97,6 +99,7 @@ impl Tasks {
             Decision::CompleteTask { task } => (task, false),
             Decision::ReopenTask { task } => (task, true),
             Decision::RunAndCheck { .. }
+            | Decision::Run { .. }
             | Decision::Plan
             | Decision::PutBack
             | Decision::WhatHappened { .. }
@@ -120,13 +123,35 @@ impl Tasks {
                 true => TaskCall::ReopenTask { task: id, title, version },
             }),
             (0, _) => {
-                Err(format!("No {state} task is called “{name}”. Nothing was changed; say `tasks` to see the list."))
+                let none = format!("No {state} task is called “{name}”. Nothing was changed.");
+                Err(self.which_task(is_done, &none).await?)
             }
             (n, _) => Err(format!(
                 "{n} {state} tasks are called “{name}”, so none was changed. In the terminal, `silas task list` names \
                  each and `silas task done NAME` finishes one."
             )),
         })
+    }
+
+    /// A sentence without its task: the whole sentence with each that could be meant, for somebody to say.
+    pub(crate) async fn which_task(&self, is_done: bool, why: &str) -> Result<String, Trouble> {
+        let listing =
+            self.house.store.human().read(move |tx| if is_done { tasks::list_done(tx) } else { tasks::list_open(tx) });
+        let could_be = listing.await?;
+        let (verb, none) = match is_done {
+            true => ("reopen", "No task is finished."),
+            false => ("done with", "No task is open."),
+        };
+        if could_be.is_empty() {
+            return Ok(format!("{why} {none}"));
+        }
+        let said = |task: &Task| {
+            let bare = format!("{verb} {}", task.title);
+            let quoted = format!("{verb} {}", reflex::quote(&task.title));
+            if reflex::decide(&bare) == reflex::decide(&quoted) { bare } else { quoted }
+        };
+        let lines = could_be.iter().take(OFFERED_MAX).map(|task| format!("\n• {}", scrub::visible(&said(task))));
+        Ok(format!("{why} Which one?{}", lines.collect::<String>()))
     }
 
     /// Phase 1: verifies the owner's words again and uses them up, on disk before anything else happens. `None` if they
@@ -221,7 +246,7 @@ impl Tasks {
     pub(crate) async fn tell_tasks(&self) -> Result<String, Trouble> {
         let open = self.house.store.human().read(tasks::list_open).await?;
         let mut text = match open.len() {
-            0 => "No open tasks. Say add task `TITLE` to add one.".to_owned(),
+            0 => "No open tasks. Say: add task buy milk".to_owned(),
             1 => "1 open task:".to_owned(),
             n => format!("{} open tasks:", grouped(n)),
         };

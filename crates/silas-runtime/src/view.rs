@@ -18,7 +18,8 @@ pub use published::Published;
 pub use stream::{AskedModelView, DeadLetterView, DeliveryView, DraftView, Entry, Sender, SessionView, SinceView};
 pub use trust::{DeviceView, GrantView, GrantsPage, Uses};
 pub use work::{
-    PatchView, ProofStep, ProofView, StepState, StepView, StopView, UndoView, WorkItemView, WorkListPage, WorkView,
+    PatchView, ProofStep, ProofView, RanView, StepState, StepView, StopView, UndoView, WorkItemView, WorkListPage,
+    WorkView,
 };
 
 use crate::Trouble;

@@ -116,6 +116,7 @@ impl Work {
             title,
         })?;
         record.first_event = Some(begun.id);
+        record.view.wish = work_items::get(tx, approved.item().id())?.map(|stored| stored.trace);
         executions::set_result(tx, approved.execution(), &record.to_json()?, None, None)?;
         let token = approved.evidence().token.id()?;
         state::begun(tx, approved.item().id(), &token, self.house.clock.now())?;

@@ -1,13 +1,13 @@
 //! What is known about a piece of work while it runs and after it ended; kept with its execution.
 
-use crate::view::{StepState, StepView, WorkView};
+use crate::view::{RanView, StepState, StepView, WorkView};
 use crate::words::chooser::Chooser;
 use crate::words::{self, COMMAND_CHARS_MAX, ResultFacts, changed_name, in_code};
 use serde::{Deserialize, Serialize};
 use silas_approval::Admitted;
 use silas_core::bundle::Landed;
 use silas_core::changeset::{Changeset, FileDiff};
-use silas_core::check::{CheckResult, Outcome};
+use silas_core::check::{CheckResult, Ended, Outcome};
 use silas_core::envelope::ExecutionResult;
 use silas_core::event::Phase;
 use silas_core::exits::Undeclared;
@@ -30,6 +30,10 @@ pub(crate) enum Begun {
     Step(u32),
     Checks(Phase),
 }
+
+/// What a shell says of a command that a signal ended, and `timeout` of one that took too long.
+const SIGNALLED_BASE: i32 = 128;
+const TIMED_OUT: i32 = 124;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WorkRecord {
@@ -180,6 +184,7 @@ impl WorkRecord {
             view: WorkView {
                 execution: approved.execution().clone(),
                 work_item: approved.item().id().clone(),
+                wish: None,
                 title: d.title.clone(),
                 place: place(last).to_owned(),
                 steps: labels.iter().cloned().map(waiting).collect(),
@@ -322,6 +327,39 @@ impl WorkRecord {
         let is_whole =
             |text: &String| self.applied_by.is_none() || canonical::text(&landed).ok().as_ref() == Some(text);
         landed.to_text(TEXT_BYTES_MAX).ok().flatten().filter(is_whole)
+    }
+
+    /// What the plan's commands printed, each apart.
+    pub(crate) fn printed(&self) -> Vec<RanView> {
+        let told = |(run, result): (&String, &ExecutionResult)| {
+            let content = result.for_model.peek();
+            RanView {
+                run: run.clone(),
+                exit_code: match result.metadata.ended {
+                    Ended::Exited(code) => code,
+                    Ended::Signalled(signal) => SIGNALLED_BASE + signal,
+                    Ended::TimedOut { .. } => TIMED_OUT,
+                },
+                failed: words::failed(result),
+                stdout: scrub::visible(&content.return_value),
+                stderr: content.artifacts.get("stderr").map_or_else(String::new, |text| scrub::visible(text)),
+                is_cut: result.metadata.is_truncated,
+            }
+        };
+        self.commands.iter().zip(&self.results).map(told).collect()
+    }
+
+    /// How the commands of a plan without any check ended: "`make test`: exit code 2".
+    pub(crate) fn ran(&self) -> Option<String> {
+        if !self.before.is_empty() || self.commands.is_empty() || self.results.len() < self.commands.len() {
+            return None;
+        }
+        Some(match (self.failed().as_slice(), self.commands.as_slice()) {
+            ([], [only]) => format!("{}: exit code 0", in_code(only, COMMAND_CHARS_MAX)),
+            ([], all) => format!("{} ended with exit code 0", words::count(all.len(), "command")),
+            ([only], _) => only.clone(),
+            (failed, _) => format!("{} did not succeed", words::count(failed.len(), "command")),
+        })
     }
 
     pub(crate) fn to_json(&self) -> Result<serde_json::Value, silas_store::Error> {

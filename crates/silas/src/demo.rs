@@ -90,7 +90,7 @@ fn play(home: &Home, repository: &Path) -> Result<ExitCode> {
     let card = await_card(&mut line, CardKind::HouseRules)?;
     show_and_approve(&mut line, &card)?;
     let wish = format!("run `{apply}` in `{}` and check with `sh check.sh`", repository.display());
-    println!("\nYou      run `{apply}` in `tidepool` and check with `sh check.sh`");
+    println!("\nYou      run {apply} in ./tidepool and check with sh check.sh");
     line.say(&wish)?;
     let card = await_card(&mut line, CardKind::Root)?;
     show_and_approve(&mut line, &card)?;

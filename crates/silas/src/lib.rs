@@ -24,6 +24,7 @@ mod key_commands;
 mod known_head;
 mod ledger_export;
 mod ledger_file;
+mod man;
 mod model_commands;
 mod named_file;
 mod opening;
@@ -77,11 +78,15 @@ enum Command {
     Init,
     /// Play the whole story in the terminal: a bug, a plan, an approval, a proof, an undo.
     Demo(demo::DemoArgs),
-    /// Tell Silas something, like in the page.
-    Say {
-        text: String,
-        #[command(flatten)]
-        output: terminal::Output,
+    /// Tell Silas something, like in the page; without words, what comes by standard input.
+    Say(terminal::SayArgs),
+    /// Run a command in a private copy of the current directory. Its output and exit code are passed on; what it changed waits.
+    Run(terminal::RunArgs),
+    /// Follow the Stream: what is said, what is done, what waits. Ends with Ctrl-C.
+    Watch {
+        /// One JSON object on each line, for programs.
+        #[arg(long)]
+        json: bool,
     },
     /// Talk with Silas: your words, its answers, and its cards as numbered choices.
     Chat,
@@ -237,6 +242,8 @@ enum Command {
     Plan(PlanCommand),
     /// Print what makes a shell complete the commands, as in `silas completions bash >> ~/.bashrc`.
     Completions { shell: clap_complete::Shell },
+    /// Print the manual page, as in `silas man > ~/.local/share/man/man1/silas.1`.
+    Man,
 }
 
 #[derive(Subcommand)]
@@ -302,6 +309,7 @@ pub fn main() -> ExitCode {
         Command::Demo(demo) => demo::run(&demo),
         Command::Eval(eval) => eval::run(&eval, args.data_dir, args.config.as_deref()),
         Command::Completions { shell } => completions(shell),
+        Command::Man => man::print(&Args::command()),
         Command::Config(ConfigCommand::Check) => start::config_check(args.config.as_deref()),
         Command::Config(ConfigCommand::Show) => start::config_show(args.config.as_deref()),
         Command::Config(ConfigCommand::Reference) => start::config_reference(),

@@ -72,7 +72,7 @@ pub(crate) fn submit(home: &Home, file: &Path) -> Result<ExitCode> {
             grouped(MESSAGE_BYTES_MAX)
         );
     }
-    terminal::run(home, Command::Say { text, output: terminal::Output::default() })
+    terminal::run(home, Command::Say(terminal::SayArgs::of(text)))
 }
 
 /// One byte more than allowed is read, so that a huge file is refused without being loaded.

@@ -13,13 +13,18 @@ mod print;
 mod progress;
 pub(crate) mod quoted;
 mod replying;
+mod running;
+mod saying;
 mod stopping;
+mod watching;
 
 pub(crate) use face::Extent;
 pub(crate) use line::{Line, came_of};
 pub(crate) use names::{Named, name_of, with_name};
 pub(crate) use paint::Paint;
 pub(crate) use print::{print_card, print_json, took};
+pub(crate) use running::RunArgs;
+pub(crate) use saying::{ASKED_AGAIN, SayArgs};
 
 use crate::Command;
 use crate::home::Home;
@@ -32,9 +37,7 @@ use serde_json::{Value, json};
 use silas_core::canonical;
 use silas_core::card::{Card, CardKind, CardState, Press};
 use silas_core::changeset::ChangeOrder;
-use silas_core::message::CameOf;
 use silas_core::token::Verdict;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// How a command answers.
@@ -89,7 +92,9 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
     let mut line = Line::open(home)?;
     match command {
         Command::Chat => return chat::run(line),
-        Command::Say { text, output } => return say(&mut line, &text, output),
+        Command::Say(args) => return saying::run(&mut line, &args),
+        Command::Run(args) => return running::run(&mut line, &args),
+        Command::Watch { json } => return watching::run(&mut line, json),
         Command::Review { output: Output { json: true } } => {
             let cards = line.all_cards()?;
             print_json(&cards.iter().map(|card| with_name(card, card.id.as_str())).collect::<Vec<_>>())?;
@@ -129,67 +134,6 @@ pub(crate) fn run(home: &Home, command: Command) -> Result<ExitCode> {
         _ => bail!("this command does not talk to the server"),
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn say(line: &mut Line<'_>, text: &str, output: Output) -> Result<ExitCode> {
-    let n_known = line.cards.len();
-    line.interrupt_on_ctrl_c()?;
-    let mut shown = Shown::default();
-    let answer = line.ask(text, |message| {
-        if message["type"] == "draft" && !output.json {
-            if message["draft"]["is_second"] == true && message["draft"]["text"] == "" {
-                print!("{}", shown.spoken.end());
-                println!("{ASKED_AGAIN}");
-            }
-            shown.draft(message["draft"]["text"].as_str().unwrap_or_default());
-        }
-    })?;
-    let is_refused = came_of(&answer) == CameOf::Refused;
-    if output.json {
-        print_json(&json!({ "entry": answer, "cards": line.cards, "refused": is_refused }))?;
-    } else {
-        let is_quoted = answer["in_models_words"] == true;
-        shown.whole(answer["text"].as_str().unwrap_or_default(), is_quoted);
-        if line.cards.len() > n_known {
-            println!();
-            print_cards(&line.cards);
-        }
-    }
-    Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// Said where sentences were shown that turned out to be no answer.
-pub(crate) const ASKED_AGAIN: &str = "(That could not be used as an answer. The model is asked once more.)";
-
-/// An answer on its way to the screen, sentence by sentence. A model's words are marked line by line, so that none of them
-/// can be taken for Silas's own.
-#[derive(Default)]
-struct Shown {
-    text: String,
-    spoken: quoted::Spoken,
-}
-
-impl Shown {
-    /// All that the model said so far; what goes on is added, what begins again begins on a new line.
-    fn draft(&mut self, text: &str) {
-        match text.strip_prefix(self.text.as_str()) {
-            Some(more) => print!("{}", self.spoken.more(more)),
-            None => print!("{}{}", self.spoken.end(), self.spoken.more(text)),
-        }
-        self.text = text.to_owned();
-        // A reader that is gone is noticed at the next line.
-        let _flushed = std::io::stdout().flush();
-    }
-
-    /// The answer as it stands; only what is not there yet is written.
-    fn whole(&mut self, text: &str, is_quoted: bool) {
-        if is_quoted || !self.text.is_empty() {
-            self.draft(text);
-            print!("{}", self.spoken.end());
-        } else {
-            println!("{}", silas_core::hidden::strict(text));
-        }
-    }
 }
 
 /// Signs nothing, so whatever is meant is shown: the question, or what is there if nothing asks.

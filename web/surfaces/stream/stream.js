@@ -16,6 +16,16 @@ import { WorkView } from './work.js';
 
 /** @typedef {import('../../lib/store.js').State} State */
 
+/** As many whole sentences are buttons; a longer list is for reading. */
+const COMPLETIONS_MAX = 5;
+
+/** Where one part of a sentence was missing, Silas shows it whole, each possibility on a line of its own. A button puts it where one types; its owner says it. @param {import('../../protocol.js').Entry} entry @returns {string[]} */
+function completions({ text, answers, in_models_words }) {
+  if (answers?.came_of !== 'refused' || in_models_words) return [];
+  const lines = text.split('\n').filter((line) => line.startsWith('• ')).map((line) => line.slice(2));
+  return lines.length <= COMPLETIONS_MAX ? [...new Set(lines)] : [];
+}
+
 /** What was said can hold nothing that takes focus, and is scrolled with keys all the same. */
 const READ_BY_KEYS = { role: 'region', 'aria-label': 'What was said and done', tabindex: 0 };
 
@@ -33,6 +43,7 @@ export function Stream({ state }) {
   const last = outbox.length === 0 && entries.at(-1)?.sender === 'silas' ? entries.at(-1) : undefined;
   const waits = last !== undefined && needingReview(state.cards).length > 0;
   const offered = last && state.understood.find((sentence) => BLANK.test(sentence) && last.text.endsWith(sentence));
+  const whole = last ? completions(last) : [];
 
   const turns = [
     ...entries.map((entry) => ({ at: entry.at, key: entry.id, view: html`<${Turn} sender=${entry.sender} quoted=${entry.in_models_words ?? false} text=${entry.text} note=${entry.answers?.came_of === 'refused' ? `${clock(entry.at)} · nothing was done` : clock(entry.at)} />` })),
@@ -48,6 +59,7 @@ export function Stream({ state }) {
           ${needsModel && html`<div class="turn-box" key="add-model"><${AddModel} /></div>`}
           ${waits && html`<div class="turn-box to-review" key="to-review"><button type="button" class="link-button" onClick=${() => go('review')}>Open Review</button></div>`}
           ${offered && html`<div class="turn-box" key="fill"><button type="button" class="link-button" onClick=${() => fill(offered)}>Fill it in</button></div>`}
+          ${whole.length > 0 && html`<ul class="turn-box completions" key="completions" aria-label="Say it like this">${whole.map((sentence) => html`<li key=${sentence}><button type="button" class="change-chip" onClick=${() => fill(sentence)}>${sentence}</button></li>`)}</ul>`}
           ${outbox.map((message) => html`<div class="turn-box" key=${message.id}><${Outgoing} message=${message} /></div>`)}
           ${answering && html`<div class="turn-box" key=${answering.reply}><${Answering} draft=${answering} /></div>`}`}
       </div>

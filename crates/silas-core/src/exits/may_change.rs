@@ -28,9 +28,9 @@ pub fn declared_by(plan: &Definition, change: &Change, is_run: bool) -> Option<D
 
 /// "run `sed -i s/1/2/ app.sh` and check with `sh check.sh`": who typed the command typed the names in it.
 fn is_in_owners_command(plan: &Definition, value: &str) -> bool {
-    let Some(Decision::RunAndCheck { run, .. }) = plan.planned.is_none().then(|| reflex::decide(&plan.body)) else {
-        return false;
-    };
+    // Whatever an earlier version of the grammar understood reads the same today.
+    let said = plan.planned.is_none().then(|| reflex::decide(&plan.body));
+    let Some(Decision::RunAndCheck { run, .. } | Decision::Run { run, .. }) = said else { return false };
     let is_step = matches!(plan.steps.as_slice(), [step] if step.run == Command::Shell(run.clone()));
     // A merge lays down what that command made.
     (is_step || plan.merges.is_some()) && plan.executor.is_none() && typed::contains(&run, value)

@@ -1,5 +1,5 @@
-//! A wish that was nearly understood: "run make in x", without backticks, without a check. Says what is missing and how the
-//! whole sentence would read, for somebody to look at and say again.
+//! A wish that was nearly understood: "run make", without a directory. Says what is missing and how the whole sentence would
+//! read, for somebody to look at and say again.
 //!
 //! Reading is generous here because nothing follows from it. What is understood is [`decide`]'s alone, and a text that it
 //! understands is never near.
@@ -13,6 +13,25 @@ pub struct Near {
     pub missing: Vec<Missing>,
     /// The owner's own sentence with a word in capitals for each part that nobody can guess. It is understood.
     pub sentence: String,
+}
+
+impl Near {
+    /// The sentence with this directory, if that is all that it lacks. It is understood.
+    pub fn completed_with(&self, directory: &str) -> Option<String> {
+        if self.missing != [Missing::Directory] {
+            return None;
+        }
+        let at = self.sentence.find(DIRECTORY)?;
+        let is_quoted = self.sentence[..at].ends_with('`');
+        let named = if is_quoted { directory.to_owned() } else { quote(directory) };
+        Some(as_typed(self.sentence.replacen(DIRECTORY, &named, 1)))
+    }
+}
+
+/// The sentence as somebody would type it: without backticks, if that means the same.
+pub fn as_typed(quoted: String) -> String {
+    let bare = quoted.replace('`', "");
+    if decide(&bare) == decide(&quoted) { bare } else { quoted }
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -34,8 +53,8 @@ const NEAR_CHARS_MAX: usize = 1_000;
 
 /// What stands for a part that was not named, as in [`super::UNDERSTOOD`].
 const COMMAND: &str = "COMMAND";
-const DIRECTORY: &str = "DIRECTORY";
-const HOST: &str = "HOST:PORT";
+const DIRECTORY: &str = "~/DIRECTORY";
+const HOST: &str = "HOST:443";
 
 pub fn near(text: &str) -> Option<Near> {
     let text = text.trim();
@@ -47,16 +66,16 @@ pub fn near(text: &str) -> Option<Near> {
         return None;
     }
     let mut reading = Reading::default();
-    for (part, words) in parts(rest) {
+    for Cut { part, words, .. } in parts(rest) {
         reading.take(part, words)?;
     }
     let near = reading.completed();
-    let is_understood = matches!(decide(&near.sentence), Decision::RunAndCheck { .. });
+    let is_understood = matches!(decide(&near.sentence), Decision::RunAndCheck { .. } | Decision::Run { .. });
     is_understood.then_some(near)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Part {
+pub(super) enum Part {
     Command,
     Places,
     Reads,
@@ -91,8 +110,16 @@ const OPENERS: [(Part, &[&str]); 6] = [
     (Part::Hosts, &["and reaching", "reaching"]),
 ];
 
+/// A piece of a sentence.
+pub(super) struct Cut<'a> {
+    pub(super) part: Part,
+    /// The words that begin it.
+    pub(super) opener: &'a str,
+    pub(super) words: &'a str,
+}
+
 /// The sentence cut where a part begins; nothing within backticks begins one.
-fn parts(text: &str) -> Vec<(Part, &str)> {
+pub(super) fn parts(text: &str) -> Vec<Cut<'_>> {
     let mut found = vec![(Part::Command, 0, 0)];
     let (mut at, mut is_word_start) = (0, true);
     while let Some(c) = text[at..].chars().next() {
@@ -119,7 +146,11 @@ fn parts(text: &str) -> Vec<(Part, &str)> {
         }
     }
     let ends = found.iter().skip(1).map(|(_, begins, _)| *begins).chain([text.len()]);
-    found.iter().zip(ends).map(|((part, _, start), end)| (*part, part_words(&text[*start..end]))).collect()
+    let cut = |((part, at, start), end): (&(Part, usize, usize), usize)| {
+        let (opener, words) = (&text[*at..*start], part_words(&text[*start..end]));
+        Cut { part: *part, opener, words }
+    };
+    found.iter().zip(ends).map(cut).collect()
 }
 
 /// Without what only joins it to the next, and without backticks around nothing.
@@ -152,6 +183,8 @@ struct Reading {
     hosts: Vec<String>,
     check: Option<String>,
     openly: bool,
+    /// Whether a check was begun, with or without a command.
+    is_checked: bool,
     missing: Vec<Missing>,
 }
 
@@ -162,6 +195,7 @@ impl Reading {
             Part::Command => self.run = self.command(words)?,
             Part::Check { openly } => {
                 self.openly = openly;
+                self.is_checked = true;
                 self.check = self.command(words.trim_end_matches(['.', '!']))?;
             }
             Part::Places => {
@@ -244,13 +278,22 @@ impl Reading {
         if self.run.is_none() {
             self.missing.push(Missing::Command);
         }
-        if self.check.is_none() {
+        // What may commit is checked; everything else may simply be run, in a directory that is named.
+        let wants_check = self.is_checked || self.commits;
+        if wants_check && self.check.is_none() {
             self.missing.push(Missing::Check);
+        }
+        if !wants_check && self.directories.is_empty() {
+            self.missing.push(Missing::Directory);
         }
         let is_place_missing = self.missing.contains(&Missing::Directory) && self.directories.is_empty();
         // A directory need not be named; whoever gets the form of the whole sentence sees where it goes.
         if is_place_missing || (self.directories.is_empty() && self.check.is_none()) {
             self.directories.push(DIRECTORY.to_owned());
+        }
+        // As long as something else is missing, that is what keeps it from being understood.
+        if self.missing.iter().any(|missing| *missing != Missing::Backticks) {
+            self.missing.retain(|missing| *missing != Missing::Backticks);
         }
         if self.missing.contains(&Missing::Host) && self.hosts.is_empty() {
             self.hosts.push(HOST.to_owned());
@@ -261,17 +304,23 @@ impl Reading {
             [] => String::new(),
             names => format!(" {lead} {}", names.iter().map(|name| quote(name)).collect::<Vec<_>>().join(" and ")),
         };
+        let check = match wants_check {
+            true => format!(
+                " and check {}with {}",
+                if self.openly { "openly " } else { "" },
+                quote(self.check.as_deref().unwrap_or(COMMAND))
+            ),
+            false => String::new(),
+        };
         let sentence = format!(
-            "run {}{}{}{}{} and check {}with {}",
+            "run {}{}{}{}{}{check}",
             quote(self.run.as_deref().unwrap_or(COMMAND)),
             all("in", &self.directories),
             all("reading", &self.reads),
             if self.commits { " with commits" } else { "" },
             all("reaching", &self.hosts),
-            if self.openly { "openly " } else { "" },
-            quote(self.check.as_deref().unwrap_or(COMMAND)),
         );
-        Near { missing: self.missing, sentence }
+        Near { missing: self.missing, sentence: as_typed(sentence) }
     }
 }
 

@@ -147,6 +147,7 @@ impl Known {
     }
 
     fn view(self, proven: Result<Proven, NoProof>) -> ProofView {
+        let ran = self.record.printed();
         let device = scrub::visible_line(&self.decision.certificate.body.name, 60);
         let applied_on = self.applied_by.as_ref().map(|stored| scrub::visible_line(&stored.certificate.body.name, 60));
         let (told, before, after, diffs, outcome, no_bundle) = match proven {
@@ -169,6 +170,7 @@ impl Known {
             caveats: told.caveats(),
             claim: told.claim,
             steps: told.steps,
+            ran,
             before,
             after,
             patch: patch(&diffs, self.record.files),

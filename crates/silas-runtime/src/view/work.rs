@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use silas_core::changeset::FileDiff;
 use silas_core::check::{CheckResult, Outcome};
 use silas_core::execution::ExecutionState;
-use silas_core::{ExecutionId, Timestamp, WorkItemId};
+use silas_core::{ExecutionId, MessageId, Timestamp, WorkItemId};
 
 /// Approved work, newest first.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, schemars::JsonSchema)]
@@ -27,6 +27,9 @@ pub struct UndoView {
 pub struct WorkView {
     pub execution: ExecutionId,
     pub work_item: WorkItemId,
+    /// The message with which it all began. Work of earlier versions does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wish: Option<MessageId>,
     pub title: String,
     /// Where it works: "Working in a private copy", "Stopped", "Applied" …
     pub place: String,
@@ -67,12 +70,30 @@ pub struct ProofView {
     /// What the claim does not rule out, in sentences.
     pub caveats: Vec<String>,
     pub steps: Vec<ProofStep>,
+    /// What each command of the plan printed, and how it ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ran: Vec<RanView>,
     pub before: Vec<CheckResult>,
     pub after: Vec<CheckResult>,
     pub diffs: Vec<FileDiff>,
     pub patch: PatchView,
     /// Why it cannot be had as a file; `None` if it can.
     pub no_bundle: Option<String>,
+}
+
+/// A command of a plan as it went. What it printed is its own words, with characters that could mislead made visible.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RanView {
+    pub run: String,
+    /// As a shell would say it: 128 and the signal's number where one ended it, 124 where its time was up.
+    pub exit_code: i32,
+    /// How it ended, where that was not with success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+    pub stdout: String,
+    pub stderr: String,
+    /// More was printed than is kept.
+    pub is_cut: bool,
 }
 
 /// The same changes as a patch, as far as they are shown letter by letter.

@@ -202,7 +202,9 @@ impl ResultFacts<'_> {
                 Taint::Owner | Taint::Auth => "What the commands printed",
                 Taint::External => "What the commands printed, not Silas's words",
             };
-            details.push(Detail { title: title.to_owned(), lines: printed });
+            // Who only had something run wants to see that.
+            let at = if self.before.is_empty() { 0 } else { details.len() };
+            details.insert(at, Detail { title: title.to_owned(), lines: printed });
         }
         details
     }

@@ -11,7 +11,7 @@ use silas_store::{Tx, executions};
 
 /// Said when the sample was put back or put away. It ends with a sentence that the page can put into the composer.
 const NEXT: &str = "That was the whole road: a private copy, checks before and after, your yes, and the way back. Now one of \
-                    your own: run `COMMAND` in `DIRECTORY` and check with `COMMAND`";
+                    your own: run COMMAND in ~/DIRECTORY and check with COMMAND";
 
 /// What follows when work that this was asked for has come to its end.
 pub(crate) fn next_after(asked: &str) -> Option<&'static str> {

@@ -32,6 +32,10 @@ impl Job {
     pub(super) fn nothing_changed(&mut self, shop: Workshop) -> Ending {
         shop.discard();
         let is_chosen_by_model = self.record.is_checked_by_a_models_choice();
+        if let Some(ran) = self.record.ran() {
+            let reason = format!("{ran}. It changed no file, so there is nothing to apply.");
+            return Ending::Untouched { intent: "It ran and changed nothing".to_owned(), reason };
+        }
         let (intent, reason) = match self.record.view.outcome {
             Some(Outcome::Proved | Outcome::GreenByExitCode) => (
                 "The check turned green, nothing changed",

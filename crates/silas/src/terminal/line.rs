@@ -324,6 +324,11 @@ impl<'h> Line<'h> {
         }
     }
 
+    /// Work that this message led to, as far as it was heard of.
+    pub(super) fn work_of(&self, message: &Value) -> Option<&Value> {
+        self.work.values().find(|work| work["wish"] == *message)
+    }
+
     /// The card that tells how work ended which was not applied; it comes a moment after the work.
     pub(super) fn report(&mut self) -> Result<Option<Card>> {
         self.wait_for(|message| message["type"] == "cards")?;

@@ -37,7 +37,7 @@ fn directories_that_cannot_be_granted() {
     check(&silas, &wish(&format!("{outside}/inside")), "inside Silas's own data");
     check(&silas, &wish("/etc"), "A system directory cannot be granted");
     check(&silas, &wish("/usr/share"), "A system directory cannot be granted");
-    check(&silas, "run `true` and check with `false`", "run `true` in `DIRECTORY` and check with `false`");
+    check(&silas, "run `true` and check with `false`", "Say where: run true in ~/DIRECTORY and check with false");
     check(&silas, &wish("nowhere"), "nowhere, seen from /, where Silas was started: there is no such directory");
     check(&silas, &format!("run `{}` in `/x` and check with `true`", "y".repeat(40_000)), "longer than 32 KiB");
     check(&silas, "   ", "The message is empty");
@@ -74,21 +74,17 @@ fn a_file_keeps_its_name() {
 fn a_wish_that_is_nearly_understood_is_shown_completed() {
     let silas = Silas::start();
     let whole = "• run `make` in `x` and check with `make test`\n";
-    check(
-        &silas,
-        "run `make` in `x`",
-        "the check is missing, a command that shows whether it worked. Nothing was done.",
-    );
-    check(&silas, "run `make` in `x`", "• run `make` in `x` and check with `COMMAND`\n");
+    check(&silas, "run `make` in `x` and check with", "the check is missing, a command that shows whether it worked.");
+    check(&silas, "run `make` in `x` and check with", "• run `make` in `x` and check with `COMMAND`\n");
     check(&silas, "run make in x and check with make test", whole);
     check(&silas, "run make in x and check with make test", "commands and names stand in backticks");
     check(&silas, "run `make` in and check with `make test`", "a directory is not named");
     check(&silas, "run `make` in `x` and check with `make test` twice", "“twice” is not understood");
-    let reply = silas.line().ask("run `make` in `x`");
-    assert!(!reply.contains("done with `TITLE`") && reply.contains("add a model"), "not the whole list: {reply}");
+    let reply = silas.line().ask("run make in x");
+    assert!(!reply.contains("done with TITLE") && reply.contains("add a model"), "not the whole list: {reply}");
     // Whoever sends it from a script learns that nothing was made of it.
     assert_eq!(silas.command(&["say", "run make in x"]).0, 1);
-    check(&silas, "walk the dog", "done with `TITLE`");
+    check(&silas, "walk the dog", "done with TITLE");
     silas.assert_ledger_holds();
 }
 

@@ -68,7 +68,7 @@ fn a_model_that_does_not_answer(act: Act) {
     let (code, text) = silas.command(&["status"]);
     assert!(code == 0 && text.contains(&format!("Waiting for {model}")) && !text.contains("All quiet"), "{text}");
     // Reflex passes it, on the same connection and on another.
-    assert!(line.ask("help").contains("run `COMMAND`"));
+    assert!(line.ask("help").contains("run COMMAND"));
     let (code, text) = silas.command(&["say", "tasks"]);
     assert!(code == 0 && text.contains("No open tasks"), "{text}");
     assert_eq!(waited_for(&silas), asked, "it is still waited for");

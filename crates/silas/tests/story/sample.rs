@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const TAP: &str = "Try it on a sample project";
-const NEXT: &str = "run `COMMAND` in `DIRECTORY` and check with `COMMAND`";
+const NEXT: &str = "run COMMAND in ~/DIRECTORY and check with COMMAND";
 
 /// A Silas in a home of its own, which is empty.
 fn at_home() -> (tempfile::TempDir, Silas) {

@@ -5,7 +5,6 @@
 //! restart does not pay again.
 
 use super::Turn;
-use super::help;
 use super::look_up::Asked;
 use super::route::{Route, Routed};
 use super::screen;
@@ -20,7 +19,7 @@ use crate::questions::Proposal;
 use crate::view::DraftView;
 use crate::words::date;
 use serde_json::{Value, json};
-use silas_agents::{Asking, Break, DirectResponse, Ended, Minds, RouteDecision, RouteKind, Said, Stop, Why};
+use silas_agents::{Asking, Break, DirectResponse, Ended, RouteDecision, RouteKind, Said, Stop, Why};
 use silas_core::boundary::{self, Call, Policy, Projected};
 use silas_core::event::{AuditEvent, OVER_CAP};
 use silas_core::input::WantedBy;
@@ -69,8 +68,7 @@ impl Conversation {
     pub(super) async fn ask_model(self: &Arc<Self>, turn: &Turn) -> Result<Routed, Trouble> {
         let grants = self.minds.model_grants().await?;
         let Some(assigned) = self.minds.assigned(&grants, Role::Proxy) else {
-            let nearly = reflex::near(&turn.message.text).map(|near| help::nearly(&near));
-            return Ok(Route::refuse(nearly.unwrap_or_else(Minds::without)).into());
+            return self.without_a_model(&turn.message.text).await.map(Routed::from);
         };
         let mut conversation = self.history(turn).await?;
         let payload = json!({

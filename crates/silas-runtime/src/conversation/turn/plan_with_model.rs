@@ -217,7 +217,7 @@ impl Conversation {
         let Some(assigned) = self.minds.assigned(grants, Role::Executor) else {
             return Ok(Err(Route::refuse(
                 "The plan leaves the work to a model, and none is set up for that. `silas model add --for executor` adds \
-                 one; or say it as: run `COMMAND` in `DIRECTORY` and check with `COMMAND`.",
+                 one; or say it as: run COMMAND in ~/DIRECTORY and check with COMMAND.",
             )));
         };
         if !assigned.is_agreed {
@@ -245,8 +245,8 @@ impl Conversation {
 
 pub(super) fn nobody() -> Route {
     Route::refuse(
-        "That takes a plan, and no model is set up for planning. `silas model add` adds one; or say it as: run `COMMAND` in \
-         `DIRECTORY` and check with `COMMAND`.",
+        "That takes a plan, and no model is set up for planning. `silas model add` adds one; or say it as: run COMMAND in \
+         ~/DIRECTORY and check with COMMAND.",
     )
 }
 

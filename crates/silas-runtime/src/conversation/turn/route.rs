@@ -147,9 +147,8 @@ pub(super) fn in_review_saying(message: &str, item: WorkItem) -> Route {
 struct TypedWish {
     run: String,
     hosts: Vec<HostGrant>,
-    check: String,
-    /// Whether it is kept from the command.
-    protected: bool,
+    /// With whether it is kept from the command. What is only run has none.
+    check: Option<(String, bool)>,
 }
 
 fn hosts_of(typed: &[String]) -> Result<Vec<HostGrant>, Trouble> {
@@ -194,9 +193,13 @@ impl Conversation {
     async fn obey(self: &Arc<Self>, message: &Message, understood: Decision) -> Result<Route, Trouble> {
         match understood {
             Decision::RunAndCheck { run, directories, reads, commits, hosts, check, protected } => {
-                let wish = TypedWish { run, hosts: hosts_of(&hosts)?, check, protected };
+                let wish = TypedWish { run, hosts: hosts_of(&hosts)?, check: Some((check, protected)) };
                 let plan = self.run_and_check(message, wish, (directories, reads)).await?;
                 Ok(if commits { plan.with_commits()? } else { plan })
+            }
+            Decision::Run { run, directories, reads, hosts } => {
+                let wish = TypedWish { run, hosts: hosts_of(&hosts)?, check: None };
+                self.run_and_check(message, wish, (directories, reads)).await
             }
             Decision::Plan => self.take_plan(message).await,
             Decision::PutBack => self.put_back(message).await,
@@ -238,7 +241,8 @@ impl Conversation {
             Ok(Ok(found)) => found,
             Ok(Err(question)) => return Ok(question),
             Err(trouble) if !is_named && trouble.code == NO_DIRECTORY => {
-                return Err(help::without_directory(&trouble, &wish.run, &wish.check));
+                let check = wish.check.as_ref().map(|(check, _)| check.as_str());
+                return Err(help::without_directory(&trouble, &wish.run, check));
             }
             Err(trouble) => return Err(trouble),
         };
@@ -370,18 +374,20 @@ impl Conversation {
         directories: Vec<Directory>,
         toolchains: Vec<Toolchain>,
     ) -> Result<WorkItem, Trouble> {
-        let TypedWish { run, hosts, check, protected } = wish;
+        let TypedWish { run, hosts, check } = wish;
         let title = scrub::visible_line(&format!("Run {run}"), NAME_CHARS_MAX);
+        let timeout = self.house.options.work_secs;
+        let verify = |(check, protected): (String, bool)| Check {
+            name: scrub::visible_line(&check, NAME_CHARS_MAX),
+            run: Command::Shell(check),
+            expect: Expectation::ExitCode(0),
+            timeout,
+            network: false,
+            protected,
+        };
         let definition = Definition {
             steps: vec![Step { run: Command::Shell(run), cwd: None }],
-            verify: vec![Check {
-                name: scrub::visible_line(&check, NAME_CHARS_MAX),
-                run: Command::Shell(check),
-                expect: Expectation::ExitCode(0),
-                timeout: self.house.options.work_secs,
-                network: false,
-                protected,
-            }],
+            verify: check.map(verify).into_iter().collect(),
             directories,
             hosts,
             toolchains,

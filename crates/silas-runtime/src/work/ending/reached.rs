@@ -144,7 +144,8 @@ impl Job {
         let face = house.words.report(&self.record.facts(), &intent, reason);
         let card = house.card::<ChangeOrder>(face, "", None, std::time::Duration::ZERO)?;
         let name = self.directory_name();
-        let sentence = format!("{intent}. Your files in {name} are untouched.{}", self.again.words());
+        let ran = self.record.ran().map_or_else(String::new, |ran| format!(" {ran}."));
+        let sentence = format!("{intent}.{ran} Your files in {name} are untouched.{}", self.again.words());
         let event = Event::Ended { reason: format!("{intent}. {reason}") };
         Ok(Reached::new(ExecutionState::Ended, card, sentence, event))
     }
@@ -283,7 +284,10 @@ impl Event {
 fn claimed(record: &WorkRecord) -> String {
     let turned = crate::words::turned(&record.before, &record.after);
     match record.view.outcome {
-        _ if turned.is_empty() => "No check says whether that is right".to_owned(),
+        _ if turned.is_empty() => {
+            let ran = record.ran().map_or_else(String::new, |ran| format!("{ran}. "));
+            format!("{ran}No check says whether that is right")
+        }
         Some(Outcome::GreenByExitCode) => {
             let judges = basis::changed_judges(&record.after).map_or_else(String::new, |said| format!(". {said}"));
             format!("{turned} by exit code{}", judges.trim_end_matches('.'))
